@@ -1,0 +1,57 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wide integer of exact products, and the only three ways to a narrower type.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#define LASTBIT_ASSERT(condition) assert(condition)
+
+namespace lastbit {
+
+/// Holds every product of two 64-bit values.
+__extension__ using Int128 = __int128;
+__extension__ using UInt128 = unsigned __int128;
+
+template <class T>
+concept SignedInteger = std::same_as<T, Int128> || (std::signed_integral<T> && sizeof(T) >= 4);
+
+template <SignedInteger T>
+inline constexpr int width_of = static_cast<int>(sizeof(T)) * 8;
+
+/// Smallest and largest value of a two's complement integer of 2 to 64 bits.
+[[nodiscard]] constexpr std::int64_t min_of_width(int bits) noexcept { return std::numeric_limits<std::int64_t>::min() >> (64 - bits); }
+[[nodiscard]] constexpr std::int64_t max_of_width(int bits) noexcept { return std::numeric_limits<std::int64_t>::max() >> (64 - bits); }
+
+[[nodiscard]] constexpr bool fits_width(SignedInteger auto value, int bits) noexcept {
+  return value >= min_of_width(bits) && value <= max_of_width(bits);
+}
+
+/// Keeps the low `bits` bits and sign-extends them.
+template <SignedInteger T>
+[[nodiscard]] constexpr std::int64_t narrow_wrap(T value, int bits) noexcept {
+  const auto low = static_cast<std::uint64_t>(value) << (64 - bits);
+  return static_cast<std::int64_t>(low) >> (64 - bits);
+}
+
+template <SignedInteger T>
+[[nodiscard]] constexpr std::int64_t narrow_saturate(T value, int bits) noexcept {
+  if (value < min_of_width(bits)) return min_of_width(bits);
+  if (value > max_of_width(bits)) return max_of_width(bits);
+  return static_cast<std::int64_t>(value);
+}
+
+/// For values that provably fit; anything else is a broken precondition.
+template <SignedInteger T>
+[[nodiscard]] constexpr std::int64_t narrow_exact(T value, int bits) noexcept {
+  LASTBIT_ASSERT(fits_width(value, bits));
+  return static_cast<std::int64_t>(value);
+}
+
+}  // namespace lastbit

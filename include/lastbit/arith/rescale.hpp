@@ -1,0 +1,196 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The way from an accumulator to an output: a chain of stages in hardware order. A stage is a rule (a constant of the device); what a
+// layer brings (multiplier, exponent, zero point, bounds) comes in through RescaleOperands. One function, `apply`, defines every stage:
+//
+//   shift_left              v * 2^max(exponent, 0), narrowed to `bits` by `overflow`
+//   multiply                v * M exactly; M = the encoded multiplier, first narrowed to `bits` bits by `rounding` (0 bits: as it is)
+//   doubling_high_multiply  v * multiplier / 2^(bits - 1) by `rounding`, saturated to `bits`
+//   two_term_shift          v + v * 2^k, where the multiplier is 2^k + 1, narrowed to `bits` by `overflow`
+//   shift_right             v / 2^n by `rounding`; n = `amount`: what the multiply left over (fraction bits - exponent),
+//                           max(-exponent, 0), or a constant
+//   float_scale             float(v) * float(scale), rounded to an integer by `rounding`
+//   narrow                  to `bits` by `overflow`
+//   relu                    max(v, 0) if the layer has a rectifier
+//   add_zero_point          v + output zero point
+//   clamp                   into the layer's bounds
+//   table, pwl              look-up (table.hpp) and piecewise-linear function (pwl.hpp) of the layer
+//
+// Values are Int128: a 64-bit accumulator times a 32-bit multiplier, shifted left by at most 31, fits.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "lastbit/arith/multiplier.hpp"
+#include "lastbit/arith/overflow.hpp"
+#include "lastbit/arith/pwl.hpp"
+#include "lastbit/arith/rounding.hpp"
+#include "lastbit/arith/table.hpp"
+
+namespace lastbit {
+
+enum class StageKind : std::uint8_t {
+  shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
+};
+
+enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant };
+
+struct Stage {
+  StageKind kind = StageKind::clamp;
+  Rounding rounding = Rounding::floor;
+  Overflow overflow = Overflow::saturate;
+  std::uint8_t bits = 0;
+  ShiftAmount amount = ShiftAmount::remaining;
+  std::uint8_t constant = 0;
+
+  friend constexpr bool operator==(const Stage&, const Stage&) = default;
+};
+
+struct MultiplierBits {
+  std::uint8_t value;
+};
+
+[[nodiscard]] constexpr Stage shift_left(int bits, Overflow overflow) {
+  return {.kind = StageKind::shift_left, .overflow = overflow, .bits = static_cast<std::uint8_t>(bits)};
+}
+[[nodiscard]] constexpr Stage multiply() { return {.kind = StageKind::multiply}; }
+[[nodiscard]] constexpr Stage multiply(MultiplierBits bits, Rounding narrowing) {
+  return {.kind = StageKind::multiply, .rounding = narrowing, .bits = bits.value};
+}
+[[nodiscard]] constexpr Stage doubling_high_multiply(int bits, Rounding rounding) {
+  return {.kind = StageKind::doubling_high_multiply, .rounding = rounding, .bits = static_cast<std::uint8_t>(bits)};
+}
+[[nodiscard]] constexpr Stage two_term_shift(int bits, Overflow overflow) {
+  return {.kind = StageKind::two_term_shift, .overflow = overflow, .bits = static_cast<std::uint8_t>(bits)};
+}
+[[nodiscard]] constexpr Stage shift_right(Rounding rounding) { return {.kind = StageKind::shift_right, .rounding = rounding}; }
+[[nodiscard]] constexpr Stage shift_right_by_exponent(Rounding rounding) {
+  return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::negative_exponent};
+}
+[[nodiscard]] constexpr Stage shift_right_by(int constant, Rounding rounding) {
+  return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::constant, .constant = static_cast<std::uint8_t>(constant)};
+}
+[[nodiscard]] constexpr Stage float_scale(Rounding rounding) { return {.kind = StageKind::float_scale, .rounding = rounding}; }
+[[nodiscard]] constexpr Stage narrow_to(int bits, Overflow overflow) {
+  return {.kind = StageKind::narrow, .overflow = overflow, .bits = static_cast<std::uint8_t>(bits)};
+}
+[[nodiscard]] constexpr Stage relu() { return {.kind = StageKind::relu}; }
+[[nodiscard]] constexpr Stage add_zero_point() { return {.kind = StageKind::add_zero_point}; }
+[[nodiscard]] constexpr Stage clamp() { return {.kind = StageKind::clamp}; }
+[[nodiscard]] constexpr Stage table() { return {.kind = StageKind::table}; }
+[[nodiscard]] constexpr Stage pwl() { return {.kind = StageKind::pwl}; }
+
+inline constexpr std::size_t max_stages = 8;
+
+struct Chain {
+  std::array<Stage, max_stages> stages{};
+  std::uint8_t size = 0;
+
+  constexpr Chain() = default;
+  constexpr Chain(std::initializer_list<Stage> list) : size(static_cast<std::uint8_t>(list.size())) {
+    std::copy(list.begin(), list.end(), stages.begin());
+  }
+  [[nodiscard]] constexpr const Stage* begin() const { return stages.data(); }
+  [[nodiscard]] constexpr const Stage* end() const { return stages.data() + size; }
+  [[nodiscard]] constexpr bool empty() const { return size == 0; }
+  friend constexpr bool operator==(const Chain&, const Chain&) = default;
+};
+
+enum class Rectifier : std::uint8_t { none, at_zero };
+
+/// What a layer, or a channel of it, brings to the chain.
+struct RescaleOperands {
+  EncodedScale scale;
+  std::int64_t zero_point = 0;
+  std::int64_t min = std::numeric_limits<std::int64_t>::min();
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  Rectifier rectifier = Rectifier::none;
+  LookupTable table{};
+  std::span<const PwlSegment> pwl{};
+};
+
+/// The multiplier a `multiply` stage uses, and how many of its bits are fraction.
+struct NarrowedMultiplier {
+  std::int64_t multiplier = 0;
+  int fraction_bits = 0;
+};
+
+/// Drops low bits until `bits` of the significant bits remain; a carry beyond them saturates.
+[[nodiscard]] constexpr NarrowedMultiplier narrow_multiplier(const EncodedScale& scale, int bits, Rounding rounding) noexcept {
+  const int dropped = scale.significant_bits - bits;
+  if (bits == 0 || dropped <= 0) return {scale.multiplier, scale.fraction_bits};
+  const std::int64_t largest = (std::int64_t{1} << bits) - 1;
+  return {std::min(shift_right(scale.multiplier, dropped, rounding), largest), scale.fraction_bits - dropped};
+}
+
+/// A value on its way through the chain.
+struct InFlight {
+  Int128 value = 0;
+  int fraction_bits = 0;  ///< places below the binary point that a multiply stage has added
+};
+
+/// n of a shift_right stage.
+[[nodiscard]] constexpr int shift_amount(const Stage& stage, int fraction_bits, int exponent) noexcept {
+  switch (stage.amount) {
+    case ShiftAmount::negative_exponent: return std::max(-exponent, 0);
+    case ShiftAmount::constant: return stage.constant;
+    case ShiftAmount::remaining: break;
+  }
+  return fraction_bits - exponent;
+}
+
+/// value / 2^amount for any amount: a negative one is an exact shift left, one beyond the width leaves only sign and fraction.
+[[nodiscard]] constexpr Int128 shift_any(Int128 value, int amount, Rounding rounding) noexcept {
+  if (amount <= 0) return value * (Int128{1} << std::min(-amount, 62));
+  return shift_right(value, std::min(amount, width_of<Int128> - 2), rounding);
+}
+
+[[nodiscard]] constexpr Int128 doubling_high(Int128 value, const Stage& stage, std::int64_t multiplier) noexcept {
+  return narrow_saturate(shift_right(value * multiplier, stage.bits - 1, stage.rounding), stage.bits);
+}
+
+/// One stage on one value: the definition. float_scale, table and pwl read the low 64 (32) bits, which earlier stages have settled.
+[[nodiscard]] constexpr InFlight apply(const Stage& stage, InFlight at, const RescaleOperands& operands) noexcept {
+  const Int128 v = at.value;
+  const EncodedScale& scale = operands.scale;
+  switch (stage.kind) {
+    case StageKind::shift_left: at.value = narrow(v * (Int128{1} << std::clamp(scale.exponent, 0, 62)), stage.bits, stage.overflow); break;
+    case StageKind::multiply: {
+      const NarrowedMultiplier narrowed = narrow_multiplier(scale, stage.bits, stage.rounding);
+      at = {v * narrowed.multiplier, narrowed.fraction_bits};
+      break;
+    }
+    case StageKind::doubling_high_multiply: at.value = doubling_high(v, stage, scale.multiplier); break;
+    case StageKind::two_term_shift: {
+      const auto k = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(scale.multiplier))) - 1;
+      at = {narrow(v + v * (Int128{1} << std::max(k, 0)), stage.bits, stage.overflow), scale.fraction_bits};
+      break;
+    }
+    case StageKind::shift_right: at = {shift_any(v, shift_amount(stage, at.fraction_bits, scale.exponent), stage.rounding), 0}; break;
+    case StageKind::float_scale:
+      at.value = round_to_integer(static_cast<float>(static_cast<std::int64_t>(v)) * scale.real_f32, stage.rounding);
+      break;
+    case StageKind::narrow: at.value = narrow(v, stage.bits, stage.overflow); break;
+    case StageKind::relu: at.value = operands.rectifier == Rectifier::at_zero ? std::max<Int128>(v, 0) : v; break;
+    case StageKind::add_zero_point: at.value = v + operands.zero_point; break;
+    case StageKind::clamp: at.value = std::clamp<Int128>(v, operands.min, operands.max); break;
+    case StageKind::table: at.value = operands.table(narrow_saturate(v, 64)); break;
+    case StageKind::pwl: at.value = evaluate_pwl(operands.pwl, static_cast<std::int32_t>(narrow_saturate(v, 32))); break;
+  }
+  return at;
+}
+
+/// The whole chain on one accumulator.
+[[nodiscard]] constexpr std::int64_t finish(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands) noexcept {
+  InFlight at{accumulator, 0};
+  for (const Stage& stage : chain) at = apply(stage, at, operands);
+  return narrow_saturate(at.value, 64);
+}
+
+}  // namespace lastbit

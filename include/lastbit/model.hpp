@@ -1,0 +1,153 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A network: tensors, and operations in execution order. No arithmetic lives here.
+// Layouts: activations NHWC, convolution weights OHWI, depthwise weights [1,kh,kw,C*multiplier].
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lastbit/tensor.hpp"
+
+namespace lastbit {
+
+enum class OperationKind : std::uint8_t {
+  conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, matmul,
+  max_pool2d, average_pool2d, global_average_pool, mean,
+  add, sub, mul, concat,
+  pad, reshape, squeeze, transpose, slice, strided_slice, split,
+  quantize, dequantize, requantize,
+  relu, relu6, relu_n1_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, softmax,
+};
+
+[[nodiscard]] std::string_view name_of(OperationKind kind);
+[[nodiscard]] std::optional<OperationKind> operation_kind_from(std::string_view name);
+
+enum class Activation : std::uint8_t { none, relu, relu6, relu_n1_to_1 };
+[[nodiscard]] std::string_view name_of(Activation activation);
+[[nodiscard]] std::optional<Activation> activation_from(std::string_view name);
+
+struct Extent2d {
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  friend constexpr bool operator==(const Extent2d&, const Extent2d&) = default;
+};
+
+enum class PaddingMode : std::uint8_t { same, valid, explicit_sizes };
+
+/// `same`: before = max(0, (out-1)*stride + (k-1)*dilation+1 - in)/2 (floor), the rest after.
+struct Padding2d {
+  PaddingMode mode = PaddingMode::valid;
+  std::int64_t top = 0, bottom = 0, left = 0, right = 0;  ///< read only for explicit_sizes
+  friend constexpr bool operator==(const Padding2d&, const Padding2d&) = default;
+};
+
+/// What happens to the output at the end: an activation, or outright quantised bounds.
+struct OutputBounds {
+  Activation activation = Activation::none;
+  std::optional<IntegerRange> clamp;
+  friend bool operator==(const OutputBounds&, const OutputBounds&) = default;
+};
+
+struct Conv2dAttributes {  // conv2d, depthwise_conv2d, transposed_conv2d
+  Extent2d stride{1, 1};
+  Extent2d dilation{1, 1};
+  Padding2d padding;
+  OutputBounds bounds;
+};
+struct FullyConnectedAttributes {
+  OutputBounds bounds;
+};
+struct MatmulAttributes {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  OutputBounds bounds;
+};
+struct Pool2dAttributes {  // max_pool2d, average_pool2d; filter is ignored by global_average_pool
+  Extent2d filter{1, 1};
+  Extent2d stride{1, 1};
+  Padding2d padding;
+  OutputBounds bounds;
+};
+struct MeanAttributes {
+  std::vector<std::int64_t> axes;
+  bool keep_dims = false;
+};
+struct ElementwiseAttributes {  // add, sub, mul
+  OutputBounds bounds;
+  bool power_of_two_scales = false;
+};
+struct ConcatAttributes {
+  std::int64_t axis = 0;
+  Activation activation = Activation::none;
+};
+struct PadAttributes {
+  std::vector<std::array<std::int64_t, 2>> paddings;  ///< [before, after] per axis
+  std::optional<std::int64_t> value;                  ///< quantised; absent: the zero point
+};
+struct TransposeAttributes {
+  std::vector<std::int64_t> permutation;
+};
+struct SliceAttributes {  // slice, strided_slice; the size is the output's shape
+  std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> strides;  ///< may be negative; empty: all 1
+};
+struct SplitAttributes {
+  std::int64_t axis = 0;
+};
+struct LeakyReluAttributes {
+  double alpha = 0;
+};
+struct SoftmaxAttributes {
+  double beta = 1;
+};
+
+using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
+                                MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
+                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes>;
+
+/// The attributes that an operation kind carries, with default values.
+[[nodiscard]] Attributes default_attributes(OperationKind kind);
+
+inline constexpr std::int32_t absent_tensor = -1;
+
+struct Operation {
+  OperationKind kind = OperationKind::conv2d;
+  std::string name;                   ///< never empty: the first output's name if the file has none
+  std::vector<std::int32_t> inputs;   ///< indices into Model::tensors; absent_tensor for an omitted optional input
+  std::vector<std::int32_t> outputs;  ///< indices into Model::tensors
+  Attributes attributes;
+};
+
+struct ModelTensor {
+  std::string name;  ///< as in the user's file
+  ElementType type = ElementType::int8;
+  Shape shape;
+  Quantization quantization;
+  std::optional<Tensor> constant;  ///< weights and other data stored in the file
+};
+
+struct Model {
+  std::string name;
+  std::vector<ModelTensor> tensors;
+  std::vector<Operation> operations;
+  std::vector<std::int32_t> inputs;
+  std::vector<std::int32_t> outputs;
+
+  [[nodiscard]] const ModelTensor& tensor(std::int32_t index) const { return tensors[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] std::optional<std::int32_t> find_tensor(std::string_view name) const;
+};
+
+/// Structural check every reader runs before it hands out a model: indices in range, every tensor written once and before it is read,
+/// constants as large as their shape, quantisation well-formed (finite positive scales, counts that fit the axis), as many inputs and
+/// outputs as the kind takes, attributes of the kind's own type. Throws Error(malformed_file) naming `where` and the operation.
+void validate(const Model& model, std::string_view where);
+
+}  // namespace lastbit

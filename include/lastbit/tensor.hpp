@@ -1,0 +1,166 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shape, element type, quantisation and storage of a tensor. No arithmetic lives here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace lastbit {
+
+enum class ElementType : std::uint8_t { int8, uint8, int16, uint16, int32, int64, float32, float64, boolean };
+
+[[nodiscard]] constexpr std::size_t size_of(ElementType type) {
+  switch (type) {
+    case ElementType::int8:
+    case ElementType::uint8:
+    case ElementType::boolean: return 1;
+    case ElementType::int16:
+    case ElementType::uint16: return 2;
+    case ElementType::int32:
+    case ElementType::float32: return 4;
+    case ElementType::int64:
+    case ElementType::float64: return 8;
+  }
+  return 0;
+}
+
+[[nodiscard]] constexpr bool is_integer(ElementType type) {
+  return type != ElementType::float32 && type != ElementType::float64 && type != ElementType::boolean;
+}
+
+/// Name in files and messages: "int8", "float32", "bool", ….
+[[nodiscard]] std::string_view name_of(ElementType type);
+[[nodiscard]] std::optional<ElementType> element_type_from(std::string_view name);
+
+/// The element type that stores a C++ type.
+template <class T>
+inline constexpr ElementType element_type_of = [] {
+  if constexpr (std::is_same_v<T, std::int8_t>) return ElementType::int8;
+  else if constexpr (std::is_same_v<T, std::uint8_t>) return ElementType::uint8;
+  else if constexpr (std::is_same_v<T, std::int16_t>) return ElementType::int16;
+  else if constexpr (std::is_same_v<T, std::uint16_t>) return ElementType::uint16;
+  else if constexpr (std::is_same_v<T, std::int32_t>) return ElementType::int32;
+  else if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
+  else if constexpr (std::is_same_v<T, float>) return ElementType::float32;
+  else if constexpr (std::is_same_v<T, double>) return ElementType::float64;
+  else if constexpr (std::is_same_v<T, bool>) return ElementType::boolean;
+}();
+
+/// Smallest and largest value of an integer element type.
+struct IntegerRange {
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  friend constexpr bool operator==(const IntegerRange&, const IntegerRange&) = default;
+};
+[[nodiscard]] IntegerRange range_of(ElementType type);
+
+/// Sizes, outermost first. The empty shape is a scalar: one element.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> sizes) : sizes_(sizes) {}
+  explicit Shape(std::vector<std::int64_t> sizes) : sizes_(std::move(sizes)) {}
+
+  [[nodiscard]] std::size_t rank() const { return sizes_.size(); }
+  [[nodiscard]] std::int64_t operator[](std::size_t axis) const { return sizes_[axis]; }
+  [[nodiscard]] std::span<const std::int64_t> sizes() const { return sizes_; }
+  [[nodiscard]] std::int64_t back() const { return sizes_.back(); }
+  /// Product of the sizes. Readers guarantee that it fits (see checked_element_count).
+  [[nodiscard]] std::int64_t element_count() const;
+  /// "1x8x8x4", or "scalar".
+  [[nodiscard]] std::string text() const;
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  std::vector<std::int64_t> sizes_;
+};
+
+/// The number of elements, or nothing if a size is below 1 or the byte size would exceed 2^40.
+[[nodiscard]] std::optional<std::int64_t> checked_element_count(std::span<const std::int64_t> sizes, ElementType type);
+
+/// real = scale * (integer - zero_point); one entry, or one per index of `axis`. Scales are positive and finite.
+struct Quantization {
+  std::vector<double> scales;
+  std::vector<std::int64_t> zero_points;
+  std::int64_t axis = 0;
+
+  [[nodiscard]] bool present() const { return !scales.empty(); }
+  [[nodiscard]] bool per_channel() const { return scales.size() > 1; }
+  [[nodiscard]] double scale(std::size_t channel = 0) const {
+    return scales.empty() ? 1.0 : scales[per_channel() ? channel : 0];
+  }
+  [[nodiscard]] std::int64_t zero_point(std::size_t channel = 0) const {
+    return zero_points.empty() ? 0 : zero_points[zero_points.size() > 1 ? channel : 0];
+  }
+  friend bool operator==(const Quantization&, const Quantization&) = default;
+};
+
+/// Owning, contiguous, row-major values of one element type.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(ElementType type, Shape shape);
+
+  template <class T>
+  [[nodiscard]] static Tensor from(Shape shape, std::span<const T> values) {
+    Tensor tensor(element_type_of<T>, std::move(shape));
+    std::memcpy(tensor.bytes_.data(), values.data(), values.size_bytes());
+    return tensor;
+  }
+
+  [[nodiscard]] ElementType type() const { return type_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  void reshape(Shape shape) { shape_ = std::move(shape); }
+  [[nodiscard]] std::int64_t element_count() const { return shape_.element_count(); }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
+
+  /// Typed view; T must be the C++ type of the element type.
+  template <class T>
+  [[nodiscard]] std::span<const T> values() const {
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  template <class T>
+  [[nodiscard]] std::span<T> values() {
+    return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+
+  /// One element of an integer tensor, widened.
+  [[nodiscard]] std::int64_t integer_at(std::int64_t index) const;
+
+  friend bool operator==(const Tensor&, const Tensor&) = default;
+
+ private:
+  ElementType type_ = ElementType::int8;
+  Shape shape_;
+  std::vector<std::byte> bytes_;
+};
+
+/// Calls `visitor.template operator()<T>()` with the C++ type of `type`.
+template <class Visitor>
+decltype(auto) visit_element_type(ElementType type, Visitor&& visitor) {
+  switch (type) {
+    case ElementType::uint8: return visitor.template operator()<std::uint8_t>();
+    case ElementType::int16: return visitor.template operator()<std::int16_t>();
+    case ElementType::uint16: return visitor.template operator()<std::uint16_t>();
+    case ElementType::int32: return visitor.template operator()<std::int32_t>();
+    case ElementType::int64: return visitor.template operator()<std::int64_t>();
+    case ElementType::float32: return visitor.template operator()<float>();
+    case ElementType::float64: return visitor.template operator()<double>();
+    case ElementType::boolean: return visitor.template operator()<bool>();
+    case ElementType::int8: break;
+  }
+  return visitor.template operator()<std::int8_t>();
+}
+
+}  // namespace lastbit
