@@ -1,0 +1,36 @@
+# lastbit_configure(target): language level, warnings and sanitizers of one of our own compiled targets. Fused multiply-add is
+# off everywhere: which float operations a device fuses is its own rule, not the compiler's choice.
+function(lastbit_configure target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -ffp-contract=off
+                                           $<$<BOOL:${LASTBIT_WARNINGS_AS_ERRORS}>:-Werror>)
+  if(LASTBIT_SANITIZERS)
+    set(flags -fsanitize=${LASTBIT_SANITIZERS})
+    target_compile_options(
+      ${target} PRIVATE ${flags} -fno-sanitize-recover=all -fno-omit-frame-pointer
+                        $<$<CXX_COMPILER_ID:Clang>:-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizer_ignorelist.txt>)
+    target_link_options(${target} PRIVATE ${flags})
+  endif()
+endfunction()
+
+# lastbit_use_headers(target package...): header-only packages, seen by the compiler alone, so that nothing of them is linked or exported.
+function(lastbit_use_headers target)
+  foreach(package IN LISTS ARGN)
+    target_include_directories(${target} SYSTEM PRIVATE $<TARGET_PROPERTY:${package},INTERFACE_INCLUDE_DIRECTORIES>)
+  endforeach()
+endfunction()
+
+# lastbit_add_schema(target schema.fbs): generates schema_generated.h with flatc and lets `target` include it.
+function(lastbit_add_schema target schema)
+  cmake_path(ABSOLUTE_PATH schema)
+  cmake_path(GET schema STEM stem)
+  set(directory "${CMAKE_CURRENT_BINARY_DIR}/generated")
+  add_custom_command(
+    OUTPUT "${directory}/${stem}_generated.h"
+    COMMAND "${LASTBIT_FLATC}" --cpp --scoped-enums -o "${directory}" "${schema}"
+    DEPENDS "${schema}"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${directory}/${stem}_generated.h")
+  target_include_directories(${target} SYSTEM PRIVATE "${directory}")
+endfunction()

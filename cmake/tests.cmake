@@ -1,0 +1,25 @@
+# What every test sees: tests/ and lib/ on the include path, Catch2, and where data and command line lie (support/paths.hpp).
+add_library(lastbit_test_support INTERFACE)
+target_include_directories(lastbit_test_support INTERFACE "${PROJECT_SOURCE_DIR}/tests" "${PROJECT_SOURCE_DIR}/lib")
+target_link_libraries(lastbit_test_support INTERFACE lastbit::lastbit Catch2::Catch2WithMain)
+target_compile_definitions(
+  lastbit_test_support
+  INTERFACE LASTBIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LASTBIT_MODELS_DIR="${LASTBIT_MODELS_DIR}"
+            LASTBIT_TOOL="$<$<TARGET_EXISTS:lastbit_tool>:$<TARGET_FILE:lastbit_tool>>")
+
+# lastbit_add_test(name LABELS label... SOURCES file... [LIBRARIES target...]): one Catch2 program, one ctest entry.
+# A test labelled `models` reads recorded networks and nothing else: it is skipped as a whole where they are missing.
+function(lastbit_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;SOURCES;LIBRARIES")
+  if(NOT arg_LABELS OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "lastbit_add_test(${name}): needs LABELS and SOURCES, and takes only LIBRARIES besides")
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  lastbit_configure(${name})
+  target_link_libraries(${name} PRIVATE lastbit_test_support ${arg_LIBRARIES})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+  if("models" IN_LIST arg_LABELS)
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped: no folder of recorded networks")
+  endif()
+endfunction()

@@ -1,0 +1,12 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace lastbit {
+
+/// "major.minor.patch" of the library that was linked.
+[[nodiscard]] std::string_view version();
+
+}  // namespace lastbit
