@@ -49,7 +49,7 @@ template <SignedInteger T>
 
 /// For values that provably fit; anything else is a broken precondition.
 template <SignedInteger T>
-[[nodiscard]] constexpr std::int64_t narrow_exact(T value, int bits) noexcept {
+[[nodiscard]] constexpr std::int64_t narrow_exact(T value, [[maybe_unused]] int bits) noexcept {
   LASTBIT_ASSERT(fits_width(value, bits));
   return static_cast<std::int64_t>(value);
 }
