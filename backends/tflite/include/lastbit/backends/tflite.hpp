@@ -1,0 +1,70 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// TensorFlow Lite reference kernels, TFLite Micro and CMSIS-NN: rounding twice (the default build) or once (TFLITE_SINGLE_ROUNDING, ruy).
+// Evidence: docs/backends/tflite.md.
+#pragma once
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+namespace tflite {
+
+/// QuantizeMultiplier: Q0.31 from the double product of the float scales, rounded half away; tiny scales become 0.
+inline constexpr ScaleEncoding multiplier_q31{.arithmetic = ScaleArithmetic::f64, .significant_bits = 31, .rounding = Rounding::half_away,
+                                              .normalization = Normalization::half_to_one, .min_exponent = -31, .max_exponent = 127};
+/// The single-rounding build also limits the exponent to 30.
+inline constexpr ScaleEncoding multiplier_q31_single{.arithmetic = ScaleArithmetic::f64, .significant_bits = 31,
+                                                     .rounding = Rounding::half_away, .normalization = Normalization::half_to_one,
+                                                     .min_exponent = -31, .max_exponent = 30};
+
+/// MultiplyByQuantizedMultiplier, two roundings: the first half up, the second half away from zero.
+inline constexpr RescaleRule twice{multiplier_q31, {shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up),
+                                                    shift_right_by_exponent(Rounding::half_away)}};
+/// MultiplyByQuantizedMultiplier, one rounding; the 64-bit result is cut to 32 bits.
+inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_right(Rounding::half_up), narrow_to(32, Overflow::wrap)}};
+
+/// The 64-bit accumulator of 16-bit data: the multiplier keeps 15 bits, one rounding, in both builds.
+[[nodiscard]] constexpr RescaleRule once_by_15_bits(const ScaleEncoding& scale) {
+  return {scale, {multiply(MultiplierBits{15}, Rounding::half_up), shift_right(Rounding::half_up), narrow_to(32, Overflow::wrap)}};
+}
+
+/// The chain continued with output zero point and bounds.
+[[nodiscard]] constexpr RescaleRule to_output(RescaleRule rule) {
+  rule.chain.stages[rule.chain.size++] = add_zero_point();
+  rule.chain.stages[rule.chain.size++] = clamp();
+  return rule;
+}
+
+[[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
+  const AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
+  const AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
+  const ConvArithmetic narrow{.accumulator = int32_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(rescale)};
+  return {.i8 = narrow, .i16_bias32 = narrow,
+          .i16_bias64 = {.accumulator = int64_wraps, .bias = BiasAt::accumulator_end,
+                         .rescale = to_output(once_by_15_bits(rescale.scale))}};
+}
+
+[[nodiscard]] constexpr Backend reference_kernels(const RescaleRule& rescale) {
+  const FunctionArithmetic rescaled{.method = FunctionMethod::rescaled, .rescale = rescale};
+  const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .rescale = rescale};
+  const AveragePoolArithmetic average{.method = DivisionMethod::exact, .rounding = Rounding::half_away};
+  return {.conv = conv(rescale), .depthwise_conv = conv(rescale), .transposed_conv = conv(rescale), .fully_connected = conv(rescale),
+          .matmul = conv(rescale),
+          .average_pool = average, .global_average_pool = average,
+          .mean = {.method = MeanMethod::count_in_multiplier, .rescale = to_output(rescale)},
+          .add = {.method = AddMethod::aligned_operands, .operand = rescale, .output = to_output(rescale)},
+          .mul = {.method = MulMethod::rescaled, .rescale = to_output(rescale)},
+          .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::scale_and_bias},
+          .requantize = to_output(rescale),
+          .leaky_relu = rescaled, .prelu = rescaled, .hard_swish = fixed_point, .logistic = fixed_point, .tanh = fixed_point,
+          .softmax = fixed_point};
+}
+
+}  // namespace tflite
+
+inline constexpr Backend tflite_double = tflite::reference_kernels(tflite::twice);
+inline constexpr Backend tflite_single = tflite::reference_kernels(tflite::once);
+
+}  // namespace lastbit

@@ -1,0 +1,173 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The types of a spec sheet. A Backend is one device's arithmetic, operation by operation: a constant of structural type (enums and
+// integers only), so it can be a template argument, be printed, compared, written to JSON and enumerated (rules.hpp names every rule).
+// An operation whose method is `absent`, or whose chain is empty, does not exist on the device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/arith/accumulator.hpp"
+#include "lastbit/arith/rescale.hpp"
+
+namespace lastbit {
+
+/// integer: the quantised arithmetic below. real: the golden float path; no rule below is read.
+enum class Domain : std::uint8_t { integer, real };
+
+/// An effective scale and the chain it drives.
+struct RescaleRule {
+  ScaleEncoding scale{};
+  Chain chain{};
+  friend constexpr bool operator==(const RescaleRule&, const RescaleRule&) = default;
+};
+
+enum class BiasAt : std::uint8_t { accumulator_start, accumulator_end };
+
+/// What becomes of per-channel weight scales: kept; weights requantised to one 8-bit scale; or accumulators scaled in float.
+enum class PerChannelLowering : std::uint8_t { native, requantized_to_tensor, float_scale };
+
+/// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, matmul: integer sums (accumulate), then the chain (finish).
+struct ConvArithmetic {
+  AccumulatorRule accumulator{};
+  BiasAt bias = BiasAt::accumulator_start;
+  PerChannelLowering per_channel = PerChannelLowering::native;
+  RescaleRule rescale{};
+  friend constexpr bool operator==(const ConvArithmetic&, const ConvArithmetic&) = default;
+};
+
+/// 8-bit data; 16-bit data with a 32-bit bias; 16-bit data with a 64-bit bias.
+struct ConvByType {
+  ConvArithmetic i8{}, i16_bias32{}, i16_bias64{};
+  friend constexpr bool operator==(const ConvByType&, const ConvByType&) = default;
+};
+
+/// exact: sum / count. reciprocal: sum * round(2^(bits-1+k) / count) >> …, k making the reciprocal `bits` bits wide.
+/// float_scale: round(float(sum of (x - zero point)) * float(input scale / (output scale * count))) + output zero point.
+enum class DivisionMethod : std::uint8_t { absent, exact, reciprocal, float_scale };
+enum class PaddingCount : std::uint8_t { excluded, included };
+struct AveragePoolArithmetic {
+  DivisionMethod method = DivisionMethod::absent;
+  Rounding rounding = Rounding::half_away;
+  PaddingCount padding = PaddingCount::excluded;
+  std::uint8_t reciprocal_bits = 16;                  ///< read by reciprocal
+  Rounding reciprocal_rounding = Rounding::floor;     ///< read by reciprocal
+  friend constexpr bool operator==(const AveragePoolArithmetic&, const AveragePoolArithmetic&) = default;
+};
+
+/// count_in_multiplier: 1/count is folded, truncated, into the multiplier. scale_per_count: the effective scale is in / (count * out).
+enum class MeanMethod : std::uint8_t { absent, count_in_multiplier, scale_per_count };
+struct MeanArithmetic {
+  MeanMethod method = MeanMethod::absent;
+  RescaleRule rescale{};
+  friend constexpr bool operator==(const MeanArithmetic&, const MeanArithmetic&) = default;
+};
+
+/// aligned_operands: both operands shifted left, rescaled to twice the larger scale, added, rescaled (TFLite).
+/// weighted_sum: a*Ma + b*Mb with integer weights of one common exponent, one rounding shift (XNNPACK).
+/// float_sum: in float, one rounding (ONNX Runtime). convolution_8bit: a convolution with two 8-bit weights (VIPNano).
+enum class AddMethod : std::uint8_t { absent, aligned_operands, weighted_sum, float_sum, convolution_8bit };
+struct AddArithmetic {
+  AddMethod method = AddMethod::absent;
+  std::uint8_t left_shift_8bit = 20;              ///< read by aligned_operands
+  std::uint8_t left_shift_16bit = 15;             ///< read by aligned_operands
+  RescaleRule operand{};                           ///< read by aligned_operands
+  RescaleRule output{};                            ///< read by aligned_operands, convolution_8bit
+  std::uint8_t weight_bits = 21;                  ///< read by weighted_sum: significant bits of the larger weight; 0: both exact float32
+  Rounding rounding = Rounding::half_up;          ///< read by weighted_sum, float_sum
+  friend constexpr bool operator==(const AddArithmetic&, const AddArithmetic&) = default;
+};
+
+enum class MulMethod : std::uint8_t { absent, rescaled, float_product };
+struct MulArithmetic {
+  MulMethod method = MulMethod::absent;
+  RescaleRule rescale{};                            ///< read by rescaled
+  Rounding rounding = Rounding::half_even;        ///< read by float_product
+  friend constexpr bool operator==(const MulArithmetic&, const MulArithmetic&) = default;
+};
+
+/// copy: quantisations must be equal. scale_and_bias: round(q * s + b) with float s and b. dequantize: through float values.
+enum class ConcatMethod : std::uint8_t { absent, copy, scale_and_bias, dequantize };
+struct ConcatArithmetic {
+  ConcatMethod method = ConcatMethod::absent;
+  ConcatMethod method_uint8 = ConcatMethod::absent;
+  friend constexpr bool operator==(const ConcatArithmetic&, const ConcatArithmetic&) = default;
+};
+
+enum class ScaleDivision : std::uint8_t { divide, multiply_by_inverse };
+enum class ZeroPointAt : std::uint8_t { after_rounding, before_rounding };
+/// Float to integer: round(x / float(scale)) + zero point, clamped.
+struct QuantizeArithmetic {
+  ScaleDivision division = ScaleDivision::divide;
+  Rounding rounding = Rounding::half_away;
+  ZeroPointAt zero_point = ZeroPointAt::after_rounding;
+  friend constexpr bool operator==(const QuantizeArithmetic&, const QuantizeArithmetic&) = default;
+};
+/// Integer to float: float(scale * (q - zero point)), the product in double or float.
+struct DequantizeArithmetic {
+  ScaleArithmetic arithmetic = ScaleArithmetic::f64;
+  friend constexpr bool operator==(const DequantizeArithmetic&, const DequantizeArithmetic&) = default;
+};
+
+/// rescaled: by integer rescaling. fixed_point: integer approximations (arith/fixed_function.hpp).
+/// float_table: float function of the dequantised value, divided by the output scale and rounded.
+enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table };
+struct FunctionArithmetic {
+  FunctionMethod method = FunctionMethod::absent;
+  RescaleRule rescale{};                            ///< read by rescaled
+  Rounding rounding = Rounding::half_even;        ///< read by float_table
+  friend constexpr bool operator==(const FunctionArithmetic&, const FunctionArithmetic&) = default;
+};
+
+struct Backend {
+  Domain domain = Domain::integer;
+  ConvByType conv{}, depthwise_conv{}, transposed_conv{}, fully_connected{}, matmul{};
+  AveragePoolArithmetic average_pool{}, global_average_pool{};
+  MeanArithmetic mean{};
+  AddArithmetic add{};  ///< and sub
+  MulArithmetic mul{};
+  ConcatArithmetic concat{};
+  QuantizeArithmetic quantize{};
+  DequantizeArithmetic dequantize{};
+  RescaleRule requantize{};  ///< and relu, relu6, relu_n1_to_1 as operations of their own
+  FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{};
+  friend constexpr bool operator==(const Backend&, const Backend&) = default;
+};
+
+/// How a rule is known, weakest last.
+enum class EvidenceLevel : std::uint8_t { hardware, vendor_code, vendor_source, document, thread, guess };
+
+/// `rule` is a path or a prefix of paths ("conv.i8.rescale"); the longest match speaks for a rule.
+struct Evidence {
+  std::string rule;
+  EvidenceLevel level = EvidenceLevel::guess;
+  std::string source;
+};
+
+/// A rule that public evidence leaves open: the backend holds the default, the user may set an alternative.
+struct Setting {
+  std::string rule;
+  std::vector<std::string> alternatives;
+  std::string why;
+};
+
+/// A backend with its name, its evidence and what is open about it.
+struct SpecSheet {
+  std::string name;
+  std::string title;
+  Backend backend;
+  std::vector<Evidence> evidence;
+  std::vector<Setting> settings;
+};
+
+/// Every built-in spec sheet, in the order in which they are listed.
+[[nodiscard]] const std::vector<SpecSheet>& builtin_backends();
+
+/// A built-in backend by name, or one read from a JSON file (a name that ends in ".json"). Throws Error(unknown_backend).
+[[nodiscard]] SpecSheet find_backend(std::string_view name_or_file);
+
+}  // namespace lastbit

@@ -1,0 +1,90 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Check a model against a backend, run it, get the trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+/// What was seen while one operation was computed; counted only when asked for.
+struct Events {
+  std::int64_t accumulator_overflows = 0;  ///< running sums that left the accumulator's width
+  std::int64_t saturated_outputs = 0;      ///< outputs moved by the bounds of the element type or the activation
+  std::int64_t outputs = 0;                ///< outputs computed
+
+  Events& operator+=(const Events& other) {
+    accumulator_overflows += other.accumulator_overflows;
+    saturated_outputs += other.saturated_outputs;
+    outputs += other.outputs;
+    return *this;
+  }
+};
+
+struct RunOptions {
+  int threads = 1;           ///< samples are shared among threads; never changes a bit
+  bool keep_all = false;     ///< keep every tensor, not only the model's outputs
+  bool count_events = false;
+};
+
+/// Every tensor of a run by its index in the model; absent ones were constants or not kept.
+/// With a batch of N samples each tensor carries N as an extra leading dimension.
+struct Trace {
+  std::vector<std::optional<Tensor>> tensors;
+  std::vector<Events> events;  ///< one per operation; empty unless counted
+  std::string path;            ///< the host path that computed it
+};
+
+/// What keeps a backend from running a model: unsupported operations, types, quantisations. Empty: it can run.
+[[nodiscard]] std::vector<Diagnostic> check(const Model& model, const Backend& backend);
+
+/// A model prepared for a backend: weights centred, scales encoded. Running cannot fail once constructed, given matching inputs.
+class Emulator {
+ public:
+  /// Throws Error with the diagnostics of check(). `model` must outlive the emulator.
+  Emulator(const Model& model, const Backend& backend);
+  ~Emulator();
+  Emulator(Emulator&&) noexcept;
+  Emulator& operator=(Emulator&&) noexcept;
+
+  /// Inputs in the model's order, each of the model's shape or with one extra leading dimension of N samples (the same N for all).
+  /// Float inputs of a quantised tensor are quantised by the backend's rule; the real domain takes quantised inputs and dequantises them.
+  /// Throws Error(shape_mismatch | type_mismatch) naming the input.
+  [[nodiscard]] Trace run(std::span<const Tensor> inputs, const RunOptions& options = {}) const;
+
+  /// One operation on the given data tensors (null for constants and absent ones): what this backend makes of another's inputs.
+  [[nodiscard]] std::vector<Tensor> run_operation(std::size_t operation, std::span<const Tensor* const> inputs, Events* events = nullptr) const;
+
+  /// The model as this backend sees it: the user's own, or its dequantised form in the real domain.
+  [[nodiscard]] const Model& model() const;
+
+ private:
+  struct Prepared;
+  std::unique_ptr<Prepared> prepared_;
+};
+
+/// Convenience: construct and run.
+[[nodiscard]] Trace run(const Model& model, const Backend& backend, std::span<const Tensor> inputs, const RunOptions& options = {});
+
+/// The model with every quantised tensor and constant as float32: real = scale * (q - zero point), in double, rounded once.
+[[nodiscard]] Model dequantized(const Model& model);
+/// One tensor's values as float32.
+[[nodiscard]] Tensor dequantized(const Tensor& tensor, const Quantization& quantization);
+
+/// The host path in use: LASTBIT_PATH if set (Error(unavailable_path) if this machine lacks it), else the best available.
+[[nodiscard]] std::string_view host_path();
+/// Every path compiled in that this machine can run, slowest first.
+[[nodiscard]] std::vector<std::string_view> available_host_paths();
+
+}  // namespace lastbit

@@ -1,0 +1,235 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one place that names every rule. `each_rule(object, visit)` calls visit(name, member) for each member of a rule structure; printing,
+// comparing, JSON, settings and the search of rules are all written on top of it.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+// Names of enumerators, in the order of the enumeration.
+constexpr auto names_of(Domain) { return std::to_array<std::string_view>({"integer", "real"}); }
+constexpr auto names_of(Rounding) {
+  return std::to_array<std::string_view>(
+      {"floor", "ceil", "toward_zero", "half_up", "half_down", "half_away", "half_toward_zero", "half_even", "to_odd"});
+}
+constexpr auto names_of(Overflow) { return std::to_array<std::string_view>({"wrap", "saturate", "exact"}); }
+constexpr auto names_of(NarrowingPoint) { return std::to_array<std::string_view>({"every_add", "every_tile", "at_end"}); }
+constexpr auto names_of(ScaleArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
+constexpr auto names_of(Normalization) { return std::to_array<std::string_view>({"half_to_one", "one_to_two"}); }
+constexpr auto names_of(StageKind) {
+  return std::to_array<std::string_view>({"shift_left", "multiply", "doubling_high_multiply", "two_term_shift", "shift_right", "float_scale",
+                                          "narrow", "relu", "add_zero_point", "clamp", "table", "pwl"});
+}
+constexpr auto names_of(ShiftAmount) { return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant"}); }
+constexpr auto names_of(BiasAt) { return std::to_array<std::string_view>({"accumulator_start", "accumulator_end"}); }
+constexpr auto names_of(PerChannelLowering) {
+  return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale"});
+}
+constexpr auto names_of(DivisionMethod) { return std::to_array<std::string_view>({"absent", "exact", "reciprocal", "float_scale"}); }
+constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
+constexpr auto names_of(MeanMethod) { return std::to_array<std::string_view>({"absent", "count_in_multiplier", "scale_per_count"}); }
+constexpr auto names_of(AddMethod) {
+  return std::to_array<std::string_view>({"absent", "aligned_operands", "weighted_sum", "float_sum", "convolution_8bit"});
+}
+constexpr auto names_of(MulMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "float_product"}); }
+constexpr auto names_of(ConcatMethod) { return std::to_array<std::string_view>({"absent", "copy", "scale_and_bias", "dequantize"}); }
+constexpr auto names_of(ScaleDivision) { return std::to_array<std::string_view>({"divide", "multiply_by_inverse"}); }
+constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"after_rounding", "before_rounding"}); }
+constexpr auto names_of(FunctionMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table"}); }
+constexpr auto names_of(EvidenceLevel) {
+  return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "guess"});
+}
+
+template <class E>
+concept NamedEnum = std::is_enum_v<E> && requires(E value) { names_of(value); };
+
+template <NamedEnum E>
+[[nodiscard]] constexpr std::string_view name_of(E value) {
+  constexpr auto count = names_of(E{}).size();
+  const auto index = static_cast<std::size_t>(value);
+  return index < count ? names_of(E{})[index] : std::string_view("?");
+}
+
+template <NamedEnum E>
+[[nodiscard]] constexpr std::optional<E> enumerator_from(std::string_view name) {
+  const auto names = names_of(E{});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<E>(i);
+  }
+  return std::nullopt;
+}
+
+template <class Self, class T>
+concept ConstOr = std::same_as<std::remove_const_t<Self>, T>;
+
+template <ConstOr<AccumulatorRule> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("bits", self.bits);
+  visit("overflow", self.overflow);
+  visit("when", self.when);
+  visit("tile", self.tile);
+}
+template <ConstOr<ScaleEncoding> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("arithmetic", self.arithmetic);
+  visit("significant_bits", self.significant_bits);
+  visit("rounding", self.rounding);
+  visit("normalization", self.normalization);
+  visit("min_exponent", self.min_exponent);
+  visit("max_exponent", self.max_exponent);
+}
+/// Only the members that the stage's kind reads; the kind comes first.
+template <ConstOr<Stage> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("kind", self.kind);
+  const StageKind kind = self.kind;
+  const bool narrows = kind == StageKind::shift_left || kind == StageKind::narrow || kind == StageKind::two_term_shift;
+  const bool multiplies = kind == StageKind::multiply || kind == StageKind::doubling_high_multiply;
+  if (narrows || multiplies) visit("bits", self.bits);
+  if (narrows) visit("overflow", self.overflow);
+  if (multiplies || kind == StageKind::shift_right || kind == StageKind::float_scale) visit("rounding", self.rounding);
+  if (kind == StageKind::shift_right) visit("amount", self.amount);
+  if (kind == StageKind::shift_right && self.amount == ShiftAmount::constant) visit("constant", self.constant);
+}
+template <ConstOr<RescaleRule> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("scale", self.scale);
+  visit("chain", self.chain);
+}
+template <ConstOr<ConvArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("accumulator", self.accumulator);
+  visit("bias", self.bias);
+  visit("per_channel", self.per_channel);
+  visit("rescale", self.rescale);
+}
+template <ConstOr<ConvByType> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("i8", self.i8);
+  visit("i16_bias32", self.i16_bias32);
+  visit("i16_bias64", self.i16_bias64);
+}
+template <ConstOr<AveragePoolArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("rounding", self.rounding);
+  visit("padding", self.padding);
+  visit("reciprocal_bits", self.reciprocal_bits);
+  visit("reciprocal_rounding", self.reciprocal_rounding);
+}
+template <ConstOr<MeanArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("rescale", self.rescale);
+}
+template <ConstOr<AddArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("left_shift_8bit", self.left_shift_8bit);
+  visit("left_shift_16bit", self.left_shift_16bit);
+  visit("operand", self.operand);
+  visit("output", self.output);
+  visit("weight_bits", self.weight_bits);
+  visit("rounding", self.rounding);
+}
+template <ConstOr<MulArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("rescale", self.rescale);
+  visit("rounding", self.rounding);
+}
+template <ConstOr<ConcatArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("method_uint8", self.method_uint8);
+}
+template <ConstOr<QuantizeArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("division", self.division);
+  visit("rounding", self.rounding);
+  visit("zero_point", self.zero_point);
+}
+template <ConstOr<DequantizeArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("arithmetic", self.arithmetic);
+}
+template <ConstOr<FunctionArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("rescale", self.rescale);
+  visit("rounding", self.rounding);
+}
+template <ConstOr<Backend> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("domain", self.domain);
+  visit("conv", self.conv);
+  visit("depthwise_conv", self.depthwise_conv);
+  visit("transposed_conv", self.transposed_conv);
+  visit("fully_connected", self.fully_connected);
+  visit("matmul", self.matmul);
+  visit("average_pool", self.average_pool);
+  visit("global_average_pool", self.global_average_pool);
+  visit("mean", self.mean);
+  visit("add", self.add);
+  visit("mul", self.mul);
+  visit("concat", self.concat);
+  visit("quantize", self.quantize);
+  visit("dequantize", self.dequantize);
+  visit("requantize", self.requantize);
+  visit("leaky_relu", self.leaky_relu);
+  visit("prelu", self.prelu);
+  visit("hard_swish", self.hard_swish);
+  visit("logistic", self.logistic);
+  visit("tanh", self.tanh);
+  visit("softmax", self.softmax);
+}
+
+/// A structure of rules (a Chain is a list of Stages and handled as such).
+template <class T>
+concept RuleStructure = std::is_class_v<std::remove_const_t<T>> && !std::same_as<std::remove_const_t<T>, Chain>;
+
+/// One rule: its path ("conv.i8.rescale.chain.2.rounding") and its value as text ("half_even", "32").
+struct RuleText {
+  std::string path;
+  std::string value;
+  friend bool operator==(const RuleText&, const RuleText&) = default;
+};
+
+/// Every rule of a backend in the order of each_rule. The length of a chain appears as "….chain.size".
+[[nodiscard]] std::vector<RuleText> list_rules(const Backend& backend);
+
+/// Replaces one rule. Throws Error(unknown_rule) naming the path, or the value and the values allowed.
+void set_rule(Backend& backend, std::string_view path, std::string_view value);
+
+/// A rule in which two backends differ; empty text where one of them has no such rule.
+struct RuleDifference {
+  std::string path;
+  std::string a;
+  std::string b;
+};
+[[nodiscard]] std::vector<RuleDifference> diff_backends(const Backend& a, const Backend& b);
+
+/// The evidence that speaks for a rule: the entry with the longest matching prefix, or nullptr.
+[[nodiscard]] const Evidence* evidence_for(const SpecSheet& sheet, std::string_view path);
+
+/// The human-readable sheet: per operation the formula with its widths, then evidence and source, then settings.
+[[nodiscard]] std::string describe(const SpecSheet& sheet);
+
+/// The backend file format (docs/own-device.md): writing and reading back gives the same sheet.
+[[nodiscard]] std::string backend_to_json(const SpecSheet& sheet);
+[[nodiscard]] SpecSheet backend_from_json(std::string_view text, std::string_view where);
+
+}  // namespace lastbit
