@@ -69,7 +69,7 @@ struct MeanArithmetic {
 
 /// aligned_operands: both operands shifted left, rescaled to twice the larger scale, added, rescaled (TFLite).
 /// weighted_sum: a*Ma + b*Mb with integer weights of one common exponent, one rounding shift (XNNPACK).
-/// float_sum: in float, one rounding (ONNX Runtime). convolution_8bit: a convolution with two 8-bit weights (VIPNano).
+/// float_sum: fma(a, sa/so, fma(b, sb/so, zero points)) in float, one rounding (ONNX Runtime). convolution_8bit: a convolution with two 8-bit weights (VIPNano).
 enum class AddMethod : std::uint8_t { absent, aligned_operands, weighted_sum, float_sum, convolution_8bit };
 struct AddArithmetic {
   AddMethod method = AddMethod::absent;
@@ -100,11 +100,14 @@ struct ConcatArithmetic {
 
 enum class ScaleDivision : std::uint8_t { divide, multiply_by_inverse };
 enum class ZeroPointAt : std::uint8_t { after_rounding, before_rounding };
+/// What converting a float beyond int32 gives: the nearest int32, or (x86 instructions) always -2^31, the zero point then added modulo 2^32.
+enum class OutOfRange : std::uint8_t { saturate, int32_min };
 /// Float to integer: round(x / float(scale)) + zero point, clamped.
 struct QuantizeArithmetic {
   ScaleDivision division = ScaleDivision::divide;
   Rounding rounding = Rounding::half_away;
   ZeroPointAt zero_point = ZeroPointAt::after_rounding;
+  OutOfRange out_of_range = OutOfRange::saturate;
   friend constexpr bool operator==(const QuantizeArithmetic&, const QuantizeArithmetic&) = default;
 };
 /// Integer to float: float(scale * (q - zero point)), the product in double or float.

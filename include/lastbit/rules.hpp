@@ -48,6 +48,7 @@ constexpr auto names_of(MulMethod) { return std::to_array<std::string_view>({"ab
 constexpr auto names_of(ConcatMethod) { return std::to_array<std::string_view>({"absent", "copy", "scale_and_bias", "dequantize"}); }
 constexpr auto names_of(ScaleDivision) { return std::to_array<std::string_view>({"divide", "multiply_by_inverse"}); }
 constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"after_rounding", "before_rounding"}); }
+constexpr auto names_of(OutOfRange) { return std::to_array<std::string_view>({"saturate", "int32_min"}); }
 constexpr auto names_of(FunctionMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table"}); }
 constexpr auto names_of(EvidenceLevel) {
   return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "guess"});
@@ -161,6 +162,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("division", self.division);
   visit("rounding", self.rounding);
   visit("zero_point", self.zero_point);
+  visit("out_of_range", self.out_of_range);
 }
 template <ConstOr<DequantizeArithmetic> Self>
 constexpr void each_rule(Self& self, auto&& visit) {

@@ -48,6 +48,9 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
 
 [[nodiscard]] constexpr Backend reference_kernels(const RescaleRule& rescale) {
   const FunctionArithmetic rescaled{.method = FunctionMethod::rescaled, .rescale = rescale};
+  // LeakyRelu alone computes its effective scales in float.
+  FunctionArithmetic leaky = rescaled;
+  leaky.rescale.scale.arithmetic = ScaleArithmetic::f32;
   const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .rescale = rescale};
   const AveragePoolArithmetic average{.method = DivisionMethod::exact, .rounding = Rounding::half_away};
   return {.conv = conv(rescale), .depthwise_conv = conv(rescale), .transposed_conv = conv(rescale), .fully_connected = conv(rescale),
@@ -57,8 +60,9 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
           .add = {.method = AddMethod::aligned_operands, .operand = rescale, .output = to_output(rescale)},
           .mul = {.method = MulMethod::rescaled, .rescale = to_output(rescale)},
           .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::scale_and_bias},
+          .quantize = {.out_of_range = OutOfRange::int32_min},
           .requantize = to_output(rescale),
-          .leaky_relu = rescaled, .prelu = rescaled, .hard_swish = fixed_point, .logistic = fixed_point, .tanh = fixed_point,
+          .leaky_relu = leaky, .prelu = rescaled, .hard_swish = fixed_point, .logistic = fixed_point, .tanh = fixed_point,
           .softmax = fixed_point};
 }
 

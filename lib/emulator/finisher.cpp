@@ -1,0 +1,147 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "emulator/finisher.hpp"
+
+#include <algorithm>
+
+namespace lastbit {
+namespace {
+
+int bits_of(std::int64_t value) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value < 0 ? ~value : value))); }
+
+/// Calls body(value, channel) on rows of channels; with one channel for all, the channel is a constant of the loop.
+template <class Body>
+void each(std::span<std::int64_t> values, std::size_t channels, Body&& body) {
+  if (channels == 1) {
+    for (auto& value : values) body(value, std::size_t{0});
+    return;
+  }
+  for (std::size_t row = 0; row < values.size(); row += channels) {
+    std::int64_t* const at = values.data() + row;
+    for (std::size_t c = 0; c < channels; ++c) body(at[c], c);
+  }
+}
+
+}  // namespace
+
+Finisher::Finisher(const Chain& chain, std::vector<RescaleOperands> operands, int accumulator_bits)
+    : chain_(chain), operands_(std::move(operands)) {
+  if (!plan_64_bit(accumulator_bits)) plan_.clear();
+}
+
+// Follows the width of the value through the chain; true if no intermediate leaves 64 bits and every shift is an ordinary one.
+bool Finisher::plan_64_bit(int accumulator_bits) {
+  int bits = accumulator_bits;
+  std::vector<int> fraction(operands_.size(), 0);
+  for (const Stage& stage : chain_) {
+    WideStage wide{stage, {}, {}};
+    int grown = bits;
+    for (std::size_t c = 0; c < operands_.size(); ++c) {
+      const EncodedScale& scale = operands_[c].scale;
+      std::int64_t factor = scale.multiplier;
+      int amount = 0;
+      switch (stage.kind) {
+        case StageKind::shift_left: amount = std::clamp(scale.exponent, 0, 62); break;
+        case StageKind::multiply: {
+          const NarrowedMultiplier narrowed = narrow_multiplier(scale, stage.bits, stage.rounding);
+          factor = narrowed.multiplier;
+          fraction[c] = narrowed.fraction_bits;
+          break;
+        }
+        case StageKind::doubling_high_multiply: amount = stage.bits - 1; break;
+        case StageKind::shift_right:
+          amount = shift_amount(stage, fraction[c], scale.exponent);
+          fraction[c] = 0;
+          if (amount < 0 || amount > 62) return false;
+          break;
+        case StageKind::add_zero_point: factor = operands_[c].zero_point; break;
+        case StageKind::two_term_shift:
+        case StageKind::table:
+        case StageKind::pwl: return false;
+        default: break;
+      }
+      const bool multiplies = stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply;
+      if (multiplies) grown = std::max(grown, bits + bits_of(factor));
+      if (stage.kind == StageKind::shift_left) grown = std::max(grown, bits + amount);
+      if (stage.kind == StageKind::add_zero_point) grown = std::max(grown, std::max(bits, bits_of(factor) + 1) + 1);
+      if (stage.kind == StageKind::float_scale) grown = 63;
+      wide.factor.push_back(factor);
+      wide.amount.push_back(amount);
+    }
+    if (grown > 64) return false;
+    const bool bounds = stage.kind == StageKind::narrow || stage.kind == StageKind::shift_left || stage.kind == StageKind::doubling_high_multiply;
+    bits = bounds && stage.overflow != Overflow::exact ? std::min<int>(grown, stage.bits) : grown;
+    if (stage.kind == StageKind::shift_right) bits = std::max(2, grown - *std::min_element(wide.amount.begin(), wide.amount.end()) + 1);
+    plan_.push_back(std::move(wide));
+  }
+  return true;
+}
+
+void Finisher::run_stage(const WideStage& wide, std::span<std::int64_t> values) const {
+  const Stage& stage = wide.stage;
+  const std::size_t channels = operands_.size();
+  const std::int64_t* const factor = wide.factor.data();
+  const int* const amount = wide.amount.data();
+  const RescaleOperands* const operands = operands_.data();
+  switch (stage.kind) {
+    case StageKind::multiply: each(values, channels, [=](std::int64_t& v, std::size_t c) { v *= factor[c]; }); break;
+    case StageKind::add_zero_point: each(values, channels, [=](std::int64_t& v, std::size_t c) { v += factor[c]; }); break;
+    case StageKind::clamp:
+      each(values, channels, [=](std::int64_t& v, std::size_t c) { v = std::clamp(v, operands[c].min, operands[c].max); });
+      break;
+    case StageKind::relu:
+      if (operands->rectifier == Rectifier::at_zero) each(values, channels, [](std::int64_t& v, std::size_t) { v = std::max<std::int64_t>(v, 0); });
+      break;
+    case StageKind::narrow: each(values, channels, [&](std::int64_t& v, std::size_t) { v = narrow(v, stage.bits, stage.overflow); }); break;
+    case StageKind::shift_left:
+      each(values, channels, [&](std::int64_t& v, std::size_t c) { v = narrow(v * (std::int64_t{1} << amount[c]), stage.bits, stage.overflow); });
+      break;
+    case StageKind::doubling_high_multiply:
+      with_rounding(stage.rounding, [&]<Rounding rule>() {
+        each(values, channels, [=](std::int64_t& v, std::size_t c) { v = narrow_saturate(shift_right<rule>(v * factor[c], amount[c]), stage.bits); });
+      });
+      break;
+    case StageKind::shift_right:
+      with_rounding(stage.rounding, [&]<Rounding rule>() {
+        each(values, channels, [=](std::int64_t& v, std::size_t c) { v = shift_right<rule>(v, amount[c]); });
+      });
+      break;
+    case StageKind::float_scale:
+      each(values, channels, [=](std::int64_t& v, std::size_t c) {
+        v = round_to_integer(static_cast<float>(v) * operands[c].scale.real_f32, stage.rounding);
+      });
+      break;
+    case StageKind::two_term_shift:
+    case StageKind::table:
+    case StageKind::pwl: break;  // never planned
+  }
+}
+
+void Finisher::run_reference(std::span<std::int64_t> values, Events* events) const {
+  each(values, operands_.size(), [&](std::int64_t& value, std::size_t c) {
+    InFlight at{value, 0};
+    for (const Stage& stage : chain_) {
+      const InFlight before = at;
+      at = apply(stage, at, operands_[c]);
+      if (events != nullptr && stage.kind == StageKind::clamp && at.value != before.value) ++events->saturated_outputs;
+    }
+    value = narrow_saturate(at.value, 64);
+  });
+}
+
+void Finisher::operator()(std::span<std::int64_t> values, Events* events) const {
+  if (events != nullptr) events->outputs += static_cast<std::int64_t>(values.size());
+  if (plan_.empty() || events != nullptr) return run_reference(values, events);
+  for (const WideStage& wide : plan_) run_stage(wide, values);
+}
+
+void store(std::span<const std::int64_t> values, Tensor& tensor, std::size_t offset) {
+  visit_element_type(tensor.type(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const auto out = tensor.values<T>().subspan(offset, values.size());
+      std::transform(values.begin(), values.end(), out.begin(), [](std::int64_t value) { return static_cast<T>(value); });
+    }
+  });
+}
+
+}  // namespace lastbit
