@@ -21,6 +21,9 @@ function(lastbit_use_headers target)
   endforeach()
 endfunction()
 
+# Builds every generated source and nothing else, for tools that read sources without building.
+add_custom_target(lastbit_generated)
+
 # lastbit_add_schema(target schema.fbs): generates schema_generated.h with flatc and lets `target` include it.
 function(lastbit_add_schema target schema)
   cmake_path(ABSOLUTE_PATH schema)
@@ -31,6 +34,9 @@ function(lastbit_add_schema target schema)
     COMMAND "${LASTBIT_FLATC}" --cpp --scoped-enums -o "${directory}" "${schema}"
     DEPENDS "${schema}"
     VERBATIM)
+  add_custom_target(lastbit_schema_${stem} DEPENDS "${directory}/${stem}_generated.h")
+  add_dependencies(lastbit_generated lastbit_schema_${stem})
+  add_dependencies(${target} lastbit_schema_${stem})
   target_sources(${target} PRIVATE "${directory}/${stem}_generated.h")
   target_include_directories(${target} SYSTEM PRIVATE "${directory}")
 endfunction()
