@@ -1,0 +1,47 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// How shapes follow from shapes: windows and padding, broadcasting. One place for readers, checks and the emulator.
+//
+// For one spatial axis, with span = (filter-1)*dilation + 1:
+//   same:     out = ceil(in / stride);  total padding = max(0, (out-1)*stride + span - in), half of it (floor) before, the rest after
+//   valid:    out = floor((in - span) / stride) + 1
+//   explicit: out = floor((in + before + after - span) / stride) + 1
+// A transposed convolution is the same with its output in the place of `in` and its input in the place of `out`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "lastbit/model.hpp"
+#include "lastbit/tensor.hpp"
+
+namespace lastbit {
+
+/// Strides, dilations, filters and paddings stay at or below this, so that no product of two with a size can overflow 64 bits.
+inline constexpr std::int64_t largest_window_parameter = std::int64_t{1} << 24;
+
+/// No tensor of a model is larger than this many bytes.
+inline constexpr std::int64_t largest_tensor_bytes = std::int64_t{1} << 31;
+
+struct ResolvedPadding {
+  std::int64_t top = 0, bottom = 0, left = 0, right = 0;
+  friend constexpr bool operator==(const ResolvedPadding&, const ResolvedPadding&) = default;
+};
+
+/// Padding in elements around an image of size `in`.
+[[nodiscard]] ResolvedPadding resolve_padding(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, Extent2d dilation = {1, 1});
+
+/// How many windows fit an image of size `in`; below 1 where not one does.
+[[nodiscard]] Extent2d window_count(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, Extent2d dilation = {1, 1});
+
+/// The shape to which numpy's rules broadcast two shapes, or nothing.
+[[nodiscard]] std::optional<Shape> broadcast(const Shape& a, const Shape& b);
+
+/// Checks that every operation's tensors have the types and shapes that its kind and attributes demand, so that running it stays inside
+/// them. The model's structure must be sound. Throws Error(shape_mismatch | type_mismatch | bad_attribute) naming `where` and the operation.
+/// validate() calls it.
+void check_operations(const Model& model, std::string_view where);
+
+}  // namespace lastbit
