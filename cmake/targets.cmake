@@ -5,6 +5,9 @@ function(lastbit_configure target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -ffp-contract=off
                                            $<$<BOOL:${LASTBIT_WARNINGS_AS_ERRORS}>:-Werror>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-restrict)  # gcc 12 warns of every "literal" + std::string (gcc bug 105651)
+  endif()
   if(LASTBIT_SANITIZERS)
     set(flags -fsanitize=${LASTBIT_SANITIZERS})
     target_compile_options(
