@@ -19,7 +19,7 @@ struct OperationSignature {
   OperationKind kind;
   std::string_view name;
   std::size_t required_inputs;
-  std::size_t most_inputs;  ///< inputs beyond the required ones may be absent_tensor
+  std::size_t most_inputs;   ///< inputs beyond the required ones may be absent_tensor
   std::size_t most_outputs;  ///< at least one
   Attributes (*default_attributes)();
 };

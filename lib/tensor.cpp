@@ -42,8 +42,7 @@ IntegerRange range_of(ElementType type) {
   return visit_element_type(type, []<class T>() -> IntegerRange {
     if constexpr (std::is_integral_v<T>)
       return {static_cast<std::int64_t>(std::numeric_limits<T>::min()), static_cast<std::int64_t>(std::numeric_limits<T>::max())};
-    else
-      return {};
+    else return {};
   });
 }
 

@@ -31,7 +31,8 @@ struct ResolvedPadding {
 };
 
 /// Padding in elements around an image of size `in`.
-[[nodiscard]] ResolvedPadding resolve_padding(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, Extent2d dilation = {1, 1});
+[[nodiscard]] ResolvedPadding resolve_padding(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride,
+                                              Extent2d dilation = {1, 1});
 
 /// How many windows fit an image of size `in`; below 1 where not one does.
 [[nodiscard]] Extent2d window_count(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, Extent2d dilation = {1, 1});

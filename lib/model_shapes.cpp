@@ -1,0 +1,349 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which shapes and attributes an operation takes.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "lastbit/shape.hpp"
+#include "operation_view.hpp"
+
+namespace lastbit {
+namespace {
+
+using enum OperationKind;
+constexpr auto shape_mismatch = ErrorCode::shape_mismatch;
+constexpr auto bad_attribute = ErrorCode::bad_attribute;
+
+std::vector<std::int64_t> sizes_of(const ModelTensor& tensor) { return {tensor.shape.sizes().begin(), tensor.shape.sizes().end()}; }
+Extent2d image_of(const ModelTensor& tensor) { return {tensor.shape[1], tensor.shape[2]}; }
+
+void require_axis(const OperationView& operation, std::int64_t axis) {
+  const auto rank = static_cast<std::int64_t>(operation.input().shape.rank());
+  if (axis >= 0 && axis < rank) return;
+  operation.fail(bad_attribute, "axis " + std::to_string(axis) + " of a tensor with " + std::to_string(rank) + " dimensions");
+}
+
+void check_extent(const OperationView& operation, const char* what, Extent2d extent) {
+  for (const std::int64_t size : {extent.height, extent.width}) {
+    if (size >= 1 && size <= largest_window_parameter) continue;
+    operation.fail(bad_attribute,
+                   std::string(what) + " " + std::to_string(size) + " is not between 1 and " + std::to_string(largest_window_parameter));
+  }
+}
+
+void check_padding(const OperationView& operation, const Padding2d& padding) {
+  operation.require(padding.mode <= PaddingMode::explicit_sizes, bad_attribute, "unknown padding");
+  if (padding.mode != PaddingMode::explicit_sizes) return;
+  for (const std::int64_t size : {padding.top, padding.bottom, padding.left, padding.right}) {
+    if (size >= 0 && size <= largest_window_parameter) continue;
+    operation.fail(bad_attribute, "padding " + std::to_string(size) + " is not between 0 and " + std::to_string(largest_window_parameter));
+  }
+}
+
+void check_activation(const OperationView& operation, Activation activation) {
+  operation.require(activation <= Activation::relu_n1_to_1, bad_attribute, "unknown activation");
+  const ModelTensor& output = operation.output();
+  const bool bounds_need_scale = activation == Activation::relu6 || activation == Activation::relu_n1_to_1;  // zero is the zero point
+  operation.require(!bounds_need_scale || !is_integer(output.type) || output.quantization.present(), ErrorCode::bad_quantization,
+                    "an activation needs the output's scale");
+}
+
+void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
+  check_activation(operation, bounds.activation);
+  if (!bounds.clamp) return;
+  const ElementType type = operation.output().type;
+  const IntegerRange range = range_of(type);
+  operation.require(is_integer(type), bad_attribute, "clamp is for integer outputs");
+  operation.require(bounds.activation == Activation::none, bad_attribute, "activation and clamp exclude each other");
+  operation.require(bounds.clamp->min <= bounds.clamp->max && bounds.clamp->min >= range.min && bounds.clamp->max <= range.max,
+                    bad_attribute, "clamp is not a range of the output's type");
+}
+
+void check_window_attributes(const OperationView& operation, const Conv2dAttributes& attributes) {
+  check_extent(operation, "stride", attributes.stride);
+  check_extent(operation, "dilation", attributes.dilation);
+  check_padding(operation, attributes.padding);
+  check_bounds(operation, attributes.bounds);
+}
+
+void require_window_count(const OperationView& operation, Extent2d expected, Extent2d found) {
+  const auto text = [](Extent2d extent) { return std::to_string(extent.height) + "x" + std::to_string(extent.width); };
+  operation.require(expected.height >= 1 && expected.width >= 1, shape_mismatch, "the window is larger than the padded input");
+  if (expected == found) return;
+  operation.fail(shape_mismatch, "windows fit " + text(expected) + " times, the tensor has " + text(found) + " places");
+}
+
+void require_bias(const OperationView& operation, std::int64_t channels) {
+  if (!operation.has_input(2) || operation.input(2).shape.element_count() == channels) return;
+  operation.fail(shape_mismatch, "bias '" + operation.input(2).name + "' is " + operation.input(2).shape.text() + "; " +
+                                     std::to_string(channels) + " values are needed");
+}
+
+void check_convolution(const OperationView& operation) {
+  const auto& attributes = operation.attributes<Conv2dAttributes>();
+  const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
+  for (const ModelTensor* tensor : {&input, &weights, &output}) operation.require_rank(*tensor, 4);
+  check_window_attributes(operation, attributes);
+  const Shape &in = input.shape, &filter = weights.shape, &out = output.shape;
+  if (operation.kind() == depthwise_conv2d) {
+    operation.require(filter[0] == 1 && filter[3] % in[3] == 0, shape_mismatch,
+                      "weights must be 1 x height x width x (channels * multiplier)");
+    operation.require(out[3] == filter[3], shape_mismatch, "output channels and weights differ");
+  } else {
+    operation.require(in[3] % filter[3] == 0 && filter[0] % (in[3] / filter[3]) == 0, shape_mismatch,
+                      "weights " + filter.text() + " do not divide " + std::to_string(in[3]) + " input channels into groups");
+    operation.require(out[3] == filter[0], shape_mismatch, "output channels and weights differ");
+  }
+  operation.require(in[0] == out[0], shape_mismatch, "batch of input and output differ");
+  require_bias(operation, out[3]);
+  require_window_count(operation,
+                       window_count(attributes.padding, image_of(input), image_of(weights), attributes.stride, attributes.dilation),
+                       image_of(output));
+}
+
+void check_transposed_convolution(const OperationView& operation) {
+  const auto& attributes = operation.attributes<Conv2dAttributes>();
+  const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
+  for (const ModelTensor* tensor : {&input, &weights, &output}) operation.require_rank(*tensor, 4);
+  check_window_attributes(operation, attributes);
+  operation.require(attributes.dilation == Extent2d{}, bad_attribute, "a transposed convolution has no dilation");
+  operation.require(weights.shape[3] == input.shape[3], shape_mismatch, "input channels and weights differ");
+  operation.require(weights.shape[0] == output.shape[3], shape_mismatch, "output channels and weights differ");
+  operation.require(input.shape[0] == output.shape[0], shape_mismatch, "batch of input and output differ");
+  require_bias(operation, output.shape[3]);
+  require_window_count(operation, window_count(attributes.padding, image_of(output), image_of(weights), attributes.stride),
+                       image_of(input));
+}
+
+void check_fully_connected(const OperationView& operation) {
+  const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
+  operation.require_rank(weights, 2);
+  check_bounds(operation, operation.attributes<FullyConnectedAttributes>().bounds);
+  const std::int64_t values = input.shape.element_count(), length = weights.shape[1], channels = weights.shape[0];
+  operation.require(values % length == 0, shape_mismatch,
+                    "input " + input.shape.text() + " is not made of rows of " + std::to_string(length) + " values");
+  operation.require(
+      output.shape.rank() >= 1 && output.shape.back() == channels && output.shape.element_count() / channels == values / length,
+      shape_mismatch,
+      "output " + output.shape.text() + " is not " + std::to_string(values / length) + " rows of " + std::to_string(channels));
+  require_bias(operation, channels);
+}
+
+void check_matmul(const OperationView& operation) {
+  const auto& attributes = operation.attributes<MatmulAttributes>();
+  check_bounds(operation, attributes.bounds);
+  std::vector<std::int64_t> a = sizes_of(operation.input(0)), b = sizes_of(operation.input(1));
+  operation.require(a.size() >= 2 && b.size() >= 2, shape_mismatch, "both inputs need two dimensions or more");
+  if (attributes.transpose_a) std::swap(a[a.size() - 1], a[a.size() - 2]);
+  if (attributes.transpose_b) std::swap(b[b.size() - 1], b[b.size() - 2]);
+  operation.require(a.back() == b[b.size() - 2], shape_mismatch,
+                    "rows of " + std::to_string(a.back()) + " values meet columns of " + std::to_string(b[b.size() - 2]));
+  const auto lead = broadcast(Shape({a.begin(), a.end() - 2}), Shape({b.begin(), b.end() - 2}));
+  operation.require(lead.has_value(), shape_mismatch, "leading dimensions do not broadcast");
+  std::vector<std::int64_t> expected(lead->sizes().begin(), lead->sizes().end());
+  expected.insert(expected.end(), {a[a.size() - 2], b.back()});
+  operation.require_shape(operation.output(), Shape(std::move(expected)));
+}
+
+void check_pool(const OperationView& operation) {
+  const auto& attributes = operation.attributes<Pool2dAttributes>();
+  const ModelTensor &input = operation.input(), &output = operation.output();
+  operation.require_rank(input, 4);
+  operation.require_rank(output, 4);
+  check_extent(operation, "filter", attributes.filter);
+  check_extent(operation, "stride", attributes.stride);
+  check_padding(operation, attributes.padding);
+  check_bounds(operation, attributes.bounds);
+  const Extent2d expected = window_count(attributes.padding, image_of(input), attributes.filter, attributes.stride);
+  require_window_count(operation, expected, image_of(output));
+  const ResolvedPadding padding = resolve_padding(attributes.padding, image_of(input), attributes.filter, attributes.stride);
+  operation.require(
+      std::max(padding.top, padding.bottom) < attributes.filter.height && std::max(padding.left, padding.right) < attributes.filter.width,
+      bad_attribute, "padding as large as the filter leaves windows without a value");
+  operation.require_shape(output, {input.shape[0], expected.height, expected.width, input.shape[3]});
+}
+
+void check_global_pool(const OperationView& operation) {
+  const ModelTensor& input = operation.input();
+  operation.require_rank(input, 4);
+  check_bounds(operation, operation.attributes<Pool2dAttributes>().bounds);
+  if (operation.output().shape == Shape{input.shape[0], input.shape[3]}) return;
+  operation.require_shape(operation.output(), {input.shape[0], 1, 1, input.shape[3]});
+}
+
+void check_mean(const OperationView& operation) {
+  const auto& attributes = operation.attributes<MeanAttributes>();
+  std::vector<std::int64_t> sizes = sizes_of(operation.input());
+  std::vector<bool> averaged(sizes.size(), false);
+  operation.require(!attributes.axes.empty(), bad_attribute, "no axes");
+  for (const std::int64_t axis : attributes.axes) {
+    require_axis(operation, axis);
+    operation.require(!averaged[static_cast<std::size_t>(axis)], bad_attribute, "an axis is named twice");
+    averaged[static_cast<std::size_t>(axis)] = true;
+  }
+  std::vector<std::int64_t> expected;
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (!averaged[axis]) expected.push_back(sizes[axis]);
+    else if (attributes.keep_dims) expected.push_back(1);
+  }
+  operation.require_shape(operation.output(), Shape(std::move(expected)));
+}
+
+void check_elementwise(const OperationView& operation) {
+  const auto& attributes = operation.attributes<ElementwiseAttributes>();
+  check_bounds(operation, attributes.bounds);
+  operation.require(!attributes.power_of_two_scales || operation.kind() != mul, bad_attribute, "power_of_two_scales is for add and sub");
+  const auto expected = broadcast(operation.input(0).shape, operation.input(1).shape);
+  operation.require(expected.has_value(), shape_mismatch,
+                    "inputs " + operation.input(0).shape.text() + " and " + operation.input(1).shape.text() + " do not broadcast");
+  operation.require_shape(operation.output(), *expected);
+}
+
+void check_concat(const OperationView& operation) {
+  const auto& attributes = operation.attributes<ConcatAttributes>();
+  check_activation(operation, attributes.activation);
+  require_axis(operation, attributes.axis);
+  const auto axis = static_cast<std::size_t>(attributes.axis);
+  std::vector<std::int64_t> expected = sizes_of(operation.input());
+  for (std::size_t i = 1; i < operation.input_count(); ++i) {
+    operation.require_rank(operation.input(i), expected.size());
+    std::vector<std::int64_t> sizes = sizes_of(operation.input(i));
+    expected[axis] += std::exchange(sizes[axis], operation.input().shape[axis]);
+    operation.require(Shape(std::move(sizes)) == operation.input().shape, shape_mismatch, "inputs differ outside the joined axis");
+  }
+  operation.require_shape(operation.output(), Shape(std::move(expected)));
+}
+
+void check_pad(const OperationView& operation) {
+  const auto& attributes = operation.attributes<PadAttributes>();
+  std::vector<std::int64_t> expected = sizes_of(operation.input());
+  operation.require(attributes.paddings.size() == expected.size(), bad_attribute, "paddings need one pair per dimension");
+  for (std::size_t axis = 0; axis < expected.size(); ++axis) {
+    for (const std::int64_t size : attributes.paddings[axis]) {
+      operation.require(size >= 0 && size <= largest_tensor_bytes, bad_attribute, "a padding is negative or too large");
+      expected[axis] += size;
+    }
+  }
+  operation.require_shape(operation.output(), Shape(std::move(expected)));
+  if (!attributes.value) return;
+  const ElementType type = operation.output().type;
+  operation.require(!is_integer(type) || (*attributes.value >= range_of(type).min && *attributes.value <= range_of(type).max),
+                    bad_attribute, "the padding value is outside the tensor's type");
+}
+
+void check_reshape(const OperationView& operation) {
+  const Shape &in = operation.input().shape, &out = operation.output().shape;
+  operation.require(in.element_count() == out.element_count(), shape_mismatch, in.text() + " cannot become " + out.text());
+  if (operation.kind() == reshape) return;
+  std::vector<std::int64_t> kept = sizes_of(operation.input()), remaining = sizes_of(operation.output());
+  std::erase(kept, 1);
+  std::erase(remaining, 1);
+  operation.require(kept == remaining && out.rank() <= in.rank(), shape_mismatch, in.text() + " cannot be squeezed to " + out.text());
+}
+
+void check_transpose(const OperationView& operation) {
+  const auto& permutation = operation.attributes<TransposeAttributes>().permutation;
+  const Shape& in = operation.input().shape;
+  std::vector<bool> used(in.rank(), false);
+  operation.require(permutation.size() == in.rank(), bad_attribute, "permutation needs one entry per dimension");
+  std::vector<std::int64_t> expected;
+  for (const std::int64_t axis : permutation) {
+    require_axis(operation, axis);
+    operation.require(!used[static_cast<std::size_t>(axis)], bad_attribute, "permutation names an axis twice");
+    used[static_cast<std::size_t>(axis)] = true;
+    expected.push_back(in[static_cast<std::size_t>(axis)]);
+  }
+  operation.require_shape(operation.output(), Shape(std::move(expected)));
+}
+
+void check_slice(const OperationView& operation) {
+  const auto& [begin, strides] = operation.attributes<SliceAttributes>();
+  const Shape &in = operation.input().shape, &out = operation.output().shape;
+  operation.require_rank(operation.output(), in.rank());
+  operation.require(begin.size() == in.rank() && (strides.empty() || strides.size() == in.rank()), bad_attribute,
+                    "begin and strides need one entry per dimension");
+  for (std::size_t axis = 0; axis < in.rank(); ++axis) {
+    const std::int64_t first = begin[axis], step = strides.empty() ? 1 : strides[axis], more = out[axis] - 1;
+    operation.require(step != 0 && (operation.kind() == strided_slice || step == 1), bad_attribute,
+                      operation.kind() == slice ? "slice has strides of 1" : "a stride of 0");
+    operation.require(first >= 0 && first < in[axis], bad_attribute, "begin is outside the input");
+    const std::int64_t furthest = step > 0 ? (in[axis] - 1 - first) / step : step >= -first ? first / -step : 0;
+    operation.require(more <= furthest, shape_mismatch, "axis " + std::to_string(axis) + " would be read beyond its end");
+  }
+}
+
+void check_split(const OperationView& operation) {
+  const std::int64_t axis = operation.attributes<SplitAttributes>().axis;
+  require_axis(operation, axis);
+  std::vector<std::int64_t> part = sizes_of(operation.input());
+  const auto parts = static_cast<std::int64_t>(operation.output_count());
+  std::int64_t& size = part[static_cast<std::size_t>(axis)];
+  operation.require(size % parts == 0, shape_mismatch, std::to_string(size) + " values cannot be split into " + std::to_string(parts));
+  size /= parts;
+  for (std::size_t i = 0; i < operation.output_count(); ++i) operation.require_shape(operation.output(i), Shape(part));
+}
+
+void check_same_shape(const OperationView& operation) { operation.require_shape(operation.output(), operation.input().shape); }
+
+void check_prelu(const OperationView& operation) {
+  const auto joined = broadcast(operation.input(0).shape, operation.input(1).shape);
+  operation.require(joined && *joined == operation.input(0).shape, shape_mismatch, "alpha does not broadcast to the input");
+  check_same_shape(operation);
+}
+
+void check_softmax(const OperationView& operation) {
+  operation.require(operation.input().shape.rank() >= 1, shape_mismatch, "a scalar has no last axis");
+  const double beta = operation.attributes<SoftmaxAttributes>().beta;
+  operation.require(std::isfinite(beta) && beta > 0 && beta <= 1e6, bad_attribute, "beta is not between 0 and 1e6");
+  check_same_shape(operation);
+}
+
+void check_leaky_relu(const OperationView& operation) {
+  const double alpha = operation.attributes<LeakyReluAttributes>().alpha;
+  operation.require(std::isfinite(alpha) && std::abs(alpha) <= 1e6, bad_attribute, "alpha is not within 1e6 of 0");
+  check_same_shape(operation);
+}
+
+}  // namespace
+
+void check_shapes(const OperationView& operation) {
+  switch (operation.kind()) {
+    case conv2d:
+    case depthwise_conv2d: return check_convolution(operation);
+    case transposed_conv2d: return check_transposed_convolution(operation);
+    case fully_connected: return check_fully_connected(operation);
+    case matmul: return check_matmul(operation);
+    case max_pool2d:
+    case average_pool2d: return check_pool(operation);
+    case global_average_pool: return check_global_pool(operation);
+    case mean: return check_mean(operation);
+    case add:
+    case sub:
+    case mul: return check_elementwise(operation);
+    case concat: return check_concat(operation);
+    case pad: return check_pad(operation);
+    case reshape:
+    case squeeze: return check_reshape(operation);
+    case transpose: return check_transpose(operation);
+    case slice:
+    case strided_slice: return check_slice(operation);
+    case split: return check_split(operation);
+    case prelu: return check_prelu(operation);
+    case softmax: return check_softmax(operation);
+    case leaky_relu: return check_leaky_relu(operation);
+    case quantize:
+    case dequantize:
+    case requantize:
+    case relu:
+    case relu6:
+    case relu_n1_to_1:
+    case hard_swish:
+    case logistic:
+    case OperationKind::tanh: return check_same_shape(operation);
+  }
+}
+
+}  // namespace lastbit

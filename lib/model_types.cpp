@@ -1,0 +1,125 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which element types and quantisations an operation takes.
+#include <algorithm>
+#include <initializer_list>
+
+#include "operation_view.hpp"
+
+namespace lastbit {
+namespace {
+
+using enum OperationKind;
+using enum ElementType;
+
+bool one_of(ElementType type, std::initializer_list<ElementType> allowed) {
+  return std::find(allowed.begin(), allowed.end(), type) != allowed.end();
+}
+
+void require_type(const OperationView& operation, const ModelTensor& tensor, std::initializer_list<ElementType> allowed) {
+  if (one_of(tensor.type, allowed)) return;
+  std::string names;
+  for (const ElementType type : allowed) names += (names.empty() ? "" : ", ") + std::string(name_of(type));
+  operation.fail(ErrorCode::type_mismatch, "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; allowed: " + names);
+}
+
+void require_scale(const OperationView& operation, const ModelTensor& tensor) {
+  if (!is_integer(tensor.type) || tensor.quantization.present()) return;
+  operation.fail(ErrorCode::bad_quantization, "tensor '" + tensor.name + "' needs a scale");
+}
+
+void require_per_tensor(const OperationView& operation, const ModelTensor& tensor) {
+  if (!tensor.quantization.per_channel() && tensor.quantization.zero_points.size() <= 1) return;
+  operation.fail(ErrorCode::bad_quantization, "tensor '" + tensor.name + "' has one scale per channel; a single one is needed");
+}
+
+void require_channel_axis(const OperationView& operation, const ModelTensor& weights, std::int64_t axis) {
+  if (weights.quantization.scales.size() <= 1 || weights.quantization.axis == axis) return;
+  operation.fail(ErrorCode::bad_quantization, "tensor '" + weights.name + "' has scales along axis " +
+                                                  std::to_string(weights.quantization.axis) + "; axis " + std::to_string(axis) +
+                                                  " is needed");
+}
+
+std::int64_t output_channel_axis(const OperationView& operation) {
+  if (operation.kind() == depthwise_conv2d) return 3;
+  if (operation.kind() != matmul) return 0;
+  const auto rank = static_cast<std::int64_t>(operation.input(1).shape.rank());
+  return operation.attributes<MatmulAttributes>().transpose_b ? rank - 2 : rank - 1;
+}
+
+/// Convolutions, fully connected, matmul: 8- or 16-bit data, the same type out or the accumulators; or all float32.
+void check_sum_types(const OperationView& operation) {
+  const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
+  require_type(operation, input, {int8, uint8, int16, float32});
+  if (input.type == float32) {
+    for (std::size_t i = 1; i < operation.input_count(); ++i)
+      if (operation.has_input(i)) require_type(operation, operation.input(i), {float32});
+    return require_type(operation, output, {float32});
+  }
+  require_type(operation, weights, {int8, uint8, int16});
+  if (operation.has_input(2)) require_type(operation, operation.input(2), {int32, int64});
+  const bool accumulators = one_of(output.type, {int32, int64});
+  if (!accumulators) require_type(operation, output, {input.type, int32, int64});
+  require_per_tensor(operation, input);
+  require_per_tensor(operation, output);
+  require_channel_axis(operation, weights, output_channel_axis(operation));
+  if (accumulators && !output.quantization.present()) return;
+  for (const ModelTensor* tensor : {&input, &weights, &output}) require_scale(operation, *tensor);
+}
+
+void check_softmax_types(const OperationView& operation) {
+  const ModelTensor &input = operation.input(), &output = operation.output();
+  require_type(operation, input, {int8, uint8, int16, float32});
+  if (input.type == int8 || input.type == uint8) require_type(operation, output, {input.type, int16});
+  else require_type(operation, output, {input.type});
+}
+
+void require_same_type(const OperationView& operation) {
+  const ElementType type = operation.input().type;
+  for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
+  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), {type});
+}
+
+void check_calculation_types(const OperationView& operation) {
+  switch (operation.kind()) {
+    case quantize:
+      require_type(operation, operation.input(), {float32});
+      return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
+    case dequantize:
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
+      return require_type(operation, operation.output(), {float32});
+    case requantize:
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
+      return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
+    case softmax: return check_softmax_types(operation);
+    case concat: return require_same_type(operation);
+    default: require_type(operation, operation.input(), {int8, uint8, int16, float32}); return require_same_type(operation);
+  }
+}
+
+bool only_moves_data(OperationKind kind) {
+  return kind == pad || kind == reshape || kind == squeeze || kind == transpose || kind == slice || kind == strided_slice || kind == split;
+}
+
+/// Operations that pick or average values as they are.
+bool works_without_scale(OperationKind kind) { return kind == max_pool2d || kind == average_pool2d || kind == concat; }
+
+}  // namespace
+
+void check_types(const OperationView& operation) {
+  const OperationKind kind = operation.kind();
+  if (kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected || kind == matmul) {
+    return check_sum_types(operation);
+  }
+  if (only_moves_data(kind)) return require_same_type(operation);
+  check_calculation_types(operation);
+  for (std::size_t i = 0; i < operation.input_count(); ++i) {
+    require_per_tensor(operation, operation.input(i));
+    if (!works_without_scale(kind)) require_scale(operation, operation.input(i));
+  }
+  require_per_tensor(operation, operation.output());
+  if (!works_without_scale(kind)) require_scale(operation, operation.output());
+}
+
+}  // namespace lastbit
