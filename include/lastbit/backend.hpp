@@ -71,12 +71,14 @@ struct MeanArithmetic {
 /// weighted_sum: a*Ma + b*Mb with integer weights of one common exponent, one rounding shift (XNNPACK).
 /// float_sum: fma(a, sa/so, fma(b, sb/so, zero points)) in float, one rounding (ONNX Runtime). convolution_8bit: a convolution with two 8-bit weights (VIPNano).
 enum class AddMethod : std::uint8_t { absent, aligned_operands, weighted_sum, float_sum, convolution_8bit };
+enum class ConvolutionBias : std::uint8_t { product_rounded, factor_rounded };
 struct AddArithmetic {
   AddMethod method = AddMethod::absent;
   std::uint8_t left_shift_8bit = 20;              ///< read by aligned_operands
   std::uint8_t left_shift_16bit = 15;             ///< read by aligned_operands
   RescaleRule operand{};                           ///< read by aligned_operands
   RescaleRule output{};                            ///< read by aligned_operands, convolution_8bit
+  ConvolutionBias convolution_bias = ConvolutionBias::product_rounded;  ///< read by convolution_8bit
   std::uint8_t weight_bits = 21;                  ///< read by weighted_sum: significant bits of the larger weight; 0: both exact float32
   Rounding rounding = Rounding::half_up;          ///< read by weighted_sum, float_sum
   friend constexpr bool operator==(const AddArithmetic&, const AddArithmetic&) = default;
@@ -131,7 +133,7 @@ struct Backend {
   ConvByType conv{}, depthwise_conv{}, transposed_conv{}, fully_connected{}, matmul{};
   AveragePoolArithmetic average_pool{}, global_average_pool{};
   MeanArithmetic mean{};
-  AddArithmetic add{};  ///< and sub
+  AddArithmetic add{}, sub{};
   MulArithmetic mul{};
   ConcatArithmetic concat{};
   QuantizeArithmetic quantize{};
@@ -144,18 +146,21 @@ struct Backend {
 /// How a rule is known, weakest last.
 enum class EvidenceLevel : std::uint8_t { hardware, vendor_code, vendor_source, document, thread, guess };
 
-/// `rule` is a path or a prefix of paths ("conv.i8.rescale"); the longest match speaks for a rule.
+/// `rule` is a path or a prefix of paths ("conv.i8.rescale", "*.i8"); the longest match speaks for a rule.
 struct Evidence {
   std::string rule;
   EvidenceLevel level = EvidenceLevel::guess;
   std::string source;
+  friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
-/// A rule that public evidence leaves open: the backend holds the default, the user may set an alternative.
+/// A rule (a path, or a pattern as set_rule takes it) that public evidence leaves open: the backend holds the default, the user may set
+/// an alternative.
 struct Setting {
   std::string rule;
   std::vector<std::string> alternatives;
   std::string why;
+  friend bool operator==(const Setting&, const Setting&) = default;
 };
 
 /// A backend with its name, its evidence and what is open about it.
@@ -165,6 +170,7 @@ struct SpecSheet {
   Backend backend;
   std::vector<Evidence> evidence;
   std::vector<Setting> settings;
+  friend bool operator==(const SpecSheet&, const SpecSheet&) = default;
 };
 
 /// Every built-in spec sheet, in the order in which they are listed.

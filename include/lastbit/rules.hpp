@@ -44,6 +44,7 @@ constexpr auto names_of(MeanMethod) { return std::to_array<std::string_view>({"a
 constexpr auto names_of(AddMethod) {
   return std::to_array<std::string_view>({"absent", "aligned_operands", "weighted_sum", "float_sum", "convolution_8bit"});
 }
+constexpr auto names_of(ConvolutionBias) { return std::to_array<std::string_view>({"product_rounded", "factor_rounded"}); }
 constexpr auto names_of(MulMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "float_product"}); }
 constexpr auto names_of(ConcatMethod) { return std::to_array<std::string_view>({"absent", "copy", "scale_and_bias", "dequantize"}); }
 constexpr auto names_of(ScaleDivision) { return std::to_array<std::string_view>({"divide", "multiply_by_inverse"}); }
@@ -101,7 +102,8 @@ constexpr void each_rule(Self& self, auto&& visit) {
   const bool multiplies = kind == StageKind::multiply || kind == StageKind::doubling_high_multiply;
   if (narrows || multiplies) visit("bits", self.bits);
   if (narrows) visit("overflow", self.overflow);
-  if (multiplies || kind == StageKind::shift_right || kind == StageKind::float_scale) visit("rounding", self.rounding);
+  const bool rounds = kind == StageKind::multiply ? self.bits > 0 : kind == StageKind::doubling_high_multiply;
+  if (rounds || kind == StageKind::shift_right || kind == StageKind::float_scale) visit("rounding", self.rounding);
   if (kind == StageKind::shift_right) visit("amount", self.amount);
   if (kind == StageKind::shift_right && self.amount == ShiftAmount::constant) visit("constant", self.constant);
 }
@@ -143,6 +145,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("left_shift_16bit", self.left_shift_16bit);
   visit("operand", self.operand);
   visit("output", self.output);
+  visit("convolution_bias", self.convolution_bias);
   visit("weight_bits", self.weight_bits);
   visit("rounding", self.rounding);
 }
@@ -186,6 +189,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("global_average_pool", self.global_average_pool);
   visit("mean", self.mean);
   visit("add", self.add);
+  visit("sub", self.sub);
   visit("mul", self.mul);
   visit("concat", self.concat);
   visit("quantize", self.quantize);
@@ -210,13 +214,16 @@ struct RuleText {
   friend bool operator==(const RuleText&, const RuleText&) = default;
 };
 
-/// Every rule of a backend in the order of each_rule. The length of a chain appears as "….chain.size".
+/// Every rule that decides a result, in the order of each_rule: of a structure only the members its method reads, of an absent operation
+/// only the rule that says so. The length of a chain appears as "….chain.size".
 [[nodiscard]] std::vector<RuleText> list_rules(const Backend& backend);
 
-/// Replaces one rule. Throws Error(unknown_rule) naming the path, or the value and the values allowed.
+/// Replaces one rule, read or not. In a path `*` stands for any text within one component: "*.i8.per_channel" replaces the rule in every
+/// operation that exists. Throws Error(unknown_rule) naming the path, or the value and the values allowed.
 void set_rule(Backend& backend, std::string_view path, std::string_view value);
 
-/// A rule in which two backends differ; empty text where one of them has no such rule.
+/// A rule in which two backends differ; empty text where one of them has no such rule. Of an operation that only one of them has, only
+/// the rule that says so is listed.
 struct RuleDifference {
   std::string path;
   std::string a;
@@ -224,7 +231,10 @@ struct RuleDifference {
 };
 [[nodiscard]] std::vector<RuleDifference> diff_backends(const Backend& a, const Backend& b);
 
-/// The evidence that speaks for a rule: the entry with the longest matching prefix, or nullptr.
+/// Whether `pattern` names `path` or one of its ancestors; `*` as in set_rule.
+[[nodiscard]] bool covers(std::string_view pattern, std::string_view path);
+
+/// The evidence that speaks for a rule: the entry whose pattern covers it with the most components, or nullptr.
 [[nodiscard]] const Evidence* evidence_for(const SpecSheet& sheet, std::string_view path);
 
 /// The human-readable sheet: per operation the formula with its widths, then evidence and source, then settings.

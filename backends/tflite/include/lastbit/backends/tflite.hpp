@@ -51,13 +51,18 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
   // LeakyRelu alone computes its effective scales in float.
   FunctionArithmetic leaky = rescaled;
   leaky.rescale.scale.arithmetic = ScaleArithmetic::f32;
+  // So does Sub, unlike Add.
+  const AddArithmetic add{.method = AddMethod::aligned_operands, .operand = rescale, .output = to_output(rescale)};
+  AddArithmetic sub = add;
+  sub.operand.scale.arithmetic = sub.output.scale.arithmetic = ScaleArithmetic::f32;
   const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .rescale = rescale};
   const AveragePoolArithmetic average{.method = DivisionMethod::exact, .rounding = Rounding::half_away};
   return {.conv = conv(rescale), .depthwise_conv = conv(rescale), .transposed_conv = conv(rescale), .fully_connected = conv(rescale),
           .matmul = conv(rescale),
           .average_pool = average, .global_average_pool = average,
           .mean = {.method = MeanMethod::count_in_multiplier, .rescale = to_output(rescale)},
-          .add = {.method = AddMethod::aligned_operands, .operand = rescale, .output = to_output(rescale)},
+          .add = add,
+          .sub = sub,
           .mul = {.method = MulMethod::rescaled, .rescale = to_output(rescale)},
           .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::scale_and_bias},
           .quantize = {.out_of_range = OutOfRange::int32_min},

@@ -1,0 +1,39 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pooling over windows of one channel.
+//
+// Contract, for the n values inside the image under one window (a window holds at least one):
+//   max:     the largest value, then the layer's bounds.
+//   average: 1. S = sum of the raw integers; with PaddingCount::included every tap outside counts as the zero point and n is the full window;
+//            2. exact:       y = S / n by the rule's rounding (the zero point cancels, input and output share one quantisation);
+//               reciprocal:  y = S * R / 2^k by the rule's rounding, R = the `reciprocal_bits` leading bits of 1/n by `reciprocal_rounding`;
+//               float_scale: y = round(float(S - n*zero_in) * float(s_in / float(s_out * float(n)))) + zero_out;
+//            3. the layer's bounds.
+// |S| < 2^16 * n fits 64 bits for every n a reader admits.
+// Sources: TFLite integer_ops/pooling.h (half away from zero); ONNX Runtime qlgavgpool (float); docs/backends for the others.
+#pragma once
+
+#include <cstdint>
+
+#include "lastbit/arith/multiplier.hpp"
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+/// Steps 1 and 2 of exact and reciprocal.
+[[nodiscard]] constexpr std::int64_t average(const AveragePoolArithmetic& rule, std::int64_t sum, std::int64_t count) noexcept {
+  if (rule.method != DivisionMethod::reciprocal) return divide(sum, count, rule.rounding);
+  const ScaleEncoding encoding{.arithmetic = ScaleArithmetic::f64, .significant_bits = rule.reciprocal_bits,
+                               .rounding = rule.reciprocal_rounding, .normalization = Normalization::one_to_two,
+                               .min_exponent = -62, .max_exponent = 62};
+  const EncodedScale reciprocal = encode(encoding, 1.0 / static_cast<double>(count));
+  return static_cast<std::int64_t>(multiply_shift(sum, reciprocal.multiplier, reciprocal.fraction_bits - reciprocal.exponent, rule.rounding));
+}
+
+/// The float factor of float_scale.
+[[nodiscard]] constexpr float average_scale(double input_scale, double output_scale, std::int64_t count) noexcept {
+  return static_cast<float>(input_scale) / (static_cast<float>(output_scale) * static_cast<float>(count));
+}
+
+}  // namespace lastbit

@@ -1,0 +1,293 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/emulator.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "emulator/executor.hpp"
+#include "emulator/operands.hpp"
+#include "emulator/ops/prepare.hpp"
+#include "lastbit/op/quantize.hpp"
+
+namespace lastbit {
+
+Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend) {
+  if (is_movement(operation.kind)) return prepare_movement(model, operation);
+  for (const auto* list : {&operation.inputs, &operation.outputs}) {
+    for (const auto index : *list) {
+      const bool converts = operation.kind == OperationKind::quantize || operation.kind == OperationKind::dequantize;
+      if (index == absent_tensor || converts || is_integer(model.tensor(index).type)) continue;
+      throw_unsupported(operation, "tensor '" + model.tensor(index).name + "' is " + std::string(name_of(model.tensor(index).type)) +
+                                       "; integer backends need quantised data (the float backend runs it)");
+    }
+  }
+  switch (operation.kind) {
+    case OperationKind::conv2d:
+    case OperationKind::depthwise_conv2d:
+    case OperationKind::transposed_conv2d:
+    case OperationKind::fully_connected: return prepare_convolution(model, operation, backend);
+    case OperationKind::matmul: return prepare_matmul(model, operation, backend);
+    case OperationKind::max_pool2d:
+    case OperationKind::average_pool2d:
+    case OperationKind::global_average_pool: return prepare_pool(model, operation, backend);
+    case OperationKind::mean: return prepare_mean(model, operation, backend);
+    case OperationKind::add:
+    case OperationKind::sub: return prepare_add(model, operation, backend);
+    case OperationKind::mul: return prepare_mul(model, operation, backend);
+    case OperationKind::concat: return prepare_concat(model, operation, backend);
+    case OperationKind::quantize: return prepare_quantize(model, operation, backend);
+    case OperationKind::dequantize: return prepare_dequantize(model, operation, backend);
+    case OperationKind::requantize:
+    case OperationKind::relu:
+    case OperationKind::relu6:
+    case OperationKind::relu_n1_to_1: return prepare_requantize(model, operation, backend);
+    case OperationKind::leaky_relu:
+    case OperationKind::prelu: return prepare_leaky(model, operation, backend);
+    case OperationKind::hard_swish:
+    case OperationKind::logistic:
+    case OperationKind::tanh: return prepare_function(model, operation, backend);
+    case OperationKind::softmax: return prepare_softmax(model, operation, backend);
+    default: break;  // data movement, done above
+  }
+  throw_unsupported(operation, "unknown operation");
+}
+
+namespace {
+
+/// Several outputs share one quantisation with the input in a split; each other operation has one output.
+std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operation) {
+  std::vector<Tensor> outputs;
+  for (const auto index : operation.outputs) outputs.emplace_back(model.tensor(index).type, model.tensor(index).shape);
+  return outputs;
+}
+
+/// How many samples an input carries: 1 for the model's own shape, N for one extra leading dimension.
+std::int64_t sample_count(const ModelTensor& expected, const Tensor& given) {
+  if (given.shape() == expected.shape) return 1;
+  const auto sizes = given.shape().sizes();
+  const auto own = expected.shape.sizes();
+  const bool batch = sizes.size() == own.size() + 1 && std::equal(own.begin(), own.end(), sizes.begin() + 1);
+  if (!batch || sizes[0] < 1) {
+    throw Error(ErrorCode::shape_mismatch, "input '" + expected.name + "'",
+                "shape " + given.shape().text() + "; " + expected.shape.text() + " is needed, or one extra leading dimension of samples");
+  }
+  return sizes[0];
+}
+
+Tensor slice_sample(const Tensor& batch, const Shape& shape, std::int64_t sample) {
+  Tensor out(batch.type(), shape);
+  const auto bytes = out.bytes();
+  std::copy_n(batch.bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()), bytes.size(), bytes.begin());
+  return out;
+}
+
+Shape with_samples(const Shape& shape, std::int64_t samples) {
+  std::vector<std::int64_t> sizes{samples};
+  sizes.insert(sizes.end(), shape.sizes().begin(), shape.sizes().end());
+  return Shape(std::move(sizes));
+}
+
+}  // namespace
+
+struct Emulator::Prepared {
+  const Model* user = nullptr;
+  std::optional<Model> real;  ///< the dequantised model of the real domain
+  Backend backend;
+  std::vector<Executor> executors;
+  std::vector<std::size_t> last_use;  ///< of every tensor: the operation after which nobody reads it
+
+  [[nodiscard]] const Model& model() const { return real ? *real : *user; }
+  void find_last_uses();
+  [[nodiscard]] Tensor convert_input(std::size_t position, const Tensor& given) const;
+  void execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, Events* events) const;
+  void run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, std::vector<Events>* events) const;
+};
+
+void Emulator::Prepared::find_last_uses() {
+  last_use.assign(model().tensors.size(), 0);
+  for (std::size_t i = 0; i < model().operations.size(); ++i) {
+    for (const auto index : model().operations[i].inputs) {
+      if (index != absent_tensor) last_use[static_cast<std::size_t>(index)] = i;
+    }
+  }
+  for (const auto index : model().outputs) last_use[static_cast<std::size_t>(index)] = model().operations.size();
+}
+
+// Types: what the model wants, or float for a quantised tensor (quantised by the backend's rule), or codes for the real domain.
+Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& given) const {
+  const auto index = model().inputs[position];
+  const ModelTensor& wanted = model().tensor(index);
+  const ModelTensor& original = user->tensor(index);
+  if (given.type() == wanted.type) return given;
+  if (real && given.type() == original.type) return dequantized(given, original.quantization);
+  if (!real && given.type() == ElementType::float32 && is_integer(wanted.type) && wanted.quantization.present()) {
+    Tensor out(wanted.type, given.shape());
+    const auto scale = static_cast<float>(wanted.quantization.scale());
+    const IntegerRange range = range_of(wanted.type);
+    visit_element_type(wanted.type, [&]<class T>() {
+      if constexpr (std::is_integral_v<T>) {
+        std::transform(given.values<float>().begin(), given.values<float>().end(), out.values<T>().begin(), [&](float value) {
+          return static_cast<T>(quantize(backend.quantize, value, scale, wanted.quantization.zero_point(), range));
+        });
+      }
+    });
+    return out;
+  }
+  throw Error(ErrorCode::type_mismatch, "input '" + wanted.name + "'",
+              "element type " + std::string(name_of(given.type())) + "; " + std::string(name_of(original.type)) + " is needed");
+}
+
+void Emulator::Prepared::execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, Events* events) const {
+  executors[operation]({inputs, outputs, events});
+}
+
+void Emulator::Prepared::run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, std::vector<Events>* events) const {
+  std::vector<const Tensor*> inputs;
+  for (std::size_t i = 0; i < executors.size(); ++i) {
+    const Operation& operation = model().operations[i];
+    inputs.clear();
+    for (const auto index : operation.inputs) {
+      const auto at = static_cast<std::size_t>(index);
+      inputs.push_back(index == absent_tensor ? nullptr : tensors[at] ? &*tensors[at] : &*model().tensors[at].constant);
+    }
+    auto outputs = allocate_outputs(model(), operation);
+    execute(i, inputs, outputs, events == nullptr ? nullptr : &(*events)[i]);
+    for (std::size_t o = 0; o < outputs.size(); ++o) tensors[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
+    for (const auto index : operation.inputs) {
+      if (!keep_all && index != absent_tensor && last_use[static_cast<std::size_t>(index)] == i) tensors[static_cast<std::size_t>(index)].reset();
+    }
+  }
+}
+
+Emulator::Emulator(const Model& model, const Backend& backend) : prepared_(std::make_unique<Prepared>()) {
+  prepared_->user = &model;
+  prepared_->backend = backend;
+  if (backend.domain == Domain::real) prepared_->real = dequantized(model);
+  std::vector<Diagnostic> problems;
+  for (const Operation& operation : prepared_->model().operations) {
+    try {
+      prepared_->executors.push_back(backend.domain == Domain::real ? prepare_real(prepared_->model(), operation)
+                                                                    : prepare_integer(model, operation, backend));
+    } catch (const Error& error) {
+      problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+  prepared_->find_last_uses();
+}
+
+Emulator::~Emulator() = default;
+Emulator::Emulator(Emulator&&) noexcept = default;
+Emulator& Emulator::operator=(Emulator&&) noexcept = default;
+
+const Model& Emulator::model() const { return prepared_->model(); }
+
+namespace {
+
+/// Runs body(sample) for every sample on `threads` threads; the first exception is passed on.
+template <class Body>
+void for_each_sample(std::int64_t samples, int threads, Body&& body) {
+  const std::int64_t workers = std::clamp<std::int64_t>(threads, 1, samples);
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(workers));
+  const auto work = [&](std::int64_t worker) {
+    try {
+      for (std::int64_t sample = worker; sample < samples; sample += workers) body(sample);
+    } catch (...) {
+      failures[static_cast<std::size_t>(worker)] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> pool;
+  for (std::int64_t worker = 1; worker < workers; ++worker) pool.emplace_back(work, worker);
+  work(0);
+  for (auto& thread : pool) thread.join();
+  for (const auto& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+void keep_sample(std::optional<Tensor>& kept, const Tensor& value, std::int64_t sample) {
+  const auto bytes = value.bytes();
+  std::copy(bytes.begin(), bytes.end(), kept->bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()));
+}
+
+}  // namespace
+
+Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) const {
+  const Model& model = prepared_->model();
+  if (inputs.size() != model.inputs.size()) {
+    throw Error(ErrorCode::bad_input, "model '" + model.name + "'",
+                std::to_string(inputs.size()) + " inputs given, " + std::to_string(model.inputs.size()) + " needed");
+  }
+  std::vector<Tensor> given;
+  std::int64_t samples = 1;
+  bool batched = false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ModelTensor& wanted = model.tensor(model.inputs[i]);
+    const std::int64_t count = sample_count(wanted, inputs[i]);
+    const bool extra = inputs[i].shape() != wanted.shape;
+    if (i > 0 && (extra != batched || count != samples)) {
+      throw Error(ErrorCode::shape_mismatch, "input '" + wanted.name + "'",
+                  std::to_string(count) + " samples, but " + std::to_string(samples) + " for the first input");
+    }
+    batched = extra;
+    samples = count;
+    given.push_back(prepared_->convert_input(i, inputs[i]));
+  }
+
+  Trace trace{std::vector<std::optional<Tensor>>(model.tensors.size()), {}, std::string(host_path())};
+  const auto keep = [&](std::int32_t index) {
+    const ModelTensor& tensor = model.tensor(index);
+    trace.tensors[static_cast<std::size_t>(index)].emplace(tensor.type, batched ? with_samples(tensor.shape, samples) : tensor.shape);
+  };
+  for (const auto index : model.outputs) keep(index);
+  if (options.keep_all) {
+    for (const auto index : model.inputs) keep(index);
+    for (const auto& operation : model.operations) std::for_each(operation.outputs.begin(), operation.outputs.end(), keep);
+  }
+  std::vector<std::vector<Events>> events(options.count_events ? static_cast<std::size_t>(samples) : 0,
+                                          std::vector<Events>(model.operations.size()));
+  for_each_sample(samples, options.threads, [&](std::int64_t sample) {
+    std::vector<std::optional<Tensor>> tensors(model.tensors.size());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      tensors[static_cast<std::size_t>(model.inputs[i])] = slice_sample(given[i], model.tensor(model.inputs[i]).shape, sample);
+    }
+    prepared_->run_sample(tensors, options.keep_all, options.count_events ? &events[static_cast<std::size_t>(sample)] : nullptr);
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      if (trace.tensors[t] && tensors[t]) keep_sample(trace.tensors[t], *tensors[t], sample);
+      else if (trace.tensors[t]) keep_sample(trace.tensors[t], *model.tensors[t].constant, sample);
+    }
+  });
+  if (options.count_events) trace.events.resize(model.operations.size());
+  for (const auto& sample : events) {
+    for (std::size_t i = 0; i < sample.size(); ++i) trace.events[i] += sample[i];
+  }
+  return trace;
+}
+
+std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<const Tensor* const> inputs, Events* events) const {
+  const Operation& at = model().operations[operation];
+  std::vector<const Tensor*> all(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto index = at.inputs[i];
+    if (all[i] == nullptr && index != absent_tensor) all[i] = &*model().tensor(index).constant;
+  }
+  auto outputs = allocate_outputs(model(), at);
+  prepared_->execute(operation, all, outputs, events);
+  return outputs;
+}
+
+std::vector<Diagnostic> check(const Model& model, const Backend& backend) {
+  try {
+    const Emulator emulator(model, backend);
+  } catch (const Error& error) {
+    return error.diagnostics();
+  }
+  return {};
+}
+
+Trace run(const Model& model, const Backend& backend, std::span<const Tensor> inputs, const RunOptions& options) {
+  return Emulator(model, backend).run(inputs, options);
+}
+
+}  // namespace lastbit

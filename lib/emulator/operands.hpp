@@ -1,0 +1,45 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a layer's tensors mean to the arithmetic: output bounds, encoded scales, centred values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lastbit/arith/rescale.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+/// "conv2d 'name'", for messages.
+[[nodiscard]] std::string place_of(const Operation& operation);
+
+/// Throws Error(unsupported_operation) saying that the backend has no such arithmetic.
+[[noreturn]] void throw_unsupported(const Operation& operation, const std::string& what);
+
+/// Quantised bounds of an output: its type's range, narrowed by the fused activation, or by an explicit clamp.
+/// Source: TFLite CalculateActivationRangeQuantized: zero point + round half away(bound / scale), the quotient in float.
+[[nodiscard]] IntegerRange bounds_of(const OutputBounds& bounds, const ModelTensor& output);
+[[nodiscard]] IntegerRange bounds_of(Activation activation, const ModelTensor& output);
+
+[[nodiscard]] inline Rectifier rectifier_of(Activation activation) {
+  return activation == Activation::relu || activation == Activation::relu6 ? Rectifier::at_zero : Rectifier::none;
+}
+
+/// Chain operands of a layer with one effective scale.
+[[nodiscard]] RescaleOperands operands_for(const EncodedScale& scale, const ModelTensor& output, IntegerRange bounds);
+
+/// Values minus zero point, widened. Integer tensors only.
+[[nodiscard]] std::vector<std::int64_t> centred(const Tensor& tensor, std::int64_t zero_point);
+
+/// Values minus zero point as int16; `zero_points` has one entry, or one per index of the axis whose inner size is `inner`.
+void centre(const Tensor& tensor, std::span<const std::int64_t> zero_points, std::size_t inner, std::span<std::int16_t> out);
+
+/// Widths of the storage: 8, 16, 32 or 64.
+[[nodiscard]] inline int bits_of(ElementType type) { return static_cast<int>(size_of(type)) * 8; }
+
+}  // namespace lastbit
