@@ -120,8 +120,7 @@ struct HardSwishParameters {
   const float fine_scale = (1.0F / 128.0F) * input_scale;
   const EncodedScale output = encode(rule, static_cast<double>(fine_scale / output_scale));
   const EncodedScale reluish = encode(rule, static_cast<double>(fine_scale / (3.0F / 32768.0F)));
-  return {input_zero_point,          output_zero_point, halve_multiplier(reluish), reluish.exponent,
-          halve_multiplier(output), output.exponent};
+  return {input_zero_point, output_zero_point, halve_multiplier(reluish), reluish.exponent, halve_multiplier(output), output.exponent};
 }
 
 /// gemmlowp's 16-bit division by 2^exponent, half_away. Beyond 15 its 16-bit mask is all ones, and only ±1 comes out.
@@ -147,11 +146,11 @@ template <ByteElement T>
 [[nodiscard]] constexpr T hard_swish(const HardSwishParameters& p, T value) noexcept {
   LASTBIT_ASSERT(p.output_exponent <= 0);
   const auto fine = static_cast<std::int16_t>((value - p.input_zero_point) * 128);                          // 1. 9 bits and 7
-  const std::int16_t preshift = doubling_high_multiply_i16(fine, p.output_multiplier);                       // 2.
-  const std::int16_t gate = hard_swish_gate(p, fine);                                                        // 3. 4.
+  const std::int16_t preshift = doubling_high_multiply_i16(fine, p.output_multiplier);                      // 2.
+  const std::int16_t gate = hard_swish_gate(p, fine);                                                       // 3. 4.
   const auto product = static_cast<std::int16_t>(shift_right<Rounding::toward_zero>(gate * preshift, 15));  // 5. gate >= 0: no overflow
-  const std::int16_t scaled = divide_by_power_of_two_i16(product, -p.output_exponent);                       // 6.
-  const std::int64_t result = narrow_wrap(scaled + p.output_zero_point, 16);                                 // 7.
+  const std::int16_t scaled = divide_by_power_of_two_i16(product, -p.output_exponent);                      // 6.
+  const std::int64_t result = narrow_wrap(scaled + p.output_zero_point, 16);                                // 7.
   return static_cast<T>(std::clamp<std::int64_t>(result, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
 }
 

@@ -13,7 +13,7 @@
 //   1/(1+x)   half of that: y * 2 in raw units, saturated to 32 bits
 //   tanh(x)   x < 0: -(2/(1+e) - 1) with e = exp(2x), (y - 1) * 4 in raw units, saturated; tanh(-x) = -tanh(x); tanh(0) = 0
 //   logistic  x > 0: 1/(1+exp(-x)); x < 0: 1.0 - logistic(-x); logistic(0) = 2^30
-// Sums never leave 32 bits (the tests walk all 2^24 remainders); divisions by powers of two inside the polynomial are half_away.
+// Sums never leave 32 bits (the tests walk all 2^24 remainders of a Q5.26 argument); divisions by powers of two inside the polynomial are half_away.
 #pragma once
 
 #include <algorithm>

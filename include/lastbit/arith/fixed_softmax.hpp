@@ -56,7 +56,7 @@ struct SoftmaxParameters {
 
 /// `rescale` gives Q5.26 values that fit 32 bits for every difference from `smallest_difference` to 0. A row has one column or more.
 template <ByteElement Input, class Output, DifferenceRescale Rescale>
-  requires ByteElement<Output> || std::same_as<Output, std::int16_t>
+requires ByteElement<Output> || std::same_as<Output, std::int16_t>
 constexpr void softmax_row(std::span<const Input> input, std::span<Output> output, std::int32_t smallest_difference,
                            Rescale&& rescale) noexcept {
   constexpr int accumulator_integer_bits = 12;
@@ -69,17 +69,16 @@ constexpr void softmax_row(std::span<const Input> input, std::span<Output> outpu
   };
   std::int64_t sum = 0;
   for (const std::int32_t value : input) {
-    if (value - top < smallest_difference) continue;                                              // 1.
-    sum += divide_by_power_of_two_i32(exp_of(value - top), accumulator_integer_bits);             // 3.
+    if (value - top < smallest_difference) continue;                                   // 1.
+    sum += divide_by_power_of_two_i32(exp_of(value - top), accumulator_integer_bits);  // 3.
   }
-  const FixedReciprocal inverse = fixed_reciprocal(sum, accumulator_integer_bits);                // 4.
+  const FixedReciprocal inverse = fixed_reciprocal(sum, accumulator_integer_bits);  // 4.
   const int shift = inverse.bits_over_unit + 31 - output_bits;
-  for (std::size_t i = 0; i < input.size(); ++i) {                                                // 5.
+  for (std::size_t i = 0; i < input.size(); ++i) {  // 5.
     const std::int32_t difference = input[i] - top;
-    const std::int32_t share =
-        difference < smallest_difference
-            ? 0
-            : divide_by_power_of_two_i32(doubling_high_multiply_i32(inverse.reciprocal, exp_of(difference)), shift);
+    const std::int32_t share = difference < smallest_difference
+                                   ? 0
+                                   : divide_by_power_of_two_i32(doubling_high_multiply_i32(inverse.reciprocal, exp_of(difference)), shift);
     output[i] = static_cast<Output>(std::clamp<std::int32_t>(share + lowest, lowest, std::numeric_limits<Output>::max()));
   }
 }
@@ -93,7 +92,7 @@ constexpr void softmax_row_i16(std::span<const std::int16_t> input, std::span<st
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < input.size(); ++i) {
     output[i] = interpolate(exp_table_q0_15, saturate(std::int64_t{rescale(input[i] - top)} + 32767));  // 1. 2.
-    sum += output[i];                                                                                    // 3.
+    sum += output[i];                                                                                   // 3.
   }
   const int sum_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(sum)));
   const std::int64_t normalised = shift_right<Rounding::half_up>(sum << (31 - sum_bits), 14);

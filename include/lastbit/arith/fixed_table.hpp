@@ -72,10 +72,10 @@ consteval InterpolationTable interpolation_table(const HalfStepSamples& samples)
   const auto to_integer = [](float value) { return round_to_integer(value, Rounding::half_away); };
   InterpolationTable table{};
   for (std::size_t i = 0; i + 1 < table.size(); ++i) {
-    const std::int64_t sample = to_integer(samples[2 * i] * unit);                                          // 1.
+    const std::int64_t sample = to_integer(samples[2 * i] * unit);                                           // 1.
     const std::int64_t chord = to_integer((samples[2 * i + 2] * unit + static_cast<float>(sample)) / 2.0F);  // 2.
-    const std::int64_t middle = to_integer(samples[2 * i + 1] * unit);                                      // 3.
-    const std::int64_t bias = shift_right<Rounding::half_away>(chord - middle, 1);                          // 4.
+    const std::int64_t middle = to_integer(samples[2 * i + 1] * unit);                                       // 3.
+    const std::int64_t bias = shift_right<Rounding::half_away>(chord - middle, 1);                           // 4.
     table[i] = static_cast<std::int16_t>(narrow_saturate(sample - bias, 16));
   }
   table.back() = static_cast<std::int16_t>(narrow_saturate(to_integer(samples.back() * unit), 16));
