@@ -1,4 +1,6 @@
-// A stranger who reads devices as constants.
+// A stranger who reads devices: as constants, and by name.
 #include <lastbit/backends/tflite.hpp>
 
-int main() { static_assert(lastbit::tflite_double != lastbit::tflite_single); }
+static_assert(lastbit::tflite_double != lastbit::tflite_single);
+
+int main() { return lastbit::find_backend("tflite_single").backend == lastbit::tflite_single ? 0 : 1; }
