@@ -49,10 +49,11 @@ struct Padding2d {
   friend constexpr bool operator==(const Padding2d&, const Padding2d&) = default;
 };
 
-/// What happens to the output at the end: an activation, or outright quantised bounds.
+/// What happens to the output at the end: an activation, or outright bounds: quantised ones, or real ones where the output is a float.
 struct OutputBounds {
   Activation activation = Activation::none;
   std::optional<IntegerRange> clamp;
+  std::optional<std::array<float, 2>> real_clamp;  ///< [min, max]; what dequantized() makes of `clamp`
   friend bool operator==(const OutputBounds&, const OutputBounds&) = default;
 };
 
@@ -91,6 +92,7 @@ struct ConcatAttributes {
 struct PadAttributes {
   std::vector<std::array<std::int64_t, 2>> paddings;  ///< [before, after] per axis
   std::optional<std::int64_t> value;                  ///< quantised; absent: the zero point
+  std::optional<double> real_value;                   ///< where the input is a float; what dequantized() makes of `value`
 };
 struct TransposeAttributes {
   std::vector<std::int64_t> permutation;

@@ -1,0 +1,100 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The real meaning of a quantised model. A bias without a scale of its own counts in input scale * weight scale, as accumulators do;
+// accumulators delivered as an output (int32 or int64 without a scale) become their real value by the same scale.
+#include <algorithm>
+#include <utility>
+
+#include "lastbit/emulator.hpp"
+
+namespace lastbit {
+namespace {
+
+float real_of(std::int64_t value, double scale, std::int64_t zero_point) {
+  return static_cast<float>(scale * static_cast<double>(value - zero_point));
+}
+
+/// Calls convert(index, value) for every element of an integer tensor, or copies what has no scale.
+template <class Convert>
+Tensor converted(const Tensor& tensor, Convert&& convert) {
+  Tensor real(ElementType::float32, tensor.shape());
+  const std::span<float> out = real.values<float>();
+  visit_element_type(tensor.type(), [&]<class T>() {
+    const std::span<const T> values = tensor.values<T>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) out[i] = convert(i, static_cast<std::int64_t>(values[i]));
+      else out[i] = static_cast<float>(values[i]);
+    }
+  });
+  return real;
+}
+
+bool takes_bias(OperationKind kind) {
+  using enum OperationKind;
+  return kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected;
+}
+
+/// Dequantises the bias of a layer, in a tensor of its own: layers of different scales may share the integers.
+void own_bias(const Model& model, Operation& operation, Model& real) {
+  if (!takes_bias(operation.kind) || operation.inputs.size() < 3 || operation.inputs[2] == absent_tensor) return;
+  const ModelTensor& bias = model.tensor(operation.inputs[2]);
+  if (bias.quantization.present() || !is_integer(bias.type)) return;
+  if (!bias.constant) {
+    throw Error(ErrorCode::bad_quantization, operation.name, "bias '" + bias.name + "' is computed and has no scale: its real value is unknown");
+  }
+  const double input_scale = model.tensor(operation.inputs[0]).quantization.scale();
+  const Quantization& weights = model.tensor(operation.inputs[1]).quantization;
+  const auto convert = [&](std::size_t channel, std::int64_t value) { return real_of(value, input_scale * weights.scale(channel), 0); };
+  operation.inputs[2] = static_cast<std::int32_t>(real.tensors.size());
+  real.tensors.push_back({bias.name + " of " + operation.name, ElementType::float32, bias.shape, {}, converted(*bias.constant, convert)});
+}
+
+/// Attributes in quantised units become real ones.
+void make_attributes_real(const Model& model, Operation& operation) {
+  const Quantization& output = model.tensor(operation.outputs[0]).quantization;
+  const auto real = [&](std::int64_t value) { return real_of(value, output.scale(), output.zero_point()); };
+  std::visit(
+      [&]<class T>(T& attributes) {
+        if constexpr (requires { attributes.bounds; }) {
+          const auto clamp = std::exchange(attributes.bounds.clamp, std::nullopt);
+          if (clamp) attributes.bounds.real_clamp = {real(clamp->min), real(clamp->max)};
+        } else if constexpr (std::is_same_v<T, PadAttributes>) {
+          const auto value = std::exchange(attributes.value, std::nullopt);
+          if (value) attributes.real_value = double{real(*value)};
+        }
+      },
+      operation.attributes);
+}
+
+}  // namespace
+
+Tensor dequantized(const Tensor& tensor, const Quantization& quantization) {
+  if (tensor.type() == ElementType::float32) return tensor;
+  std::size_t channels = 1, inner = 1;
+  if (quantization.scales.size() > 1 || quantization.zero_points.size() > 1) {
+    const auto axis = static_cast<std::size_t>(quantization.axis);
+    channels = static_cast<std::size_t>(tensor.shape()[axis]);
+    for (std::size_t later = axis + 1; later < tensor.shape().rank(); ++later) inner *= static_cast<std::size_t>(tensor.shape()[later]);
+  }
+  return converted(tensor, [&](std::size_t i, std::int64_t value) {
+    const std::size_t channel = i / inner % channels;
+    return real_of(value, quantization.scale(channel), quantization.zero_point(channel));
+  });
+}
+
+Model dequantized(const Model& model) {
+  Model real = model;
+  for (ModelTensor& tensor : real.tensors) {
+    if (tensor.constant) tensor.constant = dequantized(*tensor.constant, tensor.quantization);
+    tensor.type = ElementType::float32;
+    tensor.quantization = {};
+  }
+  for (Operation& operation : real.operations) {
+    own_bias(model, operation, real);
+    make_attributes_real(model, operation);
+  }
+  return real;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,66 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions of one value, in double and rounded once; softmax over the last axis.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "float/real.hpp"
+
+namespace lastbit {
+namespace {
+
+template <class Function>
+Executor map(Function function) {
+  return [function](const Execution& run) {
+    const auto input = run.inputs[0]->values<float>();
+    std::transform(input.begin(), input.end(), run.outputs[0].values<float>().begin(),
+                   [&](float value) { return static_cast<float>(function(double{value})); });
+  };
+}
+
+Executor bound(Activation activation) {
+  return map([bounds = real_bounds(activation)](double value) { return bounds(static_cast<float>(value)); });
+}
+
+double hard_swish(double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+}  // namespace
+
+Executor prepare_real_function(const Operation& operation) {
+  switch (operation.kind) {
+    case OperationKind::quantize:
+    case OperationKind::dequantize:
+    case OperationKind::requantize: return bound(Activation::none);  // one real value, whatever stores it
+    case OperationKind::relu: return bound(Activation::relu);
+    case OperationKind::relu6: return bound(Activation::relu6);
+    case OperationKind::relu_n1_to_1: return bound(Activation::relu_n1_to_1);
+    case OperationKind::leaky_relu:
+      return map([alpha = std::get<LeakyReluAttributes>(operation.attributes).alpha](double x) { return x < 0 ? alpha * x : x; });
+    case OperationKind::hard_swish: return map(hard_swish);
+    case OperationKind::logistic: return map(logistic);
+    case OperationKind::tanh: return map([](double x) { return std::tanh(x); });
+    default: break;
+  }
+  throw Error(ErrorCode::unsupported_operation, operation.name, "the golden path has no " + std::string(name_of(operation.kind)));
+}
+
+Executor prepare_real_softmax(const Model& model, const Operation& operation) {
+  const auto length = static_cast<std::size_t>(model.tensor(operation.inputs[0]).shape.back());
+  return [length, beta = std::get<SoftmaxAttributes>(operation.attributes).beta](const Execution& run) {
+    const auto input = run.inputs[0]->values<float>();
+    const auto output = run.outputs[0].values<float>();
+    std::vector<double> powers(length);
+    for (std::size_t row = 0; row < input.size(); row += length) {
+      const double largest = double{*std::max_element(input.begin() + static_cast<std::ptrdiff_t>(row),
+                                                      input.begin() + static_cast<std::ptrdiff_t>(row + length))};
+      double sum = 0;
+      for (std::size_t i = 0; i < length; ++i) sum += powers[i] = std::exp((double{input[row + i]} - largest) * beta);
+      for (std::size_t i = 0; i < length; ++i) output[row + i] = static_cast<float>(powers[i] / sum);
+    }
+  };
+}
+
+}  // namespace lastbit
