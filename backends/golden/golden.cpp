@@ -1,0 +1,14 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/backends/golden.hpp"
+
+#include "sheets.hpp"
+
+namespace lastbit {
+
+std::vector<SpecSheet> golden_sheets() {
+  return {{"float", "Golden path: everything dequantised and computed in float", float_golden,
+           {{"domain", EvidenceLevel::document, "by definition: IEEE 754 binary32 on the dequantised network"}}, {}}};
+}
+
+}  // namespace lastbit

@@ -1,0 +1,43 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/backends/onnxruntime.hpp"
+
+#include "sheets.hpp"
+
+namespace lastbit {
+namespace {
+
+std::vector<Evidence> evidence() {
+  constexpr auto code = EvidenceLevel::vendor_code;
+  constexpr auto guess = EvidenceLevel::guess;
+  const std::string run = "ONNX Runtime 1.30 CPU, run and recorded: ";
+  return {
+      {"domain", code, "integer between float scales"},
+      {"conv", code, run + "qlinearconv (u8s8, s8s8, u8u8; ties, extremes)"},
+      {"depthwise_conv", code, run + "qlinearconv with groups"},
+      {"transposed_conv", guess, "no quantised operator; assumed to scale as QLinearConv"},
+      {"fully_connected", code, run + "qlinearmatmul"},
+      {"matmul", code, run + "qlinearmatmul, integer_ops"},
+      {"average_pool", EvidenceLevel::vendor_source, "ONNX Runtime 1.30 QLinearAveragePool, read"},
+      {"global_average_pool", code, run + "ms_qlinear, QLinearGlobalAveragePool"},
+      {"add", code, run + "ms_qlinear, QLinearAdd; order of the float operations from the AVX2 kernel's source"},
+      {"mul", code, run + "ms_qlinear, QLinearMul"},
+      {"concat", code, run + "ms_qlinear, QLinearConcat"},
+      {"quantize", code, run + "quantizelinear"},
+      {"dequantize", code, run + "quantizelinear"},
+      {"requantize", guess, "a dequantise and quantise pair merged into one float scale"},
+      {"leaky_relu", code, run + "ms_qlinear, QLinearLeakyRelu"},
+      {"logistic", code, run + "ms_qlinear, QLinearSigmoid"},
+      {"hard_swish", guess, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
+      {"tanh", guess, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
+      {"softmax", guess, "assumed: float function of the dequantised row, rounded half to even"},
+  };
+}
+
+}  // namespace
+
+std::vector<SpecSheet> onnxruntime_sheets() {
+  return {{"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence(), {}}};
+}
+
+}  // namespace lastbit

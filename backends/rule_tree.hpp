@@ -1,0 +1,121 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walking the rules of a backend: which operations exist, which members a method reads, and every leaf with its path.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lastbit/rules.hpp"
+
+namespace lastbit {
+
+[[nodiscard]] inline std::string join_path(std::string_view prefix, std::string_view name) {
+  return prefix.empty() ? std::string(name) : std::string(prefix) + "." + std::string(name);
+}
+
+// Whether an operation exists on the device.
+[[nodiscard]] constexpr bool is_present(const auto&) { return true; }
+[[nodiscard]] constexpr bool is_present(const RescaleRule& rule) { return !rule.chain.empty(); }
+[[nodiscard]] constexpr bool is_present(const ConvArithmetic& rule) { return is_present(rule.rescale); }
+[[nodiscard]] constexpr bool is_present(const ConvByType& rule) {
+  return is_present(rule.i8) || is_present(rule.i16_bias32) || is_present(rule.i16_bias64);
+}
+[[nodiscard]] constexpr bool is_present(const AveragePoolArithmetic& rule) { return rule.method != DivisionMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const MeanArithmetic& rule) { return rule.method != MeanMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const AddArithmetic& rule) { return rule.method != AddMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const MulArithmetic& rule) { return rule.method != MulMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const ConcatArithmetic& rule) {
+  return rule.method != ConcatMethod::absent || rule.method_uint8 != ConcatMethod::absent;
+}
+[[nodiscard]] constexpr bool is_present(const FunctionArithmetic& rule) { return rule.method != FunctionMethod::absent; }
+
+// Whether the member `name` decides a result, given the other members.
+[[nodiscard]] constexpr bool is_read(const auto&, std::string_view) { return true; }
+[[nodiscard]] constexpr bool is_read(const Backend& rule, std::string_view name) { return rule.domain == Domain::integer || name == "domain"; }
+[[nodiscard]] constexpr bool is_read(const AccumulatorRule& rule, std::string_view name) {
+  return name != "tile" || rule.when == NarrowingPoint::every_tile;
+}
+[[nodiscard]] constexpr bool is_read(const RescaleRule& rule, std::string_view name) { return is_present(rule) || name == "chain"; }
+[[nodiscard]] constexpr bool is_read(const ConvArithmetic& rule, std::string_view name) { return is_present(rule) || name == "rescale"; }
+[[nodiscard]] constexpr bool is_read(const AveragePoolArithmetic& rule, std::string_view name) {
+  if (name.starts_with("reciprocal")) return rule.method == DivisionMethod::reciprocal;
+  return is_present(rule) || name == "method";
+}
+[[nodiscard]] constexpr bool is_read(const MeanArithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
+[[nodiscard]] constexpr bool is_read(const AddArithmetic& rule, std::string_view name) {
+  if (name.starts_with("left_shift") || name == "operand") return rule.method == AddMethod::aligned_operands;
+  if (name == "output") return rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit;
+  if (name == "weight_bits") return rule.method == AddMethod::weighted_sum;
+  if (name == "rounding") return rule.method == AddMethod::weighted_sum || rule.method == AddMethod::float_sum;
+  return true;
+}
+[[nodiscard]] constexpr bool is_read(const MulArithmetic& rule, std::string_view name) {
+  if (name == "rescale") return rule.method == MulMethod::rescaled;
+  return name == "method" || rule.method == MulMethod::float_product;
+}
+[[nodiscard]] constexpr bool is_read(const FunctionArithmetic& rule, std::string_view name) {
+  if (name == "rescale") return rule.method == FunctionMethod::rescaled || rule.method == FunctionMethod::fixed_point;
+  return name == "method" || rule.method == FunctionMethod::float_table;
+}
+
+/// Whether a chain reads the encoded multiplier or its exponent; a chain that multiplies in float reads only how the scale is computed.
+[[nodiscard]] constexpr bool reads_multiplier(const Chain& chain) {
+  for (const Stage& stage : chain) {
+    const StageKind kind = stage.kind;
+    if (kind == StageKind::shift_left || kind == StageKind::multiply || kind == StageKind::doubling_high_multiply ||
+        kind == StageKind::two_term_shift || (kind == StageKind::shift_right && stage.amount != ShiftAmount::constant)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// every: all rules. existing: not those of absent operations. read: those that decide a result, and those that say what is absent.
+enum class Reach { every, existing, read };
+
+template <Reach reach, class Node, class Leaf>
+void walk_rules(Node& node, const std::string& path, Leaf& leaf);
+
+template <Reach reach, class Owner, class Member, class Leaf>
+void walk_member(Owner& owner, std::string_view name, Member& member, const std::string& path, Leaf& leaf) {
+  if constexpr (ConstOr<Member, Chain>) {
+    leaf(path + ".size", member, "size", member.size);
+    for (std::size_t i = 0; i < member.size; ++i) walk_rules<reach>(member.stages[i], path + "." + std::to_string(i), leaf);
+  } else if constexpr (RuleStructure<Member>) {
+    if constexpr (reach == Reach::read && ConstOr<Owner, RescaleRule>) {
+      if (!reads_multiplier(owner.chain)) return leaf(path + ".arithmetic", member, "arithmetic", member.arithmetic);
+    }
+    walk_rules<reach>(member, path, leaf);
+  } else {
+    leaf(path, owner, name, member);
+  }
+}
+
+/// Calls leaf(path, owner, name, member) for every rule within reach, in the order of each_rule.
+template <Reach reach, class Node, class Leaf>
+void walk_rules(Node& node, const std::string& path, Leaf& leaf) {
+  each_rule(node, [&](std::string_view name, auto& member) {
+    if (reach == Reach::existing && !is_present(node)) return;
+    if (reach == Reach::read && !is_read(node, name)) return;
+    walk_member<reach>(node, name, member, join_path(path, name), leaf);
+  });
+}
+
+template <class E>
+  requires NamedEnum<E>
+[[nodiscard]] std::string rule_text(E value) {
+  return std::string(name_of(value));
+}
+template <std::integral Integer>
+[[nodiscard]] std::string rule_text(Integer value) {
+  return std::to_string(value);
+}
+
+/// set_rule without the check that widths fit each other, for readers that set many rules and check once.
+void replace_rule(Backend& backend, std::string_view pattern, std::string_view value);
+/// Throws Error(unknown_rule) if rules that are each valid do not fit each other.
+void check_widths(const Backend& backend);
+
+}  // namespace lastbit

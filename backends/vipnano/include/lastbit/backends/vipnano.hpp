@@ -1,0 +1,53 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// VeriSilicon VIPNano / VIP8000: V8 (NXP i.MX 8M Plus) with a 24-bit multiplier, V7 (Amlogic A311D, ST STM32MP2) with 16 bits.
+// 8-bit data only. Evidence: docs/backends/vipnano.md.
+#pragma once
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+namespace vipnano {
+
+/// The compiler's float32 scale: 24 significant bits, the leading one implicit in the register.
+inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32, .significant_bits = 24, .rounding = Rounding::floor,
+                                         .normalization = Normalization::one_to_two, .min_exponent = -300, .max_exponent = 300};
+
+inline constexpr RescaleRule rescale_v8{
+    scale_f32, {relu(), multiply(), shift_right(Rounding::half_even), add_zero_point(), clamp()}};
+inline constexpr RescaleRule rescale_v7{
+    scale_f32, {relu(), multiply(MultiplierBits{16}, Rounding::floor), shift_right(Rounding::half_even), add_zero_point(), clamp()}};
+
+[[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
+  return {.i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+                 .bias = BiasAt::accumulator_start, .per_channel = PerChannelLowering::native, .rescale = rescale}};
+}
+
+[[nodiscard]] constexpr Backend neural_processor(const RescaleRule& rescale) {
+  const ConvByType convolution = conv(rescale);
+  const AveragePoolArithmetic average{.method = DivisionMethod::exact, .rounding = Rounding::half_even,
+                                      .padding = PaddingCount::excluded, .reciprocal_bits = 16, .reciprocal_rounding = Rounding::floor};
+  const FunctionArithmetic rescaled{.method = FunctionMethod::rescaled, .rescale = rescale};
+  const FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
+  return {.conv = convolution, .depthwise_conv = convolution, .transposed_conv = convolution, .fully_connected = convolution,
+          .matmul = convolution,
+          .average_pool = average, .global_average_pool = average,
+          .mean = {.method = MeanMethod::scale_per_count, .rescale = rescale},
+          .add = {.method = AddMethod::convolution_8bit, .output = rescale, .weight_bits = 0, .rounding = Rounding::half_even},
+          .mul = {.method = MulMethod::rescaled, .rescale = rescale},
+          .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
+          .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
+          .dequantize = {.arithmetic = ScaleArithmetic::f32},
+          .requantize = rescale,
+          .leaky_relu = rescaled, .prelu = rescaled,
+          .hard_swish = float_table, .logistic = float_table, .tanh = float_table, .softmax = float_table};
+}
+
+}  // namespace vipnano
+
+inline constexpr Backend vipnano_v8 = vipnano::neural_processor(vipnano::rescale_v8);
+inline constexpr Backend vipnano_v7 = vipnano::neural_processor(vipnano::rescale_v7);
+
+}  // namespace lastbit

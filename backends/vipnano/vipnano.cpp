@@ -1,0 +1,66 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/backends/vipnano.hpp"
+
+#include "sheets.hpp"
+
+namespace lastbit {
+namespace {
+
+constexpr auto code = EvidenceLevel::vendor_code;
+constexpr auto source = EvidenceLevel::vendor_source;
+constexpr auto guess = EvidenceLevel::guess;
+
+std::string model(const char* detail = "") { return std::string("vendor's C model of the NN cores, run and recorded") + detail; }
+std::string mesa(const char* detail) { return std::string("Mesa etnaviv_ml_nn.c baafa917, read: ") + detail; }
+
+void add_convolution_evidence(std::vector<Evidence>& list, const std::string& operation, EvidenceLevel level, const std::string& text) {
+  list.push_back({operation + ".i8", level, text});
+  list.push_back({operation + ".i8.rescale.scale", source, mesa("float32 product and quotient; the closed compiler may use double")});
+  list.push_back({operation + ".i8.per_channel", guess, "feature bit NN_PER_CHANNEL_QUANT is 0 and the lowering is not public; "
+                                                        "native is what TIM-VX unit tests' per-channel results satisfy"});
+}
+
+std::vector<Evidence> evidence() {
+  std::vector<Evidence> list{{"domain", code, "8-bit integers"}};
+  add_convolution_evidence(list, "conv", code, model());
+  add_convolution_evidence(list, "depthwise_conv", code, model(" (V7 expands it to a full convolution, same result)"));
+  add_convolution_evidence(list, "transposed_conv", guess, "assumed to be rewritten as convolution by the compiler");
+  add_convolution_evidence(list, "fully_connected", source, mesa("the NN instruction of convolution"));
+  add_convolution_evidence(list, "matmul", guess, "assumed to be rewritten as convolution by the compiler");
+  const std::string evis = "assumed: rescaled as in convolution; shader kernels of the open headers round half to even";
+  for (const char* operation : {"mean", "mul", "requantize", "leaky_relu", "prelu"}) list.push_back({operation, guess, evis});
+  for (const char* operation : {"hard_swish", "logistic", "tanh", "softmax"}) {
+    list.push_back({operation, guess, "assumed: float function of the dequantised value, half to even; the units' tables are not public"});
+  }
+  for (const char* operation : {"average_pool", "global_average_pool"}) {
+    list.push_back({operation, guess, "NN cores lack it (string in the C model); pooling unit or shader, neither could be run"});
+  }
+  list.push_back({"add", source, mesa("lowered to a convolution with 8-bit weights, as traced from the vendor's driver")});
+  list.push_back({"add.method", guess, "what the closed driver does on these chips is not public"});
+  list.push_back({"concat", guess, "assumed: inputs of another scale pass through float"});
+  list.push_back({"quantize", source, "ovxlib 19ac74c vsi_nn_dtype_util_prv.h, read (host side)"});
+  list.push_back({"dequantize", source, "ovxlib 19ac74c, read (host side)"});
+  return list;
+}
+
+std::vector<Setting> settings() {
+  return {
+      {"*.i8.per_channel", {"requantized_to_tensor", "float_scale"},
+       "no native support on these chips: Mesa requantises the weights to one scale, ST runs it on the shader in float"},
+      {"*.i8.rescale.scale.arithmetic", {"f64"}, "Mesa computes the effective scale in float32; the closed compiler may use double"},
+      {"*.i8.accumulator.overflow", {"saturate"}, "the C model wraps; silicon was not measured"},
+      {"add.method", {"weighted_sum"}, "convolution with 8-bit weights as Mesa lowers it, or an exact sum rounded once"},
+      {"*average_pool.method", {"reciprocal"}, "exact division, or a multiplication by the truncated 16-bit reciprocal"},
+      {"*average_pool.padding", {"included"}, "an interface flag; whether padding counts in the divisor depends on the converter"},
+  };
+}
+
+}  // namespace
+
+std::vector<SpecSheet> vipnano_sheets() {
+  return {{"vipnano_v8", "VeriSilicon VIP8000 Nano V8: NXP i.MX 8M Plus (24-bit multiplier)", vipnano_v8, evidence(), settings()},
+          {"vipnano_v7", "VeriSilicon VIP8000 Nano V7: Amlogic A311D, ST STM32MP2 (16-bit multiplier)", vipnano_v7, evidence(), settings()}};
+}
+
+}  // namespace lastbit

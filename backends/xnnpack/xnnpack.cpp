@@ -1,0 +1,52 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/backends/xnnpack.hpp"
+
+#include "sheets.hpp"
+
+namespace lastbit {
+namespace {
+
+constexpr auto code = EvidenceLevel::vendor_code;
+constexpr auto source = EvidenceLevel::vendor_source;
+
+constexpr const char* networks = "recorded outputs of the XNNPACK delegate (tfjs-tflite wasm) on unmodified and power-of-two networks";
+constexpr const char* builtin = "left to the built-in kernels, whose single-rounding build was run and recorded";
+
+std::string read(const char* what) { return std::string("XNNPACK 75db3c09, read: ") + what; }
+
+std::vector<Evidence> evidence() {
+  return {
+      {"domain", code, "integer between float scales"},
+      {"conv", code, networks},
+      {"depthwise_conv", code, networks},
+      {"fully_connected", code, networks},
+      {"transposed_conv", source, read("the rescaling of convolution")},
+      {"matmul", source, read("the rescaling of fully_connected")},
+      {"*.i16_bias32", code, builtin},
+      {"*.i16_bias64", code, builtin},
+      {"average_pool", code, std::string(networks) + " (resnet8, dscnn): the built-in kernel"},
+      {"global_average_pool", code, "an average pool whose filter is the image"},
+      {"mean", code, std::string(networks) + " (mobilenet_v2); the networks cannot tell float from single rounding, the source does"},
+      {"add", source, read("qs8-vadd-minmax; the recorded networks agree but cannot tell half_up from half_away")},
+      {"mul", source, read("qs8-vmul-minmax-fp32")},
+      {"concat", source, read("a copy; other quantisations are refused")},
+      {"quantize", source, read("f32-qs8-vcvt")},
+      {"dequantize", source, read("qs8-f32-vcvt")},
+      {"requantize", code, builtin},
+      {"leaky_relu", code, builtin},
+      {"prelu", code, builtin},
+      {"hard_swish", code, builtin},
+      {"logistic", source, read("a table of the float function; the last bit of expf is the platform's")},
+      {"tanh", source, read("a table of the float function; the last bit of tanhf is the platform's")},
+      {"softmax", code, builtin},
+  };
+}
+
+}  // namespace
+
+std::vector<SpecSheet> xnnpack_sheets() {
+  return {{"xnnpack", "XNNPACK delegate of TensorFlow Lite and LiteRT (desktop, phone, web)", xnnpack_delegate, evidence(), {}}};
+}
+
+}  // namespace lastbit
