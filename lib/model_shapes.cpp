@@ -53,8 +53,12 @@ void check_activation(const OperationView& operation, Activation activation) {
 
 void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
   check_activation(operation, bounds.activation);
-  if (!bounds.clamp) return;
   const ElementType type = operation.output().type;
+  if (bounds.real_clamp) {
+    operation.require(type == ElementType::float32 && (*bounds.real_clamp)[0] <= (*bounds.real_clamp)[1], bad_attribute,
+                      "real_clamp is not a range for float32");
+  }
+  if (!bounds.clamp) return;
   const IntegerRange range = range_of(type);
   operation.require(is_integer(type), bad_attribute, "clamp is for integer outputs");
   operation.require(bounds.activation == Activation::none, bad_attribute, "activation and clamp exclude each other");
@@ -228,8 +232,9 @@ void check_pad(const OperationView& operation) {
     }
   }
   operation.require_shape(operation.output(), Shape(std::move(expected)));
-  if (!attributes.value) return;
   const ElementType type = operation.output().type;
+  operation.require(!attributes.real_value || !is_integer(type), bad_attribute, "a real padding value for integers");
+  if (!attributes.value) return;
   operation.require(!is_integer(type) || (*attributes.value >= range_of(type).min && *attributes.value <= range_of(type).max),
                     bad_attribute, "the padding value is outside the tensor's type");
 }

@@ -39,6 +39,7 @@ class Validator {
     if (!is_printable(tensor.name)) fail(ErrorCode::malformed_file, "the name is not printable text");
     if (!tensor.name.empty()) enter("tensor '" + tensor.name + "'");
     if (tensor.type > ElementType::boolean) fail(ErrorCode::malformed_file, "unknown element type");
+    if (tensor.shape.rank() > largest_rank) fail(ErrorCode::malformed_file, "more than " + std::to_string(largest_rank) + " dimensions");
     const auto count = checked_element_count(tensor.shape.sizes(), tensor.type);
     if (!count || *count * static_cast<std::int64_t>(size_of(tensor.type)) > largest_tensor_bytes) {
       fail(ErrorCode::malformed_file, "shape " + tensor.shape.text() + " has a size below 1 or is larger than 2^31 bytes");
@@ -52,6 +53,10 @@ class Validator {
     const bool fits = constant.type() == tensor.type && constant.shape() == tensor.shape &&
                       constant.bytes().size() == static_cast<std::size_t>(tensor.shape.element_count()) * size_of(tensor.type);
     if (!fits) fail(ErrorCode::malformed_file, "the stored values do not have the tensor's type and shape");
+    const auto is_bool = [](std::byte value) { return value <= std::byte{1}; };
+    if (tensor.type == ElementType::boolean && !std::all_of(constant.bytes().begin(), constant.bytes().end(), is_bool)) {
+      fail(ErrorCode::malformed_file, "a bool is neither 0 nor 1");
+    }
   }
 
   void check_quantization(const ModelTensor& tensor) const {

@@ -10,6 +10,7 @@
 // A transposed convolution is the same with its output in the place of `in` and its input in the place of `out`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -24,6 +25,9 @@ inline constexpr std::int64_t largest_window_parameter = std::int64_t{1} << 24;
 
 /// No tensor of a model is larger than this many bytes.
 inline constexpr std::int64_t largest_tensor_bytes = std::int64_t{1} << 31;
+
+/// No tensor has more dimensions than this.
+inline constexpr std::size_t largest_rank = 8;
 
 struct ResolvedPadding {
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;

@@ -1,0 +1,19 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model from parsed JSON, for files that hold models among other things.
+#pragma once
+
+#include <filesystem>
+
+#include "io/json.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+[[nodiscard]] Model model_from_json(const JsonView& json, const std::filesystem::path& directory);
+
+/// Attributes of one operation: the defaults, and what `json` replaces. `data_type` is the type of the first input.
+[[nodiscard]] Attributes attributes_from_json(OperationKind kind, const JsonView& json, ElementType data_type);
+
+}  // namespace lastbit
