@@ -1,0 +1,166 @@
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Writes layers and primitives in the formats of docs/case-format.md."""
+
+import json
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .recorded import Refusal
+
+INLINE_ELEMENTS = 64  # a constant of at most this size stands in the model itself
+
+
+class Run(NamedTuple):
+    """One recorded result: the backend it belongs to, and the word that tells it from the case's other results."""
+    backend: str
+    expected: np.ndarray
+    label: str = ""
+    settings: dict = {}
+
+
+class Operand(NamedTuple):
+    name: str
+    array: np.ndarray
+    quantization: dict = {}
+    constant: bool = False
+
+
+class Layer(NamedTuple):
+    op: str
+    operands: list  # Operand, or None for an optional input that is absent
+    quantization: dict  # of the output
+    attributes: dict = {}
+
+
+def quantization(scale, zero_point=0, axis=None):
+    """Of one tensor: `scale` and `zero_point` are single values, or lists along `axis`."""
+    scales = [float(s) for s in np.atleast_1d(scale)]
+    zero_points = [int(z) for z in np.atleast_1d(zero_point)]
+    if any(not math.isfinite(s) or s <= 0 for s in scales):
+        raise Refusal(f"scale {scale} is not positive")
+    count = max(len(scales), len(zero_points))
+    if any(len(values) not in (1, count) for values in (scales, zero_points)):
+        raise Refusal(f"{len(scales)} scales, {len(zero_points)} zero points")
+    if count == 1:
+        return {"scale": scales, "zero_point": zero_points}
+    if axis is None:
+        raise Refusal(f"{count} scales where one is needed")
+    return {"scale": scales * (count // len(scales)), "zero_point": zero_points * (count // len(zero_points)), "axis": axis}
+
+
+def check_quantization(name, array, quantized):
+    if not quantized or array.dtype.kind not in "iu":
+        return
+    limits = np.iinfo(array.dtype)
+    if any(not limits.min <= z <= limits.max for z in quantized["zero_point"]):
+        raise Refusal(f"zero point {quantized['zero_point']} of '{name}' is outside {array.dtype}")
+    if "axis" in quantized and array.shape[quantized["axis"]] != len(quantized["scale"]):
+        raise Refusal(f"{len(quantized['scale'])} scales for '{name}' of shape {list(array.shape)}")
+
+
+def same(a, b):
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+class Suite:
+    """The cases of one suite and their files, in memory until every suite of a conversion was understood."""
+
+    def __init__(self, target, name, source, notes):
+        self.path = f"{target}/{name}"
+        self.source, self.notes = source, list(notes)
+        self.cases = []
+        self.files = {}
+
+    def note(self, text):
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def put_bytes(self, name, content):
+        if self.files.setdefault(name, content) != content:
+            raise Refusal(f"two files named {name}")
+
+    def put(self, stem, word, array):
+        """The file of an array; equal arrays of one recorded case share theirs."""
+        for name, known in self.files.items():
+            if name.startswith(stem + "_") and name.endswith(".npy") and same(known, array):
+                return name
+        name = f"{stem}_{word}.npy"
+        if name in self.files:
+            raise Refusal(f"two files named {name}")
+        self.files[name] = array
+        return name
+
+    def add_layer(self, recorded, layer, runs, title):
+        tensors, inputs = [], {}
+        for operand in filter(None, layer.operands):
+            check_quantization(operand.name, operand.array, operand.quantization)
+            tensors.append(self._tensor(recorded.stem, operand))
+            if not operand.constant:
+                inputs[operand.name] = self.put(recorded.stem, operand.name, operand.array)
+        output = Operand("output", runs[0].expected, layer.quantization)
+        check_quantization(output.name, output.array, output.quantization)
+        tensors.append(self._tensor(recorded.stem, output))
+        operation = {"op": layer.op, "inputs": [operand and operand.name for operand in layer.operands], "outputs": ["output"]}
+        if layer.attributes:
+            operation["attributes"] = layer.attributes
+        model = {"format": "lastbit.model.v1", "name": title, "tensors": tensors, "operations": [operation],
+                 "inputs": list(inputs), "outputs": ["output"]}
+        for run in runs:
+            if run.expected.shape != output.array.shape or run.expected.dtype != output.array.dtype:
+                raise Refusal("the recorded results differ in shape or type")
+            self._add(title, run, {"model": model, "inputs": inputs,
+                                   "expected": {"output": self.put(recorded.stem, self._word(run), run.expected)}})
+
+    def add_primitive(self, recorded, primitive, inputs, results, title):
+        """`results`: per run a map of names to arrays in place of its single expected array."""
+        arrays = list(inputs.values()) + [array for run in results for array in run.expected.values()]
+        if any(array.shape != arrays[0].shape for array in arrays):
+            raise Refusal("the arrays of a primitive differ in shape")
+        inputs = {name: self.put(recorded.stem, name, array) for name, array in inputs.items()}
+        for run in results:
+            expected = {name: self.put(recorded.stem, f"{self._word(run)}_{name}", array) for name, array in run.expected.items()}
+            self._add(title, run, {"primitive": primitive, "inputs": inputs, "expected": expected})
+
+    def add(self, title, body):
+        if any(case["name"] == title for case in self.cases):
+            raise Refusal(f"a second case named '{title}'")
+        self.cases.append({"name": title, **body})
+
+    def _add(self, title, run, body):
+        head = {"backend": run.backend, **({"settings": run.settings} if run.settings else {})}
+        self.add(f"{title} {run.label}".strip(), {**head, **body})
+
+    @staticmethod
+    def _word(run):
+        return f"expected_{run.label}" if run.label else "expected"
+
+    def _tensor(self, stem, operand):
+        described = {"name": operand.name, "type": operand.array.dtype.name, "shape": list(operand.array.shape)}
+        if operand.quantization:
+            described["quantization"] = operand.quantization
+        if operand.constant and operand.array.size <= INLINE_ELEMENTS:
+            described["data"] = operand.array.reshape(-1).tolist()
+        elif operand.constant:
+            described["file"] = self.put(stem, operand.name, operand.array)
+        return described
+
+    # Writing
+
+    def to_json(self):
+        head = {"format": "lastbit.cases.v1", "suite": self.path, "source": self.source, "notes": " ".join(self.notes)}
+        lines = ",\n".join("  " + json.dumps(case, ensure_ascii=False) for case in self.cases)
+        members = "".join(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n" for key, value in head.items())
+        return "{\n" + members + ' "cases": [\n' + lines + "\n ]\n}\n"
+
+    def write(self, root):
+        folder = root / self.path
+        folder.mkdir(parents=True)
+        (folder / "cases.json").write_text(self.to_json(), encoding="utf-8")
+        for name, content in self.files.items():
+            if isinstance(content, bytes):
+                (folder / name).write_bytes(content)
+            else:
+                np.save(folder / name, content, allow_pickle=False)

@@ -1,0 +1,40 @@
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A selection of recorded cases that still covers what a suite covers."""
+
+import re
+
+from .recorded import load_array
+
+SWITCHES = ("relu", "rounding_mode", "groups", "group", "depth_multiplier")
+
+
+def group_of(case):
+    """What a case is about: operation, types of its tensors, what its name starts with, its parameters in words and its switches."""
+    params = case["params"]
+    words = {key: value for key, value in params.items() if isinstance(value, str) and key not in ("model", "tflite_file")}
+    switches = {key: params[key] for key in SWITCHES if key in params}
+    return case["op"], re.match("[a-zA-Z]*", case["name"]).group(), repr(sorted(words.items())), repr(switches), tuple(sorted(case["tensors"]))
+
+
+def separates(folder, case):
+    """Whether the recorded builds differ."""
+    names = [case["tensors"].get(key) for key in ("expected", "expected_single")]
+    return None not in names and load_array(folder / names[0]).tobytes() != load_array(folder / names[1]).tobytes()
+
+
+def spread(items, count):
+    return items if len(items) <= count else [items[i * (len(items) - 1) // max(1, count - 1)] for i in range(count)]
+
+
+def select(folder, cases, count):
+    """Up to `count` cases of every group, spread over it, those whose results tell the two roundings apart first."""
+    groups = {}
+    for index, case in enumerate(cases):
+        groups.setdefault(group_of(case), []).append(index)
+    kept = set()
+    for members in groups.values():
+        telling = [i for i in members if separates(folder, cases[i])]
+        kept.update(spread(telling, count))
+        kept.update(spread([i for i in members if i not in telling], count - min(count, len(telling))))
+    return kept

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Converts recorded suites (folders with a cases.json and .npy files, see docs/vectors.md) into the case format of docs/case-format.md.
+
+    python3 python/convert_vectors.py SRC DST [--select N]
+
+SRC is one recorded folder or a tree of them; DST receives TARGET/SUITE/ for each. Nothing is guessed: an unknown operation, parameter, tensor
+or type, or a recorded value that does not follow from the others, ends the conversion with one line and status 2, and nothing is written.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import sys
+
+try:
+    from convert import ascend, onnxruntime, tflite, vipnano
+    from convert.layer import Suite
+    from convert.recorded import Refusal
+    from convert.selection import select
+except ModuleNotFoundError as missing:
+    sys.exit(f"convert_vectors.py: needs {missing.name} (Debian: apt-get install python3-numpy, then /usr/bin/python3)")
+
+VENDORS = {"tflite": tflite, "onnxruntime": onnxruntime, "vipnano": vipnano, "ascend": ascend}
+NOTE_KEYS = ("layout notes", "layout_notes", "arithmetic", "model_agreement")
+
+
+def read_suite(folder):
+    try:
+        content = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Refusal(f"{folder}: no readable cases.json ({error})") from error
+    if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
+        raise Refusal(f"{folder}: cases.json has no list of cases")
+    for key in ("target", "suite", "source"):
+        if not isinstance(content.get(key), str):
+            raise Refusal(f"{folder}: cases.json: key '{key}' is missing or no text")
+    if content["target"] not in VENDORS or not re.fullmatch(r"\w[\w.-]*", content["suite"]):
+        raise Refusal(f"{folder}: unknown target '{content['target']}' or unusable suite name '{content['suite']}'")
+    return content
+
+
+def case_name(case, index):
+    return case["name"] if isinstance(case, dict) and isinstance(case.get("name"), str) else f"case {index}"
+
+
+def convert_suite(folder, count=None):
+    content = read_suite(folder)
+    suite = Suite(content["target"], content["suite"], content["source"], [content[key] for key in NOTE_KEYS if isinstance(content.get(key), str)])
+    index = 0
+    try:
+        kept = None if count is None else select(folder, content["cases"], count)
+        for index, case in enumerate(content["cases"], 1):
+            if not isinstance(case, dict):
+                raise Refusal("no object")
+            if kept is None or index - 1 in kept:
+                VENDORS[content["target"]].convert(suite, folder, f"c{index:04}", case)
+                if isinstance(case.get("note"), str):
+                    suite.note(f"{case['name']}: {case['note']}.")
+    except Refusal as refusal:
+        raise Refusal(f"{suite.path}: {case_name(content['cases'][index - 1], index)}: {refusal}") from refusal
+    if kept is not None and len(kept) < len(content["cases"]):
+        suite.note(f"A selection: {len(kept)} of {len(content['cases'])} recorded cases.")
+    return suite
+
+
+def convert_tree(source, destination, count=None):
+    folders = sorted(path.parent for path in source.rglob("cases.json"))
+    if not folders:
+        raise Refusal(f"{source}: no cases.json in it")
+    suites = []
+    for folder in folders:
+        suite = convert_suite(folder, count)
+        if (destination / suite.path).exists() or any(suite.path == other.path for other in suites):
+            raise Refusal(f"{suite.path}: exists already in {destination}")
+        suites.append(suite)
+    for suite in suites:
+        suite.write(destination)
+    return suites
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=pathlib.Path, metavar="SRC")
+    parser.add_argument("destination", type=pathlib.Path, metavar="DST")
+    parser.add_argument("--select", type=int, metavar="N", help="keep up to N recorded cases of every kind in a suite")
+    arguments = parser.parse_args(argv)
+    try:
+        suites = convert_tree(arguments.source, arguments.destination, arguments.select)
+    except (Refusal, OSError) as problem:
+        print(f"convert_vectors.py: {problem}", file=sys.stderr)
+        return 2
+    for suite in suites:
+        print(f"{suite.path}: {len(suite.cases)} cases, {len(suite.files)} files")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
