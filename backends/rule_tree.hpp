@@ -47,6 +47,7 @@ namespace lastbit {
 [[nodiscard]] constexpr bool is_read(const AddArithmetic& rule, std::string_view name) {
   if (name.starts_with("left_shift") || name == "operand") return rule.method == AddMethod::aligned_operands;
   if (name == "output") return rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit;
+  if (name == "convolution_bias") return rule.method == AddMethod::convolution_8bit;
   if (name == "weight_bits") return rule.method == AddMethod::weighted_sum;
   if (name == "rounding") return rule.method == AddMethod::weighted_sum || rule.method == AddMethod::float_sum;
   return true;

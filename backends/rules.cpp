@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <set>
 
 #include "lastbit/error.hpp"
 #include "rule_tree.hpp"
@@ -61,14 +60,17 @@ void assign(const std::string& path, const auto& owner, std::string_view name, I
 
 /// The stage with every member its kind does not read at its default, so that equal arithmetic compares equal.
 Stage tidied(Stage stage) {
-  std::set<const void*> read;
-  each_rule(stage, [&](std::string_view, const auto& member) { read.insert(&member); });
-  const Stage defaults;
-  if (!read.contains(&stage.rounding)) stage.rounding = defaults.rounding;
-  if (!read.contains(&stage.overflow)) stage.overflow = defaults.overflow;
-  if (!read.contains(&stage.bits)) stage.bits = defaults.bits;
-  if (!read.contains(&stage.amount)) stage.amount = defaults.amount;
-  if (!read.contains(&stage.constant)) stage.constant = defaults.constant;
+  const Stage original = stage, defaults;
+  const auto reads = [&original](const void* sought) {
+    bool found = false;
+    each_rule(original, [&](std::string_view, const auto& member) { found = found || &member == sought; });
+    return found;
+  };
+  if (!reads(&original.rounding)) stage.rounding = defaults.rounding;
+  if (!reads(&original.overflow)) stage.overflow = defaults.overflow;
+  if (!reads(&original.bits)) stage.bits = defaults.bits;
+  if (!reads(&original.amount)) stage.amount = defaults.amount;
+  if (!reads(&original.constant)) stage.constant = defaults.constant;
   return stage;
 }
 
@@ -92,6 +94,10 @@ void check(const std::string& path, const RescaleRule& rule) {
   int bits = 64;
   for (std::size_t i = 0; i < rule.chain.size; ++i) {
     const Stage& stage = rule.chain.stages[i];
+    const std::string where = path + ".chain." + std::to_string(i);
+    each_rule(stage, [&](std::string_view name, const auto&) {
+      if (name == "bits" && stage.bits < limits_of(stage, name).min) reject(where + ".bits", "0", "integers from 2 to 64 (state the whole stage)");
+    });
     const int multiplier_bits = stage.bits == 0 ? rule.scale.significant_bits : std::min(stage.bits, rule.scale.significant_bits);
     switch (stage.kind) {
       case StageKind::multiply: bits += multiplier_bits; break;
@@ -101,7 +107,7 @@ void check(const std::string& path, const RescaleRule& rule) {
       default: break;
     }
     if (bits > widest) {
-      throw Error(ErrorCode::unknown_rule, path + ".chain." + std::to_string(i),
+      throw Error(ErrorCode::unknown_rule, where,
                   "the value may need " + std::to_string(bits) + " bits, at most " + std::to_string(widest) + " are allowed; narrow it first");
     }
     const bool settles = stage.kind != StageKind::multiply && stage.kind != StageKind::shift_right && stage.kind != StageKind::relu &&
@@ -144,7 +150,7 @@ std::string_view take_component(std::string_view& path) {
 }
 
 bool matches(std::string_view pattern, std::string_view path) {
-  return std::ranges::count(pattern, '.') == std::ranges::count(path, '.') && covers(pattern, path);
+  return !pattern.empty() && std::ranges::count(pattern, '.') == std::ranges::count(path, '.') && covers(pattern, path);
 }
 
 std::vector<std::string> every_path(const Backend& backend) {

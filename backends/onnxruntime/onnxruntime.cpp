@@ -21,6 +21,7 @@ std::vector<Evidence> evidence() {
       {"average_pool", EvidenceLevel::vendor_source, "ONNX Runtime 1.30 QLinearAveragePool, read"},
       {"global_average_pool", code, run + "ms_qlinear, QLinearGlobalAveragePool"},
       {"add", code, run + "ms_qlinear, QLinearAdd; order of the float operations from the AVX2 kernel's source"},
+      {"sub", guess, "no quantised operator; assumed to be QLinearAdd with the second input negated"},
       {"mul", code, run + "ms_qlinear, QLinearMul"},
       {"concat", code, run + "ms_qlinear, QLinearConcat"},
       {"quantize", code, run + "quantizelinear"},

@@ -22,6 +22,7 @@ std::vector<Evidence> evidence() {
       {"global_average_pool", code, "an average pool whose filter is the image"},
       {"mean", code, kernels + "mean; the recorded mobilenet_v2 network"},
       {"add", code, kernels + "elementwise (s8, u8, s16, power-of-two)"},
+      {"sub", code, "tflite-micro 90b983c2, run and recorded: seanet_int16x8 models; its multipliers come from float arithmetic, those of add from double"},
       {"mul", code, kernels + "elementwise (s8, s16)"},
       {"concat", code, kernels + "concat (uint8 with scaling), and networks that copy"},
       {"quantize", code, kernels + "quantize_ops"},

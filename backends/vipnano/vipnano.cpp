@@ -38,6 +38,7 @@ std::vector<Evidence> evidence() {
   }
   list.push_back({"add", source, mesa("lowered to a convolution with 8-bit weights, as traced from the vendor's driver")});
   list.push_back({"add.method", guess, "what the closed driver does on these chips is not public"});
+  list.push_back({"sub", guess, "assumed: lowered as add, the second weight negated"});
   list.push_back({"concat", guess, "assumed: inputs of another scale pass through float"});
   list.push_back({"quantize", source, "ovxlib 19ac74c vsi_nn_dtype_util_prv.h, read (host side)"});
   list.push_back({"dequantize", source, "ovxlib 19ac74c, read (host side)"});
@@ -51,6 +52,7 @@ std::vector<Setting> settings() {
       {"*.i8.rescale.scale.arithmetic", {"f64"}, "Mesa computes the effective scale in float32; the closed compiler may use double"},
       {"*.i8.accumulator.overflow", {"saturate"}, "the C model wraps; silicon was not measured"},
       {"add.method", {"weighted_sum"}, "convolution with 8-bit weights as Mesa lowers it, or an exact sum rounded once"},
+      {"sub.method", {"weighted_sum"}, "as add"},
       {"*average_pool.method", {"reciprocal"}, "exact division, or a multiplication by the truncated 16-bit reciprocal"},
       {"*average_pool.padding", {"included"}, "an interface flag; whether padding counts in the divisor depends on the converter"},
   };

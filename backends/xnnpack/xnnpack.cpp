@@ -29,6 +29,7 @@ std::vector<Evidence> evidence() {
       {"global_average_pool", code, "an average pool whose filter is the image"},
       {"mean", code, std::string(networks) + " (mobilenet_v2); the networks cannot tell float from single rounding, the source does"},
       {"add", source, read("qs8-vadd-minmax; the recorded networks agree but cannot tell half_up from half_away")},
+      {"sub", source, read("qs8-vadd-minmax with the second weight negated")},
       {"mul", source, read("qs8-vmul-minmax-fp32")},
       {"concat", source, read("a copy; other quantisations are refused")},
       {"quantize", source, read("f32-qs8-vcvt")},

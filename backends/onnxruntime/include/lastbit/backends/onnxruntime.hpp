@@ -22,6 +22,7 @@ inline constexpr ConvByType conv{
            .bias = BiasAt::accumulator_start, .rescale = by_float}};
 
 inline constexpr FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
+inline constexpr AddArithmetic float_sum{.method = AddMethod::float_sum, .rounding = Rounding::half_even};
 inline constexpr AveragePoolArithmetic average{.method = DivisionMethod::float_scale, .rounding = Rounding::half_even};
 
 }  // namespace onnxruntime
@@ -30,7 +31,7 @@ inline constexpr Backend onnxruntime_cpu{
     .conv = onnxruntime::conv, .depthwise_conv = onnxruntime::conv, .transposed_conv = onnxruntime::conv,
     .fully_connected = onnxruntime::conv, .matmul = onnxruntime::conv,
     .average_pool = onnxruntime::average, .global_average_pool = onnxruntime::average,
-    .add = {.method = AddMethod::float_sum, .rounding = Rounding::half_even},
+    .add = onnxruntime::float_sum, .sub = onnxruntime::float_sum,
     .mul = {.method = MulMethod::float_product, .rounding = Rounding::half_even},
     .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
     .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},

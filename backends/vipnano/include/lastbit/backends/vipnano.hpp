@@ -25,17 +25,19 @@ inline constexpr RescaleRule rescale_v7{
                  .bias = BiasAt::accumulator_start, .per_channel = PerChannelLowering::native, .rescale = rescale}};
 }
 
-[[nodiscard]] constexpr Backend neural_processor(const RescaleRule& rescale) {
+[[nodiscard]] constexpr Backend neural_processor(const RescaleRule& rescale, ConvolutionBias bias_of_add) {
   const ConvByType convolution = conv(rescale);
   const AveragePoolArithmetic average{.method = DivisionMethod::exact, .rounding = Rounding::half_even,
                                       .padding = PaddingCount::excluded, .reciprocal_bits = 16, .reciprocal_rounding = Rounding::floor};
+  const AddArithmetic add{.method = AddMethod::convolution_8bit, .output = rescale, .convolution_bias = bias_of_add, .weight_bits = 0,
+                          .rounding = Rounding::half_even};
   const FunctionArithmetic rescaled{.method = FunctionMethod::rescaled, .rescale = rescale};
   const FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
   return {.conv = convolution, .depthwise_conv = convolution, .transposed_conv = convolution, .fully_connected = convolution,
           .matmul = convolution,
           .average_pool = average, .global_average_pool = average,
           .mean = {.method = MeanMethod::scale_per_count, .rescale = rescale},
-          .add = {.method = AddMethod::convolution_8bit, .output = rescale, .weight_bits = 0, .rounding = Rounding::half_even},
+          .add = add, .sub = add,
           .mul = {.method = MulMethod::rescaled, .rescale = rescale},
           .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
           .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
@@ -47,7 +49,7 @@ inline constexpr RescaleRule rescale_v7{
 
 }  // namespace vipnano
 
-inline constexpr Backend vipnano_v8 = vipnano::neural_processor(vipnano::rescale_v8);
-inline constexpr Backend vipnano_v7 = vipnano::neural_processor(vipnano::rescale_v7);
+inline constexpr Backend vipnano_v8 = vipnano::neural_processor(vipnano::rescale_v8, ConvolutionBias::factor_rounded);
+inline constexpr Backend vipnano_v7 = vipnano::neural_processor(vipnano::rescale_v7, ConvolutionBias::product_rounded);
 
 }  // namespace lastbit

@@ -34,7 +34,7 @@ inline constexpr ConvArithmetic conv_i8{.accumulator = int32_wraps, .bias = Bias
   backend.fully_connected = with_i8(backend.fully_connected);
   backend.matmul = with_i8(backend.matmul);
   backend.mean = {.method = MeanMethod::scale_per_count, .rescale = by_float};
-  backend.add = {.method = AddMethod::weighted_sum, .weight_bits = 21, .rounding = Rounding::half_up};
+  backend.add = backend.sub = {.method = AddMethod::weighted_sum, .weight_bits = 21, .rounding = Rounding::half_up};
   backend.mul = {.method = MulMethod::rescaled, .rescale = by_float};
   backend.quantize = {.division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::half_even,
                       .zero_point = ZeroPointAt::after_rounding};

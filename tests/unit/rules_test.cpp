@@ -1,0 +1,245 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every built-in backend, rule by rule: nothing here names a single rule of a device.
+#include "lastbit/rules.hpp"
+
+#include <set>
+
+#include "lastbit/backends/vipnano.hpp"
+#include "lastbit/error.hpp"
+#include "support/catch.hpp"
+
+namespace lastbit {
+namespace {
+
+std::string message_of(const auto& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// The values a rule may take, as the refusal of an impossible one lists them.
+std::vector<std::string> allowed_values(const Backend& backend, const std::string& path) {
+  Backend copy = backend;
+  std::string list = message_of([&] { set_rule(copy, path, "?"); });
+  list.erase(0, list.find("one of: ") + 8);
+  if (list.starts_with("integers")) return {"2", "3", "16", "30"};
+  std::vector<std::string> values;
+  for (std::size_t end = 0; !list.empty(); list.erase(0, std::min(end, list.size() - 2) + 2)) {
+    end = list.find(", ");
+    values.push_back(list.substr(0, end));
+    if (end == std::string::npos) break;
+  }
+  return values;
+}
+
+/// The backends that differ from `backend` in one rule, one for each valid value.
+std::vector<Backend> neighbours(const Backend& backend, const std::string& path) {
+  std::vector<Backend> changed;
+  for (const std::string& value : allowed_values(backend, path)) {
+    Backend copy = backend;
+    try {
+      set_rule(copy, path, value);
+    } catch (const Error&) {  // a width that does not fit the others
+      continue;
+    }
+    if (copy != backend) changed.push_back(copy);
+  }
+  return changed;
+}
+
+/// Rules that decide which other rules there are.
+bool is_structural(const std::string& path) {
+  const std::string name = path.substr(path.rfind('.') + 1);
+  return name == "size" || name == "kind" || name == "method" || name == "domain" || name == "amount" || name == "when" || name == "bits";
+}
+
+std::string read_error(const std::string& text) {
+  return message_of([&] { static_cast<void>(backend_from_json(text, "my.json")); });
+}
+
+std::string with_rules(const std::string& rules) {
+  return R"({"format": "lastbit.backend.v1", "name": "mine", "based_on": "vipnano_v8", "rules": )" + rules + "}";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("every rule has a path of its own, and setting it to its own value changes nothing") {
+  for (const SpecSheet& sheet : builtin_backends()) {
+    std::set<std::string> paths;
+    for (const auto& [path, value] : list_rules(sheet.backend)) {
+      INFO(sheet.name << " " << path);
+      CHECK(paths.insert(path).second);
+      Backend copy = sheet.backend;
+      set_rule(copy, path, value);
+      CHECK(copy == sheet.backend);
+    }
+  }
+}
+
+TEST_CASE("changing one rule shows as exactly that rule") {
+  for (const SpecSheet& sheet : builtin_backends()) {
+    CHECK(diff_backends(sheet.backend, sheet.backend).empty());
+    for (const auto& [path, value] : list_rules(sheet.backend)) {
+      const auto changed = neighbours(sheet.backend, path);
+      INFO(sheet.name << " " << path);
+      CHECK(!changed.empty());
+      for (const Backend& other : changed) {
+        const auto differences = diff_backends(sheet.backend, other);
+        REQUIRE(!differences.empty());
+        if (is_structural(path)) continue;
+        REQUIRE(differences.size() == 1);
+        CHECK(differences.front().path == path);
+        CHECK(differences.front().a == value);
+        CHECK(differences.front().b != value);
+      }
+    }
+  }
+}
+
+TEST_CASE("every built-in backend survives the way through JSON unchanged, and so does each of its neighbours") {
+  for (const SpecSheet& sheet : builtin_backends()) {
+    INFO(sheet.name);
+    CHECK(backend_from_json(backend_to_json(sheet), sheet.name) == sheet);
+  }
+  SpecSheet sheet = find_backend("vipnano_v7");
+  for (const RuleText& rule : list_rules(vipnano_v7)) {
+    if (!rule.path.starts_with("conv.") && !rule.path.starts_with("add.")) continue;  // the others are built of the same parts
+    for (const Backend& other : neighbours(vipnano_v7, rule.path)) {
+      sheet.backend = other;
+      sheet.settings.clear();  // they may name an operation that the neighbour lacks
+      INFO(rule.path);
+      REQUIRE(backend_from_json(backend_to_json(sheet), "neighbour").backend == other);
+    }
+  }
+}
+
+TEST_CASE("every rule has evidence with a source, and every setting offers another valid value") {
+  for (const SpecSheet& sheet : builtin_backends()) {
+    for (const RuleText& rule : list_rules(sheet.backend)) {
+      if (rule.value == "absent" || rule.value == "0") continue;
+      const Evidence* evidence = evidence_for(sheet, rule.path);
+      INFO(sheet.name << " " << rule.path);
+      REQUIRE(evidence != nullptr);
+      CHECK(!evidence->source.empty());
+    }
+    for (const Setting& setting : sheet.settings) {
+      INFO(sheet.name << " " << setting.rule);
+      CHECK(!setting.alternatives.empty());
+      for (const std::string& alternative : setting.alternatives) {
+        Backend copy = sheet.backend;
+        set_rule(copy, setting.rule, alternative);
+        CHECK(copy != sheet.backend);
+      }
+    }
+  }
+}
+
+TEST_CASE("a pattern replaces a rule in every operation that exists, and in no other") {
+  Backend backend = vipnano_v8;
+  set_rule(backend, "*.i*.per_channel", "float_scale");
+  CHECK(backend.conv.i8.per_channel == PerChannelLowering::float_scale);
+  CHECK(backend.matmul.i8.per_channel == PerChannelLowering::float_scale);
+  CHECK(backend.conv.i16_bias32 == ConvArithmetic{});  // absent
+  set_rule(backend, "*average_pool.padding", "included");
+  CHECK(backend.average_pool.padding == PaddingCount::included);
+  CHECK(backend.global_average_pool.padding == PaddingCount::included);
+}
+
+TEST_CASE("the longest evidence speaks") {
+  SpecSheet sheet;
+  sheet.evidence = {{"add", EvidenceLevel::guess, "short"}, {"add.output.scale", EvidenceLevel::hardware, "long"}};
+  CHECK(evidence_for(sheet, "add.output.scale.rounding")->source == "long");
+  CHECK(evidence_for(sheet, "add.output.chain.0.kind")->source == "short");
+  CHECK(evidence_for(sheet, "adder") == nullptr);
+  CHECK(covers("*.i8", "conv.i8.bias"));
+  CHECK(covers("*pool.method", "average_pool.method"));
+  CHECK_FALSE(covers("conv.i8.bias", "conv.i8"));
+}
+
+TEST_CASE("an operation that one backend lacks shows as one difference") {
+  Backend without = vipnano_v8;
+  set_rule(without, "mean.method", "absent");
+  const auto differences = diff_backends(vipnano_v8, without);
+  REQUIRE(differences.size() == 1);
+  CHECK(differences.front().path == "mean.method");
+  CHECK(differences.front().b == "absent");
+}
+
+TEST_CASE("a wrong rule is refused with what is allowed, and the backend stays as it was") {
+  Backend backend = vipnano_v8;
+  const auto message = [&](const char* path, const char* value) { return message_of([&] { set_rule(backend, path, value); }); };
+  CHECK(message("conv.i8.rescale.chain.2.rounding", "half") == "conv.i8.rescale.chain.2.rounding: 'half' is not one of: floor, ceil, "
+        "toward_zero, half_up, half_down, half_away, half_toward_zero, half_even, to_odd");
+  CHECK(message("conv.i8.accumulator.bits", "65") == "conv.i8.accumulator.bits: '65' is not one of: integers from 2 to 64");
+  CHECK(message("conv.i8.accumulator.bits", "32x") == "conv.i8.accumulator.bits: '32x' is not one of: integers from 2 to 64");
+  CHECK(message("conv.i8.rescale.chain.size", "9") == "conv.i8.rescale.chain.size: '9' is not one of: integers from 0 to 8");
+  CHECK(message("conv.i8.colour", "red") == "conv.i8.colour: no such rule; after 'conv.i8' may come accumulator, bias, per_channel, rescale");
+  CHECK(contains(message("", "red"), "rules begin with domain, conv,"));
+  CHECK(contains(message("*.*.*.*.*.*.*", "red"), "no such rule"));
+  CHECK(contains(message("conv.i8.accumulator.when", "every_tile"), "integers from 1"));
+  CHECK(contains(message("conv.i8.rescale.chain.2.kind", "multiply"), "conv.i8.rescale.chain"));
+  CHECK(backend == vipnano_v8);
+}
+
+TEST_CASE("a backend file states differences from a built-in one") {
+  const SpecSheet sheet = backend_from_json(with_rules(R"({"conv": {"i8": {"accumulator": {"overflow": "saturate", "bits": 24}}},
+    "*.i8.per_channel": "float_scale",
+    "requantize": {"chain": [{"kind": "multiply"}, {"kind": "shift_right", "rounding": "half_up"}, {"kind": "clamp"}]}})"), "my.json");
+  CHECK(sheet.name == "mine");
+  CHECK(sheet.backend.conv.i8.accumulator == AccumulatorRule{.bits = 24, .overflow = Overflow::saturate});
+  CHECK(sheet.backend.depthwise_conv.i8.per_channel == PerChannelLowering::float_scale);
+  CHECK(sheet.backend.requantize.chain == Chain{multiply(), shift_right(Rounding::half_up), clamp()});
+  CHECK(sheet.backend.add == vipnano_v8.add);
+}
+
+TEST_CASE("a wrong backend file is refused in one line that names file, key and what is allowed") {
+  const std::string head = R"({"format": "lastbit.backend.v1", "name": "mine", )";
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", "my.json: [json.exception.parse_error.101]"},
+      {"[]", "my.json: top level: must be an object"},
+      {"{}", "my.json: format: must be given as a string"},
+      {R"({"format": "lastbit.backend.v2"})", "my.json: format: must be \"lastbit.backend.v1\""},
+      {head + R"("based_on": "npu"})", "my.json: unknown backend 'npu'; known: tflite_double"},
+      {head + R"("based_on": "my.json"})", "must name a built-in backend"},
+      {head + R"("colour": 1})", "my.json: colour: unknown key; allowed: format, name"},
+      {head + R"("rules": {}})", "my.json: rules: must also state quantize.division, quantize.rounding"},
+      {head + R"("based_on": "float", "evidence": [{"rule": "add", "level": "rumour", "source": ""}]})", "evidence.0.level: must be one of"},
+      {with_rules(R"({"conv": 1})"), "my.json: conv: no such rule; after 'conv' may come i8, i16_bias32, i16_bias64"},
+      {with_rules(R"({"conv.i8.bias": "later"})"), "'later' is not one of: accumulator_start, accumulator_end"},
+      {with_rules(R"({"conv.i8.accumulator.bits": "32"})"), "a number must not be written as a string"},
+      {with_rules(R"({"conv.i8.accumulator.bits": 3.5})"), "must be a name or an integer"},
+      {with_rules(R"({"conv.i8.accumulator.bits": 18446744073709551615})"), "integers from 2 to 64"},
+      {with_rules(R"({"conv.i8.rescale.chain": [{"kind": "shift_right"}]})"), "must also state conv.i8.rescale.chain.0.rounding"},
+      {with_rules(R"({"conv.i8.rescale.chain": [{"kind": "relu", "bits": 8}]})"), "conv.i8.rescale.chain.0.bits: no such rule"},
+      {with_rules(R"({"conv.i8.rescale.chain": [{"bits": 8}]})"), "must be an object with a kind"},
+      {with_rules(R"({"conv.i8.rescale.chain": [1,2,3,4,5,6,7,8,9]})"), "'9' is not one of: integers from 0 to 8"},
+      {with_rules(R"({"conv.i8.bias": []})"), "conv.i8.bias.size: no such rule"},
+      {with_rules(R"({"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}}})"), "nested too deeply"},
+      {head + R"("based_on": "float", "settings": [{"rule": "add.method", "alternatives": ["magic"], "why": "?"}]})", "'magic' is not one of"},
+      {"\xff\xfe", "my.json: "},
+  };
+  for (const auto& [text, expected] : cases) {
+    const std::string message = read_error(text);
+    INFO(text << "\n" << message);
+    CHECK(contains(message, expected));
+    CHECK(!contains(message, "\n"));
+    CHECK(message.starts_with("my.json: "));
+  }
+  CHECK(contains(read_error(std::string(1'000'000, '[')), "my.json: "));
+}
+
+TEST_CASE("an unknown backend is refused with the known ones") {
+  CHECK(message_of([] { static_cast<void>(find_backend("npu")); }) ==
+        "unknown backend 'npu'; known: tflite_double, tflite_single, xnnpack, onnxruntime, vipnano_v8, vipnano_v7, float, or a file whose "
+        "name ends in .json");
+  CHECK(contains(message_of([] { static_cast<void>(find_backend("nowhere/npu.json")); }), "nowhere/npu.json: cannot be read"));
+}
+
+}  // namespace lastbit
