@@ -14,6 +14,7 @@
 //   convolution_8bit  1. ws = float(max(float(sb / sa), 1) / 255); weights round(1 / ws), round((sb / sa) / ws) half away, 8 bits;
 //                     2. bias = (zero_a - zero_b) * sb / (ws * sa), rounded half away as a whole or before the product; 3. wa*(qa - zero_a) + wb*(qb - zero_a) + bias modulo
 //                     2^32; 4. the `output` chain with float(float(sa * ws) / s_out). Source: Mesa etnaviv (traces of the vendor's driver).
+// Subtraction negates b (weighted_sum), its scale (float_sum), or its weight and the bias (convolution_8bit).
 #pragma once
 
 #include <algorithm>

@@ -103,14 +103,14 @@ Executor float_sum(const AddArithmetic& rule, Pair pair, const Scales& scales, c
 
 /// The device's convolution sees 8-bit codes; with both operands centred only the difference of the zero points is left in the bias.
 Executor convolution_8bit(const AddArithmetic& rule, Pair pair, const Scales& scales, const ModelTensor& output, IntegerRange range,
-                          Rectifier rectifier) {
+                          Rectifier rectifier, int sign) {
   const ConvolutionAdd add = convolution_add(rule.convolution_bias, scales.a, scales.b, pair.a_zero - pair.b_zero);
   const auto& encoding = rule.output.scale;
   RescaleOperands operands = operands_for(encode(encoding, effective_scale(encoding.arithmetic, scales.a, add.scale, scales.out)), output, range);
   operands.rectifier = rectifier;
   pair.b_zero = pair.a_zero;  // the device subtracts the zero point of the first input from both
   return pairwise(std::move(pair), Finisher(rule.output.chain, {operands}, 32), [=](auto& a, auto& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = narrow_wrap(add.weight_a * a[i] + add.weight_b * b[i] + add.bias, 32);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = narrow_wrap(add.weight_a * a[i] + sign * (add.weight_b * b[i] + add.bias), 32);
   });
 }
 
@@ -145,8 +145,7 @@ Executor prepare_add(const Model& model, const Operation& operation, const Backe
     case AddMethod::weighted_sum: return weighted_sum(rule, std::move(pair), scales, output, range, sign);
     case AddMethod::float_sum: return float_sum(rule, std::move(pair), scales, output, range, static_cast<float>(sign));
     case AddMethod::convolution_8bit:
-      if (sign > 0) return convolution_8bit(rule, std::move(pair), scales, output, range, rectifier_of(attributes.bounds.activation));
-      break;
+      return convolution_8bit(rule, std::move(pair), scales, output, range, rectifier_of(attributes.bounds.activation), sign);
     case AddMethod::absent: break;
   }
   throw_unsupported(operation, "the backend has no such arithmetic");

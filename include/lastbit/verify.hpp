@@ -1,0 +1,49 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Recorded cases against a backend: equality of every value (docs/case-format.md).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+/// The first value that differs, or why the case could not be computed.
+struct CaseFailure {
+  std::string file;      ///< the cases.json
+  std::string name;      ///< of the case
+  std::string backend;
+  std::string tensor;    ///< empty: the case could not be computed, and `reason` says why
+  std::int64_t index = 0;
+  std::string expected;
+  std::string got;
+  std::int64_t differing = 0;  ///< values that differ
+  std::int64_t values = 0;     ///< values compared
+  std::string reason;
+};
+
+struct VerifyReport {
+  std::int64_t passed = 0;
+  std::int64_t values = 0;  ///< compared and equal or not
+  std::vector<CaseFailure> failures;
+};
+
+struct VerifyOptions {
+  std::optional<SpecSheet> backend;                        ///< instead of the one each case names
+  std::function<void(Backend&)> adjust;                    ///< applied after a case's own settings
+  std::function<void(const std::string& file)> on_file;    ///< called before each cases.json
+};
+
+/// Every cases.json below `directory`, or the one file given. Throws Error(unreadable_file | malformed_file) for a file that is no case file;
+/// a case that cannot be computed is a failure.
+[[nodiscard]] VerifyReport verify(const std::filesystem::path& directory, const VerifyOptions& options = {});
+
+}  // namespace lastbit

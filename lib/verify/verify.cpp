@@ -1,0 +1,282 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "lastbit/emulator.hpp"
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/npy.hpp"
+#include "lastbit/metrics.hpp"
+#include "lastbit/rules.hpp"
+#include "verify/primitive.hpp"
+
+namespace lastbit {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+/// One case of one file, with what is needed to compute it.
+struct Case {
+  const Json& json;
+  fs::path folder;
+  SpecSheet sheet;
+};
+
+Json read_json(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw Error(ErrorCode::unreadable_file, file.string(), "cannot be read");
+  Json json = Json::parse(stream, nullptr, false);
+  const bool cases = json.is_object() && json.value("format", Json()) == "lastbit.cases.v1" && json.contains("cases") && json["cases"].is_array();
+  if (!cases) throw Error(ErrorCode::malformed_file, file.string(), "not a case file of format lastbit.cases.v1");
+  return json;
+}
+
+void require_known_keys(const Json& json) {
+  static const std::vector<std::string> known{"name", "backend", "settings", "model", "primitive", "inputs", "expected", "report", "note"};
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) throw Error(ErrorCode::malformed_file, "case", "unknown key '" + key + "'");
+  }
+}
+
+/// Tensors by name; a list is named by the given names in order.
+NamedTensors read_tensors(const Case& at, const char* key, const std::vector<std::string>& names) {
+  NamedTensors tensors;
+  const Json& files = at.json.at(key);
+  if (files.is_array() && files.size() != names.size()) {
+    throw Error(ErrorCode::bad_input, key, std::to_string(files.size()) + " files for " + std::to_string(names.size()) + " tensors");
+  }
+  std::size_t next = 0;
+  for (const auto& [name, file] : files.items()) {
+    tensors.emplace(files.is_array() ? names[next++] : name, read_npy(at.folder / file.get<std::string>()));
+  }
+  return tensors;
+}
+
+template <class T>
+bool same_value(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(a) && std::isnan(b));
+  return a == b;
+}
+
+std::string text_of(const Tensor& tensor, std::int64_t index) {
+  std::ostringstream text;
+  text.precision(9);
+  visit_element_type(tensor.type(), [&]<class T>() {
+    const T value = tensor.values<T>()[static_cast<std::size_t>(index)];
+    if constexpr (sizeof(T) == 1) text << static_cast<int>(value);
+    else text << value;
+  });
+  return text.str();
+}
+
+/// Indices at which two tensors of one size differ. Integers of different types are compared by value only for primitives (int64 results).
+template <class Differs>
+void count_differences(const Tensor& expected, const Tensor& got, CaseFailure& failure, Differs&& differs) {
+  for (std::int64_t i = 0; i < expected.element_count(); ++i) {
+    if (!differs(i)) continue;
+    if (failure.differing++ == 0) {
+      failure.index = i;
+      failure.expected = text_of(expected, i);
+      failure.got = text_of(got, i);
+    }
+  }
+}
+
+/// The comparison of one expected tensor; differing == 0 is a pass.
+CaseFailure compare(const std::string& name, const Tensor& expected, const Tensor& got, bool any_integer_type) {
+  CaseFailure failure;
+  failure.tensor = name;
+  failure.values = expected.element_count();
+  if (expected.type() != got.type() && !any_integer_type) {
+    throw Error(ErrorCode::type_mismatch, name, "expected " + std::string(name_of(expected.type())) + ", computed " + std::string(name_of(got.type())));
+  }
+  if (expected.element_count() != got.element_count()) {
+    throw Error(ErrorCode::shape_mismatch, name, "expected shape " + expected.shape().text() + ", computed " + got.shape().text());
+  }
+  if (any_integer_type) {
+    count_differences(expected, got, failure, [&](std::int64_t i) { return expected.integer_at(i) != got.integer_at(i); });
+    return failure;
+  }
+  visit_element_type(expected.type(), [&]<class T>() {
+    const auto a = expected.values<T>();
+    const auto b = got.values<T>();
+    count_differences(expected, got, failure, [&](std::int64_t i) { return !same_value(a[static_cast<std::size_t>(i)], b[static_cast<std::size_t>(i)]); });
+  });
+  return failure;
+}
+
+/// Compares all expected tensors; the first failing one is reported, the values of all are counted.
+CaseFailure compare_all(const NamedTensors& expected, const std::function<const Tensor&(const std::string&)>& result_of, bool any_integer_type) {
+  CaseFailure total;
+  for (const auto& [name, tensor] : expected) {
+    CaseFailure one = compare(name, tensor, result_of(name), any_integer_type);
+    one.values += total.values;
+    if (total.differing > 0) {
+      total.values = one.values;
+      continue;
+    }
+    total = std::move(one);
+  }
+  if (expected.empty()) throw Error(ErrorCode::malformed_file, "expected", "no tensor to compare");
+  return total;
+}
+
+std::vector<std::string> names_of_tensors(const Model& model, const std::vector<std::int32_t>& indices) {
+  std::vector<std::string> names;
+  for (const auto index : indices) names.push_back(model.tensor(index).name);
+  return names;
+}
+
+Model model_of(const Case& at) {
+  const Json& model = at.json.at("model");
+  if (model.is_string()) return read_model(at.folder / model.get<std::string>());
+  return parse_json_model(model.dump(), at.folder, "model");
+}
+
+CaseFailure run_model_case(const Case& at) {
+  const Model model = model_of(at);
+  const auto input_names = names_of_tensors(model, model.inputs);
+  const NamedTensors given = read_tensors(at, "inputs", input_names);
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < input_names.size(); ++i) {
+    const auto found = given.find(input_names[i]);
+    if (found == given.end()) throw Error(ErrorCode::bad_input, "inputs", "no file for '" + input_names[i] + "'");
+    inputs.push_back(found->second);
+    const Shape& wanted = model.tensor(model.inputs[i]).shape;
+    if (inputs.back().element_count() == wanted.element_count()) inputs.back().reshape(wanted);
+  }
+  if (given.size() != input_names.size()) throw Error(ErrorCode::bad_input, "inputs", "a file for a tensor that is no input");
+  const Trace trace = run(model, at.sheet.backend, inputs, {.keep_all = true});
+  const NamedTensors expected = read_tensors(at, "expected", names_of_tensors(model, model.outputs));
+  return compare_all(
+      expected,
+      [&](const std::string& name) -> const Tensor& {
+        const auto index = model.find_tensor(name);
+        if (!index || !trace.tensors[static_cast<std::size_t>(*index)]) throw Error(ErrorCode::bad_input, name, "no such computed tensor");
+        return *trace.tensors[static_cast<std::size_t>(*index)];
+      },
+      false);
+}
+
+CaseFailure run_primitive_case(const Case& at, const std::string& primitive) {
+  const NamedTensors results = run_primitive(primitive, at.sheet.backend, read_tensors(at, "inputs", {}));
+  return compare_all(
+      read_tensors(at, "expected", {}),
+      [&](const std::string& name) -> const Tensor& {
+        const auto found = results.find(name);
+        if (found == results.end()) throw Error(ErrorCode::bad_input, name, "no such result of " + primitive);
+        return found->second;
+      },
+      true);
+}
+
+/// Numbers inside a figure such as "(0.002;0.994),(0.002;0.994)" or "0.999953", and the text between them.
+std::pair<std::string, std::vector<double>> numbers_in(const std::string& text) {
+  std::string rest;
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t used = 0;
+    const bool starts = std::string_view("+-.0123456789").find(text[i]) != std::string_view::npos;
+    if (starts) numbers.push_back(std::stod(text.substr(i), &used));
+    else rest += text[i];
+    i += std::max<std::size_t>(used, 1);
+  }
+  return {rest, numbers};
+}
+
+/// Figures are sums of floats in another order, so they agree to 1e-5 of their size (and half a unit of the last printed place).
+bool same_figure(const std::string& expected, const std::string& got) {
+  const auto [words_a, a] = numbers_in(expected);
+  const auto [words_b, b] = numbers_in(got);
+  return words_a == words_b && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+           return std::abs(x - y) <= 1e-5 * std::max({1.0, std::abs(x), std::abs(y)});
+         });
+}
+
+CaseFailure run_metrics_case(const Case& at) {
+  const NamedTensors inputs = read_tensors(at, "inputs", {});
+  const auto floats = [&](const char* name) {
+    const auto found = inputs.find(name);
+    if (found == inputs.end() || found->second.type() != ElementType::float32) throw Error(ErrorCode::bad_input, name, "a float32 input is needed");
+    return found->second.values<float>();
+  };
+  CaseFailure failure;
+  for (const auto& [name, value] : metrics_report(floats("mine"), floats("truth"))) {
+    if (!at.json.at("report").contains(name)) continue;
+    const auto expected = at.json["report"][name].get<std::string>();
+    ++failure.values;
+    if (!same_figure(expected, value) && failure.differing++ == 0) failure.tensor = name, failure.expected = expected, failure.got = value;
+  }
+  if (failure.values != static_cast<std::int64_t>(at.json["report"].size())) throw Error(ErrorCode::malformed_file, "report", "unknown figure");
+  return failure;
+}
+
+SpecSheet sheet_of(const Json& json, const VerifyOptions& options) {
+  SpecSheet sheet;
+  if (options.backend) sheet = *options.backend;
+  else if (json.contains("backend")) sheet = find_backend(json.at("backend").get<std::string>());
+  const Json settings = json.value("settings", Json::object());
+  for (const auto& [path, value] : settings.items()) set_rule(sheet.backend, path, value.get<std::string>());
+  if (options.adjust) options.adjust(sheet.backend);
+  return sheet;
+}
+
+CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options) {
+  require_known_keys(json);
+  const Case at{json, folder, sheet_of(json, options)};
+  CaseFailure result;
+  if (!json.contains("primitive")) result = run_model_case(at);
+  else if (json["primitive"] == "metrics") result = run_metrics_case(at);
+  else result = run_primitive_case(at, json["primitive"].get<std::string>());
+  result.backend = at.sheet.name;
+  return result;
+}
+
+void verify_file(const fs::path& file, const VerifyOptions& options, VerifyReport& report) {
+  if (options.on_file) options.on_file(file.string());
+  const Json json = read_json(file);
+  for (const Json& one : json["cases"]) {
+    CaseFailure result;
+    try {
+      result = run_case(one, file.parent_path(), options);
+    } catch (const Error& error) {
+      result.reason = error.what();
+    } catch (const Json::exception& error) {
+      result.reason = std::string("malformed case: ") + error.what();
+    }
+    report.values += result.values;
+    if (result.differing == 0 && result.reason.empty()) {
+      ++report.passed;
+      continue;
+    }
+    result.file = file.string();
+    if (one.is_object() && one.contains("name") && one["name"].is_string()) result.name = one["name"].get<std::string>();
+    report.failures.push_back(std::move(result));
+  }
+}
+
+}  // namespace
+
+VerifyReport verify(const fs::path& directory, const VerifyOptions& options) {
+  std::vector<fs::path> files;
+  if (fs::is_regular_file(directory)) files.push_back(directory);
+  else if (!fs::is_directory(directory)) throw Error(ErrorCode::unreadable_file, directory.string(), "no such folder");
+  else {
+    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+      if (entry.path().filename() == "cases.json") files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  VerifyReport report;
+  for (const auto& file : files) verify_file(file, options, report);
+  return report;
+}
+
+}  // namespace lastbit
