@@ -102,8 +102,8 @@ class StridedLoop {
 inline void copy_block(const StridedLoop<2>& loop, std::size_t element_size, const std::byte* from, std::byte* to) {
   const auto size = static_cast<std::int64_t>(element_size);
   const std::int64_t length = loop.row_length();
-  const auto [from_stride, to_stride] = loop.row_strides();
-  const bool contiguous = length == 1 || (from_stride == 1 && to_stride == 1);
+  const auto& step = loop.row_strides();
+  const bool contiguous = length == 1 || (step[0] == 1 && step[1] == 1);
   loop.each_row([&](const std::array<std::int64_t, 2>& at) {
     const std::byte* source = from + at[0] * size;
     std::byte* target = to + at[1] * size;
@@ -112,7 +112,7 @@ inline void copy_block(const StridedLoop<2>& loop, std::size_t element_size, con
       return;
     }
     for (std::int64_t i = 0; i < length; ++i) {
-      std::memcpy(target + i * to_stride * size, source + i * from_stride * size, element_size);
+      std::memcpy(target + i * step[1] * size, source + i * step[0] * size, element_size);
     }
   });
 }

@@ -18,10 +18,10 @@ Executor combine(const Model& model, const Operation& operation, const RealBound
     const float* const a = run.inputs[0]->values<float>().data();
     const float* const b = run.inputs[1]->values<float>().data();
     float* const out = run.outputs[0].values<float>().data();
-    const auto& [a_step, b_step, out_step] = loop.row_strides();
+    const auto& step = loop.row_strides();
     loop.each_row([&](const std::array<std::int64_t, 3>& at) {
       for (std::int64_t i = 0; i < loop.row_length(); ++i) {
-        out[at[2] + i * out_step] = bounds(function(a[at[0] + i * a_step], b[at[1] + i * b_step]));
+        out[at[2] + i * step[2]] = bounds(function(a[at[0] + i * step[0]], b[at[1] + i * step[1]]));
       }
     });
   };

@@ -46,12 +46,12 @@ Executor prepare_real_matmul(const Model& model, const Operation& operation) {
     const float* const left = run.inputs[0]->values<float>().data();
     const float* const right = run.inputs[1]->values<float>().data();
     const std::span<float> out = run.outputs[0].values<float>();
-    const auto& [a_step, b_step, out_step] = batch.row_strides();
+    const auto& step = batch.row_strides();
     batch.each_row([&](const std::array<std::int64_t, 3>& at) {
       for (std::int64_t i = 0; i < batch.row_length(); ++i) {
-        multiply_matrices(size, {left + (at[0] + i * a_step) * size.rows * size.terms, a_stride, a_order},
-                          {right + (at[1] + i * b_step) * size.terms * size.columns, b_stride, b_order},
-                          out.data() + (at[2] + i * out_step) * size.rows * size.columns, size.columns);
+        multiply_matrices(size, {left + (at[0] + i * step[0]) * size.rows * size.terms, a_stride, a_order},
+                          {right + (at[1] + i * step[1]) * size.terms * size.columns, b_stride, b_order},
+                          out.data() + (at[2] + i * step[2]) * size.rows * size.columns, size.columns);
       }
     });
     for (float& value : out) value = bounds(value);

@@ -83,9 +83,9 @@ Executor prepare_real_mean(const Model& model, const Operation& operation) {
     const float* const input = run.inputs[0]->values<float>().data();
     const std::span<float> out = run.outputs[0].values<float>();
     std::vector<double> sums(out.size(), 0.0);
-    const auto& [from, to] = loop.row_strides();
+    const auto& step = loop.row_strides();
     loop.each_row([&](const std::array<std::int64_t, 2>& at) {
-      for (std::int64_t i = 0; i < loop.row_length(); ++i) sums[static_cast<std::size_t>(at[1] + i * to)] += double{input[at[0] + i * from]};
+      for (std::int64_t i = 0; i < loop.row_length(); ++i) sums[static_cast<std::size_t>(at[1] + i * step[1])] += double{input[at[0] + i * step[0]]};
     });
     const double count = static_cast<double>(run.inputs[0]->element_count()) / static_cast<double>(out.size());
     std::transform(sums.begin(), sums.end(), out.begin(), [&](double sum) { return bounds(static_cast<float>(sum / count)); });
