@@ -5,8 +5,9 @@
 
     python3 python/convert_vectors.py SRC DST [--select N]
 
-SRC is one recorded folder or a tree of them; DST receives TARGET/SUITE/ for each. Nothing is guessed: an unknown operation, parameter, tensor
-or type, or a recorded value that does not follow from the others, ends the conversion with one line and status 2, and nothing is written.
+SRC is one recorded folder or a tree of them; DST receives TARGET/SUITE/ for each. Nothing is guessed: an unknown operation, parameter,
+tensor or type, or a recorded value that does not follow from the others, ends the conversion with one line and status 2, and nothing is
+written.
 """
 
 import argparse
@@ -46,23 +47,32 @@ def case_name(case, index):
     return case["name"] if isinstance(case, dict) and isinstance(case.get("name"), str) else f"case {index}"
 
 
-def convert_suite(folder, count=None):
-    content = read_suite(folder)
-    suite = Suite(content["target"], content["suite"], content["source"], [content[key] for key in NOTE_KEYS if isinstance(content.get(key), str)])
-    index = 0
-    try:
-        kept = None if count is None else select(folder, content["cases"], count)
-        for index, case in enumerate(content["cases"], 1):
+def convert_cases(folder, content, indices):
+    notes = [content[key] for key in NOTE_KEYS if isinstance(content.get(key), str)]
+    suite = Suite(content["target"], content["suite"], content["source"], notes)
+    for index in indices:
+        case = content["cases"][index]
+        try:
             if not isinstance(case, dict):
                 raise Refusal("no object")
-            if kept is None or index - 1 in kept:
-                VENDORS[content["target"]].convert(suite, folder, f"c{index:04}", case)
-                if isinstance(case.get("note"), str):
-                    suite.note(f"{case['name']}: {case['note']}.")
-    except Refusal as refusal:
-        raise Refusal(f"{suite.path}: {case_name(content['cases'][index - 1], index)}: {refusal}") from refusal
-    if kept is not None and len(kept) < len(content["cases"]):
-        suite.note(f"A selection: {len(kept)} of {len(content['cases'])} recorded cases.")
+            VENDORS[content["target"]].convert(suite, folder, f"c{index + 1:04}", case)
+        except Refusal as refusal:
+            raise Refusal(f"{suite.path}: {case_name(case, index + 1)}: {refusal}") from refusal
+        if isinstance(case.get("note"), str):
+            suite.note(f"{case['name']}: {case['note']}.")
+    return suite
+
+
+def convert_suite(folder, count=None):
+    content = read_suite(folder)
+    total = len(content["cases"])
+    suite = convert_cases(folder, content, range(total))
+    if count is None:
+        return suite
+    kept = select(folder, content["cases"], count)
+    suite = convert_cases(folder, content, kept)
+    if len(kept) < total:
+        suite.note(f"A selection: {len(kept)} of {total} recorded cases.")
     return suite
 
 

@@ -10,11 +10,12 @@ SWITCHES = ("relu", "rounding_mode", "groups", "group", "depth_multiplier")
 
 
 def group_of(case):
-    """What a case is about: operation, types of its tensors, what its name starts with, its parameters in words and its switches."""
+    """What a case is about: operation, what its name starts with, its parameters in words, its switches, which tensors it has."""
     params = case["params"]
     words = {key: value for key, value in params.items() if isinstance(value, str) and key not in ("model", "tflite_file")}
     switches = {key: params[key] for key in SWITCHES if key in params}
-    return case["op"], re.match("[a-zA-Z]*", case["name"]).group(), repr(sorted(words.items())), repr(switches), tuple(sorted(case["tensors"]))
+    prefix = re.match("[a-zA-Z]*", case["name"]).group()
+    return case["op"], prefix, repr(sorted(words.items())), repr(switches), tuple(sorted(case["tensors"]))
 
 
 def separates(folder, case):
@@ -28,7 +29,7 @@ def spread(items, count):
 
 
 def select(folder, cases, count):
-    """Up to `count` cases of every group, spread over it, those whose results tell the two roundings apart first."""
+    """Indices of up to `count` cases of every group, spread over it, those whose results tell the two roundings apart first."""
     groups = {}
     for index, case in enumerate(cases):
         groups.setdefault(group_of(case), []).append(index)
@@ -37,4 +38,4 @@ def select(folder, cases, count):
         telling = [i for i in members if separates(folder, cases[i])]
         kept.update(spread(telling, count))
         kept.update(spread([i for i in members if i not in telling], count - min(count, len(telling))))
-    return kept
+    return sorted(kept)

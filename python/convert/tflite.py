@@ -126,7 +126,7 @@ def convert(suite, folder, stem, case):
         raise Refusal(f"unknown op '{recorded.op}'")
     layer, runs = LAYERS[recorded.op](recorded)
     if any(recorded.has_tensor(key) for key in ("expected_cmsis", "expected_cmsis_single")):
-        suite.note("Results of CMSIS-NN are recorded where they differ (its 16-bit softmax lacks the last clamp); they are another program's "
-                   "and not converted.")
+        suite.note("Results of CMSIS-NN are recorded where they differ (its 16-bit softmax lacks the last clamp); "
+                   "they are another program's and not converted.")
     recorded.finish()
     suite.add_layer(recorded, layer, runs, title)

@@ -1,7 +1,7 @@
 # Copyright lastbit authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Element-wise suites of the TFLite reference kernels. Where a recording holds both the scales and what the kernel's preparation derived from
-them, the scales are written and the derived values verified."""
+"""Element-wise suites of the TFLite reference kernels. Where a recording holds both the scales and what the kernel's preparation derived
+from them, the scales are written and the derived values verified."""
 
 import math
 
@@ -15,6 +15,7 @@ from .tflite_common import clamp, runs_of, typed, verify_multiplier
 DTYPES = {"s8": "int8", "u8": "uint8", "s16": "int16", "s32": "int32"}
 BY_TYPE = {key: DTYPES[key] for key in ("s8", "u8", "s16")}
 ADD_LEFT_SHIFT = {"s8": 20, "u8": 20, "s16": 15}
+SUB_IN_DOUBLE = {f"sub.{stage}.scale.arithmetic": "f64" for stage in ("operand", "output")}
 
 
 def two_inputs(recorded, variant):
@@ -29,16 +30,30 @@ def two_inputs(recorded, variant):
     return arrays, runs
 
 
+def aligned_scales(scales, out, left_shift, number):
+    """Effective scales of both operands, brought to twice the larger one, and of their sum; `number` is the type they are computed in."""
+    scale1, scale2 = (number(scale) for scale in scales)
+    twice_larger = number(2) * max(scale1, scale2)
+    return [float(real) for real in (scale1 / twice_larger, scale2 / twice_larger, twice_larger / (number(1 << left_shift) * number(out)))]
+
+
 def add(recorded):
-    """Both operands are brought to twice the larger scale with `left_shift` more bits, added, and rescaled."""
+    """Both operands shifted left and rescaled to twice the larger scale, added or subtracted, and rescaled."""
     variant = typed(recorded, BY_TYPE)
     arrays, runs = two_inputs(recorded, variant)
     scales, out = [recorded.number("scale1"), recorded.number("scale2")], recorded.number("scale_out")
-    recorded.verify("left_shift", ADD_LEFT_SHIFT[variant.name])
-    twice_larger = 2 * max(scales)
-    verify_multiplier(recorded, "m1", "s1", scales[0] / twice_larger)
-    verify_multiplier(recorded, "m2", "s2", scales[1] / twice_larger)
-    verify_multiplier(recorded, "mo", "so", twice_larger / ((1 << ADD_LEFT_SHIFT[variant.name]) * out))
+    left_shift = ADD_LEFT_SHIFT[variant.name]
+    recorded.verify("left_shift", left_shift)
+    reals = aligned_scales(scales, out, left_shift, np.float64)
+    if recorded.op == "sub":
+        # The interpreter prepares sub in float; a recording that calls the kernel may have used double, as for add.
+        in_float = aligned_scales(scales, out, left_shift, np.float32)
+        if quantize_multiplier(in_float[2])[0] == recorded.params.get("mo"):
+            reals = in_float
+        else:
+            runs = [run._replace(settings=SUB_IN_DOUBLE) for run in runs]
+    for multiplier_key, shift_key, real in zip(("m1", "m2", "mo"), ("s1", "s2", "so"), reals):
+        verify_multiplier(recorded, multiplier_key, shift_key, real)
     operands = [Operand(f"input{i}", array, quantization(scale, -recorded.integer(f"offset{i}")))
                 for i, array, scale in zip((1, 2), arrays, scales)]
     return Layer(recorded.op, operands, quantization(out, recorded.integer("output_offset")), clamp(recorded)), runs
@@ -190,13 +205,15 @@ def concat(recorded):
     scales, points = recorded.numbers("input_scale"), recorded.integers("input_zero_point")
     if not scales or len(scales) != len(points):
         raise Refusal(f"{len(scales)} input scales, {len(points)} zero points")
-    operands = [Operand(f"input{i}", recorded.tensor(f"input{i}", "uint8"), quantization(scale, point))
+    dtype = recorded.tensor("expected", *BY_TYPE.values()).dtype.name
+    operands = [Operand(f"input{i}", recorded.tensor(f"input{i}", dtype), quantization(scale, point))
                 for i, (scale, point) in enumerate(zip(scales, points))]
-    axis, runs = recorded.integer("axis"), runs_of(recorded, "uint8")
+    axis, runs = recorded.integer("axis"), runs_of(recorded, dtype)
     expected = runs[0].expected
     if not 0 <= axis < expected.ndim or sum(operand.array.shape[axis] for operand in operands) != expected.shape[axis]:
         raise Refusal(f"params.axis {axis} does not give shape {list(expected.shape)}")
-    return Layer("concat", operands, quantization(recorded.number("output_scale"), recorded.integer("output_zero_point")), {"axis": axis}), runs
+    output = quantization(recorded.number("output_scale"), recorded.integer("output_zero_point"))
+    return Layer("concat", operands, output, {"axis": axis}), runs
 
 
 LAYERS = {

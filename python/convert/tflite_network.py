@@ -1,6 +1,6 @@
 # Copyright lastbit authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded cases that are .tflite files of one operation: the file is the model; everything the recording says of it is verified against it."""
+"""Recorded cases that are .tflite files of one operation: the file is the model; what the recording says of it is verified against it."""
 
 import numpy as np
 
@@ -39,6 +39,8 @@ def operand_arrays(recorded, network):
     """The arrays of the operands that are no constants, by tensor index; the constants are verified."""
     arrays = {}
     for position, index in enumerate(network.operands):
+        if index < 0:  # an optional operand that is absent
+            continue
         key, tensor = f"in{position}", network.tensors[index]
         said = recorded.param(key, dict)
         verify_tensor(key, said, tensor)
@@ -78,7 +80,7 @@ def convert(suite, folder, stem, case):
         raise Refusal(f"tensors.expected has shape {list(runs[0].expected.shape)}; the network gives {result.shape}")
     recorded.finish()
     if case.get("golden_csv_equal_to_double") is False:
-        suite.note(f"{recorded.name} ({file}): the golden file of the recorded project differs from its interpreter's result, which is expected here.")
+        suite.note(f"{recorded.name} ({file}): the recorded project's golden file differs from its interpreter, whose result is expected.")
     write(suite, recorded, file, data, [arrays[index] for index in network.inputs], runs)
 
 

@@ -5,16 +5,18 @@
 from .layer import Run
 from .tflite_common import DOUBLE, SINGLE, runs_of
 
+RESCALED = {"multiplier": ("multiplier", "int32"), "shift": ("shift", "int32")}
+ONE = {"a": ("a", "int32")}
 PRIMITIVES = {  # recorded op: primitive, {input: (recorded key, type)}, type of the result
-    "requantize32": ("rescale_i32", {"accumulator": ("acc", "int32"), "multiplier": ("multiplier", "int32"), "shift": ("shift", "int32")}, "int32"),
-    "requantize64": ("rescale_i64", {"accumulator": ("acc", "int64"), "multiplier": ("multiplier", "int32"), "shift": ("shift", "int32")}, "int32"),
+    "requantize32": ("rescale_i32", {"accumulator": ("acc", "int32"), **RESCALED}, "int32"),
+    "requantize64": ("rescale_i64", {"accumulator": ("acc", "int64"), **RESCALED}, "int32"),
     "SaturatingRoundingDoublingHighMul32": ("doubling_high_multiply_i32", {"a": ("a", "int32"), "b": ("b", "int32")}, "int32"),
     "SaturatingRoundingDoublingHighMul16": ("doubling_high_multiply_i16", {"a": ("a", "int16"), "b": ("b", "int16")}, "int16"),
-    "RoundingDivideByPOT32": ("rounding_divide_by_power_of_two", {"a": ("a", "int32"), "exponent": ("exponent", "int32")}, "int32"),
-    "exp_on_negative_values_Q5_26": ("exp_on_negative_q5_26", {"a": ("a", "int32")}, "int32"),
-    "logistic_Q4_27": ("logistic_q4_27", {"a": ("a", "int32")}, "int32"),
-    "tanh_Q4_27": ("tanh_q4_27", {"a": ("a", "int32")}, "int32"),
-    "QuantizeMultiplier": ("encode_multiplier", {"real": ("real", "float64")}, None),
+    "RoundingDivideByPOT32": ("rounding_divide_by_power_of_two", {**ONE, "exponent": ("exponent", "int32")}, "int32"),
+    "exp_on_negative_values_Q5_26": ("exp_on_negative_q5_26", ONE, "int32"),
+    "logistic_Q4_27": ("logistic_q4_27", ONE, "int32"),
+    "tanh_Q4_27": ("tanh_q4_27", ONE, "int32"),
+    "QuantizeMultiplier": ("encode_multiplier", {"real": ("real", "float64")}, None),  # the result is a pair
 }
 
 

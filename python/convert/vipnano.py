@@ -12,7 +12,11 @@ from .recorded import Recorded, Refusal
 ROUNDING_RULE = {op: f"{path}.i8.rescale.chain.2.rounding"  # after relu and multiply: the shift right
                  for op, path in (("conv2d", "conv"), ("depthwise_conv2d", "depthwise_conv"))}
 BACKENDS = {16: "vipnano_v7", 24: "vipnano_v8"}  # by the width of the multiplier
-ROUNDINGS = {0: {"vipnano_v7": "half_up", "vipnano_v8": "half_away"}, 2: "toward_zero", 3: "floor"}  # register value 1: half_even, the default
+ROUNDINGS = {  # by the register's value; 1 is half_even, the backends' own rule
+    0: {"vipnano_v7": "half_up", "vipnano_v8": "half_away"},
+    2: dict.fromkeys(BACKENDS.values(), "toward_zero"),
+    3: dict.fromkeys(BACKENDS.values(), "floor"),
+}
 DTYPES = {"uint8": "uint8", "int8": "int8", "int8asym": "int8", "int8sym": "int8"}
 
 
@@ -42,12 +46,14 @@ def window(recorded, op, source, weights, expected, stride, dilation):
     source, expected = source.transpose(0, 2, 3, 1), expected.transpose(0, 2, 3, 1)
     weights = weights.transpose(1, 2, 3, 0) if op == "depthwise_conv2d" else weights.transpose(0, 2, 3, 1)
     if op == "depthwise_conv2d":
-        if weights.shape[0] != 1 or weights.shape[3] != source.shape[3] * recorded.integer("depth_multiplier", 1):
+        multiplier = recorded.integer("depth_multiplier", weights.shape[3] // source.shape[3])
+        if weights.shape[0] != 1 or weights.shape[3] != source.shape[3] * multiplier:
             raise Refusal(f"depthwise weights of shape {list(weights.shape)} (1HWO) for {source.shape[3]} channels")
     elif source.shape[3] % weights.shape[3] or recorded.integer("depth_multiplier", 1) != 1:
         raise Refusal(f"weights of shape {list(weights.shape)} (OHWI) for {source.shape[3]} channels")
     padding = recorded_padding(recorded, source.shape[1:3], expected.shape[1:3], weights.shape[1:3], stride, dilation)
-    return [np.ascontiguousarray(array) for array in (source, weights, expected)], {"stride": stride, "dilation": dilation, "padding": padding}
+    arrays = [np.ascontiguousarray(array) for array in (source, weights, expected)]
+    return arrays, {"stride": stride, "dilation": dilation, "padding": padding}
 
 
 def arrays_of(recorded, dtype, rank):
@@ -71,8 +77,8 @@ def model_case(recorded, op):
     """A case of the vendor's C model: CHW without batch."""
     kind = recorded.text("dtype", DTYPES)
     (source, weights, expected), bias = arrays_of(recorded, DTYPES[kind], 3)
-    stride, dilation = recorded.integer("stride"), recorded.integer("dilation")
-    (source, weights, expected), attributes = window(recorded, op, source[np.newaxis], weights, expected[np.newaxis], [stride] * 2, [dilation] * 2)
+    stride, dilation = ([recorded.integer(key)] * 2 for key in ("stride", "dilation"))
+    (source, weights, expected), attributes = window(recorded, op, source[np.newaxis], weights, expected[np.newaxis], stride, dilation)
     bits = recorded.integer("post_mul_bits")
     if bits not in BACKENDS:
         raise Refusal(f"params.post_mul_bits {bits} is unknown")
@@ -84,7 +90,8 @@ def model_case(recorded, op):
         raise Refusal(f"params.relu {recorded.params['relu']}")
     if recorded.params.get("relu"):
         attributes["activation"] = "relu"
-    return layer_of(op, source, weights, bias, quantizations, attributes), Run(BACKENDS[bits], expected, settings=rounding_settings(recorded, op, bits))
+    run = Run(BACKENDS[bits], expected, settings=rounding_settings(recorded, op, bits))
+    return layer_of(op, source, weights, bias, quantizations, attributes), run
 
 
 def rounding_settings(recorded, op, bits):
@@ -93,8 +100,7 @@ def rounding_settings(recorded, op, bits):
         return {}
     if mode not in ROUNDINGS:
         raise Refusal(f"params.rounding_mode {mode} is unknown")
-    rounding = ROUNDINGS[mode]
-    return {ROUNDING_RULE[op]: rounding if isinstance(rounding, str) else rounding[BACKENDS[bits]]}
+    return {ROUNDING_RULE[op]: ROUNDINGS[mode][BACKENDS[bits]]}
 
 
 def float32_scale(value):
