@@ -5,7 +5,8 @@
 //   1. the running sum starts at the start value (the bias, or 0), narrowed as in 3;
 //   2. terms are added exactly;
 //   3. after every term, after every `tile` terms, or only after the last one (`when`), the running sum is narrowed to `bits` by `overflow`.
-// A term is a product of two values of at most 16 bits; 2^30 of them fit 64 bits, which no reader lets through.
+// A term is a product of two values of at most 16 bits; the sum itself has 128 bits, so that a 64-bit accumulator can leave its width too.
+// An exact sum is kept as far as 64 bits reach; there the result saturates.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ class Accumulator {
 
   [[nodiscard]] constexpr std::int64_t result() noexcept {
     settle();
-    return sum_;
+    return narrow_saturate(sum_, 64);
   }
   /// How often the running sum left the width.
   [[nodiscard]] constexpr std::int64_t overflow_count() const noexcept { return overflows_; }
@@ -53,11 +54,11 @@ class Accumulator {
   constexpr void settle() noexcept {
     if (fits_width(sum_, rule_.bits)) return;
     ++overflows_;
-    sum_ = narrow(sum_, rule_.bits, rule_.overflow);
+    if (rule_.overflow != Overflow::exact) sum_ = narrow(sum_, rule_.bits, rule_.overflow);
   }
 
   AccumulatorRule rule_;
-  std::int64_t sum_;
+  Int128 sum_;
   std::int64_t terms_ = 0;
   std::int64_t overflows_ = 0;
 };

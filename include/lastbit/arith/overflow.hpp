@@ -10,7 +10,8 @@
 
 namespace lastbit {
 
-/// wrap: two's complement, modulo 2^bits. saturate: the nearest value of the width. exact: the value is kept and reported as an error event.
+/// wrap: two's complement, modulo 2^bits. saturate: the nearest value of the width. exact: the value is kept, as far as 64 bits reach, and
+/// reported as an error event.
 enum class Overflow : std::uint8_t { wrap, saturate, exact };
 
 template <SignedInteger T>
@@ -20,7 +21,7 @@ template <SignedInteger T>
     case Overflow::saturate: return narrow_saturate(value, bits);
     case Overflow::exact: break;
   }
-  return narrow_exact(value, 64);
+  return narrow_saturate(value, 64);
 }
 
 }  // namespace lastbit
