@@ -41,7 +41,8 @@ void own_bias(const Model& model, Operation& operation, Model& real) {
   const ModelTensor& bias = model.tensor(operation.inputs[2]);
   if (bias.quantization.present() || !is_integer(bias.type)) return;
   if (!bias.constant) {
-    throw Error(ErrorCode::bad_quantization, operation.name, "bias '" + bias.name + "' is computed and has no scale: its real value is unknown");
+    throw Error(ErrorCode::bad_quantization, operation.name,
+                "bias '" + bias.name + "' is computed and has no scale: its real value is unknown");
   }
   const double input_scale = model.tensor(operation.inputs[0]).quantization.scale();
   const Quantization& weights = model.tensor(operation.inputs[1]).quantization;

@@ -14,14 +14,23 @@ struct Window {
 
 /// `padded`: the image that the windows slide over.
 ConvShape shape_of(const Shape& in, const Shape& out, const Window& window, const Shape& padded, std::int64_t groups) {
-  const ResolvedPadding padding =
-      resolve_padding(window.padding, {padded[1], padded[2]}, window.filter, window.stride, window.dilation);
-  return {.batch = in[0], .in_height = in[1], .in_width = in[2], .in_channels = in[3],
-          .out_height = out[1], .out_width = out[2], .out_channels = out[3],
-          .kernel_height = window.filter.height, .kernel_width = window.filter.width,
-          .stride_height = window.stride.height, .stride_width = window.stride.width,
-          .dilation_height = window.dilation.height, .dilation_width = window.dilation.width,
-          .pad_top = padding.top, .pad_left = padding.left, .groups = groups};
+  const ResolvedPadding padding = resolve_padding(window.padding, {padded[1], padded[2]}, window.filter, window.stride, window.dilation);
+  return {.batch = in[0],
+          .in_height = in[1],
+          .in_width = in[2],
+          .in_channels = in[3],
+          .out_height = out[1],
+          .out_width = out[2],
+          .out_channels = out[3],
+          .kernel_height = window.filter.height,
+          .kernel_width = window.filter.width,
+          .stride_height = window.stride.height,
+          .stride_width = window.stride.width,
+          .dilation_height = window.dilation.height,
+          .dilation_width = window.dilation.width,
+          .pad_top = padding.top,
+          .pad_left = padding.left,
+          .groups = groups};
 }
 
 }  // namespace

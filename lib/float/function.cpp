@@ -54,8 +54,8 @@ Executor prepare_real_softmax(const Model& model, const Operation& operation) {
     const auto output = run.outputs[0].values<float>();
     std::vector<double> powers(length);
     for (std::size_t row = 0; row < input.size(); row += length) {
-      const double largest = double{*std::max_element(input.begin() + static_cast<std::ptrdiff_t>(row),
-                                                      input.begin() + static_cast<std::ptrdiff_t>(row + length))};
+      const double largest = double{
+          *std::max_element(input.begin() + static_cast<std::ptrdiff_t>(row), input.begin() + static_cast<std::ptrdiff_t>(row + length))};
       double sum = 0;
       for (std::size_t i = 0; i < length; ++i) sum += powers[i] = std::exp((double{input[row + i]} - largest) * beta);
       for (std::size_t i = 0; i < length; ++i) output[row + i] = static_cast<float>(powers[i] / sum);

@@ -22,10 +22,9 @@ void with_map(const MatrixView& view, std::int64_t rows, std::int64_t columns, V
 
 void multiply_matrices(const ProductSize& size, const MatrixView& a, const MatrixView& b, float* out, std::int64_t out_stride) {
   Eigen::Map<Matrix<Eigen::RowMajor>, Eigen::Unaligned, Eigen::OuterStride<>> target(out, size.rows, size.columns,
-                                                                                    Eigen::OuterStride<>(out_stride));
-  with_map(a, size.rows, size.terms, [&](const auto& left) {
-    with_map(b, size.terms, size.columns, [&](const auto& right) { target.noalias() = left * right; });
-  });
+                                                                                     Eigen::OuterStride<>(out_stride));
+  with_map(a, size.rows, size.terms,
+           [&](const auto& left) { with_map(b, size.terms, size.columns, [&](const auto& right) { target.noalias() = left * right; }); });
 }
 
 }  // namespace lastbit

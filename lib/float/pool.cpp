@@ -66,7 +66,8 @@ Executor prepare_real_pool(const Model& model, const Operation& operation) {
     float* const output = run.outputs[0].values<float>().data();
     const auto finish = [&](const std::vector<double>& values, std::int64_t count, std::int64_t out) {
       const double divisor = average ? static_cast<double>(count) : 1.0;
-      for (std::size_t c = 0; c < values.size(); ++c) output[static_cast<std::size_t>(out) + c] = bounds(static_cast<float>(values[c] / divisor));
+      for (std::size_t c = 0; c < values.size(); ++c)
+        output[static_cast<std::size_t>(out) + c] = bounds(static_cast<float>(values[c] / divisor));
     };
     if (average) each_window(shape, input, 0, std::plus<>(), finish);
     else each_window(shape, input, -std::numeric_limits<double>::infinity(), larger, finish);
@@ -85,7 +86,8 @@ Executor prepare_real_mean(const Model& model, const Operation& operation) {
     std::vector<double> sums(out.size(), 0.0);
     const auto& step = loop.row_strides();
     loop.each_row([&](const std::array<std::int64_t, 2>& at) {
-      for (std::int64_t i = 0; i < loop.row_length(); ++i) sums[static_cast<std::size_t>(at[1] + i * step[1])] += double{input[at[0] + i * step[0]]};
+      for (std::int64_t i = 0; i < loop.row_length(); ++i)
+        sums[static_cast<std::size_t>(at[1] + i * step[1])] += double{input[at[0] + i * step[0]]};
     });
     const double count = static_cast<double>(run.inputs[0]->element_count()) / static_cast<double>(out.size());
     std::transform(sums.begin(), sums.end(), out.begin(), [&](double sum) { return bounds(static_cast<float>(sum / count)); });

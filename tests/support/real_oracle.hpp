@@ -47,7 +47,8 @@ void each_index(const Shape& shape, Visit&& visit) {
         for (std::int64_t o = 0; o < shape[3]; ++o) visit(n, y, x, o);
 }
 
-inline std::vector<RealSum> convolution_oracle(const Tensor& in, const Tensor& weights, const Tensor& bias, const Shape& out, const Window& w) {
+inline std::vector<RealSum> convolution_oracle(const Tensor& in, const Tensor& weights, const Tensor& bias, const Shape& out,
+                                               const Window& w) {
   std::vector<RealSum> sums;
   const std::int64_t per_group = weights.shape()[3];
   const std::int64_t out_per_group = out[3] / (in.shape()[3] / per_group);
@@ -63,7 +64,8 @@ inline std::vector<RealSum> convolution_oracle(const Tensor& in, const Tensor& w
   return sums;
 }
 
-inline std::vector<RealSum> depthwise_oracle(const Tensor& in, const Tensor& weights, const Tensor& bias, const Shape& out, const Window& w) {
+inline std::vector<RealSum> depthwise_oracle(const Tensor& in, const Tensor& weights, const Tensor& bias, const Shape& out,
+                                             const Window& w) {
   std::vector<RealSum> sums;
   const std::int64_t multiplier = out[3] / in.shape()[3];
   each_index(out, [&](std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t o) {
@@ -79,7 +81,8 @@ inline std::vector<RealSum> depthwise_oracle(const Tensor& in, const Tensor& wei
 }
 
 /// The adjoint of the convolution: an output pixel sums what every input pixel spreads onto it.
-inline std::vector<RealSum> transposed_oracle(const Tensor& in, const Tensor& weights, const Tensor& bias, const Shape& out, const Window& w) {
+inline std::vector<RealSum> transposed_oracle(const Tensor& in, const Tensor& weights, const Tensor& bias, const Shape& out,
+                                              const Window& w) {
   std::vector<RealSum> sums;
   each_index(out, [&](std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t o) {
     RealSum& sum = sums.emplace_back();

@@ -48,7 +48,8 @@ TEST_CASE("a tensor's values, per tensor and per channel of each axis") {
 
 TEST_CASE("the product is made in double and rounded once") {
   const Tensor tensor = Tensor::from<std::int32_t>({1}, std::vector<std::int32_t>{16777217});  // no float32
-  CHECK(dequantized(tensor, {{3.0}, {0}, 0}).values<float>()[0] == 50331652.0F);  // 50331651 to a multiple of 4; the rounded factor gives ...648
+  CHECK(dequantized(tensor, {{3.0}, {0}, 0}).values<float>()[0] ==
+        50331652.0F);  // 50331651 to a multiple of 4; the rounded factor gives ...648
 }
 
 TEST_CASE("a dequantised model is all float32 without scales") {

@@ -195,15 +195,17 @@ TEST_CASE("softmax over the last axis") {
   const Tensor input = reals({2, 3}, {1, 2, 4, 1000, 1000, 999});  // large values do not overflow
   const auto out = values_of<float>(real(softmax, SoftmaxAttributes{0.5}, {input}, {2, 3}));
   const double first = std::exp(0.5) + std::exp(1.0) + std::exp(2.0), second = 2 + std::exp(-0.5);
-  const std::vector<double> expected{std::exp(0.5) / first, std::exp(1.0) / first,     std::exp(2.0) / first,
-                                     1 / second,            1 / second,                std::exp(-0.5) / second};
+  const std::vector<double> expected{std::exp(0.5) / first,  std::exp(1.0) / first, std::exp(2.0) / first, 1 / second, 1 / second,
+                                     std::exp(-0.5) / second};
   for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(double{out[i]} - expected[i]) <= std::ldexp(expected[i], -23));
 }
 
 TEST_CASE("bounds are the last step, and NaN passes them") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor a = reals({4}, {-3, 2, 9, nan}), zero = reals({4}, {0, 0, 0, 0});
-  const auto bounded = [&](const OutputBounds& bounds) { return values_of<float>(real(add, ElementwiseAttributes{bounds, false}, {a, zero}, {4})); };
+  const auto bounded = [&](const OutputBounds& bounds) {
+    return values_of<float>(real(add, ElementwiseAttributes{bounds, false}, {a, zero}, {4}));
+  };
   const auto relu6_out = bounded({Activation::relu6, {}, {}});
   CHECK(std::vector<float>(relu6_out.begin(), relu6_out.end() - 1) == std::vector<float>{0, 2, 6});
   CHECK(std::isnan(relu6_out[3]));

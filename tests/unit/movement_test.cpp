@@ -24,8 +24,8 @@ std::vector<T> moved_values(OperationKind kind, const Attributes& attributes, co
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("movement keeps every bit of every element type", "", std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
-                   std::int64_t, float, double) {
+TEMPLATE_TEST_CASE("movement keeps every bit of every element type", "", std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                   std::int32_t, std::int64_t, float, double) {
   using T = TestType;
   using enum OperationKind;
   CHECK(moved_values<T>(transpose, TransposeAttributes{{1, 0}}, {2, 3}, {3, 2}) == std::vector<T>{1, 4, 2, 5, 3, 6});
@@ -48,9 +48,9 @@ TEST_CASE("strided slices") {
   };
   using Values = std::vector<std::int32_t>;
   CHECK(slices({7}, {3}, {{1}, {2}}) == Values{2, 4, 6});
-  CHECK(slices({7}, {7}, {{6}, {-1}}) == Values{7, 6, 5, 4, 3, 2, 1});                // backwards over everything
-  CHECK(slices({3, 4}, {2, 2}, {{2, 3}, {-2, -3}}) == Values{12, 9, 4, 1});           // backwards on both axes
-  CHECK(slices({3, 4}, {1, 4}, {{1, 0}, {1000000007, 1}}) == Values{5, 6, 7, 8});     // one element: its step is never taken
+  CHECK(slices({7}, {7}, {{6}, {-1}}) == Values{7, 6, 5, 4, 3, 2, 1});             // backwards over everything
+  CHECK(slices({3, 4}, {2, 2}, {{2, 3}, {-2, -3}}) == Values{12, 9, 4, 1});        // backwards on both axes
+  CHECK(slices({3, 4}, {1, 4}, {{1, 0}, {1000000007, 1}}) == Values{5, 6, 7, 8});  // one element: its step is never taken
   CHECK(slices({2, 3, 2}, {2, 2, 2}, {{0, 0, 0}, {1, 2, 1}}) == Values{1, 2, 5, 6, 7, 8, 11, 12});
 }
 
@@ -58,7 +58,8 @@ TEST_CASE("split along the first, a middle and the last axis") {
   using Values = std::vector<std::int8_t>;
   const auto split = [](std::int64_t axis, const Shape& from, const Shape& part, std::size_t parts) {
     std::vector<Values> out;
-    for (const Tensor& tensor : moved(OperationKind::split, SplitAttributes{axis}, counting<std::int8_t>(from), std::vector<Shape>(parts, part))) {
+    for (const Tensor& tensor :
+         moved(OperationKind::split, SplitAttributes{axis}, counting<std::int8_t>(from), std::vector<Shape>(parts, part))) {
       out.push_back(values_of<std::int8_t>(tensor));
     }
     return out;
@@ -72,7 +73,8 @@ TEST_CASE("pad fills with the zero point, or with the stated value") {
   using Values = std::vector<std::int8_t>;
   const PadAttributes around{{{1, 0}, {0, 2}}, {}, {}};
   const Tensor input = counting<std::int8_t>({2, 2});
-  CHECK(values_of<std::int8_t>(moved(OperationKind::pad, around, input, {{3, 4}}, -7)[0]) == Values{-7, -7, -7, -7, 1, 2, -7, -7, 3, 4, -7, -7});
+  CHECK(values_of<std::int8_t>(moved(OperationKind::pad, around, input, {{3, 4}}, -7)[0]) ==
+        Values{-7, -7, -7, -7, 1, 2, -7, -7, 3, 4, -7, -7});
   const PadAttributes stated{{{0, 0}, {1, 1}}, 9, {}};
   CHECK(values_of<std::int8_t>(moved(OperationKind::pad, stated, input, {{2, 4}}, -7)[0]) == Values{9, 1, 2, 9, 9, 3, 4, 9});
 }
