@@ -1,0 +1,94 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One operator of a .tflite file on its way into a model.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/error.hpp"
+#include "lastbit/model.hpp"
+#include "tflite_subset_generated.h"
+
+namespace lastbit::tflite_format {
+
+/// What the operator says, and the model under construction, which holds all tensors already.
+class OperatorReader {
+ public:
+  OperatorReader(lastbit::Model& model, const Operator& source, std::string name, std::string place, std::vector<std::int32_t> inputs,
+                 std::vector<std::int32_t> outputs)
+      : model_(model),
+        source_(source),
+        name_(std::move(name)),
+        place_(std::move(place)),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)) {}
+
+  [[noreturn]] void fail(ErrorCode code, const std::string& reason) const { throw Error(code, place_, reason); }
+  [[noreturn]] void malformed(const std::string& reason) const { fail(ErrorCode::malformed_file, reason); }
+  [[noreturn]] void unsupported(const std::string& reason) const { fail(ErrorCode::unsupported_operation, reason); }
+
+  /// Counts, checked before any tensor is asked for. Every input up to `least` is there.
+  void require_inputs(std::size_t least, std::size_t most) const;
+  [[nodiscard]] bool has_input(std::size_t position) const { return position < inputs_.size() && inputs_[position] != absent_tensor; }
+  [[nodiscard]] std::int32_t input_index(std::size_t position) const {
+    return position < inputs_.size() ? inputs_[position] : absent_tensor;
+  }
+  [[nodiscard]] const ModelTensor& input(std::size_t position) const { return model_.tensor(inputs_[position]); }
+  [[nodiscard]] const ModelTensor& output() const { return model_.tensor(outputs_.front()); }
+  [[nodiscard]] std::size_t input_count() const { return inputs_.size(); }
+  [[nodiscard]] std::size_t output_count() const { return outputs_.size(); }
+  [[nodiscard]] const std::vector<std::int32_t>& inputs() const { return inputs_; }
+
+  /// The values of a constant int32 or int64 input.
+  [[nodiscard]] std::vector<std::int64_t> constant_integers(std::size_t position) const;
+  /// A negative axis counts from the end.
+  [[nodiscard]] std::int64_t axis_of(std::int64_t axis, const ModelTensor& tensor) const;
+
+  template <class Options>
+  [[nodiscard]] const Options* find_options() const {
+    return source_.builtin_options_as<Options>();
+  }
+  template <class Options>
+  [[nodiscard]] const Options& options() const {
+    const auto* found = find_options<Options>();
+    if (found == nullptr) malformed("its options are missing");
+    return *found;
+  }
+  [[nodiscard]] Activation activation(ActivationFunctionType type) const;
+  [[nodiscard]] OutputBounds bounds(ActivationFunctionType type) const {
+    OutputBounds bounds;
+    bounds.activation = activation(type);
+    return bounds;
+  }
+  [[nodiscard]] Padding2d padding(Padding mode) const;
+
+  /// Appends an operation to the model: from these data inputs to the operator's outputs.
+  void emit(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes) const;
+  void emit(OperationKind kind, std::vector<std::int32_t> data_inputs) const {
+    emit(kind, std::move(data_inputs), default_attributes(kind));
+  }
+  /// The same with a new tensor in between, which a reshape turns into the output.
+  void emit_then_reshape(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes, Shape between) const;
+
+ private:
+  lastbit::Model& model_;
+  const Operator& source_;
+  std::string name_;
+  std::string place_;
+  std::vector<std::int32_t> inputs_;
+  std::vector<std::int32_t> outputs_;
+};
+
+[[nodiscard]] bool is_supported(BuiltinOperator code);
+/// "CONV_2D", or "number 4711".
+[[nodiscard]] std::string name_or_number(BuiltinOperator code);
+
+/// Appends what a supported operator does.
+void read_operator(BuiltinOperator code, const OperatorReader& source);
+
+}  // namespace lastbit::tflite_format
