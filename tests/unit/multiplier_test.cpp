@@ -1,0 +1,176 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scales to registers: each device's own definition, from the bits of the float.
+#include "lastbit/arith/multiplier.hpp"
+
+#include <vector>
+
+#include "lastbit/arith/rescale.hpp"
+#include "lastbit/backends/tflite.hpp"
+#include "lastbit/backends/vipnano.hpp"
+#include "support/oracle.hpp"
+#include "support/tally.hpp"
+
+namespace lastbit {
+namespace {
+
+using namespace lastbit::test;
+
+static_assert(encode(tflite::multiplier_q31, 1.0).multiplier == 1 << 30 && encode(tflite::multiplier_q31, 1.0).exponent == 1);
+static_assert(encode(tflite::multiplier_q31, 0x1p-40).multiplier == 0);  // too small for the register
+static_assert(encode(tflite::multiplier_q31_single, 0x1p31).multiplier == (std::int64_t{1} << 31) - 1);
+static_assert(encode(vipnano::scale_f32, 1.5).multiplier == 3 << 22 && encode(vipnano::scale_f32, 1.5).exponent == 0);
+
+/// Scales as products of floats meet them: powers of two and neighbours, every exponent from 2^-45 to 2^45, random significands.
+std::vector<double> scales() {
+  std::mt19937_64 random(31);
+  std::vector<double> values{0.0, 1.0, 0.5};
+  for (int exponent = -45; exponent <= 45; ++exponent) {
+    const auto bits_of_power = static_cast<std::uint64_t>(exponent + 1023) << 52;
+    std::vector<std::uint64_t> stored{0, 1, (std::uint64_t{1} << 52) - 1};
+    // Around the last bit that 31, 24, 16, 15 and 1 significant bits keep: exact ties and their neighbours, and carries to the next power.
+    for (const int kept : {31, 24, 16, 15, 1}) {
+      const std::uint64_t half = std::uint64_t{1} << (52 - kept);
+      for (const std::uint64_t base : {std::uint64_t{0}, 2 * half, 6 * half}) {
+        for (const std::uint64_t delta : {half - 1, half, half + 1}) stored.push_back(base + delta);
+      }
+      for (const std::uint64_t delta : {std::uint64_t{0}, half, half + 1}) stored.push_back((std::uint64_t{1} << 52) - 1 - delta);
+    }
+    for (int i = 0; i < 40; ++i) stored.push_back(random() >> 12);
+    for (const std::uint64_t part : stored) values.push_back(std::bit_cast<double>(bits_of_power | (part & ((std::uint64_t{1} << 52) - 1))));
+  }
+  return values;
+}
+
+struct Quantized {
+  Int128 multiplier = 0;
+  int shift = 0;
+};
+
+/// TFLite's QuantizeMultiplier: frexp, round half away to 31 bits, both builds' limits.
+Quantized quantize_multiplier(double real, Int128 largest_shift) {
+  const Dyadic exact = dyadic(real);
+  if (exact.significand == 0) return {};
+  const int length = bit_length(exact.significand);
+  int shift = exact.exponent + length;  // real = q * 2^shift, q in [0.5, 1)
+  Int128 q31 = rounded(exact.significand * power_of_two(31), power_of_two(length), Rounding::half_away);
+  if (q31 == power_of_two(31)) {
+    q31 /= 2;
+    ++shift;
+  }
+  if (shift < -31) return {};
+  if (shift > largest_shift) return {power_of_two(31) - 1, static_cast<int>(largest_shift)};
+  return {q31, shift};
+}
+
+TEST_CASE("TFLite: QuantizeMultiplier of the double and of the single build") {
+  Tally tally;
+  int limited = 0;
+  for (const double scale : scales()) {
+    for (const bool single : {false, true}) {
+      const Quantized expected = quantize_multiplier(scale, single ? 30 : 1 << 20);
+      const EncodedScale found = encode(single ? tflite::multiplier_q31_single : tflite::multiplier_q31, scale);
+      const auto bits = std::bit_cast<std::uint64_t>(scale);
+      tally.equal(found.multiplier, expected.multiplier, bits, single);
+      tally.equal(found.exponent, expected.shift, bits, single);
+      tally.equal(found.fraction_bits, 31);
+      limited += static_cast<int>(single && expected.multiplier == power_of_two(31) - 1);
+    }
+  }
+  tally.check(91 * 60 * 6);
+  CHECK(limited > 0);
+}
+
+TEST_CASE("TFLite, 64-bit accumulators: the multiplier keeps 15 bits, a carry saturates") {
+  Tally tally;
+  for (const double scale : scales()) {
+    const EncodedScale encoded = encode(tflite::multiplier_q31, scale);
+    const NarrowedMultiplier found = narrow_multiplier(encoded, 15, Rounding::half_up);
+    const Int128 m = encoded.multiplier;
+    const Int128 expected = m < 0x7FFF0000 ? (m + 0x8000) / 0x10000 : Int128{0x7FFF};
+    tally.equal(found.multiplier, expected, m);
+    tally.equal(found.fraction_bits, 15, m);
+  }
+  tally.check(91 * 60);
+}
+
+TEST_CASE("VIPNano: mantissa and exponent of the float32 scale; V7 keeps the upper 15 stored bits") {
+  std::mt19937_64 random(24);
+  Tally tally;
+  for (std::uint32_t exponent = 1; exponent < 255; ++exponent) {
+    for (int i = 0; i < 60; ++i) {
+      const std::uint32_t special[] = {0, 1, 0x7FFFFF, 0x7FFF00, 0x80, 0xFF, 0x100};
+      const std::uint32_t mantissa = i < 7 ? special[i] : static_cast<std::uint32_t>(random() % 0x800000);
+      const float scale = std::bit_cast<float>(exponent * 0x800000 + mantissa);
+      const EncodedScale encoded = encode(vipnano::scale_f32, double{scale});
+      const int biased = static_cast<int>(exponent);
+      // V8: M = 2^23 + mantissa, n = 23 + 127 - e.
+      tally.equal(encoded.multiplier, 0x800000 + mantissa, exponent, mantissa);
+      tally.equal(encoded.fraction_bits - encoded.exponent, 23 + 127 - biased, exponent, mantissa);
+      // V7: M = 2^15 + (mantissa >> 8), n = 142 - e.
+      const NarrowedMultiplier v7 = narrow_multiplier(encoded, 16, Rounding::floor);
+      tally.equal(v7.multiplier, 0x8000 + mantissa / 256, exponent, mantissa);
+      tally.equal(v7.fraction_bits - encoded.exponent, 142 - biased, exponent, mantissa);
+      tally.equal(std::bit_cast<std::uint32_t>(encoded.real_f32), exponent * 0x800000 + mantissa, exponent, mantissa);
+    }
+  }
+  tally.check(254 * 60 * 5);
+}
+
+TEST_CASE("n bits and powers of two: the nearest representable scale by every rule, in both normalisations") {
+  Tally tally;
+  const auto values = scales();
+  for (const int bits : {1, 2, 8, 15, 16, 24, 31}) {
+    for (const Rounding rule : all_roundings) {
+      for (const Normalization normalization : {Normalization::half_to_one, Normalization::one_to_two}) {
+        const ScaleEncoding encoding{.significant_bits = static_cast<std::uint8_t>(bits), .rounding = rule, .normalization = normalization,
+                                     .min_exponent = -200, .max_exponent = 200};
+        for (std::size_t i = 1; i < values.size(); i += 7) {
+          const EncodedScale found = encode(encoding, values[i]);
+          const Dyadic exact = dyadic(values[i]);
+          // The exact significand has 53 bits; keeping `bits` of them is a division. Equal as numbers, and normalised.
+          const Int128 kept = rounded(exact.significand, power_of_two(53 - bits), rule);
+          const int lifted = found.exponent - found.fraction_bits - (exact.exponent + 53 - bits);
+          tally.equal(found.multiplier * power_of_two(lifted), kept, bits, rule, normalization, i);
+          tally.equal(bit_length(found.multiplier), bits, bits, rule, i);
+          tally.equal(found.fraction_bits, normalization == Normalization::half_to_one ? bits : bits - 1, bits, i);
+        }
+      }
+    }
+  }
+  tally.check(7 * 9 * 2 * 500 * 3);
+}
+
+TEST_CASE("exponents beyond the register: zero below, the largest multiplier above") {
+  const ScaleEncoding encoding{.significant_bits = 8, .rounding = Rounding::half_even, .min_exponent = -4, .max_exponent = 3};
+  CHECK(encode(encoding, 0x1.8p-6).multiplier == 0);
+  CHECK(encode(encoding, 0x1p-5).multiplier == 128);
+  CHECK(encode(encoding, 0x1p-5).exponent == -4);
+  CHECK(encode(encoding, 7.0).exponent == 3);
+  CHECK(encode(encoding, 8.0) == EncodedScale{255, 8, 8, 3, 8.0F});
+  CHECK(encode(encoding, 7.999) == EncodedScale{255, 8, 8, 3, 7.999F});  // carries to 2^8 * 2^-5 = 8, beyond the register
+}
+
+TEST_CASE("effective scale in float: the product rounded, then the quotient rounded") {
+  // Subnormal scales aside, every float product and quotient is one rounding of the exact value.
+  std::mt19937_64 random(3);
+  Tally tally;
+  for (int i = 0; i < 20000; ++i) {
+    const auto next = [&] { return std::bit_cast<float>(static_cast<std::uint32_t>((100 + random() % 40) << 23 | random() % 0x800000)); };
+    const float in = next(), weight = next(), out = next();
+    const Dyadic product_f32 = as_float32(product(dyadic(in), dyadic(weight)));
+    // p / o to 24 bits: 2^40 times the integer quotient has at least 39 bits; what it drops is below every tie but kept sticky.
+    const Int128 numerator = product_f32.significand * power_of_two(40);
+    const Int128 quotient = rounded(numerator, dyadic(out).significand, Rounding::to_odd);
+    const Dyadic expected = as_float32({quotient, product_f32.exponent - 40 - dyadic(out).exponent});
+    const double found = effective_scale(ScaleArithmetic::f32, double{in}, double{weight}, double{out});
+    const Dyadic exact = dyadic(found);
+    const int difference = expected.exponent - exact.exponent;
+    tally.equal(exact.significand, expected.significand * power_of_two(difference), i);
+  }
+  tally.check(20000);
+}
+
+}  // namespace
+}  // namespace lastbit
