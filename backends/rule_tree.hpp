@@ -114,6 +114,9 @@ template <std::integral Integer>
   return std::to_string(value);
 }
 
+/// The paths of operations that a backend lacks: "matmul", "conv.i16_bias32".
+[[nodiscard]] std::vector<std::string> absent_operations(const Backend& backend);
+
 /// set_rule without the check that widths fit each other, for readers that set many rules and check once.
 void replace_rule(Backend& backend, std::string_view pattern, std::string_view value);
 /// Throws Error(unknown_rule) if rules that are each valid do not fit each other.

@@ -178,20 +178,6 @@ std::string continuations(const Backend& backend, std::string_view path) {
   }
 }
 
-/// The paths of operations that a backend lacks.
-std::vector<std::string> absent_operations(const Backend& backend) {
-  std::vector<std::string> absent;
-  each_rule(backend, [&](std::string_view name, const auto& member) {
-    if (!is_present(member)) return absent.push_back(std::string(name));
-    if constexpr (ConstOr<std::remove_reference_t<decltype(member)>, ConvByType>) {
-      each_rule(member, [&](std::string_view type, const auto& conv) {
-        if (!is_present(conv)) absent.push_back(join_path(name, type));
-      });
-    }
-  });
-  return absent;
-}
-
 bool is_covered(const std::vector<std::string>& patterns, std::string_view path) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return covers(pattern, path); });
 }
@@ -237,6 +223,19 @@ void set_rule(Backend& backend, std::string_view path, std::string_view value) {
   replace_rule(changed, path, value);
   check_widths(changed);
   backend = changed;
+}
+
+std::vector<std::string> absent_operations(const Backend& backend) {
+  std::vector<std::string> absent;
+  each_rule(backend, [&](std::string_view name, const auto& member) {
+    if (!is_present(member)) return absent.push_back(std::string(name));
+    if constexpr (ConstOr<std::remove_reference_t<decltype(member)>, ConvByType>) {
+      each_rule(member, [&](std::string_view type, const auto& conv) {
+        if (!is_present(conv)) absent.push_back(join_path(name, type));
+      });
+    }
+  });
+  return absent;
 }
 
 void check_widths(const Backend& backend) { check("", backend); }

@@ -14,20 +14,18 @@ constexpr auto guess = EvidenceLevel::guess;
 std::string model(const char* detail = "") { return std::string("vendor's C model of the NN cores, run and recorded") + detail; }
 std::string mesa(const char* detail) { return std::string("Mesa etnaviv_ml_nn.c baafa917, read: ") + detail; }
 
-void add_convolution_evidence(std::vector<Evidence>& list, const std::string& operation, EvidenceLevel level, const std::string& text) {
-  list.push_back({operation + ".i8", level, text});
-  list.push_back({operation + ".i8.rescale.scale", source, mesa("float32 product and quotient; the closed compiler may use double")});
-  list.push_back({operation + ".i8.per_channel", guess, "feature bit NN_PER_CHANNEL_QUANT is 0 and the lowering is not public; "
-                                                        "native is what TIM-VX unit tests' per-channel results satisfy"});
-}
-
 std::vector<Evidence> evidence() {
-  std::vector<Evidence> list{{"domain", code, "8-bit integers"}};
-  add_convolution_evidence(list, "conv", code, model());
-  add_convolution_evidence(list, "depthwise_conv", code, model(" (V7 expands it to a full convolution, same result)"));
-  add_convolution_evidence(list, "transposed_conv", guess, "assumed to be rewritten as convolution by the compiler");
-  add_convolution_evidence(list, "fully_connected", source, mesa("the NN instruction of convolution"));
-  add_convolution_evidence(list, "matmul", guess, "assumed to be rewritten as convolution by the compiler");
+  std::vector<Evidence> list{
+      {"domain", code, "8-bit integers"},
+      {"conv.i8", code, model()},
+      {"depthwise_conv.i8", code, model(" (V7 expands it to a full convolution, same result)")},
+      {"fully_connected.i8", source, mesa("the NN instruction of convolution")},
+      {"transposed_conv.i8", guess, "assumed to be rewritten as convolution by the compiler"},
+      {"matmul.i8", guess, "assumed to be rewritten as convolution by the compiler"},
+      {"*.i8.rescale.scale", source, mesa("float32 product and quotient; the closed compiler may use double")},
+      {"*.i8.per_channel", guess, "feature bit NN_PER_CHANNEL_QUANT is 0 and the lowering is not public; native is what TIM-VX unit tests' "
+                                  "per-channel results satisfy"},
+  };
   const std::string evis = "assumed: rescaled as in convolution; shader kernels of the open headers round half to even";
   for (const char* operation : {"mean", "mul", "requantize", "leaky_relu", "prelu"}) list.push_back({operation, guess, evis});
   for (const char* operation : {"hard_swish", "logistic", "tanh", "softmax"}) {

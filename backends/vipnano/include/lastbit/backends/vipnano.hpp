@@ -15,23 +15,31 @@ namespace vipnano {
 inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32, .significant_bits = 24, .rounding = Rounding::floor,
                                          .normalization = Normalization::one_to_two, .min_exponent = -300, .max_exponent = 300};
 
-inline constexpr RescaleRule rescale_v8{
-    scale_f32, {relu(), multiply(), shift_right(Rounding::half_even), add_zero_point(), clamp()}};
-inline constexpr RescaleRule rescale_v7{
-    scale_f32, {relu(), multiply(MultiplierBits{16}, Rounding::floor), shift_right(Rounding::half_even), add_zero_point(), clamp()}};
+inline constexpr Stage multiply_v8 = multiply();
+inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floor);
+
+/// The NN core's way to the output: the rectifier stands before the multiplier.
+[[nodiscard]] constexpr RescaleRule rectified(const Stage& multiplication) {
+  return {scale_f32, {relu(), multiplication, shift_right(Rounding::half_even), add_zero_point(), clamp()}};
+}
+/// Assumed where no convolution is computed.
+[[nodiscard]] constexpr RescaleRule rescaled(const Stage& multiplication) {
+  return {scale_f32, {multiplication, shift_right(Rounding::half_even), add_zero_point(), clamp()}};
+}
 
 [[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
   return {.i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
                  .bias = BiasAt::accumulator_start, .per_channel = PerChannelLowering::native, .rescale = rescale}};
 }
 
-[[nodiscard]] constexpr Backend neural_processor(const RescaleRule& rescale, ConvolutionBias bias_of_add) {
-  const ConvByType convolution = conv(rescale);
+[[nodiscard]] constexpr Backend neural_processor(const Stage& multiplication, ConvolutionBias bias_of_add) {
+  const ConvByType convolution = conv(rectified(multiplication));
+  const RescaleRule rescale = rescaled(multiplication);
   const AveragePoolArithmetic average{.method = DivisionMethod::exact, .rounding = Rounding::half_even,
                                       .padding = PaddingCount::excluded, .reciprocal_bits = 16, .reciprocal_rounding = Rounding::floor};
-  const AddArithmetic add{.method = AddMethod::convolution_8bit, .output = rescale, .convolution_bias = bias_of_add, .weight_bits = 0,
+  const AddArithmetic add{.method = AddMethod::convolution_8bit, .output = rectified(multiplication), .convolution_bias = bias_of_add, .weight_bits = 0,
                           .rounding = Rounding::half_even};
-  const FunctionArithmetic rescaled{.method = FunctionMethod::rescaled, .rescale = rescale};
+  const FunctionArithmetic by_multiplier{.method = FunctionMethod::rescaled, .rescale = rescale};
   const FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
   return {.conv = convolution, .depthwise_conv = convolution, .transposed_conv = convolution, .fully_connected = convolution,
           .matmul = convolution,
@@ -43,13 +51,13 @@ inline constexpr RescaleRule rescale_v7{
           .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
           .dequantize = {.arithmetic = ScaleArithmetic::f32},
           .requantize = rescale,
-          .leaky_relu = rescaled, .prelu = rescaled,
+          .leaky_relu = by_multiplier, .prelu = by_multiplier,
           .hard_swish = float_table, .logistic = float_table, .tanh = float_table, .softmax = float_table};
 }
 
 }  // namespace vipnano
 
-inline constexpr Backend vipnano_v8 = vipnano::neural_processor(vipnano::rescale_v8, ConvolutionBias::factor_rounded);
-inline constexpr Backend vipnano_v7 = vipnano::neural_processor(vipnano::rescale_v7, ConvolutionBias::product_rounded);
+inline constexpr Backend vipnano_v8 = vipnano::neural_processor(vipnano::multiply_v8, ConvolutionBias::factor_rounded);
+inline constexpr Backend vipnano_v7 = vipnano::neural_processor(vipnano::multiply_v7, ConvolutionBias::product_rounded);
 
 }  // namespace lastbit

@@ -1,0 +1,231 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "formula.hpp"
+
+#include <utility>
+
+#include "rule_tree.hpp"
+
+namespace lastbit {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::string text(NamedEnum auto value) { return std::string(name_of(value)); }
+std::string text(int value) { return std::to_string(value); }
+
+std::string narrowed(Overflow overflow, int bits, const std::string& value) {
+  switch (overflow) {
+    case Overflow::wrap: return "wrap" + text(bits) + "(" + value + ")";
+    case Overflow::saturate: return "sat" + text(bits) + "(" + value + ")";
+    case Overflow::exact: break;
+  }
+  return value;
+}
+
+/// A chain as one expression, built from the inside out.
+class Expression {
+ public:
+  Expression(const RescaleRule& rule, const std::string& start)
+      : rule_(rule), value_(start), is_sum_(start.starts_with("x - ") || start.starts_with("a' + ")) {
+    for (const Stage& stage : rule.chain) append(stage);
+  }
+  [[nodiscard]] const std::string& value() const { return value_; }
+
+ private:
+  [[nodiscard]] std::string factor() const { return is_sum_ ? "(" + value_ + ")" : value_; }
+  void call(const std::string& function, const std::string& argument) {
+    value_ = function + "(" + argument + ")";
+    is_sum_ = false;
+  }
+
+  void append(const Stage& stage) {
+    const ScaleEncoding& scale = rule_.scale;
+    const int fraction_bits = scale.significant_bits - (scale.normalization == Normalization::one_to_two ? 1 : 0);
+    switch (stage.kind) {
+      case StageKind::shift_left: return narrow(stage, factor() + "*2^max(e,0)", false);
+      case StageKind::multiply: {
+        const bool narrows = stage.bits > 0 && stage.bits < scale.significant_bits;
+        fraction_bits_ = narrows ? fraction_bits - scale.significant_bits + stage.bits : fraction_bits;
+        value_ = factor() + (narrows ? "*" + text(stage.rounding) + "(M to " + text(stage.bits) + " bits)" : "*M");
+        is_sum_ = false;
+        return;
+      }
+      case StageKind::doubling_high_multiply:
+        return call("sat" + text(stage.bits), text(stage.rounding) + "(" + factor() + "*M / 2^" + text(stage.bits - 1) + ")");
+      case StageKind::two_term_shift:
+        fraction_bits_ = fraction_bits;
+        return narrow(stage, factor() + " + " + factor() + "*2^log2(M - 1)", true);
+      case StageKind::shift_right: return call(text(stage.rounding), factor() + " / " + divisor(stage));
+      case StageKind::float_scale: return call(text(stage.rounding), "float(" + value_ + ") * s");
+      case StageKind::narrow: return narrow(stage, value_, is_sum_);
+      case StageKind::relu: return call("relu", value_);
+      case StageKind::add_zero_point:
+        value_ += " + zp";
+        is_sum_ = true;
+        return;
+      case StageKind::clamp: return call("clamp", value_);
+      case StageKind::table: return call("table", value_);
+      case StageKind::pwl: return call("pwl", value_);
+    }
+  }
+
+  void narrow(const Stage& stage, const std::string& value, bool is_sum) {
+    value_ = narrowed(stage.overflow, stage.bits, value);
+    is_sum_ = is_sum && stage.overflow == Overflow::exact;
+  }
+  std::string divisor(const Stage& stage) {
+    switch (stage.amount) {
+      case ShiftAmount::negative_exponent: return "2^max(-e,0)";
+      case ShiftAmount::constant: return "2^" + text(stage.constant);
+      case ShiftAmount::remaining: break;
+    }
+    const int remaining = std::exchange(fraction_bits_, 0);
+    return "2^(" + text(remaining) + "-e)";
+  }
+
+  const RescaleRule& rule_;
+  std::string value_;
+  bool is_sum_;  ///< a factor needs parentheses
+  int fraction_bits_ = 0;
+};
+
+std::string expression(const RescaleRule& rule, const std::string& start) { return Expression(rule, start).value(); }
+
+/// What the chain's M and e, or s, stand for.
+std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
+  const ScaleEncoding& scale = rule.scale;
+  const std::string in = scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
+  if (!reads_multiplier(rule.chain)) return "s = float(" + ratio + "), computed in " + in;
+  const int fraction_bits = scale.significant_bits - (scale.normalization == Normalization::one_to_two ? 1 : 0);
+  return "M*2^(e-" + text(fraction_bits) + ") = " + ratio + ", computed in " + in + "; M: " + text(scale.significant_bits) + " bits, " +
+         text(scale.rounding) + "; e: " + text(scale.min_exponent) + " to " + text(scale.max_exponent);
+}
+
+std::string when(const AccumulatorRule& rule) {
+  switch (rule.when) {
+    case NarrowingPoint::every_add: return "at every add";
+    case NarrowingPoint::every_tile: return "after every " + text(static_cast<int>(rule.tile)) + " adds";
+    case NarrowingPoint::at_end: break;
+  }
+  return "at the end";
+}
+
+std::string accumulator_line(const ConvArithmetic& rule) {
+  const std::string overflow = rule.accumulator.overflow == Overflow::wrap       ? "wraps "
+                               : rule.accumulator.overflow == Overflow::saturate ? "saturates "
+                                                                                 : "must not overflow ";
+  return "acc i" + text(rule.accumulator.bits) + " " + overflow + when(rule.accumulator) + "; bias at " +
+         (rule.bias == BiasAt::accumulator_start ? "start" : "end") + "; per-channel scales: " + text(rule.per_channel);
+}
+
+Lines formula(const ConvArithmetic& rule) {
+  return {accumulator_line(rule), scale_line(rule.rescale, "in*w/out"), "y = " + expression(rule.rescale, "acc")};
+}
+
+Lines formula(const AveragePoolArithmetic& rule) {
+  const std::string rounding = text(rule.rounding), padding = "padding " + text(rule.padding) + " in sum and count";
+  if (rule.method == DivisionMethod::exact) return {"y = clamp(" + rounding + "(sum / count)); " + padding};
+  if (rule.method == DivisionMethod::float_scale) {
+    return {"y = clamp(" + rounding + "(float(sum - count*zero_in) * s) + zp), s = float(in/(out*count)); " + padding};
+  }
+  return {"y = clamp(" + rounding + "(sum*R / 2^n)); " + padding,
+          "R = " + text(rule.reciprocal_bits) + " leading bits of 1/count, " + text(rule.reciprocal_rounding)};
+}
+
+Lines formula(const MeanArithmetic& rule) {
+  const bool folded = rule.method == MeanMethod::count_in_multiplier;
+  return {scale_line(rule.rescale, folded ? "in/out" : "in/(count*out)") + (folded ? "; then M divided by count, truncated" : ""),
+          "y = " + expression(rule.rescale, "sum(x - zero_in)")};
+}
+
+Lines aligned_operands(const AddArithmetic& rule) {
+  const std::string shift = "2^" + text(rule.left_shift_8bit);
+  return {"a' = " + expression(rule.operand, "(a - zero_a)*" + shift) + ", b' likewise (16-bit data: 2^" + text(rule.left_shift_16bit) + ")",
+          scale_line(rule.operand, "in/(2*max(in_a,in_b))"), "y = " + expression(rule.output, "a' + b'"),
+          scale_line(rule.output, "2*max(in_a,in_b)/(" + shift + "*out)")};
+}
+
+Lines formula(const AddArithmetic& rule) {
+  const std::string rounding = text(rule.rounding);
+  switch (rule.method) {
+    case AddMethod::aligned_operands: return aligned_operands(rule);
+    case AddMethod::weighted_sum:
+      return {"y = clamp(" + rounding + "(((a - zero_a)*Ma + (b - zero_b)*Mb) / 2^k) + zp)",
+              rule.weight_bits == 0 ? "Ma/2^k = float(in_a/out), Mb/2^k = float(in_b/out), exact"
+                                    : "Ma, Mb: float(in/out)*2^k, half_even; k gives the larger " + text(rule.weight_bits) + " bits"};
+    case AddMethod::float_sum:
+      return {"y = clamp(" + rounding + "(fma(a, ra, fma(b, rb, c)))), ra = float(in_a/out), rb = float(in_b/out)",
+              "c = float(zp - float(float(ra*zero_a) + float(rb*zero_b)))"};
+    case AddMethod::convolution_8bit:
+      return {"acc = wrap32(wa*(a - zero_a) + wb*(b - zero_a) + bias); wa, wb: 8-bit weights 1 and in_b/in_a, scale ws",
+              "bias = (zero_a - zero_b)*in_b/(ws*in_a), " + text(rule.convolution_bias), scale_line(rule.output, "in_a*ws/out"),
+              "y = " + expression(rule.output, "acc")};
+    case AddMethod::absent: break;
+  }
+  return {};
+}
+
+Lines formula(const MulArithmetic& rule) {
+  if (rule.method == MulMethod::rescaled) {
+    return {scale_line(rule.rescale, "in_a*in_b/out"), "y = " + expression(rule.rescale, "(a - zero_a)*(b - zero_b)")};
+  }
+  return {"y = clamp(" + text(rule.rounding) + "(float(float((a - zero_a)*(b - zero_b)) * s) + zp)), s = float(float(in_a*in_b)/out)"};
+}
+
+std::string concat_method(ConcatMethod method) {
+  switch (method) {
+    case ConcatMethod::absent: return "absent";
+    case ConcatMethod::copy: return "copied; one quantisation for all";
+    case ConcatMethod::scale_and_bias: return "half_away(x*s + b) + zp, s and b float";
+    case ConcatMethod::dequantize: break;
+  }
+  return "dequantised and quantised again";
+}
+
+Lines formula(const ConcatArithmetic& rule) {
+  return {"int8, int16: " + concat_method(rule.method) + "; uint8: " + concat_method(rule.method_uint8)};
+}
+
+Lines formula(const QuantizeArithmetic& rule) {
+  const std::string quotient = rule.division == ScaleDivision::divide ? "x / s" : "x * float(1/s)";
+  const std::string sum = rule.zero_point == ZeroPointAt::after_rounding ? text(rule.rounding) + "(" + quotient + ") + zp"
+                                                                         : text(rule.rounding) + "(" + quotient + " + zp)";
+  return {"y = clamp(" + sum + "), in float; beyond int32: " + text(rule.out_of_range)};
+}
+
+Lines formula(const DequantizeArithmetic& rule) {
+  return {rule.arithmetic == ScaleArithmetic::f64 ? "y = float(double(s) * (q - zp))" : "y = s * float(q - zp), in float"};
+}
+
+Lines formula(const RescaleRule& rule) { return {scale_line(rule, "in/out"), "y = " + expression(rule, "x - zero_in")}; }
+
+Lines formula(const FunctionArithmetic& rule) {
+  if (rule.method == FunctionMethod::float_table) return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
+  const std::string rescaled = expression(rule.rescale, "x - zero_in");
+  if (rule.method == FunctionMethod::fixed_point) {
+    return {"fixed-point approximation (arith/fixed_function.hpp); its input rescaled as",
+            scale_line(rule.rescale, "input to fixed point"), "v = " + rescaled};
+  }
+  const bool is_complete = rescaled.starts_with("clamp");
+  return {scale_line(rule.rescale, "in/out, in*alpha/out for negative x"), "y = " + (is_complete ? rescaled : "clamp(" + rescaled + " + zp)")};
+}
+
+void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const auto& operation) {
+  if (is_present(operation)) list.push_back({std::string(name), formula(operation)});
+}
+void add_formulas(std::vector<OperationFormula>&, std::string_view, const Domain&) {}
+void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const ConvByType& operation) {
+  each_rule(operation, [&](std::string_view type, const auto& conv) { add_formulas(list, join_path(name, type), conv); });
+}
+
+}  // namespace
+
+std::vector<OperationFormula> formulas_of(const Backend& backend) {
+  std::vector<OperationFormula> list;
+  if (backend.domain == Domain::real) return {{"every operation", {"y = f(x) in float on dequantised values; nothing is rounded to integers"}}};
+  each_rule(backend, [&](std::string_view name, const auto& operation) { add_formulas(list, name, operation); });
+  return list;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,27 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "backend_option.hpp"
+
+#include "lastbit/error.hpp"
+#include "lastbit/rules.hpp"
+
+namespace lastbit::tool {
+
+void add_set_option(CLI::App& app, std::vector<std::string>& settings) {
+  app.add_option("--set", settings, "set a rule, such as \"*.i8.per_channel=float_scale\" (repeatable)")
+      ->type_name("RULE=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {
+  SpecSheet sheet = find_backend(name_or_file);
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos) throw Error(ErrorCode::unknown_rule, "--set " + setting, "must be RULE=VALUE");
+    set_rule(sheet.backend, setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return sheet;
+}
+
+}  // namespace lastbit::tool

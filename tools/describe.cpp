@@ -1,0 +1,53 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "backend_option.hpp"
+#include "lastbit/rules.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string backend;
+  std::vector<std::string> settings;
+  bool rules = false;
+  bool json = false;
+};
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size() + 1, width), ' ');
+  return text;
+}
+
+void print_rules(const SpecSheet& sheet) {
+  for (const RuleText& rule : list_rules(sheet.backend)) {
+    const Evidence* evidence = evidence_for(sheet, rule.path);
+    std::cout << padded(rule.path, 62) << padded(rule.value, 23) << (evidence == nullptr ? "-" : name_of(evidence->level)) << "\n";
+  }
+}
+
+int run(const Options& options) {
+  const SpecSheet sheet = selected_backend(options.backend, options.settings);
+  if (options.json) std::cout << backend_to_json(sheet);
+  else if (options.rules) print_rules(sheet);
+  else std::cout << describe(sheet);
+  return equal;
+}
+
+}  // namespace
+
+Subcommand add_describe(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("describe", "print a backend: formula per operation, evidence and source, settings");
+  const auto options = std::make_shared<Options>();
+  app->add_option("backend", options->backend, "a built-in backend, or a backend file (.json)")->required();
+  add_set_option(*app, options->settings);
+  app->add_flag("--rules", options->rules, "print every rule by its path, with its value and level of evidence");
+  app->add_flag("--json", options->json, "print the backend in the backend file format");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool

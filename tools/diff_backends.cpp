@@ -1,0 +1,56 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "lastbit/rules.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string a, b;
+  bool json = false;
+};
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size() + 2, width), ' ');
+  return text;
+}
+
+void print_table(const SpecSheet& a, const SpecSheet& b, const std::vector<RuleDifference>& differences) {
+  const auto or_dash = [](const std::string& value) { return value.empty() ? std::string("-") : value; };
+  std::cout << padded("rule", 54) << padded(a.name, 24) << b.name << "\n";
+  for (const auto& [path, in_a, in_b] : differences) std::cout << padded(path, 54) << padded(or_dash(in_a), 24) << or_dash(in_b) << "\n";
+  std::cout << differences.size() << (differences.size() == 1 ? " rule differs\n" : " rules differ\n");
+}
+
+void print_json(const SpecSheet& a, const SpecSheet& b, const std::vector<RuleDifference>& differences) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& [path, in_a, in_b] : differences) list.push_back({{"rule", path}, {"a", in_a}, {"b", in_b}});
+  const nlohmann::ordered_json report{{"a", a.name}, {"b", b.name}, {"differences", list}};
+  std::cout << report.dump(2) << "\n";
+}
+
+int run(const Options& options) {
+  const SpecSheet a = find_backend(options.a), b = find_backend(options.b);
+  const std::vector<RuleDifference> differences = diff_backends(a.backend, b.backend);
+  options.json ? print_json(a, b, differences) : print_table(a, b, differences);
+  return differences.empty() ? equal : different;
+}
+
+}  // namespace
+
+Subcommand add_diff_backends(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("diff-backends", "list the rules in which two backends differ");
+  const auto options = std::make_shared<Options>();
+  app->add_option("a", options->a, "a built-in backend, or a backend file (.json)")->required();
+  app->add_option("b", options->b, "another one")->required();
+  app->add_flag("--json", options->json, "print JSON");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool

@@ -1,0 +1,25 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a subcommand is. A new one: a file that defines add_<name>, a line below, a line in main.cpp, a line in CMakeLists.txt.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace lastbit::tool {
+
+/// As `cmp`.
+enum ExitStatus : int { equal = 0, different = 1, failed = 2 };
+
+/// Its options are declared on `app`; `run` is called after they were parsed and returns the exit status.
+struct Subcommand {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+};
+
+[[nodiscard]] Subcommand add_backends(CLI::App& root);
+[[nodiscard]] Subcommand add_describe(CLI::App& root);
+[[nodiscard]] Subcommand add_diff_backends(CLI::App& root);
+
+}  // namespace lastbit::tool
