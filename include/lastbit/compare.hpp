@@ -1,0 +1,127 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What differs between two tensors, and between two traces layer by layer. Differences are b - a: a is what is expected, b what is judged.
+//
+// Two differences per layer: accumulated, each side on its own history; and of the same input, b's layer fed with a's tensors.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lastbit/emulator.hpp"
+#include "lastbit/metrics.hpp"
+#include "lastbit/operation_rules.hpp"
+#include "lastbit/trace.hpp"
+
+namespace lastbit {
+
+/// Where b - a, counted in LSB, falls: below -3, -3, …, +3, above +3.
+struct LsbHistogram {
+  static constexpr std::int64_t reach = 3;
+  std::array<std::int64_t, 2 * reach + 3> counts{};
+  void add(std::int64_t difference);
+  friend bool operator==(const LsbHistogram&, const LsbHistogram&) = default;
+};
+
+/// One value of both tensors.
+struct ValuePair {
+  std::int64_t index = 0;  ///< in row-major order
+  double a = 0;
+  double b = 0;
+};
+
+/// Integers of the same type and quantisation are compared as integers, everything else as real values. All NaNs are equal.
+struct TensorDifference {
+  Shape shape;
+  std::int64_t values = 0;
+  std::int64_t differing = 0;
+  std::optional<ValuePair> first;           ///< the first differing value; real values where the comparison is of real values
+  std::optional<std::int64_t> largest_lsb;  ///< the b - a of largest magnitude; absent where the comparison is of real values
+  LsbHistogram histogram;                   ///< empty where the comparison is of real values
+  std::int64_t saturated_a = 0;             ///< values at the bounds of the integer type
+  std::int64_t saturated_b = 0;
+  ElementMetrics metrics;  ///< of the dequantised values: b against a
+
+  [[nodiscard]] double share() const { return static_cast<double>(differing) / static_cast<double>(values); }
+};
+
+/// Both have the same number of elements.
+[[nodiscard]] TensorDifference difference(const Tensor& a, const Quantization& a_quantization, const Tensor& b,
+                                          const Quantization& b_quantization);
+
+/// [n, y, x, c] of the index-th element.
+[[nodiscard]] std::vector<std::int64_t> coordinates(const Shape& shape, std::int64_t index);
+
+/// Both sides against the float path.
+struct GoldenMetrics {
+  ElementMetrics a;
+  ElementMetrics b;
+};
+
+/// One tensor of the traces and the operation that wrote it.
+struct LayerDifference {
+  std::int32_t tensor = 0;
+  std::string name;
+  std::string operation;
+  TensorDifference accumulated;
+  std::optional<TensorDifference> same_input;
+  std::optional<GoldenMetrics> golden;
+  std::vector<Guess> guesses;
+};
+
+struct CompareReport {
+  std::string model;
+  std::string a;
+  std::string b;
+  std::string path;                     ///< the host path that computed b
+  std::vector<LayerDifference> layers;  ///< in the order of computation, the model's inputs first
+  std::vector<std::string> only_in_a;   ///< tensors without counterpart
+  std::vector<std::string> only_in_b;
+
+  [[nodiscard]] bool equal() const;
+  /// The first layer whose accumulated values differ, or nullptr.
+  [[nodiscard]] const LayerDifference* first_divergence() const;
+};
+
+/// Accumulated differences of the tensors that both traces hold, matched by index and name, else by name alone.
+/// Throws Error where a pair has different sizes, or no tensor has a counterpart.
+[[nodiscard]] CompareReport compare_traces(const NamedTrace& a, const NamedTrace& b);
+
+/// Same-input differences of every operation whose inputs `a` holds. Not where a holds float values of b's integers: they would first have
+/// to be rounded.
+void add_same_input(CompareReport& report, const NamedTrace& a, const Emulator& b);
+
+void add_golden(CompareReport& report, const NamedTrace& a, const NamedTrace& b, const NamedTrace& golden);
+
+/// What the layers of either side rest on.
+void add_guesses(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
+
+enum class Golden : std::uint8_t { without, with };
+struct CompareOptions {
+  Golden golden = Golden::without;
+  int threads = 1;
+};
+
+/// Everything above for one model on two backends.
+[[nodiscard]] CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                                             const CompareOptions& options = {});
+
+/// A board's dump against a backend. Empty `inputs`: the dump's own.
+[[nodiscard]] CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const SpecSheet& b,
+                                              std::span<const Tensor> inputs, const CompareOptions& options = {});
+
+enum class Detail : std::uint8_t { summary, everything };
+
+/// Tables of at most 100 columns and what to conclude from them.
+[[nodiscard]] std::string to_text(const CompareReport& report, Detail detail = Detail::summary);
+/// One line per layer and kind of difference. Infinite and NaN figures read inf and nan.
+[[nodiscard]] std::string to_csv(const CompareReport& report);
+/// Everything. Infinite and NaN figures are the texts "inf" and "nan".
+[[nodiscard]] std::string to_json(const CompareReport& report);
+
+}  // namespace lastbit

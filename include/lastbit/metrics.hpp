@@ -1,0 +1,48 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// How far apart two lists of real values are. `mine` is judged against `truth`; n values each, x of mine, y of truth.
+//
+// The definitions are those of Ascend's Model Accuracy Analyzer (msaccucmp), sums in double instead of float32; eps = 2.22e-16.
+// Non-finite values are counted and go into every figure, which they make infinite or NaN.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lastbit {
+
+/// Mean and population standard deviation.
+struct Distribution {
+  double mean = 0;
+  double deviation = 0;
+};
+
+struct ElementMetrics {
+  std::int64_t values = 0;
+  std::int64_t non_finite_mine = 0;
+  std::int64_t non_finite_truth = 0;
+  double cosine = 1;                      ///< sum xy / (|x| |y|), at most 1; both norms <= eps: 1; one of them: NaN
+  double sqnr_db = 0;                     ///< 10 log10(sum y^2 / sum (x-y)^2); equal values: infinity
+  double max_absolute_error = 0;          ///< max |x-y|
+  double mean_absolute_error = 0;         ///< mean |x-y|
+  double root_mean_square_error = 0;      ///< sqrt(mean (x-y)^2)
+  double relative_euclidean = 0;          ///< sqrt(sum (x-y)^2 / sum y^2); |y| <= eps: 0
+  double kullback_leibler = 0;            ///< sum p ln(p/q); p, q: x, y scaled to [0,1], at least 2^-23, of sum 1; below eps: 0
+  double accumulated_relative_error = 0;  ///< sum |x/y-1| over |y| > eps
+  double max_relative_error = 0;          ///< the largest of these, or 0
+  double mean_relative_error = 0;         ///< their sum / n
+  Distribution mine{};
+  Distribution truth{};
+};
+
+/// Both spans have the same, positive size.
+[[nodiscard]] ElementMetrics element_metrics(std::span<const float> mine, std::span<const float> truth);
+
+/// The ten figures of the analyzer's table, under its names and in its order, formatted as it formats them.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> metrics_report(std::span<const float> mine, std::span<const float> truth);
+
+}  // namespace lastbit

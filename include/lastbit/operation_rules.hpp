@@ -1,0 +1,38 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which rules of a backend an operation of a model reads, and which of them are guesses.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+/// The member of ConvByType that a convolution-like operation reads ("i8"), whether the backend has it or not. 16-bit data follow the bias;
+/// without one, conv2d and depthwise_conv2d take the 32-bit accumulator and the others the 64-bit one, as the TFLite kernels do.
+[[nodiscard]] std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
+                                                                                    const ConvByType& by_type);
+
+/// What the paths of the rules read by an operation begin with ("conv.i8"); empty for operations without arithmetic (pad, max_pool2d, …).
+[[nodiscard]] std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend);
+
+/// A rule, or a group of them, whose evidence is a guess.
+struct Guess {
+  std::string rule;    ///< as the sheet's evidence names it, or the rule's own path where the sheet says nothing of it
+  std::string source;  ///< what the guess goes by
+  friend bool operator==(const Guess&, const Guess&) = default;
+};
+
+/// The guesses that this operation rests on, each once.
+[[nodiscard]] std::vector<Guess> guesses_of(const Model& model, const Operation& operation, const SpecSheet& sheet);
+
+/// The guesses that any operation of the model rests on, each once.
+[[nodiscard]] std::vector<Guess> guesses_of(const Model& model, const SpecSheet& sheet);
+
+}  // namespace lastbit

@@ -1,0 +1,64 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A trace that stands alone: the tensors of a run with their names and quantisation, and how it is stored in a folder.
+//
+// The folder holds trace.json and one .npy per tensor; board dumps, folders of .npy alone, are read against a model.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/emulator.hpp"
+#include "lastbit/operation_rules.hpp"
+
+namespace lastbit {
+
+struct NamedTensor {
+  std::int32_t index = 0;  ///< in the model
+  std::string name;        ///< as in the user's file
+  std::string operation;   ///< the kind of the operation that wrote it, or "input"
+  Quantization quantization;
+  Tensor values;  ///< of the model's shape, or with one extra leading dimension of samples
+};
+
+struct NamedEvents {
+  std::string operation;  ///< its name
+  Events events;
+};
+
+struct NamedTrace {
+  std::string model;
+  std::string backend;
+  std::string path;                  ///< the host path that computed it
+  std::vector<NamedTensor> tensors;  ///< in the order of computation, the model's inputs first
+  std::vector<NamedEvents> events;   ///< one per operation; empty unless counted
+  std::vector<Guess> guesses;        ///< what the result rests on without evidence
+
+  [[nodiscard]] const NamedTensor* find(std::int32_t index) const;
+  [[nodiscard]] const NamedTensor* find(std::string_view name) const;
+};
+
+/// A tensor's quantisation where `shape` is the model's with or without a leading dimension of samples: its axis moves with it.
+[[nodiscard]] Quantization quantization_in(const ModelTensor& tensor, const Shape& shape);
+
+/// `model` as the emulator sees it (Emulator::model), of which `trace` is a run on the backend of `sheet`.
+[[nodiscard]] NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet);
+
+/// Runs the model, keeps every tensor and counts events.
+[[nodiscard]] NamedTrace run_named(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, int threads = 1);
+
+/// Creates the folder. Throws Error(unreadable_file) where something cannot be written.
+void write_trace(const std::filesystem::path& folder, const NamedTrace& trace);
+[[nodiscard]] NamedTrace read_trace(const std::filesystem::path& folder);
+
+/// A board's dump: every .npy in the folder whose name is a tensor's ("conv1.npy"; case and every character other than letters and digits do
+/// not matter) or its index in the model ("tensor_012.npy", "012.npy"). Values are of the tensor's type, or floats. Throws Error where none
+/// fits, where two files fit one tensor, and for a file that fits a tensor but not its type or size.
+[[nodiscard]] NamedTrace read_dump(const std::filesystem::path& folder, const Model& model);
+
+}  // namespace lastbit

@@ -1,0 +1,231 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/compare.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace lastbit {
+namespace {
+
+/// Of the same index and name, else of the same name.
+const NamedTensor* counterpart(const NamedTrace& trace, std::int32_t index, std::string_view name) {
+  const NamedTensor* const same = trace.find(index);
+  return same != nullptr && same->name == name ? same : trace.find(name);
+}
+
+void require_same_size(const NamedTensor& a, const NamedTensor& b) {
+  if (a.values.element_count() == b.values.element_count()) return;
+  throw Error(ErrorCode::shape_mismatch, "tensor '" + b.name + "'",
+              "shape " + a.values.shape().text() + " on side a, " + b.values.shape().text() + " on side b");
+}
+
+LayerDifference compare_layer(const NamedTensor& a, const NamedTensor& b) {
+  require_same_size(a, b);
+  return {b.index, b.name, b.operation, difference(a.values, a.quantization, b.values, b.quantization), std::nullopt, std::nullopt, {}};
+}
+
+/// Tensors of `trace` that no layer speaks of.
+std::vector<std::string> names_without_layer(const NamedTrace& trace, const CompareReport& report) {
+  std::vector<std::string> names;
+  for (const NamedTensor& tensor : trace.tensors) {
+    const bool compared =
+        std::any_of(report.layers.begin(), report.layers.end(), [&](const auto& layer) { return layer.name == tensor.name; });
+    if (!compared) names.push_back(tensor.name);
+  }
+  return names;
+}
+
+LayerDifference* layer_of(CompareReport& report, std::int32_t tensor) {
+  const auto found = std::find_if(report.layers.begin(), report.layers.end(), [&](const auto& layer) { return layer.tensor == tensor; });
+  return found == report.layers.end() ? nullptr : &*found;
+}
+
+/// Side a's tensors as b's operation reads them: one pointer per input, null for constants and absent ones. Float wants real values.
+class Feed {
+ public:
+  /// False where `a` lacks a tensor or holds it in a type that cannot be fed.
+  bool gather(const Model& model, const Operation& operation, const NamedTrace& a) {
+    for (const std::int32_t index : operation.inputs) {
+      if (index == absent_tensor || model.tensor(index).constant) {
+        batches_.emplace_back();
+        continue;
+      }
+      const ModelTensor& wanted = model.tensor(index);
+      const NamedTensor* const given = counterpart(a, index, wanted.name);
+      if (given == nullptr) return false;
+      const bool to_real = wanted.type == ElementType::float32;
+      if (!to_real && given->values.type() != wanted.type) return false;
+      const std::int64_t samples = given->values.element_count() / wanted.shape.element_count();
+      if (samples < 1 || (samples_ && samples != *samples_)) return false;
+      samples_ = samples;
+      batches_.emplace_back(to_real ? dequantized(given->values, given->quantization) : given->values);
+      samples_of_inputs_.emplace_back(wanted.type, wanted.shape);
+    }
+    return samples_.has_value();
+  }
+
+  [[nodiscard]] std::int64_t samples() const { return *samples_; }
+
+  [[nodiscard]] std::vector<const Tensor*> sample(std::int64_t number) {
+    std::vector<const Tensor*> inputs;
+    auto slot = samples_of_inputs_.begin();
+    for (const auto& batch : batches_) {
+      if (!batch) {
+        inputs.push_back(nullptr);
+        continue;
+      }
+      const auto bytes = slot->bytes();
+      std::memcpy(bytes.data(), batch->bytes().data() + static_cast<std::size_t>(number) * bytes.size(), bytes.size());
+      inputs.push_back(&*slot++);
+    }
+    return inputs;
+  }
+
+ private:
+  std::vector<std::optional<Tensor>> batches_;
+  std::vector<Tensor> samples_of_inputs_;
+  std::optional<std::int64_t> samples_;
+};
+
+/// One operation of b on every sample of a's tensors: its outputs, each with the samples one after the other.
+std::vector<Tensor> run_on(const Emulator& b, std::size_t operation, Feed& feed) {
+  std::vector<Tensor> all;
+  for (const std::int32_t output : b.model().operations[operation].outputs) {
+    const ModelTensor& tensor = b.model().tensor(output);
+    std::vector<std::int64_t> sizes{feed.samples()};
+    sizes.insert(sizes.end(), tensor.shape.sizes().begin(), tensor.shape.sizes().end());
+    all.emplace_back(tensor.type, Shape(std::move(sizes)));
+  }
+  for (std::int64_t sample = 0; sample < feed.samples(); ++sample) {
+    const std::vector<Tensor> outputs = b.run_operation(operation, feed.sample(sample));
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const auto bytes = outputs[o].bytes();
+      std::memcpy(all[o].bytes().data() + static_cast<std::size_t>(sample) * bytes.size(), bytes.data(), bytes.size());
+    }
+  }
+  return all;
+}
+
+ElementMetrics against_golden(const NamedTensor& tensor, const NamedTensor& golden) {
+  require_same_size(golden, tensor);
+  const Tensor mine = dequantized(tensor.values, tensor.quantization);
+  const Tensor truth = dequantized(golden.values, golden.quantization);
+  return element_metrics(mine.values<float>(), truth.values<float>());
+}
+
+const SpecSheet& golden_sheet() {
+  const auto& sheets = builtin_backends();
+  return *std::find_if(sheets.begin(), sheets.end(), [](const SpecSheet& sheet) { return sheet.backend.domain == Domain::real; });
+}
+
+NamedTrace run_all(const Emulator& emulator, const SpecSheet& sheet, std::span<const Tensor> inputs, int threads) {
+  return named(emulator.run(inputs, {.threads = threads, .keep_all = true, .count_events = false}), emulator.model(), sheet);
+}
+
+/// Side b's own run and everything that needs the model.
+CompareReport compare_with_run(const Model& model, const NamedTrace& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                               const CompareOptions& options) {
+  const Emulator emulator(model, b.backend);
+  const NamedTrace trace_b = run_all(emulator, b, inputs, options.threads);
+  CompareReport report = compare_traces(a, trace_b);
+  add_same_input(report, a, emulator);
+  if (options.golden == Golden::with) {
+    const Emulator golden(model, golden_sheet().backend);
+    add_golden(report, a, trace_b, run_all(golden, golden_sheet(), inputs, options.threads));
+  }
+  return report;
+}
+
+}  // namespace
+
+bool CompareReport::equal() const { return first_divergence() == nullptr; }
+
+const LayerDifference* CompareReport::first_divergence() const {
+  const auto found = std::find_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.accumulated.differing > 0; });
+  return found == layers.end() ? nullptr : &*found;
+}
+
+CompareReport compare_traces(const NamedTrace& a, const NamedTrace& b) {
+  CompareReport report{b.model, a.backend, b.backend, b.path, {}, {}, {}};
+  for (const NamedTensor& tensor : b.tensors) {
+    if (const NamedTensor* const other = counterpart(a, tensor.index, tensor.name)) report.layers.push_back(compare_layer(*other, tensor));
+  }
+  if (report.layers.empty()) throw Error(ErrorCode::bad_input, "compare", "no tensor of one side has the name of a tensor of the other");
+  report.only_in_a = names_without_layer(a, report);
+  report.only_in_b = names_without_layer(b, report);
+  return report;
+}
+
+void add_same_input(CompareReport& report, const NamedTrace& a, const Emulator& b) {
+  const Model& model = b.model();
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const Operation& operation = model.operations[i];
+    const bool wanted =
+        std::any_of(operation.outputs.begin(), operation.outputs.end(), [&](auto index) { return layer_of(report, index); });
+    Feed feed;
+    if (!wanted || !feed.gather(model, operation, a)) continue;
+    const std::vector<Tensor> outputs = run_on(b, i, feed);
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const ModelTensor& tensor = model.tensor(operation.outputs[o]);
+      LayerDifference* const layer = layer_of(report, operation.outputs[o]);
+      const NamedTensor* const expected = counterpart(a, operation.outputs[o], tensor.name);
+      if (layer == nullptr || expected == nullptr || expected->values.element_count() != outputs[o].element_count()) continue;
+      const Quantization quantization = quantization_in(tensor, expected->values.shape());
+      Tensor judged = outputs[o];
+      judged.reshape(expected->values.shape());
+      layer->same_input = difference(expected->values, expected->quantization, judged, quantization);
+    }
+  }
+}
+
+void add_golden(CompareReport& report, const NamedTrace& a, const NamedTrace& b, const NamedTrace& golden) {
+  for (LayerDifference& layer : report.layers) {
+    const NamedTensor* const of_a = counterpart(a, layer.tensor, layer.name);
+    const NamedTensor* const of_b = counterpart(b, layer.tensor, layer.name);
+    const NamedTensor* const truth = counterpart(golden, layer.tensor, layer.name);
+    if (of_a == nullptr || of_b == nullptr || truth == nullptr) continue;
+    layer.golden = GoldenMetrics{against_golden(*of_a, *truth), against_golden(*of_b, *truth)};
+  }
+}
+
+void add_guesses(CompareReport& report, const Model& model, std::span<const SpecSheet> sides) {
+  for (const Operation& operation : model.operations) {
+    std::vector<Guess> guesses;
+    for (const SpecSheet& side : sides) {
+      for (Guess& guess : guesses_of(model, operation, side)) {
+        if (std::find(guesses.begin(), guesses.end(), guess) == guesses.end()) guesses.push_back(std::move(guess));
+      }
+    }
+    for (const std::int32_t output : operation.outputs) {
+      if (LayerDifference* const layer = layer_of(report, output)) layer->guesses = guesses;
+    }
+  }
+}
+
+CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                               const CompareOptions& options) {
+  const Emulator emulator(model, a.backend);
+  CompareReport report = compare_with_run(model, run_all(emulator, a, inputs, options.threads), b, inputs, options);
+  add_guesses(report, model, std::array{a, b});
+  return report;
+}
+
+CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const SpecSheet& b, std::span<const Tensor> inputs,
+                                const CompareOptions& options) {
+  std::vector<Tensor> own;
+  for (const std::int32_t input : model.inputs) {
+    if (!inputs.empty()) break;
+    const NamedTensor* const found = counterpart(dump, input, model.tensor(input).name);
+    if (found == nullptr) {
+      throw Error(ErrorCode::bad_input, "input '" + model.tensor(input).name + "'", "neither given nor in the dump");
+    }
+    own.push_back(found->values);
+  }
+  CompareReport report = compare_with_run(model, dump, b, inputs.empty() ? std::span<const Tensor>(own) : inputs, options);
+  add_guesses(report, model, std::array{b});
+  return report;
+}
+
+}  // namespace lastbit

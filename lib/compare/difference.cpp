@@ -1,0 +1,95 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "lastbit/compare.hpp"
+
+namespace lastbit {
+namespace {
+
+template <class T>
+bool equal_values(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a == b || (std::isnan(a) && std::isnan(b));
+  else return a == b;
+}
+
+/// b - a; 64-bit values far apart give the nearest 64-bit number.
+template <class T>
+std::int64_t distance(T a, T b) {
+  std::int64_t result = 0;
+  if (!__builtin_sub_overflow(static_cast<std::int64_t>(b), static_cast<std::int64_t>(a), &result)) return result;
+  return b < a ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
+
+bool further(std::int64_t candidate, std::int64_t than) {
+  const auto magnitude = [](std::int64_t value) {
+    return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  };
+  return magnitude(candidate) > magnitude(than);
+}
+
+template <class T>
+void count_differing(std::span<const T> a, std::span<const T> b, TensorDifference& result) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (equal_values(a[i], b[i])) continue;
+    if (result.differing++ == 0)
+      result.first = ValuePair{static_cast<std::int64_t>(i), static_cast<double>(a[i]), static_cast<double>(b[i])};
+  }
+}
+
+template <class T>
+void count_lsb(std::span<const T> a, std::span<const T> b, TensorDifference& result) {
+  std::int64_t largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::int64_t lsb = distance(a[i], b[i]);
+    result.histogram.add(lsb);
+    if (further(lsb, largest)) largest = lsb;
+  }
+  result.largest_lsb = largest;
+}
+
+std::int64_t count_saturated(const Tensor& tensor) {
+  if (!is_integer(tensor.type())) return 0;
+  return visit_element_type(tensor.type(), [&]<class T>() -> std::int64_t {
+    const auto values = tensor.values<T>();
+    return std::count_if(values.begin(), values.end(),
+                         [](T value) { return value == std::numeric_limits<T>::min() || value == std::numeric_limits<T>::max(); });
+  });
+}
+
+}  // namespace
+
+void LsbHistogram::add(std::int64_t difference) {
+  ++counts[static_cast<std::size_t>(std::clamp(difference, -reach - 1, reach + 1) + reach + 1)];
+}
+
+TensorDifference difference(const Tensor& a, const Quantization& a_quantization, const Tensor& b, const Quantization& b_quantization) {
+  TensorDifference result{.shape = b.shape(), .values = b.element_count(), .first = {}, .largest_lsb = {}, .histogram = {}, .metrics = {}};
+  const Tensor real_a = dequantized(a, a_quantization);
+  const Tensor real_b = dequantized(b, b_quantization);
+  if (a.type() == b.type() && a_quantization == b_quantization) {
+    visit_element_type(a.type(), [&]<class T>() {
+      count_differing(a.values<T>(), b.values<T>(), result);
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) count_lsb(a.values<T>(), b.values<T>(), result);
+    });
+  } else {
+    count_differing(real_a.values<float>(), real_b.values<float>(), result);
+  }
+  result.saturated_a = count_saturated(a);
+  result.saturated_b = count_saturated(b);
+  result.metrics = element_metrics(real_b.values<float>(), real_a.values<float>());
+  return result;
+}
+
+std::vector<std::int64_t> coordinates(const Shape& shape, std::int64_t index) {
+  std::vector<std::int64_t> position(shape.rank());
+  for (std::size_t axis = shape.rank(); axis-- > 0;) {
+    position[axis] = index % shape[axis];
+    index /= shape[axis];
+  }
+  return position;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,119 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "compare/report_fields.hpp"
+
+namespace lastbit {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// JSON has no infinity and no NaN.
+OrderedJson number(double value) {
+  if (std::isfinite(value)) return value;
+  return number_text("%f", value);
+}
+
+OrderedJson to_json(const ElementMetrics& metrics) {
+  OrderedJson json;
+  for (const MetricField& field : metric_fields) json[std::string(field.name)] = number(metrics.*field.value);
+  return json;
+}
+
+OrderedJson to_json(const TensorDifference& d) {
+  OrderedJson json{{"values", d.values}, {"differing", d.differing}, {"share", d.share()}};
+  json["largest_lsb"] = d.largest_lsb ? OrderedJson(*d.largest_lsb) : OrderedJson();
+  json["histogram"] = OrderedJson::object();
+  for (std::size_t i = 0; d.largest_lsb && i < histogram_names.size(); ++i)
+    json["histogram"][std::string(histogram_names[i])] = d.histogram.counts[i];
+  json["first"] = OrderedJson();
+  if (d.first) {
+    json["first"] = {{"index", d.first->index},
+                     {"coordinates", coordinates(d.shape, d.first->index)},
+                     {"a", number(d.first->a)},
+                     {"b", number(d.first->b)}};
+  }
+  json["saturated"] = {{"a", d.saturated_a}, {"b", d.saturated_b}};
+  json["non_finite"] = {{"a", d.metrics.non_finite_truth}, {"b", d.metrics.non_finite_mine}};
+  json["metrics"] = to_json(d.metrics);
+  return json;
+}
+
+OrderedJson to_json(const LayerDifference& layer) {
+  OrderedJson json{{"tensor", layer.tensor}, {"name", layer.name}, {"operation", layer.operation}};
+  json["shape"] = layer.accumulated.shape.sizes();
+  json["accumulated"] = to_json(layer.accumulated);
+  json["same_input"] = layer.same_input ? to_json(*layer.same_input) : OrderedJson();
+  if (layer.golden) json["golden"] = {{"a", to_json(layer.golden->a)}, {"b", to_json(layer.golden->b)}};
+  json["guesses"] = OrderedJson::array();
+  for (const Guess& guess : layer.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  return json;
+}
+
+std::string csv_text(std::string_view text) {
+  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
+
+std::string csv_header() {
+  std::string line = "tensor,name,operation,difference,shape,values,differing,share,largest_lsb";
+  for (const auto name : histogram_names) line += "," + std::string(name);
+  line += ",first_index,first_a,first_b,saturated_a,saturated_b,non_finite_a,non_finite_b";
+  for (const auto& field : metric_fields) line += "," + std::string(field.name);
+  return line + ",golden_cosine_a,golden_cosine_b,golden_sqnr_db_a,golden_sqnr_db_b,guesses\n";
+}
+
+constexpr const char* precise = "%.9g";
+
+std::string csv_figures(const TensorDifference& d) {
+  std::string line =
+      d.shape.text() + "," + std::to_string(d.values) + "," + std::to_string(d.differing) + "," + number_text(precise, d.share());
+  line += "," + (d.largest_lsb ? std::to_string(*d.largest_lsb) : std::string());
+  for (const std::int64_t count : d.histogram.counts) line += "," + (d.largest_lsb ? std::to_string(count) : std::string());
+  line += d.first ? "," + std::to_string(d.first->index) + "," + number_text(precise, d.first->a) + "," + number_text(precise, d.first->b)
+                  : ",,,";
+  for (const std::int64_t count : {d.saturated_a, d.saturated_b, d.metrics.non_finite_truth, d.metrics.non_finite_mine})
+    line += "," + std::to_string(count);
+  for (const MetricField& field : metric_fields) line += "," + number_text(precise, d.metrics.*field.value);
+  return line;
+}
+
+std::string csv_line(const LayerDifference& layer, std::string_view kind, const TensorDifference& d) {
+  std::string line =
+      std::to_string(layer.tensor) + "," + csv_text(layer.name) + "," + layer.operation + "," + std::string(kind) + "," + csv_figures(d);
+  for (const auto value : {&ElementMetrics::cosine, &ElementMetrics::sqnr_db}) {
+    line += layer.golden ? "," + number_text(precise, layer.golden->a.*value) + "," + number_text(precise, layer.golden->b.*value) : ",,";
+  }
+  std::string rules;
+  for (const Guess& guess : layer.guesses) rules += (rules.empty() ? "" : " ") + guess.rule;
+  return line + "," + csv_text(rules) + "\n";
+}
+
+}  // namespace
+
+std::string to_json(const CompareReport& report) {
+  OrderedJson json{{"format", "lastbit.compare.v1"}, {"model", report.model}, {"a", report.a}, {"b", report.b}, {"path", report.path}};
+  json["equal"] = report.equal();
+  const LayerDifference* const first = report.first_divergence();
+  json["first_divergence"] = first == nullptr ? OrderedJson() : OrderedJson{{"tensor", first->tensor}, {"name", first->name}};
+  json["layers"] = OrderedJson::array();
+  for (const LayerDifference& layer : report.layers) json["layers"].push_back(to_json(layer));
+  json["only_in_a"] = report.only_in_a;
+  json["only_in_b"] = report.only_in_b;
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+std::string to_csv(const CompareReport& report) {
+  std::string text = csv_header();
+  for (const LayerDifference& layer : report.layers) {
+    text += csv_line(layer, "accumulated", layer.accumulated);
+    if (layer.same_input) text += csv_line(layer, "same_input", *layer.same_input);
+  }
+  return text;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,101 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/operation_rules.hpp"
+
+#include <algorithm>
+
+#include "lastbit/rules.hpp"
+
+namespace lastbit {
+namespace {
+
+void add_once(std::vector<Guess>& guesses, const Guess& guess) {
+  if (std::find(guesses.begin(), guesses.end(), guess) == guesses.end()) guesses.push_back(guess);
+}
+
+bool has_per_channel_weights(const Model& model, const Operation& operation) {
+  return operation.inputs.size() > 1 && model.tensor(operation.inputs[1]).quantization.per_channel();
+}
+
+}  // namespace
+
+std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation, const ConvByType& by_type) {
+  const ElementType data = model.tensor(operation.inputs[0]).type;
+  if (data == ElementType::uint8 && !by_type.u8.rescale.chain.empty()) return {"u8", &by_type.u8};
+  if (size_of(data) == 1) return {"i8", &by_type.i8};
+  const bool has_bias = operation.inputs.size() > 2 && operation.inputs[2] != absent_tensor;
+  const bool plain = operation.kind == OperationKind::conv2d || operation.kind == OperationKind::depthwise_conv2d;
+  const bool wide = has_bias ? model.tensor(operation.inputs[2]).type == ElementType::int64 : !plain;
+  if (wide) return {"i16_bias64", &by_type.i16_bias64};
+  return {"i16_bias32", &by_type.i16_bias32};
+}
+
+std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend) {
+  using enum OperationKind;
+  const auto member = [&](std::string_view name, const ConvByType& by_type) {
+    return std::string(name) + "." + std::string(conv_arithmetic_of(model, operation, by_type).first);
+  };
+  switch (operation.kind) {
+    case conv2d: return member("conv", backend.conv);
+    case depthwise_conv2d: return member("depthwise_conv", backend.depthwise_conv);
+    case transposed_conv2d: return member("transposed_conv", backend.transposed_conv);
+    case fully_connected: return member("fully_connected", backend.fully_connected);
+    case matmul: return member("matmul", backend.matmul);
+    case average_pool2d: return "average_pool";
+    case relu:
+    case relu6:
+    case relu_n1_to_1: return "requantize";
+    case global_average_pool:
+    case mean:
+    case add:
+    case sub:
+    case mul:
+    case concat:
+    case quantize:
+    case dequantize:
+    case requantize:
+    case leaky_relu:
+    case prelu:
+    case hard_swish:
+    case logistic:
+    case OperationKind::tanh:
+    case softmax: return std::string(name_of(operation.kind));
+    case max_pool2d:
+    case pad:
+    case reshape:
+    case squeeze:
+    case transpose:
+    case slice:
+    case strided_slice:
+    case split: break;
+  }
+  return {};
+}
+
+std::vector<Guess> guesses_of(const Model& model, const Operation& operation, const SpecSheet& sheet) {
+  std::vector<Guess> guesses;
+  const std::string prefix = rule_prefix(model, operation, sheet.backend) + ".";
+  if (prefix == "." || sheet.backend.domain == Domain::real) return guesses;
+  const std::string per_channel = prefix + "per_channel";
+  const bool per_tensor = !has_per_channel_weights(model, operation);
+  for (const RuleText& rule : list_rules(sheet.backend)) {
+    if (!rule.path.starts_with(prefix) || (per_tensor && rule.path == per_channel)) continue;
+    const Evidence* const evidence = evidence_for(sheet, rule.path);
+    if (evidence == nullptr) {
+      add_once(guesses, {rule.path, "no evidence given"});
+    } else if (evidence->level == EvidenceLevel::guess) {
+      add_once(guesses, {evidence->rule, evidence->source});
+    }
+  }
+  return guesses;
+}
+
+std::vector<Guess> guesses_of(const Model& model, const SpecSheet& sheet) {
+  std::vector<Guess> all;
+  for (const Operation& operation : model.operations) {
+    for (const Guess& guess : guesses_of(model, operation, sheet)) add_once(all, guess);
+  }
+  return all;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,49 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/trace.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastbit {
+
+const NamedTensor* NamedTrace::find(std::int32_t index) const {
+  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const NamedTensor& tensor) { return tensor.index == index; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+const NamedTensor* NamedTrace::find(std::string_view name) const {
+  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const NamedTensor& tensor) { return tensor.name == name; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+Quantization quantization_in(const ModelTensor& tensor, const Shape& shape) {
+  Quantization quantization = tensor.quantization;
+  quantization.axis += static_cast<std::int64_t>(shape.rank()) - static_cast<std::int64_t>(tensor.shape.rank());
+  return quantization;
+}
+
+NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet) {
+  NamedTrace result{.model = model.name, .backend = sheet.name, .path = std::move(trace.path), .tensors = {}, .events = {}, .guesses = {}};
+  const auto take = [&](std::int32_t index, std::string_view operation) {
+    auto& values = trace.tensors[static_cast<std::size_t>(index)];
+    if (!values) return;
+    const ModelTensor& tensor = model.tensor(index);
+    result.tensors.push_back({index, tensor.name, std::string(operation), quantization_in(tensor, values->shape()), std::move(*values)});
+    values.reset();
+  };
+  for (const std::int32_t input : model.inputs) take(input, "input");
+  for (const Operation& operation : model.operations) {
+    for (const std::int32_t output : operation.outputs) take(output, name_of(operation.kind));
+  }
+  for (std::size_t i = 0; i < trace.events.size(); ++i) result.events.push_back({model.operations[i].name, trace.events[i]});
+  result.guesses = guesses_of(model, sheet);
+  return result;
+}
+
+NamedTrace run_named(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, int threads) {
+  const Emulator emulator(model, sheet.backend);
+  return named(emulator.run(inputs, {.threads = threads, .keep_all = true, .count_events = true}), emulator.model(), sheet);
+}
+
+}  // namespace lastbit
