@@ -106,7 +106,7 @@ enum class Rectifier : std::uint8_t { none, at_zero };
 
 /// What a layer, or a channel of it, brings to the chain.
 struct RescaleOperands {
-  EncodedScale scale;
+  EncodedScale scale{};
   std::int64_t zero_point = 0;
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
@@ -145,9 +145,9 @@ struct InFlight {
   return fraction_bits - exponent;
 }
 
-/// value / 2^amount for any amount: a negative one is an exact shift left, one beyond the width leaves only sign and fraction.
+/// value / 2^amount for any amount: a negative one is a shift left modulo 2^128, one beyond the width leaves only sign and fraction.
 [[nodiscard]] constexpr Int128 shift_any(Int128 value, int amount, Rounding rounding) noexcept {
-  if (amount <= 0) return value * (Int128{1} << std::min(-amount, 62));
+  if (amount <= 0) return static_cast<Int128>(static_cast<UInt128>(value) << std::min(-amount, 62));
   return shift_right(value, std::min(amount, width_of<Int128> - 2), rounding);
 }
 

@@ -18,7 +18,7 @@ struct LookupTable {
   [[nodiscard]] constexpr std::int64_t operator()(std::int64_t x) const noexcept {
     if (values.empty()) return x;
     const auto last = static_cast<std::int64_t>(values.size()) - 1;
-    return values[static_cast<std::size_t>(std::clamp<std::int64_t>(x - first, 0, last))];
+    return values[static_cast<std::size_t>(std::clamp(x, first, first + last) - first)];
   }
 };
 
