@@ -36,6 +36,7 @@ NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet) {
   for (const Operation& operation : model.operations) {
     for (const std::int32_t output : operation.outputs) take(output, name_of(operation.kind));
   }
+  for (const std::int32_t output : model.outputs) take(output, "constant");
   for (std::size_t i = 0; i < trace.events.size(); ++i) result.events.push_back({model.operations[i].name, trace.events[i]});
   result.guesses = guesses_of(model, sheet);
   return result;

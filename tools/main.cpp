@@ -1,5 +1,6 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <vector>
@@ -23,8 +24,13 @@ int run(int count, const char* const* arguments) {
   root.set_version_flag("--version", std::string(version()));
   root.require_subcommand(1);
   root.footer("Exit status: 0 equal or fine, 1 different, 2 usage, unreadable or unsupported input.");
-  const std::vector<Subcommand> subcommands{add_backends(root), add_describe(root), add_diff_backends(root)};
+  const std::vector<Subcommand> subcommands{add_backends(root), add_describe(root), add_diff_backends(root), add_run(root)};
   try {
+    const std::string first = count > 1 ? arguments[1] : "-";
+    const auto is_named_first = [&](const Subcommand& subcommand) { return subcommand.app->get_name() == first; };
+    if (!first.starts_with('-') && std::ranges::none_of(subcommands, is_named_first)) {
+      return fail("unknown subcommand '" + first + "'; lastbit --help lists them");
+    }
     root.parse(count, arguments);
     for (const Subcommand& subcommand : subcommands) {
       if (subcommand.app->parsed()) return subcommand.run();

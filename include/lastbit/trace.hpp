@@ -21,7 +21,7 @@ namespace lastbit {
 struct NamedTensor {
   std::int32_t index = 0;  ///< in the model
   std::string name;        ///< as in the user's file
-  std::string operation;   ///< the kind of the operation that wrote it, or "input"
+  std::string operation;   ///< the kind of the operation that wrote it, "input" or "constant"
   Quantization quantization;
   Tensor values;  ///< of the model's shape, or with one extra leading dimension of samples
 };

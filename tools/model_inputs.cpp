@@ -1,0 +1,71 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "model_inputs.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "lastbit/error.hpp"
+#include "lastbit/io/npy.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+std::string names_of_inputs(const Model& model) {
+  std::string names;
+  for (const std::int32_t input : model.inputs) {
+    const ModelTensor& tensor = model.tensor(input);
+    names += (names.empty() ? "'" : ", '") + tensor.name + "' (" + std::string(name_of(tensor.type)) + " " + tensor.shape.text() + ")";
+  }
+  return names;
+}
+
+/// Where "NAME=FILE" goes: the longest input name that the text begins with, since names may hold '='. Nothing: a plain file.
+std::optional<std::size_t> named_position(const Model& model, const std::string& text) {
+  std::optional<std::size_t> best;
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
+    const std::string& name = model.tensor(model.inputs[i]).name;
+    if (!text.starts_with(name + "=") || (best && name.size() < length)) continue;
+    best = i;
+    length = name.size();
+  }
+  if (!best && text.find('=') != std::string::npos && !std::filesystem::exists(text)) {
+    throw Error(ErrorCode::bad_input, "--input " + text, "the model has no input of this name; its inputs: " + names_of_inputs(model));
+  }
+  return best;
+}
+
+}  // namespace
+
+CLI::Option* add_input_option(CLI::App& app, std::vector<std::string>& inputs) {
+  return app.add_option("--input", inputs, "an input; a batch of N samples is one extra leading dimension (repeatable)")
+      ->type_name("[NAME=]FILE.npy")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+std::vector<Tensor> read_inputs(const Model& model, const std::vector<std::string>& inputs) {
+  std::vector<std::string> files(model.inputs.size());
+  std::vector<std::string> unnamed;
+  for (const std::string& text : inputs) {
+    const auto position = named_position(model, text);
+    if (!position) unnamed.push_back(text);
+    else files[*position] = text.substr(model.tensor(model.inputs[*position]).name.size() + 1);
+  }
+  for (const std::string& file : unnamed) {
+    const auto free = std::find(files.begin(), files.end(), std::string());
+    if (free == files.end())
+      throw Error(ErrorCode::bad_input, "--input " + file, "one too many; the model's inputs: " + names_of_inputs(model));
+    *free = file;
+  }
+  if (std::find(files.begin(), files.end(), std::string()) != files.end()) {
+    throw Error(ErrorCode::bad_input, "--input", "every input of the model is needed: " + names_of_inputs(model));
+  }
+  std::vector<Tensor> tensors;
+  for (const std::string& file : files) tensors.push_back(read_npy(file));
+  return tensors;
+}
+
+}  // namespace lastbit::tool

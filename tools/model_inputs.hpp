@@ -1,0 +1,21 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inputs of a model on the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "lastbit/model.hpp"
+
+namespace lastbit::tool {
+
+/// Declares `--input [NAME=]FILE.npy`, which may be given several times.
+CLI::Option* add_input_option(CLI::App& app, std::vector<std::string>& inputs);
+
+/// The tensors in the model's order: those with a name where it says, the others in the order given. Throws Error naming what is missing.
+[[nodiscard]] std::vector<Tensor> read_inputs(const Model& model, const std::vector<std::string>& inputs);
+
+}  // namespace lastbit::tool

@@ -1,0 +1,158 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "backend_option.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/npy.hpp"
+#include "lastbit/trace.hpp"
+#include "model_inputs.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string model;
+  std::string backend;
+  std::vector<std::string> settings;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string trace;
+  int threads = 1;
+  bool json = false;
+};
+
+struct OutputReport {
+  const NamedTensor* tensor;
+  std::string file;               ///< empty: in the trace alone
+  std::vector<std::int64_t> top;  ///< per sample: the position of the largest value
+};
+
+/// A file name of letters, digits, '.', '-' and '_', unlike every other one.
+std::string file_name(const std::string& tensor, std::int32_t index, std::set<std::string>& used) {
+  std::string name;
+  for (const char c : tensor.substr(0, 200)) {
+    const bool keep = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || (c == '.' && !name.empty());
+    name += keep ? c : '_';
+  }
+  if (name.empty() || !used.insert(name).second) name += "_" + std::to_string(index);
+  used.insert(name);
+  return name + ".npy";
+}
+
+std::vector<std::int64_t> top_positions(const Tensor& values, std::int64_t per_sample) {
+  std::vector<std::int64_t> top;
+  visit_element_type(values.type(), [&]<class T>() {
+    const auto all = values.values<T>();
+    for (auto start = all.begin(); start != all.end(); start += per_sample) {
+      top.push_back(std::max_element(start, start + per_sample) - start);
+    }
+  });
+  return top;
+}
+
+void create_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(ErrorCode::unreadable_file, folder.string(), "cannot be created: " + error.message());
+}
+
+std::vector<OutputReport> describe_outputs(const Model& model, const NamedTrace& trace) {
+  std::vector<OutputReport> outputs;
+  for (const std::int32_t output : model.outputs) {
+    const NamedTensor& tensor = *trace.find(output);
+    outputs.push_back({&tensor, {}, top_positions(tensor.values, model.tensor(output).shape.element_count())});
+  }
+  return outputs;
+}
+
+void write_outputs(std::vector<OutputReport>& outputs, const fs::path& folder) {
+  create_folder(folder);
+  std::set<std::string> used;
+  for (OutputReport& output : outputs) {
+    const fs::path file = folder / file_name(output.tensor->name, output.tensor->index, used);
+    write_npy(file, output.tensor->values);
+    output.file = file.lexically_normal().string();
+  }
+}
+
+std::string list_text(const std::vector<std::int64_t>& values) {
+  constexpr std::size_t shown = 16;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shown, values.size()); ++i) text += " " + std::to_string(values[i]);
+  return values.size() > shown ? text + " … (" + std::to_string(values.size()) + " samples)" : text;
+}
+
+void print_text(const NamedTrace& trace, const std::vector<OutputReport>& outputs, const Options& options) {
+  std::cout << options.model << " on " << trace.backend << ", " << trace.path << " path\n";
+  for (const OutputReport& output : outputs) {
+    const Tensor& values = output.tensor->values;
+    std::cout << "output '" << output.tensor->name << "': " << name_of(values.type()) << " " << values.shape().text()
+              << (output.file.empty() ? "" : ", written to " + output.file) << "\n  largest value at:" << list_text(output.top) << "\n";
+  }
+  if (!options.trace.empty()) {
+    std::cout << trace.tensors.size() << " tensors and trace.json written to " << options.trace << "\n";
+  }
+  if (!trace.guesses.empty()) std::cout << "This result rests on guesses:\n";
+  for (const Guess& guess : trace.guesses) std::cout << "  " << guess.rule << ": " << guess.source << "\n";
+}
+
+void print_json(const NamedTrace& trace, const std::vector<OutputReport>& outputs, const Options& options) {
+  nlohmann::ordered_json report{{"model", options.model}, {"backend", trace.backend}, {"path", trace.path}};
+  report["outputs"] = nlohmann::ordered_json::array();
+  for (const OutputReport& output : outputs) {
+    const Tensor& values = output.tensor->values;
+    report["outputs"].push_back({{"name", output.tensor->name},
+                                 {"file", output.file},
+                                 {"dtype", name_of(values.type())},
+                                 {"shape", values.shape().sizes()},
+                                 {"largest_value_at", output.top}});
+  }
+  report["guesses"] = nlohmann::ordered_json::array();
+  for (const Guess& guess : trace.guesses) report["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  std::cout << report.dump(2) << "\n";
+}
+
+int run(const Options& options) {
+  const SpecSheet sheet = selected_backend(options.backend, options.settings);
+  const Model model = read_model(options.model);
+  const Emulator emulator(model, sheet.backend);
+  const bool traced = !options.trace.empty();
+  const std::vector<Tensor> inputs = read_inputs(model, options.inputs);
+  const NamedTrace trace =
+      named(emulator.run(inputs, {.threads = options.threads, .keep_all = traced, .count_events = traced}), emulator.model(), sheet);
+  auto outputs = describe_outputs(emulator.model(), trace);
+  if (!traced || !options.output.empty()) write_outputs(outputs, options.output.empty() ? "." : options.output);
+  if (traced) write_trace(options.trace, trace);
+  options.json ? print_json(trace, outputs, options) : print_text(trace, outputs, options);
+  return equal;
+}
+
+}  // namespace
+
+Subcommand add_run(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("run", "compute a model on a backend and write its outputs");
+  const auto options = std::make_shared<Options>();
+  app->add_option("model", options->model, "a .tflite file or a model in JSON")->required();
+  app->add_option("--backend", options->backend, "a built-in backend, or a backend file (.json)")->required();
+  add_set_option(*app, options->settings);
+  add_input_option(*app, options->inputs)->required();
+  app->add_option("--output", options->output,
+                  "folder for one .npy per output, named after it; by default the current one, or none with --trace");
+  app->add_option("--trace", options->trace, "folder for one .npy per tensor and trace.json with names, quantisation and events");
+  app->add_option("--threads", options->threads, "share the samples of a batch among so many threads")->check(CLI::Range(1, 1024));
+  app->add_flag("--json", options->json, "print JSON");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool
