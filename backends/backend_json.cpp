@@ -44,7 +44,8 @@ Json to_json(const Node& node) {
     using Member = std::remove_cvref_t<decltype(member)>;
     bool is_default = false;
     each_rule(fresh, [&](std::string_view other, const auto& value) {
-      if constexpr (std::same_as<std::remove_cvref_t<decltype(value)>, Member>) is_default = is_default || (other == name && value == member);
+      if constexpr (std::same_as<std::remove_cvref_t<decltype(value)>, Member>)
+        is_default = is_default || (other == name && value == member);
     });
     if (is_default && (!is_read(node, name) || !is_present(member))) return;
     object[std::string(name)] = value_to_json(member);
@@ -157,8 +158,8 @@ class Reader {
     std::string missing;
     for (const RuleText& rule : list_rules(sheet_.backend)) {
       const std::string name = rule.path.substr(rule.path.rfind('.') + 1);
-      const bool may_be_left_out = rule.path == "domain" || name == "size" || name == "amount" || rule.value == "absent" ||
-                                   (name == "bits" && rule.value == "0");
+      const bool may_be_left_out =
+          rule.path == "domain" || name == "size" || name == "amount" || rule.value == "absent" || (name == "bits" && rule.value == "0");
       const bool in_stated_chain = std::ranges::any_of(stated_chains_, [&](const std::string& chain) { return covers(chain, rule.path); });
       const bool is_stated = std::ranges::any_of(stated_, [&](const std::string& pattern) { return covers(pattern, rule.path); });
       if (!may_be_left_out && !is_stated && (!has_base_ || in_stated_chain)) missing += (missing.empty() ? "" : ", ") + rule.path;
@@ -186,7 +187,8 @@ class Reader {
       const std::string key = "settings." + std::to_string(i);
       check_members(list[i], key, {"rule", "alternatives", "why"});
       entries.push_back({text(list[i], key, "rule"), {}, text(list[i], key, "why")});
-      if (!list[i].contains("alternatives") || !list[i]["alternatives"].is_array()) fail(key + ".alternatives", "must be a list of strings");
+      if (!list[i].contains("alternatives") || !list[i]["alternatives"].is_array())
+        fail(key + ".alternatives", "must be a list of strings");
       for (const Json& alternative : list[i]["alternatives"]) {
         if (!alternative.is_string()) fail(key + ".alternatives", "must be a list of strings");
         entries.back().alternatives.push_back(alternative.get<std::string>());

@@ -49,7 +49,10 @@ void append_arithmetic(std::string& page, const Backend& backend) {
 
 void append_absent(std::string& page, const Backend& backend) {
   std::string names;
-  for (const std::string& operation : absent_operations(backend)) names += (names.empty() ? "" : ", ") + operation;
+  for (const std::string& operation : absent_operations(backend)) {
+    if (operation.ends_with(".u8")) continue;  // as .i8
+    names += (names.empty() ? "" : ", ") + operation;
+  }
   if (backend.domain == Domain::integer && !names.empty()) append_wrapped(page, "absent: ", names, 8);
 }
 
@@ -57,7 +60,8 @@ void append_absent(std::string& page, const Backend& backend) {
 void append_evidence(std::string& page, const SpecSheet& sheet) {
   std::vector<Evidence> groups;
   for (const Evidence& next : sheet.evidence) {
-    const auto same = std::ranges::find_if(groups, [&](const Evidence& known) { return known.level == next.level && known.source == next.source; });
+    const auto same =
+        std::ranges::find_if(groups, [&](const Evidence& known) { return known.level == next.level && known.source == next.source; });
     if (same == groups.end()) groups.push_back(next);
     else same->rule += ", " + next.rule;
   }

@@ -141,9 +141,10 @@ Lines formula(const MeanArithmetic& rule) {
 
 Lines aligned_operands(const AddArithmetic& rule) {
   const std::string shift = "2^" + text(rule.left_shift_8bit);
-  return {"a' = " + expression(rule.operand, "(a - zero_a)*" + shift) + ", b' likewise (16-bit data: 2^" + text(rule.left_shift_16bit) + ")",
-          scale_line(rule.operand, "in/(2*max(in_a,in_b))"), "y = " + expression(rule.output, "a' + b'"),
-          scale_line(rule.output, "2*max(in_a,in_b)/(" + shift + "*out)")};
+  return {
+      "a' = " + expression(rule.operand, "(a - zero_a)*" + shift) + ", b' likewise (16-bit data: 2^" + text(rule.left_shift_16bit) + ")",
+      scale_line(rule.operand, "in/(2*max(in_a,in_b))"), "y = " + expression(rule.output, "a' + b'"),
+      scale_line(rule.output, "2*max(in_a,in_b)/(" + shift + "*out)")};
 }
 
 Lines formula(const AddArithmetic& rule) {
@@ -201,14 +202,16 @@ Lines formula(const DequantizeArithmetic& rule) {
 Lines formula(const RescaleRule& rule) { return {scale_line(rule, "in/out"), "y = " + expression(rule, "x - zero_in")}; }
 
 Lines formula(const FunctionArithmetic& rule) {
-  if (rule.method == FunctionMethod::float_table) return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
+  if (rule.method == FunctionMethod::float_table)
+    return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
   const std::string rescaled = expression(rule.rescale, "x - zero_in");
   if (rule.method == FunctionMethod::fixed_point) {
-    return {"fixed-point approximation (arith/fixed_function.hpp); its input rescaled as",
-            scale_line(rule.rescale, "input to fixed point"), "v = " + rescaled};
+    return {"fixed-point approximation (arith/fixed_function.hpp); its input rescaled as", scale_line(rule.rescale, "input to fixed point"),
+            "v = " + rescaled};
   }
   const bool is_complete = rescaled.starts_with("clamp");
-  return {scale_line(rule.rescale, "in/out, in*alpha/out for negative x"), "y = " + (is_complete ? rescaled : "clamp(" + rescaled + " + zp)")};
+  return {scale_line(rule.rescale, "in/out, in*alpha/out for negative x"),
+          "y = " + (is_complete ? rescaled : "clamp(" + rescaled + " + zp)")};
 }
 
 void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const auto& operation) {
@@ -223,7 +226,8 @@ void add_formulas(std::vector<OperationFormula>& list, std::string_view name, co
 
 std::vector<OperationFormula> formulas_of(const Backend& backend) {
   std::vector<OperationFormula> list;
-  if (backend.domain == Domain::real) return {{"every operation", {"y = f(x) in float on dequantised values; nothing is rounded to integers"}}};
+  if (backend.domain == Domain::real)
+    return {{"every operation", {"y = f(x) in float on dequantised values; nothing is rounded to integers"}}};
   each_rule(backend, [&](std::string_view name, const auto& operation) { add_formulas(list, name, operation); });
   return list;
 }

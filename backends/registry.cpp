@@ -45,8 +45,8 @@ SpecSheet find_backend(std::string_view name_or_file) {
     if (sheet.name == name_or_file) return sheet;
     known += (known.empty() ? "" : ", ") + sheet.name;
   }
-  throw Error(ErrorCode::unknown_backend, "", "unknown backend '" + std::string(name_or_file) + "'; known: " + known +
-                                                  ", or a file whose name ends in .json");
+  throw Error(ErrorCode::unknown_backend, "",
+              "unknown backend '" + std::string(name_or_file) + "'; known: " + known + ", or a file whose name ends in .json");
 }
 
 }  // namespace lastbit

@@ -20,7 +20,7 @@ namespace lastbit {
 [[nodiscard]] constexpr bool is_present(const RescaleRule& rule) { return !rule.chain.empty(); }
 [[nodiscard]] constexpr bool is_present(const ConvArithmetic& rule) { return is_present(rule.rescale); }
 [[nodiscard]] constexpr bool is_present(const ConvByType& rule) {
-  return is_present(rule.i8) || is_present(rule.i16_bias32) || is_present(rule.i16_bias64);
+  return is_present(rule.i8) || is_present(rule.u8) || is_present(rule.i16_bias32) || is_present(rule.i16_bias64);
 }
 [[nodiscard]] constexpr bool is_present(const AveragePoolArithmetic& rule) { return rule.method != DivisionMethod::absent; }
 [[nodiscard]] constexpr bool is_present(const MeanArithmetic& rule) { return rule.method != MeanMethod::absent; }
@@ -33,7 +33,9 @@ namespace lastbit {
 
 // Whether the member `name` decides a result, given the other members.
 [[nodiscard]] constexpr bool is_read(const auto&, std::string_view) { return true; }
-[[nodiscard]] constexpr bool is_read(const Backend& rule, std::string_view name) { return rule.domain == Domain::integer || name == "domain"; }
+[[nodiscard]] constexpr bool is_read(const Backend& rule, std::string_view name) {
+  return rule.domain == Domain::integer || name == "domain";
+}
 [[nodiscard]] constexpr bool is_read(const AccumulatorRule& rule, std::string_view name) {
   return name != "tile" || rule.when == NarrowingPoint::every_tile;
 }
@@ -105,10 +107,8 @@ void walk_rules(Node& node, const std::string& path, Leaf& leaf) {
 }
 
 template <class E>
-  requires NamedEnum<E>
-[[nodiscard]] std::string rule_text(E value) {
-  return std::string(name_of(value));
-}
+requires NamedEnum<E>
+[[nodiscard]] std::string rule_text(E value) { return std::string(name_of(value)); }
 template <std::integral Integer>
 [[nodiscard]] std::string rule_text(Integer value) {
   return std::to_string(value);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
+#include <set>
 
 #include "lastbit/error.hpp"
 #include "rule_tree.hpp"
@@ -96,7 +96,8 @@ void check(const std::string& path, const RescaleRule& rule) {
     const Stage& stage = rule.chain.stages[i];
     const std::string where = path + ".chain." + std::to_string(i);
     each_rule(stage, [&](std::string_view name, const auto&) {
-      if (name == "bits" && stage.bits < limits_of(stage, name).min) reject(where + ".bits", "0", "integers from 2 to 64 (state the whole stage)");
+      if (name == "bits" && stage.bits < limits_of(stage, name).min)
+        reject(where + ".bits", "0", "integers from 2 to 64 (state the whole stage)");
     });
     const int multiplier_bits = stage.bits == 0 ? rule.scale.significant_bits : std::min(stage.bits, rule.scale.significant_bits);
     switch (stage.kind) {
@@ -107,8 +108,9 @@ void check(const std::string& path, const RescaleRule& rule) {
       default: break;
     }
     if (bits > widest) {
-      throw Error(ErrorCode::unknown_rule, where,
-                  "the value may need " + std::to_string(bits) + " bits, at most " + std::to_string(widest) + " are allowed; narrow it first");
+      throw Error(
+          ErrorCode::unknown_rule, where,
+          "the value may need " + std::to_string(bits) + " bits, at most " + std::to_string(widest) + " are allowed; narrow it first");
     }
     const bool settles = stage.kind != StageKind::multiply && stage.kind != StageKind::shift_right && stage.kind != StageKind::relu &&
                          stage.kind != StageKind::add_zero_point;
@@ -182,11 +184,9 @@ bool is_covered(const std::vector<std::string>& patterns, std::string_view path)
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return covers(pattern, path); });
 }
 
-/// The rules of `a`, each beside what `b` says about it.
-std::map<std::string, std::string> by_path(const std::vector<RuleText>& rules) {
-  std::map<std::string, std::string> map;
-  for (const RuleText& rule : rules) map.emplace(rule.path, rule.value);
-  return map;
+/// A rule that only one backend reads; not listed if the other lacks the whole operation.
+void add_one_sided(std::vector<RuleDifference>& list, const RuleDifference& difference, const std::vector<std::string>& absent) {
+  if (!is_covered(absent, difference.path)) list.push_back(difference);
 }
 
 }  // namespace
@@ -240,20 +240,24 @@ std::vector<std::string> absent_operations(const Backend& backend) {
 
 void check_widths(const Backend& backend) { check("", backend); }
 
+/// Both lists follow the order of each_rule, so that they are merged like sorted lists.
 std::vector<RuleDifference> diff_backends(const Backend& a, const Backend& b) {
   const std::vector<RuleText> rules_a = list_rules(a), rules_b = list_rules(b);
-  const auto values_a = by_path(rules_a), values_b = by_path(rules_b);
   const auto absent_a = absent_operations(a), absent_b = absent_operations(b);
+  std::set<std::string_view> paths_b;
+  for (const RuleText& rule : rules_b) paths_b.insert(rule.path);
   std::vector<RuleDifference> differences;
+  auto in_b = rules_b.begin();
   for (const auto& [path, value] : rules_a) {
-    const auto other = values_b.find(path);
-    if (other == values_b.end() ? !is_covered(absent_b, path) : other->second != value) {
-      differences.push_back({path, value, other == values_b.end() ? "" : other->second});
+    if (!paths_b.contains(path)) {
+      add_one_sided(differences, {path, value, ""}, absent_b);
+      continue;
     }
+    for (; in_b->path != path; ++in_b) add_one_sided(differences, {in_b->path, "", in_b->value}, absent_a);
+    if (in_b->value != value) differences.push_back({path, value, in_b->value});
+    ++in_b;
   }
-  for (const auto& [path, value] : rules_b) {
-    if (!values_a.contains(path) && !is_covered(absent_a, path)) differences.push_back({path, "", value});
-  }
+  for (; in_b != rules_b.end(); ++in_b) add_one_sided(differences, {in_b->path, "", in_b->value}, absent_a);
   return differences;
 }
 

@@ -30,14 +30,14 @@ Range evidence_range(const SpecSheet& sheet) {
 }
 
 void print_table() {
-  std::cout << "name           evidence, strongest to weakest  title\n";
+  std::cout << "name           evidence                   title\n";
   for (const SpecSheet& sheet : builtin_backends()) {
     const Range range = evidence_range(sheet);
     std::string levels(name_of(range.strongest));
-    if (range.strongest != range.weakest) levels += " to " + std::string(name_of(range.weakest));
+    if (range.strongest != range.weakest) levels += ".." + std::string(name_of(range.weakest));
     std::string name = sheet.name;
     name.resize(std::max<std::size_t>(name.size() + 1, 15), ' ');
-    levels.resize(std::max<std::size_t>(levels.size() + 1, 32), ' ');
+    levels.resize(std::max<std::size_t>(levels.size() + 1, 27), ' ');
     std::cout << name << levels << sheet.title << "\n";
   }
 }

@@ -7,8 +7,11 @@
 namespace lastbit {
 
 std::vector<SpecSheet> golden_sheets() {
-  return {{"float", "Golden path: everything dequantised and computed in float", float_golden,
-           {{"domain", EvidenceLevel::document, "by definition: IEEE 754 binary32 on the dequantised network"}}, {}}};
+  return {{"float",
+           "golden path: everything dequantised and computed in float",
+           float_golden,
+           {{"domain", EvidenceLevel::document, "by definition: IEEE 754 binary32 on the dequantised network"}},
+           {}}};
 }
 
 }  // namespace lastbit

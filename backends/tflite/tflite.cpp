@@ -9,15 +9,14 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 
-std::string run(const char* suites) {
-  return std::string("tflite-micro 90b983c2 and CMSIS-NN 99f736a6, run and recorded: ") + suites;
-}
+std::string run(const char* suites) { return std::string("tflite-micro 90b983c2 and CMSIS-NN 99f736a6, run and recorded: ") + suites; }
 
 std::vector<Evidence> evidence() {
   return {
       {"domain", code, run("integer throughout")},
       {"conv", code, run("conv2d_s8, conv2d_u8, conv2d_s16, requantize, requantize64")},
       {"depthwise_conv", code, run("depthwise_s8, _u8, _s16")},
+      {"depthwise_conv.u8", code, run("depthwise_u8: both builds round twice (DepthwiseConvRound)")},
       {"transposed_conv", code, run("transpose_conv_s8; seanet_int16x8 models")},
       {"fully_connected", code, run("fully_connected (s8, s8 per channel, s16, u8)")},
       {"matmul", EvidenceLevel::vendor_source, "tflite-micro 90b983c2 batch_matmul, the rescaling of fully_connected; not recorded"},
@@ -25,7 +24,7 @@ std::vector<Evidence> evidence() {
       {"global_average_pool", code, "an average pool whose filter is the image"},
       {"mean", code, run("mean; the recorded mobilenet_v2 network")},
       {"add", code, run("elementwise (s8, u8, s16, power-of-two)")},
-      {"sub", code, "tflite-micro 90b983c2, run and recorded: seanet_int16x8 models; its multipliers come from float arithmetic, those of add from double"},
+      {"sub", code, run("seanet_int16x8 models; its multipliers come from float arithmetic, those of add from double")},
       {"mul", code, run("elementwise (s8, s16)")},
       {"concat", code, run("concat (uint8 with scaling), and networks that copy")},
       {"quantize", code, run("quantize_ops")},
@@ -43,9 +42,8 @@ std::vector<Evidence> evidence() {
 }  // namespace
 
 std::vector<SpecSheet> tflite_sheets() {
-  return {{"tflite_double", "TensorFlow Lite reference kernels, TFLite Micro, CMSIS-NN (default builds: rounding twice)", tflite_double,
-           evidence(), {}},
-          {"tflite_single", "TensorFlow Lite with TFLITE_SINGLE_ROUNDING, CMSIS-NN single rounding, ruy", tflite_single, evidence(), {}}};
+  return {{"tflite_double", "TFLite reference kernels, TFLite Micro, CMSIS-NN: rounds twice", tflite_double, evidence(), {}},
+          {"tflite_single", "the same built with single rounding, and ruy: rounds once", tflite_single, evidence(), {}}};
 }
 
 }  // namespace lastbit

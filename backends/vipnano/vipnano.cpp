@@ -23,8 +23,9 @@ std::vector<Evidence> evidence() {
       {"transposed_conv.i8", guess, "assumed to be rewritten as convolution by the compiler"},
       {"matmul.i8", guess, "assumed to be rewritten as convolution by the compiler"},
       {"*.i8.rescale.scale", source, mesa("float32 product and quotient; the closed compiler may use double")},
-      {"*.i8.per_channel", guess, "feature bit NN_PER_CHANNEL_QUANT is 0 and the lowering is not public; native is what TIM-VX unit tests' "
-                                  "per-channel results satisfy"},
+      {"*.i8.per_channel", guess,
+       "feature bit NN_PER_CHANNEL_QUANT is 0 and the lowering is not public; native is what TIM-VX unit tests' "
+       "per-channel results satisfy"},
   };
   const std::string evis = "assumed: rescaled as in convolution; shader kernels of the open headers round half to even";
   for (const char* operation : {"mean", "mul", "requantize", "leaky_relu", "prelu"}) list.push_back({operation, guess, evis});
@@ -45,7 +46,8 @@ std::vector<Evidence> evidence() {
 
 std::vector<Setting> settings() {
   return {
-      {"*.i8.per_channel", {"requantized_to_tensor", "float_scale"},
+      {"*.i8.per_channel",
+       {"requantized_to_tensor", "float_scale"},
        "no native support on these chips: Mesa requantises the weights to one scale, ST runs it on the shader in float"},
       {"*.i8.rescale.scale.arithmetic", {"f64"}, "Mesa computes the effective scale in float32; the closed compiler may use double"},
       {"*.i8.accumulator.overflow", {"saturate"}, "the C model wraps; silicon was not measured"},
@@ -59,8 +61,8 @@ std::vector<Setting> settings() {
 }  // namespace
 
 std::vector<SpecSheet> vipnano_sheets() {
-  return {{"vipnano_v8", "VeriSilicon VIP8000 Nano V8: NXP i.MX 8M Plus (24-bit multiplier)", vipnano_v8, evidence(), settings()},
-          {"vipnano_v7", "VeriSilicon VIP8000 Nano V7: Amlogic A311D, ST STM32MP2 (16-bit multiplier)", vipnano_v7, evidence(), settings()}};
+  return {{"vipnano_v8", "VeriSilicon VIP8000 Nano V8: NXP i.MX 8M Plus", vipnano_v8, evidence(), settings()},
+          {"vipnano_v7", "VeriSilicon VIP8000 Nano V7: Amlogic A311D, ST STM32MP2", vipnano_v7, evidence(), settings()}};
 }
 
 }  // namespace lastbit

@@ -175,12 +175,14 @@ TEST_CASE("an operation that one backend lacks shows as one difference") {
 TEST_CASE("a wrong rule is refused with what is allowed, and the backend stays as it was") {
   Backend backend = vipnano_v8;
   const auto message = [&](const char* path, const char* value) { return message_of([&] { set_rule(backend, path, value); }); };
-  CHECK(message("conv.i8.rescale.chain.2.rounding", "half") == "conv.i8.rescale.chain.2.rounding: 'half' is not one of: floor, ceil, "
+  CHECK(message("conv.i8.rescale.chain.2.rounding", "half") ==
+        "conv.i8.rescale.chain.2.rounding: 'half' is not one of: floor, ceil, "
         "toward_zero, half_up, half_down, half_away, half_toward_zero, half_even, to_odd");
   CHECK(message("conv.i8.accumulator.bits", "65") == "conv.i8.accumulator.bits: '65' is not one of: integers from 2 to 64");
   CHECK(message("conv.i8.accumulator.bits", "32x") == "conv.i8.accumulator.bits: '32x' is not one of: integers from 2 to 64");
   CHECK(message("conv.i8.rescale.chain.size", "9") == "conv.i8.rescale.chain.size: '9' is not one of: integers from 0 to 8");
-  CHECK(message("conv.i8.colour", "red") == "conv.i8.colour: no such rule; after 'conv.i8' may come accumulator, bias, per_channel, rescale");
+  CHECK(message("conv.i8.colour", "red") ==
+        "conv.i8.colour: no such rule; after 'conv.i8' may come accumulator, bias, per_channel, rescale");
   CHECK(contains(message("", "red"), "rules begin with domain, conv,"));
   CHECK(contains(message("*.*.*.*.*.*.*", "red"), "no such rule"));
   CHECK(contains(message("conv.i8.accumulator.when", "every_tile"), "integers from 1"));
@@ -191,7 +193,8 @@ TEST_CASE("a wrong rule is refused with what is allowed, and the backend stays a
 TEST_CASE("a backend file states differences from a built-in one") {
   const SpecSheet sheet = backend_from_json(with_rules(R"({"conv": {"i8": {"accumulator": {"overflow": "saturate", "bits": 24}}},
     "*.i8.per_channel": "float_scale",
-    "requantize": {"chain": [{"kind": "multiply"}, {"kind": "shift_right", "rounding": "half_up"}, {"kind": "clamp"}]}})"), "my.json");
+    "requantize": {"chain": [{"kind": "multiply"}, {"kind": "shift_right", "rounding": "half_up"}, {"kind": "clamp"}]}})"),
+                                            "my.json");
   CHECK(sheet.name == "mine");
   CHECK(sheet.backend.conv.i8.accumulator == AccumulatorRule{.bits = 24, .overflow = Overflow::saturate});
   CHECK(sheet.backend.depthwise_conv.i8.per_channel == PerChannelLowering::float_scale);
@@ -210,8 +213,9 @@ TEST_CASE("a wrong backend file is refused in one line that names file, key and 
       {head + R"("based_on": "my.json"})", "must name a built-in backend"},
       {head + R"("colour": 1})", "my.json: colour: unknown key; allowed: format, name"},
       {head + R"("rules": {}})", "my.json: rules: must also state quantize.division, quantize.rounding"},
-      {head + R"("based_on": "float", "evidence": [{"rule": "add", "level": "rumour", "source": ""}]})", "evidence.0.level: must be one of"},
-      {with_rules(R"({"conv": 1})"), "my.json: conv: no such rule; after 'conv' may come i8, i16_bias32, i16_bias64"},
+      {head + R"("based_on": "float", "evidence": [{"rule": "add", "level": "rumour", "source": ""}]})",
+       "evidence.0.level: must be one of"},
+      {with_rules(R"({"conv": 1})"), "my.json: conv: no such rule; after 'conv' may come i8, u8, i16_bias32, i16_bias64"},
       {with_rules(R"({"conv.i8.bias": "later"})"), "'later' is not one of: accumulator_start, accumulator_end"},
       {with_rules(R"({"conv.i8.accumulator.bits": "32"})"), "a number must not be written as a string"},
       {with_rules(R"({"conv.i8.accumulator.bits": 3.5})"), "must be a name or an integer"},
@@ -222,7 +226,8 @@ TEST_CASE("a wrong backend file is refused in one line that names file, key and 
       {with_rules(R"({"conv.i8.rescale.chain": [1,2,3,4,5,6,7,8,9]})"), "'9' is not one of: integers from 0 to 8"},
       {with_rules(R"({"conv.i8.bias": []})"), "conv.i8.bias.size: no such rule"},
       {with_rules(R"({"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}}})"), "nested too deeply"},
-      {head + R"("based_on": "float", "settings": [{"rule": "add.method", "alternatives": ["magic"], "why": "?"}]})", "'magic' is not one of"},
+      {head + R"("based_on": "float", "settings": [{"rule": "add.method", "alternatives": ["magic"], "why": "?"}]})",
+       "'magic' is not one of"},
       {"\xff\xfe", "my.json: "},
   };
   for (const auto& [text, expected] : cases) {

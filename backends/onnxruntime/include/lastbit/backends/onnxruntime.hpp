@@ -11,15 +11,19 @@ namespace lastbit {
 namespace onnxruntime {
 
 /// float(float(in * weight) / out)
-inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32, .significant_bits = 24, .rounding = Rounding::floor,
-                                         .normalization = Normalization::one_to_two, .min_exponent = -149, .max_exponent = 127};
+inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32,
+                                         .significant_bits = 24,
+                                         .rounding = Rounding::floor,
+                                         .normalization = Normalization::one_to_two,
+                                         .min_exponent = -149,
+                                         .max_exponent = 127};
 
 /// y = clamp(half_even(float(sum) * scale) + zero point)
 inline constexpr RescaleRule by_float{scale_f32, {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
 
-inline constexpr ConvByType conv{
-    .i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
-           .bias = BiasAt::accumulator_start, .rescale = by_float}};
+inline constexpr ConvByType conv{.i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+                                        .bias = BiasAt::accumulator_start,
+                                        .rescale = by_float}};
 
 inline constexpr FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
 inline constexpr AddArithmetic float_sum{.method = AddMethod::float_sum, .rounding = Rounding::half_even};
@@ -28,16 +32,24 @@ inline constexpr AveragePoolArithmetic average{.method = DivisionMethod::float_s
 }  // namespace onnxruntime
 
 inline constexpr Backend onnxruntime_cpu{
-    .conv = onnxruntime::conv, .depthwise_conv = onnxruntime::conv, .transposed_conv = onnxruntime::conv,
-    .fully_connected = onnxruntime::conv, .matmul = onnxruntime::conv,
-    .average_pool = onnxruntime::average, .global_average_pool = onnxruntime::average,
-    .add = onnxruntime::float_sum, .sub = onnxruntime::float_sum,
+    .conv = onnxruntime::conv,
+    .depthwise_conv = onnxruntime::conv,
+    .transposed_conv = onnxruntime::conv,
+    .fully_connected = onnxruntime::conv,
+    .matmul = onnxruntime::conv,
+    .average_pool = onnxruntime::average,
+    .global_average_pool = onnxruntime::average,
+    .add = onnxruntime::float_sum,
+    .sub = onnxruntime::float_sum,
     .mul = {.method = MulMethod::float_product, .rounding = Rounding::half_even},
     .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
     .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
     .dequantize = {.arithmetic = ScaleArithmetic::f32},
     .requantize = onnxruntime::by_float,
-    .leaky_relu = onnxruntime::float_table, .hard_swish = onnxruntime::float_table, .logistic = onnxruntime::float_table,
-    .tanh = onnxruntime::float_table, .softmax = onnxruntime::float_table};
+    .leaky_relu = onnxruntime::float_table,
+    .hard_swish = onnxruntime::float_table,
+    .logistic = onnxruntime::float_table,
+    .tanh = onnxruntime::float_table,
+    .softmax = onnxruntime::float_table};
 
 }  // namespace lastbit

@@ -12,8 +12,12 @@ namespace lastbit {
 namespace vipnano {
 
 /// The compiler's float32 scale: 24 significant bits, the leading one implicit in the register.
-inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32, .significant_bits = 24, .rounding = Rounding::floor,
-                                         .normalization = Normalization::one_to_two, .min_exponent = -300, .max_exponent = 300};
+inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32,
+                                         .significant_bits = 24,
+                                         .rounding = Rounding::floor,
+                                         .normalization = Normalization::one_to_two,
+                                         .min_exponent = -300,
+                                         .max_exponent = 300};
 
 inline constexpr Stage multiply_v8 = multiply();
 inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floor);
@@ -29,30 +33,47 @@ inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floo
 
 [[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
   return {.i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
-                 .bias = BiasAt::accumulator_start, .per_channel = PerChannelLowering::native, .rescale = rescale}};
+                 .bias = BiasAt::accumulator_start,
+                 .per_channel = PerChannelLowering::native,
+                 .rescale = rescale}};
 }
 
 [[nodiscard]] constexpr Backend neural_processor(const Stage& multiplication, ConvolutionBias bias_of_add) {
   const ConvByType convolution = conv(rectified(multiplication));
   const RescaleRule rescale = rescaled(multiplication);
-  const AveragePoolArithmetic average{.method = DivisionMethod::exact, .rounding = Rounding::half_even,
-                                      .padding = PaddingCount::excluded, .reciprocal_bits = 16, .reciprocal_rounding = Rounding::floor};
-  const AddArithmetic add{.method = AddMethod::convolution_8bit, .output = rectified(multiplication), .convolution_bias = bias_of_add, .weight_bits = 0,
+  const AveragePoolArithmetic average{.method = DivisionMethod::exact,
+                                      .rounding = Rounding::half_even,
+                                      .padding = PaddingCount::excluded,
+                                      .reciprocal_bits = 16,
+                                      .reciprocal_rounding = Rounding::floor};
+  const AddArithmetic add{.method = AddMethod::convolution_8bit,
+                          .output = rectified(multiplication),
+                          .convolution_bias = bias_of_add,
+                          .weight_bits = 0,
                           .rounding = Rounding::half_even};
   const FunctionArithmetic by_multiplier{.method = FunctionMethod::rescaled, .rescale = rescale};
   const FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
-  return {.conv = convolution, .depthwise_conv = convolution, .transposed_conv = convolution, .fully_connected = convolution,
+  return {.conv = convolution,
+          .depthwise_conv = convolution,
+          .transposed_conv = convolution,
+          .fully_connected = convolution,
           .matmul = convolution,
-          .average_pool = average, .global_average_pool = average,
+          .average_pool = average,
+          .global_average_pool = average,
           .mean = {.method = MeanMethod::scale_per_count, .rescale = rescale},
-          .add = add, .sub = add,
+          .add = add,
+          .sub = add,
           .mul = {.method = MulMethod::rescaled, .rescale = rescale},
           .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
           .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
           .dequantize = {.arithmetic = ScaleArithmetic::f32},
           .requantize = rescale,
-          .leaky_relu = by_multiplier, .prelu = by_multiplier,
-          .hard_swish = float_table, .logistic = float_table, .tanh = float_table, .softmax = float_table};
+          .leaky_relu = by_multiplier,
+          .prelu = by_multiplier,
+          .hard_swish = float_table,
+          .logistic = float_table,
+          .tanh = float_table,
+          .softmax = float_table};
 }
 
 }  // namespace vipnano
