@@ -9,6 +9,11 @@ namespace {
 
 int bits_of(std::int64_t value) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value < 0 ? ~value : value))); }
 
+/// Bits of the values that a clamp moves outwards: it does so only if 0 lies outside its bounds.
+int clamped_bits(const RescaleOperands& operands) {
+  return 1 + std::max(operands.min > 0 ? bits_of(operands.min) : 0, operands.max < 0 ? bits_of(operands.max) : 0);
+}
+
 /// Calls body(value, channel) on rows of channels; with one channel for all, the channel is a constant of the loop.
 template <class Body>
 void each(std::span<std::int64_t> values, std::size_t channels, Body&& body) {
@@ -65,6 +70,7 @@ bool Finisher::plan_64_bit(int accumulator_bits) {
       if (stage.kind == StageKind::shift_left) grown = std::max(grown, bits + amount);
       if (stage.kind == StageKind::add_zero_point) grown = std::max(grown, std::max(bits, bits_of(factor) + 1) + 1);
       if (stage.kind == StageKind::float_scale) grown = 63;
+      if (stage.kind == StageKind::clamp) grown = std::max(grown, clamped_bits(operands_[c]));
       wide.factor.push_back(factor);
       wide.amount.push_back(amount);
     }

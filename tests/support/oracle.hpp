@@ -108,11 +108,10 @@ constexpr Dyadic as_float32(Dyadic value) {
   return {rounded(value.significand, power_of_two(dropped), Rounding::half_even), value.exponent + dropped};
 }
 
-/// Rounded to an integer; values of 2^62 and beyond give ±2^62.
+/// Rounded to an integer and saturated to 63 bits.
 constexpr Int128 as_integer(Dyadic value, Rounding rule) {
-  const Int128 limit = power_of_two(62);
   if (value.significand == 0) return 0;
-  if (bit_length(value.significand) + value.exponent > 62) return value.significand < 0 ? -limit : limit;
+  if (bit_length(value.significand) + value.exponent > 62) return saturated(value.significand < 0 ? -power_of_two(62) : power_of_two(62), 63);
   if (value.exponent >= 0) return value.significand * power_of_two(value.exponent);
   // Significands have at most 53 bits: below 2^-60 any such number rounds alike.
   return rounded(value.significand, power_of_two(std::min(-value.exponent, 120)), rule);

@@ -25,6 +25,14 @@ concept SignedInteger = std::same_as<T, Int128> || (std::signed_integral<T> && s
 template <SignedInteger T>
 inline constexpr int width_of = static_cast<int>(sizeof(T)) * 8;
 
+/// Modulo 2^128: the sum, the product itself wherever it fits.
+[[nodiscard]] constexpr Int128 add_modulo(Int128 a, Int128 b) noexcept {
+  return static_cast<Int128>(static_cast<UInt128>(a) + static_cast<UInt128>(b));
+}
+[[nodiscard]] constexpr Int128 multiply_modulo(Int128 a, Int128 b) noexcept {
+  return static_cast<Int128>(static_cast<UInt128>(a) * static_cast<UInt128>(b));
+}
+
 /// Smallest and largest value of a two's complement integer of 2 to 64 bits.
 [[nodiscard]] constexpr std::int64_t min_of_width(int bits) noexcept { return std::numeric_limits<std::int64_t>::min() >> (64 - bits); }
 [[nodiscard]] constexpr std::int64_t max_of_width(int bits) noexcept { return std::numeric_limits<std::int64_t>::max() >> (64 - bits); }

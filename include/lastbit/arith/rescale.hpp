@@ -17,7 +17,8 @@
 //   clamp                   into the layer's bounds
 //   table, pwl              look-up (table.hpp) and piecewise-linear function (pwl.hpp) of the layer
 //
-// Values are Int128: a 64-bit accumulator times a 32-bit multiplier, shifted left by at most 31, fits.
+// Values are Int128, in which a 64-bit accumulator times a 32-bit multiplier, shifted left by at most 31, fits; beyond that sums, products
+// and left shifts are modulo 2^128.
 #pragma once
 
 #include <algorithm>
@@ -147,12 +148,12 @@ struct InFlight {
 
 /// value / 2^amount for any amount: a negative one is a shift left modulo 2^128, one beyond the width leaves only sign and fraction.
 [[nodiscard]] constexpr Int128 shift_any(Int128 value, int amount, Rounding rounding) noexcept {
-  if (amount <= 0) return static_cast<Int128>(static_cast<UInt128>(value) << std::min(-amount, 62));
+  if (amount <= 0) return multiply_modulo(value, Int128{1} << std::min(-amount, 62));
   return shift_right(value, std::min(amount, width_of<Int128> - 2), rounding);
 }
 
 [[nodiscard]] constexpr Int128 doubling_high(Int128 value, const Stage& stage, std::int64_t multiplier) noexcept {
-  return narrow_saturate(shift_right(value * multiplier, stage.bits - 1, stage.rounding), stage.bits);
+  return narrow_saturate(shift_right(multiply_modulo(value, multiplier), stage.bits - 1, stage.rounding), stage.bits);
 }
 
 /// One stage on one value: the definition. float_scale, table and pwl read the low 64 (32) bits, which earlier stages have settled.
@@ -160,16 +161,16 @@ struct InFlight {
   const Int128 v = at.value;
   const EncodedScale& scale = operands.scale;
   switch (stage.kind) {
-    case StageKind::shift_left: at.value = narrow(v * (Int128{1} << std::clamp(scale.exponent, 0, 62)), stage.bits, stage.overflow); break;
+    case StageKind::shift_left: at.value = narrow(multiply_modulo(v, Int128{1} << std::clamp(scale.exponent, 0, 62)), stage.bits, stage.overflow); break;
     case StageKind::multiply: {
       const NarrowedMultiplier narrowed = narrow_multiplier(scale, stage.bits, stage.rounding);
-      at = {v * narrowed.multiplier, narrowed.fraction_bits};
+      at = {multiply_modulo(v, narrowed.multiplier), narrowed.fraction_bits};
       break;
     }
     case StageKind::doubling_high_multiply: at.value = doubling_high(v, stage, scale.multiplier); break;
     case StageKind::two_term_shift: {
       const auto k = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(scale.multiplier))) - 1;
-      at = {narrow(v + v * (Int128{1} << std::max(k, 0)), stage.bits, stage.overflow), scale.fraction_bits};
+      at = {narrow(multiply_modulo(v, (Int128{1} << std::max(k, 0)) + 1), stage.bits, stage.overflow), scale.fraction_bits};
       break;
     }
     case StageKind::shift_right: at = {shift_any(v, shift_amount(stage, at.fraction_bits, scale.exponent), stage.rounding), 0}; break;
@@ -178,7 +179,7 @@ struct InFlight {
       break;
     case StageKind::narrow: at.value = narrow(v, stage.bits, stage.overflow); break;
     case StageKind::relu: at.value = operands.rectifier == Rectifier::at_zero ? std::max<Int128>(v, 0) : v; break;
-    case StageKind::add_zero_point: at.value = v + operands.zero_point; break;
+    case StageKind::add_zero_point: at.value = add_modulo(v, operands.zero_point); break;
     case StageKind::clamp: at.value = std::clamp<Int128>(v, operands.min, operands.max); break;
     case StageKind::table: at.value = operands.table(narrow_saturate(v, 64)); break;
     case StageKind::pwl: at.value = evaluate_pwl(operands.pwl, static_cast<std::int32_t>(narrow_saturate(v, 32))); break;

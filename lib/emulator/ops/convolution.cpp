@@ -32,18 +32,19 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
 // Where that fits the accumulator, no rule of it can act and any order is exact.
 void Convolution::prove(std::int64_t largest_input) {
   const std::size_t taps = weights_.size() / static_cast<std::size_t>(shape_.out_channels);
-  std::int64_t largest_sum = 0, largest_total = 0;
+  std::int64_t largest_sum = 0;
+  Int128 largest_total = 0;  // a bias may have 64 bits of its own
   for (std::size_t o = 0; o < static_cast<std::size_t>(shape_.out_channels); ++o) {
     std::int64_t weight_sum = 0;
     for (std::size_t t = 0; t < taps; ++t) weight_sum += std::abs(std::int64_t{weights_[o * taps + t]});
     const std::int64_t sum = weight_sum * largest_input;
-    const std::int64_t bias = bias_.empty() ? 0 : std::min(std::abs(std::max(bias_[o], -max_of_width(62))), max_of_width(62));
+    const Int128 bias = bias_.empty() ? 0 : bias_[o];
     largest_sum = std::max(largest_sum, sum);
-    largest_total = std::max(largest_total, sum + bias);
+    largest_total = std::max(largest_total, sum + (bias < 0 ? -bias : bias));
   }
   const AccumulatorRule& rule = arithmetic_.accumulator;
-  never_overflows_ = bits_for(largest_total) <= rule.bits;
-  accumulator_bits_ = never_overflows_ ? bits_for(largest_total) : rule.overflow == Overflow::exact ? 64 : rule.bits;
+  never_overflows_ = largest_total <= max_of_width(rule.bits);
+  accumulator_bits_ = never_overflows_ ? bits_for(static_cast<std::int64_t>(largest_total)) : rule.overflow == Overflow::exact ? 64 : rule.bits;
   const bool modular = rule.overflow == Overflow::wrap && rule.bits <= 32;
   fits_32_bit_sums_ = modular || (never_overflows_ && bits_for(largest_sum) <= 32);
 }

@@ -1,0 +1,155 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whatever route the proof picks, a row of accumulators equals the step-by-step sums of op/conv2d.hpp, and so do the overflow events.
+#include "emulator/ops/convolution.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "lastbit/op/transposed_conv2d.hpp"
+#include "support/oracle.hpp"
+#include "support/tally.hpp"
+
+namespace lastbit {
+namespace {
+
+using namespace lastbit::test;
+
+std::int64_t between(std::int64_t low, std::int64_t high, std::mt19937_64& random) {
+  return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+}
+
+ConvShape random_shape(Direction direction, std::mt19937_64& random) {
+  ConvShape s;
+  s.batch = between(1, 2, random);
+  s.in_height = between(1, 6, random);
+  s.in_width = between(1, 7, random);
+  s.kernel_height = between(1, 4, random);
+  s.kernel_width = between(1, 4, random);
+  s.stride_height = between(1, 3, random);
+  s.stride_width = between(1, 3, random);
+  s.pad_top = between(0, 3, random);
+  s.pad_left = between(0, 3, random);
+  s.out_height = between(1, 6, random);
+  s.out_width = between(1, 6, random);
+  s.in_channels = between(1, 20, random);
+  s.out_channels = between(1, 11, random);
+  if (direction == Direction::transposed) return s;
+  s.dilation_height = between(1, 2, random);
+  s.dilation_width = between(1, 3, random);
+  switch (random() % 3) {
+    case 0: break;  // dense
+    case 1:         // depthwise with a multiplier
+      s.groups = s.in_channels;
+      s.out_channels = s.in_channels * between(1, 3, random);
+      break;
+    default:  // groups of several channels
+      s.groups = between(2, 3, random);
+      s.in_channels = s.groups * between(1, 9, random);
+      s.out_channels = s.groups * between(1, 5, random);
+      break;
+  }
+  return s;
+}
+
+std::vector<AccumulatorRule> accumulator_rules() {
+  std::vector<AccumulatorRule> rules;
+  for (const std::uint8_t bits : std::initializer_list<std::uint8_t>{12, 20, 32, 40, 64}) {
+    for (const Overflow overflow : all_overflows) {
+      rules.push_back({bits, overflow, NarrowingPoint::every_add});
+      rules.push_back({bits, overflow, NarrowingPoint::every_tile, 5});
+      rules.push_back({bits, overflow, NarrowingPoint::at_end});
+    }
+  }
+  return rules;
+}
+
+struct Layer {
+  ConvShape shape;
+  Direction direction = Direction::forward;
+  ConvArithmetic arithmetic;
+  std::vector<std::int16_t> input, weights;
+  std::vector<std::int64_t> bias;
+  std::int64_t largest_input = 0;
+};
+
+/// Values of at most `bits` bits, the ends of the range often among them.
+std::vector<std::int16_t> values_of_width(std::int64_t count, int bits, std::mt19937_64& random) {
+  std::vector<std::int16_t> values(static_cast<std::size_t>(count));
+  for (std::int16_t& value : values) {
+    const std::int64_t ends[] = {min_of_width(bits), max_of_width(bits), 0};
+    value = static_cast<std::int16_t>(random() % 4 == 0 ? ends[random() % 3] : narrow_wrap(static_cast<std::int64_t>(random()), bits));
+  }
+  return values;
+}
+
+/// Small values let the proof hold for all but the narrowest accumulators; wide ones and extreme biases let it fail.
+Layer random_layer(Direction direction, const AccumulatorRule& rule, BiasAt bias_at, std::mt19937_64& random) {
+  Layer layer{random_shape(direction, random), direction, {.accumulator = rule, .bias = bias_at}, {}, {}, {}, 0};
+  const ConvShape& s = layer.shape;
+  const int input_bits = random() % 2 == 0 ? 9 : 16;
+  const int weight_bits = random() % 3 == 0 ? 16 : random() % 2 == 0 ? 8 : 3;
+  layer.input = values_of_width(s.batch * s.in_height * s.in_width * s.in_channels, input_bits, random);
+  layer.weights = values_of_width(s.out_channels * s.taps(), weight_bits, random);
+  for (const std::int16_t x : layer.input) layer.largest_input = std::max<std::int64_t>(layer.largest_input, std::abs(x));
+  const std::int64_t extremes[] = {max_of_width(rule.bits), min_of_width(rule.bits), max_of_width(64), min_of_width(64), max_of_width(62)};
+  for (std::int64_t o = 0; o < s.out_channels && random() % 16 != 0; ++o) layer.bias.push_back(narrow_wrap(static_cast<std::int64_t>(random()), rule.bits - 2));
+  if (!layer.bias.empty() && random() % 3 == 0) layer.bias[0] = extremes[random() % std::size(extremes)];
+  layer.bias.resize(layer.bias.empty() ? 0 : static_cast<std::size_t>(s.out_channels));
+  return layer;
+}
+
+/// Compares one layer, with and without counting events; says whether an accumulator left its width.
+bool compare(const Layer& layer, Tally& tally) {
+  const ConvShape& s = layer.shape;
+  const auto sum = layer.direction == Direction::forward ? accumulate : accumulate_transposed;
+  const Convolution convolution(s, layer.direction, layer.arithmetic, layer.weights, layer.bias, layer.largest_input);
+  Events events;
+  std::int64_t overflows = 0;
+  std::vector<std::int64_t> row(static_cast<std::size_t>(s.out_width * s.out_channels)), observed = row;
+  for (std::int64_t n = 0; n < s.batch; ++n) {
+    for (std::int64_t y = 0; y < s.out_height; ++y) {
+      convolution.accumulate_row(layer.input, n, y, row, nullptr);
+      convolution.accumulate_row(layer.input, n, y, observed, &events);
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        Accumulator expected =
+            sum(s, {n, y, at / s.out_channels, at % s.out_channels}, layer.input, layer.weights, layer.bias, layer.arithmetic.accumulator, layer.arithmetic.bias);
+        const std::int64_t result = expected.result();
+        overflows += expected.overflow_count();
+        const AccumulatorRule& rule = layer.arithmetic.accumulator;
+        tally.equal(row[i], result, rule.bits, rule.overflow, rule.when, layer.arithmetic.bias, s.groups, n, y, i);
+        tally.equal(observed[i], result, rule.bits, rule.overflow, rule.when, layer.arithmetic.bias, s.groups, n, y, i);
+        tally.equal(fits_width(result, convolution.accumulator_bits()), true, rule.bits, rule.overflow, convolution.accumulator_bits(), result);
+      }
+    }
+  }
+  tally.equal(events.accumulator_overflows, overflows, layer.arithmetic.accumulator.bits);
+  return overflows > 0;
+}
+
+void compare_many(Direction direction, int rounds) {
+  constexpr std::uint64_t seed = 20240817;
+  INFO("seed " << seed);
+  std::mt19937_64 random(seed);
+  Tally tally;
+  int overflowing = 0, layers = 0;
+  for (const AccumulatorRule& rule : accumulator_rules()) {
+    for (const BiasAt bias_at : {BiasAt::accumulator_start, BiasAt::accumulator_end}) {
+      for (int round = 0; round < rounds; ++round) {
+        overflowing += static_cast<int>(compare(random_layer(direction, rule, bias_at, random), tally));
+        ++layers;
+      }
+    }
+  }
+  tally.check(layers * 3);
+  CHECK(overflowing > layers / 10);  // both kinds were met
+  CHECK(overflowing < layers * 9 / 10);
+}
+
+TEST_CASE("rows of conv2d, grouped and depthwise: every accumulator rule, bias first and last") { compare_many(Direction::forward, 20); }
+TEST_CASE("rows of transposed conv2d: every accumulator rule, bias first and last") { compare_many(Direction::transposed, 6); }
+
+}  // namespace
+}  // namespace lastbit

@@ -1,0 +1,204 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each stage on its own, against its one-line definition at the top of arith/rescale.hpp.
+#include <vector>
+
+#include "lastbit/arith/rescale.hpp"
+#include "support/oracle.hpp"
+#include "support/tally.hpp"
+
+namespace lastbit {
+namespace {
+
+using namespace lastbit::test;
+
+constexpr EncodedScale scale_of(std::int64_t multiplier, int bits, int fraction_bits, int exponent) {
+  return {multiplier, bits, fraction_bits, exponent, 0};
+}
+
+/// apply() on a value at rest, or with places below the binary point.
+Int128 applied(const Stage& stage, Int128 value, const RescaleOperands& operands, int fraction_bits = 0) {
+  return apply(stage, {value, fraction_bits}, operands).value;
+}
+
+struct Values {
+  std::mt19937_64 random{17};
+  std::vector<std::int64_t> i32 = [this] {
+    const auto narrow = chosen_values<std::int32_t>(random, 150);
+    return std::vector<std::int64_t>(narrow.begin(), narrow.end());
+  }();
+  std::vector<std::int64_t> i64 = chosen_values<std::int64_t>(random, 150);
+};
+
+TEST_CASE("shift_left: by a positive exponent only, wrapped or saturated") {
+  Values values;
+  Tally tally;
+  for (const Stage& stage : {shift_left(32, Overflow::wrap), shift_left(32, Overflow::saturate), shift_left(20, Overflow::saturate)}) {
+    for (int exponent = -40; exponent <= 62; ++exponent) {
+      const RescaleOperands operands{.scale = scale_of(1 << 30, 31, 31, exponent)};
+      for (const std::int64_t v : values.i64) {
+        const Int128 shifted = v * power_of_two(std::max(exponent, 0));
+        tally.equal(applied(stage, v, operands), narrowed(shifted, stage.bits, stage.overflow), v, exponent, stage.bits, stage.overflow);
+      }
+    }
+  }
+  tally.check();
+}
+
+TEST_CASE("multiply, then shift_right by what is left: one rounding of the exact product, whatever the bits of the multiplier") {
+  Values values;
+  for (const Rounding rule : all_roundings) {
+    Tally tally;
+    for (const int bits : {8, 15, 16, 24, 31}) {
+      for (const Rounding narrowing : {Rounding::floor, Rounding::half_up, Rounding::half_even}) {
+        for (int i = 0; i < 300; ++i) {
+          const std::int64_t v = values.i32[values.random() % values.i32.size()];
+          const std::int64_t q31 = (std::int64_t{1} << 30) + static_cast<std::int64_t>(values.random() % (1U << 30));
+          const int exponent = static_cast<int>(values.random() % 70) - 40;
+          const RescaleOperands operands{.scale = scale_of(q31, 31, 31, exponent)};
+          const Stage stage = bits == 31 ? multiply() : Stage{.kind = StageKind::multiply, .rounding = narrowing, .bits = static_cast<std::uint8_t>(bits)};
+          const InFlight multiplied = apply(stage, {v, 0}, operands);
+          const Int128 kept = std::min(rounded(q31, power_of_two(31 - bits), narrowing), power_of_two(bits) - 1);
+          tally.equal(multiplied.value, v * kept, v, q31, bits);
+          const int places = bits - exponent;
+          const Int128 expected = places >= 0 ? rounded(v * kept, power_of_two(places), rule) : v * kept * power_of_two(-places);
+          const InFlight result = apply(shift_right(rule), multiplied, operands);
+          tally.equal(result.value, expected, v, q31, bits, exponent, rule);
+          tally.equal(result.fraction_bits, 0);
+        }
+      }
+    }
+    tally.check();
+  }
+}
+
+TEST_CASE("shift_right: far beyond the width only sign and fraction remain; a negative amount shifts left") {
+  Values values;
+  Tally tally;
+  for (const Rounding rule : all_roundings) {
+    for (const std::int64_t v : values.i64) {
+      for (const int amount : {63, 64, 100, 126, 127, 200, 1000}) {
+        const RescaleOperands operands{.scale = scale_of(1, 1, 0, 0)};
+        tally.equal(applied(shift_right(rule), v, operands, amount), rounded(v, power_of_two(std::min(amount, 126)), rule), v, amount, rule);
+      }
+      for (const int exponent : {1, 30, 62}) {
+        const RescaleOperands operands{.scale = scale_of(1, 1, 0, exponent)};
+        tally.equal(applied(shift_right(rule), v, operands), v * power_of_two(exponent), v, exponent, rule);
+      }
+    }
+  }
+  tally.check();
+}
+
+TEST_CASE("shift_right by the exponent or by a constant") {
+  Values values;
+  Tally tally;
+  for (const Rounding rule : all_roundings) {
+    for (const std::int64_t v : values.i64) {
+      for (int exponent = -62; exponent <= 5; ++exponent) {
+        const RescaleOperands operands{.scale = scale_of(1 << 30, 31, 31, exponent)};
+        tally.equal(applied(shift_right_by_exponent(rule), v, operands), rounded(v, power_of_two(std::max(-exponent, 0)), rule), v, exponent, rule);
+      }
+      tally.equal(applied(shift_right_by(0, rule), v, {}), v, v, rule);
+      tally.equal(applied(shift_right_by(7, rule), v, {}), rounded(v, 128, rule), v, rule);
+      tally.equal(applied(shift_right_by(62, rule), v, {}), rounded(v, power_of_two(62), rule), v, rule);
+    }
+  }
+  tally.check();
+}
+
+TEST_CASE("doubling_high_multiply: the high half of twice the product, rounded, saturated for minimum times minimum alone") {
+  Values values;
+  Tally tally;
+  int saturated_count = 0;
+  for (const Rounding rule : all_roundings) {
+    for (const std::int64_t a : values.i32) {
+      for (const std::int64_t b : {std::int64_t{1} << 30, max_of_width(32), min_of_width(32), std::int64_t{1518500250}, std::int64_t{-1}}) {
+        const RescaleOperands operands{.scale = scale_of(b, 31, 31, 0)};
+        const Int128 exact = rounded(Int128{a} * b, power_of_two(31), rule);
+        const Stage stage{.kind = StageKind::doubling_high_multiply, .rounding = rule, .bits = 32};
+        tally.equal(applied(stage, a, operands), saturated(exact, 32), a, b, rule);
+        saturated_count += static_cast<int>(exact != saturated(exact, 32));
+      }
+      const RescaleOperands q15{.scale = scale_of(0x5A82, 15, 15, 0)};
+      const Int128 a16 = a % 32768;
+      const Stage stage16{.kind = StageKind::doubling_high_multiply, .rounding = rule, .bits = 16};
+      tally.equal(applied(stage16, a16, q15), rounded(a16 * 0x5A82, 32768, rule), a16, rule);
+    }
+  }
+  tally.check();
+  CHECK(saturated_count == 9);
+}
+
+TEST_CASE("two_term_shift: v * (2^k + 1), narrowed") {
+  Values values;
+  Tally tally;
+  for (int k = 1; k <= 30; ++k) {
+    const std::int64_t multiplier = (std::int64_t{1} << k) + 1;
+    const RescaleOperands operands{.scale = scale_of(multiplier, k + 1, k, 0)};
+    for (const Overflow rule : {Overflow::wrap, Overflow::saturate}) {
+      const Stage stage = two_term_shift(32, rule);
+      for (const std::int64_t v : values.i32) {
+        tally.equal(applied(stage, v, operands), narrowed(Int128{v} * multiplier, 32, rule), v, k, rule);
+        tally.equal(apply(stage, {v, 0}, operands).fraction_bits, k);
+      }
+    }
+  }
+  tally.check();
+}
+
+TEST_CASE("float_scale: the value as float, one float product, one rounding to an integer") {
+  Values values;
+  std::vector<float> scales{1.0F, 0.5F, 0x1p-149F, 0x1p100F, 0x1.fffffep-1F};
+  for (int i = 0; i < 60; ++i) scales.push_back(std::bit_cast<float>(static_cast<std::uint32_t>((80 + values.random() % 60) << 23 | values.random() % 0x800000)));
+  for (int n = 1; n <= 12; ++n) scales.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(127 - n) << 23));  // ties
+  for (const Rounding rule : all_roundings) {
+    Tally tally;
+    for (const float scale : scales) {
+      RescaleOperands operands;
+      operands.scale.real_f32 = scale;
+      for (const std::int64_t v : values.i64) {
+        const Dyadic exact = as_float32(product(as_float32({v, 0}), dyadic(scale)));
+        tally.equal(applied(float_scale(rule), v, operands), as_integer(exact, rule), v, std::bit_cast<std::uint32_t>(scale), rule);
+      }
+    }
+    tally.check();
+  }
+}
+
+TEST_CASE("narrow, relu, zero point, clamp") {
+  Values values;
+  Tally tally;
+  for (const std::int64_t v : values.i64) {
+    for (const int bits : {2, 8, 16, 32, 48, 64}) {
+      for (const Overflow rule : {Overflow::wrap, Overflow::saturate}) {
+        const Stage stage{.kind = StageKind::narrow, .overflow = rule, .bits = static_cast<std::uint8_t>(bits)};
+        tally.equal(applied(stage, v, {}), narrowed(v, bits, rule), v, bits, rule);
+        tally.equal(applied(stage, Int128{v} * v, {}), narrowed(Int128{v} * v, bits, rule), v, bits, rule);
+      }
+    }
+    tally.equal(applied(relu(), v, {}), v, v);
+    tally.equal(applied(relu(), v, {.rectifier = Rectifier::at_zero}), v < 0 ? 0 : v, v);
+    tally.equal(applied(add_zero_point(), v, {.zero_point = -128}), Int128{v} - 128, v);
+    tally.equal(applied(clamp(), v, {.min = -128, .max = 127}), v < -128 ? -128 : v > 127 ? 127 : v, v);
+    tally.equal(applied(clamp(), v, {}), v, v);
+  }
+  tally.check();
+}
+
+TEST_CASE("table and pwl belong to the layer; without one the value passes") {
+  constexpr std::int32_t entries[] = {10, 20, 30};
+  constexpr PwlSegment segments[] = {{.x_base = 0, .y_base = 5, .slope = 256, .shift = 8}};
+  const RescaleOperands operands{.table = {.first = -1, .values = entries}, .pwl = segments};
+  CHECK(static_cast<int>(applied(table(), -1, operands)) == 10);
+  CHECK(static_cast<int>(applied(table(), 1, operands)) == 30);
+  CHECK(static_cast<int>(applied(table(), power_of_two(80), operands)) == 30);  // beyond the table and beyond 64 bits
+  CHECK(static_cast<int>(applied(table(), 7, {})) == 7);
+  CHECK(static_cast<int>(applied(pwl(), 3, operands)) == 8);
+  CHECK(static_cast<int>(applied(pwl(), 7, {})) == 7);
+  CHECK(applied(pwl(), power_of_two(40), operands) == max_of_width(32) + 5);  // its input has 32 bits
+}
+
+}  // namespace
+}  // namespace lastbit
