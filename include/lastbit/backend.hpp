@@ -40,9 +40,9 @@ struct ConvArithmetic {
   friend constexpr bool operator==(const ConvArithmetic&, const ConvArithmetic&) = default;
 };
 
-/// 8-bit data; 16-bit data with a 32-bit bias; 16-bit data with a 64-bit bias.
+/// 8-bit data; uint8 data where they differ from int8 (an empty chain: they do not); 16-bit data with a 32-bit bias, with a 64-bit bias.
 struct ConvByType {
-  ConvArithmetic i8{}, i16_bias32{}, i16_bias64{};
+  ConvArithmetic i8{}, u8{}, i16_bias32{}, i16_bias64{};
   friend constexpr bool operator==(const ConvByType&, const ConvByType&) = default;
 };
 

@@ -122,6 +122,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
 template <ConstOr<ConvByType> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
   visit("i8", self.i8);
+  visit("u8", self.u8);
   visit("i16_bias32", self.i16_bias32);
   visit("i16_bias64", self.i16_bias64);
 }

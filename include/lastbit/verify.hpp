@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,8 +39,9 @@ struct VerifyReport {
 
 struct VerifyOptions {
   std::optional<SpecSheet> backend;                        ///< instead of the one each case names
-  std::function<void(Backend&)> adjust;                    ///< applied after a case's own settings
+  std::function<void(SpecSheet&)> adjust;                  ///< applied after a case's own settings
   std::function<void(const std::string& file)> on_file;    ///< called before each cases.json
+  std::size_t stop_after = std::numeric_limits<std::size_t>::max();  ///< failures
 };
 
 /// Every cases.json below `directory`, or the one file given. Throws Error(unreadable_file | malformed_file) for a file that is no case file;

@@ -224,7 +224,7 @@ SpecSheet sheet_of(const Json& json, const VerifyOptions& options) {
   else if (json.contains("backend")) sheet = find_backend(json.at("backend").get<std::string>());
   const Json settings = json.value("settings", Json::object());
   for (const auto& [path, value] : settings.items()) set_rule(sheet.backend, path, value.get<std::string>());
-  if (options.adjust) options.adjust(sheet.backend);
+  if (options.adjust) options.adjust(sheet);
   return sheet;
 }
 
@@ -243,6 +243,7 @@ void verify_file(const fs::path& file, const VerifyOptions& options, VerifyRepor
   if (options.on_file) options.on_file(file.string());
   const Json json = read_json(file);
   for (const Json& one : json["cases"]) {
+    if (report.failures.size() >= options.stop_after) return;
     CaseFailure result;
     try {
       result = run_case(one, file.parent_path(), options);

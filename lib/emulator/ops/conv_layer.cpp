@@ -9,6 +9,7 @@
 #include "emulator/ops/convolution.hpp"
 #include "emulator/ops/lowering.hpp"
 #include "emulator/ops/prepare.hpp"
+#include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -23,16 +24,10 @@ const ConvByType& arithmetic_of(const Backend& backend, OperationKind kind) {
   }
 }
 
-/// 16-bit data: a bias says which accumulator; without one, convolutions take the 32-bit one and everything else the 64-bit one,
-/// as the TFLite kernels do.
-const ConvArithmetic& select(const ConvByType& by_type, const Operation& operation, ElementType input, const ModelTensor* bias) {
-  const bool plain = operation.kind == OperationKind::conv2d || operation.kind == OperationKind::depthwise_conv2d;
-  const bool wide = bias != nullptr ? bias->type == ElementType::int64 : !plain;
-  const ConvArithmetic& chosen = size_of(input) == 1 ? by_type.i8 : wide ? by_type.i16_bias64 : by_type.i16_bias32;
-  if (chosen.rescale.chain.empty()) {
-    throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(input)) + " data");
-  }
-  return chosen;
+const ConvArithmetic& select(const Model& model, const Operation& operation, const ConvByType& by_type) {
+  const ConvArithmetic& chosen = *conv_arithmetic_of(model, operation, by_type).second;
+  if (!chosen.rescale.chain.empty()) return chosen;
+  throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(model.tensor(operation.inputs[0]).type)) + " data");
 }
 
 const ModelTensor* input_tensor(const Model& model, const Operation& operation, std::size_t position) {
@@ -132,7 +127,7 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
     throw_unsupported(operation, "weights and bias must be constants of the model");
   }
   const ConvShape shape = shape_of(model, operation);
-  LoweredLayer lowered = lower_per_channel(select(arithmetic_of(backend, operation.kind), operation, input.type, bias),
+  LoweredLayer lowered = lower_per_channel(select(model, operation, arithmetic_of(backend, operation.kind)),
                                            {centred_weights(operation, weights, *weights.constant, shape.out_channels),
                                             bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0), weights.quantization},
                                            input.quantization.scale());
@@ -188,7 +183,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   require_integer_data(operation, a);
   require_integer_data(operation, b);
   if (b.quantization.per_channel()) throw_unsupported(operation, "tensor '" + b.name + "' has per-channel scales");
-  const ConvArithmetic arithmetic = select(backend.matmul, operation, a.type, nullptr);
+  const ConvArithmetic arithmetic = select(model, operation, backend.matmul);
   const bool raw = delivers_accumulators(output);
   const Finisher finisher = raw ? Finisher() : make_finisher(operation, arithmetic, a, b.quantization, output, arithmetic.accumulator.bits);
   return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),

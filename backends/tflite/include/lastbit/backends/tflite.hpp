@@ -12,16 +12,24 @@ namespace lastbit {
 namespace tflite {
 
 /// QuantizeMultiplier: Q0.31 from the double product of the float scales, rounded half away; tiny scales become 0.
-inline constexpr ScaleEncoding multiplier_q31{.arithmetic = ScaleArithmetic::f64, .significant_bits = 31, .rounding = Rounding::half_away,
-                                              .normalization = Normalization::half_to_one, .min_exponent = -31, .max_exponent = 127};
+inline constexpr ScaleEncoding multiplier_q31{.arithmetic = ScaleArithmetic::f64,
+                                              .significant_bits = 31,
+                                              .rounding = Rounding::half_away,
+                                              .normalization = Normalization::half_to_one,
+                                              .min_exponent = -31,
+                                              .max_exponent = 127};
 /// The single-rounding build also limits the exponent to 30.
-inline constexpr ScaleEncoding multiplier_q31_single{.arithmetic = ScaleArithmetic::f64, .significant_bits = 31,
-                                                     .rounding = Rounding::half_away, .normalization = Normalization::half_to_one,
-                                                     .min_exponent = -31, .max_exponent = 30};
+inline constexpr ScaleEncoding multiplier_q31_single{.arithmetic = ScaleArithmetic::f64,
+                                                     .significant_bits = 31,
+                                                     .rounding = Rounding::half_away,
+                                                     .normalization = Normalization::half_to_one,
+                                                     .min_exponent = -31,
+                                                     .max_exponent = 30};
 
 /// MultiplyByQuantizedMultiplier, two roundings: the first half up, the second half away from zero.
-inline constexpr RescaleRule twice{multiplier_q31, {shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up),
-                                                    shift_right_by_exponent(Rounding::half_away)}};
+inline constexpr RescaleRule twice{
+    multiplier_q31,
+    {shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up), shift_right_by_exponent(Rounding::half_away)}};
 /// MultiplyByQuantizedMultiplier, one rounding; the 64-bit result is cut to 32 bits.
 inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_right(Rounding::half_up), narrow_to(32, Overflow::wrap)}};
 
@@ -41,9 +49,10 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
   const AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
   const AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
   const ConvArithmetic narrow{.accumulator = int32_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(rescale)};
-  return {.i8 = narrow, .i16_bias32 = narrow,
-          .i16_bias64 = {.accumulator = int64_wraps, .bias = BiasAt::accumulator_end,
-                         .rescale = to_output(once_by_15_bits(rescale.scale))}};
+  return {
+      .i8 = narrow,
+      .i16_bias32 = narrow,
+      .i16_bias64 = {.accumulator = int64_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(once_by_15_bits(rescale.scale))}};
 }
 
 [[nodiscard]] constexpr Backend reference_kernels(const RescaleRule& rescale) {
@@ -57,9 +66,13 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
   sub.operand.scale.arithmetic = sub.output.scale.arithmetic = ScaleArithmetic::f32;
   const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .rescale = rescale};
   const AveragePoolArithmetic average{.method = DivisionMethod::exact, .rounding = Rounding::half_away};
-  return {.conv = conv(rescale), .depthwise_conv = conv(rescale), .transposed_conv = conv(rescale), .fully_connected = conv(rescale),
+  return {.conv = conv(rescale),
+          .depthwise_conv = conv(rescale),
+          .transposed_conv = conv(rescale),
+          .fully_connected = conv(rescale),
           .matmul = conv(rescale),
-          .average_pool = average, .global_average_pool = average,
+          .average_pool = average,
+          .global_average_pool = average,
           .mean = {.method = MeanMethod::count_in_multiplier, .rescale = to_output(rescale)},
           .add = add,
           .sub = sub,
@@ -67,13 +80,21 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
           .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::scale_and_bias},
           .quantize = {.out_of_range = OutOfRange::int32_min},
           .requantize = to_output(rescale),
-          .leaky_relu = leaky, .prelu = rescaled, .hard_swish = fixed_point, .logistic = fixed_point, .tanh = fixed_point,
+          .leaky_relu = leaky,
+          .prelu = rescaled,
+          .hard_swish = fixed_point,
+          .logistic = fixed_point,
+          .tanh = fixed_point,
           .softmax = fixed_point};
 }
 
 }  // namespace tflite
 
 inline constexpr Backend tflite_double = tflite::reference_kernels(tflite::twice);
-inline constexpr Backend tflite_single = tflite::reference_kernels(tflite::once);
+inline constexpr Backend tflite_single = [] {
+  Backend backend = tflite::reference_kernels(tflite::once);
+  backend.depthwise_conv.u8 = tflite_double.depthwise_conv.i8;  // the uint8 depthwise kernel alone still rounds twice in this build
+  return backend;
+}();
 
 }  // namespace lastbit

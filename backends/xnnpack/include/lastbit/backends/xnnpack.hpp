@@ -12,8 +12,12 @@ namespace lastbit {
 namespace xnnpack {
 
 /// The effective scale as float32 arithmetic delivers it.
-inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32, .significant_bits = 24, .rounding = Rounding::floor,
-                                         .normalization = Normalization::one_to_two, .min_exponent = -149, .max_exponent = 127};
+inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32,
+                                         .significant_bits = 24,
+                                         .rounding = Rounding::floor,
+                                         .normalization = Normalization::one_to_two,
+                                         .min_exponent = -149,
+                                         .max_exponent = 127};
 
 /// y = clamp(half_even(float(sum) * scale) + zero point)
 inline constexpr RescaleRule by_float{scale_f32, {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
@@ -24,6 +28,8 @@ inline constexpr ConvArithmetic conv_i8{.accumulator = int32_wraps, .bias = Bias
 /// 8-bit data here, 16-bit data in the built-in kernels.
 [[nodiscard]] constexpr ConvByType with_i8(ConvByType builtin) {
   builtin.i8 = conv_i8;
+  builtin.u8 = {};  // as int8
+  builtin.u8 = {};
   return builtin;
 }
 
@@ -36,8 +42,8 @@ inline constexpr ConvArithmetic conv_i8{.accumulator = int32_wraps, .bias = Bias
   backend.mean = {.method = MeanMethod::scale_per_count, .rescale = by_float};
   backend.add = backend.sub = {.method = AddMethod::weighted_sum, .weight_bits = 21, .rounding = Rounding::half_up};
   backend.mul = {.method = MulMethod::rescaled, .rescale = by_float};
-  backend.quantize = {.division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::half_even,
-                      .zero_point = ZeroPointAt::after_rounding};
+  backend.quantize = {
+      .division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding};
   backend.dequantize = {.arithmetic = ScaleArithmetic::f32};
   backend.logistic = backend.tanh = {.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
   return backend;

@@ -1,0 +1,73 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/verify.hpp"
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "backend_option.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string directory;
+  std::string backend;
+  std::vector<std::string> settings;
+  bool json = false;
+};
+
+void print(const CaseFailure& failure) {
+  std::cout << failure.file << ": " << failure.name;
+  if (!failure.backend.empty()) std::cout << " [" << failure.backend << "]";
+  if (!failure.reason.empty()) {
+    std::cout << ": " << failure.reason << "\n";
+    return;
+  }
+  std::cout << ": " << failure.tensor << "[" << failure.index << "] expected " << failure.expected << ", got " << failure.got << "; "
+            << failure.differing << " of " << failure.values << " values differ\n";
+}
+
+nlohmann::ordered_json to_json(const CaseFailure& failure) {
+  return {{"file", failure.file},     {"case", failure.name},           {"backend", failure.backend},
+          {"tensor", failure.tensor}, {"index", failure.index},         {"expected", failure.expected},
+          {"got", failure.got},       {"differing", failure.differing}, {"values", failure.values},
+          {"reason", failure.reason}};
+}
+
+void print_json(const VerifyReport& report) {
+  nlohmann::ordered_json json{{"passed", report.passed}, {"failed", report.failures.size()}, {"values", report.values}};
+  json["failures"] = nlohmann::ordered_json::array();
+  for (const CaseFailure& failure : report.failures) json["failures"].push_back(to_json(failure));
+  std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+}
+
+int run(const Options& options) {
+  VerifyOptions choices;
+  if (!options.backend.empty()) choices.backend = selected_backend(options.backend, options.settings);
+  const VerifyReport report = verify(options.directory, choices);
+  if (options.json) {
+    print_json(report);
+  } else {
+    for (const CaseFailure& failure : report.failures) print(failure);
+    std::cout << report.values << " values compared\n" << report.passed << " passed, " << report.failures.size() << " failed\n";
+  }
+  return report.failures.empty() && report.passed > 0 ? equal : different;
+}
+
+}  // namespace
+
+Subcommand add_verify(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("verify", "run every recorded case below a folder and demand equality of every value");
+  const auto options = std::make_shared<Options>();
+  app->add_option("directory", options->directory, "a folder with cases.json files below it, or one such file")->required();
+  app->add_option("--backend", options->backend, "run every case on this backend instead of the one it names");
+  add_set_option(*app, options->settings);
+  app->get_option("--set")->needs("--backend");
+  app->add_flag("--json", options->json, "print the report as JSON");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool
