@@ -56,6 +56,13 @@ auto at(const flatbuffers::Vector<T>* vector, std::size_t index) {
   return vector->Get(static_cast<flatbuffers::uoffset_t>(index));
 }
 
+/// The verifier proves vectors aligned to their length, not to their elements.
+std::int64_t unaligned_at(const flatbuffers::Vector<std::int64_t>* vector, std::size_t index) {
+  std::int64_t value = 0;
+  std::memcpy(&value, vector->Data() + index * sizeof value, sizeof value);
+  return value;
+}
+
 class FileReader {
  public:
   FileReader(std::span<const std::byte> bytes, std::string_view where)
@@ -188,7 +195,8 @@ class FileReader {
     if (count_of(source.scale()) == 0) return {};                      // only the range seen in training, say
     spend((count_of(source.scale()) + count_of(source.zero_point())) * sizeof(double), part);
     for (std::size_t i = 0; i < count_of(source.scale()); ++i) quantization.scales.push_back(static_cast<double>(at(source.scale(), i)));
-    for (std::size_t i = 0; i < count_of(source.zero_point()); ++i) quantization.zero_points.push_back(at(source.zero_point(), i));
+    for (std::size_t i = 0; i < count_of(source.zero_point()); ++i)
+      quantization.zero_points.push_back(unaligned_at(source.zero_point(), i));
     return quantization;
   }
 

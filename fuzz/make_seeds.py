@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the seeds of the fuzz targets into corpus/: one tiny file per feature of a format. Needs numpy and flatc."""
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCHEMA = HERE.parent / "lib" / "io" / "tflite_subset.fbs"
+
+
+def folder(target):
+    path = HERE / "corpus" / target
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def write_npy_seeds():
+    here = folder("npy_fuzz")
+    for name in ["int8", "uint8", "int16", "uint16", "int32", "int64", "float32", "float64", "bool"]:
+        np.save(here / f"{name}.npy", (np.arange(6) % 2).reshape(2, 3).astype(name))
+    np.save(here / "scalar.npy", np.int32(7))
+    np.save(here / "fortran.npy", np.asfortranarray(np.arange(24, dtype=np.int16).reshape(2, 3, 4)))
+    for version in [(2, 0), (3, 0)]:
+        with open(here / f"version{version[0]}.npy", "wb") as file:
+            np.lib.format.write_array(file, np.arange(3, dtype=np.int8), version=version)
+
+
+# A layer is (operation, .tflite operator, tensors, data inputs, constant inputs of the .tflite operator, attributes, options type, options).
+# A tensor is (type, shape, data or None); the last one is the output. Operators of the .tflite format take the tensors in `order`.
+def layers():
+    image, small = ("int8", [1, 4, 4, 2], None), ("int8", [1, 2, 2, 2], None)
+    flat = ("int8", [1, 4], None)
+
+    def values(count):
+        return [i % 5 - 2 for i in range(count)]
+
+    def constant(shape, type_name="int8"):
+        return (type_name, shape, values(int(np.prod(shape))))
+
+    def indices(*numbers):
+        return ("int32", [len(numbers)], list(numbers))
+
+    conv = {"stride": [2, 2], "padding": "same", "activation": "relu6"}
+    conv_file = {"padding": "SAME", "stride_w": 2, "stride_h": 2, "fused_activation_function": "RELU6"}
+    pool = {"filter": [2, 2], "stride": [2, 2]}
+    pool_file = {"padding": "VALID", "stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2}
+    bias = constant([2], "int32")
+    yield ("conv2d", "CONV_2D", [image, constant([2, 3, 3, 2]), bias, small], conv, "Conv2DOptions", conv_file, None)
+    yield ("conv2d_no_bias", "CONV_2D", [image, constant([2, 3, 3, 2]), None, small], conv, "Conv2DOptions", conv_file, None)
+    yield ("depthwise_conv2d", "DEPTHWISE_CONV_2D", [image, constant([1, 3, 3, 2]), bias, small], conv, "DepthwiseConv2DOptions", conv_file, None)
+    up = {"padding": "SAME", "stride_w": 2, "stride_h": 2}
+    yield ("transposed_conv2d", "TRANSPOSE_CONV", [small, constant([2, 2, 2, 2]), bias, image], {"stride": [2, 2], "padding": "same"},
+           "TransposeConvOptions", up, lambda t: [indices(1, 4, 4, 2), t[1], t[0], t[2]])
+    yield ("fully_connected", "FULLY_CONNECTED", [flat, constant([3, 4]), constant([3], "int32"), ("int8", [1, 3], None)],
+           {"activation": "relu"}, "FullyConnectedOptions", {"fused_activation_function": "RELU"}, None)
+    yield ("matmul", "BATCH_MATMUL", [("int8", [2, 3, 4], None), constant([5, 4]), ("int8", [2, 3, 5], None)], {"transpose_b": True},
+           "BatchMatMulOptions", {"adj_y": True}, None)
+    yield ("max_pool2d", "MAX_POOL_2D", [image, small], pool, "Pool2DOptions", pool_file, None)
+    yield ("average_pool2d", "AVERAGE_POOL_2D", [image, small], pool, "Pool2DOptions", pool_file, None)
+    yield ("global_average_pool", None, [image, ("int8", [1, 1, 1, 2], None)], {}, None, None, None)
+    yield ("mean", "MEAN", [image, ("int8", [1, 2], None)], {"axes": [1, 2]}, "ReducerOptions", {},
+           lambda t: [t[0], indices(1, -2)])
+    for name in ["add", "sub", "mul"]:
+        yield (name, name.upper(), [image, ("int8", [2], values(2)), image], {"activation": "relu"}, name.capitalize() + "Options",
+               {"fused_activation_function": "RELU"}, None)
+    yield ("concat", "CONCATENATION", [small, constant([1, 2, 2, 1]), ("int8", [1, 2, 2, 3], None)], {"axis": 3}, "ConcatenationOptions",
+           {"axis": -1}, None)
+    paddings = ("int32", [4, 2], [0, 0, 1, 1, 1, 1, 0, 0])
+    yield ("pad", "PAD", [small, image], {"paddings": [[0, 0], [1, 1], [1, 1], [0, 0]], "value": 1}, None, None, lambda t: [t[0], paddings])
+    yield ("pad_value", "PADV2", [small, image], {"paddings": [[0, 0], [1, 1], [1, 1], [0, 0]]}, None, None,
+           lambda t: [t[0], paddings, ("int8", [], [3])])
+    yield ("reshape", "RESHAPE", [image, ("int8", [2, 16], None)], {}, None, None, lambda t: [t[0], indices(2, 16)])
+    yield ("squeeze", "SQUEEZE", [image, ("int8", [4, 4, 2], None)], {}, None, None, None)
+    yield ("expand_dims", "EXPAND_DIMS", [flat, ("int8", [1, 1, 4], None)], None, None, None, lambda t: [t[0], indices(0)])
+    yield ("transpose", "TRANSPOSE", [image, ("int8", [1, 2, 4, 4], None)], {"permutation": [0, 3, 1, 2]}, None, None,
+           lambda t: [t[0], indices(0, 3, 1, 2)])
+    yield ("slice", "SLICE", [image, small], {"begin": [0, 1, 2, 0]}, None, None,
+           lambda t: [t[0], indices(0, 1, 2, 0), indices(1, 2, -1, 2)])
+    yield ("strided_slice", "STRIDED_SLICE", [image, small], {"begin": [0, 3, 0, 0], "strides": [1, -2, 2, 1]}, "StridedSliceOptions",
+           {"begin_mask": 3, "end_mask": 15}, lambda t: [t[0], indices(0, 3, 0, 0), indices(0, 0, 0, 0), indices(1, -2, 2, 1)])
+    yield ("shrinking_slice", "STRIDED_SLICE", [image, ("int8", [4, 2], None)], None, "StridedSliceOptions", {"shrink_axis_mask": 3,
+           "begin_mask": 12, "end_mask": 12}, lambda t: [t[0], indices(0, 2, 0, 0), indices(1, 3, 0, 0), indices(1, 1, 1, 1)])
+    yield ("split", "SPLIT", [image, ("int8", [1, 4, 4, 1], None), ("int8", [1, 4, 4, 1], None)], {"axis": 3}, "SplitOptions",
+           {"num_splits": 2}, lambda t: [indices(3), t[0]])
+    yield ("quantize", "QUANTIZE", [("float32", [1, 4], None), flat], {}, None, None, None)
+    yield ("dequantize", "DEQUANTIZE", [flat, ("float32", [1, 4], None)], {}, None, None, None)
+    yield ("requantize", "QUANTIZE", [flat, ("int16", [1, 4], None)], {}, None, None, None)
+    for name in ["relu", "relu6", "relu_n1_to_1", "hard_swish", "logistic", "tanh"]:
+        yield (name, name.upper(), [flat, flat], {}, None, None, None)
+    yield ("leaky_relu", "LEAKY_RELU", [flat, flat], {"alpha": 0.1}, "LeakyReluOptions", {"alpha": 0.1}, None)
+    yield ("prelu", "PRELU", [image, constant([1, 1, 2]), image], {}, None, None, None)
+    yield ("softmax", "SOFTMAX", [flat, flat], {"beta": 1}, "SoftmaxOptions", {"beta": 1.0}, None)
+
+
+def output_count(name):
+    return 2 if name == "split" else 1
+
+
+def is_float(tensor):
+    return tensor[0] == "float32"
+
+
+def json_model(name, tensors, attributes):
+    described, used = [], []
+    for i, tensor in enumerate(tensors):
+        used.append(f"t{i}" if tensor else None)
+        if tensor is None:
+            continue
+        entry = {"name": f"t{i}", "type": tensor[0], "shape": tensor[1]}
+        if tensor[0] in ("int8", "int16"):
+            per_channel = name.startswith("conv2d") and i == 1
+            entry["quantization"] = {"scale": [0.5, 0.25], "axis": 0} if per_channel else {"scale": [0.5], "zero_point": [0]}
+        if tensor[2] is not None:
+            entry["data"] = tensor[2]
+        described.append(entry)
+    outputs = used[len(used) - output_count(name):]
+    inputs = used[:len(used) - output_count(name)]
+    operation = {"op": name.replace("_no_bias", "").replace("pad_value", "pad"), "inputs": inputs, "outputs": outputs, "attributes": attributes}
+    return {"format": "lastbit.model.v1", "name": name, "tensors": described, "operations": [operation], "inputs": ["t0"], "outputs": outputs}
+
+
+def tflite_model(name, operator, tensors, options_type, options, order):
+    outputs = tensors[len(tensors) - output_count(name):]
+    inputs = tensors[:len(tensors) - output_count(name)]
+    listed, buffers, numbers = [], [{}], []
+    for tensor in (order(inputs) if order else inputs) + outputs:
+        if tensor is None:
+            numbers.append(-1)
+            continue
+        numbers.append(len(listed))
+        entry = {"shape": tensor[1], "type": tensor[0].upper(), "name": f"t{len(listed)}", "buffer": 0}
+        if tensor[0] in ("int8", "int16"):
+            entry["quantization"] = {"scale": [0.5], "zero_point": [0]}
+        if tensor[2] is not None:
+            entry["buffer"] = len(buffers)
+            buffers.append({"data": list(np.array(tensor[2], tensor[0]).tobytes())})
+        listed.append(entry)
+    given = [i for i, tensor in zip(numbers, (order(inputs) if order else inputs)) if tensor is not None and tensor[2] is None]
+    count = len(outputs)
+    operation = {"opcode_index": 0, "inputs": numbers[:-count], "outputs": numbers[-count:]}
+    if options_type:
+        operation.update({"builtin_options_type": options_type, "builtin_options": options})
+    return {"version": 3, "operator_codes": [{"deprecated_builtin_code": 0, "builtin_code": operator}], "buffers": buffers,
+            "subgraphs": [{"name": "main", "tensors": listed, "inputs": given, "outputs": numbers[-count:], "operators": [operation]}]}
+
+
+def write_model_seeds():
+    text, binary = folder("json_model_fuzz"), folder("tflite_fuzz")
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, operator, tensors, attributes, options_type, options, order in layers():
+            if attributes is not None:
+                (text / f"{name}.json").write_text(json.dumps(json_model(name, tensors, attributes), separators=(",", ":")))
+            if operator is None:
+                continue
+            source = pathlib.Path(scratch) / f"{name}.json"
+            source.write_text(json.dumps(tflite_model(name, operator, tensors, options_type, options, order)))
+            subprocess.run(["flatc", "--binary", "-o", str(binary), str(SCHEMA), str(source)], check=True)
+
+
+if __name__ == "__main__":
+    write_npy_seeds()
+    write_model_seeds()
