@@ -7,8 +7,8 @@
 
 namespace lastbit::tool {
 
-void add_set_option(CLI::App& app, std::vector<std::string>& settings) {
-  app.add_option("--set", settings, "set a rule, such as \"*.i8.per_channel=float_scale\" (repeatable)")
+void add_set_option(CLI::App& app, std::vector<std::string>& settings, const std::string& name) {
+  app.add_option(name, settings, "set a rule, such as \"*.i8.per_channel=float_scale\" (repeatable)")
       ->type_name("RULE=VALUE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -21,6 +21,12 @@ SpecSheet selected_backend(const std::string& name_or_file, const std::vector<st
     if (equals == std::string::npos) throw Error(ErrorCode::unknown_rule, "--set " + setting, "must be RULE=VALUE");
     set_rule(sheet.backend, setting.substr(0, equals), setting.substr(equals + 1));
   }
+  return sheet;
+}
+
+SpecSheet reported_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {
+  SpecSheet sheet = selected_backend(name_or_file, settings);
+  for (const std::string& setting : settings) sheet.name += " " + setting;
   return sheet;
 }
 

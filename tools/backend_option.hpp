@@ -13,9 +13,12 @@
 namespace lastbit::tool {
 
 /// Declares `--set RULE=VALUE`, which may be given several times.
-void add_set_option(CLI::App& app, std::vector<std::string>& settings);
+void add_set_option(CLI::App& app, std::vector<std::string>& settings, const std::string& name = "--set");
 
 /// The backend with its settings applied in order. Throws Error naming what is wrong and what is allowed.
 [[nodiscard]] SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings);
+
+/// The same under a name that tells its settings, for reports.
+[[nodiscard]] SpecSheet reported_backend(const std::string& name_or_file, const std::vector<std::string>& settings);
 
 }  // namespace lastbit::tool

@@ -124,7 +124,7 @@ void print_json(const NamedTrace& trace, const std::vector<OutputReport>& output
 }
 
 int run(const Options& options) {
-  const SpecSheet sheet = selected_backend(options.backend, options.settings);
+  const SpecSheet sheet = reported_backend(options.backend, options.settings);
   const Model model = read_model(options.model);
   const Emulator emulator(model, sheet.backend);
   const bool traced = !options.trace.empty();

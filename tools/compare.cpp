@@ -1,0 +1,121 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/compare.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "backend_option.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "model_inputs.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> subjects;
+  std::string a, b;
+  std::vector<std::string> settings_a, settings_b;
+  std::vector<std::string> inputs;
+  std::string dump;
+  std::string csv;
+  int threads = 1;
+  bool golden = false;
+  bool details = false;
+  bool json = false;
+};
+
+CompareOptions compare_options(const Options& options) {
+  return {.golden = options.golden ? Golden::with : Golden::without, .threads = options.threads};
+}
+
+void refuse(bool mistake, const std::string& message) {
+  if (mistake) throw Error(ErrorCode::bad_input, "compare", message);
+}
+
+/// Of two folders, the models that made them need not be at hand.
+CompareReport compare_folders(const Options& options) {
+  const bool needs_model = !options.a.empty() || !options.b.empty() || !options.inputs.empty() || !options.dump.empty() || options.golden ||
+                           !options.settings_a.empty() || !options.settings_b.empty();
+  refuse(needs_model, "two traces take no backend, input, setting or dump");
+  CompareReport report = compare_traces(read_trace(options.subjects[0]), read_trace(options.subjects[1]));
+  report.a += " (" + options.subjects[0] + ")";
+  report.b += " (" + options.subjects[1] + ")";
+  return report;
+}
+
+CompareReport compare_dump(const Options& options) {
+  refuse(!options.a.empty() || !options.settings_a.empty(), "with --dump, side a is the dump: --a and --set-a mean nothing");
+  const Model model = read_model(options.subjects[0]);
+  const NamedTrace dump = read_dump(options.dump, model);
+  const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
+  CompareReport report = compare_with_dump(model, dump, reported_backend(options.b, options.settings_b), inputs, compare_options(options));
+  report.a = options.dump;
+  return report;
+}
+
+CompareReport compare_runs(const Options& options) {
+  refuse(options.a.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
+  const Model model = read_model(options.subjects[0]);
+  return compare_backends(model, reported_backend(options.a, options.settings_a), reported_backend(options.b, options.settings_b),
+                          read_inputs(model, options.inputs), compare_options(options));
+}
+
+CompareReport compare(const Options& options) {
+  if (options.subjects.size() == 2) return compare_folders(options);
+  refuse(fs::is_directory(options.subjects[0]), options.subjects[0] + " is a folder: two traces are needed, or a model");
+  refuse(options.b.empty(), "--b is needed: the backend to judge");
+  CompareReport report = options.dump.empty() ? compare_runs(options) : compare_dump(options);
+  report.model = options.subjects[0];
+  return report;
+}
+
+void write_csv(const std::string& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text << std::flush;
+  if (!out) throw Error(ErrorCode::unreadable_file, file, "cannot be written");
+}
+
+int run(const Options& options) {
+  const CompareReport report = compare(options);
+  const bool csv_to_stdout = options.csv == "-";
+  if (!options.csv.empty() && !csv_to_stdout) write_csv(options.csv, to_csv(report));
+  if (csv_to_stdout) std::cout << to_csv(report);
+  else if (options.json) std::cout << to_json(report);
+  else std::cout << to_text(report, options.details ? Detail::everything : Detail::summary);
+  return report.equal() ? equal : different;
+}
+
+}  // namespace
+
+Subcommand add_compare(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("compare", "show layer by layer where two backends, two traces, or a board and a backend differ");
+  const auto options = std::make_shared<Options>();
+  app->add_option("subjects", options->subjects,
+                  "a model (.tflite or JSON) with --a or --dump and --b; or two traces, folders that run --trace wrote")
+      ->required()
+      ->expected(1, 2)
+      ->type_name("MODEL | TRACE_A TRACE_B");
+  app->add_option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)");
+  app->add_option("--b", options->b, "the backend that is judged");
+  add_set_option(*app, options->settings_a, "--set-a");
+  add_set_option(*app, options->settings_b, "--set-b");
+  add_input_option(*app, options->inputs);
+  app->add_option("--dump", options->dump, "side a is a folder of .npy from a board, named after tensors or their index (tensor_012.npy)");
+  app->add_flag("--golden", options->golden, "compute the float path too: the cosine of either side to it");
+  app->add_option("--threads", options->threads, "share the samples of a batch among so many threads")->check(CLI::Range(1, 1024));
+  app->add_flag("--details", options->details, "print histograms in LSB, first index, errors and saturation of every layer that differs");
+  const auto csv = app->add_option("--csv", options->csv, "write every figure of every layer to FILE; without FILE, or with -, to stdout");
+  csv->type_name("FILE")->expected(0, 1)->default_str("-");
+  app->add_flag("--json", options->json, "print JSON: every figure of every layer")->excludes(csv);
+  app->footer("Exit status: 0 every value equal, 1 some differ, 2 error.");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool
