@@ -9,17 +9,18 @@
 namespace lastbit {
 namespace {
 
-void add_once(std::vector<Guess>& guesses, const Guess& guess) {
-  if (std::find(guesses.begin(), guesses.end(), guess) == guesses.end()) guesses.push_back(guess);
-}
-
 bool has_per_channel_weights(const Model& model, const Operation& operation) {
   return operation.inputs.size() > 1 && model.tensor(operation.inputs[1]).quantization.per_channel();
 }
 
 }  // namespace
 
-std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation, const ConvByType& by_type) {
+void add_once(std::vector<Guess>& guesses, const Guess& guess) {
+  if (std::find(guesses.begin(), guesses.end(), guess) == guesses.end()) guesses.push_back(guess);
+}
+
+std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
+                                                                      const ConvByType& by_type) {
   const ElementType data = model.tensor(operation.inputs[0]).type;
   if (data == ElementType::uint8 && !by_type.u8.rescale.chain.empty()) return {"u8", &by_type.u8};
   if (size_of(data) == 1) return {"i8", &by_type.i8};

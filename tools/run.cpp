@@ -9,6 +9,7 @@
 #include <set>
 
 #include "backend_option.hpp"
+#include "lastbit/compare.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
@@ -48,17 +49,6 @@ std::string file_name(const std::string& tensor, std::int32_t index, std::set<st
   if (name.empty() || !used.insert(name).second) name += "_" + std::to_string(index);
   used.insert(name);
   return name + ".npy";
-}
-
-std::vector<std::int64_t> top_positions(const Tensor& values, std::int64_t per_sample) {
-  std::vector<std::int64_t> top;
-  visit_element_type(values.type(), [&]<class T>() {
-    const auto all = values.values<T>();
-    for (auto start = all.begin(); start != all.end(); start += per_sample) {
-      top.push_back(std::max_element(start, start + per_sample) - start);
-    }
-  });
-  return top;
 }
 
 void create_folder(const fs::path& folder) {
@@ -129,8 +119,9 @@ int run(const Options& options) {
   const Emulator emulator(model, sheet.backend);
   const bool traced = !options.trace.empty();
   const std::vector<Tensor> inputs = read_inputs(model, options.inputs);
-  const NamedTrace trace =
+  NamedTrace trace =
       named(emulator.run(inputs, {.threads = options.threads, .keep_all = traced, .count_events = traced}), emulator.model(), sheet);
+  trace.model = options.model;
   auto outputs = describe_outputs(emulator.model(), trace);
   if (!traced || !options.output.empty()) write_outputs(outputs, options.output.empty() ? "." : options.output);
   if (traced) write_trace(options.trace, trace);

@@ -54,8 +54,11 @@ struct TensorDifference {
 [[nodiscard]] TensorDifference difference(const Tensor& a, const Quantization& a_quantization, const Tensor& b,
                                           const Quantization& b_quantization);
 
-/// [n, y, x, c] of the index-th element.
+/// The position [n,y,x,c] of the index-th element.
 [[nodiscard]] std::vector<std::int64_t> coordinates(const Shape& shape, std::int64_t index);
+
+/// Where the largest value of each sample stands (the first of several): what a classifier answers.
+[[nodiscard]] std::vector<std::int64_t> top_positions(const Tensor& tensor, std::int64_t values_per_sample);
 
 /// Both sides against the float path.
 struct GoldenMetrics {
@@ -74,13 +77,22 @@ struct LayerDifference {
   std::vector<Guess> guesses;
 };
 
+/// One output of the model, sample by sample.
+struct OutputAgreement {
+  std::string name;
+  std::int64_t samples = 0;
+  std::int64_t same_top = 0;  ///< samples whose largest value stands at the same position
+};
+
 struct CompareReport {
   std::string model;
   std::string a;
   std::string b;
-  std::string path;                     ///< the host path that computed b
-  std::vector<LayerDifference> layers;  ///< in the order of computation, the model's inputs first
-  std::vector<std::string> only_in_a;   ///< tensors without counterpart
+  std::string path;                      ///< the host path that computed b
+  std::vector<LayerDifference> layers;   ///< in the order of computation, the model's inputs first
+  std::vector<OutputAgreement> outputs;  ///< of the model; empty where only traces are at hand
+  std::vector<Guess> guesses;            ///< what either side rests on
+  std::vector<std::string> only_in_a;    ///< tensors without counterpart
   std::vector<std::string> only_in_b;
 
   [[nodiscard]] bool equal() const;
@@ -98,7 +110,7 @@ void add_same_input(CompareReport& report, const NamedTrace& a, const Emulator& 
 
 void add_golden(CompareReport& report, const NamedTrace& a, const NamedTrace& b, const NamedTrace& golden);
 
-/// What the layers of either side rest on.
+/// Which layers of either side rest on which guess.
 void add_guesses(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
 
 enum class Golden : std::uint8_t { without, with };

@@ -29,6 +29,9 @@ struct Guess {
   friend bool operator==(const Guess&, const Guess&) = default;
 };
 
+/// Appends what is not yet there.
+void add_once(std::vector<Guess>& guesses, const Guess& guess);
+
 /// The guesses that this operation rests on, each once.
 [[nodiscard]] std::vector<Guess> guesses_of(const Model& model, const Operation& operation, const SpecSheet& sheet);
 

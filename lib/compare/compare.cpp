@@ -124,6 +124,21 @@ NamedTrace run_all(const Emulator& emulator, const SpecSheet& sheet, std::span<c
   return named(emulator.run(inputs, {.threads = threads, .keep_all = true, .count_events = false}), emulator.model(), sheet);
 }
 
+void add_outputs(CompareReport& report, const Model& model, const NamedTrace& a, const NamedTrace& b) {
+  for (const std::int32_t output : model.outputs) {
+    const ModelTensor& tensor = model.tensor(output);
+    const NamedTensor* const of_a = counterpart(a, output, tensor.name);
+    const NamedTensor* const of_b = counterpart(b, output, tensor.name);
+    const std::int64_t values = tensor.shape.element_count();
+    if (of_a == nullptr || of_b == nullptr || values < 2) continue;
+    const auto top_a = top_positions(of_a->values, values);
+    const auto top_b = top_positions(of_b->values, values);
+    OutputAgreement agreement{tensor.name, static_cast<std::int64_t>(top_b.size()), 0};
+    for (std::size_t i = 0; i < top_b.size(); ++i) agreement.same_top += top_a[i] == top_b[i] ? 1 : 0;
+    report.outputs.push_back(std::move(agreement));
+  }
+}
+
 /// Side b's own run and everything that needs the model.
 CompareReport compare_with_run(const Model& model, const NamedTrace& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                const CompareOptions& options) {
@@ -131,6 +146,7 @@ CompareReport compare_with_run(const Model& model, const NamedTrace& a, const Sp
   const NamedTrace trace_b = run_all(emulator, b, inputs, options.threads);
   CompareReport report = compare_traces(a, trace_b);
   add_same_input(report, a, emulator);
+  add_outputs(report, model, a, trace_b);
   if (options.golden == Golden::with) {
     const Emulator golden(model, golden_sheet().backend);
     add_golden(report, a, trace_b, run_all(golden, golden_sheet(), inputs, options.threads));
@@ -148,7 +164,8 @@ const LayerDifference* CompareReport::first_divergence() const {
 }
 
 CompareReport compare_traces(const NamedTrace& a, const NamedTrace& b) {
-  CompareReport report{b.model, a.backend, b.backend, b.path, {}, {}, {}};
+  CompareReport report{b.model, a.backend, b.backend, b.path, {}, {}, a.guesses, {}, {}};
+  for (const Guess& guess : b.guesses) add_once(report.guesses, guess);
   for (const NamedTensor& tensor : b.tensors) {
     if (const NamedTensor* const other = counterpart(a, tensor.index, tensor.name)) report.layers.push_back(compare_layer(*other, tensor));
   }
@@ -194,9 +211,7 @@ void add_guesses(CompareReport& report, const Model& model, std::span<const Spec
   for (const Operation& operation : model.operations) {
     std::vector<Guess> guesses;
     for (const SpecSheet& side : sides) {
-      for (Guess& guess : guesses_of(model, operation, side)) {
-        if (std::find(guesses.begin(), guesses.end(), guess) == guesses.end()) guesses.push_back(std::move(guess));
-      }
+      for (const Guess& guess : guesses_of(model, operation, side)) add_once(guesses, guess);
     }
     for (const std::int32_t output : operation.outputs) {
       if (LayerDifference* const layer = layer_of(report, output)) layer->guesses = guesses;

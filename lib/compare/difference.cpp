@@ -83,6 +83,17 @@ TensorDifference difference(const Tensor& a, const Quantization& a_quantization,
   return result;
 }
 
+std::vector<std::int64_t> top_positions(const Tensor& tensor, std::int64_t values_per_sample) {
+  std::vector<std::int64_t> top;
+  visit_element_type(tensor.type(), [&]<class T>() {
+    const auto all = tensor.values<T>();
+    for (auto start = all.begin(); start != all.end(); start += values_per_sample) {
+      top.push_back(std::max_element(start, start + values_per_sample) - start);
+    }
+  });
+  return top;
+}
+
 std::vector<std::int64_t> coordinates(const Shape& shape, std::int64_t index) {
   std::vector<std::int64_t> position(shape.rank());
   for (std::size_t axis = shape.rank(); axis-- > 0;) {

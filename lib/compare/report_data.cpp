@@ -41,14 +41,19 @@ OrderedJson to_json(const TensorDifference& d) {
   return json;
 }
 
+OrderedJson to_json(const std::vector<Guess>& guesses) {
+  OrderedJson json = OrderedJson::array();
+  for (const Guess& guess : guesses) json.push_back({{"rule", guess.rule}, {"source", guess.source}});
+  return json;
+}
+
 OrderedJson to_json(const LayerDifference& layer) {
   OrderedJson json{{"tensor", layer.tensor}, {"name", layer.name}, {"operation", layer.operation}};
   json["shape"] = layer.accumulated.shape.sizes();
   json["accumulated"] = to_json(layer.accumulated);
   json["same_input"] = layer.same_input ? to_json(*layer.same_input) : OrderedJson();
   if (layer.golden) json["golden"] = {{"a", to_json(layer.golden->a)}, {"b", to_json(layer.golden->b)}};
-  json["guesses"] = OrderedJson::array();
-  for (const Guess& guess : layer.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  json["guesses"] = to_json(layer.guesses);
   return json;
 }
 
@@ -102,6 +107,11 @@ std::string to_json(const CompareReport& report) {
   json["first_divergence"] = first == nullptr ? OrderedJson() : OrderedJson{{"tensor", first->tensor}, {"name", first->name}};
   json["layers"] = OrderedJson::array();
   for (const LayerDifference& layer : report.layers) json["layers"].push_back(to_json(layer));
+  json["outputs"] = OrderedJson::array();
+  for (const OutputAgreement& output : report.outputs) {
+    json["outputs"].push_back({{"name", output.name}, {"samples", output.samples}, {"same_top", output.same_top}});
+  }
+  json["guesses"] = to_json(report.guesses);
   json["only_in_a"] = report.only_in_a;
   json["only_in_b"] = report.only_in_b;
   return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";

@@ -36,7 +36,7 @@ inline constexpr std::array<std::string_view, 9> histogram_names{"<-3", "-3", "-
 /// printf with one number; NaN without a sign, infinity as "inf" or "-inf".
 [[nodiscard]] std::string number_text(const char* format, double value);
 
-/// "[0, 3, 5, 1]"
+/// "[0,3,5,1]"
 [[nodiscard]] std::string coordinates_text(const Shape& shape, std::int64_t index);
 
 }  // namespace lastbit

@@ -21,7 +21,10 @@ std::string aligned(std::string text, std::size_t width, Align align) {
 
 /// The end of a name says more than its beginning.
 std::string shortened(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : "~" + text.substr(text.size() - width + 1);
+  if (text.size() <= width) return text;
+  std::size_t start = text.size() - width + 1;
+  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) ++start;  // not within a UTF-8 character
+  return "~" + text.substr(start);
 }
 
 struct Column {
@@ -219,19 +222,23 @@ std::string non_finite_lines(const CompareReport& report) {
   return text;
 }
 
-std::string guess_lines(const CompareReport& report) {
-  const auto marked = select(report, [](const LayerDifference& layer) { return !layer.guesses.empty(); });
-  if (marked.empty()) return {};
-  std::string text =
-      "? = rests on a guess (" + std::to_string(marked.size()) + " of " + std::to_string(report.layers.size()) + " layers):\n";
-  std::vector<Guess> told;
-  for (const LayerDifference* layer : marked) {
-    for (const Guess& guess : layer->guesses) {
-      if (std::find(told.begin(), told.end(), guess) != told.end()) continue;
-      told.push_back(guess);
-      text += wrapped("  " + guess.rule + ": " + guess.source, 4);
-    }
+std::string output_lines(const CompareReport& report) {
+  std::string text;
+  for (const OutputAgreement& output : report.outputs) {
+    text += wrapped("Output '" + output.name + "': the largest value stands at the same position in " + std::to_string(output.same_top) +
+                        " of " + std::to_string(output.samples) + (output.samples == 1 ? " sample." : " samples."),
+                    2);
   }
+  return text;
+}
+
+std::string guess_lines(const CompareReport& report) {
+  if (report.guesses.empty()) return {};
+  const auto marked = select(report, [](const LayerDifference& layer) { return !layer.guesses.empty(); });
+  std::string text = "Rests on guesses";
+  if (!marked.empty()) text += " (?, " + std::to_string(marked.size()) + " of " + std::to_string(report.layers.size()) + " tensors)";
+  text += ":\n";
+  for (const Guess& guess : report.guesses) text += wrapped("  " + guess.rule + ": " + guess.source, 4);
   return text;
 }
 
@@ -254,16 +261,18 @@ std::string number_text(const char* format, double value) {
 
 std::string coordinates_text(const Shape& shape, std::int64_t index) {
   std::string text = "[";
-  for (const std::int64_t at : coordinates(shape, index)) text += (text.size() > 1 ? ", " : "") + std::to_string(at);
+  for (const std::int64_t at : coordinates(shape, index)) text += (text.size() > 1 ? "," : "") + std::to_string(at);
   return text + "]";
 }
 
 std::string to_text(const CompareReport& report, Detail detail) {
   const auto all = select(report, [](const LayerDifference&) { return true; });
   const bool golden = std::any_of(all.begin(), all.end(), [](const LayerDifference* layer) { return layer->golden.has_value(); });
-  std::string text = wrapped("a: " + report.a + "   b: " + report.b + "   model: " + report.model, 2) + table(summary_columns(golden), all);
+  std::string text = wrapped("a: " + report.a, 2) + wrapped("b: " + report.b, 2) + wrapped("model: " + report.model, 2) +
+                     table(summary_columns(golden), all);
   if (detail == Detail::everything) text += detail_tables(report);
-  text += "\n" + first_divergence_line(report) + same_input_line(report) + non_finite_lines(report) + guess_lines(report);
+  text += "\n" + first_divergence_line(report) + same_input_line(report) + output_lines(report) + non_finite_lines(report) +
+          guess_lines(report);
   return text + list_line("Only in a:", report.only_in_a) + list_line("Only in b:", report.only_in_b);
 }
 
