@@ -78,6 +78,14 @@ struct Dyadic {
   int exponent = 0;
 };
 
+/// Whether two numbers are equal, however they are written.
+constexpr bool same_number(Dyadic a, Dyadic b) {
+  for (Dyadic* number : {&a, &b}) {
+    for (; number->significand != 0 && !is_odd(number->significand); number->significand /= 2) ++number->exponent;
+  }
+  return a.significand == b.significand && (a.significand == 0 || a.exponent == b.exponent);
+}
+
 constexpr int bit_length(Int128 value) {
   int length = 0;
   for (Int128 rest = magnitude(value); rest != 0; rest /= 2) ++length;
