@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -45,16 +46,25 @@ void require_known_keys(const Json& json) {
   }
 }
 
-/// Tensors by name; a list is named by the given names in order.
-NamedTensors read_tensors(const Case& at, const char* key, const std::vector<std::string>& names) {
+/// The files of a primitive case, by name.
+NamedTensors read_named(const Case& at, const char* key) {
   NamedTensors tensors;
+  for (const auto& [name, file] : at.json.at(key).items()) tensors.emplace(name, read_npy(at.folder / file.get<std::string>()));
+  return tensors;
+}
+
+/// The files of a model case by tensor index: named ones, or a list in the order of `indices`.
+std::map<std::int32_t, Tensor> read_indexed(const Case& at, const char* key, const Model& model, const std::vector<std::int32_t>& indices) {
   const Json& files = at.json.at(key);
-  if (files.is_array() && files.size() != names.size()) {
-    throw Error(ErrorCode::bad_input, key, std::to_string(files.size()) + " files for " + std::to_string(names.size()) + " tensors");
+  if (files.is_array() && files.size() != indices.size()) {
+    throw Error(ErrorCode::bad_input, key, std::to_string(files.size()) + " files for " + std::to_string(indices.size()) + " tensors");
   }
+  std::map<std::int32_t, Tensor> tensors;
   std::size_t next = 0;
   for (const auto& [name, file] : files.items()) {
-    tensors.emplace(files.is_array() ? names[next++] : name, read_npy(at.folder / file.get<std::string>()));
+    const auto index = files.is_array() ? std::optional(indices[next++]) : model.find_tensor(name);
+    if (!index) throw Error(ErrorCode::bad_input, key, "no tensor '" + name + "'");
+    tensors.emplace(*index, read_npy(at.folder / file.get<std::string>()));
   }
   return tensors;
 }
@@ -112,26 +122,11 @@ CaseFailure compare(const std::string& name, const Tensor& expected, const Tenso
   return failure;
 }
 
-/// Compares all expected tensors; the first failing one is reported, the values of all are counted.
-CaseFailure compare_all(const NamedTensors& expected, const std::function<const Tensor&(const std::string&)>& result_of, bool any_integer_type) {
-  CaseFailure total;
-  for (const auto& [name, tensor] : expected) {
-    CaseFailure one = compare(name, tensor, result_of(name), any_integer_type);
-    one.values += total.values;
-    if (total.differing > 0) {
-      total.values = one.values;
-      continue;
-    }
-    total = std::move(one);
-  }
-  if (expected.empty()) throw Error(ErrorCode::malformed_file, "expected", "no tensor to compare");
-  return total;
-}
-
-std::vector<std::string> names_of_tensors(const Model& model, const std::vector<std::int32_t>& indices) {
-  std::vector<std::string> names;
-  for (const auto index : indices) names.push_back(model.tensor(index).name);
-  return names;
+/// Adds one comparison to those of the case: the first failing tensor is reported, the values of all are counted.
+void add_comparison(CaseFailure& total, CaseFailure one) {
+  one.values += total.values;
+  if (total.differing > 0) total.values = one.values;
+  else total = std::move(one);
 }
 
 Model model_of(const Case& at) {
@@ -142,39 +137,35 @@ Model model_of(const Case& at) {
 
 CaseFailure run_model_case(const Case& at) {
   const Model model = model_of(at);
-  const auto input_names = names_of_tensors(model, model.inputs);
-  const NamedTensors given = read_tensors(at, "inputs", input_names);
+  const auto given = read_indexed(at, "inputs", model, model.inputs);
   std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < input_names.size(); ++i) {
-    const auto found = given.find(input_names[i]);
-    if (found == given.end()) throw Error(ErrorCode::bad_input, "inputs", "no file for '" + input_names[i] + "'");
+  for (const auto index : model.inputs) {
+    const auto found = given.find(index);
+    if (found == given.end()) throw Error(ErrorCode::bad_input, "inputs", "no file for '" + model.tensor(index).name + "'");
     inputs.push_back(found->second);
-    const Shape& wanted = model.tensor(model.inputs[i]).shape;
-    if (inputs.back().element_count() == wanted.element_count()) inputs.back().reshape(wanted);
+    if (inputs.back().element_count() == model.tensor(index).shape.element_count()) inputs.back().reshape(model.tensor(index).shape);
   }
-  if (given.size() != input_names.size()) throw Error(ErrorCode::bad_input, "inputs", "a file for a tensor that is no input");
+  if (given.size() != inputs.size()) throw Error(ErrorCode::bad_input, "inputs", "a file for a tensor that is no input");
   const Trace trace = run(model, at.sheet.backend, inputs, {.keep_all = true});
-  const NamedTensors expected = read_tensors(at, "expected", names_of_tensors(model, model.outputs));
-  return compare_all(
-      expected,
-      [&](const std::string& name) -> const Tensor& {
-        const auto index = model.find_tensor(name);
-        if (!index || !trace.tensors[static_cast<std::size_t>(*index)]) throw Error(ErrorCode::bad_input, name, "no such computed tensor");
-        return *trace.tensors[static_cast<std::size_t>(*index)];
-      },
-      false);
+  CaseFailure total;
+  for (const auto& [index, expected] : read_indexed(at, "expected", model, model.outputs)) {
+    const auto& computed = trace.tensors[static_cast<std::size_t>(index)];
+    const std::string& name = model.tensor(index).name;
+    if (!computed) throw Error(ErrorCode::bad_input, name, "is not computed");
+    add_comparison(total, compare(name, expected, *computed, false));
+  }
+  return total;
 }
 
 CaseFailure run_primitive_case(const Case& at, const std::string& primitive) {
-  const NamedTensors results = run_primitive(primitive, at.sheet.backend, read_tensors(at, "inputs", {}));
-  return compare_all(
-      read_tensors(at, "expected", {}),
-      [&](const std::string& name) -> const Tensor& {
-        const auto found = results.find(name);
-        if (found == results.end()) throw Error(ErrorCode::bad_input, name, "no such result of " + primitive);
-        return found->second;
-      },
-      true);
+  const NamedTensors results = run_primitive(primitive, at.sheet.backend, read_named(at, "inputs"));
+  CaseFailure total;
+  for (const auto& [name, expected] : read_named(at, "expected")) {
+    const auto found = results.find(name);
+    if (found == results.end()) throw Error(ErrorCode::bad_input, name, "no such result of " + primitive);
+    add_comparison(total, compare(name, expected, found->second, true));
+  }
+  return total;
 }
 
 /// Numbers inside a figure such as "(0.002;0.994),(0.002;0.994)" or "0.999953", and the text between them.
@@ -201,7 +192,7 @@ bool same_figure(const std::string& expected, const std::string& got) {
 }
 
 CaseFailure run_metrics_case(const Case& at) {
-  const NamedTensors inputs = read_tensors(at, "inputs", {});
+  const NamedTensors inputs = read_named(at, "inputs");
   const auto floats = [&](const char* name) {
     const auto found = inputs.find(name);
     if (found == inputs.end() || found->second.type() != ElementType::float32) throw Error(ErrorCode::bad_input, name, "a float32 input is needed");
@@ -235,6 +226,7 @@ CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptio
   if (!json.contains("primitive")) result = run_model_case(at);
   else if (json["primitive"] == "metrics") result = run_metrics_case(at);
   else result = run_primitive_case(at, json["primitive"].get<std::string>());
+  if (result.values == 0) throw Error(ErrorCode::malformed_file, "expected", "nothing to compare");
   result.backend = at.sheet.name;
   return result;
 }
