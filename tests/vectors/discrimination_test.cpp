@@ -1,0 +1,312 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Are the recorded suites strong enough? For each suite and each rule that its operations read, any other value of the rule must make the
+// suite fail. The exceptions are listed with the reason why no recorded value tells: not the committed ones, and not the others either.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/error.hpp"
+#include "lastbit/rules.hpp"
+#include "lastbit/verify.hpp"
+#include "support/catch.hpp"
+#include "support/paths.hpp"
+
+namespace {
+
+using namespace lastbit;
+using Texts = std::vector<std::string>;
+
+struct Suite {
+  std::string folder;
+  Texts backends;
+  Texts rules;  ///< prefixes of the rules that the suite's operations read
+};
+
+const Texts both{"tflite_double", "tflite_single"};
+const Texts either{"tflite_double"};  // operations in which the builds are the same
+const Texts ort{"onnxruntime"};
+
+const std::vector<Suite> suites{
+    {"tflite/conv2d_s8", both, {"conv.i8"}},
+    {"tflite/conv2d_u8", both, {"conv.i8"}},
+    {"tflite/conv2d_s16", both, {"conv.i16_bias32", "conv.i16_bias64"}},
+    {"tflite/depthwise_s8", both, {"depthwise_conv.i8"}},
+    {"tflite/depthwise_u8", {"tflite_double"}, {"depthwise_conv.i8"}},
+    {"tflite/depthwise_u8", {"tflite_single"}, {"depthwise_conv.u8"}},
+    {"tflite/depthwise_s16", both, {"depthwise_conv.i16_bias64"}},
+    {"tflite/fully_connected", both, {"fully_connected.i8", "fully_connected.i16_bias64"}},
+    {"tflite/transpose_conv_s8", both, {"transposed_conv.i8"}},
+    {"tflite/requantize", both, {"conv.i8.rescale.chain"}},
+    {"tflite/requantize64", both, {"conv.i16_bias64.rescale.chain"}},
+    {"tflite/fixedpoint_prims", both, {"conv.i8.rescale.scale"}},
+    {"tflite/pooling", either, {"average_pool"}},
+    {"tflite/mean", both, {"mean"}},
+    {"tflite/elementwise", both, {"add", "mul"}},
+    {"tflite/concat", either, {"concat"}},
+    {"tflite/quantize_ops", both, {"requantize"}},
+    {"tflite/quantize_ops", either, {"quantize", "dequantize"}},
+    {"tflite/activations", both, {"leaky_relu", "prelu", "hard_swish.method", "hard_swish.rescale.scale"}},
+    {"tflite/logistic_tanh", both, {"logistic", "tanh"}},
+    {"tflite/softmax", both, {"softmax"}},
+    {"onnxruntime/qlinearconv", ort, {"conv.i8"}},
+    {"onnxruntime/qlinearmatmul", ort, {"matmul.i8"}},
+    {"onnxruntime/integer_ops", ort, {"conv.i8.accumulator", "matmul.i8.accumulator"}},
+    {"onnxruntime/quantizelinear", ort, {"quantize", "dequantize"}},
+    {"onnxruntime/ms_qlinear", ort, {"add", "mul", "concat.method", "global_average_pool", "leaky_relu", "logistic"}},
+    {"vipnano/imx8mp_v8_cmodel", {"vipnano_v8"}, {"conv.i8", "depthwise_conv.i8"}},
+    {"vipnano/a311d_v7_cmodel", {"vipnano_v7"}, {"conv.i8"}},
+    {"vipnano/stm32mp2_v7_cmodel", {"vipnano_v7"}, {"conv.i8"}},
+};
+
+/// Changes that a suite need not notice. In all texts `*` stands for any text.
+struct Exception {
+  Texts suites;
+  Texts backends;
+  Texts rules;
+  Texts values;
+  std::string reason;
+};
+
+const Texts any{"*"};
+const Texts tflite{"tflite/*"};
+const Texts vipnano{"vipnano/*"};
+const Texts twice{"tflite_double"};
+const Texts once{"tflite_single"};
+const Texts convolutions{"tflite/conv2d*", "tflite/depthwise*", "tflite/fully_connected", "tflite/transpose_conv_s8"};
+// Stages that do nothing where a layer brings no operand for them.
+const Texts idle{"pwl", "table", "relu", "add_zero_point", "narrow", "clamp"};
+
+// Equal for every input.
+const std::vector<Exception> equal_always{
+    {any, any, {"*.accumulator.when"}, {"at_end"}, "sums modulo 2^bits do not depend on when they are narrowed"},
+    {any, any, {"*.bias"}, any, "nor on when the bias joins them"},
+    {{"tflite/requantize*"},
+     any,
+     {"*.chain.size", "*.chain.3.kind", "*.chain.4.kind"},
+     any,
+     "the primitive ends before zero point and clamp"},
+    {any, any, {"*chain.size"}, {"6", "4"}, "the stage added is a clamp: after a clamp, or without bounds"},
+    {any, any, {"*.normalization"}, any, "the remaining shift balances the exponent: the product is the same"},
+    {{"onnxruntime/qlinearconv"}, any, {"*.per_channel"}, {"float_scale"}, "the chain is a float scale as it is"},
+    {any, any, {"dequantize.arithmetic"}, {"f32", "f64"}, "17 bits times float32 are exact in double: either way one rounding"},
+    {any,
+     any,
+     {"logistic.*arithmetic", "tanh.*arithmetic", "softmax.*arithmetic", "hard_swish.*arithmetic"},
+     {"f32"},
+     "these operations derive their multipliers in a way of their own"},
+    {{"tflite/fixedpoint_prims"}, any, {"*.arithmetic"}, {"f32"}, "the primitive takes the effective scale itself"},
+    {{"tflite/fixedpoint_prims"}, any, {"*.scale.rounding"}, {"half_up"}, "half_up and half_away agree on positive values"},
+    {any, any, {"*.i16_bias64.rescale.chain.0.rounding"}, {"half_away"}, "half_up and half_away agree on positive multipliers"},
+    {any, {"vipnano_v7"}, {"*.chain.1.rounding"}, {"toward_zero"}, "floor and toward_zero agree on positive multipliers"},
+    {any, {"vipnano_v7"}, {"*.significant_bits"}, {"23"}, "the multiplier is cut to 16 bits afterwards"},
+    {vipnano, any, {"*.chain.0.kind"}, {"pwl", "table"}, "the bounds of a rectified layer begin at its zero point as well"},
+    {any, twice, {"add.operand.chain.0.kind"}, {"two_term_shift"}, "of an operand shifted left the second term vanishes modulo 2^32"},
+    {any, twice, {"logistic.rescale.chain.0.kind", "tanh.rescale.chain.0.kind"}, {"shift_right"}, "a shift by what remains: to the left"},
+    {{"onnxruntime/ms_qlinear"}, any, {"global_average_pool.padding"}, any, "a global pool has no padding"},
+};
+
+// Different, but the recordings never ask.
+const std::vector<Exception> never_asked{
+    {{"*_u8", "vipnano/*"}, any, {"*.per_channel"}, any, "no scales per channel"},
+    {any, any, {"matmul.i8.per_channel", "fully_connected.i16_bias64.per_channel"}, any, "no scales per channel"},
+    {convolutions, any, {"*.scale.rounding"}, any, "the scales are multiplier * 2^shift: nothing to round; fixedpoint_prims tells"},
+    {tflite,
+     any,
+     {"mul.*scale.rounding", "requantize.scale.rounding", "logistic.*scale.rounding", "tanh.*scale.rounding"},
+     any,
+     "the scales are multiplier * 2^shift, or powers of two: nothing to round"},
+    {tflite, any, {"leaky_relu.*scale.rounding", "hard_swish.*scale.rounding"}, any, "computed in float: 24 bits of 31, nothing to round"},
+    {vipnano, any, {"*.scale.rounding"}, any, "float32 has 24 bits: nothing to round"},
+    {vipnano, any, {"*.significant_bits"}, {"25"}, "float32 has 24 bits: the last is 0"},
+    {vipnano, any, {"*.scale.arithmetic"}, {"f64"}, "the weight scale is the effective scale, the others are 1"},
+    {any, any, {"*.min_exponent", "*.max_exponent"}, any, "no multiplier is so small or so large; fixedpoint_prims tells the smallest"},
+    {{"tflite/*", "onnxruntime/*"},
+     any,
+     {"*.accumulator.bits", "*.accumulator.overflow"},
+     {"33", "63", "exact", "saturate"},
+     "no sum leaves the accumulator"},
+    {{"tflite/conv2d_s16", "tflite/depthwise_u8", "tflite/fully_connected", "tflite/transpose_conv_s8", "onnxruntime/*"},
+     any,
+     {"*.accumulator.bits"},
+     {"31"},
+     "no sum needs 32 bits; conv2d_s8, conv2d_u8 and depthwise_s8 tell"},
+    {vipnano, any, {"depthwise_conv.i8.accumulator.*"}, any, "no sum needs 32 bits; the convolutions tell"},
+    {tflite, any, {"*chain.0.bits", "*chain.0.overflow"}, {"33", "exact", "saturate"}, "no value leaves 32 bits when it is shifted left"},
+    {tflite, any, {"*chain.0.bits"}, {"31"}, "no value leaves 31 bits when it is shifted left; requantize tells"},
+    {tflite,
+     {"tflite_*"},
+     {"*conv*.chain.0.kind", "fully_connected*.chain.0.kind", "add*.chain.0.kind", "mul*.chain.0.kind"},
+     idle,
+     "no multiplier is 1 or more: the first stage shifts by nothing; requantize tells"},
+    {tflite, any, {"*.chain.2.amount"}, {"remaining"}, "no multiplier is 1 or more: nothing would be shifted left; requantize tells"},
+    {tflite, any, {"logistic.*.chain.1.rounding", "tanh.*.chain.1.rounding"}, any, "the 8-bit result does not show the places rounded"},
+    {tflite, twice, {"logistic.*.chain.2.*", "tanh.*.chain.2.*"}, any, "inputs are only shifted left"},
+    {tflite, twice, {"logistic.*chain.size", "tanh.*chain.size"}, {"2"}, "inputs are only shifted left"},
+    {tflite, once, {"*chain.2.bits", "*chain.2.overflow"}, any, "no product leaves 32 bits"},
+    {tflite, once, {"*chain.2.kind"}, idle, "no product leaves 32 bits"},
+    {tflite, once, {"*chain.size"}, {"2"}, "no product leaves 32 bits"},
+    {tflite, twice, {"*.i16_bias64.rescale.chain.2.*"}, any, "no product leaves 32 bits"},
+    {tflite, any, {"*.i16_bias*.rescale.chain.3.kind"}, idle, "16-bit data has zero point 0"},
+    {{"onnxruntime/ms_qlinear"}, any, {"global_average_pool.rounding", "logistic.rounding"}, {"half_*"}, "no value is a tie"},
+    {{"onnxruntime/qlinearmatmul"}, any, {"*.rounding"}, {"half_toward_zero", "half_up"}, "no value is a tie that these round differently"},
+    {convolutions, any, {"*.i16_bias64.rescale.chain.0.rounding"}, {"half_*"}, "no multiplier is a tie of 15 bits; requantize64 tells"},
+    {{"tflite/fixedpoint_prims"}, any, {"*.scale.rounding"}, {"half_even"}, "the one tie of 31 bits goes to an even multiplier anyway"},
+    {{"tflite/concat"}, any, {"concat.method"}, any, "all concatenations are uint8"},
+};
+
+// Different, and the recordings come near: no value happens to lie where it shows.
+const std::vector<Exception> not_met{
+    {{"tflite/*", "onnxruntime/*"}, any, {"*.scale.arithmetic"}, any, "no result is so near to another that 24 bits of scale would show"},
+    {tflite, any, {"*scale.significant_bits"}, {"30", "32"}, "nor that the last of 31 bits would"},
+    {{"tflite/mean", "tflite/elementwise", "tflite/activations", "tflite/softmax"},
+     any,
+     {"*.scale.rounding"},
+     any,
+     "nor how it was rounded"},
+    {{"tflite/conv2d_s16", "tflite/conv2d_u8", "tflite/fully_connected", "tflite/elementwise", "tflite/activations", "tflite/mean",
+      "tflite/softmax"},
+     any,
+     {"*chain.1.rounding"},
+     {"half_*"},
+     "ties of this stage are rare; conv2d_s8, depthwise_s8 and requantize have them"},
+    {{"tflite/conv2d_s16"},
+     twice,
+     {"*.i16_bias32.rescale.chain.1.rounding"},
+     {"ceil", "to_odd", "toward_zero"},
+     "few values; conv.i8 tells"},
+    {{"tflite/conv2d_u8", "tflite/softmax"}, twice, {"*chain.2.rounding"}, {"half_down"}, "no negative tie here; conv2d_s8 has some"},
+    {tflite, any, {"add.operand.chain.*.rounding"}, any, "an operand carries 20 or 15 places more than the result shows"},
+    {tflite, twice, {"add.output.chain.1.rounding"}, any, "the first rounding is many places below the result"},
+    {tflite, any, {"add.left_shift_*"}, any, "one place more or less than 20 or 15 does not show"},
+    {{"tflite/pooling"}, any, {"average_pool.method"}, {"float_scale"}, "the float quotient rounds as the exact one for all recorded sums"},
+    {{"tflite/concat"}, any, {"concat.method_uint8"}, {"dequantize"}, "the two differ in the last bit of a float"},
+    {{"tflite/mean"}, once, {"mean.method"}, {"scale_per_count"}, "the two differ in the last bits of the multiplier"},
+    {{"vipnano/stm32mp2_v7_cmodel"}, any, {"conv.i8.rescale.chain.1.bits"}, {"17"}, "a311d_v7_cmodel tells"},
+    {{"vipnano/imx8mp_v8_cmodel"},
+     any,
+     {"depthwise_conv.i8.rescale.chain.2.rounding"},
+     {"half_*"},
+     "six depthwise layers without a tie; conv.i8 tells"},
+    {{"vipnano/imx8mp_v8_cmodel"}, any, {"depthwise_conv.i8.*significant_bits"}, {"23"}, "six depthwise layers; conv.i8 tells"},
+};
+
+/// `*` stands for any text.
+bool matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() != '*') return !text.empty() && text.front() == pattern.front() && matches(pattern.substr(1), text.substr(1));
+  return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
+}
+
+bool belongs(const Texts& prefixes, const std::string& path) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const auto& prefix) { return path == prefix || path.starts_with(prefix + "."); });
+}
+
+/// Every text that some rule could hold besides `value`: all enumerators, and the neighbouring numbers. set_rule refuses what does not fit.
+Texts candidates(const std::string& value) {
+  if (value.find_first_not_of("-0123456789") == std::string::npos) {
+    const int number = std::stoi(value);
+    return {std::to_string(number + 1), std::to_string(number - 1)};
+  }
+  std::set<std::string> texts;
+  const auto add = [&](auto... enumerators) {
+    const auto add_all = [&](const auto& names) { texts.insert(names.begin(), names.end()); };
+    (add_all(names_of(enumerators)), ...);
+  };
+  add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
+      PerChannelLowering{}, DivisionMethod{}, PaddingCount{}, MeanMethod{}, AddMethod{}, ConvolutionBias{}, MulMethod{}, ConcatMethod{},
+      ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{});
+  texts.erase("absent");
+  texts.erase(value);
+  return {texts.begin(), texts.end()};
+}
+
+bool accepts(const Backend& backend, const std::string& path, const std::string& value) {
+  Backend changed = backend;
+  try {
+    set_rule(changed, path, value);
+  } catch (const Error&) {
+    return false;
+  }
+  return changed != backend;
+}
+
+struct Change {
+  std::string folder, backend, rule, from, to;
+};
+
+bool noticed(const Change& change) {
+  VerifyOptions options;
+  options.stop_after = 1;
+  options.adjust = [&](SpecSheet& sheet) {
+    if (sheet.name == change.backend) set_rule(sheet.backend, change.rule, change.to);
+  };
+  return !verify(test::source_directory() / "tests/vectors" / change.folder, options).failures.empty();
+}
+
+bool speaks_of(const Exception& exception, const Change& change) {
+  const auto one_matches = [](const Texts& patterns, const std::string& text) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) { return matches(pattern, text); });
+  };
+  return one_matches(exception.suites, change.folder) && one_matches(exception.backends, change.backend) &&
+         one_matches(exception.rules, change.rule) && one_matches(exception.values, change.to);
+}
+
+std::vector<Change> every_change() {
+  std::vector<Change> changes;
+  for (const Suite& suite : suites) {
+    for (const std::string& name : suite.backends) {
+      const Backend backend = find_backend(name).backend;
+      for (const RuleText& rule : list_rules(backend)) {
+        if (!belongs(suite.rules, rule.path)) continue;
+        for (const std::string& value : candidates(rule.value)) {
+          if (accepts(backend, rule.path, value)) changes.push_back({suite.folder, name, rule.path, rule.value, value});
+        }
+      }
+    }
+  }
+  return changes;
+}
+
+}  // namespace
+
+TEST_CASE("every recorded suite notices any other value of any rule it reads") {
+  const auto changes = every_change();
+  CHECK(changes.size() > 3000);
+  std::vector<Exception> exceptions;
+  for (const auto& list : {equal_always, never_asked, not_met}) exceptions.insert(exceptions.end(), list.begin(), list.end());
+  std::vector<std::size_t> uses(exceptions.size(), 0);
+  for (const Change& change : changes) {
+    if (noticed(change)) continue;
+    const auto exception = std::find_if(exceptions.begin(), exceptions.end(), [&](const Exception& e) { return speaks_of(e, change); });
+    if (exception != exceptions.end()) {
+      ++uses[static_cast<std::size_t>(exception - exceptions.begin())];
+      continue;
+    }
+    FAIL_CHECK(change.folder << " does not notice " << change.rule << " of " << change.backend << ": " << change.from << " -> "
+                             << change.to);
+  }
+  for (std::size_t i = 0; i < exceptions.size(); ++i) {
+    INFO("exception " << i << ": " << exceptions[i].reason);
+    CHECK(uses[i] > 0);
+  }
+}
+
+TEST_CASE("every recorded suite is tested for what it notices") {
+  const auto root = test::source_directory() / "tests/vectors";
+  std::size_t found = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    if (entry.path().filename() != "cases.json") continue;
+    const std::string folder = std::filesystem::relative(entry.path().parent_path(), root).generic_string();
+    if (folder == "ascend/metrics") continue;  // figures of a comparison: no backend computes them
+    INFO(folder);
+    CHECK(std::any_of(suites.begin(), suites.end(), [&](const Suite& suite) { return suite.folder == folder; }));
+    ++found;
+  }
+  CHECK(found > 20);
+}
