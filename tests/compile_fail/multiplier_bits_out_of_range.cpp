@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A multiplier width that its type cannot hold.
+// A multiplier wider than the products allow.
 #include "lastbit/arith/rescale.hpp"
 
 #ifdef LASTBIT_VALID

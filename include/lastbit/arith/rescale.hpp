@@ -53,33 +53,41 @@ struct Stage {
   friend constexpr bool operator==(const Stage&, const Stage&) = default;
 };
 
-struct MultiplierBits {
+/// A number of a device's data sheet: one out of range does not compile. Numbers from files are checked where they are read.
+template <int least, int most>
+struct DeviceConstant {
   std::uint8_t value;
+  consteval DeviceConstant(int number) : value(static_cast<std::uint8_t>(number)) {
+    if (number < least || number > most) throw "device constant out of range";
+  }
 };
+using Width = DeviceConstant<2, 64>;
+using MultiplierBits = DeviceConstant<1, 32>;
+using ConstantShift = DeviceConstant<0, 62>;
 
-[[nodiscard]] constexpr Stage shift_left(int bits, Overflow overflow) {
-  return {.kind = StageKind::shift_left, .overflow = overflow, .bits = static_cast<std::uint8_t>(bits)};
+[[nodiscard]] constexpr Stage shift_left(Width bits, Overflow overflow) {
+  return {.kind = StageKind::shift_left, .overflow = overflow, .bits = bits.value};
 }
 [[nodiscard]] constexpr Stage multiply() { return {.kind = StageKind::multiply}; }
 [[nodiscard]] constexpr Stage multiply(MultiplierBits bits, Rounding narrowing) {
   return {.kind = StageKind::multiply, .rounding = narrowing, .bits = bits.value};
 }
-[[nodiscard]] constexpr Stage doubling_high_multiply(int bits, Rounding rounding) {
-  return {.kind = StageKind::doubling_high_multiply, .rounding = rounding, .bits = static_cast<std::uint8_t>(bits)};
+[[nodiscard]] constexpr Stage doubling_high_multiply(Width bits, Rounding rounding) {
+  return {.kind = StageKind::doubling_high_multiply, .rounding = rounding, .bits = bits.value};
 }
-[[nodiscard]] constexpr Stage two_term_shift(int bits, Overflow overflow) {
-  return {.kind = StageKind::two_term_shift, .overflow = overflow, .bits = static_cast<std::uint8_t>(bits)};
+[[nodiscard]] constexpr Stage two_term_shift(Width bits, Overflow overflow) {
+  return {.kind = StageKind::two_term_shift, .overflow = overflow, .bits = bits.value};
 }
 [[nodiscard]] constexpr Stage shift_right(Rounding rounding) { return {.kind = StageKind::shift_right, .rounding = rounding}; }
 [[nodiscard]] constexpr Stage shift_right_by_exponent(Rounding rounding) {
   return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::negative_exponent};
 }
-[[nodiscard]] constexpr Stage shift_right_by(int constant, Rounding rounding) {
-  return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::constant, .constant = static_cast<std::uint8_t>(constant)};
+[[nodiscard]] constexpr Stage shift_right_by(ConstantShift places, Rounding rounding) {
+  return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::constant, .constant = places.value};
 }
 [[nodiscard]] constexpr Stage float_scale(Rounding rounding) { return {.kind = StageKind::float_scale, .rounding = rounding}; }
-[[nodiscard]] constexpr Stage narrow_to(int bits, Overflow overflow) {
-  return {.kind = StageKind::narrow, .overflow = overflow, .bits = static_cast<std::uint8_t>(bits)};
+[[nodiscard]] constexpr Stage narrow_to(Width bits, Overflow overflow) {
+  return {.kind = StageKind::narrow, .overflow = overflow, .bits = bits.value};
 }
 [[nodiscard]] constexpr Stage relu() { return {.kind = StageKind::relu}; }
 [[nodiscard]] constexpr Stage add_zero_point() { return {.kind = StageKind::add_zero_point}; }
