@@ -20,6 +20,7 @@ struct Subcommand {
 
 [[nodiscard]] Subcommand add_backends(CLI::App& root);
 [[nodiscard]] Subcommand add_compare(CLI::App& root);
+[[nodiscard]] Subcommand add_demo(CLI::App& root);
 [[nodiscard]] Subcommand add_describe(CLI::App& root);
 [[nodiscard]] Subcommand add_diff_backends(CLI::App& root);
 [[nodiscard]] Subcommand add_run(CLI::App& root);
