@@ -1,0 +1,63 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the reader finds in real networks against what another program wrote down about them.
+#include <set>
+
+#include "io/json.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+using namespace lastbit;
+using namespace lastbit::test;
+
+namespace {
+
+void require_equal(const ModelTensor& tensor, const JsonView& recorded) {
+  CHECK(tensor.name == recorded["name"].text());
+  CHECK(name_of(tensor.type) == recorded["dtype"].text());
+  CHECK(tensor.shape == Shape(recorded["shape"].integers()));
+  CHECK(tensor.constant.has_value() == recorded["const"].boolean());
+  const auto scales = recorded["scale"].numbers();
+  const auto zero_points = recorded["zero_point"].integers();
+  CHECK(tensor.quantization.per_channel() == recorded["per_channel"].boolean());
+  REQUIRE(tensor.quantization.scales.size() >= scales.size());  // of many, only the first are written down
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    CHECK(static_cast<float>(tensor.quantization.scales[i]) == static_cast<float>(scales[i]));
+    CHECK(tensor.quantization.zero_point(i) == zero_points[i]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every tensor of every recorded network") {
+  const auto root = models_directory();
+  if (!root) return;
+  std::set<std::string> read, refused;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(*root)) {
+    if (entry.path().filename() != "model.tflite") continue;
+    const std::string name = entry.path().parent_path().filename().string();
+    INFO(name);
+    const Json json = parse_json(file_text(entry.path().parent_path() / "model.json"), name);
+    const JsonView recorded(json, name);
+    Model model;
+    if (const auto refusal = refusal_of([&] { model = read_model(entry.path()); })) {
+      CHECK(refusal->code == ErrorCode::unsupported_operation);
+      CHECK((refusal->says("operator SVDF") || refusal->says("operator UNIDIRECTIONAL_SEQUENCE_LSTM")));
+      refused.insert(name);
+      continue;
+    }
+    const JsonView tensors = recorded["tensors"], operations = recorded["ops"];
+    REQUIRE(model.tensors.size() == tensors.size());
+    for (std::size_t i = 0; i < tensors.size(); ++i) require_equal(model.tensors[i], tensors.at(i));
+    REQUIRE(model.operations.size() == operations.size());
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const auto outputs = operations.at(i)["outs"].integers();
+      CHECK(std::vector<std::int64_t>(model.operations[i].outputs.begin(), model.operations[i].outputs.end()) == outputs);
+    }
+    read.insert(name);
+  }
+  CHECK(read.size() == 11);
+  CHECK(refused == std::set<std::string>{"keyword_scrambled_8bit_svdf", "mnist_lstm_int8"});
+}
