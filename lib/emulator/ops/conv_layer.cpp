@@ -174,6 +174,13 @@ MatmulShape matmul_shape(const Model& model, const Operation& operation) {
   return shape;
 }
 
+void require_per_column(const Operation& operation, const ModelTensor& b, bool transposed) {
+  const auto rank = static_cast<std::int64_t>(b.shape.rank());
+  const bool per_channel = b.quantization.per_channel() || b.quantization.zero_points.size() > 1;
+  if (!per_channel || b.quantization.axis == rank - (transposed ? 2 : 1)) return;
+  throw_unsupported(operation, "the scales of '" + b.name + "' lie along axis " + std::to_string(b.quantization.axis) + ", not along its columns");
+}
+
 }  // namespace
 
 Executor prepare_matmul(const Model& model, const Operation& operation, const Backend& backend) {
@@ -182,16 +189,19 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   require_integer_data(operation, a);
   require_integer_data(operation, b);
-  if (b.quantization.per_channel()) throw_unsupported(operation, "tensor '" + b.name + "' has per-channel scales");
   const ConvArithmetic arithmetic = select(model, operation, backend.matmul);
   const bool raw = delivers_accumulators(output);
+  // Scales and zero points of b go with its columns: neighbours in memory, or whole rows where b is stored transposed.
+  const bool b_transposed = std::get<MatmulAttributes>(operation.attributes).transpose_b;
+  const auto column_size = static_cast<std::size_t>(b_transposed ? b.shape.back() : 1);
+  require_per_column(operation, b, b_transposed);
   const Finisher finisher = raw ? Finisher() : make_finisher(operation, arithmetic, a, b.quantization, output, arithmetic.accumulator.bits);
   return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),
           a_quantization = a.quantization, b_quantization = b.quantization, largest = largest_centred(a)](const Execution& run) {
     std::vector<std::int16_t> left(static_cast<std::size_t>(run.inputs[0]->element_count()));
     std::vector<std::int16_t> right(static_cast<std::size_t>(run.inputs[1]->element_count()));
     centre(*run.inputs[0], a_quantization.zero_points, left.size(), left);
-    centre(*run.inputs[1], b_quantization.zero_points, right.size(), right);
+    centre(*run.inputs[1], b_quantization.zero_points, column_size, right);
     const ConvShape conv{.in_width = shape.rows, .in_channels = shape.terms, .out_width = shape.rows, .out_channels = shape.columns};
     std::vector<std::int64_t> row(static_cast<std::size_t>(shape.rows * shape.columns));
     for (std::size_t i = 0; i < shape.a_offsets.size(); ++i) {
