@@ -8,42 +8,32 @@
 #include <numeric>
 
 #include "emulator/finisher.hpp"
+#include "emulator/geometry.hpp"
 #include "emulator/operands.hpp"
 #include "emulator/ops/prepare.hpp"
 #include "lastbit/op/mean.hpp"
-#include "lastbit/shape.hpp"
 
 namespace lastbit {
 namespace {
 
-struct Windows {
-  std::int64_t batch, in_height, in_width, channels, out_height, out_width;
-  Extent2d filter, stride;
-  ResolvedPadding padding;
-};
-
-Windows windows_of(const Model& model, const Operation& operation) {
+/// The windows of a pooling; of a global one, a single window over the image.
+ConvShape windows_of(const Model& model, const Operation& operation) {
+  if (operation.kind != OperationKind::global_average_pool) return pool_shape_of(model, operation);
   const Shape& in = model.tensor(operation.inputs[0]).shape;
-  const Shape& out = model.tensor(operation.outputs[0]).shape;
-  Windows windows{in[0], in[1], in[2], in[3], out[1], out[2], {in[1], in[2]}, {1, 1}, {}};
-  if (operation.kind == OperationKind::global_average_pool) return windows;
-  const auto& attributes = std::get<Pool2dAttributes>(operation.attributes);
-  windows.filter = attributes.filter;
-  windows.stride = attributes.stride;
-  windows.padding = resolve_padding(attributes.padding, {in[1], in[2]}, attributes.filter, attributes.stride);
-  return windows;
+  return {.batch = in[0], .in_height = in[1], .in_width = in[2], .in_channels = in[3], .out_channels = in[3],
+          .kernel_height = in[1], .kernel_width = in[2], .groups = in[3]};
 }
 
-/// Calls visit(first value of the output pixel, span of rows and columns inside the image) for every output pixel in order.
+/// Calls visit(sample, rows [y0, y1), columns [x0, x1) inside the image) for every output pixel in order.
 template <class Visit>
-void each_window(const Windows& w, Visit&& visit) {
+void each_window(const ConvShape& w, Visit&& visit) {
   for (std::int64_t n = 0; n < w.batch; ++n) {
     for (std::int64_t y = 0; y < w.out_height; ++y) {
-      const std::int64_t top = y * w.stride.height - w.padding.top;
+      const std::int64_t top = y * w.stride_height - w.pad_top;
       for (std::int64_t x = 0; x < w.out_width; ++x) {
-        const std::int64_t left = x * w.stride.width - w.padding.left;
-        visit(n, std::max<std::int64_t>(top, 0), std::min(top + w.filter.height, w.in_height), std::max<std::int64_t>(left, 0),
-              std::min(left + w.filter.width, w.in_width));
+        const std::int64_t left = x * w.stride_width - w.pad_left;
+        visit(n, std::max<std::int64_t>(top, 0), std::min(top + w.kernel_height, w.in_height), std::max<std::int64_t>(left, 0),
+              std::min(left + w.kernel_width, w.in_width));
       }
     }
   }
@@ -51,14 +41,14 @@ void each_window(const Windows& w, Visit&& visit) {
 
 /// Reduces every window channel by channel: out[pixel, c] = combine over taps, starting at `start`.
 template <class T, class Combine>
-std::vector<std::int64_t> reduce(const Windows& w, std::span<const T> input, std::int64_t start, std::vector<std::int64_t>* counts, Combine&& combine) {
-  const auto channels = static_cast<std::size_t>(w.channels);
+std::vector<std::int64_t> reduce(const ConvShape& w, std::span<const T> input, std::int64_t start, std::vector<std::int64_t>* counts, Combine&& combine) {
+  const auto channels = static_cast<std::size_t>(w.in_channels);
   std::vector<std::int64_t> out(static_cast<std::size_t>(w.batch * w.out_height * w.out_width) * channels, start);
   std::int64_t* at = out.data();
   each_window(w, [&](std::int64_t n, std::int64_t y0, std::int64_t y1, std::int64_t x0, std::int64_t x1) {
     for (std::int64_t y = y0; y < y1; ++y) {
       for (std::int64_t x = x0; x < x1; ++x) {
-        const T* const pixel = input.data() + ((n * w.in_height + y) * w.in_width + x) * w.channels;
+        const T* const pixel = input.data() + ((n * w.in_height + y) * w.in_width + x) * w.in_channels;
         for (std::size_t c = 0; c < channels; ++c) at[c] = combine(at[c], static_cast<std::int64_t>(pixel[c]));
       }
     }
@@ -77,7 +67,7 @@ void bound(std::vector<std::int64_t>& values, IntegerRange range, Events* events
   if (events != nullptr) events->outputs += static_cast<std::int64_t>(values.size());
 }
 
-Executor prepare_max_pool(const Windows& windows, IntegerRange range) {
+Executor prepare_max_pool(const ConvShape& windows, IntegerRange range) {
   return [=](const Execution& run) {
     visit_element_type(run.inputs[0]->type(), [&]<class T>() {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
@@ -92,10 +82,10 @@ Executor prepare_max_pool(const Windows& windows, IntegerRange range) {
 
 /// Step 2 of the contract on every sum.
 void divide_sums(const AveragePoolArithmetic& rule, std::vector<std::int64_t>& sums, const std::vector<std::int64_t>& counts,
-                 const Windows& w, const Quantization& in, const Quantization& out) {
-  const std::int64_t window = w.filter.height * w.filter.width;
+                 const ConvShape& w, const Quantization& in, const Quantization& out) {
+  const std::int64_t window = w.kernel_height * w.kernel_width;
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    std::int64_t count = counts[i / static_cast<std::size_t>(w.channels)];
+    std::int64_t count = counts[i / static_cast<std::size_t>(w.in_channels)];
     std::int64_t& value = sums[i];
     if (rule.padding == PaddingCount::included) {
       value += (window - count) * in.zero_point();
@@ -126,7 +116,7 @@ Executor prepare_pool(const Model& model, const Operation& operation, const Back
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
   const IntegerRange range = bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out);
-  const Windows windows = windows_of(model, operation);
+  const ConvShape windows = windows_of(model, operation);
   if (operation.kind == OperationKind::max_pool2d) return prepare_max_pool(windows, range);
   return [=, rule = average_rule(backend, operation, in, out), from = in.quantization, to = out.quantization](const Execution& run) {
     visit_element_type(run.inputs[0]->type(), [&]<class T>() {
