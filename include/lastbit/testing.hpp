@@ -1,0 +1,150 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matchers for unit tests that pin what a device computes. They include no test framework and serve each in its own way:
+//
+//   Catch2 2, 3         REQUIRE_THAT(actual, exactly_equal_to(expected));
+//   GoogleTest          EXPECT_TRUE(judge(actual, within_lsb(1, 0.02).of(expected)));
+//   GoogleTest + gMock  EXPECT_THAT(actual, within_lsb(1, 0.02).of(expected));
+//
+// Tensors and contiguous ranges of their element types may stand on either side. Integers are compared as integers, floats by value with
+// all NaNs equal. Types must be the same, shapes too where both sides are tensors; the message says what is not, or how many values differ,
+// their share, the largest difference, and the first one with its position and both values.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <iosfwd>
+#include <ranges>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "lastbit/tensor.hpp"
+
+namespace lastbit {
+
+/// "int8 1x8x8x4", so that test frameworks can print a tensor.
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+
+namespace testing {
+
+template <class R>
+concept ValueRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::is_arithmetic_v<std::ranges::range_value_t<R>>;
+
+/// The outcome of a comparison and why.
+class Verdict {
+ public:
+  Verdict(bool passed, std::string message) : passed_(passed), message_(std::move(message)) {}
+
+  [[nodiscard]] bool passed() const { return passed_; }
+  [[nodiscard]] const std::string& message() const { return message_; }
+  explicit operator bool() const { return passed_; }
+
+  /// To ::testing::AssertionResult, whose header this one does not include: EXPECT_TRUE then prints the message.
+  template <class Result>
+  requires std::is_class_v<Result> && requires(Result result, const std::string& text) {
+    result << text;
+    { result.failure_message() } -> std::convertible_to<const char*>;
+  }
+  operator Result() const { return Result(passed_) << message_; }
+
+ private:
+  bool passed_;
+  std::string message_;
+};
+
+/// A side of a comparison: a tensor, or values without a shape.
+struct Values {
+  Tensor tensor;
+  bool has_shape = true;
+};
+
+[[nodiscard]] inline Values values_of(const Tensor& tensor) { return {tensor, true}; }
+
+template <ValueRange R>
+[[nodiscard]] Values values_of(const R& range) {
+  using T = std::remove_cv_t<std::ranges::range_value_t<R>>;
+  return {Tensor::from<T>(Shape{static_cast<std::int64_t>(std::ranges::size(range))}, std::span<const T>(range)), false};
+}
+
+template <class T>
+concept Comparable = requires(const T& value) {
+  values_of(value);
+};
+
+/// At most a share of the values may differ, each by at most so many LSB (a number 0 allows none to differ).
+struct Tolerance {
+  std::int64_t lsb = 0;
+  double share = 0;
+};
+
+[[nodiscard]] Verdict judge(const Values& actual, const Values& expected, const Tolerance& tolerance);
+
+class Matcher {
+ public:
+  Matcher(Values expected, Tolerance tolerance) : expected_(std::move(expected)), tolerance_(tolerance) {}
+
+  template <Comparable T>
+  [[nodiscard]] Verdict judge(const T& actual) const {
+    return testing::judge(values_of(actual), expected_, tolerance_);
+  }
+  [[nodiscard]] std::string description() const;
+
+  // Catch2's names; it calls match() before toString().
+  template <Comparable T>
+  [[nodiscard]] bool match(const T& actual) const {
+    const Verdict verdict = judge(actual);
+    message_ = verdict.message();
+    return verdict.passed();
+  }
+  [[nodiscard]] std::string toString() const { return description() + (message_.empty() ? "" : "\n" + message_); }  // NOLINT
+
+  // gMock's names.
+  using is_gtest_matcher = void;  // NOLINT
+  template <Comparable T>
+  bool MatchAndExplain(const T& actual, std::ostream* out) const {  // NOLINT
+    const Verdict verdict = judge(actual);
+    if (out != nullptr) print(*out, verdict.message());
+    return verdict.passed();
+  }
+  void DescribeTo(std::ostream* out) const { print(*out, description()); }                    // NOLINT
+  void DescribeNegationTo(std::ostream* out) const { print(*out, "not: " + description()); }  // NOLINT
+
+ private:
+  static void print(std::ostream& out, const std::string& text);
+
+  Values expected_;
+  Tolerance tolerance_;
+  mutable std::string message_;
+};
+
+template <Comparable T>
+[[nodiscard]] Verdict judge(const T& actual, const Matcher& matcher) {
+  return matcher.judge(actual);
+}
+
+/// Every value.
+template <Comparable T>
+[[nodiscard]] Matcher exactly_equal_to(const T& expected) {
+  return {values_of(expected), {}};
+}
+
+/// within_lsb(1, 0.02).of(expected): at most 2 % of the values differ, each by at most 1. Integers only.
+class WithinLsb {
+ public:
+  constexpr WithinLsb(std::int64_t lsb, double max_share) : tolerance_{lsb, max_share} {}
+  template <Comparable T>
+  [[nodiscard]] Matcher of(const T& expected) const {
+    return {values_of(expected), tolerance_};
+  }
+
+ private:
+  Tolerance tolerance_;
+};
+
+[[nodiscard]] constexpr WithinLsb within_lsb(std::int64_t lsb, double max_share) { return {lsb, max_share}; }
+
+}  // namespace testing
+}  // namespace lastbit
