@@ -19,7 +19,8 @@ const NamedTensor* NamedTrace::find(std::string_view name) const {
 
 Quantization quantization_in(const ModelTensor& tensor, const Shape& shape) {
   Quantization quantization = tensor.quantization;
-  quantization.axis += static_cast<std::int64_t>(shape.rank()) - static_cast<std::int64_t>(tensor.shape.rank());
+  const bool per_channel = quantization.scales.size() > 1 || quantization.zero_points.size() > 1;
+  if (per_channel) quantization.axis += static_cast<std::int64_t>(shape.rank()) - static_cast<std::int64_t>(tensor.shape.rank());
   return quantization;
 }
 

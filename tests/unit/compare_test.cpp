@@ -1,0 +1,172 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/compare.hpp"
+
+#include <sstream>
+
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/rules.hpp"
+#include "support/catch.hpp"
+
+using namespace lastbit;
+
+namespace {
+
+Tensor int8(const Shape& shape, const std::vector<std::int8_t>& values) { return Tensor::from<std::int8_t>(shape, values); }
+
+/// x -> fully connected (identity, halved) -> reshape -> softmax. 1 * 64 / 128 is a tie: 0.5 becomes 1 on the CPU and 0 on the VIPNano.
+Model halving() {
+  return parse_json_model(R"({
+    "format": "lastbit.model.v1", "name": "halving",
+    "tensors": [
+      {"name": "x", "type": "int8", "shape": [1, 2], "quantization": {"scale": [1]}},
+      {"name": "weights", "type": "int8", "shape": [2, 2], "quantization": {"scale": [0.0078125]}, "data": [64, 0, 0, 64]},
+      {"name": "half", "type": "int8", "shape": [1, 2], "quantization": {"scale": [1]}},
+      {"name": "flat", "type": "int8", "shape": [2], "quantization": {"scale": [1]}},
+      {"name": "out", "type": "int8", "shape": [2], "quantization": {"scale": [0.00390625], "zero_point": [-128]}}
+    ],
+    "operations": [
+      {"op": "fully_connected", "name": "fc", "inputs": ["x", "weights", null], "outputs": ["half"], "attributes": {}},
+      {"op": "reshape", "name": "flatten", "inputs": ["half"], "outputs": ["flat"], "attributes": {}},
+      {"op": "softmax", "name": "softmax", "inputs": ["flat"], "outputs": ["out"], "attributes": {}}
+    ],
+    "inputs": ["x"], "outputs": ["out"]})",
+                          ".", "test");
+}
+
+/// Three samples: [1, 4] has one tie, [2, 6] none, [-3, 5] two.
+std::vector<Tensor> samples() { return {int8({3, 1, 2}, {1, 4, 2, 6, -3, 5})}; }
+
+CompareReport compare_halving(Golden golden = Golden::without) {
+  return compare_backends(halving(), find_backend("tflite_double"), find_backend("vipnano_v8"), samples(), {.golden = golden});
+}
+
+std::string longest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::string longest;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.size() > longest.size()) longest = line;
+  }
+  return longest;
+}
+
+}  // namespace
+
+TEST_CASE("a histogram has a place for every difference") {
+  LsbHistogram histogram;
+  for (const std::int64_t d : {-1000, -4, -3, -2, -1, 0, 0, 1, 2, 3, 4, 1000}) histogram.add(d);
+  CHECK(histogram.counts == std::array<std::int64_t, 9>{2, 1, 1, 1, 2, 1, 1, 1, 2});
+}
+
+TEST_CASE("integers of the same quantisation differ in LSB") {
+  const Quantization q{{0.5}, {1}, 0};
+  const TensorDifference d = difference(int8({1, 2, 2}, {1, 2, -128, 127}), q, int8({1, 2, 2}, {1, 4, -127, 127}), q);
+  CHECK(d.differing == 2);
+  CHECK(d.share() == 0.5);
+  CHECK(d.largest_lsb == 2);
+  CHECK(d.histogram.counts == std::array<std::int64_t, 9>{0, 0, 0, 0, 2, 1, 1, 0, 0});
+  REQUIRE(d.first);
+  CHECK(d.first->index == 1);
+  CHECK(d.first->a == 2);
+  CHECK(d.first->b == 4);
+  CHECK(coordinates(d.shape, d.first->index) == std::vector<std::int64_t>{0, 0, 1});
+  CHECK(d.saturated_a == 2);
+  CHECK(d.saturated_b == 1);
+  CHECK(d.metrics.max_absolute_error == 1);
+  CHECK(difference(int8({2}, {0, 0}), q, int8({2}, {1, -2}), q).largest_lsb == -2);
+}
+
+TEST_CASE("integers of another quantisation, and floats, are compared as real values") {
+  const TensorDifference d = difference(int8({2}, {2, 3}), {{0.5}, {}, 0}, int8({2}, {1, 1}), {{1}, {}, 0});
+  CHECK(d.differing == 1);
+  CHECK_FALSE(d.largest_lsb);
+  CHECK(d.first->a == 1.5);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor a = Tensor::from<float>({3}, std::vector<float>{1, nan, 3});
+  const Tensor b = Tensor::from<float>({3}, std::vector<float>{1, nan, nan});
+  CHECK(difference(a, {}, b, {}).differing == 1);
+  CHECK(difference(a, {}, b, {}).metrics.non_finite_truth == 1);
+  CHECK(difference(a, {}, b, {}).metrics.non_finite_mine == 2);
+}
+
+TEST_CASE("the largest value of each sample; the first of several") {
+  CHECK(top_positions(int8({3, 2}, {1, 2, 5, 5, 9, -9}), 2) == std::vector<std::int64_t>{1, 0, 0});
+}
+
+TEST_CASE("two backends, layer by layer, over a batch") {
+  const CompareReport report = compare_halving();
+  REQUIRE(report.layers.size() == 4);
+  CHECK(report.layers[0].operation == "input");
+  const LayerDifference& half = report.layers[1];
+  CHECK(half.name == "half");
+  CHECK(half.accumulated.values == 6);
+  CHECK(half.accumulated.differing == half.same_input->differing);
+  CHECK(half.accumulated.differing > 0);
+  CHECK(report.first_divergence() == &half);
+  CHECK(report.layers[2].accumulated.differing == half.accumulated.differing);
+  CHECK(report.layers[2].same_input->differing == 0);  // a reshape differs by its history only
+  CHECK(report.outputs.size() == 1);
+  CHECK(report.outputs[0].samples == 3);
+  CHECK(report.layers[2].guesses.empty());
+  CHECK_FALSE(report.layers[3].guesses.empty());
+  CHECK_FALSE(report.equal());
+}
+
+TEST_CASE("a backend equals itself") {
+  const SpecSheet sheet = find_backend("xnnpack");
+  CHECK(compare_backends(halving(), sheet, sheet, samples()).equal());
+}
+
+TEST_CASE("the golden column holds both sides against the float path") {
+  const CompareReport report = compare_halving(Golden::with);
+  REQUIRE(report.layers[1].golden);
+  CHECK(report.layers[1].golden->a.max_absolute_error == 0.5);
+  CHECK(report.layers[1].golden->b.max_absolute_error == 0.5);
+  CHECK(report.layers[0].golden->a.cosine == 1);
+}
+
+TEST_CASE("float against integer: fed with real values one way, not the other") {
+  const SpecSheet cpu = find_backend("tflite_double"), golden = find_backend("float");
+  CHECK(compare_backends(halving(), cpu, golden, samples()).layers[1].same_input);
+  CHECK_FALSE(compare_backends(halving(), golden, cpu, samples()).layers[1].same_input);
+}
+
+TEST_CASE("traces are matched by name; what has no counterpart is listed") {
+  NamedTrace a = run_named(halving(), find_backend("tflite_double"), samples());
+  NamedTrace b = run_named(halving(), find_backend("vipnano_v8"), samples());
+  a.tensors.erase(a.tensors.begin() + 1);
+  b.tensors[2].index = 77;
+  b.tensors[3].name = "renamed";
+  const CompareReport report = compare_traces(a, b);
+  CHECK(report.layers.size() == 2);
+  CHECK(report.only_in_a == std::vector<std::string>{"out"});
+  CHECK(report.only_in_b == std::vector<std::string>{"half", "renamed"});
+  b.tensors[0].values = int8({1, 2}, {0, 0});
+  CHECK_THROWS_AS(compare_traces(a, b), Error);
+  b.tensors.clear();
+  CHECK_THROWS_AS(compare_traces(a, b), Error);
+}
+
+TEST_CASE("tables fit 100 columns, whatever the names") {
+  CompareReport report = compare_halving();
+  report.layers[1].name = std::string(300, 'n');
+  report.layers[2].name = "\xC3\xA4/\xC3\xB6/\xC3\xBC/\xC3\xA4/\xC3\xB6/\xC3\xBC/\xC3\xA4/\xC3\xB6/\xC3\xBC";
+  report.layers[3].operation = "global_average_pool";
+  report.layers[3].accumulated.largest_lsb = -65535;
+  const std::string text = to_text(report, Detail::everything);
+  CHECK(longest_line(text.substr(0, text.find("First difference"))).size() <= 100);
+  CHECK(longest_line(to_text(compare_halving(Golden::with), Detail::everything)).size() <= 100);
+}
+
+TEST_CASE("CSV has as many fields in every line; JSON writes infinity as text") {
+  CompareReport report = compare_halving(Golden::with);
+  report.layers[1].name = "plain";
+  std::istringstream lines(to_csv(report));
+  std::string line;
+  std::getline(lines, line);
+  const auto fields = std::count(line.begin(), line.end(), ',');
+  int count = 0;
+  for (; std::getline(lines, line); ++count) CHECK(std::count(line.begin(), line.end(), ',') == fields);
+  CHECK(count == 7);  // an input, and three layers of two differences
+  CHECK(to_json(report).find("\"sqnr_db\": \"inf\"") != std::string::npos);
+}

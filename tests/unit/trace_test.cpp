@@ -1,0 +1,158 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/trace.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "lastbit/compare.hpp"
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/io/npy.hpp"
+#include "support/catch.hpp"
+#include "support/paths.hpp"
+
+using namespace lastbit;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// An empty folder that is gone afterwards.
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / "lastbit_trace_test") {
+    fs::remove_all(path_);
+    fs::create_directory(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+Model digits() { return read_json_model(test::source_directory() / "examples/digits/model.json"); }
+
+std::vector<Tensor> two_images() {
+  const Tensor all = read_npy(test::source_directory() / "examples/digits/test_images.npy");
+  return {Tensor::from<std::int8_t>({2, 1, 8, 8, 1}, all.values<std::int8_t>().first(128))};
+}
+
+NamedTrace vipnano() { return run_named(digits(), find_backend("vipnano_v8"), two_images()); }
+
+void replace_in(const fs::path& file, const std::string& from, const std::string& to) {
+  std::ifstream in(file);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  std::ofstream(file) << text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("a stored trace reads back as it was") {
+  const Folder folder;
+  const NamedTrace written = vipnano();
+  write_trace(folder.path() / "new" / "trace", written);
+  const NamedTrace read = read_trace(folder.path() / "new" / "trace");
+  CHECK(read.model == written.model);
+  CHECK(read.backend == "vipnano_v8");
+  CHECK(read.path == written.path);
+  CHECK(read.guesses == written.guesses);
+  CHECK_FALSE(read.guesses.empty());
+  REQUIRE(read.tensors.size() == written.tensors.size());
+  for (std::size_t i = 0; i < read.tensors.size(); ++i) {
+    CHECK(read.tensors[i].index == written.tensors[i].index);
+    CHECK(read.tensors[i].name == written.tensors[i].name);
+    CHECK(read.tensors[i].operation == written.tensors[i].operation);
+    CHECK(read.tensors[i].quantization == written.tensors[i].quantization);
+    CHECK(read.tensors[i].values == written.tensors[i].values);
+  }
+  REQUIRE(read.events.size() == digits().operations.size());
+  CHECK(read.events[0].events.outputs == written.events[0].events.outputs);
+  CHECK(compare_traces(written, read).equal());
+}
+
+TEST_CASE("a trace that was tampered with is refused") {
+  const Folder folder;
+  write_trace(folder.path(), vipnano());
+  const fs::path json = folder.path() / "trace.json";
+  const auto [from, to] = GENERATE(table<std::string, std::string>({{"\"tensor_000.npy\"", "\"../tensor_000.npy\""},
+                                                                    {"\"tensor_000.npy\"", "\"/etc/passwd\""},
+                                                                    {"\"tensor_000.npy\"", "\"tensor_003.npy\""},
+                                                                    {"\"tensor_000.npy\"", "\"absent.npy\""},
+                                                                    {"\"index\": 3", "\"index\": 0"},
+                                                                    {"\"index\": 3", "\"index\": -3"},
+                                                                    {"\"dtype\": \"int8\"", "\"dtype\": \"uint8\""},
+                                                                    {"\"axis\": 0", "\"axis\": 0, \"axle\": 1"},
+                                                                    {"\"scale\": [", "\"scale\": [1, 2, "},
+                                                                    {"lastbit.trace.v1", "lastbit.trace.v9"}}));
+  INFO(from << " -> " << to);
+  replace_in(json, from, to);
+  CHECK_THROWS_AS(read_trace(folder.path()), Error);
+}
+
+TEST_CASE("a dump is matched by name, however written, and by index") {
+  const Folder folder;
+  Model model = digits();
+  model.tensors[3].name = "net/Conv 1:0";
+  const NamedTrace trace = run_named(model, find_backend("vipnano_v8"), two_images());
+  write_npy(folder.path() / "image.npy", trace.find(0)->values);
+  write_npy(folder.path() / "NET_conv_1_0.npy", trace.find(3)->values);
+  write_npy(folder.path() / "tensor_006.npy", trace.find(6)->values);
+  write_npy(folder.path() / "12.npy", dequantized(trace.find(12)->values, trace.find(12)->quantization));
+  write_npy(folder.path() / "unrelated.npy", trace.find(0)->values);
+  const NamedTrace dump = read_dump(folder.path(), model);
+  REQUIRE(dump.tensors.size() == 4);
+  CHECK(dump.find(3)->values == trace.find(3)->values);
+  CHECK(dump.find(12)->values.type() == ElementType::float32);
+  const CompareReport report = compare_with_dump(model, dump, find_backend("vipnano_v8"), {});
+  CHECK(report.equal());
+  CHECK(report.layers[1].same_input->differing == 0);
+  CHECK_FALSE(report.only_in_b.empty());
+  CHECK_FALSE(compare_with_dump(model, dump, find_backend("tflite_double"), {}).equal());
+}
+
+TEST_CASE("dumps that do not fit the model are refused") {
+  const Folder folder;
+  const Model model = digits();
+  CHECK_THROWS_AS(read_dump(folder.path(), model), Error);
+  CHECK_THROWS_AS(read_dump(folder.path() / "absent", model), Error);
+  const Tensor image = two_images()[0];
+  SECTION("two files for one tensor") {
+    write_npy(folder.path() / "image.npy", image);
+    write_npy(folder.path() / "000.npy", image);
+  }
+  SECTION("another type") { write_npy(folder.path() / "image.npy", Tensor(ElementType::int16, image.shape())); }
+  SECTION("another size") { write_npy(folder.path() / "image.npy", Tensor(ElementType::int8, {100})); }
+  CHECK_THROWS_AS(read_dump(folder.path(), model), Error);
+}
+
+TEST_CASE("a dump without the inputs needs them given") {
+  const Folder folder;
+  const Model model = digits();
+  write_npy(folder.path() / "conv1.npy", vipnano().find(3)->values);
+  const NamedTrace dump = read_dump(folder.path(), model);
+  CHECK_THROWS_AS(compare_with_dump(model, dump, find_backend("vipnano_v8"), {}), Error);
+  CHECK(compare_with_dump(model, dump, find_backend("vipnano_v8"), two_images()).equal());
+}
+
+TEST_CASE("per-channel quantisation moves with the dimension of samples") {
+  const ModelTensor tensor{"t", ElementType::int8, {4, 2}, {{1, 2}, {0, 0}, 1}, {}};
+  CHECK(quantization_in(tensor, {4, 2}).axis == 1);
+  CHECK(quantization_in(tensor, {3, 4, 2}).axis == 2);
+}
+
+TEST_CASE("the rules an operation reads, and its guesses") {
+  const Model model = digits();
+  const SpecSheet vipnano_v8 = find_backend("vipnano_v8");
+  CHECK(rule_prefix(model, model.operations[0], vipnano_v8.backend) == "conv.i8");
+  CHECK_FALSE(guesses_of(model, model.operations[0], vipnano_v8).empty());  // per-channel weights
+  CHECK(guesses_of(model, find_backend("float")).empty());
+  for (const Operation& operation : model.operations) {
+    if (operation.kind != OperationKind::reshape) continue;
+    CHECK(rule_prefix(model, operation, vipnano_v8.backend).empty());
+    CHECK(guesses_of(model, operation, vipnano_v8).empty());
+  }
+}
