@@ -137,7 +137,7 @@ Subcommand add_run(CLI::App& root) {
   app->add_option("model", options->model, "a .tflite file or a model in JSON")->required();
   app->add_option("--backend", options->backend, "a built-in backend, or a backend file (.json)")->required();
   add_set_option(*app, options->settings);
-  add_input_option(*app, options->inputs)->required();
+  add_input_option(*app, options->inputs);
   app->add_option("--output", options->output,
                   "folder for one .npy per output, named after it; by default the current one, or none with --trace");
   app->add_option("--trace", options->trace, "folder for one .npy per tensor and trace.json with names, quantisation and events");
