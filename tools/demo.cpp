@@ -38,7 +38,7 @@ struct Score {
   double accuracy = 0;
   std::int64_t outputs = 0, equal_outputs = 0;
   std::int64_t values = 0, equal_values = 0;  ///< of every layer
-  std::optional<std::int64_t> largest_lsb;    ///< of every layer; absent where values are not integers of the same scale
+  std::optional<std::int64_t> largest_lsb{};  ///< of every layer; absent where values are not integers of the same scale
 };
 
 Digits read_digits(const std::filesystem::path& data) {
