@@ -150,10 +150,10 @@ def tflite_model(name, operator, tensors, options_type, options, order):
 
 
 def write_model_seeds():
-    text, binary = folder("json_model_fuzz"), folder("tflite_fuzz")
+    texts, binary = [folder("json_model_fuzz"), folder("run_fuzz")], folder("tflite_fuzz")
     with tempfile.TemporaryDirectory() as scratch:
         for name, operator, tensors, attributes, options_type, options, order in layers():
-            if attributes is not None:
+            for text in texts if attributes is not None else []:
                 (text / f"{name}.json").write_text(json.dumps(json_model(name, tensors, attributes), separators=(",", ":")))
             if operator is None:
                 continue

@@ -1,0 +1,57 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model that was read can be run, on every backend, or is refused before any arithmetic.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/io/json_model.hpp"
+#include "reader.hpp"
+
+namespace {
+
+using namespace lastbit;
+
+/// Small enough for thousands of runs per second.
+bool is_small(const Model& model) {
+  return model.operations.size() <= 4 && std::all_of(model.tensors.begin(), model.tensors.end(),
+                                                     [](const ModelTensor& tensor) { return tensor.shape.element_count() <= 1024; });
+}
+
+/// Every bit pattern of a byte occurs; bools stay bools.
+Tensor varied(const ModelTensor& description) {
+  Tensor tensor(description.type, description.shape);
+  std::uint8_t next = 0x55;
+  for (std::byte& byte : tensor.bytes()) {
+    next = static_cast<std::uint8_t>((next * 137 + 71) % 256);
+    byte = static_cast<std::byte>(description.type == ElementType::boolean ? next & 1 : next);
+  }
+  return tensor;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return fuzz::expect_value_or_error([&] {
+    const Model model = parse_json_model({reinterpret_cast<const char*>(data), size}, "/nonexistent", "input.json");
+    if (!is_small(model)) return;
+    std::vector<Tensor> inputs;
+    for (const std::int32_t input : model.inputs) inputs.push_back(varied(model.tensor(input)));
+    for (const std::string_view name : {"tflite_double", "tflite_single", "xnnpack", "onnxruntime", "vipnano_v8", "float"}) {
+      fuzz::expect_value_or_error([&] {
+        const Trace trace = run(model, find_backend(name).backend, inputs, {.count_events = true});
+        for (const std::int32_t output : model.outputs) {
+          const auto& tensor = trace.tensors[static_cast<std::size_t>(output)];
+          if (tensor && tensor->element_count() != model.tensor(output).shape.element_count()) std::abort();
+        }
+      });
+    }
+  });
+}
