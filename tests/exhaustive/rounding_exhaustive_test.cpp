@@ -80,8 +80,7 @@ TEST_CASE("two rules differ exactly on the inputs that their names predict") {
   check_difference(Rounding::half_down, Rounding::half_even, tie_above_odd);
   check_difference(Rounding::half_away, Rounding::half_toward_zero, tie);
   check_difference(Rounding::floor, Rounding::ceil, inexact);
-  check_difference(Rounding::floor, Rounding::toward_zero,
-                   [](std::int64_t v, std::int64_t r, std::int64_t) { return r != 0 && v < 0; });
+  check_difference(Rounding::floor, Rounding::toward_zero, [](std::int64_t v, std::int64_t r, std::int64_t) { return r != 0 && v < 0; });
   check_difference(Rounding::floor, Rounding::to_odd,
                    [](std::int64_t v, std::int64_t r, std::int64_t m) { return r != 0 && (v - r) / m % 2 == 0; });
 }

@@ -94,7 +94,8 @@ Layer random_layer(Direction direction, const AccumulatorRule& rule, BiasAt bias
   layer.weights = values_of_width(s.out_channels * s.taps(), weight_bits, random);
   for (const std::int16_t x : layer.input) layer.largest_input = std::max<std::int64_t>(layer.largest_input, std::abs(x));
   const std::int64_t extremes[] = {max_of_width(rule.bits), min_of_width(rule.bits), max_of_width(64), min_of_width(64), max_of_width(62)};
-  for (std::int64_t o = 0; o < s.out_channels && random() % 16 != 0; ++o) layer.bias.push_back(narrow_wrap(static_cast<std::int64_t>(random()), rule.bits - 2));
+  for (std::int64_t o = 0; o < s.out_channels && random() % 16 != 0; ++o)
+    layer.bias.push_back(narrow_wrap(static_cast<std::int64_t>(random()), rule.bits - 2));
   if (!layer.bias.empty() && random() % 3 == 0) layer.bias[0] = extremes[random() % std::size(extremes)];
   layer.bias.resize(layer.bias.empty() ? 0 : static_cast<std::size_t>(s.out_channels));
   return layer;
@@ -114,14 +115,15 @@ bool compare(const Layer& layer, Tally& tally) {
       convolution.accumulate_row(layer.input, n, y, observed, &events);
       for (std::size_t i = 0; i < row.size(); ++i) {
         const auto at = static_cast<std::int64_t>(i);
-        Accumulator expected =
-            sum(s, {n, y, at / s.out_channels, at % s.out_channels}, layer.input, layer.weights, layer.bias, layer.arithmetic.accumulator, layer.arithmetic.bias);
+        Accumulator expected = sum(s, {n, y, at / s.out_channels, at % s.out_channels}, layer.input, layer.weights, layer.bias,
+                                   layer.arithmetic.accumulator, layer.arithmetic.bias);
         const std::int64_t result = expected.result();
         overflows += expected.overflow_count();
         const AccumulatorRule& rule = layer.arithmetic.accumulator;
         tally.equal(row[i], result, rule.bits, rule.overflow, rule.when, layer.arithmetic.bias, s.groups, n, y, i);
         tally.equal(observed[i], result, rule.bits, rule.overflow, rule.when, layer.arithmetic.bias, s.groups, n, y, i);
-        tally.equal(fits_width(result, convolution.accumulator_bits()), true, rule.bits, rule.overflow, convolution.accumulator_bits(), result);
+        tally.equal(fits_width(result, convolution.accumulator_bits()), true, rule.bits, rule.overflow, convolution.accumulator_bits(),
+                    result);
       }
     }
   }

@@ -47,7 +47,8 @@ RescaleOperands random_operands(const ScaleEncoding& encoding, Rectifier rectifi
   return operands;
 }
 
-void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_bits, std::size_t channels, std::mt19937_64& random, Tally& tally) {
+void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_bits, std::size_t channels, std::mt19937_64& random,
+             Tally& tally) {
   const Rectifier rectifier = random() % 2 == 0 ? Rectifier::none : Rectifier::at_zero;
   std::vector<RescaleOperands> operands;
   for (std::size_t c = 0; c < channels; ++c) operands.push_back(random_operands(encoding, rectifier, random));
@@ -74,16 +75,11 @@ struct NamedRule {
 };
 
 const NamedRule named_rules[] = {
-    {"tflite_double conv", tflite_double.conv.i8.rescale, 32},
-    {"tflite_double conv, 16 bits", tflite_double.conv.i16_bias64.rescale, 64},
-    {"tflite_double requantize", tflite_double.requantize, 32},
-    {"tflite_double add operand", tflite_double.add.operand, 32},
-    {"tflite_single conv", tflite_single.conv.i8.rescale, 32},
-    {"tflite_single mean", tflite_single.mean.rescale, 32},
-    {"xnnpack conv", xnnpack_delegate.conv.i8.rescale, 32},
-    {"onnxruntime conv", onnxruntime_cpu.conv.i8.rescale, 32},
-    {"vipnano_v8 conv", vipnano_v8.conv.i8.rescale, 32},
-    {"vipnano_v8 mul", vipnano_v8.mul.rescale, 32},
+    {"tflite_double conv", tflite_double.conv.i8.rescale, 32},  {"tflite_double conv, 16 bits", tflite_double.conv.i16_bias64.rescale, 64},
+    {"tflite_double requantize", tflite_double.requantize, 32}, {"tflite_double add operand", tflite_double.add.operand, 32},
+    {"tflite_single conv", tflite_single.conv.i8.rescale, 32},  {"tflite_single mean", tflite_single.mean.rescale, 32},
+    {"xnnpack conv", xnnpack_delegate.conv.i8.rescale, 32},     {"onnxruntime conv", onnxruntime_cpu.conv.i8.rescale, 32},
+    {"vipnano_v8 conv", vipnano_v8.conv.i8.rescale, 32},        {"vipnano_v8 mul", vipnano_v8.mul.rescale, 32},
     {"vipnano_v7 conv", vipnano_v7.conv.i8.rescale, 32},
 };
 
@@ -107,9 +103,10 @@ const T& any_of(const std::array<T, count>& values, std::mt19937_64& random) {
 }
 
 Stage random_stage(std::mt19937_64& random) {
-  constexpr std::array kinds{StageKind::shift_left, StageKind::multiply, StageKind::doubling_high_multiply, StageKind::two_term_shift,
-                             StageKind::shift_right, StageKind::float_scale, StageKind::narrow, StageKind::relu,
-                             StageKind::add_zero_point, StageKind::clamp, StageKind::table, StageKind::pwl};
+  constexpr std::array kinds{StageKind::shift_left,     StageKind::multiply,    StageKind::doubling_high_multiply,
+                             StageKind::two_term_shift, StageKind::shift_right, StageKind::float_scale,
+                             StageKind::narrow,         StageKind::relu,        StageKind::add_zero_point,
+                             StageKind::clamp,          StageKind::table,       StageKind::pwl};
   constexpr std::array amounts{ShiftAmount::remaining, ShiftAmount::negative_exponent, ShiftAmount::constant};
   Stage stage{.kind = any_of(kinds, random), .rounding = any_of(all_roundings, random), .overflow = any_of(all_overflows, random)};
   stage.bits = static_cast<std::uint8_t>(2 + random() % 63);

@@ -14,9 +14,9 @@
 
 namespace lastbit::test {
 
-inline constexpr std::array all_roundings{Rounding::floor,     Rounding::ceil,      Rounding::toward_zero,
-                                          Rounding::half_up,   Rounding::half_down, Rounding::half_away,
-                                          Rounding::half_toward_zero, Rounding::half_even, Rounding::to_odd};
+inline constexpr std::array all_roundings{Rounding::floor,     Rounding::ceil,      Rounding::toward_zero,      Rounding::half_up,
+                                          Rounding::half_down, Rounding::half_away, Rounding::half_toward_zero, Rounding::half_even,
+                                          Rounding::to_odd};
 inline constexpr std::array all_overflows{Overflow::wrap, Overflow::saturate, Overflow::exact};
 
 constexpr Int128 power_of_two(int exponent) { return Int128{1} << exponent; }
@@ -119,7 +119,8 @@ constexpr Dyadic as_float32(Dyadic value) {
 /// Rounded to an integer and saturated to 63 bits.
 constexpr Int128 as_integer(Dyadic value, Rounding rule) {
   if (value.significand == 0) return 0;
-  if (bit_length(value.significand) + value.exponent > 62) return saturated(value.significand < 0 ? -power_of_two(62) : power_of_two(62), 63);
+  if (bit_length(value.significand) + value.exponent > 62)
+    return saturated(value.significand < 0 ? -power_of_two(62) : power_of_two(62), 63);
   if (value.exponent >= 0) return value.significand * power_of_two(value.exponent);
   // Significands have at most 53 bits: below 2^-60 any such number rounds alike.
   return rounded(value.significand, power_of_two(std::min(-value.exponent, 120)), rule);

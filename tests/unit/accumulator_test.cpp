@@ -44,7 +44,9 @@ static_assert(count_overflows({8, Overflow::wrap, NarrowingPoint::every_add}, {1
 
 /// The contract as a plain loop over positions.
 Int128 accumulator_oracle(const AccumulatorRule& rule, Int128 start, const std::vector<std::int64_t>& terms) {
-  const std::size_t period = rule.when == NarrowingPoint::every_add ? 1 : rule.when == NarrowingPoint::every_tile ? rule.tile : terms.size() + 1;
+  const std::size_t period = rule.when == NarrowingPoint::every_add    ? 1
+                             : rule.when == NarrowingPoint::every_tile ? rule.tile
+                                                                       : terms.size() + 1;
   Int128 sum = rule.when == NarrowingPoint::at_end ? start : narrowed(start, rule.bits, rule.overflow);
   for (std::size_t i = 0; i < terms.size(); ++i) {
     sum += terms[i];

@@ -29,7 +29,8 @@ std::vector<Float> finite_values(int random_per_exponent) {
     std::vector<Bits> parts{0, 1, 2, stored, stored - 1, stored / 2, stored / 2 + 1, stored / 2 + 2};
     for (int i = 0; i < random_per_exponent; ++i) parts.push_back(static_cast<Bits>(random()) & stored);
     for (const Bits sign : {Bits{0}, Bits{1} << (Format::storage - 1)}) {
-      for (const Bits part : parts) values.push_back(std::bit_cast<Float>(static_cast<Bits>(sign | (exponent << (Format::precision - 1)) | part)));
+      for (const Bits part : parts)
+        values.push_back(std::bit_cast<Float>(static_cast<Bits>(sign | (exponent << (Format::precision - 1)) | part)));
     }
   }
   return values;

@@ -38,7 +38,8 @@ std::vector<double> scales() {
       for (const std::uint64_t delta : {std::uint64_t{0}, half, half + 1}) stored.push_back((std::uint64_t{1} << 52) - 1 - delta);
     }
     for (int i = 0; i < 40; ++i) stored.push_back(random() >> 12);
-    for (const std::uint64_t part : stored) values.push_back(std::bit_cast<double>(bits_of_power | (part & ((std::uint64_t{1} << 52) - 1))));
+    for (const std::uint64_t part : stored)
+      values.push_back(std::bit_cast<double>(bits_of_power | (part & ((std::uint64_t{1} << 52) - 1))));
   }
   return values;
 }
@@ -124,8 +125,11 @@ TEST_CASE("n bits and powers of two: the nearest representable scale by every ru
   for (const int bits : {1, 2, 8, 15, 16, 24, 31}) {
     for (const Rounding rule : all_roundings) {
       for (const Normalization normalization : {Normalization::half_to_one, Normalization::one_to_two}) {
-        const ScaleEncoding encoding{.significant_bits = static_cast<std::uint8_t>(bits), .rounding = rule, .normalization = normalization,
-                                     .min_exponent = -200, .max_exponent = 200};
+        const ScaleEncoding encoding{.significant_bits = static_cast<std::uint8_t>(bits),
+                                     .rounding = rule,
+                                     .normalization = normalization,
+                                     .min_exponent = -200,
+                                     .max_exponent = 200};
         for (std::size_t i = 1; i < values.size(); i += 7) {
           const EncodedScale found = encode(encoding, values[i]);
           const Dyadic exact = dyadic(values[i]);

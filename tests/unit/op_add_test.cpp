@@ -63,7 +63,8 @@ TEST_CASE("weighted_sum of 0 weight bits: the exact sum of both float ratios, ro
     const SumWeights weights = sum_weights(0, double{a}, double{b}, double{out});
     const std::int64_t qa = static_cast<std::int64_t>(random() % 511) - 255, qb = static_cast<std::int64_t>(random() % 511) - 255;
     const int places = -std::min(ratio_a.exponent, ratio_b.exponent);
-    const Int128 exact = qa * ratio_a.significand * power_of_two(ratio_a.exponent + places) + qb * ratio_b.significand * power_of_two(ratio_b.exponent + places);
+    const Int128 exact = qa * ratio_a.significand * power_of_two(ratio_a.exponent + places) +
+                         qb * ratio_b.significand * power_of_two(ratio_b.exponent + places);
     for (const Rounding rule : all_roundings) {
       tally.equal(add_weighted(weights, qa, qb, rule), rounded(exact, power_of_two(places), rule), qa, qb, i, rule);
     }

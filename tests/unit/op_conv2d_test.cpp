@@ -119,7 +119,9 @@ TEST_CASE("transposed conv2d: strides and padding") {
     ConvShape s = random_shape(random);
     s.groups = s.dilation_height = s.dilation_width = 1;
     const Data data = random_data(s, random);
-    const auto position = [](std::int64_t in, std::int64_t k, std::int64_t stride, std::int64_t, std::int64_t pad) { return in * stride + k - pad; };
+    const auto position = [](std::int64_t in, std::int64_t k, std::int64_t stride, std::int64_t, std::int64_t pad) {
+      return in * stride + k - pad;
+    };
     compare(s, data, scattered(s, data, position), accumulate_transposed, tally);
   }
   tally.check(10000);
@@ -133,14 +135,15 @@ constexpr AccumulatorRule saturating{8, Overflow::saturate, NarrowingPoint::ever
 constexpr std::int64_t in_order(std::span<const std::int16_t> weights, BiasAt bias_at) {
   return accumulate(row_of_three, {}, ones, weights, twenty, saturating, bias_at).result();
 }
-static_assert(in_order(rising, BiasAt::accumulator_start) == 27);   // 20, 120, 127, 27
-static_assert(in_order(rising, BiasAt::accumulator_end) == 47);     // 100, 127, 27, 47
-static_assert(in_order(falling, BiasAt::accumulator_start) == 120); // -80, 20, 120
+static_assert(in_order(rising, BiasAt::accumulator_start) == 27);    // 20, 120, 127, 27
+static_assert(in_order(rising, BiasAt::accumulator_end) == 47);      // 100, 127, 27, 47
+static_assert(in_order(falling, BiasAt::accumulator_start) == 120);  // -80, 20, 120
 static_assert(accumulate(row_of_three, {}, ones, rising, {}, saturating, BiasAt::accumulator_start).result() == 27);
 
 // Three input pixels scatter onto one output pixel from left to right: weight index falls as the input moves right.
 constexpr ConvShape gathered{.in_width = 3, .kernel_width = 3, .pad_left = 2};
-static_assert(accumulate_transposed(gathered, {}, ones, falling, {}, saturating, BiasAt::accumulator_start).result() == 27);  // 100, 127, 27
+static_assert(accumulate_transposed(gathered, {}, ones, falling, {}, saturating, BiasAt::accumulator_start).result() ==
+              27);  // 100, 127, 27
 static_assert(accumulate_transposed(gathered, {}, ones, rising, {}, saturating, BiasAt::accumulator_start).result() == 100);
 
 }  // namespace

@@ -13,11 +13,12 @@ namespace {
 using namespace lastbit::test;
 
 constexpr AveragePoolArithmetic exact_half_away{.method = DivisionMethod::exact, .rounding = Rounding::half_away};
-constexpr AveragePoolArithmetic by_reciprocal{.method = DivisionMethod::reciprocal, .rounding = Rounding::half_even, .reciprocal_bits = 16,
-                                              .reciprocal_rounding = Rounding::floor};
+constexpr AveragePoolArithmetic by_reciprocal{
+    .method = DivisionMethod::reciprocal, .rounding = Rounding::half_even, .reciprocal_bits = 16, .reciprocal_rounding = Rounding::floor};
 static_assert(average(exact_half_away, -3, 2) == -2 && average(exact_half_away, 3, 2) == 2);
 static_assert(average(by_reciprocal, 9, 9) == 1);
-static_assert(average(exact_half_away, 6 * 127 + 3, 6) == 128 && average(by_reciprocal, 6 * 127 + 3, 6) == 127);  // the truncated 1/6 falls short of the tie
+static_assert(average(exact_half_away, 6 * 127 + 3, 6) == 128 &&
+              average(by_reciprocal, 6 * 127 + 3, 6) == 127);  // the truncated 1/6 falls short of the tie
 
 TEST_CASE("average: exact division by every rule") {
   for (const Rounding rule : all_roundings) {
@@ -37,14 +38,17 @@ TEST_CASE("average: the leading bits of 1/n, exactly, for every count up to 7000
   Tally tally;
   for (const int bits : {8, 15, 16}) {
     for (const Rounding reciprocal_rule : {Rounding::floor, Rounding::half_even, Rounding::half_away}) {
-      const AveragePoolArithmetic pool{.method = DivisionMethod::reciprocal, .rounding = Rounding::half_even,
-                                       .reciprocal_bits = static_cast<std::uint8_t>(bits), .reciprocal_rounding = reciprocal_rule};
+      const AveragePoolArithmetic pool{.method = DivisionMethod::reciprocal,
+                                       .rounding = Rounding::half_even,
+                                       .reciprocal_bits = static_cast<std::uint8_t>(bits),
+                                       .reciprocal_rounding = reciprocal_rule};
       for (std::int64_t count = 1; count <= 70000; count += count < 1000 ? 1 : 37) {
         // 2^(bits - 1) <= 2^k / count < 2^bits.
         const int k = bits - 1 + bit_length(count - 1);
         const Int128 reciprocal = rounded(power_of_two(k), count, reciprocal_rule);
         const std::int64_t sum = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(256 * count)) - 128 * count;
-        tally.equal(average(pool, sum, count), rounded(sum * reciprocal, power_of_two(k), Rounding::half_even), sum, count, bits, reciprocal_rule);
+        tally.equal(average(pool, sum, count), rounded(sum * reciprocal, power_of_two(k), Rounding::half_even), sum, count, bits,
+                    reciprocal_rule);
       }
     }
   }

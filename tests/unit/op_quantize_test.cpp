@@ -39,7 +39,8 @@ std::vector<float> inputs(float scale, std::mt19937_64& random) {
     if (bits % 0x80000000U > 0x01000000) values.insert(values.end(), {std::bit_cast<float>(bits + 1), std::bit_cast<float>(bits - 1)});
   }
   for (int i = 0; i < 200; ++i) {
-    values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>((90 + random() % 64) << 23 | random() % 0x800000 | (random() % 2) << 31)));
+    values.push_back(
+        std::bit_cast<float>(static_cast<std::uint32_t>((90 + random() % 64) << 23 | random() % 0x800000 | (random() % 2) << 31)));
   }
   return values;
 }
@@ -48,7 +49,9 @@ TEST_CASE("quantize: the float quotient or product, one rounding by the rule, ze
   std::mt19937_64 random(41);
   Tally tally;
   for (int round = 0; round < 12; ++round) {
-    const float scale = round == 0 ? 1.0F : round == 1 ? 0.25F : std::bit_cast<float>(static_cast<std::uint32_t>((117 + random() % 14) << 23 | random() % 0x800000));
+    const float scale = round == 0   ? 1.0F
+                        : round == 1 ? 0.25F
+                                     : std::bit_cast<float>(static_cast<std::uint32_t>((117 + random() % 14) << 23 | random() % 0x800000));
     const auto zero_point = static_cast<std::int64_t>(random() % 256) - 128;
     for (const float x : inputs(scale, random)) {
       const Dyadic divided = quotient(x, scale);
@@ -58,10 +61,12 @@ TEST_CASE("quantize: the float quotient or product, one rounding by the rule, ze
           const Int128 integer = as_integer(division == ScaleDivision::divide ? divided : multiplied, rule);
           const Int128 expected = saturated(saturated(integer, 32) + zero_point, 8);
           const QuantizeArithmetic arithmetic{.division = division, .rounding = rule};
-          tally.equal(quantize(arithmetic, x, scale, zero_point, i8), expected, std::bit_cast<std::uint32_t>(x), std::bit_cast<std::uint32_t>(scale), rule, division);
+          tally.equal(quantize(arithmetic, x, scale, zero_point, i8), expected, std::bit_cast<std::uint32_t>(x),
+                      std::bit_cast<std::uint32_t>(scale), rule, division);
           const QuantizeArithmetic wrapping{.division = division, .rounding = rule, .out_of_range = OutOfRange::int32_min};
           const Int128 converted = integer == saturated(integer, 32) ? integer : -power_of_two(31);
-          tally.equal(quantize(wrapping, x, scale, zero_point, i8), saturated(wrapped(converted + zero_point, 32), 8), std::bit_cast<std::uint32_t>(x), rule);
+          tally.equal(quantize(wrapping, x, scale, zero_point, i8), saturated(wrapped(converted + zero_point, 32), 8),
+                      std::bit_cast<std::uint32_t>(x), rule);
         }
       }
     }

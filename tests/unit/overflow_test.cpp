@@ -12,7 +12,8 @@ namespace {
 
 using namespace lastbit::test;
 
-static_assert(narrow(128, 8, Overflow::wrap) == -128 && narrow(128, 8, Overflow::saturate) == 127 && narrow(128, 8, Overflow::exact) == 128);
+static_assert(narrow(128, 8, Overflow::wrap) == -128 && narrow(128, 8, Overflow::saturate) == 127 &&
+              narrow(128, 8, Overflow::exact) == 128);
 static_assert(narrow_wrap(Int128{1} << 64, 64) == 0 && narrow_saturate(Int128{1} << 64, 64) == std::numeric_limits<std::int64_t>::max());
 static_assert(min_of_width(64) == std::numeric_limits<std::int64_t>::min() && max_of_width(2) == 1 && min_of_width(2) == -2);
 
@@ -31,7 +32,8 @@ TEST_CASE("widths 2 to 64: both ends, one beyond, one modulus beyond, and chosen
     }
     for (const std::int64_t value : chosen) values.push_back(Int128{value} * chosen[random() % chosen.size()]);
     for (const Int128 value : values) {
-      for (const Overflow rule : {Overflow::wrap, Overflow::saturate}) tally.equal(narrow(value, bits, rule), narrowed(value, bits, rule), value, bits, rule);
+      for (const Overflow rule : {Overflow::wrap, Overflow::saturate})
+        tally.equal(narrow(value, bits, rule), narrowed(value, bits, rule), value, bits, rule);
       const bool fits = value == saturated(value, bits);
       tally.equal(fits_width(value, bits), fits, value, bits);
       if (fits) tally.equal(narrow_exact(value, bits), value, value, bits);

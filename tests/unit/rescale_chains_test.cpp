@@ -157,13 +157,18 @@ TEST_CASE("finish: the built-in chains on ties, ends and random accumulators, ov
       for (int i = 0; i < 60; ++i) {
         Layer layer{.scale = scale_of(exponent, random),
                     .zero_point = narrow_wrap(static_cast<std::int64_t>(random()), chain.output_bits),
-                    .min = min_of_width(chain.output_bits), .max = max_of_width(chain.output_bits),
+                    .min = min_of_width(chain.output_bits),
+                    .max = max_of_width(chain.output_bits),
                     .rectifier = random() % 2 == 0 ? Rectifier::none : Rectifier::at_zero};
-        const RescaleOperands operands{.scale = encode(chain.rule.scale, layer.scale), .zero_point = layer.zero_point,
-                                       .min = layer.min, .max = layer.max, .rectifier = layer.rectifier};
+        const RescaleOperands operands{.scale = encode(chain.rule.scale, layer.scale),
+                                       .zero_point = layer.zero_point,
+                                       .min = layer.min,
+                                       .max = layer.max,
+                                       .rectifier = layer.rectifier};
         for (const std::int64_t accumulator : accumulators_for(chain, layer.scale, random)) {
           const auto bits = std::bit_cast<std::uint64_t>(layer.scale);
-          tally.equal(finish(chain.rule.chain, accumulator, operands), chain.oracle(accumulator, layer), accumulator, bits, layer.zero_point);
+          tally.equal(finish(chain.rule.chain, accumulator, operands), chain.oracle(accumulator, layer), accumulator, bits,
+                      layer.zero_point);
         }
       }
     }

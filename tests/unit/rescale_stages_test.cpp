@@ -57,7 +57,8 @@ TEST_CASE("multiply, then shift_right by what is left: one rounding of the exact
           const std::int64_t q31 = (std::int64_t{1} << 30) + static_cast<std::int64_t>(values.random() % (1U << 30));
           const int exponent = static_cast<int>(values.random() % 70) - 40;
           const RescaleOperands operands{.scale = scale_of(q31, 31, 31, exponent)};
-          const Stage stage = bits == 31 ? multiply() : Stage{.kind = StageKind::multiply, .rounding = narrowing, .bits = static_cast<std::uint8_t>(bits)};
+          const Stage stage =
+              bits == 31 ? multiply() : Stage{.kind = StageKind::multiply, .rounding = narrowing, .bits = static_cast<std::uint8_t>(bits)};
           const InFlight multiplied = apply(stage, {v, 0}, operands);
           const Int128 kept = std::min(rounded(q31, power_of_two(31 - bits), narrowing), power_of_two(bits) - 1);
           tally.equal(multiplied.value, v * kept, v, q31, bits);
@@ -80,7 +81,8 @@ TEST_CASE("shift_right: far beyond the width only sign and fraction remain; a ne
     for (const std::int64_t v : values.i64) {
       for (const int amount : {63, 64, 100, 126, 127, 200, 1000}) {
         const RescaleOperands operands{.scale = scale_of(1, 1, 0, 0)};
-        tally.equal(applied(shift_right(rule), v, operands, amount), rounded(v, power_of_two(std::min(amount, 126)), rule), v, amount, rule);
+        tally.equal(applied(shift_right(rule), v, operands, amount), rounded(v, power_of_two(std::min(amount, 126)), rule), v, amount,
+                    rule);
       }
       for (const int exponent : {1, 30, 62}) {
         const RescaleOperands operands{.scale = scale_of(1, 1, 0, exponent)};
@@ -98,7 +100,8 @@ TEST_CASE("shift_right by the exponent or by a constant") {
     for (const std::int64_t v : values.i64) {
       for (int exponent = -62; exponent <= 5; ++exponent) {
         const RescaleOperands operands{.scale = scale_of(1 << 30, 31, 31, exponent)};
-        tally.equal(applied(shift_right_by_exponent(rule), v, operands), rounded(v, power_of_two(std::max(-exponent, 0)), rule), v, exponent, rule);
+        tally.equal(applied(shift_right_by_exponent(rule), v, operands), rounded(v, power_of_two(std::max(-exponent, 0)), rule), v,
+                    exponent, rule);
       }
       tally.equal(applied(shift_right_by(0, rule), v, {}), v, v, rule);
       tally.equal(applied(shift_right_by(7, rule), v, {}), rounded(v, 128, rule), v, rule);
@@ -151,7 +154,8 @@ TEST_CASE("two_term_shift: v * (2^k + 1), narrowed") {
 TEST_CASE("float_scale: the value as float, one float product, one rounding to an integer") {
   Values values;
   std::vector<float> scales{1.0F, 0.5F, 0x1p-149F, 0x1p100F, 0x1.fffffep-1F};
-  for (int i = 0; i < 60; ++i) scales.push_back(std::bit_cast<float>(static_cast<std::uint32_t>((80 + values.random() % 60) << 23 | values.random() % 0x800000)));
+  for (int i = 0; i < 60; ++i)
+    scales.push_back(std::bit_cast<float>(static_cast<std::uint32_t>((80 + values.random() % 60) << 23 | values.random() % 0x800000)));
   for (int n = 1; n <= 12; ++n) scales.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(127 - n) << 23));  // ties
   for (const Rounding rule : all_roundings) {
     Tally tally;

@@ -19,14 +19,10 @@ struct NamedCase {
 
 // One row per rule: what the name promises.
 constexpr NamedCase named_cases[] = {
-    {Rounding::floor, {-2, -2, -1, -1, 0, 0, 1, 1, 2}},
-    {Rounding::ceil, {-2, -1, -1, 0, 0, 1, 1, 2, 2}},
-    {Rounding::toward_zero, {-2, -1, -1, 0, 0, 0, 1, 1, 2}},
-    {Rounding::half_up, {-2, -1, -1, 0, 0, 1, 1, 2, 2}},
-    {Rounding::half_down, {-2, -2, -1, -1, 0, 0, 1, 1, 2}},
-    {Rounding::half_away, {-2, -2, -1, -1, 0, 1, 1, 2, 2}},
-    {Rounding::half_toward_zero, {-2, -1, -1, 0, 0, 0, 1, 1, 2}},
-    {Rounding::half_even, {-2, -2, -1, 0, 0, 0, 1, 2, 2}},
+    {Rounding::floor, {-2, -2, -1, -1, 0, 0, 1, 1, 2}},           {Rounding::ceil, {-2, -1, -1, 0, 0, 1, 1, 2, 2}},
+    {Rounding::toward_zero, {-2, -1, -1, 0, 0, 0, 1, 1, 2}},      {Rounding::half_up, {-2, -1, -1, 0, 0, 1, 1, 2, 2}},
+    {Rounding::half_down, {-2, -2, -1, -1, 0, 0, 1, 1, 2}},       {Rounding::half_away, {-2, -2, -1, -1, 0, 1, 1, 2, 2}},
+    {Rounding::half_toward_zero, {-2, -1, -1, 0, 0, 0, 1, 1, 2}}, {Rounding::half_even, {-2, -2, -1, 0, 0, 0, 1, 2, 2}},
     {Rounding::to_odd, {-2, -1, -1, -1, 0, 1, 1, 1, 2}},
 };
 
@@ -101,7 +97,8 @@ TEST_CASE("divide of 64 bits: numerators and divisors of every size, exact multi
     Tally tally;
     for (const std::int64_t divisor : values) {
       if (divisor <= 0) continue;
-      for (const std::int64_t value : values) tally.equal(divide(value, divisor, rule), rounded(value, divisor, rule), value, divisor, rule);
+      for (const std::int64_t value : values)
+        tally.equal(divide(value, divisor, rule), rounded(value, divisor, rule), value, divisor, rule);
       for (std::int64_t halves = -5; halves <= 5; ++halves) {
         const Int128 near = Int128{divisor} * halves / 2;
         if (near < smallest || near > largest) continue;
