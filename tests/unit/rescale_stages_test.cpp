@@ -201,7 +201,7 @@ TEST_CASE("table and pwl belong to the layer; without one the value passes") {
   CHECK(static_cast<int>(applied(table(), 7, {})) == 7);
   CHECK(static_cast<int>(applied(pwl(), 3, operands)) == 8);
   CHECK(static_cast<int>(applied(pwl(), 7, {})) == 7);
-  CHECK(applied(pwl(), power_of_two(40), operands) == max_of_width(32) + 5);  // its input has 32 bits
+  CHECK(static_cast<std::int64_t>(applied(pwl(), power_of_two(40), operands)) == max_of_width(32) + 5);  // its input has 32 bits
 }
 
 }  // namespace
