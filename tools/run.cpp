@@ -29,6 +29,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::string output;
   std::string trace;
+  std::int64_t trace_samples = 4;
   int threads = 1;
   bool json = false;
 };
@@ -91,7 +92,9 @@ void print_text(const NamedTrace& trace, const std::vector<OutputReport>& output
               << (output.file.empty() ? "" : ", written to " + output.file) << "\n  largest value at:" << list_text(output.top) << "\n";
   }
   if (!options.trace.empty()) {
-    std::cout << trace.tensors.size() << " tensors and trace.json written to " << options.trace << "\n";
+    std::cout << trace.tensors.size() << " tensors and trace.json written to " << options.trace;
+    if (options.trace_samples > 0) std::cout << "; of a batch, the outputs whole, the others' first " << options.trace_samples << " samples";
+    std::cout << "\n";
   }
   if (!trace.guesses.empty()) std::cout << "This result rests on guesses:\n";
   for (const Guess& guess : trace.guesses) std::cout << "  " << guess.rule << ": " << guess.source << "\n";
@@ -119,8 +122,8 @@ int run(const Options& options) {
   const Emulator emulator(model, sheet.backend);
   const bool traced = !options.trace.empty();
   const std::vector<Tensor> inputs = read_inputs(model, options.inputs);
-  NamedTrace trace =
-      named(emulator.run(inputs, {.threads = options.threads, .keep_all = traced, .count_events = traced}), emulator.model(), sheet);
+  const RunOptions how{.threads = options.threads, .keep_all = traced, .count_events = traced, .keep_samples = options.trace_samples};
+  NamedTrace trace = named(emulator.run(inputs, how), emulator.model(), sheet);
   trace.model = options.model;
   auto outputs = describe_outputs(emulator.model(), trace);
   if (!traced || !options.output.empty()) write_outputs(outputs, options.output.empty() ? "." : options.output);
@@ -141,6 +144,10 @@ Subcommand add_run(CLI::App& root) {
   app->add_option("--output", options->output,
                   "folder for one .npy per output, named after it; by default the current one, or none with --trace");
   app->add_option("--trace", options->trace, "folder for one .npy per tensor and trace.json with names, quantisation and events");
+  app->add_option("--trace-samples", options->trace_samples,
+                  "of a batch, how many samples the trace holds of tensors that are no outputs; 0: all, as of outputs")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app->add_option("--threads", options->threads, "share the samples of a batch among so many threads")->check(CLI::Range(1, 1024));
   app->add_flag("--json", options->json, "print JSON");
   return {app, [options] { return run(*options); }};

@@ -36,10 +36,11 @@ struct RunOptions {
   int threads = 1;           ///< samples are shared among threads; never changes a bit
   bool keep_all = false;     ///< keep every tensor, not only the model's outputs
   bool count_events = false;
+  std::int64_t keep_samples = 0;  ///< of a batch, how many samples keep_all keeps of tensors that are no outputs; 0: all
 };
 
 /// Every tensor of a run by its index in the model; absent ones were constants or not kept.
-/// With a batch of N samples each tensor carries N as an extra leading dimension.
+/// With a batch of N samples each tensor carries N, or the number of samples kept, as an extra leading dimension.
 struct Trace {
   std::vector<std::optional<Tensor>> tensors;
   std::vector<Events> events;  ///< one per operation; empty unless counted

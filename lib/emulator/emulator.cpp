@@ -206,9 +206,11 @@ void for_each_sample(std::int64_t samples, int threads, Body&& body) {
   }
 }
 
-void keep_sample(std::optional<Tensor>& kept, const Tensor& value, std::int64_t sample) {
+/// Copies one sample to its place, if the tensor has a place for it.
+void keep_sample(Tensor& kept, const Tensor& value, std::int64_t sample) {
   const auto bytes = value.bytes();
-  std::copy(bytes.begin(), bytes.end(), kept->bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()));
+  const std::size_t offset = static_cast<std::size_t>(sample) * bytes.size();
+  if (offset < kept.bytes().size()) std::copy(bytes.begin(), bytes.end(), kept.bytes().begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
 }  // namespace
@@ -236,14 +238,18 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
   }
 
   Trace trace{std::vector<std::optional<Tensor>>(model.tensors.size()), {}, std::string(host_path())};
-  const auto keep = [&](std::int32_t index) {
+  const std::int64_t kept = options.keep_samples > 0 ? std::min(options.keep_samples, samples) : samples;
+  const auto keep = [&](std::int32_t index, std::int64_t count) {
     const ModelTensor& tensor = model.tensor(index);
-    trace.tensors[static_cast<std::size_t>(index)].emplace(tensor.type, batched ? with_samples(tensor.shape, samples) : tensor.shape);
+    auto& place = trace.tensors[static_cast<std::size_t>(index)];
+    if (!place) place.emplace(tensor.type, batched ? with_samples(tensor.shape, count) : tensor.shape);
   };
-  for (const auto index : model.outputs) keep(index);
+  for (const auto index : model.outputs) keep(index, samples);
   if (options.keep_all) {
-    for (const auto index : model.inputs) keep(index);
-    for (const auto& operation : model.operations) std::for_each(operation.outputs.begin(), operation.outputs.end(), keep);
+    for (const auto index : model.inputs) keep(index, kept);
+    for (const auto& operation : model.operations) {
+      for (const auto index : operation.outputs) keep(index, kept);
+    }
   }
   std::vector<std::vector<Events>> events(options.count_events ? static_cast<std::size_t>(samples) : 0,
                                           std::vector<Events>(model.operations.size()));
@@ -254,8 +260,7 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
     }
     prepared_->run_sample(tensors, options.keep_all, options.count_events ? &events[static_cast<std::size_t>(sample)] : nullptr);
     for (std::size_t t = 0; t < tensors.size(); ++t) {
-      if (trace.tensors[t] && tensors[t]) keep_sample(trace.tensors[t], *tensors[t], sample);
-      else if (trace.tensors[t]) keep_sample(trace.tensors[t], *model.tensors[t].constant, sample);
+      if (trace.tensors[t]) keep_sample(*trace.tensors[t], tensors[t] ? *tensors[t] : *model.tensors[t].constant, sample);
     }
   });
   if (options.count_events) trace.events.resize(model.operations.size());
