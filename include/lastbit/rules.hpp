@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "lastbit/arith/float16.hpp"
 #include "lastbit/backend.hpp"
 
 namespace lastbit {
@@ -26,6 +27,11 @@ constexpr auto names_of(Rounding) {
       {"floor", "ceil", "toward_zero", "half_up", "half_down", "half_away", "half_toward_zero", "half_even", "to_odd"});
 }
 constexpr auto names_of(Overflow) { return std::to_array<std::string_view>({"wrap", "saturate", "exact"}); }
+constexpr auto names_of(Float16Overflow) {
+  return std::to_array<std::string_view>({"infinity", "saturate", "all_ones", "all_ones_below_2_17"});
+}
+constexpr auto names_of(Float16TopExponent) { return std::to_array<std::string_view>({"infinity_nan", "ordinary"}); }
+constexpr auto names_of(Float16ZeroDivision) { return std::to_array<std::string_view>({"ieee", "unsigned_zero"}); }
 constexpr auto names_of(NarrowingPoint) { return std::to_array<std::string_view>({"every_add", "every_tile", "at_end"}); }
 constexpr auto names_of(ScaleArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
 constexpr auto names_of(Normalization) { return std::to_array<std::string_view>({"half_to_one", "one_to_two"}); }
