@@ -64,6 +64,7 @@ std::vector<Tensor> read_inputs(const Model& model, const std::vector<std::strin
     throw Error(ErrorCode::bad_input, "--input", "every input of the model is needed: " + names_of_inputs(model));
   }
   std::vector<Tensor> tensors;
+  tensors.reserve(files.size());
   for (const std::string& file : files) tensors.push_back(read_npy(file));
   return tensors;
 }

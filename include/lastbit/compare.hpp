@@ -75,6 +75,7 @@ struct LayerDifference {
   std::optional<TensorDifference> same_input;
   std::optional<GoldenMetrics> golden;
   std::vector<Guess> guesses;
+  std::optional<std::int64_t> samples;  ///< so many leading samples were compared, where one side holds more than the other
 };
 
 /// One output of the model, sample by sample.
@@ -101,7 +102,7 @@ struct CompareReport {
 };
 
 /// Accumulated differences of the tensors that both traces hold, matched by index and name, else by name alone.
-/// Throws Error where a pair has different sizes, or no tensor has a counterpart.
+/// Where one side holds more samples of a batch, its first ones are compared. Throws Error where a pair differs in anything else, or no tensor has a counterpart.
 [[nodiscard]] CompareReport compare_traces(const NamedTrace& a, const NamedTrace& b);
 
 /// Same-input differences of every operation whose inputs `a` holds. Not where a holds float values of b's integers: they would first have

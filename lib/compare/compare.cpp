@@ -15,15 +15,40 @@ const NamedTensor* counterpart(const NamedTrace& trace, std::int32_t index, std:
   return same != nullptr && same->name == name ? same : trace.find(name);
 }
 
-void require_same_size(const NamedTensor& a, const NamedTensor& b) {
-  if (a.values.element_count() == b.values.element_count()) return;
-  throw Error(ErrorCode::shape_mismatch, "tensor '" + b.name + "'",
-              "shape " + a.values.shape().text() + " on side a, " + b.values.shape().text() + " on side b");
+/// How many leading samples both hold, where they differ in nothing but the number of samples.
+std::optional<std::int64_t> common_samples(const Shape& a, const Shape& b) {
+  const bool alike = a.rank() == b.rank() && a.rank() > 1 && std::ranges::equal(a.sizes().subspan(1), b.sizes().subspan(1));
+  if (!alike) return std::nullopt;
+  return std::min(a[0], b[0]);
+}
+
+Tensor first_samples(const Tensor& batch, std::int64_t samples) {
+  std::vector<std::int64_t> sizes(batch.shape().sizes().begin(), batch.shape().sizes().end());
+  sizes[0] = samples;
+  Tensor first(batch.type(), Shape(std::move(sizes)));
+  std::memcpy(first.bytes().data(), batch.bytes().data(), first.bytes().size());
+  return first;
+}
+
+/// Calls judge(a, b) with as many samples as both hold, and returns what it says. Throws Error where the shapes do not fit.
+template <class Judge>
+auto on_common_samples(std::string_view name, const Tensor& a, const Tensor& b, Judge&& judge) {
+  if (a.element_count() == b.element_count()) return judge(a, b);
+  const auto samples = common_samples(a.shape(), b.shape());
+  if (!samples) {
+    throw Error(ErrorCode::shape_mismatch, "tensor '" + std::string(name) + "'",
+                "shape " + a.shape().text() + " on side a, " + b.shape().text() + " on side b");
+  }
+  return judge(a.shape()[0] == *samples ? a : first_samples(a, *samples), b.shape()[0] == *samples ? b : first_samples(b, *samples));
 }
 
 LayerDifference compare_layer(const NamedTensor& a, const NamedTensor& b) {
-  require_same_size(a, b);
-  return {b.index, b.name, b.operation, difference(a.values, a.quantization, b.values, b.quantization), std::nullopt, std::nullopt, {}};
+  LayerDifference layer{b.index, b.name, b.operation, {}, std::nullopt, std::nullopt, {}, std::nullopt};
+  if (a.values.element_count() != b.values.element_count()) layer.samples = common_samples(a.values.shape(), b.values.shape());
+  layer.accumulated = on_common_samples(b.name, a.values, b.values, [&](const Tensor& expected, const Tensor& judged) {
+    return difference(expected, a.quantization, judged, b.quantization);
+  });
+  return layer;
 }
 
 /// Tensors of `trace` that no layer speaks of.
@@ -109,10 +134,11 @@ std::vector<Tensor> run_on(const Emulator& b, std::size_t operation, Feed& feed)
 }
 
 ElementMetrics against_golden(const NamedTensor& tensor, const NamedTensor& golden) {
-  require_same_size(golden, tensor);
-  const Tensor mine = dequantized(tensor.values, tensor.quantization);
-  const Tensor truth = dequantized(golden.values, golden.quantization);
-  return element_metrics(mine.values<float>(), truth.values<float>());
+  return on_common_samples(tensor.name, golden.values, tensor.values, [&](const Tensor& expected, const Tensor& judged) {
+    const Tensor mine = dequantized(judged, tensor.quantization);
+    const Tensor truth = dequantized(expected, golden.quantization);
+    return element_metrics(mine.values<float>(), truth.values<float>());
+  });
 }
 
 const SpecSheet& golden_sheet() {
@@ -133,8 +159,9 @@ void add_outputs(CompareReport& report, const Model& model, const NamedTrace& a,
     if (of_a == nullptr || of_b == nullptr || values < 2) continue;
     const auto top_a = top_positions(of_a->values, values);
     const auto top_b = top_positions(of_b->values, values);
-    OutputAgreement agreement{tensor.name, static_cast<std::int64_t>(top_b.size()), 0};
-    for (std::size_t i = 0; i < top_b.size(); ++i) agreement.same_top += top_a[i] == top_b[i] ? 1 : 0;
+    const std::size_t samples = std::min(top_a.size(), top_b.size());
+    OutputAgreement agreement{tensor.name, static_cast<std::int64_t>(samples), 0};
+    for (std::size_t i = 0; i < samples; ++i) agreement.same_top += top_a[i] == top_b[i] ? 1 : 0;
     report.outputs.push_back(std::move(agreement));
   }
 }
@@ -188,11 +215,13 @@ void add_same_input(CompareReport& report, const NamedTrace& a, const Emulator& 
       const ModelTensor& tensor = model.tensor(operation.outputs[o]);
       LayerDifference* const layer = layer_of(report, operation.outputs[o]);
       const NamedTensor* const expected = counterpart(a, operation.outputs[o], tensor.name);
-      if (layer == nullptr || expected == nullptr || expected->values.element_count() != outputs[o].element_count()) continue;
-      const Quantization quantization = quantization_in(tensor, expected->values.shape());
-      Tensor judged = outputs[o];
-      judged.reshape(expected->values.shape());
-      layer->same_input = difference(expected->values, expected->quantization, judged, quantization);
+      if (layer == nullptr || expected == nullptr) continue;
+      Tensor output = outputs[o];
+      if (output.element_count() == expected->values.element_count()) output.reshape(expected->values.shape());
+      const Quantization quantization = quantization_in(tensor, output.shape());
+      layer->same_input = on_common_samples(tensor.name, expected->values, output, [&](const Tensor& truth, const Tensor& judged) {
+        return difference(truth, expected->quantization, judged, quantization);
+      });
     }
   }
 }

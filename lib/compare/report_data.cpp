@@ -52,6 +52,7 @@ OrderedJson to_json(const LayerDifference& layer) {
   json["shape"] = layer.accumulated.shape.sizes();
   json["accumulated"] = to_json(layer.accumulated);
   json["same_input"] = layer.same_input ? to_json(*layer.same_input) : OrderedJson();
+  if (layer.samples) json["first_samples_compared"] = *layer.samples;
   if (layer.golden) json["golden"] = {{"a", to_json(layer.golden->a)}, {"b", to_json(layer.golden->b)}};
   json["guesses"] = to_json(layer.guesses);
   return json;

@@ -35,7 +35,7 @@ struct Column {
   std::function<std::string(const LayerDifference&)> cell;
 };
 
-std::string right_trimmed(std::string line) { return line.substr(0, line.find_last_not_of(' ') + 1) + "\n"; }
+std::string right_trimmed(const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1) + "\n"; }
 
 std::string group_line(const std::vector<Column>& columns) {
   std::string line;
@@ -232,6 +232,21 @@ std::string output_lines(const CompareReport& report) {
   return text;
 }
 
+std::string list_line(std::string_view title, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  std::string line(title);
+  for (const std::string& name : names) line += " '" + name + "'";
+  return wrapped(line, 2);
+}
+
+std::string partial_lines(const CompareReport& report) {
+  const auto partial = select(report, [](const LayerDifference& layer) { return layer.samples.has_value(); });
+  if (partial.empty()) return {};
+  return wrapped("One side holds fewer samples: of " + std::to_string(partial.size()) + " of " + std::to_string(report.layers.size()) +
+                     " tensors only the first " + std::to_string(*partial[0]->samples) + " were compared.",
+                 2);
+}
+
 std::string guess_lines(const CompareReport& report) {
   if (report.guesses.empty()) return {};
   const auto marked = select(report, [](const LayerDifference& layer) { return !layer.guesses.empty(); });
@@ -240,13 +255,6 @@ std::string guess_lines(const CompareReport& report) {
   text += ":\n";
   for (const Guess& guess : report.guesses) text += wrapped("  " + guess.rule + ": " + guess.source, 4);
   return text;
-}
-
-std::string list_line(std::string_view title, const std::vector<std::string>& names) {
-  if (names.empty()) return {};
-  std::string line(title);
-  for (const std::string& name : names) line += " '" + name + "'";
-  return wrapped(line, 2);
 }
 
 }  // namespace
@@ -272,7 +280,7 @@ std::string to_text(const CompareReport& report, Detail detail) {
                      table(summary_columns(golden), all);
   if (detail == Detail::everything) text += detail_tables(report);
   text += "\n" + first_divergence_line(report) + same_input_line(report) + output_lines(report) + non_finite_lines(report) +
-          guess_lines(report);
+          partial_lines(report) + guess_lines(report);
   return text + list_line("Only in a:", report.only_in_a) + list_line("Only in b:", report.only_in_b);
 }
 

@@ -147,6 +147,17 @@ TEST_CASE("traces are matched by name; what has no counterpart is listed") {
   CHECK_THROWS_AS(compare_traces(a, b), Error);
 }
 
+TEST_CASE("of two batches the samples that both hold are compared, and the report says so") {
+  const SpecSheet cpu = find_backend("tflite_double");
+  const std::vector<Tensor> first_two{int8({2, 1, 2}, {1, 4, 2, 6})};
+  const CompareReport report = compare_traces(run_named(halving(), cpu, samples()), run_named(halving(), cpu, first_two));
+  CHECK(report.equal());
+  CHECK(report.layers[1].accumulated.values == 4);
+  CHECK(report.layers[1].samples == 2);
+  CHECK(to_text(report).find("of 4 of 4 tensors only the first 2 were compared") != std::string::npos);
+  CHECK_FALSE(compare_halving().layers[1].samples);
+}
+
 TEST_CASE("tables fit 100 columns, whatever the names") {
   CompareReport report = compare_halving();
   report.layers[1].name = std::string(300, 'n');

@@ -1,0 +1,115 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// `lastbit run` and `lastbit compare` as a shell sees them: exit status, and what they leave behind.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "lastbit/io/npy.hpp"
+#include "support/catch.hpp"
+#include "support/paths.hpp"
+
+namespace fs = std::filesystem;
+using namespace lastbit;
+
+namespace {
+
+const std::string digits = (test::source_directory() / "examples/digits/model.json").string();
+const std::string images = " --input " + (test::source_directory() / "examples/digits/test_images.npy").string();
+
+/// A fresh working folder, gone afterwards, in which the tool runs.
+class Shell {
+ public:
+  Shell() : folder_(fs::temp_directory_path() / "lastbit_compare_tool_test") {
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+  }
+  ~Shell() { fs::remove_all(folder_); }
+  Shell(const Shell&) = delete;
+  Shell& operator=(const Shell&) = delete;
+
+  [[nodiscard]] int status(const std::string& arguments) const {
+    const std::string command = "cd " + folder_.string() + " && " + LASTBIT_TOOL + " " + arguments + " >out 2>err";
+    return WEXITSTATUS(std::system(command.c_str()));  // NOLINT(cert-env33-c): a test of the command line
+  }
+  [[nodiscard]] fs::path file(const std::string& name) const { return folder_ / name; }
+  [[nodiscard]] std::string text(const std::string& name) const {
+    std::ifstream in(file(name));
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+ private:
+  fs::path folder_;
+};
+
+}  // namespace
+
+TEST_CASE("compare: 0 equal, 1 different, 2 error with one line") {
+  const Shell shell;
+  const std::string compare = "compare " + digits + images;
+  CHECK(shell.status(compare + " --a tflite_double --b tflite_double") == 0);
+  CHECK(shell.text("out").find("Every value is equal.") != std::string::npos);
+  CHECK(shell.status(compare + " --a tflite_double --b vipnano_v8 --golden --details") == 1);
+  CHECK(shell.text("err").empty());
+  for (const char* wrong :
+       {" --a tflite_double", " --b tflite_double", " --a none --b tflite_double", " --a float --b xnnpack --json --csv",
+        " --a float --b xnnpack --set-a x", " --b xnnpack --dump absent", " --a float --b xnnpack --threads 0"}) {
+    INFO(wrong);
+    CHECK(shell.status(compare + wrong) == 2);
+    const std::string message = shell.text("err");
+    CHECK(std::count(message.begin(), message.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("a rule set on one side makes the difference") {
+  const Shell shell;
+  const std::string compare =
+      "compare " + digits + images + " --a tflite_double --b tflite_double --set-b conv.i8.rescale.chain.2.rounding=floor";
+  CHECK(shell.status(compare) == 1);
+  CHECK(shell.text("out").find("conv.i8.rescale.chain.2.rounding=floor") != std::string::npos);
+}
+
+TEST_CASE("CSV and JSON go where they are sent") {
+  const Shell shell;
+  const std::string compare = "compare " + digits + images + " --a tflite_double --b vipnano_v8";
+  CHECK(shell.status(compare + " --csv report.csv") == 1);
+  CHECK(shell.text("report.csv").starts_with("tensor,name,"));
+  CHECK(shell.text("out").starts_with("a: tflite_double"));
+  CHECK(shell.status(compare + " --csv") == 1);
+  CHECK(shell.text("out") == shell.text("report.csv"));
+  CHECK(shell.status(compare + " --json") == 1);
+  CHECK(shell.text("out").starts_with("{"));
+  CHECK(shell.status(compare + " --csv absent/report.csv") == 2);
+}
+
+TEST_CASE("run leaves outputs or a trace, which compare takes as traces and as a dump") {
+  const Shell shell;
+  CHECK(shell.status("run " + digits + images + " --backend vipnano_v8 --output results --threads 2") == 0);
+  CHECK(read_npy(shell.file("results/probabilities.npy")).shape().text() == "360x1x10");
+  CHECK_FALSE(fs::exists(shell.file("probabilities.npy")));
+  CHECK(shell.status("run " + digits + images + " --backend vipnano_v8 --trace npu") == 0);
+  CHECK_FALSE(fs::exists(shell.file("probabilities.npy")));
+  CHECK(shell.status("run " + digits + images + " --backend tflite_double --trace cpu") == 0);
+  CHECK(shell.status("compare npu npu") == 0);
+  CHECK(shell.status("compare cpu npu") == 1);
+  CHECK(shell.status("compare cpu npu --a float") == 2);
+  CHECK(shell.status("compare cpu absent") == 2);
+  CHECK(shell.status("compare " + digits + " --b vipnano_v8 --dump npu") == 0);
+  CHECK(shell.status("compare " + digits + " --b vipnano_v8 --dump cpu") == 1);
+}
+
+TEST_CASE("run names an input that is missing, unknown or one too many") {
+  const Shell shell;
+  const std::string run = "run " + digits + " --backend tflite_double";
+  for (const std::string& wrong : std::vector<std::string>{"", " --input nobody=x.npy", images + images, " --input image=absent.npy"}) {
+    INFO(wrong);
+    CHECK(shell.status(run + wrong) == 2);
+  }
+  CHECK(shell.status(run + " --input image=" + images.substr(9)) == 0);
+}
