@@ -40,7 +40,8 @@ Json read_json(const fs::path& file) {
 }
 
 void require_known_keys(const Json& json) {
-  static const std::vector<std::string> known{"name", "backend", "settings", "model", "primitive", "inputs", "expected", "report", "note"};
+  static const std::vector<std::string> known{"name",   "backend",  "settings", "model", "primitive", "parameters",
+                                              "inputs", "expected", "report",   "note"};
   for (const auto& [key, value] : json.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) throw Error(ErrorCode::malformed_file, "case", "unknown key '" + key + "'");
   }
@@ -158,7 +159,10 @@ CaseFailure run_model_case(const Case& at) {
 }
 
 CaseFailure run_primitive_case(const Case& at, const std::string& primitive) {
-  const NamedTensors results = run_primitive(primitive, at.sheet.backend, read_named(at, "inputs"));
+  const Json given = at.json.value("parameters", Json::object());
+  PrimitiveParameters parameters;
+  for (const auto& [name, value] : given.items()) parameters.emplace(name, value.get<std::string>());
+  const NamedTensors results = run_primitive(primitive, at.sheet.backend, read_named(at, "inputs"), parameters);
   CaseFailure total;
   for (const auto& [name, expected] : read_named(at, "expected")) {
     const auto found = results.find(name);
@@ -222,6 +226,10 @@ SpecSheet sheet_of(const Json& json, const VerifyOptions& options) {
 CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options) {
   require_known_keys(json);
   const Case at{json, folder, sheet_of(json, options)};
+  const bool has_rule_parameters = json.contains("primitive") && json["primitive"] != "metrics";
+  if (json.contains("parameters") && !has_rule_parameters) {
+    throw Error(ErrorCode::malformed_file, "case", "'parameters' belongs to a primitive");
+  }
   CaseFailure result;
   if (!json.contains("primitive")) result = run_model_case(at);
   else if (json["primitive"] == "metrics") result = run_metrics_case(at);
