@@ -25,6 +25,7 @@ except ModuleNotFoundError as missing:
     sys.exit(f"convert_vectors.py: needs {missing.name} (Debian: apt-get install python3-numpy, then /usr/bin/python3)")
 
 VENDORS = {"tflite": tflite, "onnxruntime": onnxruntime, "vipnano": vipnano, "ascend": ascend}
+SELECTED_VALUES = 1250  # of a binary16 case, with --select
 NOTE_KEYS = ("layout notes", "layout_notes", "arithmetic", "model_agreement")
 
 
@@ -47,9 +48,9 @@ def case_name(case, index):
     return case["name"] if isinstance(case, dict) and isinstance(case.get("name"), str) else f"case {index}"
 
 
-def convert_cases(folder, content, indices):
+def convert_cases(folder, content, indices, value_limit=None):
     notes = [content[key] for key in NOTE_KEYS if isinstance(content.get(key), str)]
-    suite = Suite(content["target"], content["suite"], content["source"], notes)
+    suite = Suite(content["target"], content["suite"], content["source"], notes, value_limit)
     for index in indices:
         case = content["cases"][index]
         try:
@@ -70,7 +71,7 @@ def convert_suite(folder, count=None):
     if count is None:
         return suite
     kept = select(folder, content["cases"], count)
-    suite = convert_cases(folder, content, kept)
+    suite = convert_cases(folder, content, kept, SELECTED_VALUES)
     if len(kept) < total:
         suite.note(f"A selection: {len(kept)} of {total} recorded cases.")
     return suite

@@ -81,6 +81,14 @@ def report():
     return {**made, "more": {"expected": {"CosineSimilarity": "1.0"}}}
 
 
+def sums(**changes):
+    """More values than a selection keeps."""
+    params = {"oracle_infnan": "", "oracle_ge2021": "", "documented_saturated": ""}
+    values = np.arange(3000, dtype="uint16")
+    return recording("ascend", "fp16_add", {**params, **changes}, a=values, b=values + 1, expected_infnan=values + 2,
+                     expected_ge2021=values + 3, documented_saturated=values + 4)
+
+
 def changed(made, **changes):
     """A copy with some parameters (`key`), tensors (`tensors__key`) or case keys (`case__key`) replaced; None removes."""
     made = copy.deepcopy(made)
@@ -200,6 +208,19 @@ class Conversion(unittest.TestCase):
         self.assertEqual(content["cases"][0]["primitive"], "metrics")
         self.assertEqual(content["cases"][0]["report"], {"CosineSimilarity": "1.0"})
 
+    def test_binary16_results_carry_their_rules(self):
+        content, _ = self.convert(sums())
+        rules = [case["parameters"] for case in content["cases"]]
+        self.assertEqual(rules[0], {"rounding": "half_even", "overflow": "infinity"})
+        self.assertEqual(rules[1], {"rounding": "half_even", "overflow": "all_ones", "top_exponent": "ordinary"})
+        self.assertEqual(rules[2], {"rounding": "half_even", "overflow": "saturate"})
+
+    def test_a_selection_keeps_the_same_elements_of_every_array(self):
+        suite = convert_vectors.convert_suite(self.record(sums(), "selected"), 4)
+        a, b = suite.files["c0001_a.npy"], suite.files["c0001_b.npy"]
+        self.assertEqual((len(a), a[0], a[-1]), (convert_vectors.SELECTED_VALUES, 0, 2999))
+        self.assertTrue((b == a + 1).all())
+
     def test_refusals(self):
         refused = [  # recording, what the message must name
             (changed(conv2d(), surprise=1), "params.surprise"),
@@ -245,6 +266,8 @@ class Conversion(unittest.TestCase):
             (changed(qlinear_concat(), tensors__za=zeros("int8", 1)), "tensors.za"),
             (changed(qlinear_concat(), tensors__sa=zeros("float32", 1)), "scale"),
             (changed(report(), case__expected={"Beauty": "1.0"}), "Beauty"),
+            (sums(surprise=1), "params.surprise"),
+            (changed(sums(), tensors__b=zeros("uint16", 2)), "one length"),
         ]
         for number, (made, named) in enumerate(refused):
             with self.subTest(named=named, number=number):
@@ -289,10 +312,16 @@ class Multipliers(unittest.TestCase):
 
 @unittest.skipUnless((RECORDED / "vectors").is_dir(), f"no recorded suites in {RECORDED}")
 class RecordedSuites(unittest.TestCase):
-    TREES = ("vectors/tflite", "vectors/onnxruntime", "vectors/vipnano", "vectors/ascend/metrics", "peer_suites")
+    TREES = ("vectors/tflite", "vectors/onnxruntime", "vectors/vipnano", "vectors/ascend", "peer_suites")
 
     def convert_all(self, destination, trees, count=None):
         return [suite for tree in trees for suite in convert_vectors.convert_tree(RECORDED / tree, destination, count)]
+
+    @staticmethod
+    def results_of(recorded):
+        if recorded["suite"].startswith("fp16_"):
+            return sum(word.startswith(("expected_", "documented_")) for case in recorded["cases"] for word in case["tensors"])
+        return (2 if recorded["target"] == "tflite" else 1) * len(recorded["cases"])
 
     def test_every_recorded_case_is_converted(self):
         with tempfile.TemporaryDirectory(prefix="convert-") as out:
@@ -301,8 +330,7 @@ class RecordedSuites(unittest.TestCase):
                 for file in (RECORDED / tree).rglob("cases.json"):
                     recorded = json.loads(file.read_text())
                     suite = suites.pop(f"{recorded['target']}/{recorded['suite']}")
-                    both = 2 if recorded["target"] == "tflite" else 1
-                    self.assertEqual(len(suite.cases), both * len(recorded["cases"]), suite.path)
+                    self.assertEqual(len(suite.cases), self.results_of(recorded), suite.path)
             self.assertFalse(suites)
 
     def test_the_committed_selection_is_reproducible(self):

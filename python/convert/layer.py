@@ -68,8 +68,9 @@ def same(a, b):
 class Suite:
     """The cases of one suite and their files, in memory until every suite of a conversion was understood."""
 
-    def __init__(self, target, name, source, notes):
+    def __init__(self, target, name, source, notes, value_limit=None):
         self.path = f"{target}/{name}"
+        self.value_limit = value_limit
         self.source, self.notes = source, list(notes)
         self.cases = []
         self.files = {}
@@ -77,6 +78,12 @@ class Suite:
     def note(self, text):
         if text not in self.notes:
             self.notes.append(text)
+
+    def thinned(self, vector):
+        """At most value_limit elements, spread over the vector; the same ones of every vector of one length."""
+        if self.value_limit is None or len(vector) <= self.value_limit:
+            return vector
+        return vector[np.arange(self.value_limit) * (len(vector) - 1) // (self.value_limit - 1)]
 
     def put_bytes(self, name, content):
         if self.files.setdefault(name, content) != content:

@@ -12,6 +12,8 @@ TELLING = {
     "activations": (11, 17),  # hard_swish from its float function; ties of leaky_relu's first rounding, multipliers of 1 or more
     "conv2d_u8": (25,),  # ties of the first rounding
     "elementwise": (24, 53),  # add from a sum of floats; the rounding of an operand's right shift
+    "fp16_add": (5,),  # overflows
+    "fp16_div": (3,),  # zero divided by a negative value
     "logistic_tanh": (5, 6),  # normalisation of the multiplier
     "mean": (17, 26),  # multipliers of 1 or more; ties of the first rounding
     "quantize_ops": (34,),  # effective scale in float
