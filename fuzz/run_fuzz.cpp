@@ -3,8 +3,10 @@
 //
 // A model that was read can be run, on every backend, or is refused before any arithmetic.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +32,10 @@ Tensor varied(const ModelTensor& description) {
   for (std::byte& byte : tensor.bytes()) {
     next = static_cast<std::uint8_t>((next * 137 + 71) % 256);
     byte = static_cast<std::byte>(description.type == ElementType::boolean ? next & 1 : next);
+  }
+  if (description.type == ElementType::float32) {
+    constexpr float special[] = {NAN, HUGE_VALF, -HUGE_VALF, 0x1p-149F, 1e38F, 0.5F, -0.0F};
+    for (std::size_t i = 0; i < tensor.values<float>().size(); i += 2) tensor.values<float>()[i] = special[i / 2 % std::size(special)];
   }
   return tensor;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "lastbit/shape.hpp"
 #include "operation_view.hpp"
 
 namespace lastbit {
@@ -27,6 +28,12 @@ void require_type(const OperationView& operation, const ModelTensor& tensor, std
 void require_scale(const OperationView& operation, const ModelTensor& tensor) {
   if (!is_integer(tensor.type) || tensor.quantization.present()) return;
   operation.fail(ErrorCode::bad_quantization, "tensor '" + tensor.name + "' needs a scale");
+}
+
+void require_data_scale(const OperationView& operation, const ModelTensor& tensor) {
+  require_scale(operation, tensor);
+  if (!tensor.quantization.present() || tensor.quantization.scale() >= smallest_data_scale) return;
+  operation.fail(ErrorCode::bad_quantization, "the scale of '" + tensor.name + "' is below 2^-64");
 }
 
 void require_per_tensor(const OperationView& operation, const ModelTensor& tensor) {
@@ -65,7 +72,8 @@ void check_sum_types(const OperationView& operation) {
   require_per_tensor(operation, output);
   require_channel_axis(operation, weights, output_channel_axis(operation));
   if (accumulators && !output.quantization.present()) return;
-  for (const ModelTensor* tensor : {&input, &weights, &output}) require_scale(operation, *tensor);
+  require_scale(operation, weights);
+  for (const ModelTensor* tensor : {&input, &output}) require_data_scale(operation, *tensor);
 }
 
 void check_softmax_types(const OperationView& operation) {
@@ -114,12 +122,12 @@ void check_types(const OperationView& operation) {
   }
   if (only_moves_data(kind)) return require_same_type(operation);
   check_calculation_types(operation);
-  for (std::size_t i = 0; i < operation.input_count(); ++i) {
-    require_per_tensor(operation, operation.input(i));
-    if (!works_without_scale(kind)) require_scale(operation, operation.input(i));
-  }
-  require_per_tensor(operation, operation.output());
-  if (!works_without_scale(kind)) require_scale(operation, operation.output());
+  const auto check = [&](const ModelTensor& tensor) {
+    require_per_tensor(operation, tensor);
+    if (tensor.quantization.present() || !works_without_scale(kind)) require_data_scale(operation, tensor);
+  };
+  for (std::size_t i = 0; i < operation.input_count(); ++i) check(operation.input(i));
+  check(operation.output());
 }
 
 }  // namespace lastbit

@@ -13,9 +13,6 @@
 namespace lastbit {
 namespace {
 
-constexpr double smallest_scale = 0x1p-126;  // every bound divided by a scale stays a normal float32 or becomes infinite, never NaN
-constexpr double largest_scale = 0x1p126;
-
 class Validator {
  public:
   Validator(const Model& model, std::string_view where) : model_(model), where_(where), defined_(model.tensors.size(), false) {}
@@ -74,7 +71,7 @@ class Validator {
     if (scales.empty()) fail(ErrorCode::bad_quantization, "a zero point without a scale");
     for (const double scale : scales) {
       if (!(scale >= smallest_scale && scale <= largest_scale)) {  // also false for NaN
-        fail(ErrorCode::bad_quantization, "scale " + std::to_string(scale) + " is not between 2^-126 and 2^126");
+        fail(ErrorCode::bad_quantization, "scale " + std::to_string(scale) + " is not between 2^-126 and 2^30");
       }
     }
     if (!is_integer(tensor.type)) return;

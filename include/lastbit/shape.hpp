@@ -29,6 +29,12 @@ inline constexpr std::int64_t largest_tensor_bytes = std::int64_t{1} << 31;
 /// No tensor has more dimensions than this.
 inline constexpr std::size_t largest_rank = 8;
 
+/// Scales lie in this range, those of data (all but weights and biases) not below smallest_data_scale: then no quotient a/b or a*b/c of
+/// scales leaves float32 upwards, and no product with a sum becomes NaN. Weights of dead channels do have scales near the smallest float32.
+inline constexpr double smallest_scale = 0x1p-126;
+inline constexpr double smallest_data_scale = 0x1p-64;
+inline constexpr double largest_scale = 0x1p30;
+
 struct ResolvedPadding {
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;
   friend constexpr bool operator==(const ResolvedPadding&, const ResolvedPadding&) = default;

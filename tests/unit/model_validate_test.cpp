@@ -64,6 +64,7 @@ TEST_CASE("quantisation that means nothing is refused") {
           {"negative scale", "add", "[0.5]", "[-0.5]", "scale"},
           {"scale beyond float32", "add", "[0.5]", "[1e39]", "scale"},
           {"denormal scale", "add", "[0.5]", "[1e-40]", "scale"},
+          {"data with the scale of dead weights", "add", "[0.5]", "[1e-30]", "the scale of 't0' is below 2^-64"},
           {"zero point outside int8", "add", "\"zero_point\":[0]", "\"zero_point\":[128]", "zero point 128 is outside int8"},
           {"two zero points for one scale", "add", "\"zero_point\":[0]", "\"zero_point\":[0,0]", "2 zero points for 1 scales"},
           {"scales that do not fit the axis", "conv2d", "[0.5,0.25]", "[0.5,0.25,1]", "3 scales along axis 0"},

@@ -50,12 +50,12 @@ template <class Float>
   return {(bits >> (Format::storage - 1)) != 0 ? -significand : significand, exponent};
 }
 
-/// The integer that `rule` gives for a value, saturated to 63 bits. No NaN.
+/// The integer that `rule` gives for a value, saturated to 63 bits; for NaN the smallest one, as hosts' conversions give.
 template <class Float>
 [[nodiscard]] constexpr std::int64_t round_to_integer(Float value, Rounding rule) noexcept {
   constexpr Float limit = static_cast<Float>(std::int64_t{1} << 62);
   if (value >= limit) return max_of_width(63);
-  if (value <= -limit) return min_of_width(63);
+  if (!(value > -limit)) return min_of_width(63);
   const Decomposed parts = decompose(value);
   if (parts.exponent >= 0) return parts.significand << parts.exponent;
   // Beyond 62 places every bit is fraction; 2^-62 of the significand lies on the same side of a half as the value itself.
