@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,9 +46,8 @@ inline std::string file_text(const std::filesystem::path& path) {
 }
 
 inline std::vector<std::byte> bytes_of(const std::string& text) {
-  std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
 inline std::filesystem::path seed_directory(const std::string& target) { return source_directory() / "fuzz" / "corpus" / target; }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -84,8 +85,8 @@ struct TfliteFile {
 
 /// The bytes of a vector of int32, little-endian.
 inline std::vector<std::uint8_t> int32_bytes(const std::vector<std::int32_t>& values) {
-  std::vector<std::uint8_t> bytes(values.size() * sizeof(std::int32_t));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
+  std::vector<std::uint8_t> bytes;
+  for (const std::byte byte : std::as_bytes(std::span(values))) bytes.push_back(std::to_integer<std::uint8_t>(byte));
   return bytes;
 }
 
