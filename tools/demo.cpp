@@ -85,7 +85,8 @@ std::string percent(std::int64_t part, std::int64_t whole) {
 
 void print(const std::vector<Score>& scores) {
   std::cout << std::left << std::setw(17) << "backend" << std::right << std::setw(9) << "top-1" << std::setw(16) << "outputs equal"
-            << std::setw(27) << "values equal, all layers" << std::setw(21) << "largest difference" << "\n";
+            << std::setw(27) << "values equal, all layers" << std::setw(21) << "largest difference"
+            << "\n";
   for (const Score& row : scores) {
     std::ostringstream top, lsb;
     top << std::fixed << std::setprecision(2) << 100.0 * row.accuracy << " %";
@@ -98,8 +99,9 @@ void print(const std::vector<Score>& scores) {
 }
 
 nlohmann::ordered_json to_json(const Score& row) {
-  nlohmann::ordered_json json{{"backend", row.backend},          {"top1", row.accuracy},   {"outputs", row.outputs},
-                              {"equal_outputs", row.equal_outputs}, {"values", row.values}, {"equal_values", row.equal_values}};
+  nlohmann::ordered_json json{{"backend", row.backend}, {"top1", row.accuracy},
+                              {"outputs", row.outputs}, {"equal_outputs", row.equal_outputs},
+                              {"values", row.values},   {"equal_values", row.equal_values}};
   json["largest_lsb"] = row.largest_lsb ? nlohmann::ordered_json(*row.largest_lsb) : nlohmann::ordered_json();
   return json;
 }
@@ -121,7 +123,8 @@ int run(const Options& options) {
   std::cout << "An int8 network that reads handwritten digits (" << options.data.string() << "), " << digits.images.shape()[0]
             << " test images, on every backend.\nEqual and different are against " << expected_backend << ", integer by integer.\n\n";
   print(scores);
-  std::cout << "\nWhere " << judged_backend << " (NXP i.MX 8M Plus) parts from " << expected_backend << ", layer by layer:\n\n" << to_text(report);
+  std::cout << "\nWhere " << judged_backend << " (NXP i.MX 8M Plus) parts from " << expected_backend << ", layer by layer:\n\n"
+            << to_text(report);
   std::cout << "\nNext, your own network:  ./dev run compare MODEL.tflite --a tflite_double --b vipnano_v8 --input x.npy\n";
   return equal;
 }

@@ -93,7 +93,8 @@ void print_text(const NamedTrace& trace, const std::vector<OutputReport>& output
   }
   if (!options.trace.empty()) {
     std::cout << trace.tensors.size() << " tensors and trace.json written to " << options.trace;
-    if (options.trace_samples > 0) std::cout << "; of a batch, the outputs whole, the others' first " << options.trace_samples << " samples";
+    if (options.trace_samples > 0)
+      std::cout << "; of a batch, the outputs whole, the others' first " << options.trace_samples << " samples";
     std::cout << "\n";
   }
   if (!trace.guesses.empty()) std::cout << "This result rests on guesses:\n";

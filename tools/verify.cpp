@@ -31,10 +31,9 @@ void print(const CaseFailure& failure) {
 }
 
 nlohmann::ordered_json to_json(const CaseFailure& failure) {
-  return {{"file", failure.file},     {"case", failure.name},           {"backend", failure.backend},
-          {"tensor", failure.tensor}, {"index", failure.index},         {"expected", failure.expected},
-          {"got", failure.got},       {"differing", failure.differing}, {"values", failure.values},
-          {"reason", failure.reason}};
+  return {{"file", failure.file},     {"case", failure.name},         {"backend", failure.backend}, {"tensor", failure.tensor},
+          {"index", failure.index},   {"expected", failure.expected}, {"got", failure.got},         {"differing", failure.differing},
+          {"values", failure.values}, {"reason", failure.reason}};
 }
 
 void print_json(const VerifyReport& report) {

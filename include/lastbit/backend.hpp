@@ -54,8 +54,8 @@ struct AveragePoolArithmetic {
   DivisionMethod method = DivisionMethod::absent;
   Rounding rounding = Rounding::half_away;
   PaddingCount padding = PaddingCount::excluded;
-  std::uint8_t reciprocal_bits = 16;                  ///< read by reciprocal
-  Rounding reciprocal_rounding = Rounding::floor;     ///< read by reciprocal
+  std::uint8_t reciprocal_bits = 16;               ///< read by reciprocal
+  Rounding reciprocal_rounding = Rounding::floor;  ///< read by reciprocal
   friend constexpr bool operator==(const AveragePoolArithmetic&, const AveragePoolArithmetic&) = default;
 };
 
@@ -74,21 +74,21 @@ enum class AddMethod : std::uint8_t { absent, aligned_operands, weighted_sum, fl
 enum class ConvolutionBias : std::uint8_t { product_rounded, factor_rounded };
 struct AddArithmetic {
   AddMethod method = AddMethod::absent;
-  std::uint8_t left_shift_8bit = 20;              ///< read by aligned_operands
-  std::uint8_t left_shift_16bit = 15;             ///< read by aligned_operands
-  RescaleRule operand{};                           ///< read by aligned_operands
-  RescaleRule output{};                            ///< read by aligned_operands, convolution_8bit
+  std::uint8_t left_shift_8bit = 20;                                    ///< read by aligned_operands
+  std::uint8_t left_shift_16bit = 15;                                   ///< read by aligned_operands
+  RescaleRule operand{};                                                ///< read by aligned_operands
+  RescaleRule output{};                                                 ///< read by aligned_operands, convolution_8bit
   ConvolutionBias convolution_bias = ConvolutionBias::product_rounded;  ///< read by convolution_8bit
-  std::uint8_t weight_bits = 21;                  ///< read by weighted_sum: significant bits of the larger weight; 0: both exact float32
-  Rounding rounding = Rounding::half_up;          ///< read by weighted_sum, float_sum
+  std::uint8_t weight_bits = 21;          ///< read by weighted_sum: significant bits of the larger weight; 0: both exact float32
+  Rounding rounding = Rounding::half_up;  ///< read by weighted_sum, float_sum
   friend constexpr bool operator==(const AddArithmetic&, const AddArithmetic&) = default;
 };
 
 enum class MulMethod : std::uint8_t { absent, rescaled, float_product };
 struct MulArithmetic {
   MulMethod method = MulMethod::absent;
-  RescaleRule rescale{};                            ///< read by rescaled
-  Rounding rounding = Rounding::half_even;        ///< read by float_product
+  RescaleRule rescale{};                    ///< read by rescaled
+  Rounding rounding = Rounding::half_even;  ///< read by float_product
   friend constexpr bool operator==(const MulArithmetic&, const MulArithmetic&) = default;
 };
 
@@ -123,8 +123,8 @@ struct DequantizeArithmetic {
 enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table };
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;
-  RescaleRule rescale{};                            ///< read by rescaled
-  Rounding rounding = Rounding::half_even;        ///< read by float_table
+  RescaleRule rescale{};                    ///< read by rescaled
+  Rounding rounding = Rounding::half_even;  ///< read by float_table
   friend constexpr bool operator==(const FunctionArithmetic&, const FunctionArithmetic&) = default;
 };
 

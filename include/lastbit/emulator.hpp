@@ -33,8 +33,8 @@ struct Events {
 };
 
 struct RunOptions {
-  int threads = 1;           ///< samples are shared among threads; never changes a bit
-  bool keep_all = false;     ///< keep every tensor, not only the model's outputs
+  int threads = 1;        ///< samples are shared among threads; never changes a bit
+  bool keep_all = false;  ///< keep every tensor, not only the model's outputs
   bool count_events = false;
   std::int64_t keep_samples = 0;  ///< of a batch, how many samples keep_all keeps of tensors that are no outputs; 0: all
 };
@@ -65,7 +65,8 @@ class Emulator {
   [[nodiscard]] Trace run(std::span<const Tensor> inputs, const RunOptions& options = {}) const;
 
   /// One operation on the given data tensors (null for constants and absent ones): what this backend makes of another's inputs.
-  [[nodiscard]] std::vector<Tensor> run_operation(std::size_t operation, std::span<const Tensor* const> inputs, Events* events = nullptr) const;
+  [[nodiscard]] std::vector<Tensor> run_operation(std::size_t operation, std::span<const Tensor* const> inputs,
+                                                  Events* events = nullptr) const;
 
   /// The model as this backend sees it: the user's own, or its dequantised form in the real domain.
   [[nodiscard]] const Model& model() const;

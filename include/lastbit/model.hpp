@@ -18,6 +18,7 @@
 
 namespace lastbit {
 
+// clang-format off
 enum class OperationKind : std::uint8_t {
   conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, matmul,
   max_pool2d, average_pool2d, global_average_pool, mean,
@@ -26,6 +27,7 @@ enum class OperationKind : std::uint8_t {
   quantize, dequantize, requantize,
   relu, relu6, relu_n1_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, softmax,
 };
+// clang-format on
 
 [[nodiscard]] std::string_view name_of(OperationKind kind);
 [[nodiscard]] std::optional<OperationKind> operation_kind_from(std::string_view name);

@@ -36,14 +36,12 @@ constexpr auto names_of(NarrowingPoint) { return std::to_array<std::string_view>
 constexpr auto names_of(ScaleArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
 constexpr auto names_of(Normalization) { return std::to_array<std::string_view>({"half_to_one", "one_to_two"}); }
 constexpr auto names_of(StageKind) {
-  return std::to_array<std::string_view>({"shift_left", "multiply", "doubling_high_multiply", "two_term_shift", "shift_right", "float_scale",
-                                          "narrow", "relu", "add_zero_point", "clamp", "table", "pwl"});
+  return std::to_array<std::string_view>({"shift_left", "multiply", "doubling_high_multiply", "two_term_shift", "shift_right",
+                                          "float_scale", "narrow", "relu", "add_zero_point", "clamp", "table", "pwl"});
 }
 constexpr auto names_of(ShiftAmount) { return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant"}); }
 constexpr auto names_of(BiasAt) { return std::to_array<std::string_view>({"accumulator_start", "accumulator_end"}); }
-constexpr auto names_of(PerChannelLowering) {
-  return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale"});
-}
+constexpr auto names_of(PerChannelLowering) { return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale"}); }
 constexpr auto names_of(DivisionMethod) { return std::to_array<std::string_view>({"absent", "exact", "reciprocal", "float_scale"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
 constexpr auto names_of(MeanMethod) { return std::to_array<std::string_view>({"absent", "count_in_multiplier", "scale_per_count"}); }
@@ -62,7 +60,9 @@ constexpr auto names_of(EvidenceLevel) {
 }
 
 template <class E>
-concept NamedEnum = std::is_enum_v<E> && requires(E value) { names_of(value); };
+concept NamedEnum = std::is_enum_v<E> && requires(E value) {
+  names_of(value);
+};
 
 template <NamedEnum E>
 [[nodiscard]] constexpr std::string_view name_of(E value) {

@@ -96,9 +96,7 @@ struct Quantization {
 
   [[nodiscard]] bool present() const { return !scales.empty(); }
   [[nodiscard]] bool per_channel() const { return scales.size() > 1; }
-  [[nodiscard]] double scale(std::size_t channel = 0) const {
-    return scales.empty() ? 1.0 : scales[per_channel() ? channel : 0];
-  }
+  [[nodiscard]] double scale(std::size_t channel = 0) const { return scales.empty() ? 1.0 : scales[per_channel() ? channel : 0]; }
   [[nodiscard]] std::int64_t zero_point(std::size_t channel = 0) const {
     return zero_points.empty() ? 0 : zero_points[zero_points.size() > 1 ? channel : 0];
   }

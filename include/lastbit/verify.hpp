@@ -19,10 +19,10 @@ namespace lastbit {
 
 /// The first value that differs, or why the case could not be computed.
 struct CaseFailure {
-  std::string file;      ///< the cases.json
-  std::string name;      ///< of the case
+  std::string file;  ///< the cases.json
+  std::string name;  ///< of the case
   std::string backend;
-  std::string tensor;    ///< empty: the case could not be computed, and `reason` says why
+  std::string tensor;  ///< empty: the case could not be computed, and `reason` says why
   std::int64_t index = 0;
   std::string expected;
   std::string got;
@@ -38,9 +38,9 @@ struct VerifyReport {
 };
 
 struct VerifyOptions {
-  std::optional<SpecSheet> backend;                        ///< instead of the one each case names
-  std::function<void(SpecSheet&)> adjust;                  ///< applied after a case's own settings
-  std::function<void(const std::string& file)> on_file;    ///< called before each cases.json
+  std::optional<SpecSheet> backend;                                  ///< instead of the one each case names
+  std::function<void(SpecSheet&)> adjust;                            ///< applied after a case's own settings
+  std::function<void(const std::string& file)> on_file;              ///< called before each cases.json
   std::size_t stop_after = std::numeric_limits<std::size_t>::max();  ///< failures
 };
 

@@ -78,7 +78,8 @@ std::int64_t sample_count(const ModelTensor& expected, const Tensor& given) {
 Tensor slice_sample(const Tensor& batch, const Shape& shape, std::int64_t sample) {
   Tensor out(batch.type(), shape);
   const auto bytes = out.bytes();
-  std::copy_n(batch.bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()), bytes.size(), bytes.begin());
+  std::copy_n(batch.bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()), bytes.size(),
+              bytes.begin());
   return out;
 }
 
@@ -138,7 +139,8 @@ Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& giv
               "element type " + std::string(name_of(given.type())) + "; " + std::string(name_of(original.type)) + " is needed");
 }
 
-void Emulator::Prepared::execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, Events* events) const {
+void Emulator::Prepared::execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
+                                 Events* events) const {
   executors[operation]({inputs, outputs, events});
 }
 
@@ -155,7 +157,8 @@ void Emulator::Prepared::run_sample(std::vector<std::optional<Tensor>>& tensors,
     execute(i, inputs, outputs, events == nullptr ? nullptr : &(*events)[i]);
     for (std::size_t o = 0; o < outputs.size(); ++o) tensors[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
     for (const auto index : operation.inputs) {
-      if (!keep_all && index != absent_tensor && last_use[static_cast<std::size_t>(index)] == i) tensors[static_cast<std::size_t>(index)].reset();
+      if (!keep_all && index != absent_tensor && last_use[static_cast<std::size_t>(index)] == i)
+        tensors[static_cast<std::size_t>(index)].reset();
     }
   }
 }

@@ -75,7 +75,8 @@ bool Finisher::plan_64_bit(int accumulator_bits) {
       wide.amount.push_back(amount);
     }
     if (grown > 64) return false;
-    const bool bounds = stage.kind == StageKind::narrow || stage.kind == StageKind::shift_left || stage.kind == StageKind::doubling_high_multiply;
+    const bool bounds =
+        stage.kind == StageKind::narrow || stage.kind == StageKind::shift_left || stage.kind == StageKind::doubling_high_multiply;
     bits = bounds && stage.overflow != Overflow::exact ? std::min<int>(grown, stage.bits) : grown;
     if (stage.kind == StageKind::shift_right) bits = std::max(2, grown - *std::min_element(wide.amount.begin(), wide.amount.end()) + 1);
     plan_.push_back(std::move(wide));
@@ -96,15 +97,18 @@ void Finisher::run_stage(const WideStage& wide, std::span<std::int64_t> values) 
       each(values, channels, [=](std::int64_t& v, std::size_t c) { v = std::clamp(v, operands[c].min, operands[c].max); });
       break;
     case StageKind::relu:
-      if (operands->rectifier == Rectifier::at_zero) each(values, channels, [](std::int64_t& v, std::size_t) { v = std::max<std::int64_t>(v, 0); });
+      if (operands->rectifier == Rectifier::at_zero)
+        each(values, channels, [](std::int64_t& v, std::size_t) { v = std::max<std::int64_t>(v, 0); });
       break;
     case StageKind::narrow: each(values, channels, [&](std::int64_t& v, std::size_t) { v = narrow(v, stage.bits, stage.overflow); }); break;
     case StageKind::shift_left:
-      each(values, channels, [&](std::int64_t& v, std::size_t c) { v = narrow(v * (std::int64_t{1} << amount[c]), stage.bits, stage.overflow); });
+      each(values, channels,
+           [&](std::int64_t& v, std::size_t c) { v = narrow(v * (std::int64_t{1} << amount[c]), stage.bits, stage.overflow); });
       break;
     case StageKind::doubling_high_multiply:
       with_rounding(stage.rounding, [&]<Rounding rule>() {
-        each(values, channels, [=](std::int64_t& v, std::size_t c) { v = narrow_saturate(shift_right<rule>(v * factor[c], amount[c]), stage.bits); });
+        each(values, channels,
+             [=](std::int64_t& v, std::size_t c) { v = narrow_saturate(shift_right<rule>(v * factor[c], amount[c]), stage.bits); });
       });
       break;
     case StageKind::shift_right:

@@ -59,7 +59,8 @@ void centre(const Tensor& tensor, std::span<const std::int64_t> zero_points, std
     if constexpr (sizeof(T) <= 2 && !std::is_same_v<T, bool>) {
       const auto values = tensor.values<T>();
       for (std::size_t i = 0; i < values.size(); i += inner) {
-        const auto zero = static_cast<std::int32_t>(zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : i / inner % zero_points.size()]);
+        const auto zero =
+            static_cast<std::int32_t>(zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : i / inner % zero_points.size()]);
         for (std::size_t j = i; j < std::min(i + inner, values.size()); ++j) out[j] = static_cast<std::int16_t>(values[j] - zero);
       }
     }

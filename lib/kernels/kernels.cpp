@@ -13,10 +13,10 @@ namespace lastbit {
 namespace kernels {
 namespace {
 
-constexpr std::array all_paths{
-    Path{"scalar", [] { return true; }, scalar::dot_rows_i16, scalar::multiply_add_i16},
+constexpr std::array all_paths {
+  Path{"scalar", [] { return true; }, scalar::dot_rows_i16, scalar::multiply_add_i16},
 #if defined(__x86_64__)
-    Path{"avx2", [] { return static_cast<bool>(__builtin_cpu_supports("avx2")); }, avx2::dot_rows_i16, avx2::multiply_add_i16},
+      Path{"avx2", [] { return static_cast<bool>(__builtin_cpu_supports("avx2")); }, avx2::dot_rows_i16, avx2::multiply_add_i16},
 #endif
 };
 

@@ -34,16 +34,18 @@ Json read_json(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw Error(ErrorCode::unreadable_file, file.string(), "cannot be read");
   Json json = Json::parse(stream, nullptr, false);
-  const bool cases = json.is_object() && json.value("format", Json()) == "lastbit.cases.v1" && json.contains("cases") && json["cases"].is_array();
+  const bool cases =
+      json.is_object() && json.value("format", Json()) == "lastbit.cases.v1" && json.contains("cases") && json["cases"].is_array();
   if (!cases) throw Error(ErrorCode::malformed_file, file.string(), "not a case file of format lastbit.cases.v1");
   return json;
 }
 
 void require_known_keys(const Json& json) {
-  static const std::vector<std::string> known{"name",   "backend",  "settings", "model", "primitive", "parameters",
-                                              "inputs", "expected", "report",   "note"};
+  static const std::vector<std::string> known{"name",       "backend", "settings", "model",  "primitive",
+                                              "parameters", "inputs",  "expected", "report", "note"};
   for (const auto& [key, value] : json.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) throw Error(ErrorCode::malformed_file, "case", "unknown key '" + key + "'");
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      throw Error(ErrorCode::malformed_file, "case", "unknown key '" + key + "'");
   }
 }
 
@@ -106,7 +108,8 @@ CaseFailure compare(const std::string& name, const Tensor& expected, const Tenso
   failure.tensor = name;
   failure.values = expected.element_count();
   if (expected.type() != got.type() && !any_integer_type) {
-    throw Error(ErrorCode::type_mismatch, name, "expected " + std::string(name_of(expected.type())) + ", computed " + std::string(name_of(got.type())));
+    throw Error(ErrorCode::type_mismatch, name,
+                "expected " + std::string(name_of(expected.type())) + ", computed " + std::string(name_of(got.type())));
   }
   if (expected.element_count() != got.element_count()) {
     throw Error(ErrorCode::shape_mismatch, name, "expected shape " + expected.shape().text() + ", computed " + got.shape().text());
@@ -118,7 +121,8 @@ CaseFailure compare(const std::string& name, const Tensor& expected, const Tenso
   visit_element_type(expected.type(), [&]<class T>() {
     const auto a = expected.values<T>();
     const auto b = got.values<T>();
-    count_differences(expected, got, failure, [&](std::int64_t i) { return !same_value(a[static_cast<std::size_t>(i)], b[static_cast<std::size_t>(i)]); });
+    count_differences(expected, got, failure,
+                      [&](std::int64_t i) { return !same_value(a[static_cast<std::size_t>(i)], b[static_cast<std::size_t>(i)]); });
   });
   return failure;
 }
@@ -199,7 +203,8 @@ CaseFailure run_metrics_case(const Case& at) {
   const NamedTensors inputs = read_named(at, "inputs");
   const auto floats = [&](const char* name) {
     const auto found = inputs.find(name);
-    if (found == inputs.end() || found->second.type() != ElementType::float32) throw Error(ErrorCode::bad_input, name, "a float32 input is needed");
+    if (found == inputs.end() || found->second.type() != ElementType::float32)
+      throw Error(ErrorCode::bad_input, name, "a float32 input is needed");
     return found->second.values<float>();
   };
   CaseFailure failure;
@@ -209,7 +214,8 @@ CaseFailure run_metrics_case(const Case& at) {
     ++failure.values;
     if (!same_figure(expected, value) && failure.differing++ == 0) failure.tensor = name, failure.expected = expected, failure.got = value;
   }
-  if (failure.values != static_cast<std::int64_t>(at.json["report"].size())) throw Error(ErrorCode::malformed_file, "report", "unknown figure");
+  if (failure.values != static_cast<std::int64_t>(at.json["report"].size()))
+    throw Error(ErrorCode::malformed_file, "report", "unknown figure");
   return failure;
 }
 

@@ -303,7 +303,7 @@ TEST_CASE("every recorded suite is tested for what it notices") {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     if (entry.path().filename() != "cases.json") continue;
     const std::string folder = std::filesystem::relative(entry.path().parent_path(), root).generic_string();
-    if (folder == "ascend/metrics") continue;            // figures of a comparison: no backend computes them
+    if (folder == "ascend/metrics") continue;          // figures of a comparison: no backend computes them
     if (folder.starts_with("ascend/fp16_")) continue;  // rules in the cases themselves: float16_discrimination_test.cpp
     INFO(folder);
     CHECK(std::any_of(suites.begin(), suites.end(), [&](const Suite& suite) { return suite.folder == folder; }));

@@ -20,7 +20,7 @@ __extension__ using Int128 = __int128;
 __extension__ using UInt128 = unsigned __int128;
 
 template <class T>
-concept SignedInteger = std::same_as<T, Int128> || (std::signed_integral<T> && sizeof(T) >= 4);
+concept SignedInteger = (std::signed_integral<T> && sizeof(T) >= 4) || std::same_as<T, Int128>;
 
 template <SignedInteger T>
 inline constexpr int width_of = static_cast<int>(sizeof(T)) * 8;

@@ -36,9 +36,11 @@
 
 namespace lastbit {
 
+// clang-format off
 enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
 };
+// clang-format on
 
 enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant };
 
@@ -169,7 +171,9 @@ struct InFlight {
   const Int128 v = at.value;
   const EncodedScale& scale = operands.scale;
   switch (stage.kind) {
-    case StageKind::shift_left: at.value = narrow(multiply_modulo(v, Int128{1} << std::clamp(scale.exponent, 0, 62)), stage.bits, stage.overflow); break;
+    case StageKind::shift_left:
+      at.value = narrow(multiply_modulo(v, Int128{1} << std::clamp(scale.exponent, 0, 62)), stage.bits, stage.overflow);
+      break;
     case StageKind::multiply: {
       const NarrowedMultiplier narrowed = narrow_multiplier(scale, stage.bits, stage.rounding);
       at = {multiply_modulo(v, narrowed.multiplier), narrowed.fraction_bits};

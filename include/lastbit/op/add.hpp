@@ -67,7 +67,8 @@ struct FloatSum {
 };
 
 /// Step 1 of float_sum. Each product is rounded to float on its own (compile without contraction).
-[[nodiscard]] constexpr FloatSum float_sum_of(float scale_a, float scale_b, float scale_out, float zero_a, float zero_b, float zero_out) noexcept {
+[[nodiscard]] constexpr FloatSum float_sum_of(float scale_a, float scale_b, float scale_out, float zero_a, float zero_b,
+                                              float zero_out) noexcept {
   const float ratio_a = scale_a / scale_out;
   const float ratio_b = scale_b / scale_out;
   const float product_a = ratio_a * zero_a;
@@ -82,7 +83,8 @@ struct ConvolutionAdd {
 };
 
 /// Steps 1 and 2 of convolution_8bit. `zero_difference` = zero_a - zero_b.
-[[nodiscard]] constexpr ConvolutionAdd convolution_add(ConvolutionBias rule, double scale_a, double scale_b, std::int64_t zero_difference) noexcept {
+[[nodiscard]] constexpr ConvolutionAdd convolution_add(ConvolutionBias rule, double scale_a, double scale_b,
+                                                       std::int64_t zero_difference) noexcept {
   const auto half_away = [](double value) { return round_to_integer(value, Rounding::half_away); };
   const float ratio = static_cast<float>(scale_b) / static_cast<float>(scale_a);
   const float weight_scale = static_cast<float>(static_cast<double>(std::max(ratio, 1.0F)) / 255.0);
@@ -91,8 +93,8 @@ struct ConvolutionAdd {
   const std::int64_t bias = rule == ConvolutionBias::product_rounded
                                 ? half_away(static_cast<double>(offset) / static_cast<double>(unit))
                                 : zero_difference * half_away(static_cast<double>(static_cast<float>(scale_b)) / static_cast<double>(unit));
-  return {half_away(1.0 / static_cast<double>(weight_scale)), half_away(static_cast<double>(ratio) / static_cast<double>(weight_scale)), bias,
-          static_cast<double>(weight_scale)};
+  return {half_away(1.0 / static_cast<double>(weight_scale)), half_away(static_cast<double>(ratio) / static_cast<double>(weight_scale)),
+          bias, static_cast<double>(weight_scale)};
 }
 
 }  // namespace lastbit

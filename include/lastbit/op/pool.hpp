@@ -24,11 +24,15 @@ namespace lastbit {
 /// Steps 1 and 2 of exact and reciprocal.
 [[nodiscard]] constexpr std::int64_t average(const AveragePoolArithmetic& rule, std::int64_t sum, std::int64_t count) noexcept {
   if (rule.method != DivisionMethod::reciprocal) return divide(sum, count, rule.rounding);
-  const ScaleEncoding encoding{.arithmetic = ScaleArithmetic::f64, .significant_bits = rule.reciprocal_bits,
-                               .rounding = rule.reciprocal_rounding, .normalization = Normalization::one_to_two,
-                               .min_exponent = -62, .max_exponent = 62};
+  const ScaleEncoding encoding{.arithmetic = ScaleArithmetic::f64,
+                               .significant_bits = rule.reciprocal_bits,
+                               .rounding = rule.reciprocal_rounding,
+                               .normalization = Normalization::one_to_two,
+                               .min_exponent = -62,
+                               .max_exponent = 62};
   const EncodedScale reciprocal = encode(encoding, 1.0 / static_cast<double>(count));
-  return static_cast<std::int64_t>(multiply_shift(sum, reciprocal.multiplier, reciprocal.fraction_bits - reciprocal.exponent, rule.rounding));
+  return static_cast<std::int64_t>(
+      multiply_shift(sum, reciprocal.multiplier, reciprocal.fraction_bits - reciprocal.exponent, rule.rounding));
 }
 
 /// The float factor of float_scale.

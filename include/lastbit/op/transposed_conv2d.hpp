@@ -28,8 +28,7 @@ namespace lastbit {
       if (x < 0 || x % shape.stride_width != 0 || x / shape.stride_width >= shape.in_width) continue;
       const auto first_input = static_cast<std::size_t>(
           ((at.n * shape.in_height + y / shape.stride_height) * shape.in_width + x / shape.stride_width) * shape.in_channels);
-      const auto first_weight =
-          static_cast<std::size_t>(((at.o * shape.kernel_height + ky) * shape.kernel_width + kx) * shape.in_channels);
+      const auto first_weight = static_cast<std::size_t>(((at.o * shape.kernel_height + ky) * shape.kernel_width + kx) * shape.in_channels);
       for (std::size_t i = 0; i < static_cast<std::size_t>(shape.in_channels); ++i) {
         sum.add(std::int64_t{input[first_input + i]} * weights[first_weight + i]);
       }

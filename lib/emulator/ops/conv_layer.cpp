@@ -27,7 +27,8 @@ const ConvByType& arithmetic_of(const Backend& backend, OperationKind kind) {
 const ConvArithmetic& select(const Model& model, const Operation& operation, const ConvByType& by_type) {
   const ConvArithmetic& chosen = *conv_arithmetic_of(model, operation, by_type).second;
   if (!chosen.rescale.chain.empty()) return chosen;
-  throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(model.tensor(operation.inputs[0]).type)) + " data");
+  throw_unsupported(operation,
+                    "the backend has no arithmetic for " + std::string(name_of(model.tensor(operation.inputs[0]).type)) + " data");
 }
 
 const ModelTensor* input_tensor(const Model& model, const Operation& operation, std::size_t position) {
@@ -37,7 +38,8 @@ const ModelTensor* input_tensor(const Model& model, const Operation& operation, 
 
 void require_integer_data(const Operation& operation, const ModelTensor& tensor) {
   if (!is_integer(tensor.type) || size_of(tensor.type) > 2 || tensor.type == ElementType::uint16) {
-    throw_unsupported(operation, "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; int8, uint8 or int16 is needed");
+    throw_unsupported(operation,
+                      "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; int8, uint8 or int16 is needed");
   }
   if (tensor.type == ElementType::int16 && tensor.quantization.zero_point() != 0) {
     throw_unsupported(operation, "tensor '" + tensor.name + "' has zero point " + std::to_string(tensor.quantization.zero_point()) +
@@ -92,7 +94,8 @@ std::vector<std::int16_t> channels_first(const std::vector<std::int16_t>& weight
 }
 
 /// Weights minus zero points in the order of ConvShape.
-std::vector<std::int16_t> centred_weights(const Operation& operation, const ModelTensor& info, const Tensor& weights, std::int64_t out_channels) {
+std::vector<std::int16_t> centred_weights(const Operation& operation, const ModelTensor& info, const Tensor& weights,
+                                          std::int64_t out_channels) {
   std::vector<std::int16_t> values(static_cast<std::size_t>(weights.element_count()));
   const bool depthwise = operation.kind == OperationKind::depthwise_conv2d;
   centre(weights, info.quantization.zero_points, depthwise ? 1 : values.size() / static_cast<std::size_t>(out_channels), values);
@@ -127,19 +130,20 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
     throw_unsupported(operation, "weights and bias must be constants of the model");
   }
   const ConvShape shape = shape_of(model, operation);
-  LoweredLayer lowered = lower_per_channel(select(model, operation, arithmetic_of(backend, operation.kind)),
-                                           {centred_weights(operation, weights, *weights.constant, shape.out_channels),
-                                            bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0), weights.quantization},
-                                           input.quantization.scale());
+  LoweredLayer lowered =
+      lower_per_channel(select(model, operation, arithmetic_of(backend, operation.kind)),
+                        {centred_weights(operation, weights, *weights.constant, shape.out_channels),
+                         bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0), weights.quantization},
+                        input.quantization.scale());
   const Direction direction = operation.kind == OperationKind::transposed_conv2d ? Direction::transposed : Direction::forward;
   Convolution convolution(shape, direction, lowered.arithmetic, std::move(lowered.values.weights), std::move(lowered.values.bias),
                           largest_centred(input));
   const bool raw = delivers_accumulators(output);
   Finisher finisher;
-  if (!raw) finisher = make_finisher(operation, lowered.arithmetic, input, lowered.values.quantization, output, convolution.accumulator_bits());
-  return [convolution = std::move(convolution), finisher = std::move(finisher), raw, quantization = input.quantization](const Execution& run) {
-    run_rows(convolution, finisher, raw, quantization, run);
-  };
+  if (!raw)
+    finisher = make_finisher(operation, lowered.arithmetic, input, lowered.values.quantization, output, convolution.accumulator_bits());
+  return [convolution = std::move(convolution), finisher = std::move(finisher), raw,
+          quantization = input.quantization](const Execution& run) { run_rows(convolution, finisher, raw, quantization, run); };
 }
 
 namespace {
@@ -149,7 +153,8 @@ std::vector<std::int16_t> matrix(std::span<const std::int16_t> values, std::int6
   std::vector<std::int16_t> out(values.begin(), values.end());
   if (!transpose) return out;
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c) out[static_cast<std::size_t>(c * rows + r)] = values[static_cast<std::size_t>(r * columns + c)];
+    for (std::int64_t c = 0; c < columns; ++c)
+      out[static_cast<std::size_t>(c * rows + r)] = values[static_cast<std::size_t>(r * columns + c)];
   }
   return out;
 }
@@ -178,7 +183,8 @@ void require_per_column(const Operation& operation, const ModelTensor& b, bool t
   const auto rank = static_cast<std::int64_t>(b.shape.rank());
   const bool per_channel = b.quantization.per_channel() || b.quantization.zero_points.size() > 1;
   if (!per_channel || b.quantization.axis == rank - (transposed ? 2 : 1)) return;
-  throw_unsupported(operation, "the scales of '" + b.name + "' lie along axis " + std::to_string(b.quantization.axis) + ", not along its columns");
+  throw_unsupported(operation,
+                    "the scales of '" + b.name + "' lie along axis " + std::to_string(b.quantization.axis) + ", not along its columns");
 }
 
 }  // namespace
@@ -210,7 +216,8 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
       };
       // The convolution wants the input as [rows, terms] and the weights as [columns, terms].
       const auto input = matrix(part(left, shape.a_offsets[i], shape.rows * shape.terms), shape.terms, shape.rows, attributes.transpose_a);
-      auto weights = matrix(part(right, shape.b_offsets[i], shape.terms * shape.columns), shape.terms, shape.columns, !attributes.transpose_b);
+      auto weights =
+          matrix(part(right, shape.b_offsets[i], shape.terms * shape.columns), shape.terms, shape.columns, !attributes.transpose_b);
       Convolution(conv, Direction::forward, arithmetic, std::move(weights), {}, largest).accumulate_row(input, 0, 0, row, run.events);
       if (!raw) finisher(row, run.events);
       store(row, run.outputs[0], i * row.size());

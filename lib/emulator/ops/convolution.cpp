@@ -44,7 +44,9 @@ void Convolution::prove(std::int64_t largest_input) {
   }
   const AccumulatorRule& rule = arithmetic_.accumulator;
   never_overflows_ = largest_total <= max_of_width(rule.bits);
-  accumulator_bits_ = never_overflows_ ? bits_for(static_cast<std::int64_t>(largest_total)) : rule.overflow == Overflow::exact ? 64 : rule.bits;
+  accumulator_bits_ = never_overflows_                   ? bits_for(static_cast<std::int64_t>(largest_total))
+                      : rule.overflow == Overflow::exact ? 64
+                                                         : rule.bits;
   const bool modular = rule.overflow == Overflow::wrap && rule.bits <= 32;
   fits_32_bit_sums_ = modular || (never_overflows_ && bits_for(largest_sum) <= 32);
 }
@@ -79,7 +81,9 @@ void Convolution::row_32_bit(std::span<const std::int16_t> input, std::int64_t n
   const auto channels = static_cast<std::size_t>(shape_.out_channels);
   for (std::size_t i = 0; i < out.size(); i += channels) {
     for (std::size_t o = 0; o < channels; ++o) {
-      out[i + o] = narrow_wrap(static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[i + o]) + static_cast<std::uint64_t>(bias_.empty() ? 0 : bias_[o])), bits);
+      out[i + o] = narrow_wrap(
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[i + o]) + static_cast<std::uint64_t>(bias_.empty() ? 0 : bias_[o])),
+          bits);
     }
   }
 }
@@ -103,7 +107,8 @@ void Convolution::depthwise_row(std::span<const std::int16_t> input, std::int64_
           for (std::size_t o = 0; o < channels; ++o) spread[o] = pixel[o / multiplier];
           pixel = spread.data();
         }
-        kernels.multiply_add_i16(pixel, tap_major_weights_.data() + static_cast<std::size_t>(ky * shape_.kernel_width + kx) * channels, channels, at);
+        kernels.multiply_add_i16(pixel, tap_major_weights_.data() + static_cast<std::size_t>(ky * shape_.kernel_width + kx) * channels,
+                                 channels, at);
       }
     }
   }

@@ -25,7 +25,8 @@ class Convolution {
               std::vector<std::int64_t> bias, std::int64_t largest_input);
 
   /// Accumulators of one output row (sample n, row y): out_width x out_channels.
-  void accumulate_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out, Events* events) const;
+  void accumulate_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
+                      Events* events) const;
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   /// Width that every accumulator fits.
@@ -36,7 +37,8 @@ class Convolution {
   void row_32_bit(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out) const;
   void depthwise_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int32_t> sums) const;
   void dense_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int32_t> sums) const;
-  void step_by_step_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out, Events* events) const;
+  void step_by_step_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
+                        Events* events) const;
   [[nodiscard]] bool is_depthwise() const { return shape_.groups > 1 && shape_.group_channels() == 1; }
 
   ConvShape shape_;
@@ -45,7 +47,7 @@ class Convolution {
   std::vector<std::int16_t> weights_;
   std::vector<std::int16_t> tap_major_weights_;  ///< depthwise only: [kernel_height, kernel_width, out_channels]
   std::vector<std::int64_t> bias_;
-  bool never_overflows_ = false;  ///< proven: no partial sum can leave the accumulator
+  bool never_overflows_ = false;   ///< proven: no partial sum can leave the accumulator
   bool fits_32_bit_sums_ = false;  ///< 32-bit sums in any order give the same bits
   int accumulator_bits_ = 64;
 };

@@ -30,7 +30,8 @@ Pair pair_of(const Model& model, const Operation& operation) {
 std::vector<std::int64_t> gather(const Tensor& tensor, const std::vector<std::int64_t>& offsets, std::int64_t zero_point) {
   const auto values = centred(tensor, zero_point);
   std::vector<std::int64_t> out(offsets.size());
-  std::transform(offsets.begin(), offsets.end(), out.begin(), [&](std::int64_t offset) { return values[static_cast<std::size_t>(offset)]; });
+  std::transform(offsets.begin(), offsets.end(), out.begin(),
+                 [&](std::int64_t offset) { return values[static_cast<std::size_t>(offset)]; });
   return out;
 }
 
@@ -60,7 +61,8 @@ Finisher to_output(const ModelTensor& output, IntegerRange range, int bits) {
   return Finisher({add_zero_point(), clamp()}, {operands_for({}, output, range)}, bits);
 }
 
-Executor aligned_operands(const AddArithmetic& rule, Pair pair, const Scales& scales, const ModelTensor& output, IntegerRange range, int sign) {
+Executor aligned_operands(const AddArithmetic& rule, Pair pair, const Scales& scales, const ModelTensor& output, IntegerRange range,
+                          int sign) {
   const int left_shift = size_of(output.type) == 1 ? rule.left_shift_8bit : rule.left_shift_16bit;
   const double twice_larger = 2.0 * std::max(scales.a, scales.b);
   const auto operand = [&](double scale) {
@@ -88,9 +90,9 @@ Executor weighted_sum(const AddArithmetic& rule, Pair pair, const Scales& scales
 
 /// Raw integers, not centred: the zero points are part of the float constant.
 Executor float_sum(const AddArithmetic& rule, Pair pair, const Scales& scales, const ModelTensor& output, IntegerRange range, float sign) {
-  FloatSum sum = float_sum_of(static_cast<float>(scales.a), static_cast<float>(scales.b) * sign, static_cast<float>(scales.out),
-                              static_cast<float>(pair.a_zero), static_cast<float>(pair.b_zero),
-                              static_cast<float>(output.quantization.zero_point()));
+  FloatSum sum =
+      float_sum_of(static_cast<float>(scales.a), static_cast<float>(scales.b) * sign, static_cast<float>(scales.out),
+                   static_cast<float>(pair.a_zero), static_cast<float>(pair.b_zero), static_cast<float>(output.quantization.zero_point()));
   pair.a_zero = pair.b_zero = 0;
   Finisher finisher({clamp()}, {operands_for({}, output, range)}, 64);
   return pairwise(std::move(pair), std::move(finisher), [=, rounding = rule.rounding](auto& a, auto& b) {
@@ -106,7 +108,8 @@ Executor convolution_8bit(const AddArithmetic& rule, Pair pair, const Scales& sc
                           Rectifier rectifier, int sign) {
   const ConvolutionAdd add = convolution_add(rule.convolution_bias, scales.a, scales.b, pair.a_zero - pair.b_zero);
   const auto& encoding = rule.output.scale;
-  RescaleOperands operands = operands_for(encode(encoding, effective_scale(encoding.arithmetic, scales.a, add.scale, scales.out)), output, range);
+  RescaleOperands operands =
+      operands_for(encode(encoding, effective_scale(encoding.arithmetic, scales.a, add.scale, scales.out)), output, range);
   operands.rectifier = rectifier;
   pair.b_zero = pair.a_zero;  // the device subtracts the zero point of the first input from both
   return pairwise(std::move(pair), Finisher(rule.output.chain, {operands}, 32), [=](auto& a, auto& b) {
@@ -115,18 +118,21 @@ Executor convolution_8bit(const AddArithmetic& rule, Pair pair, const Scales& sc
 }
 
 /// TFLite's int16 addition of power-of-two scales: both operands shifted right half away, then a saturating 16-bit sum.
-Executor power_of_two_sum(const Operation& operation, Pair pair, const Scales& scales, const ModelTensor& output, IntegerRange range, int sign) {
+Executor power_of_two_sum(const Operation& operation, Pair pair, const Scales& scales, const ModelTensor& output, IntegerRange range,
+                          int sign) {
   const auto shift_to_output = [&](double scale) {
     int exponent = 0;
     const bool power_of_two = std::frexp(scale / scales.out, &exponent) == 0.5;
     if (!power_of_two || exponent > 1 || exponent < -30) throw_unsupported(operation, "scales must be 2^-31 to 1 times the output's");
     return 1 - exponent;
   };
-  return pairwise(std::move(pair), to_output(output, range, 32), [=, shift_a = shift_to_output(scales.a), shift_b = shift_to_output(scales.b)](auto& a, auto& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      a[i] = narrow_saturate(shift_right<Rounding::half_away>(a[i], shift_a) + sign * shift_right<Rounding::half_away>(b[i], shift_b), 16);
-    }
-  });
+  return pairwise(std::move(pair), to_output(output, range, 32),
+                  [=, shift_a = shift_to_output(scales.a), shift_b = shift_to_output(scales.b)](auto& a, auto& b) {
+                    for (std::size_t i = 0; i < a.size(); ++i) {
+                      a[i] = narrow_saturate(
+                          shift_right<Rounding::half_away>(a[i], shift_a) + sign * shift_right<Rounding::half_away>(b[i], shift_b), 16);
+                    }
+                  });
 }
 
 }  // namespace

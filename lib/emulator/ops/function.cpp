@@ -81,7 +81,8 @@ Executor prepare_leaky(const Model& model, const Operation& operation, const Bac
   const Finisher positive(rule.rescale.chain, {encoded(rule, input.quantization.scale(), 1.0, out)}, 34);
   const Finisher negative(rule.rescale.chain, {encoded(rule, input.quantization.scale(), negative_scale, out)}, 34);
   const Finisher to_output({add_zero_point(), clamp()}, {operands_for({}, output, range_of(output.type))}, 34);
-  return [=, zero = input.quantization.zero_point(), alpha_zero = per_channel ? alphas->quantization.zero_point() : 0, sign = alpha < 0 ? -1 : 1,
+  return [=, zero = input.quantization.zero_point(), alpha_zero = per_channel ? alphas->quantization.zero_point() : 0,
+          sign = alpha < 0 ? -1 : 1,
           offsets = per_channel ? broadcast_offsets(alphas->shape, output.shape) : std::vector<std::int64_t>{}](const Execution& run) {
     auto values = centred(*run.inputs[0], zero);
     auto falling = values;
@@ -123,7 +124,9 @@ Executor fixed_sigmoid(const FunctionArithmetic& rule, const ModelTensor& input,
   if (input.type != ElementType::int8) throw_type(operation, input);
   const SigmoidParameters parameters = sigmoid_parameters(rule.rescale.scale, scale);
   return by_code<std::int8_t>([=, zero = input.quantization.zero_point()](std::int64_t code) {
-    const auto rescale = [&](std::int32_t value) { return static_cast<std::int32_t>(finish(rule.rescale.chain, value, {.scale = parameters.scale})); };
+    const auto rescale = [&](std::int32_t value) {
+      return static_cast<std::int32_t>(finish(rule.rescale.chain, value, {.scale = parameters.scale}));
+    };
     return sigmoid_i8<function>(static_cast<std::int32_t>(code - zero), parameters.radius, rescale);
   });
 }
@@ -133,8 +136,10 @@ Executor fixed_hard_swish(const FunctionArithmetic& rule, const ModelTensor& inp
       rule.rescale.scale, static_cast<float>(input.quantization.scale()), static_cast<std::int32_t>(input.quantization.zero_point()),
       static_cast<float>(output.quantization.scale()), static_cast<std::int32_t>(output.quantization.zero_point()));
   if (p.output_exponent > 0) throw_unsupported(operation, "the input scale is 128 output scales or more");
-  if (input.type == ElementType::int8) return by_code<std::int8_t>([=](std::int64_t x) { return hard_swish(p, static_cast<std::int8_t>(x)); });
-  if (input.type == ElementType::uint8) return by_code<std::uint8_t>([=](std::int64_t x) { return hard_swish(p, static_cast<std::uint8_t>(x)); });
+  if (input.type == ElementType::int8)
+    return by_code<std::int8_t>([=](std::int64_t x) { return hard_swish(p, static_cast<std::int8_t>(x)); });
+  if (input.type == ElementType::uint8)
+    return by_code<std::uint8_t>([=](std::int64_t x) { return hard_swish(p, static_cast<std::uint8_t>(x)); });
   throw_type(operation, input);
 }
 
@@ -169,7 +174,8 @@ void softmax_rows_fixed(const Execution& run, const SoftmaxParameters& parameter
   }
 }
 
-Executor fixed_softmax(const FunctionArithmetic& rule, double beta, const ModelTensor& input, const ModelTensor& output, const Operation& operation) {
+Executor fixed_softmax(const FunctionArithmetic& rule, double beta, const ModelTensor& input, const ModelTensor& output,
+                       const Operation& operation) {
   const ScaleEncoding& encoding = rule.rescale.scale;
   const Chain chain = rule.rescale.chain;
   if (input.type == ElementType::int16 && output.type == ElementType::int16) {

@@ -45,7 +45,8 @@ Chain with_float_scale(const Chain& chain) {
   bool scaled = false;
   for (const Stage& stage : chain) {
     const bool part_of_scale = stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply ||
-                               stage.kind == StageKind::shift_right || stage.kind == StageKind::shift_left || stage.kind == StageKind::float_scale;
+                               stage.kind == StageKind::shift_right || stage.kind == StageKind::shift_left ||
+                               stage.kind == StageKind::float_scale;
     if (part_of_scale && scaled) continue;
     out.stages[out.size++] = part_of_scale ? float_scale(Rounding::half_even) : stage;
     scaled = scaled || part_of_scale;

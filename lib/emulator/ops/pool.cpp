@@ -20,8 +20,14 @@ namespace {
 ConvShape windows_of(const Model& model, const Operation& operation) {
   if (operation.kind != OperationKind::global_average_pool) return pool_shape_of(model, operation);
   const Shape& in = model.tensor(operation.inputs[0]).shape;
-  return {.batch = in[0], .in_height = in[1], .in_width = in[2], .in_channels = in[3], .out_channels = in[3],
-          .kernel_height = in[1], .kernel_width = in[2], .groups = in[3]};
+  return {.batch = in[0],
+          .in_height = in[1],
+          .in_width = in[2],
+          .in_channels = in[3],
+          .out_channels = in[3],
+          .kernel_height = in[1],
+          .kernel_width = in[2],
+          .groups = in[3]};
 }
 
 /// Calls visit(sample, rows [y0, y1), columns [x0, x1) inside the image) for every output pixel in order.
@@ -41,7 +47,8 @@ void each_window(const ConvShape& w, Visit&& visit) {
 
 /// Reduces every window channel by channel: out[pixel, c] = combine over taps, starting at `start`.
 template <class T, class Combine>
-std::vector<std::int64_t> reduce(const ConvShape& w, std::span<const T> input, std::int64_t start, std::vector<std::int64_t>* counts, Combine&& combine) {
+std::vector<std::int64_t> reduce(const ConvShape& w, std::span<const T> input, std::int64_t start, std::vector<std::int64_t>* counts,
+                                 Combine&& combine) {
   const auto channels = static_cast<std::size_t>(w.in_channels);
   std::vector<std::int64_t> out(static_cast<std::size_t>(w.batch * w.out_height * w.out_width) * channels, start);
   std::int64_t* at = out.data();
@@ -100,7 +107,8 @@ void divide_sums(const AveragePoolArithmetic& rule, std::vector<std::int64_t>& s
   }
 }
 
-const AveragePoolArithmetic& average_rule(const Backend& backend, const Operation& operation, const ModelTensor& in, const ModelTensor& out) {
+const AveragePoolArithmetic& average_rule(const Backend& backend, const Operation& operation, const ModelTensor& in,
+                                          const ModelTensor& out) {
   const auto& rule = operation.kind == OperationKind::average_pool2d ? backend.average_pool : backend.global_average_pool;
   if (rule.method == DivisionMethod::absent) throw_unsupported(operation, "the backend has no average pooling");
   const bool same = in.quantization.scale() == out.quantization.scale() && in.quantization.zero_point() == out.quantization.zero_point();
@@ -160,7 +168,8 @@ Executor prepare_mean(const Model& model, const Operation& operation, const Back
   const std::int64_t count = in.shape.element_count() / out.shape.element_count();
   const double per_output = rule.method == MeanMethod::scale_per_count ? static_cast<double>(count) : 1.0;
   const ScaleEncoding& encoding = rule.rescale.scale;
-  EncodedScale scale = encode(encoding, effective_scale(encoding.arithmetic, in.quantization.scale(), 1.0, out.quantization.scale() * per_output));
+  EncodedScale scale =
+      encode(encoding, effective_scale(encoding.arithmetic, in.quantization.scale(), 1.0, out.quantization.scale() * per_output));
   if (rule.method == MeanMethod::count_in_multiplier) scale = fold_count(scale, count);
   return [=, targets = mean_targets(in.shape, std::get<MeanAttributes>(operation.attributes).axes), zero = in.quantization.zero_point(),
           finisher = Finisher(rule.rescale.chain, {operands_for(scale, out, range_of(out.type))}, 32)](const Execution& run) {

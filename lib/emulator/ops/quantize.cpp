@@ -81,13 +81,15 @@ std::vector<std::int64_t> concat_codes(ConcatMethod method, const Backend& backe
   for (auto& code : codes) {
     code = method == ConcatMethod::scale_and_bias
                ? std::clamp(apply(line, code) + to.zero_point(), range.min, range.max)
-               : quantize(backend.quantize, dequantize(backend.dequantize, code - from.zero_point(), from.scale()), out_scale, to.zero_point(), range);
+               : quantize(backend.quantize, dequantize(backend.dequantize, code - from.zero_point(), from.scale()), out_scale,
+                          to.zero_point(), range);
   }
   return codes;
 }
 
 void require_equal_quantization(const Operation& operation, const ModelTensor& input, const ModelTensor& output) {
-  const bool equal = input.quantization.scale() == output.quantization.scale() && input.quantization.zero_point() == output.quantization.zero_point();
+  const bool equal =
+      input.quantization.scale() == output.quantization.scale() && input.quantization.zero_point() == output.quantization.zero_point();
   if (!equal) throw_unsupported(operation, "'" + input.name + "' and the output differ in scale or zero point; the backend only copies");
 }
 
