@@ -30,8 +30,8 @@ def write_npy_seeds():
             np.lib.format.write_array(file, np.arange(3, dtype=np.int8), version=version)
 
 
-# A layer is (operation, .tflite operator, tensors, data inputs, constant inputs of the .tflite operator, attributes, options type, options).
-# A tensor is (type, shape, data or None); the last one is the output. Operators of the .tflite format take the tensors in `order`.
+# A layer is (name, .tflite operator, tensors, attributes, options type, options, order): a name is an operation, perhaps with a variant
+# after it; tensors are (type, shape, data or None), the inputs first, then the outputs; `order` turns our inputs into the operator's.
 def layers():
     image, small = ("int8", [1, 4, 4, 2], None), ("int8", [1, 2, 2, 2], None)
     flat = ("int8", [1, 4], None)
@@ -52,7 +52,8 @@ def layers():
     bias = constant([2], "int32")
     yield ("conv2d", "CONV_2D", [image, constant([2, 3, 3, 2]), bias, small], conv, "Conv2DOptions", conv_file, None)
     yield ("conv2d_no_bias", "CONV_2D", [image, constant([2, 3, 3, 2]), None, small], conv, "Conv2DOptions", conv_file, None)
-    yield ("depthwise_conv2d", "DEPTHWISE_CONV_2D", [image, constant([1, 3, 3, 2]), bias, small], conv, "DepthwiseConv2DOptions", conv_file, None)
+    yield ("depthwise_conv2d", "DEPTHWISE_CONV_2D", [image, constant([1, 3, 3, 2]), bias, small], conv,
+           "DepthwiseConv2DOptions", conv_file, None)
     up = {"padding": "SAME", "stride_w": 2, "stride_h": 2}
     yield ("transposed_conv2d", "TRANSPOSE_CONV", [small, constant([2, 2, 2, 2]), bias, image], {"stride": [2, 2], "padding": "same"},
            "TransposeConvOptions", up, lambda t: [indices(1, 4, 4, 2), t[1], t[0], t[2]])
@@ -101,10 +102,6 @@ def output_count(name):
     return 2 if name == "split" else 1
 
 
-def is_float(tensor):
-    return tensor[0] == "float32"
-
-
 def json_model(name, tensors, attributes):
     described, used = [], []
     for i, tensor in enumerate(tensors):
@@ -120,8 +117,10 @@ def json_model(name, tensors, attributes):
         described.append(entry)
     outputs = used[len(used) - output_count(name):]
     inputs = used[:len(used) - output_count(name)]
-    operation = {"op": name.replace("_no_bias", "").replace("pad_value", "pad"), "inputs": inputs, "outputs": outputs, "attributes": attributes}
-    return {"format": "lastbit.model.v1", "name": name, "tensors": described, "operations": [operation], "inputs": ["t0"], "outputs": outputs}
+    kind = name.replace("_no_bias", "").replace("pad_value", "pad")
+    operation = {"op": kind, "inputs": inputs, "outputs": outputs, "attributes": attributes}
+    return {"format": "lastbit.model.v1", "name": name, "tensors": described, "operations": [operation], "inputs": ["t0"],
+            "outputs": outputs}
 
 
 def tflite_model(name, operator, tensors, options_type, options, order):

@@ -162,7 +162,8 @@ class FileReader {
     if (source.name() != nullptr && source.name()->size() != 0) {
       spend(source.name()->size(), part);
       tensor.name = source.name()->str();
-      part += " '" + printable(tensor.name) + "'";
+      if (!is_printable(tensor.name)) malformed(part, "the name is not printable text");
+      part += " '" + tensor.name + "'";
     }
     const auto type = tflite_format::element_type_from(source.type());
     if (!type) unsupported(part, "element type " + std::string(EnumNameTensorType(source.type())) + " is not supported");

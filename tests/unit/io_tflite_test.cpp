@@ -303,6 +303,11 @@ TEST_CASE("hostile constants behind attributes are refused") {
                                           file.tensors[1].data.clear();
                                           file.inputs = {0, 1};
                                         }},
+                                       {"with control characters in its name", malformed, "not printable",
+                                        [](TfliteFile& file) {
+                                          file.tensors[1].name = "t\x01";
+                                          file.tensors[1].data.clear();
+                                        }},
                                        {"of another type", malformed, "is int8; int32 is needed",
                                         [](TfliteFile& file) {
                                           file.tensors[1] = {.shape = {2}, .data = {1, 0}};
