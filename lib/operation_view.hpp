@@ -39,8 +39,8 @@ class OperationView {
     return std::get<T>(operation_.attributes);
   }
 
-  [[noreturn]] void fail(ErrorCode code, std::string message) const {
-    throw Error(code, place_of(where_, operation_, index_), std::move(message));
+  [[noreturn]] void fail(ErrorCode code, const std::string& message) const {
+    throw Error(code, place_of(where_, operation_, index_), message);
   }
   void require(bool holds, ErrorCode code, std::string_view message) const {
     if (!holds) fail(code, std::string(message));
