@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "io/file.hpp"
+#include "io/json.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/model_file.hpp"
@@ -20,7 +21,6 @@
 namespace lastbit {
 namespace {
 
-using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 /// One case of one file, with what is needed to compute it.
@@ -31,9 +31,7 @@ struct Case {
 };
 
 Json read_json(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error(ErrorCode::unreadable_file, file.string(), "cannot be read");
-  Json json = Json::parse(stream, nullptr, false);
+  Json json = parse_json(read_text_file(file), file.string());
   const bool cases =
       json.is_object() && json.value("format", Json()) == "lastbit.cases.v1" && json.contains("cases") && json["cases"].is_array();
   if (!cases) throw Error(ErrorCode::malformed_file, file.string(), "not a case file of format lastbit.cases.v1");
@@ -49,16 +47,21 @@ void require_known_keys(const Json& json) {
   }
 }
 
+const Json& member(const Json& json, const char* key) {
+  if (!json.contains(key)) throw Error(ErrorCode::malformed_file, "case", "'" + std::string(key) + "' is missing");
+  return json[key];
+}
+
 /// The files of a primitive case, by name.
 NamedTensors read_named(const Case& at, const char* key) {
   NamedTensors tensors;
-  for (const auto& [name, file] : at.json.at(key).items()) tensors.emplace(name, read_npy(at.folder / file.get<std::string>()));
+  for (const auto& [name, file] : member(at.json, key).items()) tensors.emplace(name, read_npy(at.folder / file.get<std::string>()));
   return tensors;
 }
 
 /// The files of a model case by tensor index: named ones, or a list in the order of `indices`.
 std::map<std::int32_t, Tensor> read_indexed(const Case& at, const char* key, const Model& model, const std::vector<std::int32_t>& indices) {
-  const Json& files = at.json.at(key);
+  const Json& files = member(at.json, key);
   if (files.is_array() && files.size() != indices.size()) {
     throw Error(ErrorCode::bad_input, key, std::to_string(files.size()) + " files for " + std::to_string(indices.size()) + " tensors");
   }
@@ -135,7 +138,7 @@ void add_comparison(CaseFailure& total, CaseFailure one) {
 }
 
 Model model_of(const Case& at) {
-  const Json& model = at.json.at("model");
+  const Json& model = member(at.json, "model");
   if (model.is_string()) return read_model(at.folder / model.get<std::string>());
   return parse_json_model(model.dump(), at.folder, "model");
 }
@@ -183,7 +186,10 @@ std::pair<std::string, std::vector<double>> numbers_in(const std::string& text) 
   for (std::size_t i = 0; i < text.size();) {
     std::size_t used = 0;
     const bool starts = std::string_view("+-.0123456789").find(text[i]) != std::string_view::npos;
-    if (starts) numbers.push_back(std::stod(text.substr(i), &used));
+    char* end = nullptr;
+    const double number = starts ? std::strtod(text.c_str() + i, &end) : 0;
+    if (starts) used = static_cast<std::size_t>(end - (text.c_str() + i));
+    if (used > 0) numbers.push_back(number);
     else rest += text[i];
     i += std::max<std::size_t>(used, 1);
   }
@@ -195,7 +201,7 @@ bool same_figure(const std::string& expected, const std::string& got) {
   const auto [words_a, a] = numbers_in(expected);
   const auto [words_b, b] = numbers_in(got);
   return words_a == words_b && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
-           return std::abs(x - y) <= 1e-5 * std::max({1.0, std::abs(x), std::abs(y)});
+           return std::isfinite(x - y) && std::abs(x - y) <= 1e-5 * std::max({1.0, std::abs(x), std::abs(y)});
          });
 }
 
@@ -209,7 +215,7 @@ CaseFailure run_metrics_case(const Case& at) {
   };
   CaseFailure failure;
   for (const auto& [name, value] : metrics_report(floats("mine"), floats("truth"))) {
-    if (!at.json.at("report").contains(name)) continue;
+    if (!member(at.json, "report").contains(name)) continue;
     const auto expected = at.json["report"][name].get<std::string>();
     ++failure.values;
     if (!same_figure(expected, value) && failure.differing++ == 0) failure.tensor = name, failure.expected = expected, failure.got = value;
@@ -222,9 +228,14 @@ CaseFailure run_metrics_case(const Case& at) {
 SpecSheet sheet_of(const Json& json, const VerifyOptions& options) {
   SpecSheet sheet;
   if (options.backend) sheet = *options.backend;
-  else if (json.contains("backend")) sheet = find_backend(json.at("backend").get<std::string>());
+  else if (json.contains("backend")) sheet = find_backend(JsonView(json["backend"], "case.backend").text());
+  else if (!json.contains("parameters") && json.value("primitive", Json()) != "metrics") {
+    throw Error(ErrorCode::malformed_file, "case", "'backend' is missing, and none was given");
+  }
   const Json settings = json.value("settings", Json::object());
-  for (const auto& [path, value] : settings.items()) set_rule(sheet.backend, path, value.get<std::string>());
+  for (const auto& [path, value] : settings.items()) {
+    set_rule(sheet.backend, path, value.is_number_integer() ? value.dump() : JsonView(value, "case.settings." + path).text());
+  }
   if (options.adjust) options.adjust(sheet);
   return sheet;
 }

@@ -10,27 +10,12 @@
 #include "lastbit/io/npy.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
+#include "support/scratch.hpp"
 
 using namespace lastbit;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// An empty folder that is gone afterwards.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / "lastbit_trace_test") {
-    fs::remove_all(path_);
-    fs::create_directory(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 Model digits() { return read_json_model(test::source_directory() / "examples/digits/model.json"); }
 
@@ -52,7 +37,7 @@ void replace_in(const fs::path& file, const std::string& from, const std::string
 }  // namespace
 
 TEST_CASE("a stored trace reads back as it was") {
-  const Folder folder;
+  const test::Scratch folder;
   const NamedTrace written = vipnano();
   write_trace(folder.path() / "new" / "trace", written);
   const NamedTrace read = read_trace(folder.path() / "new" / "trace");
@@ -75,7 +60,7 @@ TEST_CASE("a stored trace reads back as it was") {
 }
 
 TEST_CASE("a trace that was tampered with is refused") {
-  const Folder folder;
+  const test::Scratch folder;
   write_trace(folder.path(), vipnano());
   const fs::path json = folder.path() / "trace.json";
   const auto [from, to] = GENERATE(table<std::string, std::string>({{"\"tensor_000.npy\"", "\"../tensor_000.npy\""},
@@ -94,7 +79,7 @@ TEST_CASE("a trace that was tampered with is refused") {
 }
 
 TEST_CASE("a dump is matched by name, however written, and by index") {
-  const Folder folder;
+  const test::Scratch folder;
   Model model = digits();
   model.tensors[3].name = "net/Conv 1:0";
   const NamedTrace trace = run_named(model, find_backend("vipnano_v8"), two_images());
@@ -115,7 +100,7 @@ TEST_CASE("a dump is matched by name, however written, and by index") {
 }
 
 TEST_CASE("dumps that do not fit the model are refused") {
-  const Folder folder;
+  const test::Scratch folder;
   const Model model = digits();
   CHECK_THROWS_AS(read_dump(folder.path(), model), Error);
   CHECK_THROWS_AS(read_dump(folder.path() / "absent", model), Error);
@@ -130,7 +115,7 @@ TEST_CASE("dumps that do not fit the model are refused") {
 }
 
 TEST_CASE("a dump without the inputs needs them given") {
-  const Folder folder;
+  const test::Scratch folder;
   const Model model = digits();
   write_npy(folder.path() / "conv1.npy", vipnano().find(3)->values);
   const NamedTrace dump = read_dump(folder.path(), model);
