@@ -55,6 +55,26 @@ Json to_json(const Node& node) {
 
 // Reading.
 
+/// Follows the parser, for of two equal keys the parsed value shows only the last.
+class UniqueKeys {
+ public:
+  explicit UniqueKeys(std::string_view where) : where_(where) {}
+
+  bool operator()(int, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (event == Event::object_start) keys_.emplace_back();
+    else if (event == Event::object_end) keys_.pop_back();
+    else if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second)
+      throw Error(ErrorCode::malformed_file, std::string(where_),
+                  "key '" + parsed.get<std::string>().substr(0, 100) + "' stands twice in one object");
+    return true;
+  }
+
+ private:
+  std::string_view where_;
+  std::vector<std::set<std::string>> keys_;
+};
+
 class Reader {
  public:
   Reader(std::string_view where, SpecSheet& sheet) : where_(where), sheet_(sheet) {}
@@ -176,8 +196,17 @@ class Reader {
       const auto level = enumerator_from<EvidenceLevel>(text(list[i], key, "level"));
       if (!level) fail(key + ".level", "must be one of hardware, vendor_code, vendor_source, document, thread, guess");
       entries.push_back({text(list[i], key, "rule"), *level, text(list[i], key, "source")});
+      require_rule(key + ".rule", entries.back().rule);
     }
     add_to(sheet_.evidence, std::move(entries));
+  }
+
+  /// Evidence may speak for a rule, for all below a path, or for a pattern; not for what exists nowhere.
+  void require_rule(const std::string& key, const std::string& pattern) const {
+    bool found = false;
+    auto look = [&](const std::string& path, const auto&, std::string_view, const auto&) { found = found || covers(pattern, path); };
+    walk_rules<Reach::every>(sheet_.backend, "", look);
+    if (!found) fail(key, "no rule '" + pattern.substr(0, 100) + "'");
   }
 
   void read_settings(const Json& list) {
@@ -234,8 +263,10 @@ std::string backend_to_json(const SpecSheet& sheet) {
 SpecSheet backend_from_json(std::string_view text, std::string_view where) {
   SpecSheet sheet;
   try {
-    Reader(where, sheet).read(Json::parse(text));
-  } catch (const nlohmann::json::exception& error) {
+    Reader(where, sheet).read(Json::parse(text, UniqueKeys(where)));
+  } catch (const Json::parse_error& error) {
+    throw Error(ErrorCode::malformed_file, std::string(where), "not JSON at byte " + std::to_string(error.byte));
+  } catch (const Json::exception& error) {
     throw Error(ErrorCode::malformed_file, std::string(where), error.what());
   }
   return sheet;

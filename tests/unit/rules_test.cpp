@@ -202,10 +202,27 @@ TEST_CASE("a backend file states differences from a built-in one") {
   CHECK(sheet.backend.add == vipnano_v8.add);
 }
 
+TEST_CASE("rounding is a matter of each operation: a delegate that rounds once beside a mean that rounds twice") {
+  const std::string chain = R"([{"kind": "shift_left", "bits": 32, "overflow": "wrap"},
+    {"kind": "doubling_high_multiply", "bits": 32, "rounding": "half_up"},
+    {"kind": "shift_right", "rounding": "half_away", "amount": "negative_exponent"}, {"kind": "add_zero_point"}, {"kind": "clamp"}])";
+  const SpecSheet mixture = backend_from_json(R"({"format": "lastbit.backend.v1", "name": "mixture", "based_on": "tflite_single",
+    "rules": {"mean.rescale.scale.max_exponent": 127, "mean.rescale.chain": )" +
+                                                  chain + "}}",
+                                              "mixture.json");
+  Backend expected = find_backend("tflite_single").backend;
+  expected.mean = find_backend("tflite_double").backend.mean;
+  CHECK(mixture.backend == expected);
+  CHECK(mixture.backend != find_backend("tflite_single").backend);
+}
+
 TEST_CASE("a wrong backend file is refused in one line that names file, key and what is allowed") {
   const std::string head = R"({"format": "lastbit.backend.v1", "name": "mine", )";
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"", "my.json: [json.exception.parse_error.101]"},
+      {"", "my.json: not JSON at byte 1"},
+      {head + R"("based_on": "float", "based_on": "xnnpack"})", "my.json: key 'based_on' stands twice in one object"},
+      {head + R"("based_on": "xnnpack", "evidence": [{"rule": "conv.i9", "level": "guess", "source": ""}]})",
+       "my.json: evidence.0.rule: no rule 'conv.i9'"},
       {"[]", "my.json: top level: must be an object"},
       {"{}", "my.json: format: must be given as a string"},
       {R"({"format": "lastbit.backend.v2"})", "my.json: format: must be \"lastbit.backend.v1\""},
