@@ -4,6 +4,7 @@
 // The structure of a model: what must hold before anything else about it can be looked at.
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <vector>
 
 #include "lastbit/shape.hpp"
@@ -12,6 +13,12 @@
 
 namespace lastbit {
 namespace {
+
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
 
 class Validator {
  public:
@@ -71,7 +78,7 @@ class Validator {
     if (scales.empty()) fail(ErrorCode::bad_quantization, "a zero point without a scale");
     for (const double scale : scales) {
       if (!(scale >= smallest_scale && scale <= largest_scale)) {  // also false for NaN
-        fail(ErrorCode::bad_quantization, "scale " + std::to_string(scale) + " is not between 2^-126 and 2^30");
+        fail(ErrorCode::bad_quantization, "scale " + text_of(scale) + " is not between 2^-126 and 2^30");
       }
     }
     if (!is_integer(tensor.type)) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <vector>
 
 #include "lastbit/version.hpp"
@@ -38,6 +39,8 @@ int run(int count, const char* const* arguments) {
     }
   } catch (const CLI::Success& help) {
     return root.exit(help);
+  } catch (const std::bad_alloc&) {
+    return fail("not enough memory for the tensors of this input");
   } catch (const std::exception& error) {
     return fail(error.what());
   }

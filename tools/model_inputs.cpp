@@ -51,8 +51,14 @@ std::vector<Tensor> read_inputs(const Model& model, const std::vector<std::strin
   std::vector<std::string> unnamed;
   for (const std::string& text : inputs) {
     const auto position = named_position(model, text);
-    if (!position) unnamed.push_back(text);
-    else files[*position] = text.substr(model.tensor(model.inputs[*position]).name.size() + 1);
+    if (!position) {
+      unnamed.push_back(text);
+      continue;
+    }
+    const std::string file = text.substr(model.tensor(model.inputs[*position]).name.size() + 1);
+    if (file.empty()) throw Error(ErrorCode::bad_input, "--input " + text, "a file is needed after '='");
+    if (!files[*position].empty()) throw Error(ErrorCode::bad_input, "--input " + text, "this input is given twice");
+    files[*position] = file;
   }
   for (const std::string& file : unnamed) {
     const auto free = std::find(files.begin(), files.end(), std::string());

@@ -147,7 +147,7 @@ Subcommand add_run(CLI::App& root) {
   app->add_option("--trace", options->trace, "folder for one .npy per tensor and trace.json with names, quantisation and events");
   app->add_option("--trace-samples", options->trace_samples,
                   "of a batch, how many samples the trace holds of tensors that are no outputs; 0: all, as of outputs")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))
       ->capture_default_str();
   app->add_option("--threads", options->threads, "share the samples of a batch among so many threads")->check(CLI::Range(1, 1024));
   app->add_flag("--json", options->json, "print JSON");

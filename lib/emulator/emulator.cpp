@@ -136,7 +136,8 @@ Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& giv
     return out;
   }
   throw Error(ErrorCode::type_mismatch, "input '" + wanted.name + "'",
-              "element type " + std::string(name_of(given.type())) + "; " + std::string(name_of(original.type)) + " is needed");
+              "element type " + std::string(name_of(given.type())) + "; " + std::string(name_of(original.type)) + " is needed" +
+                  (!real && is_integer(wanted.type) && wanted.quantization.present() ? ", or float32 to be quantised" : ""));
 }
 
 void Emulator::Prepared::execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,

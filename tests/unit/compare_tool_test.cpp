@@ -14,6 +14,7 @@
 #include "lastbit/io/npy.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
+#include "support/scratch.hpp"
 
 namespace fs = std::filesystem;
 using namespace lastbit;
@@ -26,26 +27,18 @@ const std::string images = " --input " + (test::source_directory() / "examples/d
 /// A fresh working folder, gone afterwards, in which the tool runs.
 class Shell {
  public:
-  Shell() : folder_(fs::temp_directory_path() / "lastbit_compare_tool_test") {
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
-  }
-  ~Shell() { fs::remove_all(folder_); }
-  Shell(const Shell&) = delete;
-  Shell& operator=(const Shell&) = delete;
-
   [[nodiscard]] int status(const std::string& arguments) const {
-    const std::string command = "cd " + folder_.string() + " && " + LASTBIT_TOOL + " " + arguments + " >out 2>err";
+    const std::string command = "cd " + folder_.path().string() + " && " + LASTBIT_TOOL + " " + arguments + " >out 2>err";
     return WEXITSTATUS(std::system(command.c_str()));  // NOLINT(cert-env33-c): a test of the command line
   }
-  [[nodiscard]] fs::path file(const std::string& name) const { return folder_ / name; }
+  [[nodiscard]] fs::path file(const std::string& name) const { return folder_.path() / name; }
   [[nodiscard]] std::string text(const std::string& name) const {
     std::ifstream in(file(name));
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
  private:
-  fs::path folder_;
+  test::Scratch folder_;
 };
 
 }  // namespace
@@ -107,9 +100,14 @@ TEST_CASE("run leaves outputs or a trace, which compare takes as traces and as a
 TEST_CASE("run names an input that is missing, unknown or one too many") {
   const Shell shell;
   const std::string run = "run " + digits + " --backend tflite_double";
-  for (const std::string& wrong : std::vector<std::string>{"", " --input nobody=x.npy", images + images, " --input image=absent.npy"}) {
+  for (const std::string& wrong :
+       std::vector<std::string>{"", " --input nobody=x.npy", images + images, " --input image=absent.npy",
+                                " --input image=", " --input image=a.npy --input image=b.npy", images + " --trace-samples -1"}) {
     INFO(wrong);
     CHECK(shell.status(run + wrong) == 2);
+    const std::string message = shell.text("err");
+    CHECK(std::count(message.begin(), message.end(), '\n') == 1);
+    CHECK(message.size() < 200);
   }
   CHECK(shell.status(run + " --input image=" + images.substr(9)) == 0);
 }
