@@ -114,6 +114,12 @@ Executor by_code(std::function<std::int64_t(std::int64_t)> f) {
   };
 }
 
+/// The argument of a fixed-point function. Whatever a chain of the user's own makes of it, it stays in the function's domain.
+std::int32_t fixed_argument(const Chain& chain, const EncodedScale& scale, std::int32_t value, std::int32_t largest) {
+  const RescaleOperands operands{.scale = scale};
+  return static_cast<std::int32_t>(std::min<std::int64_t>(narrow_saturate(finish(chain, value, operands), 32), largest));
+}
+
 template <Sigmoid function>
 Executor fixed_sigmoid(const FunctionArithmetic& rule, const ModelTensor& input, const Operation& operation) {
   const double scale = input.quantization.scale();
@@ -125,7 +131,7 @@ Executor fixed_sigmoid(const FunctionArithmetic& rule, const ModelTensor& input,
   const SigmoidParameters parameters = sigmoid_parameters(rule.rescale.scale, scale);
   return by_code<std::int8_t>([=, zero = input.quantization.zero_point()](std::int64_t code) {
     const auto rescale = [&](std::int32_t value) {
-      return static_cast<std::int32_t>(finish(rule.rescale.chain, value, {.scale = parameters.scale}));
+      return fixed_argument(rule.rescale.chain, parameters.scale, value, std::numeric_limits<std::int32_t>::max());
     };
     return sigmoid_i8<function>(static_cast<std::int32_t>(code - zero), parameters.radius, rescale);
   });
@@ -167,7 +173,7 @@ void softmax_rows_fixed(const Execution& run, const SoftmaxParameters& parameter
   const auto in = run.inputs[0]->values<Input>();
   const auto out = run.outputs[0].values<Output>();
   const auto columns = static_cast<std::size_t>(run.inputs[0]->shape().rank() == 0 ? 1 : run.inputs[0]->shape().back());
-  const auto rescale = [&](std::int32_t value) { return static_cast<std::int32_t>(finish(chain, value, {.scale = parameters.scale})); };
+  const auto rescale = [&](std::int32_t value) { return fixed_argument(chain, parameters.scale, value, 0); };
   for (std::size_t row = 0; row < in.size(); row += columns) {
     if constexpr (sizeof(Input) == 2) softmax_row_i16(in.subspan(row, columns), out.subspan(row, columns), rescale);
     else softmax_row<Input, Output>(in.subspan(row, columns), out.subspan(row, columns), parameters.smallest_difference, rescale);
