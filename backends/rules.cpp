@@ -228,7 +228,10 @@ void set_rule(Backend& backend, std::string_view path, std::string_view value) {
 std::vector<std::string> absent_operations(const Backend& backend) {
   std::vector<std::string> absent;
   each_rule(backend, [&](std::string_view name, const auto& member) {
-    if (!is_present(member)) return absent.push_back(std::string(name));
+    if (!is_present(member)) {
+      absent.emplace_back(name);
+      return;
+    }
     if constexpr (ConstOr<std::remove_reference_t<decltype(member)>, ConvByType>) {
       each_rule(member, [&](std::string_view type, const auto& conv) {
         if (!is_present(conv)) absent.push_back(join_path(name, type));

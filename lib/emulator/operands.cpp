@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lastbit/arith/binary_float.hpp"
+#include "lastbit/rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -19,6 +20,18 @@ std::string place_of(const Operation& operation) { return std::string(name_of(op
 
 void throw_unsupported(const Operation& operation, const std::string& what) {
   throw Error(ErrorCode::unsupported_operation, place_of(operation), what);
+}
+
+const Chain& output_chain(const Operation& operation, const Chain& chain) {
+  for (const Stage& stage : chain) {
+    const bool needs_values = stage.kind == StageKind::table || stage.kind == StageKind::pwl;
+    if (needs_values)
+      throw_unsupported(operation,
+                        "no model brings the values of the " + std::string(name_of(stage.kind)) + " stage in the backend's chain");
+  }
+  if (chain.empty() || chain.stages[chain.size - 1U].kind != StageKind::clamp)
+    throw_unsupported(operation, "the backend's chain does not end in clamp");
+  return chain;
 }
 
 IntegerRange bounds_of(Activation activation, const ModelTensor& output) {

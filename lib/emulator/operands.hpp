@@ -21,6 +21,10 @@ namespace lastbit {
 /// Throws Error(unsupported_operation) saying that the backend has no such arithmetic.
 [[noreturn]] void throw_unsupported(const Operation& operation, const std::string& what);
 
+/// The chain that delivers an operation's output. Throws Error(unsupported_operation) for one that does not end in a clamp, whose codes could
+/// wrap into the element type, and for a table or pwl stage, for which no operation of a model brings the values.
+[[nodiscard]] const Chain& output_chain(const Operation& operation, const Chain& chain);
+
 /// Quantised bounds of an output: its type's range, narrowed by the fused activation, or by an explicit clamp.
 /// Source: TFLite CalculateActivationRangeQuantized: zero point + round half away(bound / scale), the quotient in float.
 [[nodiscard]] IntegerRange bounds_of(const OutputBounds& bounds, const ModelTensor& output);

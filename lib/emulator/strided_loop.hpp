@@ -39,15 +39,15 @@ struct StridedLayout {
   return layout;
 }
 
-template <std::size_t N>
+template <std::size_t tensors>
 class StridedLoop {
  public:
-  StridedLoop(std::span<const std::int64_t> sizes, const std::array<StridedLayout, N>& layouts) {
-    for (std::size_t i = 0; i < N; ++i) offsets_[i] = layouts[i].offset;
+  StridedLoop(std::span<const std::int64_t> sizes, const std::array<StridedLayout, tensors>& layouts) {
+    for (std::size_t i = 0; i < tensors; ++i) offsets_[i] = layouts[i].offset;
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
       if (sizes[axis] == 1) continue;
       Axis next{sizes[axis], {}};
-      for (std::size_t i = 0; i < N; ++i) next.strides[i] = layouts[i].strides[axis];
+      for (std::size_t i = 0; i < tensors; ++i) next.strides[i] = layouts[i].strides[axis];
       if (axes_.empty() || !merges(axes_.back(), next)) axes_.push_back(next);
       else axes_.back() = {axes_.back().size * next.size, next.strides};
     }
@@ -56,14 +56,14 @@ class StridedLoop {
 
   [[nodiscard]] std::int64_t row_length() const { return axes_.back().size; }
   /// Strides along a row.
-  [[nodiscard]] const std::array<std::int64_t, N>& row_strides() const { return axes_.back().strides; }
+  [[nodiscard]] const std::array<std::int64_t, tensors>& row_strides() const { return axes_.back().strides; }
 
   /// Calls visit(offsets) with where each row begins in each tensor, in row-major order.
   template <class Visit>
   void each_row(Visit&& visit) const {
     const std::size_t outer = axes_.size() - 1;
     std::vector<std::int64_t> index(outer, 0);
-    std::array<std::int64_t, N> at = offsets_;
+    std::array<std::int64_t, tensors> at = offsets_;
     for (;;) {
       visit(at);
       std::size_t axis = outer;
@@ -75,26 +75,26 @@ class StridedLoop {
  private:
   struct Axis {
     std::int64_t size = 1;
-    std::array<std::int64_t, N> strides{};
+    std::array<std::int64_t, tensors> strides{};
   };
 
   static bool merges(const Axis& outer, const Axis& inner) {
-    for (std::size_t i = 0; i < N; ++i) {
+    for (std::size_t i = 0; i < tensors; ++i) {
       if (outer.strides[i] != inner.strides[i] * inner.size) return false;
     }
     return true;
   }
 
   /// One step along an axis; false when it wrapped to its start.
-  bool advance(std::size_t axis, std::vector<std::int64_t>& index, std::array<std::int64_t, N>& at) const {
+  bool advance(std::size_t axis, std::vector<std::int64_t>& index, std::array<std::int64_t, tensors>& at) const {
     const bool wraps = ++index[axis] == axes_[axis].size;
     const std::int64_t steps = wraps ? 1 - axes_[axis].size : 1;
-    for (std::size_t i = 0; i < N; ++i) at[i] += steps * axes_[axis].strides[i];
+    for (std::size_t i = 0; i < tensors; ++i) at[i] += steps * axes_[axis].strides[i];
     if (wraps) index[axis] = 0;
     return !wraps;
   }
 
-  std::array<std::int64_t, N> offsets_{};
+  std::array<std::int64_t, tensors> offsets_{};
   std::vector<Axis> axes_;
 };
 

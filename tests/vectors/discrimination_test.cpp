@@ -104,7 +104,6 @@ const std::vector<Exception> equal_always{
     {any, any, {"*.i16_bias64.rescale.chain.0.rounding"}, {"half_away"}, "half_up and half_away agree on positive multipliers"},
     {any, {"vipnano_v7"}, {"*.chain.1.rounding"}, {"toward_zero"}, "floor and toward_zero agree on positive multipliers"},
     {any, {"vipnano_v7"}, {"*.significant_bits"}, {"23"}, "the multiplier is cut to 16 bits afterwards"},
-    {vipnano, any, {"*.chain.0.kind"}, {"pwl", "table"}, "the bounds of a rectified layer begin at its zero point as well"},
     {any, twice, {"add.operand.chain.0.kind"}, {"two_term_shift"}, "of an operand shifted left the second term vanishes modulo 2^32"},
     {any, twice, {"logistic.rescale.chain.0.kind", "tanh.rescale.chain.0.kind"}, {"shift_right"}, "a shift by what remains: to the left"},
     {{"onnxruntime/ms_qlinear"}, any, {"global_average_pool.padding"}, any, "a global pool has no padding"},

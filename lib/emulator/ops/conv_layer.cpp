@@ -73,7 +73,7 @@ Finisher make_finisher(const Operation& operation, const ConvArithmetic& arithme
     operands.push_back(operands_for(encode(encoding, real), output, bounds_of(bounds, output)));
     operands.back().rectifier = rectifier_of(bounds.activation);
   }
-  return Finisher(arithmetic.rescale.chain, std::move(operands), accumulator_bits);
+  return Finisher(output_chain(operation, arithmetic.rescale.chain), std::move(operands), accumulator_bits);
 }
 
 ConvShape shape_of(const Model& model, const Operation& operation) {

@@ -146,6 +146,8 @@ Executor prepare_add(const Model& model, const Operation& operation, const Backe
   const int sign = operation.kind == OperationKind::sub ? -1 : 1;
   Pair pair = pair_of(model, operation);
   if (attributes.power_of_two_scales) return power_of_two_sum(operation, std::move(pair), scales, output, range, sign);
+  if (rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit)
+    (void)output_chain(operation, rule.output.chain);
   switch (rule.method) {
     case AddMethod::aligned_operands: return aligned_operands(rule, std::move(pair), scales, output, range, sign);
     case AddMethod::weighted_sum: return weighted_sum(rule, std::move(pair), scales, output, range, sign);
@@ -169,7 +171,8 @@ Executor prepare_mul(const Model& model, const Operation& operation, const Backe
     case MulMethod::rescaled: {
       const auto& encoding = rule.rescale.scale;
       const EncodedScale scale = encode(encoding, effective_scale(encoding.arithmetic, scales.a, scales.b, scales.out));
-      return pairwise(pair_of(model, operation), Finisher(rule.rescale.chain, {operands_for(scale, output, range)}, 34), product);
+      return pairwise(pair_of(model, operation),
+                      Finisher(output_chain(operation, rule.rescale.chain), {operands_for(scale, output, range)}, 34), product);
     }
     case MulMethod::float_product: {
       const float ratio = static_cast<float>(scales.a) * static_cast<float>(scales.b) / static_cast<float>(scales.out);

@@ -172,7 +172,8 @@ Executor prepare_mean(const Model& model, const Operation& operation, const Back
       encode(encoding, effective_scale(encoding.arithmetic, in.quantization.scale(), 1.0, out.quantization.scale() * per_output));
   if (rule.method == MeanMethod::count_in_multiplier) scale = fold_count(scale, count);
   return [=, targets = mean_targets(in.shape, std::get<MeanAttributes>(operation.attributes).axes), zero = in.quantization.zero_point(),
-          finisher = Finisher(rule.rescale.chain, {operands_for(scale, out, range_of(out.type))}, 32)](const Execution& run) {
+          finisher = Finisher(output_chain(operation, rule.rescale.chain), {operands_for(scale, out, range_of(out.type))}, 32)](
+             const Execution& run) {
     const auto values = centred(*run.inputs[0], zero);
     std::vector<std::int64_t> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0);
     for (std::size_t i = 0; i < values.size(); ++i) sums[static_cast<std::size_t>(targets[i])] += values[i];

@@ -58,7 +58,7 @@ Executor prepare_requantize(const Model& model, const Operation& operation, cons
   const ScaleEncoding& encoding = backend.requantize.scale;
   const double real = effective_scale(encoding.arithmetic, input.quantization.scale(), 1.0, output.quantization.scale());
   const RescaleOperands operands = operands_for(encode(encoding, real), output, bounds_of(activation_of(operation.kind), output));
-  Chain chain = backend.requantize.chain;
+  Chain chain = output_chain(operation, backend.requantize.chain);
   if (operation.kind == OperationKind::requantize && is_retyping(input, output)) chain = {add_zero_point(), clamp()};
   return [finisher = Finisher(chain, {operands}, bits_of(input.type) + 1), zero = input.quantization.zero_point()](const Execution& run) {
     auto values = centred(*run.inputs[0], zero);
