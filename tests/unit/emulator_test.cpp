@@ -1,0 +1,84 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the emulator promises besides the bits: batches, threads, kept samples, and what it refuses.
+#include "lastbit/emulator.hpp"
+
+#include "lastbit/backends/tflite.hpp"
+#include "lastbit/backends/vipnano.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/npy.hpp"
+#include "lastbit/rules.hpp"
+#include "support/catch.hpp"
+#include "support/paths.hpp"
+
+namespace {
+
+using namespace lastbit;
+
+const Model& digits() {
+  static const Model model = read_model(test::source_directory() / "examples/digits/model.json");
+  return model;
+}
+
+const std::vector<Tensor>& images() {
+  static const std::vector<Tensor> inputs{read_npy(test::source_directory() / "examples/digits/test_images.npy")};
+  return inputs;
+}
+
+const Tensor& output_of(const Trace& trace) { return *trace.tensors[static_cast<std::size_t>(digits().outputs[0])]; }
+
+}  // namespace
+
+TEST_CASE("a sample of a batch is the sample alone, for any number of threads") {
+  const Trace batch = run(digits(), tflite_double, images(), {.threads = 1});
+  CHECK(output_of(run(digits(), tflite_double, images(), {.threads = 3})) == output_of(batch));
+  const Shape one = digits().tensor(digits().inputs[0]).shape;
+  const auto last = images()[0].values<std::int8_t>().last(static_cast<std::size_t>(one.element_count()));
+  const std::vector<Tensor> alone{Tensor::from<std::int8_t>(one, last)};
+  const Trace single = run(digits(), tflite_double, alone);
+  const auto want = output_of(batch).values<std::int8_t>().last(10);
+  const auto got = output_of(single).values<std::int8_t>();
+  CHECK(output_of(single).shape() == Shape{1, 10});
+  CHECK(std::equal(want.begin(), want.end(), got.begin(), got.end()));
+}
+
+TEST_CASE("of a batch, everything is kept, or the first samples of what is no output") {
+  const Trace all = run(digits(), tflite_double, images(), {.keep_all = true});
+  const Trace some = run(digits(), tflite_double, images(), {.keep_all = true, .keep_samples = 3});
+  CHECK(output_of(some) == output_of(all));
+  for (std::size_t i = 0; i < all.tensors.size(); ++i) {
+    if (!all.tensors[i] || static_cast<std::int32_t>(i) == digits().outputs[0]) continue;
+    CHECK(all.tensors[i]->shape()[0] == images()[0].shape()[0]);
+    CHECK(some.tensors[i]->shape()[0] == 3);
+    const auto first = all.tensors[i]->bytes().first(some.tensors[i]->bytes().size());
+    CHECK(std::equal(first.begin(), first.end(), some.tensors[i]->bytes().begin()));
+  }
+}
+
+TEST_CASE("counting events changes no bit, and saturated outputs are counted") {
+  const Trace quiet = run(digits(), vipnano_v8, images());
+  const Trace counted = run(digits(), vipnano_v8, images(), {.count_events = true});
+  CHECK(output_of(counted) == output_of(quiet));
+  CHECK(quiet.events.empty());
+  std::int64_t saturated = 0;
+  for (const Events& events : counted.events) saturated += events.saturated_outputs;
+  CHECK(saturated > 0);
+}
+
+TEST_CASE("an operation that a backend lacks is named before anything runs") {
+  Backend backend = tflite_double;
+  backend.average_pool = {};
+  const auto problems = check(digits(), backend);
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].code == ErrorCode::unsupported_operation);
+  CHECK_THAT(problems[0].text(), test::contains_text("average_pool2d"));
+}
+
+TEST_CASE("an output chain without its clamp is refused instead of wrapping") {
+  Backend backend = tflite_double;
+  set_rule(backend, "conv.i8.rescale.chain.size", "4");
+  const auto problems = check(digits(), backend);
+  REQUIRE(!problems.empty());
+  CHECK_THAT(problems[0].text(), test::contains_text("does not end in clamp"));
+}
