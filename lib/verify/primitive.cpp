@@ -91,7 +91,7 @@ std::vector<Primitive> float16_primitives() {
       float16_operation("float16_mul", multiply),
       float16_operation("float16_div", divide),
   };
-  list.back().parameters.push_back("zero_division");
+  list.back().parameters.emplace_back("zero_division");
   return list;
 }
 
