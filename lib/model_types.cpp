@@ -106,10 +106,6 @@ void check_calculation_types(const OperationView& operation) {
   }
 }
 
-bool only_moves_data(OperationKind kind) {
-  return kind == pad || kind == reshape || kind == squeeze || kind == transpose || kind == slice || kind == strided_slice || kind == split;
-}
-
 /// Operations that pick or average values as they are.
 bool works_without_scale(OperationKind kind) { return kind == max_pool2d || kind == average_pool2d || kind == concat; }
 
@@ -120,7 +116,7 @@ void check_types(const OperationView& operation) {
   if (kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected || kind == matmul) {
     return check_sum_types(operation);
   }
-  if (only_moves_data(kind)) return require_same_type(operation);
+  if (is_movement(kind)) return require_same_type(operation);
   check_calculation_types(operation);
   const auto check = [&](const ModelTensor& tensor) {
     require_per_tensor(operation, tensor);

@@ -32,6 +32,12 @@ enum class OperationKind : std::uint8_t {
 [[nodiscard]] std::string_view name_of(OperationKind kind);
 [[nodiscard]] std::optional<OperationKind> operation_kind_from(std::string_view name);
 
+/// Whether the operation only moves data: no arithmetic, the same for every backend.
+[[nodiscard]] constexpr bool is_movement(OperationKind kind) {
+  using enum OperationKind;
+  return kind == pad || kind == reshape || kind == squeeze || kind == transpose || kind == slice || kind == strided_slice || kind == split;
+}
+
 enum class Activation : std::uint8_t { none, relu, relu6, relu_n1_to_1 };
 [[nodiscard]] std::string_view name_of(Activation activation);
 [[nodiscard]] std::optional<Activation> activation_from(std::string_view name);

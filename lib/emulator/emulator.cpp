@@ -55,7 +55,6 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
 
 namespace {
 
-/// Several outputs share one quantisation with the input in a split; each other operation has one output.
 std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operation) {
   std::vector<Tensor> outputs;
   for (const auto index : operation.outputs) outputs.emplace_back(model.tensor(index).type, model.tensor(index).shape);

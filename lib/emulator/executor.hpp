@@ -28,6 +28,5 @@ using Executor = std::function<void(const Execution&)>;
 [[nodiscard]] Executor prepare_real(const Model& model, const Operation& operation);
 /// Pure data movement (pad, reshape, squeeze, transpose, slice, strided_slice, split) of any element type.
 [[nodiscard]] Executor prepare_movement(const Model& model, const Operation& operation);
-[[nodiscard]] bool is_movement(OperationKind kind);
 
 }  // namespace lastbit

@@ -83,11 +83,6 @@ Executor prepare_pad(const ModelTensor& input, const Shape& to, const PadAttribu
 
 }  // namespace
 
-bool is_movement(OperationKind kind) {
-  using enum OperationKind;
-  return kind == pad || kind == reshape || kind == squeeze || kind == transpose || kind == slice || kind == strided_slice || kind == split;
-}
-
 Executor prepare_movement(const Model& model, const Operation& operation) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const Shape& to = model.tensor(operation.outputs[0]).shape;
