@@ -80,7 +80,7 @@ class Reader {
   Reader(std::string_view where, SpecSheet& sheet) : where_(where), sheet_(sheet) {}
 
   void read(const Json& file) {
-    check_members(file, "", {"format", "name", "title", "based_on", "rules", "evidence", "settings"});
+    check_members(file, "", {"format", "name", "title", "based_on", "rules", "evidence", "settings", "quantizer"});
     if (text(file, "", "format") != format_name) fail("format", std::string("must be \"") + format_name + "\"");
     if (file.contains("based_on")) start_from(text(file, "", "based_on"));
     sheet_.name = text(file, "", "name");
@@ -88,6 +88,7 @@ class Reader {
     if (file.contains("rules")) read_rules(file["rules"]);
     if (file.contains("evidence")) read_evidence(file["evidence"]);
     if (file.contains("settings")) read_settings(file["settings"]);
+    if (file.contains("quantizer")) sheet_.quantizer = text(file, "", "quantizer");
   }
 
  private:
@@ -257,6 +258,7 @@ std::string backend_to_json(const SpecSheet& sheet) {
   for (const Setting& setting : sheet.settings) {
     file["settings"].push_back({{"rule", setting.rule}, {"alternatives", setting.alternatives}, {"why", setting.why}});
   }
+  if (!sheet.quantizer.empty()) file["quantizer"] = sheet.quantizer;
   return file.dump(2) + "\n";
 }
 

@@ -325,7 +325,7 @@ void check_shapes(const OperationView& operation) {
     case average_pool2d: return check_pool(operation);
     case global_average_pool: return check_global_pool(operation);
     case mean: return check_mean(operation);
-    case add:
+    case OperationKind::add:
     case sub:
     case mul: return check_elementwise(operation);
     case concat: return check_concat(operation);

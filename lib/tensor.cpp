@@ -12,13 +12,15 @@
 namespace lastbit {
 namespace {
 
-constexpr std::array<std::pair<ElementType, std::string_view>, 9> element_type_names{{
+constexpr std::array<std::pair<ElementType, std::string_view>, 11> element_type_names{{
     {ElementType::int8, "int8"},
     {ElementType::uint8, "uint8"},
     {ElementType::int16, "int16"},
     {ElementType::uint16, "uint16"},
     {ElementType::int32, "int32"},
+    {ElementType::uint32, "uint32"},
     {ElementType::int64, "int64"},
+    {ElementType::float16, "float16"},
     {ElementType::float32, "float32"},
     {ElementType::float64, "float64"},
     {ElementType::boolean, "bool"},
@@ -76,7 +78,10 @@ Tensor::Tensor(ElementType type, Shape shape) : type_(type), shape_(std::move(sh
 }
 
 std::int64_t Tensor::integer_at(std::int64_t index) const {
-  return visit_element_type(type_, [&]<class T>() { return static_cast<std::int64_t>(values<T>()[static_cast<std::size_t>(index)]); });
+  return visit_element_type(type_, [&]<class T>() -> std::int64_t {
+    if constexpr (std::is_integral_v<T>) return static_cast<std::int64_t>(values<T>()[static_cast<std::size_t>(index)]);
+    else return 0;  // no integer tensor
+  });
 }
 
 }  // namespace lastbit

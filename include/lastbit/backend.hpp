@@ -170,6 +170,7 @@ struct SpecSheet {
   Backend backend;
   std::vector<Evidence> evidence;
   std::vector<Setting> settings;
+  std::string quantizer = {};  ///< which of quantizers() (quantizer.hpp) prepares a float network for it; empty: none
   friend bool operator==(const SpecSheet&, const SpecSheet&) = default;
 };
 

@@ -15,9 +15,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "lastbit/arith/float16.hpp"
+
 namespace lastbit {
 
-enum class ElementType : std::uint8_t { int8, uint8, int16, uint16, int32, int64, float32, float64, boolean };
+enum class ElementType : std::uint8_t { int8, uint8, int16, uint16, int32, uint32, int64, float16, float32, float64, boolean };
 
 [[nodiscard]] constexpr std::size_t size_of(ElementType type) {
   switch (type) {
@@ -25,8 +27,10 @@ enum class ElementType : std::uint8_t { int8, uint8, int16, uint16, int32, int64
     case ElementType::uint8:
     case ElementType::boolean: return 1;
     case ElementType::int16:
-    case ElementType::uint16: return 2;
+    case ElementType::uint16:
+    case ElementType::float16: return 2;
     case ElementType::int32:
+    case ElementType::uint32:
     case ElementType::float32: return 4;
     case ElementType::int64:
     case ElementType::float64: return 8;
@@ -34,9 +38,10 @@ enum class ElementType : std::uint8_t { int8, uint8, int16, uint16, int32, int64
   return 0;
 }
 
-[[nodiscard]] constexpr bool is_integer(ElementType type) {
-  return type != ElementType::float32 && type != ElementType::float64 && type != ElementType::boolean;
+[[nodiscard]] constexpr bool is_real(ElementType type) {
+  return type == ElementType::float16 || type == ElementType::float32 || type == ElementType::float64;
 }
+[[nodiscard]] constexpr bool is_integer(ElementType type) { return !is_real(type) && type != ElementType::boolean; }
 
 /// Name in files and messages: "int8", "float32", "bool", ….
 [[nodiscard]] std::string_view name_of(ElementType type);
@@ -50,7 +55,9 @@ inline constexpr ElementType element_type_of = [] {
   else if constexpr (std::is_same_v<T, std::int16_t>) return ElementType::int16;
   else if constexpr (std::is_same_v<T, std::uint16_t>) return ElementType::uint16;
   else if constexpr (std::is_same_v<T, std::int32_t>) return ElementType::int32;
+  else if constexpr (std::is_same_v<T, std::uint32_t>) return ElementType::uint32;
   else if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
+  else if constexpr (std::is_same_v<T, Float16>) return ElementType::float16;
   else if constexpr (std::is_same_v<T, float>) return ElementType::float32;
   else if constexpr (std::is_same_v<T, double>) return ElementType::float64;
   else if constexpr (std::is_same_v<T, bool>) return ElementType::boolean;
@@ -152,7 +159,9 @@ decltype(auto) visit_element_type(ElementType type, Visitor&& visitor) {
     case ElementType::int16: return visitor.template operator()<std::int16_t>();
     case ElementType::uint16: return visitor.template operator()<std::uint16_t>();
     case ElementType::int32: return visitor.template operator()<std::int32_t>();
+    case ElementType::uint32: return visitor.template operator()<std::uint32_t>();
     case ElementType::int64: return visitor.template operator()<std::int64_t>();
+    case ElementType::float16: return visitor.template operator()<Float16>();
     case ElementType::float32: return visitor.template operator()<float>();
     case ElementType::float64: return visitor.template operator()<double>();
     case ElementType::boolean: return visitor.template operator()<bool>();

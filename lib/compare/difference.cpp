@@ -88,7 +88,11 @@ std::vector<std::int64_t> top_positions(const Tensor& tensor, std::int64_t value
   visit_element_type(tensor.type(), [&]<class T>() {
     const auto all = tensor.values<T>();
     for (auto start = all.begin(); start != all.end(); start += values_per_sample) {
-      top.push_back(std::max_element(start, start + values_per_sample) - start);
+      const auto less = [](T a, T b) {
+        if constexpr (std::is_same_v<T, Float16>) return static_cast<float>(a) < static_cast<float>(b);
+        else return a < b;
+      };
+      top.push_back(std::max_element(start, start + values_per_sample, less) - start);
     }
   });
   return top;

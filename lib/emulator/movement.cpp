@@ -66,6 +66,8 @@ std::vector<std::byte> padding_element(const ModelTensor& input, const PadAttrib
   const std::int64_t value = attributes.value.value_or(input.quantization.zero_point());
   return visit_element_type(input.type, [&]<class T>() {
     if constexpr (std::is_floating_point_v<T>) return bytes_of(static_cast<T>(attributes.real_value.value_or(static_cast<double>(value))));
+    else if constexpr (std::is_same_v<T, Float16>)
+      return bytes_of(to_float16(attributes.real_value.value_or(static_cast<double>(value)), Float16Rules{}));
     else return bytes_of(static_cast<T>(value));
   });
 }

@@ -69,7 +69,7 @@ std::vector<std::int64_t> centred(const Tensor& tensor, std::int64_t zero_point)
 
 void centre(const Tensor& tensor, std::span<const std::int64_t> zero_points, std::size_t inner, std::span<std::int16_t> out) {
   visit_element_type(tensor.type(), [&]<class T>() {
-    if constexpr (sizeof(T) <= 2 && !std::is_same_v<T, bool>) {
+    if constexpr (std::is_integral_v<T> && sizeof(T) <= 2 && !std::is_same_v<T, bool>) {
       const auto values = tensor.values<T>();
       for (std::size_t i = 0; i < values.size(); i += inner) {
         const auto zero =

@@ -46,7 +46,7 @@ Executor prepare_real(const Model& model, const Operation& operation) {
     case average_pool2d: return prepare_real_pool(model, operation);
     case global_average_pool:
     case mean: return prepare_real_mean(model, operation);
-    case add:
+    case OperationKind::add:
     case sub:
     case mul:
     case prelu: return prepare_real_elementwise(model, operation);

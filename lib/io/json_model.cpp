@@ -37,9 +37,10 @@ T element_from(const JsonView& json) {
     return static_cast<T>(value);
   } else {
     const double value = json.number();
-    if (std::abs(value) > static_cast<double>(std::numeric_limits<T>::max()))
-      json.fail("a number beyond " + std::string(name_of(element_type_of<T>)));
-    return static_cast<T>(value);
+    constexpr double largest = std::is_same_v<T, Float16> ? 65504 : static_cast<double>(std::numeric_limits<T>::max());
+    if (std::abs(value) > largest) json.fail("a number beyond " + std::string(name_of(element_type_of<T>)));
+    if constexpr (std::is_same_v<T, Float16>) return to_float16(value, Float16Rules{});
+    else return static_cast<T>(value);
   }
 }
 

@@ -28,13 +28,15 @@ static_assert(std::endian::native == std::endian::little, "values are copied as 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t longest_header = 1 << 16;
 
-constexpr std::array<std::pair<ElementType, std::string_view>, 9> descriptions{{
+constexpr std::array<std::pair<ElementType, std::string_view>, 11> descriptions{{
     {ElementType::int8, "|i1"},
     {ElementType::uint8, "|u1"},
     {ElementType::int16, "<i2"},
     {ElementType::uint16, "<u2"},
     {ElementType::int32, "<i4"},
+    {ElementType::uint32, "<u4"},
     {ElementType::int64, "<i8"},
+    {ElementType::float16, "<f2"},
     {ElementType::float32, "<f4"},
     {ElementType::float64, "<f8"},
     {ElementType::boolean, "|b1"},

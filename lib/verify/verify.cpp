@@ -88,6 +88,7 @@ std::string text_of(const Tensor& tensor, std::int64_t index) {
   visit_element_type(tensor.type(), [&]<class T>() {
     const T value = tensor.values<T>()[static_cast<std::size_t>(index)];
     if constexpr (sizeof(T) == 1) text << static_cast<int>(value);
+    else if constexpr (std::is_same_v<T, Float16>) text << static_cast<float>(value);
     else text << value;
   });
   return text.str();

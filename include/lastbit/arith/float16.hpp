@@ -33,6 +33,9 @@ namespace lastbit {
 /// A bit pattern; equality is of patterns, so +0 and -0 differ and a NaN equals itself.
 struct Float16 {
   std::uint16_t bits = 0;
+  /// Its value, which float32 holds exactly; the patterns with all exponent bits set are infinities and NaN.
+  template <std::floating_point Float>
+  explicit constexpr operator Float() const noexcept;
   friend constexpr bool operator==(Float16, Float16) = default;
 };
 
@@ -159,6 +162,10 @@ template <std::floating_point Float>
   const auto width = static_cast<int>(std::bit_width(significand));
   const auto field = static_cast<std::uint32_t>(parts.exponent + width - 1 + FloatFormat<float>::bias);
   return std::bit_cast<float>(sign | field << 23 | (significand << (24 - width) & 0x7F'FFFFU));
+}
+template <std::floating_point Float>
+constexpr Float16::operator Float() const noexcept {
+  return static_cast<Float>(to_float32(*this));
 }
 
 /// Rounded to an integer, then saturated: a negative value gives 0 for an unsigned type, Inf and NaN the bound on the side of their sign.

@@ -1,0 +1,13 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each vendor's quantiser, defined in its folder's quantizer.cpp and listed in quantizers.cpp.
+#pragma once
+
+#include "lastbit/quantizer.hpp"
+
+namespace lastbit {
+
+// A new one: a declaration here, a line in quantizers.cpp, its file in lib/CMakeLists.txt.
+
+}  // namespace lastbit

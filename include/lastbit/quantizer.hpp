@@ -1,0 +1,125 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a float network to a device: what calibration saw, and the vendors' own rules that turn it into a model of the device.
+//
+//   float model + samples ──calibrate──▶ Calibration ──Quantizer::quantize──▶ Model for the device
+//
+// A quantiser is one vendor's procedure (thresholds, scales, corrections, limits of the device). It keeps the names of the tensors, so that
+// every tensor can be compared with its float original.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+/// Counts of a tensor's values in equal bins over [min, max] of the tensor; the last bin includes max.
+struct Histogram {
+  double min = 0;
+  double max = 0;
+  std::vector<std::int64_t> counts;
+};
+
+/// What the values of one float tensor were over all samples; of a constant, what they are. Only finite values are counted.
+struct TensorStatistics {
+  double min = 0;
+  double max = 0;
+  std::int64_t values = 0;  ///< 0: nothing is known of the tensor
+  Histogram histogram;      ///< of the signed values
+  Histogram magnitudes;     ///< of the absolute values, over [0, max |value|]
+
+  [[nodiscard]] double largest_magnitude() const { return -min > max ? -min : max; }
+};
+
+/// By tensor index of the float model.
+struct Calibration {
+  std::vector<TensorStatistics> tensors;
+};
+
+/// Options by name; a quantiser lists those that it takes.
+using QuantizerOptions = std::map<std::string, std::string, std::less<>>;
+
+struct QuantizerOption {
+  std::string name;
+  std::string default_value;
+  std::vector<std::string> values;  ///< allowed; empty: any text, a number or a list, as `meaning` says
+  std::string meaning;
+};
+
+/// What a quantiser works from. `model` is float32 throughout, with fused activations only as bounds of operations.
+struct QuantizationRequest {
+  const Model& model;
+  const Backend& backend;
+  const Calibration& calibration;
+  QuantizerOptions options;  ///< complete: defaults filled in, names and values checked
+  /// Inputs of the calibration, one list per sample, for procedures that choose by the result they reach.
+  std::span<const std::vector<Tensor>> samples;
+
+  [[nodiscard]] const std::string& option(std::string_view name) const { return options.find(name)->second; }
+};
+
+struct QuantizedNetwork {
+  Model model;
+  std::vector<std::string> notes;  ///< what the procedure decided and a user should know, one line each
+};
+
+struct Quantizer {
+  std::string name;
+  std::string title;
+  std::vector<QuantizerOption> options;
+  int histogram_bins = 2048;  ///< bins that the procedure is defined on
+  /// Throws Error with one diagnostic per operation that the device cannot do, naming the limit.
+  QuantizedNetwork (*quantize)(const QuantizationRequest& request) = nullptr;
+};
+
+/// Every quantiser, in the order in which they are listed. A spec sheet names its own (SpecSheet::quantizer).
+[[nodiscard]] const std::vector<Quantizer>& quantizers();
+/// Throws Error(bad_input) listing the names known.
+[[nodiscard]] const Quantizer& find_quantizer(std::string_view name);
+
+/// Runs a float32 model over the samples and gathers statistics of every tensor: a first pass for the ranges, a second for the histograms.
+/// Throws Error where the model is not float32 or a sample does not fit.
+[[nodiscard]] Calibration calibrate(const Model& model, std::span<const std::vector<Tensor>> samples, int histogram_bins, int threads = 1);
+
+/// One tensor of the quantised model beside its float original, over the calibration samples.
+struct TensorQuality {
+  std::string name;
+  std::string operation;    ///< the kind that writes it, "input" or "constant"
+  double min = 0, max = 0;  ///< of the float original
+  Quantization quantization;
+  std::string type;              ///< element type in the quantised model
+  std::int64_t levels_used = 0;  ///< distinct codes seen; 0 for float types
+  double clipped_share = 0;  ///< of the values, those at the lowest or highest code whose original lies beyond it by more than half a step
+  double cosine = 1;         ///< quantised network against float network
+  double sqnr_db = 0;
+};
+
+struct QuantizationReport {
+  std::string backend;
+  std::string quantizer;
+  std::vector<TensorQuality> tensors;  ///< in the order of computation, the inputs first
+  std::vector<std::string> notes;
+};
+
+struct QuantizationResult {
+  Model model;
+  QuantizationReport report;
+};
+
+/// The whole way: options checked and completed, calibration, the sheet's quantiser, check() on the backend, and the quality of every tensor.
+/// A quantised model is dequantised first. Throws Error for an unknown option, a sheet without quantiser, or what the device cannot do.
+[[nodiscard]] QuantizationResult quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
+                                          const QuantizerOptions& options = {}, int threads = 1);
+
+[[nodiscard]] std::string to_text(const QuantizationReport& report);
+[[nodiscard]] std::string to_json(const QuantizationReport& report);
+
+}  // namespace lastbit
