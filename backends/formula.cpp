@@ -78,6 +78,7 @@ class Expression {
     switch (stage.amount) {
       case ShiftAmount::negative_exponent: return "2^max(-e,0)";
       case ShiftAmount::constant: return "2^" + text(stage.constant);
+      case ShiftAmount::fraction: return "2^" + text(std::exchange(fraction_bits_, 0));
       case ShiftAmount::remaining: break;
     }
     const int remaining = std::exchange(fraction_bits_, 0);

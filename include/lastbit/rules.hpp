@@ -39,7 +39,7 @@ constexpr auto names_of(StageKind) {
   return std::to_array<std::string_view>({"shift_left", "multiply", "doubling_high_multiply", "two_term_shift", "shift_right",
                                           "float_scale", "narrow", "relu", "add_zero_point", "clamp", "table", "pwl"});
 }
-constexpr auto names_of(ShiftAmount) { return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant"}); }
+constexpr auto names_of(ShiftAmount) { return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction"}); }
 constexpr auto names_of(BiasAt) { return std::to_array<std::string_view>({"accumulator_start", "accumulator_end"}); }
 constexpr auto names_of(PerChannelLowering) { return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale"}); }
 constexpr auto names_of(DivisionMethod) { return std::to_array<std::string_view>({"absent", "exact", "reciprocal", "float_scale"}); }

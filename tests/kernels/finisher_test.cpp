@@ -107,7 +107,7 @@ Stage random_stage(std::mt19937_64& random) {
                              StageKind::two_term_shift, StageKind::shift_right, StageKind::float_scale,
                              StageKind::narrow,         StageKind::relu,        StageKind::add_zero_point,
                              StageKind::clamp,          StageKind::table,       StageKind::pwl};
-  constexpr std::array amounts{ShiftAmount::remaining, ShiftAmount::negative_exponent, ShiftAmount::constant};
+  constexpr std::array amounts{ShiftAmount::remaining, ShiftAmount::negative_exponent, ShiftAmount::constant, ShiftAmount::fraction};
   Stage stage{.kind = any_of(kinds, random), .rounding = any_of(all_roundings, random), .overflow = any_of(all_overflows, random)};
   stage.bits = static_cast<std::uint8_t>(2 + random() % 63);
   if (stage.kind == StageKind::multiply && random() % 2 == 0) stage.bits = 0;

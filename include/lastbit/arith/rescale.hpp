@@ -9,7 +9,7 @@
 //   doubling_high_multiply  v * multiplier / 2^(bits - 1) by `rounding`, saturated to `bits`
 //   two_term_shift          v + v * 2^k, where the multiplier is 2^k + 1, narrowed to `bits` by `overflow`
 //   shift_right             v / 2^n by `rounding`; n = `amount`: what the multiply left over (fraction bits - exponent),
-//                           max(-exponent, 0), or a constant
+//                           max(-exponent, 0), a constant, or the fraction bits alone
 //   float_scale             float(v) * float(scale), rounded to an integer by `rounding`
 //   narrow                  to `bits` by `overflow`
 //   relu                    max(v, 0) if the layer has a rectifier
@@ -42,7 +42,7 @@ enum class StageKind : std::uint8_t {
 };
 // clang-format on
 
-enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant };
+enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant, fraction };
 
 struct Stage {
   StageKind kind = StageKind::clamp;
@@ -86,6 +86,10 @@ using ConstantShift = DeviceConstant<0, 62>;
 }
 [[nodiscard]] constexpr Stage shift_right_by(ConstantShift places, Rounding rounding) {
   return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::constant, .constant = places.value};
+}
+/// To the binary point of the multiplier: what the exponent asks for is left to a later shift.
+[[nodiscard]] constexpr Stage shift_right_by_fraction(Rounding rounding) {
+  return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::fraction};
 }
 [[nodiscard]] constexpr Stage float_scale(Rounding rounding) { return {.kind = StageKind::float_scale, .rounding = rounding}; }
 [[nodiscard]] constexpr Stage narrow_to(Width bits, Overflow overflow) {
@@ -151,6 +155,7 @@ struct InFlight {
   switch (stage.amount) {
     case ShiftAmount::negative_exponent: return std::max(-exponent, 0);
     case ShiftAmount::constant: return stage.constant;
+    case ShiftAmount::fraction: return fraction_bits;
     case ShiftAmount::remaining: break;
   }
   return fraction_bits - exponent;
