@@ -200,6 +200,10 @@ Lines formula(const DequantizeArithmetic& rule) {
   return {rule.arithmetic == ScaleArithmetic::f64 ? "y = float(double(s) * (q - zp))" : "y = s * float(q - zp), in float"};
 }
 
+Lines formula(const DynamicQuantizeArithmetic& rule) {
+  return {"s = float(float(max(x, 0) - min(x, 0))/255), 1 for zeros; zp = " + text(rule.rounding) + "(-min(x, 0)/s)", "y as quantize"};
+}
+
 Lines formula(const RescaleRule& rule) { return {scale_line(rule, "in/out"), "y = " + expression(rule, "x - zero_in")}; }
 
 Lines formula(const FunctionArithmetic& rule) {

@@ -29,6 +29,7 @@ namespace lastbit {
 [[nodiscard]] constexpr bool is_present(const ConcatArithmetic& rule) {
   return rule.method != ConcatMethod::absent || rule.method_uint8 != ConcatMethod::absent;
 }
+[[nodiscard]] constexpr bool is_present(const DynamicQuantizeArithmetic& rule) { return rule.method != DynamicQuantizeMethod::absent; }
 [[nodiscard]] constexpr bool is_present(const FunctionArithmetic& rule) { return rule.method != FunctionMethod::absent; }
 
 // Whether the member `name` decides a result, given the other members.
@@ -57,6 +58,9 @@ namespace lastbit {
 [[nodiscard]] constexpr bool is_read(const MulArithmetic& rule, std::string_view name) {
   if (name == "rescale") return rule.method == MulMethod::rescaled;
   return name == "method" || rule.method == MulMethod::float_product;
+}
+[[nodiscard]] constexpr bool is_read(const DynamicQuantizeArithmetic& rule, std::string_view name) {
+  return is_present(rule) || name == "method";
 }
 [[nodiscard]] constexpr bool is_read(const FunctionArithmetic& rule, std::string_view name) {
   if (name == "rescale") return rule.method == FunctionMethod::rescaled || rule.method == FunctionMethod::fixed_point;

@@ -18,7 +18,7 @@ constexpr auto none = defaults<std::monostate>;
 
 using enum OperationKind;
 
-constexpr std::array<OperationSignature, 32> signatures{{
+constexpr std::array<OperationSignature, 34> signatures{{
     {conv2d, "conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
     {depthwise_conv2d, "depthwise_conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
     {transposed_conv2d, "transposed_conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
@@ -51,6 +51,8 @@ constexpr std::array<OperationSignature, 32> signatures{{
     {logistic, "logistic", 1, 1, 1, none},
     {OperationKind::tanh, "tanh", 1, 1, 1, none},
     {softmax, "softmax", 1, 1, 1, defaults<SoftmaxAttributes>},
+    {clip, "clip", 1, 1, 1, defaults<ClipAttributes>},
+    {dynamic_quantize, "dynamic_quantize", 1, 1, 3, none},
 }};
 
 constexpr bool in_order() {

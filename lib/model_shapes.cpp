@@ -312,6 +312,17 @@ void check_leaky_relu(const OperationView& operation) {
   check_same_shape(operation);
 }
 
+void check_clip(const OperationView& operation) {
+  check_bounds(operation, operation.attributes<ClipAttributes>().bounds);
+  check_same_shape(operation);
+}
+
+void check_dynamic_quantize(const OperationView& operation) {
+  operation.require(operation.output_count() == 3, shape_mismatch, "codes, scale and zero point are three outputs");
+  check_same_shape(operation);
+  for (const std::size_t scalar : {1, 2}) operation.require_shape(operation.output(scalar), {});
+}
+
 }  // namespace
 
 void check_shapes(const OperationView& operation) {
@@ -338,6 +349,8 @@ void check_shapes(const OperationView& operation) {
     case split: return check_split(operation);
     case prelu: return check_prelu(operation);
     case softmax: return check_softmax(operation);
+    case clip: return check_clip(operation);
+    case dynamic_quantize: return check_dynamic_quantize(operation);
     case leaky_relu: return check_leaky_relu(operation);
     case quantize:
     case dequantize:

@@ -83,6 +83,13 @@ void check_softmax_types(const OperationView& operation) {
   else require_type(operation, output, {input.type});
 }
 
+/// Codes without a scale of their own: it is the second output.
+void check_dynamic_quantize_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {float32});
+  const std::initializer_list<ElementType> outputs[] = {{uint8}, {float32}, {uint8}};
+  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), outputs[i]);
+}
+
 void require_same_type(const OperationView& operation) {
   const ElementType type = operation.input().type;
   for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
@@ -101,13 +108,16 @@ void check_calculation_types(const OperationView& operation) {
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
       return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
     case softmax: return check_softmax_types(operation);
+    case clip:
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float32});
+      return require_same_type(operation);
     case concat: return require_same_type(operation);
     default: require_type(operation, operation.input(), {int8, uint8, int16, float32}); return require_same_type(operation);
   }
 }
 
-/// Operations that pick or average values as they are.
-bool works_without_scale(OperationKind kind) { return kind == max_pool2d || kind == average_pool2d || kind == concat; }
+/// Operations that pick, bound or average values as they are.
+bool works_without_scale(OperationKind kind) { return kind == max_pool2d || kind == average_pool2d || kind == concat || kind == clip; }
 
 }  // namespace
 
@@ -117,6 +127,7 @@ void check_types(const OperationView& operation) {
     return check_sum_types(operation);
   }
   if (is_movement(kind)) return require_same_type(operation);
+  if (kind == dynamic_quantize) return check_dynamic_quantize_types(operation);
   check_calculation_types(operation);
   const auto check = [&](const ModelTensor& tensor) {
     require_per_tensor(operation, tensor);

@@ -13,6 +13,10 @@ bool has_per_channel_weights(const Model& model, const Operation& operation) {
   return operation.inputs.size() > 1 && model.tensor(operation.inputs[1]).quantization.per_channel();
 }
 
+bool keeps_quantization(const Model& model, const Operation& operation) {
+  return model.tensor(operation.inputs[0]).quantization == model.tensor(operation.outputs[0]).quantization;
+}
+
 }  // namespace
 
 void add_once(std::vector<Guess>& guesses, const Guess& guess) {
@@ -46,6 +50,7 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case relu:
     case relu6:
     case relu_n1_to_1: return "requantize";
+    case clip: return keeps_quantization(model, operation) ? "" : "requantize";
     case global_average_pool:
     case mean:
     case add:
@@ -60,6 +65,7 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case hard_swish:
     case logistic:
     case OperationKind::tanh:
+    case dynamic_quantize:
     case softmax: return std::string(name_of(operation.kind));
     case max_pool2d:
     case pad:

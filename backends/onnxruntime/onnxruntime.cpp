@@ -26,6 +26,7 @@ std::vector<Evidence> evidence() {
       {"concat", code, run + "ms_qlinear, QLinearConcat"},
       {"quantize", code, run + "quantizelinear"},
       {"dequantize", code, run + "quantizelinear"},
+      {"dynamic_quantize", EvidenceLevel::document, "ONNX standard, DynamicQuantizeLinear, and its recorded node tests"},
       {"requantize", guess, "a dequantise and quantise pair merged into one float scale"},
       {"leaky_relu", code, run + "ms_qlinear, QLinearLeakyRelu"},
       {"logistic", code, run + "ms_qlinear, QLinearSigmoid"},

@@ -112,6 +112,14 @@ struct QuantizeArithmetic {
   OutOfRange out_of_range = OutOfRange::saturate;
   friend constexpr bool operator==(const QuantizeArithmetic&, const QuantizeArithmetic&) = default;
 };
+/// unsigned_range: over all x and 0, s = float(float(max - min)/255), 1 where x is 0; zero point = rounding(-min/s); codes by `quantize`.
+enum class DynamicQuantizeMethod : std::uint8_t { absent, unsigned_range };
+/// Float to uint8 with a scale and zero point made from the data.
+struct DynamicQuantizeArithmetic {
+  DynamicQuantizeMethod method = DynamicQuantizeMethod::absent;
+  Rounding rounding = Rounding::half_even;  ///< of the zero point
+  friend constexpr bool operator==(const DynamicQuantizeArithmetic&, const DynamicQuantizeArithmetic&) = default;
+};
 /// Integer to float: float(scale * (q - zero point)), the product in double or float.
 struct DequantizeArithmetic {
   ScaleArithmetic arithmetic = ScaleArithmetic::f64;
@@ -138,7 +146,8 @@ struct Backend {
   ConcatArithmetic concat{};
   QuantizeArithmetic quantize{};
   DequantizeArithmetic dequantize{};
-  RescaleRule requantize{};  ///< and relu, relu6, relu_n1_to_1 as operations of their own
+  DynamicQuantizeArithmetic dynamic_quantize{};
+  RescaleRule requantize{};  ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
   FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{};
   friend constexpr bool operator==(const Backend&, const Backend&) = default;
 };

@@ -26,6 +26,7 @@ enum class OperationKind : std::uint8_t {
   pad, reshape, squeeze, transpose, slice, strided_slice, split,
   quantize, dequantize, requantize,
   relu, relu6, relu_n1_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, softmax,
+  clip, dynamic_quantize,
 };
 // clang-format on
 
@@ -61,7 +62,7 @@ struct Padding2d {
 struct OutputBounds {
   Activation activation = Activation::none;
   std::optional<IntegerRange> clamp;
-  std::optional<std::array<float, 2>> real_clamp;  ///< [min, max]; what dequantized() makes of `clamp`
+  std::optional<std::array<float, 2>> real_clamp;  ///< [min, max]; where the output is a float
   friend bool operator==(const OutputBounds&, const OutputBounds&) = default;
 };
 
@@ -118,10 +119,13 @@ struct LeakyReluAttributes {
 struct SoftmaxAttributes {
   double beta = 1;
 };
+struct ClipAttributes {
+  OutputBounds bounds;
+};
 
 using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
                                 MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
-                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes>;
+                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);

@@ -54,6 +54,7 @@ constexpr auto names_of(ConcatMethod) { return std::to_array<std::string_view>({
 constexpr auto names_of(ScaleDivision) { return std::to_array<std::string_view>({"divide", "multiply_by_inverse"}); }
 constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"after_rounding", "before_rounding"}); }
 constexpr auto names_of(OutOfRange) { return std::to_array<std::string_view>({"saturate", "int32_min"}); }
+constexpr auto names_of(DynamicQuantizeMethod) { return std::to_array<std::string_view>({"absent", "unsigned_range"}); }
 constexpr auto names_of(FunctionMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table"}); }
 constexpr auto names_of(EvidenceLevel) {
   return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "guess"});
@@ -174,6 +175,11 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("zero_point", self.zero_point);
   visit("out_of_range", self.out_of_range);
 }
+template <ConstOr<DynamicQuantizeArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("rounding", self.rounding);
+}
 template <ConstOr<DequantizeArithmetic> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
   visit("arithmetic", self.arithmetic);
@@ -201,6 +207,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("concat", self.concat);
   visit("quantize", self.quantize);
   visit("dequantize", self.dequantize);
+  visit("dynamic_quantize", self.dynamic_quantize);
   visit("requantize", self.requantize);
   visit("leaky_relu", self.leaky_relu);
   visit("prelu", self.prelu);

@@ -16,7 +16,8 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
   if (is_movement(operation.kind)) return prepare_movement(model, operation);
   for (const auto* list : {&operation.inputs, &operation.outputs}) {
     for (const auto index : *list) {
-      const bool converts = operation.kind == OperationKind::quantize || operation.kind == OperationKind::dequantize;
+      const bool converts = operation.kind == OperationKind::quantize || operation.kind == OperationKind::dequantize ||
+                            operation.kind == OperationKind::dynamic_quantize;
       if (index == absent_tensor || converts || is_integer(model.tensor(index).type)) continue;
       throw_unsupported(operation, "tensor '" + model.tensor(index).name + "' is " + std::string(name_of(model.tensor(index).type)) +
                                        "; integer backends need quantised data (the float backend runs it)");
@@ -38,6 +39,8 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
     case OperationKind::concat: return prepare_concat(model, operation, backend);
     case OperationKind::quantize: return prepare_quantize(model, operation, backend);
     case OperationKind::dequantize: return prepare_dequantize(model, operation, backend);
+    case OperationKind::dynamic_quantize: return prepare_dynamic_quantize(model, operation, backend);
+    case OperationKind::clip: return prepare_clip(model, operation, backend);
     case OperationKind::requantize:
     case OperationKind::relu:
     case OperationKind::relu6:

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "float/real.hpp"
+#include "lastbit/op/dynamic_quantize.hpp"
+#include "lastbit/op/quantize.hpp"
 
 namespace lastbit {
 namespace {
@@ -34,6 +36,10 @@ Executor prepare_real_function(const Operation& operation) {
     case OperationKind::quantize:
     case OperationKind::dequantize:
     case OperationKind::requantize: return bound(Activation::none);  // one real value, whatever stores it
+    case OperationKind::clip:
+      return map([bounds = real_bounds(std::get<ClipAttributes>(operation.attributes).bounds)](double value) {
+        return bounds(static_cast<float>(value));
+      });
     case OperationKind::relu: return bound(Activation::relu);
     case OperationKind::relu6: return bound(Activation::relu6);
     case OperationKind::relu_n1_to_1: return bound(Activation::relu_n1_to_1);
@@ -45,6 +51,21 @@ Executor prepare_real_function(const Operation& operation) {
     default: break;
   }
   throw Error(ErrorCode::unsupported_operation, operation.name, "the golden path has no " + std::string(name_of(operation.kind)));
+}
+
+/// Codes and zero point as the real numbers they are: their meaning is made of data, not stated by the model.
+Executor prepare_real_dynamic_quantize() {
+  constexpr DynamicQuantizeArithmetic rule{DynamicQuantizeMethod::unsigned_range, Rounding::half_even};
+  constexpr QuantizeArithmetic codes{.rounding = Rounding::half_even};
+  return [=](const Execution& run) {
+    const auto input = run.inputs[0]->values<float>();
+    const DynamicScale found = dynamic_scale(rule, input);
+    std::transform(input.begin(), input.end(), run.outputs[0].values<float>().begin(), [&](float value) {
+      return static_cast<float>(quantize(codes, value, found.scale, found.zero_point, range_of(ElementType::uint8)));
+    });
+    run.outputs[1].values<float>()[0] = found.scale;
+    run.outputs[2].values<float>()[0] = static_cast<float>(found.zero_point);
+  };
 }
 
 Executor prepare_real_softmax(const Model& model, const Operation& operation) {

@@ -51,6 +51,7 @@ Executor prepare_real(const Model& model, const Operation& operation) {
     case mul:
     case prelu: return prepare_real_elementwise(model, operation);
     case concat: return prepare_real_concat(model, operation);
+    case dynamic_quantize: return prepare_real_dynamic_quantize();
     case softmax: return prepare_real_softmax(model, operation);
     default: return prepare_real_function(operation);
   }

@@ -1,5 +1,8 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+
 #include "io/json_model.hpp"
 
 namespace lastbit {
@@ -46,10 +49,22 @@ void read(const JsonView& json, std::string_view key, Activation& value) {
   value = *activation;
 }
 
-void read_bounds(const JsonView& json, OutputBounds& bounds) {
+float real_bound(const JsonView& json, double value) {
+  if (std::abs(value) > std::numeric_limits<float>::max()) json.fail("a bound beyond float32");
+  return static_cast<float>(value);
+}
+
+/// Bounds are codes of integer data, or real values of floats.
+void read_bounds(const JsonView& json, ElementType data_type, OutputBounds& bounds) {
   read(json, "activation", bounds.activation);
   const auto clamp = json.find("clamp");
   if (!clamp) return;
+  if (!is_integer(data_type)) {
+    const auto range = clamp->numbers();
+    if (range.size() != 2) clamp->fail("[min, max] is needed");
+    bounds.real_clamp = {real_bound(*clamp, range[0]), real_bound(*clamp, range[1])};
+    return;
+  }
   const auto range = clamp->integers();
   if (range.size() != 2) clamp->fail("[min, max] is needed");
   bounds.clamp = IntegerRange{range[0], range[1]};
@@ -68,20 +83,20 @@ struct Reader {
     read(json, "stride", attributes.stride);
     read(json, "dilation", attributes.dilation);
     read(json, "padding", attributes.padding);
-    read_bounds(json, attributes.bounds);
+    read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(FullyConnectedAttributes& attributes) const {
     json.only({"activation", "clamp"});
-    read_bounds(json, attributes.bounds);
+    read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(MatmulAttributes& attributes) const {
     json.only({"transpose_a", "transpose_b", "activation", "clamp"});
     read(json, "transpose_a", attributes.transpose_a);
     read(json, "transpose_b", attributes.transpose_b);
-    read_bounds(json, attributes.bounds);
+    read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(Pool2dAttributes& attributes) const {
-    read_bounds(json, attributes.bounds);
+    read_bounds(json, data_type, attributes.bounds);
     if (kind == OperationKind::global_average_pool) return json.only({"activation", "clamp"});
     json.only({"filter", "stride", "padding", "activation", "clamp"});
     read(json["filter"], attributes.filter);
@@ -97,7 +112,7 @@ struct Reader {
     if (kind == OperationKind::mul) json.only({"activation", "clamp"});
     else json.only({"activation", "clamp", "power_of_two_scales"});
     read(json, "power_of_two_scales", attributes.power_of_two_scales);
-    read_bounds(json, attributes.bounds);
+    read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(ConcatAttributes& attributes) const {
     json.only({"axis", "activation"});
@@ -132,6 +147,11 @@ struct Reader {
   void operator()(LeakyReluAttributes& attributes) const {
     json.only({"alpha"});
     attributes.alpha = json["alpha"].number();
+  }
+  void operator()(ClipAttributes& attributes) const {
+    json.only({"clamp"});
+    static_cast<void>(json["clamp"]);
+    read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(SoftmaxAttributes& attributes) const {
     json.only({"beta"});

@@ -17,6 +17,8 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_concat(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_quantize(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_dequantize(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_dynamic_quantize(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_clip(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_requantize(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_leaky(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_function(const Model& model, const Operation& operation, const Backend& backend);

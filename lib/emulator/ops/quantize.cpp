@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// quantize, dequantize, requantize (and relu, relu6, relu_n1_to_1 as operations of their own), concat.
+// quantize, dynamic_quantize, dequantize, requantize (and relu, relu6, relu_n1_to_1, clip as operations of their own), concat.
 #include "lastbit/op/quantize.hpp"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "emulator/finisher.hpp"
 #include "emulator/operands.hpp"
 #include "emulator/ops/prepare.hpp"
+#include "lastbit/op/dynamic_quantize.hpp"
 
 namespace lastbit {
 
@@ -20,6 +21,20 @@ Executor prepare_quantize(const Model& model, const Operation& operation, const 
     std::vector<std::int64_t> out(real.size());
     std::transform(real.begin(), real.end(), out.begin(), [&](float value) { return quantize(rule, value, scale, zero, range); });
     store(out, run.outputs[0]);
+  };
+}
+
+Executor prepare_dynamic_quantize(const Model&, const Operation& operation, const Backend& backend) {
+  if (backend.dynamic_quantize.method == DynamicQuantizeMethod::absent) throw_unsupported(operation, "the backend has no such arithmetic");
+  return [rule = backend.dynamic_quantize, codes = backend.quantize](const Execution& run) {
+    const auto real = run.inputs[0]->values<float>();
+    const DynamicScale found = dynamic_scale(rule, real);
+    std::vector<std::int64_t> out(real.size());
+    std::transform(real.begin(), real.end(), out.begin(),
+                   [&](float value) { return quantize(codes, value, found.scale, found.zero_point, range_of(ElementType::uint8)); });
+    store(out, run.outputs[0]);
+    run.outputs[1].values<float>()[0] = found.scale;
+    run.outputs[2].values<std::uint8_t>()[0] = found.zero_point;
   };
 }
 
@@ -51,18 +66,38 @@ bool is_retyping(const ModelTensor& from, const ModelTensor& to) {
 
 }  // namespace
 
-Executor prepare_requantize(const Model& model, const Operation& operation, const Backend& backend) {
+namespace {
+
+Executor rescaled_between(const Model& model, const Operation& operation, const Backend& backend, IntegerRange bounds) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   if (backend.requantize.chain.empty()) throw_unsupported(operation, "the backend has no requantisation");
   const ScaleEncoding& encoding = backend.requantize.scale;
   const double real = effective_scale(encoding.arithmetic, input.quantization.scale(), 1.0, output.quantization.scale());
-  const RescaleOperands operands = operands_for(encode(encoding, real), output, bounds_of(activation_of(operation.kind), output));
+  const RescaleOperands operands = operands_for(encode(encoding, real), output, bounds);
   Chain chain = output_chain(operation, backend.requantize.chain);
   if (operation.kind == OperationKind::requantize && is_retyping(input, output)) chain = {add_zero_point(), clamp()};
   return [finisher = Finisher(chain, {operands}, bits_of(input.type) + 1), zero = input.quantization.zero_point()](const Execution& run) {
     auto values = centred(*run.inputs[0], zero);
     finisher(values, run.events);
+    store(values, run.outputs[0]);
+  };
+}
+
+}  // namespace
+
+Executor prepare_requantize(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  return rescaled_between(model, operation, backend, bounds_of(activation_of(operation.kind), output));
+}
+
+Executor prepare_clip(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const IntegerRange bounds = bounds_of(std::get<ClipAttributes>(operation.attributes).bounds, output);
+  if (model.tensor(operation.inputs[0]).quantization != output.quantization) return rescaled_between(model, operation, backend, bounds);
+  return [bounds](const Execution& run) {
+    auto values = centred(*run.inputs[0], 0);
+    for (auto& value : values) value = std::clamp(value, bounds.min, bounds.max);
     store(values, run.outputs[0]);
   };
 }

@@ -45,6 +45,7 @@ inline constexpr Backend onnxruntime_cpu{
     .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
     .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
     .dequantize = {.arithmetic = ScaleArithmetic::f32},
+    .dynamic_quantize = {.method = DynamicQuantizeMethod::unsigned_range, .rounding = Rounding::half_even},
     .requantize = onnxruntime::by_float,
     .leaky_relu = onnxruntime::float_table,
     .hard_swish = onnxruntime::float_table,
