@@ -154,7 +154,7 @@ TEST_CASE("means") {
 TEST_CASE("elementwise operations broadcast as numpy does") {
   const Tensor column = reals({2, 1}, {10, 20}), row = reals({3}, {1, 2, 3}), scalar = reals({}, {2});
   const ElementwiseAttributes plain;
-  CHECK(values_of<float>(real(add, plain, {column, row}, {2, 3})) == std::vector<float>{11, 12, 13, 21, 22, 23});
+  CHECK(values_of<float>(real(OperationKind::add, plain, {column, row}, {2, 3})) == std::vector<float>{11, 12, 13, 21, 22, 23});
   CHECK(values_of<float>(real(sub, plain, {row, column}, {2, 3})) == std::vector<float>{-9, -8, -7, -19, -18, -17});
   CHECK(values_of<float>(real(mul, plain, {scalar, row}, {3})) == std::vector<float>{2, 4, 6});
   const Tensor image = reals({1, 2, 1, 2}, {-1, -2, 3, -4}), alpha = reals({1, 1, 2}, {0.5, 0.25});
@@ -204,7 +204,7 @@ TEST_CASE("bounds are the last step, and NaN passes them") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor a = reals({4}, {-3, 2, 9, nan}), zero = reals({4}, {0, 0, 0, 0});
   const auto bounded = [&](const OutputBounds& bounds) {
-    return values_of<float>(real(add, ElementwiseAttributes{bounds, false}, {a, zero}, {4}));
+    return values_of<float>(real(OperationKind::add, ElementwiseAttributes{bounds, false}, {a, zero}, {4}));
   };
   const auto relu6_out = bounded({Activation::relu6, {}, {}});
   CHECK(std::vector<float>(relu6_out.begin(), relu6_out.end() - 1) == std::vector<float>{0, 2, 6});
