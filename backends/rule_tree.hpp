@@ -31,6 +31,8 @@ namespace lastbit {
 }
 [[nodiscard]] constexpr bool is_present(const DynamicQuantizeArithmetic& rule) { return rule.method != DynamicQuantizeMethod::absent; }
 [[nodiscard]] constexpr bool is_present(const FunctionArithmetic& rule) { return rule.method != FunctionMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const Float16Arithmetic& rule) { return rule.method != Float16Method::absent; }
+[[nodiscard]] constexpr bool is_present(const Float32Operations& rule) { return rule != Float32Operations::absent; }
 
 // Whether the member `name` decides a result, given the other members.
 [[nodiscard]] constexpr bool is_read(const auto&, std::string_view) { return true; }
@@ -66,6 +68,9 @@ namespace lastbit {
   if (name == "rescale") return rule.method == FunctionMethod::rescaled || rule.method == FunctionMethod::fixed_point;
   return name == "method" || rule.method == FunctionMethod::float_table;
 }
+
+[[nodiscard]] constexpr bool is_read(const Float16Arithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
+[[nodiscard]] constexpr bool is_read(const SumRule& rule, std::string_view name) { return name != "block" || in_blocks(rule.order); }
 
 /// Whether a chain reads the encoded multiplier or its exponent; a chain that multiplies in float reads only how the scale is computed.
 [[nodiscard]] constexpr bool reads_multiplier(const Chain& chain) {

@@ -32,6 +32,9 @@ constexpr Limits limits_of(const Chain&, std::string_view) { return {0, max_stag
 constexpr Limits limits_of(const AveragePoolArithmetic&, std::string_view) { return {2, 32}; }
 constexpr Limits limits_of(const AddArithmetic&, std::string_view name) { return name == "weight_bits" ? Limits{0, 24} : Limits{0, 30}; }
 
+constexpr Limits limits_of(const SumRule&, std::string_view) { return {2, 64}; }
+constexpr Limits limits_of(const Float16Dequantize&, std::string_view) { return {1, 24}; }
+
 [[noreturn]] void reject(std::string_view path, std::string_view value, const std::string& allowed) {
   throw Error(ErrorCode::unknown_rule, std::string(path), "'" + std::string(value) + "' is not one of: " + allowed);
 }

@@ -18,7 +18,7 @@ constexpr auto none = defaults<std::monostate>;
 
 using enum OperationKind;
 
-constexpr std::array<OperationSignature, 34> signatures{{
+constexpr auto signatures = std::to_array<OperationSignature>({
     {conv2d, "conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
     {depthwise_conv2d, "depthwise_conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
     {transposed_conv2d, "transposed_conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
@@ -53,7 +53,9 @@ constexpr std::array<OperationSignature, 34> signatures{{
     {softmax, "softmax", 1, 1, 1, defaults<SoftmaxAttributes>},
     {clip, "clip", 1, 1, 1, defaults<ClipAttributes>},
     {dynamic_quantize, "dynamic_quantize", 1, 1, 3, none},
-}};
+    {cast, "cast", 1, 1, 1, none},
+    {add_n, "add_n", 1, any_number, 1, defaults<ElementwiseAttributes>},
+});
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < signatures.size(); ++i)

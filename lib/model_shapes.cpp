@@ -55,8 +55,8 @@ void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
   check_activation(operation, bounds.activation);
   const ElementType type = operation.output().type;
   if (bounds.real_clamp) {
-    operation.require(type == ElementType::float32 && (*bounds.real_clamp)[0] <= (*bounds.real_clamp)[1], bad_attribute,
-                      "real_clamp is not a range for float32");
+    operation.require((type == ElementType::float32 || type == ElementType::float16) && (*bounds.real_clamp)[0] <= (*bounds.real_clamp)[1],
+                      bad_attribute, "real_clamp is not a range for float32 or float16");
   }
   if (!bounds.clamp) return;
   const IntegerRange range = range_of(type);
@@ -206,6 +206,13 @@ void check_elementwise(const OperationView& operation) {
   operation.require_shape(operation.output(), *expected);
 }
 
+void check_add_n(const OperationView& operation) {
+  const auto& attributes = operation.attributes<ElementwiseAttributes>();
+  check_bounds(operation, attributes.bounds);
+  operation.require(!attributes.power_of_two_scales, bad_attribute, "power_of_two_scales is for add and sub");
+  for (std::size_t i = 0; i < operation.input_count(); ++i) operation.require_shape(operation.input(i), operation.output().shape);
+}
+
 void check_concat(const OperationView& operation) {
   const auto& attributes = operation.attributes<ConcatAttributes>();
   check_activation(operation, attributes.activation);
@@ -339,6 +346,7 @@ void check_shapes(const OperationView& operation) {
     case OperationKind::add:
     case sub:
     case mul: return check_elementwise(operation);
+    case add_n: return check_add_n(operation);
     case concat: return check_concat(operation);
     case pad: return check_pad(operation);
     case reshape:
@@ -352,6 +360,7 @@ void check_shapes(const OperationView& operation) {
     case clip: return check_clip(operation);
     case dynamic_quantize: return check_dynamic_quantize(operation);
     case leaky_relu: return check_leaky_relu(operation);
+    case cast:
     case quantize:
     case dequantize:
     case requantize:

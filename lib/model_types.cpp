@@ -55,10 +55,18 @@ std::int64_t output_channel_axis(const OperationView& operation) {
   return operation.attributes<MatmulAttributes>().transpose_b ? rank - 2 : rank - 1;
 }
 
+/// float16 data and weights; a bias and an output of float16 or float32.
+void check_float16_sum_types(const OperationView& operation) {
+  require_type(operation, operation.input(1), {float16});
+  if (operation.has_input(2)) require_type(operation, operation.input(2), {float16, float32});
+  require_type(operation, operation.output(), {float16, float32});
+}
+
 /// Convolutions, fully connected, matmul: 8- or 16-bit data, the same type out or the accumulators; or all float32.
 void check_sum_types(const OperationView& operation) {
   const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
-  require_type(operation, input, {int8, uint8, int16, float32});
+  require_type(operation, input, {int8, uint8, int16, float16, float32});
+  if (input.type == float16) return check_float16_sum_types(operation);
   if (input.type == float32) {
     for (std::size_t i = 1; i < operation.input_count(); ++i)
       if (operation.has_input(i)) require_type(operation, operation.input(i), {float32});
@@ -78,7 +86,7 @@ void check_sum_types(const OperationView& operation) {
 
 void check_softmax_types(const OperationView& operation) {
   const ModelTensor &input = operation.input(), &output = operation.output();
-  require_type(operation, input, {int8, uint8, int16, float32});
+  require_type(operation, input, {int8, uint8, int16, float16, float32});
   if (input.type == int8 || input.type == uint8) require_type(operation, output, {input.type, int16});
   else require_type(operation, output, {input.type});
 }
@@ -99,11 +107,14 @@ void require_same_type(const OperationView& operation) {
 void check_calculation_types(const OperationView& operation) {
   switch (operation.kind()) {
     case quantize:
-      require_type(operation, operation.input(), {float32});
+      require_type(operation, operation.input(), {float16, float32});
       return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
     case dequantize:
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
-      return require_type(operation, operation.output(), {float32});
+      return require_type(operation, operation.output(), {float16, float32});
+    case cast:
+      require_type(operation, operation.input(), {float16, float32});
+      return require_type(operation, operation.output(), {float16, float32});
     case requantize:
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
       return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
@@ -112,7 +123,7 @@ void check_calculation_types(const OperationView& operation) {
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float32});
       return require_same_type(operation);
     case concat: return require_same_type(operation);
-    default: require_type(operation, operation.input(), {int8, uint8, int16, float32}); return require_same_type(operation);
+    default: require_type(operation, operation.input(), {int8, uint8, int16, float16, float32}); return require_same_type(operation);
   }
 }
 

@@ -17,6 +17,52 @@ bool keeps_quantization(const Model& model, const Operation& operation) {
   return model.tensor(operation.inputs[0]).quantization == model.tensor(operation.outputs[0]).quantization;
 }
 
+bool has_type(const Model& model, const Operation& operation, ElementType type) {
+  const auto is_it = [&](std::int32_t index) { return index != absent_tensor && model.tensor(index).type == type; };
+  return std::any_of(operation.inputs.begin(), operation.inputs.end(), is_it) ||
+         std::any_of(operation.outputs.begin(), operation.outputs.end(), is_it);
+}
+
+bool all_float32(const Model& model, const Operation& operation) {
+  const auto is_it = [&](std::int32_t index) { return index == absent_tensor || model.tensor(index).type == ElementType::float32; };
+  return std::all_of(operation.inputs.begin(), operation.inputs.end(), is_it) &&
+         std::all_of(operation.outputs.begin(), operation.outputs.end(), is_it);
+}
+
+/// Of an operation on float16 tensors.
+std::vector<std::string> float16_prefixes(OperationKind kind) {
+  using enum OperationKind;
+  switch (kind) {
+    case conv2d:
+    case depthwise_conv2d:
+    case transposed_conv2d:
+    case fully_connected:
+    case matmul: return {"float16.cube", "float16.conversion"};
+    case average_pool2d: return {"float16.average_pool", "float16.sum", "float16.product", "float16.conversion"};
+    case global_average_pool:
+    case mean: return {"float16.mean", "float16.sum", "float16.product", "float16.conversion"};
+    case add:
+    case sub: return {"float16.sum"};
+    case add_n: return {"float16.add_n", "float16.sum"};
+    case mul:
+    case leaky_relu:
+    case prelu: return {"float16.product"};
+    case quantize:
+    case dequantize:
+    case hard_swish:
+    case logistic:
+    case OperationKind::tanh:
+    case softmax:
+      return {"float16." + std::string(name_of(kind)), "float16.sum", "float16.product", "float16.quotient", "float16.conversion"};
+    case max_pool2d:
+    case relu:
+    case relu6:
+    case relu_n1_to_1:
+    case cast: return {"float16.conversion"};
+    default: return {};  // data movement, concat
+  }
+}
+
 }  // namespace
 
 void add_once(std::vector<Guess>& guesses, const Guess& guess) {
@@ -67,6 +113,8 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case OperationKind::tanh:
     case dynamic_quantize:
     case softmax: return std::string(name_of(operation.kind));
+    case add_n:
+    case cast:
     case max_pool2d:
     case pad:
     case reshape:
@@ -79,14 +127,25 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
   return {};
 }
 
+std::vector<std::string> rule_prefixes(const Model& model, const Operation& operation, const Backend& backend) {
+  if (backend.domain == Domain::real) return {};
+  const bool quantizes = operation.kind == OperationKind::quantize && backend.float16.method != Float16Method::absent;
+  if (quantizes || has_type(model, operation, ElementType::float16)) return float16_prefixes(operation.kind);
+  if (is_movement(operation.kind) || operation.kind == OperationKind::cast) return {};
+  if (all_float32(model, operation)) return {"float32"};
+  const std::string prefix = rule_prefix(model, operation, backend);
+  return prefix.empty() ? std::vector<std::string>{} : std::vector<std::string>{prefix};
+}
+
 std::vector<Guess> guesses_of(const Model& model, const Operation& operation, const SpecSheet& sheet) {
   std::vector<Guess> guesses;
-  const std::string prefix = rule_prefix(model, operation, sheet.backend) + ".";
-  if (prefix == "." || sheet.backend.domain == Domain::real) return guesses;
-  const std::string per_channel = prefix + "per_channel";
+  const std::vector<std::string> prefixes = rule_prefixes(model, operation, sheet.backend);
   const bool per_tensor = !has_per_channel_weights(model, operation);
   for (const RuleText& rule : list_rules(sheet.backend)) {
-    if (!rule.path.starts_with(prefix) || (per_tensor && rule.path == per_channel)) continue;
+    const auto is_read = [&](const std::string& prefix) {
+      return (rule.path == prefix || rule.path.starts_with(prefix + ".")) && !(per_tensor && rule.path == prefix + ".per_channel");
+    };
+    if (std::none_of(prefixes.begin(), prefixes.end(), is_read)) continue;
     const Evidence* const evidence = evidence_for(sheet, rule.path);
     if (evidence == nullptr) {
       add_once(guesses, {rule.path, "no evidence given"});

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "lastbit/arith/accumulator.hpp"
+#include "lastbit/arith/float16.hpp"
+#include "lastbit/arith/ordered_sum.hpp"
 #include "lastbit/arith/rescale.hpp"
 
 namespace lastbit {
@@ -136,6 +138,82 @@ struct FunctionArithmetic {
   friend constexpr bool operator==(const FunctionArithmetic&, const FunctionArithmetic&) = default;
 };
 
+/// In which order the cube sees the terms of a convolution's sum: kernel rows, kernel columns, channels, as the weights lie in memory; or
+/// blocks of 16 channels outermost (NC1HWC0, C0 = 16), each block filled up with zeros.
+enum class TermOrder : std::uint8_t { kernel_then_channel, channel_block_then_kernel };
+
+/// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, matmul of float16 data: products of two float16 are exact in float32 (under
+/// precision float16 they are rounded by `product`), summed in the order of `sum`; one conversion to float16 at the end.
+struct CubeArithmetic {
+  SumRule sum{};
+  TermOrder terms = TermOrder::kernel_then_channel;
+  BiasAt bias = BiasAt::accumulator_start;
+  friend constexpr bool operator==(const CubeArithmetic&, const CubeArithmetic&) = default;
+};
+
+/// before_sum: every value is multiplied by 1/count first. after_sum: the sum is.
+enum class MeanScaling : std::uint8_t { before_sum, after_sum };
+struct Float16Mean {
+  SumRule sum{};
+  MeanScaling scaling = MeanScaling::after_sum;
+  friend constexpr bool operator==(const Float16Mean&, const Float16Mean&) = default;
+};
+
+/// log_of_largest: x is first raised to -11.089, so that exp(-x) stays below 65504.
+enum class LogisticBound : std::uint8_t { none, log_of_largest };
+/// 1 / (1 + exp(-x)), step by step.
+struct Float16Logistic {
+  StepPrecision steps = StepPrecision::float16;
+  LogisticBound bound = LogisticBound::none;
+  friend constexpr bool operator==(const Float16Logistic&, const Float16Logistic&) = default;
+};
+struct Float16Function {
+  StepPrecision steps = StepPrecision::float16;
+  friend constexpr bool operator==(const Float16Function&, const Float16Function&) = default;
+};
+/// exp(x - max) / sum; the difference in float16, the division in the sum's precision.
+struct Float16Softmax {
+  StepPrecision exponential = StepPrecision::float16;
+  SumRule sum{};
+  friend constexpr bool operator==(const Float16Softmax&, const Float16Softmax&) = default;
+};
+
+/// once: x * s. square_root_twice: x * sqrt(s) * sqrt(s), for s that float16 cannot hold.
+enum class ScaleFactor : std::uint8_t { once, square_root_twice };
+/// Float to integer: round(x * s + zero point), s = 1/scale as a constant of the precision of the steps; float32 data take that precision first.
+struct Float16Quantize {
+  StepPrecision steps = StepPrecision::float16;
+  ScaleFactor factor = ScaleFactor::once;
+  Rounding rounding = Rounding::half_even;
+  friend constexpr bool operator==(const Float16Quantize&, const Float16Quantize&) = default;
+};
+/// Integer to float16: float32(q - zero point) * scale in float32, then converted. The scale keeps its leading bits, truncated.
+struct Float16Dequantize {
+  std::uint8_t scale_bits = 24;
+  friend constexpr bool operator==(const Float16Dequantize&, const Float16Dequantize&) = default;
+};
+
+/// stepwise: every elementary step on float16 data (a sum, a product, a quotient, an exponential) is rounded at once.
+enum class Float16Method : std::uint8_t { absent, stepwise };
+/// Operations on float16 tensors.
+struct Float16Arithmetic {
+  Float16Method method = Float16Method::absent;
+  Float16Rules conversion{};  ///< from float32: casts, what the cube delivers, exponentials
+  Float16Rules sum{}, product{}, quotient{};
+  CubeArithmetic cube{};
+  SumRule add_n{};
+  Float16Mean mean{}, average_pool{};  ///< mean: also global_average_pool
+  Float16Logistic logistic{};
+  Float16Function tanh{}, hard_swish{};
+  Float16Softmax softmax{};
+  Float16Quantize quantize{};
+  Float16Dequantize dequantize{};
+  friend constexpr bool operator==(const Float16Arithmetic&, const Float16Arithmetic&) = default;
+};
+
+/// Operations on float32 tensors of a model for a device: it has none, or they run on the golden path.
+enum class Float32Operations : std::uint8_t { absent, golden };
+
 struct Backend {
   Domain domain = Domain::integer;
   ConvByType conv{}, depthwise_conv{}, transposed_conv{}, fully_connected{}, matmul{};
@@ -149,6 +227,8 @@ struct Backend {
   DynamicQuantizeArithmetic dynamic_quantize{};
   RescaleRule requantize{};  ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
   FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{};
+  Float16Arithmetic float16{};
+  Float32Operations float32 = Float32Operations::absent;
   friend constexpr bool operator==(const Backend&, const Backend&) = default;
 };
 

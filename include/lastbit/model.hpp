@@ -27,6 +27,7 @@ enum class OperationKind : std::uint8_t {
   quantize, dequantize, requantize,
   relu, relu6, relu_n1_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, softmax,
   clip, dynamic_quantize,
+  cast, add_n,
 };
 // clang-format on
 
@@ -90,7 +91,7 @@ struct MeanAttributes {
   std::vector<std::int64_t> axes;
   bool keep_dims = false;
 };
-struct ElementwiseAttributes {  // add, sub, mul
+struct ElementwiseAttributes {  // add, sub, mul, add_n
   OutputBounds bounds;
   bool power_of_two_scales = false;
 };

@@ -22,6 +22,9 @@ namespace lastbit {
 /// What the paths of the rules read by an operation begin with ("conv.i8"); empty for operations without arithmetic (pad, max_pool2d, …).
 [[nodiscard]] std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend);
 
+/// What the paths of every rule read by an operation begin with, rules of float16 and float32 data included; empty as above.
+[[nodiscard]] std::vector<std::string> rule_prefixes(const Model& model, const Operation& operation, const Backend& backend);
+
 /// A rule, or a group of them, whose evidence is a guess.
 struct Guess {
   std::string rule;    ///< as the sheet's evidence names it, or the rule's own path where the sheet says nothing of it

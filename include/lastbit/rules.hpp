@@ -56,6 +56,16 @@ constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"
 constexpr auto names_of(OutOfRange) { return std::to_array<std::string_view>({"saturate", "int32_min"}); }
 constexpr auto names_of(DynamicQuantizeMethod) { return std::to_array<std::string_view>({"absent", "unsigned_range"}); }
 constexpr auto names_of(FunctionMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table"}); }
+constexpr auto names_of(StepPrecision) { return std::to_array<std::string_view>({"float16", "float32"}); }
+constexpr auto names_of(SumOrder) {
+  return std::to_array<std::string_view>({"sequential", "pairwise", "blocks_sequential", "blocks_pairwise", "blocks_exact"});
+}
+constexpr auto names_of(TermOrder) { return std::to_array<std::string_view>({"kernel_then_channel", "channel_block_then_kernel"}); }
+constexpr auto names_of(MeanScaling) { return std::to_array<std::string_view>({"before_sum", "after_sum"}); }
+constexpr auto names_of(LogisticBound) { return std::to_array<std::string_view>({"none", "log_of_largest"}); }
+constexpr auto names_of(ScaleFactor) { return std::to_array<std::string_view>({"once", "square_root_twice"}); }
+constexpr auto names_of(Float16Method) { return std::to_array<std::string_view>({"absent", "stepwise"}); }
+constexpr auto names_of(Float32Operations) { return std::to_array<std::string_view>({"absent", "golden"}); }
 constexpr auto names_of(EvidenceLevel) {
   return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "guess"});
 }
@@ -190,6 +200,72 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("rescale", self.rescale);
   visit("rounding", self.rounding);
 }
+template <ConstOr<Float16Rules> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("rounding", self.rounding);
+  visit("overflow", self.overflow);
+  visit("top_exponent", self.top_exponent);
+  visit("zero_division", self.zero_division);
+}
+template <ConstOr<SumRule> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("precision", self.precision);
+  visit("order", self.order);
+  visit("block", self.block);
+}
+template <ConstOr<CubeArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("sum", self.sum);
+  visit("terms", self.terms);
+  visit("bias", self.bias);
+}
+template <ConstOr<Float16Mean> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("sum", self.sum);
+  visit("scaling", self.scaling);
+}
+template <ConstOr<Float16Logistic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("steps", self.steps);
+  visit("bound", self.bound);
+}
+template <ConstOr<Float16Function> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("steps", self.steps);
+}
+template <ConstOr<Float16Softmax> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("exponential", self.exponential);
+  visit("sum", self.sum);
+}
+template <ConstOr<Float16Quantize> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("steps", self.steps);
+  visit("factor", self.factor);
+  visit("rounding", self.rounding);
+}
+template <ConstOr<Float16Dequantize> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("scale_bits", self.scale_bits);
+}
+template <ConstOr<Float16Arithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("conversion", self.conversion);
+  visit("sum", self.sum);
+  visit("product", self.product);
+  visit("quotient", self.quotient);
+  visit("cube", self.cube);
+  visit("add_n", self.add_n);
+  visit("mean", self.mean);
+  visit("average_pool", self.average_pool);
+  visit("logistic", self.logistic);
+  visit("tanh", self.tanh);
+  visit("hard_swish", self.hard_swish);
+  visit("softmax", self.softmax);
+  visit("quantize", self.quantize);
+  visit("dequantize", self.dequantize);
+}
 template <ConstOr<Backend> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
   visit("domain", self.domain);
@@ -215,6 +291,8 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("logistic", self.logistic);
   visit("tanh", self.tanh);
   visit("softmax", self.softmax);
+  visit("float16", self.float16);
+  visit("float32", self.float32);
 }
 
 /// A structure of rules (a Chain is a list of Stages and handled as such).

@@ -51,9 +51,9 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
     case OperationKind::logistic:
     case OperationKind::tanh: return prepare_function(model, operation, backend);
     case OperationKind::softmax: return prepare_softmax(model, operation, backend);
-    default: break;  // data movement, done above
+    default: break;  // data movement, done above; cast and add_n, which no integer arithmetic has
   }
-  throw_unsupported(operation, "unknown operation");
+  throw_unsupported(operation, "the backend has no such arithmetic");
 }
 
 namespace {

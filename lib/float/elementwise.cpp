@@ -1,7 +1,8 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, sub, mul and prelu with numpy's broadcasting; concat.
+// add, sub, mul and prelu with numpy's broadcasting; add_n; concat.
+#include <algorithm>
 #include <functional>
 
 #include "emulator/strided_loop.hpp"
@@ -37,6 +38,17 @@ Executor prepare_real_elementwise(const Model& model, const Operation& operation
   if (operation.kind == OperationKind::add) return combine(model, operation, bounds, std::plus<>());
   if (operation.kind == OperationKind::sub) return combine(model, operation, bounds, std::minus<>());
   return combine(model, operation, bounds, std::multiplies<>());
+}
+
+Executor prepare_real_add_n(const Operation& operation) {
+  return [bounds = real_bounds(std::get<ElementwiseAttributes>(operation.attributes).bounds)](const Execution& run) {
+    std::vector<double> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0.0);
+    for (const Tensor* const input : run.inputs) {
+      std::transform(sums.begin(), sums.end(), input->values<float>().begin(), sums.begin(), std::plus<>());
+    }
+    std::transform(sums.begin(), sums.end(), run.outputs[0].values<float>().begin(),
+                   [&](double sum) { return bounds(static_cast<float>(sum)); });
+  };
 }
 
 Executor prepare_real_concat(const Model& model, const Operation& operation) {

@@ -35,7 +35,8 @@ Executor prepare_real_function(const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::quantize:
     case OperationKind::dequantize:
-    case OperationKind::requantize: return bound(Activation::none);  // one real value, whatever stores it
+    case OperationKind::requantize:
+    case OperationKind::cast: return bound(Activation::none);  // one real value, whatever stores it
     case OperationKind::clip:
       return map([bounds = real_bounds(std::get<ClipAttributes>(operation.attributes).bounds)](double value) {
         return bounds(static_cast<float>(value));

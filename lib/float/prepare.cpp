@@ -50,6 +50,7 @@ Executor prepare_real(const Model& model, const Operation& operation) {
     case sub:
     case mul:
     case prelu: return prepare_real_elementwise(model, operation);
+    case add_n: return prepare_real_add_n(operation);
     case concat: return prepare_real_concat(model, operation);
     case dynamic_quantize: return prepare_real_dynamic_quantize();
     case softmax: return prepare_real_softmax(model, operation);

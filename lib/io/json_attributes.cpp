@@ -109,7 +109,7 @@ struct Reader {
     read(json, "keep_dims", attributes.keep_dims);
   }
   void operator()(ElementwiseAttributes& attributes) const {
-    if (kind == OperationKind::mul) json.only({"activation", "clamp"});
+    if (kind == OperationKind::mul || kind == OperationKind::add_n) json.only({"activation", "clamp"});
     else json.only({"activation", "clamp", "power_of_two_scales"});
     read(json, "power_of_two_scales", attributes.power_of_two_scales);
     read_bounds(json, data_type, attributes.bounds);
