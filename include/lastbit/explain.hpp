@@ -28,9 +28,9 @@ struct RuleChange {
 struct Cause {
   std::vector<std::size_t> changes;  ///< indices into LayerAttribution::changes
   std::int64_t values = 0;
-  std::int64_t negative = 0;    ///< of them, those that a puts below its zero point
+  std::int64_t negative = 0;      ///< of them, those that a puts below its zero point
   std::int64_t alternatives = 0;  ///< of them, those that another set of the same size explains as well
-  LsbHistogram histogram;       ///< b - a
+  LsbHistogram histogram;         ///< b - a
 };
 
 /// One differing value.
@@ -45,11 +45,11 @@ struct LayerAttribution {
   std::string name;       ///< of the tensor
   std::string operation;  ///< the kind
   std::int64_t values = 0;
-  std::vector<RuleChange> changes;          ///< everything in which the two differ here
-  std::vector<Cause> causes;                ///< most values first
-  std::vector<AttributedValue> differing;   ///< every differing value, in order
+  std::vector<RuleChange> changes;         ///< everything in which the two differ here
+  std::vector<Cause> causes;               ///< most values first
+  std::vector<AttributedValue> differing;  ///< every differing value, in order
   std::int64_t unexplained = 0;
-  std::int64_t accumulated_differing = 0;   ///< values that differ where each side runs on its own history
+  std::int64_t accumulated_differing = 0;  ///< values that differ where each side runs on its own history
   std::vector<Guess> guesses;
 
   [[nodiscard]] std::int64_t attributed() const { return static_cast<std::int64_t>(differing.size()) - unexplained; }
