@@ -8,6 +8,8 @@
 
 namespace lastbit {
 
+[[nodiscard]] Quantizer int8_quantizer();
+
 // A new one: a declaration here, a line in quantizers.cpp, its file in lib/CMakeLists.txt.
 
 }  // namespace lastbit

@@ -39,7 +39,7 @@ std::vector<Evidence> evidence() {
 }  // namespace
 
 std::vector<SpecSheet> onnxruntime_sheets() {
-  return {{"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence(), {}}};
+  return {{"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence(), {}, "int8"}};
 }
 
 }  // namespace lastbit

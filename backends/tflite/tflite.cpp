@@ -42,8 +42,8 @@ std::vector<Evidence> evidence() {
 }  // namespace
 
 std::vector<SpecSheet> tflite_sheets() {
-  return {{"tflite_double", "TFLite reference kernels, TFLite Micro, CMSIS-NN: rounds twice", tflite_double, evidence(), {}},
-          {"tflite_single", "the same built with single rounding, and ruy: rounds once", tflite_single, evidence(), {}}};
+  return {{"tflite_double", "TFLite reference kernels, TFLite Micro, CMSIS-NN: rounds twice", tflite_double, evidence(), {}, "int8"},
+          {"tflite_single", "the same built with single rounding, and ruy: rounds once", tflite_single, evidence(), {}, "int8"}};
 }
 
 }  // namespace lastbit

@@ -61,8 +61,8 @@ std::vector<Setting> settings() {
 }  // namespace
 
 std::vector<SpecSheet> vipnano_sheets() {
-  return {{"vipnano_v8", "VeriSilicon VIP8000 Nano V8: NXP i.MX 8M Plus", vipnano_v8, evidence(), settings()},
-          {"vipnano_v7", "VeriSilicon VIP8000 Nano V7: Amlogic A311D, ST STM32MP2", vipnano_v7, evidence(), settings()}};
+  return {{"vipnano_v8", "VeriSilicon VIP8000 Nano V8: NXP i.MX 8M Plus", vipnano_v8, evidence(), settings(), "int8"},
+          {"vipnano_v7", "VeriSilicon VIP8000 Nano V7: Amlogic A311D, ST STM32MP2", vipnano_v7, evidence(), settings(), "int8"}};
 }
 
 }  // namespace lastbit

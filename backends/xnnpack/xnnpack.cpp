@@ -47,7 +47,7 @@ std::vector<Evidence> evidence() {
 }  // namespace
 
 std::vector<SpecSheet> xnnpack_sheets() {
-  return {{"xnnpack", "XNNPACK delegate of TFLite and LiteRT: desktop, phone, web", xnnpack_delegate, evidence(), {}}};
+  return {{"xnnpack", "XNNPACK delegate of TFLite and LiteRT: desktop, phone, web", xnnpack_delegate, evidence(), {}, "int8"}};
 }
 
 }  // namespace lastbit

@@ -17,7 +17,10 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/compare.hpp"
+#include "lastbit/emulator.hpp"
 #include "lastbit/model.hpp"
+#include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 
@@ -32,9 +35,10 @@ struct Histogram {
 struct TensorStatistics {
   double min = 0;
   double max = 0;
-  std::int64_t values = 0;  ///< 0: nothing is known of the tensor
-  Histogram histogram;      ///< of the signed values
-  Histogram magnitudes;     ///< of the absolute values, over [0, max |value|]
+  std::int64_t values = 0;      ///< 0: nothing is known of the tensor
+  Histogram histogram;          ///< of the signed values
+  Histogram magnitudes;         ///< of the absolute values, over [0, max |value|]
+  std::int64_t non_finite = 0;  ///< infinite or NaN values, which nothing else counts
 
   [[nodiscard]] double largest_magnitude() const { return -min > max ? -min : max; }
 };
@@ -54,7 +58,12 @@ struct QuantizerOption {
   std::string meaning;
 };
 
-/// What a quantiser works from. `model` is float32 throughout, with fused activations only as bounds of operations.
+/// The network that a quantiser starts from. A quantised model is dequantised; quantize, dequantize and requantize disappear, since they are
+/// the identity there; tensors that no operation reads or writes disappear; tensors without a name of their own get one; every constant has
+/// one reader: what several operations share is copied ("<name> of <operation>").
+[[nodiscard]] Model float_network(const Model& model);
+
+/// What a quantiser works from. `model` is as float_network() makes it.
 struct QuantizationRequest {
   const Model& model;
   const Backend& backend;
@@ -64,6 +73,9 @@ struct QuantizationRequest {
   std::span<const std::vector<Tensor>> samples;
 
   [[nodiscard]] const std::string& option(std::string_view name) const { return options.find(name)->second; }
+  [[nodiscard]] const TensorStatistics& statistics(std::int32_t tensor) const {
+    return calibration.tensors[static_cast<std::size_t>(tensor)];
+  }
 };
 
 struct QuantizedNetwork {
@@ -86,7 +98,7 @@ struct Quantizer {
 [[nodiscard]] const Quantizer& find_quantizer(std::string_view name);
 
 /// Runs a float32 model over the samples and gathers statistics of every tensor: a first pass for the ranges, a second for the histograms.
-/// Throws Error where the model is not float32 or a sample does not fit.
+/// One sample is in memory at a time for each thread. Throws Error where the model is not float32, or an input or constant is not finite.
 [[nodiscard]] Calibration calibrate(const Model& model, std::span<const std::vector<Tensor>> samples, int histogram_bins, int threads = 1);
 
 /// One tensor of the quantised model beside its float original, over the calibration samples.
@@ -98,15 +110,21 @@ struct TensorQuality {
   std::string type;              ///< element type in the quantised model
   std::int64_t levels_used = 0;  ///< distinct codes seen; 0 for float types
   double clipped_share = 0;  ///< of the values, those at the lowest or highest code whose original lies beyond it by more than half a step
-  double cosine = 1;         ///< quantised network against float network
-  double sqnr_db = 0;
+  double cosine = 1;         ///< quantised network against float network; NaN where the tensor has no counterpart of as many values
+  double sqnr_db = 0;        ///< likewise
+  double lost_db = 0;        ///< how much lower sqnr_db is than the lowest of what the operation reads; 0 for inputs and constants
+  Events events{};           ///< of the operation that writes it
 };
 
 struct QuantizationReport {
   std::string backend;
   std::string quantizer;
-  std::vector<TensorQuality> tensors;  ///< in the order of computation, the inputs first
+  std::vector<TensorQuality> tensors;  ///< in the order of computation, the inputs first, constants before the operation that reads them
   std::vector<std::string> notes;
+  QuantizerOptions options;  ///< as completed
+  std::int64_t samples = 0;
+  std::vector<OutputAgreement> outputs;  ///< of the quantised network with the float network, sample by sample
+  std::vector<Guess> guesses;            ///< what the device's arithmetic rests on without evidence
 };
 
 struct QuantizationResult {
@@ -115,7 +133,8 @@ struct QuantizationResult {
 };
 
 /// The whole way: options checked and completed, calibration, the sheet's quantiser, check() on the backend, and the quality of every tensor.
-/// A quantised model is dequantised first. Throws Error for an unknown option, a sheet without quantiser, or what the device cannot do.
+/// Of a quantised model, float_network() is taken, and its samples may be quantised too. A sample is one tensor per input, of its shape.
+/// Throws Error for an unknown option, a sheet without quantiser, or what the device cannot do.
 [[nodiscard]] QuantizationResult quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
                                           const QuantizerOptions& options = {}, int threads = 1);
 

@@ -3,6 +3,7 @@
 #include "lastbit/emulator.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "emulator/executor.hpp"
@@ -91,6 +92,16 @@ Shape with_samples(const Shape& shape, std::int64_t samples) {
   return Shape(std::move(sizes));
 }
 
+/// No code stands for infinity or NaN.
+void require_finite(const Tensor& given, const std::string& name) {
+  const auto values = given.values<float>();
+  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  if (bad == values.end()) return;
+  throw Error(
+      ErrorCode::bad_input, "input '" + name + "'",
+      "value " + std::to_string(bad - values.begin()) + " is " + (std::isnan(*bad) ? "NaN" : "infinite") + " and cannot be quantised");
+}
+
 }  // namespace
 
 struct Emulator::Prepared {
@@ -125,6 +136,7 @@ Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& giv
   if (given.type() == wanted.type) return given;
   if (real && given.type() == original.type) return dequantized(given, original.quantization);
   if (!real && given.type() == ElementType::float32 && is_integer(wanted.type) && wanted.quantization.present()) {
+    require_finite(given, wanted.name);
     Tensor out(wanted.type, given.shape());
     const auto scale = static_cast<float>(wanted.quantization.scale());
     const IntegerRange range = range_of(wanted.type);

@@ -11,9 +11,13 @@
 
 namespace lastbit {
 
+using OrderedJson = nlohmann::ordered_json;
+
 [[nodiscard]] Model model_from_json(const JsonView& json, const std::filesystem::path& directory);
 
 /// Attributes of one operation: the defaults, and what `json` replaces. `data_type` is the type of the first input.
 [[nodiscard]] Attributes attributes_from_json(OperationKind kind, const JsonView& json, ElementType data_type);
+/// The same as an object that attributes_from_json reads back.
+[[nodiscard]] OrderedJson attributes_to_json(OperationKind kind, const Attributes& attributes);
 
 }  // namespace lastbit

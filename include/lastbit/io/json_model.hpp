@@ -17,4 +17,8 @@ namespace lastbit {
 /// The same from memory: `directory` is where its .npy files lie, `where` names the text in messages.
 [[nodiscard]] Model parse_json_model(std::string_view text, const std::filesystem::path& directory, std::string_view where);
 
+/// Replaces the file. Constants of more than 256 values go to .npy files beside it, "<stem>.<tensor>.npy". Tensors must have names of their own.
+/// Throws Error(unreadable_file | bad_input).
+void write_json_model(const std::filesystem::path& path, const Model& model);
+
 }  // namespace lastbit

@@ -1,0 +1,122 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The float network that quantisers start from: one meaning per tensor, one reader per constant, a name for everything.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "lastbit/quantizer.hpp"
+
+namespace lastbit {
+namespace {
+
+bool is_conversion(OperationKind kind) {
+  return kind == OperationKind::quantize || kind == OperationKind::dequantize || kind == OperationKind::requantize;
+}
+
+bool contains(const std::vector<std::int32_t>& list, std::int32_t tensor) { return std::ranges::find(list, tensor) != list.end(); }
+
+void replace(std::vector<std::int32_t>& list, std::int32_t from, std::int32_t to) { std::ranges::replace(list, from, to); }
+
+void replace_everywhere(Model& model, std::int32_t from, std::int32_t to) {
+  for (Operation& operation : model.operations) {
+    replace(operation.inputs, from, to);
+    replace(operation.outputs, from, to);
+  }
+  replace(model.outputs, from, to);
+}
+
+/// Conversions between types are the identity on real values. Names of the network's inputs and outputs stay; where a conversion leads from
+/// an input or a constant straight to an output, moving data is what remains of it.
+void remove_conversions(Model& model) {
+  for (std::size_t i = 0; i < model.operations.size();) {
+    const std::int32_t from = model.operations[i].inputs[0], to = model.operations[i].outputs[0];
+    const bool fixed_from = contains(model.inputs, from) || contains(model.outputs, from) || model.tensor(from).constant;
+    if (!is_conversion(model.operations[i].kind)) {
+      ++i;
+      continue;
+    }
+    if (contains(model.outputs, to) && fixed_from) {
+      model.operations[i++].kind = OperationKind::reshape;
+      continue;
+    }
+    model.operations.erase(model.operations.begin() + static_cast<std::ptrdiff_t>(i));
+    if (contains(model.outputs, to)) replace_everywhere(model, from, to);
+    else replace_everywhere(model, to, from);
+  }
+}
+
+void give_constants_one_reader(Model& model) {
+  std::vector<bool> read(model.tensors.size(), false);
+  for (const std::int32_t output : model.outputs) read[static_cast<std::size_t>(output)] = true;
+  for (Operation& operation : model.operations) {
+    for (std::int32_t& input : operation.inputs) {
+      if (input == absent_tensor || !model.tensor(input).constant) continue;
+      const bool shared = read[static_cast<std::size_t>(input)];
+      read[static_cast<std::size_t>(input)] = true;
+      if (!shared) continue;
+      ModelTensor copy = model.tensor(input);
+      copy.name += " of " + operation.name;
+      input = static_cast<std::int32_t>(model.tensors.size());
+      model.tensors.push_back(std::move(copy));
+      read.push_back(true);
+    }
+  }
+}
+
+template <class Visit>
+void for_each_list(Model& model, Visit&& visit) {
+  visit(model.inputs);
+  for (Operation& operation : model.operations) {
+    visit(operation.inputs);
+    visit(operation.outputs);
+  }
+  visit(model.outputs);
+}
+
+void drop_unused_tensors(Model& model) {
+  std::vector<bool> used(model.tensors.size(), false);
+  for_each_list(model, [&](const std::vector<std::int32_t>& list) {
+    for (const std::int32_t tensor : list) {
+      if (tensor != absent_tensor) used[static_cast<std::size_t>(tensor)] = true;
+    }
+  });
+  std::vector<std::int32_t> place(model.tensors.size(), absent_tensor);
+  std::vector<ModelTensor> kept;
+  for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+    if (!used[i]) continue;
+    place[i] = static_cast<std::int32_t>(kept.size());
+    kept.push_back(std::move(model.tensors[i]));
+  }
+  model.tensors = std::move(kept);
+  for_each_list(model, [&](std::vector<std::int32_t>& list) {
+    for (std::int32_t& tensor : list) {
+      if (tensor != absent_tensor) tensor = place[static_cast<std::size_t>(tensor)];
+    }
+  });
+}
+
+void give_names(Model& model) {
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+    std::string& name = model.tensors[i].name;
+    if (name.empty()) name = "tensor";
+    const std::string own = name;
+    for (std::size_t number = i; !taken.insert(name).second; ++number) name = own + "_" + std::to_string(number);
+  }
+}
+
+}  // namespace
+
+Model float_network(const Model& model) {
+  Model real = dequantized(model);
+  remove_conversions(real);
+  give_constants_one_reader(real);
+  drop_unused_tensors(real);
+  give_names(real);
+  validate(real, real.name);
+  return real;
+}
+
+}  // namespace lastbit

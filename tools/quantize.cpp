@@ -1,0 +1,130 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "lastbit/error.hpp"
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/quantizer.hpp"
+#include "samples.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string backend;
+  std::string samples;
+  std::string output;
+  std::vector<std::string> settings;
+  std::int64_t most_samples = 0;
+  int threads = 1;
+  bool list = false;
+  bool json = false;
+};
+
+QuantizerOptions quantizer_options(const std::vector<std::string>& settings) {
+  QuantizerOptions options;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos) throw Error(ErrorCode::bad_input, "--set " + setting, "must be OPTION=VALUE");
+    options[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+  return options;
+}
+
+std::string values_of(const QuantizerOption& option) {
+  std::string text;
+  for (const std::string& value : option.values) text += (text.empty() ? "" : " | ") + value;
+  return text;
+}
+
+void list_text(const Quantizer& quantizer, const std::string& backends) {
+  std::cout << quantizer.name << ": " << quantizer.title << "\n  for " << backends << "\n";
+  for (const QuantizerOption& option : quantizer.options) {
+    std::cout << "  --set " << option.name << "=" << option.default_value;
+    if (!option.values.empty()) std::cout << "  (" << values_of(option) << ")";
+    std::cout << "\n      " << option.meaning << "\n";
+  }
+}
+
+nlohmann::ordered_json list_json(const Quantizer& quantizer, const std::vector<std::string>& backends) {
+  nlohmann::ordered_json json{{"quantizer", quantizer.name}, {"title", quantizer.title}, {"backends", backends}};
+  json["options"] = nlohmann::ordered_json::array();
+  for (const QuantizerOption& option : quantizer.options) {
+    json["options"].push_back(
+        {{"name", option.name}, {"default", option.default_value}, {"values", option.values}, {"meaning", option.meaning}});
+  }
+  return json;
+}
+
+/// Of one backend's quantiser, or of all.
+int list_options(const Options& options) {
+  const std::string only = options.backend.empty() ? "" : find_backend(options.backend).quantizer;
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Quantizer& quantizer : quantizers()) {
+    if (!options.backend.empty() && quantizer.name != only) continue;
+    std::vector<std::string> backends;
+    std::string text;
+    for (const SpecSheet& sheet : builtin_backends()) {
+      if (sheet.quantizer != quantizer.name) continue;
+      backends.push_back(sheet.name);
+      text += (text.empty() ? "" : ", ") + sheet.name;
+    }
+    if (options.json) list.push_back(list_json(quantizer, backends));
+    else list_text(quantizer, text);
+  }
+  if (options.json) std::cout << list.dump(2) << "\n";
+  return equal;
+}
+
+void require(const std::string& value, const std::string& option) {
+  if (value.empty()) throw Error(ErrorCode::bad_input, "quantize", option + " is needed");
+}
+
+int run(const Options& options) {
+  if (options.list) return list_options(options);
+  require(options.model, "MODEL");
+  require(options.backend, "--backend");
+  require(options.samples, "--calibrate");
+  const SpecSheet sheet = find_backend(options.backend);
+  const Model model = read_model(options.model);
+  const std::vector<std::vector<Tensor>> samples = read_samples(model, options.samples, options.most_samples);
+  const QuantizationResult result = quantize(model, sheet, samples, quantizer_options(options.settings), options.threads);
+  if (!options.output.empty()) write_json_model(options.output, result.model);
+  std::cout << (options.json ? to_json(result.report) : to_text(result.report));
+  if (!options.json && !options.output.empty()) std::cout << "Written to " << options.output << ".\n";
+  return equal;
+}
+
+}  // namespace
+
+Subcommand add_quantize(CLI::App& root) {
+  CLI::App* app =
+      root.add_subcommand("quantize", "turn a float network into a model of a device, by the vendor's rules, and show what is lost");
+  const auto options = std::make_shared<Options>();
+  app->add_option("model", options->model, "a float network; of a quantised one, the real values are taken");
+  app->add_option("--backend", options->backend, "the device: a built-in backend, or a backend file (.json)");
+  app->add_option("--calibrate", options->samples,
+                  "a folder of .npy samples, or one .npy; a leading dimension more than the input's holds several. Where the model has "
+                  "several inputs: the folder's files or sub-folders named after them")
+      ->type_name("DIR");
+  app->add_option("--samples", options->most_samples, "take so many samples at most; 0: all")->check(CLI::NonNegativeNumber);
+  app->add_option("--set", options->settings, "an option of the quantiser (repeatable); --list-options shows them")
+      ->type_name("OPTION=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_option("-o,--output", options->output, "write the model: a .json file, and .npy files beside it for large constants");
+  app->add_option("--threads", options->threads, "share the samples among so many threads")->check(CLI::Range(1, 1024));
+  app->add_flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
+  app->add_flag("--json", options->json, "print the report as JSON");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool
