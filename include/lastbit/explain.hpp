@@ -75,6 +75,17 @@ struct ExplainReport {
 [[nodiscard]] std::string to_text(const ExplainReport& report);
 [[nodiscard]] std::string to_json(const ExplainReport& report);
 
+/// One stage of the way to the output, on one value.
+struct StageStep {
+  std::string stage;  ///< as in a backend file: "shift_right half_even"
+  std::string value;  ///< the integer after it
+  double real = 0;    ///< in units of the output, the places not yet shifted away counted as fraction
+  bool tie = false;   ///< what it rounded lay exactly half-way
+};
+
+/// Every stage on one accumulator; the last value is finish() of the chain, before it is narrowed to 64 bits.
+[[nodiscard]] std::vector<StageStep> trace_stages(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands);
+
 /// The model that consists of one operation of `model`: its data tensors become inputs and outputs.
 [[nodiscard]] Model extract_operation(const Model& model, std::size_t operation);
 

@@ -86,6 +86,10 @@ constexpr std::array decisions{
              [](RescaleDecisions& to, const RescaleDecisions& from) { to.rectified_first = from.rectified_first; }},
     Decision{"scale arithmetic", "scale.arithmetic", [](const RescaleDecisions& d) { return std::string(name_of(d.scale.arithmetic)); },
              [](RescaleDecisions& to, const RescaleDecisions& from) { to.scale.arithmetic = from.scale.arithmetic; }},
+    // Before the width, which a product in float does not have.
+    Decision{"float scale", "chain",
+             [](const RescaleDecisions& d) { return std::string(d.in_float ? "float product" : "integer product"); },
+             [](RescaleDecisions& to, const RescaleDecisions& from) { to.in_float = from.in_float; }},
     Decision{"multiplier width", "scale.significant_bits", width_text,
              [](RescaleDecisions& to, const RescaleDecisions& from) {
                const ScaleArithmetic arithmetic = to.scale.arithmetic;
@@ -94,9 +98,6 @@ constexpr std::array decisions{
                to.multiplier_bits = from.multiplier_bits;
                to.narrowing = from.narrowing;
              }},
-    Decision{"float scale", "chain",
-             [](const RescaleDecisions& d) { return std::string(d.in_float ? "float product" : "integer product"); },
-             [](RescaleDecisions& to, const RescaleDecisions& from) { to.in_float = from.in_float; }},
     Decision{"first rounding", "chain", [](const RescaleDecisions& d) { return text_of(d.first_rounding); },
              [](RescaleDecisions& to, const RescaleDecisions& from) { to.first_rounding = from.first_rounding; }},
     Decision{"last rounding", "chain", [](const RescaleDecisions& d) { return text_of(d.last_rounding); },

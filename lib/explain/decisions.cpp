@@ -57,6 +57,7 @@ bool read_multiplication(StageReader& reader, RescaleDecisions& into) {
   }
   if (shift == nullptr || shift->amount != (by_exponent ? ShiftAmount::negative_exponent : ShiftAmount::remaining)) return false;
   into.last_rounding = shift->rounding;
+  reader.take(StageKind::narrow);
   return true;
 }
 

@@ -23,8 +23,8 @@ struct RescaleDecisions {
   Rounding last_rounding = Rounding::floor;
 };
 
-/// Nothing where the chain has another form. Shifts left before the multiplication are taken as after it, and an intermediate value as
-/// unlimited: whoever uses this compares the results.
+/// Nothing where the chain has another form. Shifts left before the multiplication are taken as after it, and the width of intermediate
+/// values as unlimited: whoever uses this compares the results.
 [[nodiscard]] std::optional<RescaleDecisions> decisions_of(const RescaleRule& rule);
 
 [[nodiscard]] RescaleRule rescale_from(const RescaleDecisions& decisions);
