@@ -98,12 +98,20 @@ RealRange least_squares_range(const Histogram& histogram) {
   return best;
 }
 
+/// Zeros are exact whatever the range: their bin counts as much as the next one. Data of one sign have all codes for their magnitudes.
+double divergence_threshold(const TensorStatistics& statistics) {
+  Histogram magnitudes = statistics.magnitudes;
+  magnitudes.counts[0] = std::min(magnitudes.counts[0], magnitudes.counts[1]);
+  const bool one_sign = statistics.min >= 0 || statistics.max <= 0;
+  return kl_threshold(magnitudes, one_sign ? 256 : 128, {.first = 0, .step = 16}, 1e-6);
+}
+
 RealRange chosen_range(const TensorStatistics& statistics, const Settings& settings) {
   const RealRange whole{statistics.min, statistics.max};
-  if (settings.range == "percentile") return central_range(statistics.histogram, settings.percentile / 100);
+  if (settings.range == "percentile") return central_range(statistics.histogram, (100 - settings.percentile) / 200);
   if (settings.range == "mse") return least_squares_range(statistics.histogram);
   if (settings.range == "kl") {
-    const double threshold = kl_threshold(statistics.magnitudes, 128, {.first = 127, .step = 16});
+    const double threshold = divergence_threshold(statistics);
     return {std::max(whole.min, -threshold), std::min(whole.max, threshold)};
   }
   return whole;

@@ -108,11 +108,14 @@ struct TensorQuality {
   double min = 0, max = 0;  ///< of the float original
   Quantization quantization;
   std::string type;              ///< element type in the quantised model
+  std::int64_t values = 0;       ///< over all samples
   std::int64_t levels_used = 0;  ///< distinct codes seen; 0 for float types
   double clipped_share = 0;  ///< of the values, those at the lowest or highest code whose original lies beyond it by more than half a step
   double cosine = 1;         ///< quantised network against float network; NaN where the tensor has no counterpart of as many values
   double sqnr_db = 0;        ///< likewise
-  double lost_db = 0;        ///< how much lower sqnr_db is than the lowest of what the operation reads; 0 for inputs and constants
+  /// How far sqnr_db lies below the lowest of what the operation reads, or below 6.02 bits + 1.76, which is what a type of that width holds at
+  /// best, if that is less; 0 for inputs and constants.
+  double lost_db = 0;
   Events events{};           ///< of the operation that writes it
 };
 

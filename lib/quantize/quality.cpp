@@ -39,6 +39,7 @@ class TensorTally {
   }
 
   void finish(TensorQuality& quality) const {
+    quality.values = values_;
     quality.levels_used = levels_used();
     quality.clipped_share = values_ == 0 ? 0 : static_cast<double>(clipped_) / static_cast<double>(values_);
     quality.cosine = compared_ ? cosine() : nothing;
@@ -207,18 +208,24 @@ class Comparison {
   std::vector<std::int64_t> same_top_;
 };
 
+/// What a sine over the whole range of a type keeps of its power.
+double attainable_db(ElementType type) {
+  const int bits = type == ElementType::float16 ? 11 : 8 * static_cast<int>(size_of(type));
+  return 6.02 * bits + 1.76;
+}
+
 /// Each operation against the worst of what it reads.
 void find_losses(const Model& device, const std::vector<Row>& rows, std::vector<TensorQuality>& tensors) {
   std::vector<double> sqnr(device.tensors.size(), nothing);
   for (std::size_t i = 0; i < rows.size(); ++i) sqnr[static_cast<std::size_t>(rows[i].tensor)] = tensors[i].sqnr_db;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].written_by) continue;
-    double worst = std::numeric_limits<double>::infinity();
+    double worst = attainable_db(device.tensor(rows[i].tensor).type);
     for (const std::int32_t input : device.operations[*rows[i].written_by].inputs) {
       if (input != absent_tensor) worst = std::fmin(worst, sqnr[static_cast<std::size_t>(input)]);
     }
     const double lost = worst - tensors[i].sqnr_db;
-    tensors[i].lost_db = std::isfinite(lost) ? lost : 0;
+    tensors[i].lost_db = std::isfinite(lost) ? std::max(lost, 0.0) : 0;
   }
 }
 

@@ -59,7 +59,7 @@ std::string line_of(const TensorQuality& tensor, bool marked) {
   line += right(tensor.levels_used == 0 ? "-" : std::to_string(tensor.levels_used), 6) + right(share_text(tensor.clipped_share), 7);
   line += right(std::isnan(tensor.sqnr_db) ? "-" : number_text("%.1f", tensor.sqnr_db), 6);
   line += right(tensor.lost_db >= 0.05 ? number_text("%.1f", tensor.lost_db) : "", 5) + (marked ? " <" : "");
-  return line + "\n";
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
 std::string heading() {
@@ -103,6 +103,7 @@ Json to_json(const TensorQuality& tensor) {
   json["scale"] = tensor.quantization.scales;
   json["zero_point"] = tensor.quantization.zero_points;
   json["axis"] = tensor.quantization.axis;
+  json["values"] = tensor.values;
   json["levels_used"] = tensor.levels_used;
   json["clipped_share"] = number(tensor.clipped_share);
   json["cosine"] = number(tensor.cosine);

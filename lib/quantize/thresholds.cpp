@@ -48,8 +48,8 @@ double quantile(const Histogram& histogram, double share) {
   return histogram.max;
 }
 
-RealRange central_range(const Histogram& histogram, double share) {
-  const double outside = (1 - share) / 2 * static_cast<double>(total_of(histogram));
+RealRange central_range(const Histogram& histogram, double left_out) {
+  const double outside = left_out * static_cast<double>(total_of(histogram));
   std::size_t first = 0, last = histogram.counts.size();
   std::int64_t below = 0, above = 0;
   while (first + 1 < last && static_cast<double>(below + histogram.counts[first]) <= outside) below += histogram.counts[first++];
@@ -72,13 +72,14 @@ double mse_threshold(const Histogram& magnitudes, int levels, ThresholdSearch se
   });
 }
 
-double kl_divergence(std::span<const double> p, std::span<const double> q) {
+double kl_divergence(std::span<const double> p, std::span<const double> q, double smallest) {
   const double sum_p = std::accumulate(p.begin(), p.end(), 0.0), sum_q = std::accumulate(q.begin(), q.end(), 0.0);
   double divergence = 0;
   for (std::size_t i = 0; i < p.size(); ++i) {
     if (p[i] == 0) continue;
-    if (q[i] == 0) return std::numeric_limits<double>::infinity();
-    divergence += p[i] / sum_p * std::log((p[i] / sum_p) / (q[i] / sum_q));
+    const double share = std::max(sum_q == 0 ? 0 : q[i] / sum_q, smallest);
+    if (share == 0) return std::numeric_limits<double>::infinity();
+    divergence += p[i] / sum_p * std::log(p[i] / sum_p / share);
   }
   return divergence;
 }
@@ -96,14 +97,14 @@ std::vector<double> joined_and_spread(std::span<const double> counts, std::size_
   return spread;
 }
 
-double kl_threshold(const Histogram& magnitudes, std::size_t levels, ThresholdSearch search) {
+double kl_threshold(const Histogram& magnitudes, std::size_t levels, ThresholdSearch search, double smallest) {
   const std::vector<double> counts(magnitudes.counts.begin(), magnitudes.counts.end());
   search.first = std::max(search.first, levels - 1);
   return best_edge(magnitudes, search, [&](std::size_t kept) {
     const std::span<const double> inside(counts.data(), kept);
     std::vector<double> reference(inside.begin(), inside.end());
     reference.back() += std::accumulate(counts.begin() + static_cast<std::ptrdiff_t>(kept), counts.end(), 0.0);
-    return kl_divergence(reference, joined_and_spread(inside, levels));
+    return kl_divergence(reference, joined_and_spread(inside, levels), smallest);
   });
 }
 

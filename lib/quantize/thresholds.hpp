@@ -23,8 +23,8 @@ struct RealRange {
 /// The upper edge of the first bin at which at least `share` (0 … 1) of all values are counted; max for an empty histogram.
 [[nodiscard]] double quantile(const Histogram& histogram, double share);
 
-/// The range that leaves out (1 - share) / 2 of the values at either end, in whole bins of the signed histogram.
-[[nodiscard]] RealRange central_range(const Histogram& histogram, double share);
+/// The range that leaves out as many values as possible, in whole bins of the signed histogram, but at most a share of `left_out` at either end.
+[[nodiscard]] RealRange central_range(const Histogram& histogram, double left_out);
 
 /// Which thresholds are tried: the upper edges of the bins first, first + step, …, and the last one.
 struct ThresholdSearch {
@@ -36,16 +36,17 @@ struct ThresholdSearch {
 /// s = T / levels. The smallest of equals.
 [[nodiscard]] double mse_threshold(const Histogram& magnitudes, int levels, ThresholdSearch search);
 
-/// The divergence sum p ln(p / q) of two lists of weights, each first divided by its sum; where p > 0 and q = 0 it is infinite.
-[[nodiscard]] double kl_divergence(std::span<const double> p, std::span<const double> q);
+/// The divergence sum p ln(p / q) of two lists of weights, each first divided by its sum; a share q counts as `smallest` where it is less. With
+/// 0 the divergence is infinite where p > 0 and q = 0.
+[[nodiscard]] double kl_divergence(std::span<const double> p, std::span<const double> q, double smallest = 0);
 
 /// What quantising the first bins to `levels` codes leaves of them: neighbouring bins are joined into `levels` groups of as equal a width as
 /// possible, and each group's sum is shared equally among its bins that are not empty in `counts`.
 [[nodiscard]] std::vector<double> joined_and_spread(std::span<const double> counts, std::size_t levels);
 
 /// The threshold that minimises the divergence of the first k bins, with all counts beyond them added to the last one, from those bins without
-/// the counts beyond, joined_and_spread over the levels (the procedure published by S. Migacz, 8-bit Inference with TensorRT, 2017). The
-/// smallest of equals; thresholds of fewer bins than levels are not tried.
-[[nodiscard]] double kl_threshold(const Histogram& magnitudes, std::size_t levels, ThresholdSearch search);
+/// the counts beyond, joined_and_spread over the levels (the procedure published by S. Migacz, 8-bit Inference with TensorRT, 2017); shares of
+/// the latter count as `smallest` where they are less. The smallest of equals; fewer bins than levels are not tried.
+[[nodiscard]] double kl_threshold(const Histogram& magnitudes, std::size_t levels, ThresholdSearch search, double smallest = 0);
 
 }  // namespace lastbit

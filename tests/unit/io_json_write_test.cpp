@@ -1,0 +1,108 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is written is read back as it was: every kind of operation that the seeds hold, and constants inline and in files.
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "io/json_model.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/npy.hpp"
+#include "support/catch.hpp"
+#include "support/network.hpp"
+#include "support/refusal.hpp"
+#include "support/scratch.hpp"
+
+using namespace lastbit;
+
+namespace {
+
+std::string written(const Model& model) {
+  const test::Scratch scratch;
+  write_json_model(scratch.path() / "m.json", model);
+  return test::file_text(scratch.path() / "m.json");
+}
+
+bool same(const ModelTensor& a, const ModelTensor& b) {
+  return a.name == b.name && a.type == b.type && a.shape == b.shape && a.quantization.scales == b.quantization.scales &&
+         a.quantization.zero_points == b.quantization.zero_points && a.constant == b.constant;
+}
+
+/// Whether an attribute may be left out: without it the file means the same.
+bool redundant(nlohmann::json model, std::size_t operation, const std::string& key, const std::string& meaning) {
+  model["operations"][operation]["attributes"].erase(key);
+  try {
+    return written(parse_json_model(model.dump(), "", "without")) == meaning;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every seed: tensors and operations come back; each attribute is there, or its default") {
+  std::size_t attributes = 0;
+  for (const auto& path : test::seeds("json_model_fuzz")) {
+    INFO(path);
+    const Model model = read_model(path);
+    const std::string text = written(model);
+    const Model again = parse_json_model(text, "", "again");
+    REQUIRE(again.tensors.size() == model.tensors.size());
+    CHECK(std::equal(model.tensors.begin(), model.tensors.end(), again.tensors.begin(), same));
+    CHECK(again.inputs == model.inputs);
+    CHECK(again.outputs == model.outputs);
+    CHECK(again.name == model.name);
+    CHECK(written(again) == text);
+    const auto before = nlohmann::json::parse(test::file_text(path)), after = nlohmann::json::parse(text);
+    for (std::size_t i = 0; i < model.operations.size(); ++i) {
+      CHECK(again.operations[i].kind == model.operations[i].kind);
+      CHECK(again.operations[i].name == model.operations[i].name);
+      CHECK(again.operations[i].inputs == model.operations[i].inputs);
+      CHECK(again.operations[i].outputs == model.operations[i].outputs);
+      const auto empty = nlohmann::json::object();
+      const auto old = before["operations"][i].value("attributes", empty), now = after["operations"][i].value("attributes", empty);
+      for (const auto& [key, value] : old.items()) {
+        INFO(key);
+        ++attributes;
+        CHECK((now.contains(key) ? now[key] == value : redundant(before, i, key, text)));
+      }
+      for (const auto& [key, value] : now.items()) {
+        INFO(key);
+        CHECK((old.contains(key) || redundant(after, i, key, text)));
+      }
+    }
+  }
+  CHECK(attributes > 20);
+}
+
+TEST_CASE("large constants and those that JSON cannot say go to files of their own") {
+  test::Network network;
+  const auto x = network.real("x", {1, 300}), large = network.constant<float>("w/1", {1, 300}, std::vector<float>(300, 0.1F)),
+             same_file = network.constant<std::int8_t>("w:1", {1, 300}, std::vector<std::int8_t>(300, -7)),
+             odd = network.constant<float>("odd", {1, 1}, {std::numeric_limits<float>::infinity()}), y = network.real("y", {1, 300}),
+             z = network.real("z", {1, 300});
+  network.operation(OperationKind::add, {x, large}, {y});
+  network.operation(OperationKind::mul, {y, odd}, {z});
+  network.model.inputs = {x};
+  network.model.outputs = {z, same_file};
+  const test::Scratch scratch;
+  write_json_model(scratch.path() / "m.json", network.model);
+  const Model again = read_json_model(scratch.path() / "m.json");
+  for (const std::int32_t constant : {large, same_file, odd}) CHECK(same(again.tensor(constant), network.model.tensor(constant)));
+  CHECK(std::distance(std::filesystem::directory_iterator(scratch.path()), {}) == 4);
+}
+
+TEST_CASE("tensors without a name of their own are refused") {
+  test::Network network;
+  const auto x = network.real("x", {1}), y = network.real("x", {1});
+  network.operation(OperationKind::relu, {x}, {y});
+  network.model.inputs = {x};
+  network.model.outputs = {y};
+  const test::Scratch scratch;
+  CHECK_THROWS_WITH(write_json_model(scratch.path() / "m.json", network.model),
+                    test::contains_text("cannot be written: tensor 'x' has no name of its own"));
+}
