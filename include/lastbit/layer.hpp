@@ -1,0 +1,72 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One operation with its tensors, without a model file: what `lastbit layer` runs. The JSON form is described in docs/case-format.md.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+/// How the images and weights of convolutions, pools and the like stand in the user's arrays. Everything else stands as it is.
+///   channels_last:  images NHWC, weights as in model.hpp
+///   channels_first: images NCHW; weights OIHW, of a depthwise convolution [C*multiplier,1,kh,kw], of a transposed one [I,O,kh,kw]
+enum class LayerLayout : std::uint8_t { channels_last, channels_first };
+
+/// An array as the user has it, and what it is to be in the layer.
+struct LayerOperand {
+  std::string name;
+  Tensor values;
+  std::optional<ElementType> type{};  ///< absent: that of the values
+  Quantization quantization{};        ///< without axis: it follows from the operation
+  bool constant = false;              ///< part of the layer, not an input of a run
+};
+
+struct LayerDescription {
+  OperationKind kind = OperationKind::conv2d;
+  Attributes attributes;
+  LayerLayout layout = LayerLayout::channels_last;
+  std::vector<std::optional<LayerOperand>> operands;  ///< in the operation's order
+  std::int64_t outputs = 1;
+  std::optional<ElementType> output_type{};
+  Quantization output_quantization{};
+  std::optional<Shape> output_shape{};  ///< where it does not follow from the inputs, in the user's layout
+  std::string backend{};                ///< the one that the description names, or empty
+  bool one_dimensional = false;         ///< windows slide along one axis: arrays without a height
+};
+
+/// A model of one operation, and the inputs to run it with, both channels last.
+struct Layer {
+  Model model;
+  std::vector<Tensor> inputs;
+  std::vector<std::int64_t> output_permutation;  ///< to the user's layout; empty: as it is
+  std::vector<std::int64_t> dropped_axes;        ///< after the permutation: axes that the user's arrays lack
+};
+
+/// Throws Error naming `where` and the place in it. Files are relative to `directory`.
+[[nodiscard]] LayerDescription parse_layer(std::string_view json, const std::filesystem::path& directory, std::string_view where);
+[[nodiscard]] LayerDescription read_layer(const std::filesystem::path& path);
+
+/// The model, validated. Integers change their type where every value fits. Real values of an integer type are rounded by the backend's rule for
+/// real inputs (op/quantize.hpp), a bias by the product of the scales of input and weights. Throws Error where something does not fit.
+[[nodiscard]] Layer make_layer(const LayerDescription& description, const Backend& backend);
+
+/// A tensor of the model's output as the user would write it.
+[[nodiscard]] Tensor in_users_layout(const Layer& layer, const Tensor& output);
+
+/// The array with its axes in another order: axis i of the result is axis permutation[i] of the tensor.
+[[nodiscard]] Tensor permuted(const Tensor& tensor, const std::vector<std::int64_t>& permutation);
+
+/// The shapes of an operation's outputs where they follow from its inputs and attributes; the others are those of its first input.
+/// The operation's inputs and attributes have the numbers of dimensions and entries that the kind demands, or Error is thrown.
+[[nodiscard]] std::vector<Shape> output_shapes(const Model& model, const Operation& operation, std::int64_t outputs = 1);
+
+}  // namespace lastbit
