@@ -48,13 +48,6 @@ void require_channel_axis(const OperationView& operation, const ModelTensor& wei
                                                   " is needed");
 }
 
-std::int64_t output_channel_axis(const OperationView& operation) {
-  if (operation.kind() == depthwise_conv2d) return 3;
-  if (operation.kind() != matmul) return 0;
-  const auto rank = static_cast<std::int64_t>(operation.input(1).shape.rank());
-  return operation.attributes<MatmulAttributes>().transpose_b ? rank - 2 : rank - 1;
-}
-
 /// float16 data and weights; a bias and an output of float16 or float32.
 void check_float16_sum_types(const OperationView& operation) {
   require_type(operation, operation.input(1), {float16});
@@ -131,6 +124,13 @@ void check_calculation_types(const OperationView& operation) {
 bool works_without_scale(OperationKind kind) { return kind == max_pool2d || kind == average_pool2d || kind == concat || kind == clip; }
 
 }  // namespace
+
+std::int64_t output_channel_axis(const OperationView& operation) {
+  if (operation.kind() == depthwise_conv2d) return 3;
+  if (operation.kind() != matmul) return 0;
+  const auto rank = static_cast<std::int64_t>(operation.input(1).shape.rank());
+  return operation.attributes<MatmulAttributes>().transpose_b ? rank - 2 : rank - 1;
+}
 
 void check_types(const OperationView& operation) {
   const OperationKind kind = operation.kind();

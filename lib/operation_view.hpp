@@ -66,4 +66,7 @@ class OperationView {
 void check_types(const OperationView& operation);
 void check_shapes(const OperationView& operation);
 
+/// The axis of the weights along which their scales lie.
+[[nodiscard]] std::int64_t output_channel_axis(const OperationView& operation);
+
 }  // namespace lastbit

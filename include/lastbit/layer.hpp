@@ -39,6 +39,7 @@ struct LayerDescription {
   std::optional<ElementType> output_type{};
   Quantization output_quantization{};
   std::optional<Shape> output_shape{};  ///< where it does not follow from the inputs, in the user's layout
+  std::optional<Shape> shown_shape{};   ///< of the output in the user's arrays; absent: it follows from the layout
   std::string backend{};                ///< the one that the description names, or empty
   bool one_dimensional = false;         ///< windows slide along one axis: arrays without a height
 };
@@ -48,7 +49,7 @@ struct Layer {
   Model model;
   std::vector<Tensor> inputs;
   std::vector<std::int64_t> output_permutation;  ///< to the user's layout; empty: as it is
-  std::vector<std::int64_t> dropped_axes;        ///< after the permutation: axes that the user's arrays lack
+  std::optional<Shape> output_shape;             ///< after that; absent: as it is
 };
 
 /// Throws Error naming `where` and the place in it. Files are relative to `directory`.

@@ -44,6 +44,13 @@ std::string position_in(std::string_view text, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
+std::string listed(std::initializer_list<std::string_view> keys) {
+  if (keys.size() == 0) return "there are none here";
+  std::string text = "known:";
+  for (const std::string_view key : keys) text += (text.ends_with(':') ? " " : ", ") + std::string(key);
+  return text;
+}
+
 template <class T, class Get>
 std::vector<T> list_of(const JsonView& view, Get get) {
   std::vector<T> result;
@@ -67,7 +74,7 @@ Json parse_json(std::string_view text, std::string_view where) {
 void JsonView::only(std::initializer_list<std::string_view> keys) const {
   if (!value_->is_object()) fail("an object is needed");
   for (const auto& [key, value] : value_->items()) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) fail("unknown key '" + printable(key) + "'");
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) fail("unknown key '" + printable(key) + "'; " + listed(keys));
   }
 }
 

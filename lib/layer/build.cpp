@@ -20,7 +20,11 @@ using Axes = std::vector<std::int64_t>;
 }
 
 bool has_windows(const Attributes& attributes) {
-  return std::visit([]<class T>(const T&) { return requires(T given) { given.stride; }; }, attributes);
+  return std::visit(
+      []<class T>(const T&) {
+        return requires(T given) { given.stride; };
+      },
+      attributes);
 }
 
 bool has_weights(OperationKind kind) {
@@ -73,7 +77,9 @@ class Arrays {
     Tensor tensor = given.values;
     if (tensor.shape().rank() == spatial() + 1) tensor = with_axis(std::move(tensor), 0);
     if (tensor.shape().rank() != spatial() + 2) {
-      fail(given, given.values.shape().text() + " is not an image of " + std::to_string(spatial() + 2) + " dimensions, or of one less without samples",
+      fail(given,
+           given.values.shape().text() + " is not an image of " + std::to_string(spatial() + 2) +
+               " dimensions, or of one less without samples",
            ErrorCode::shape_mismatch);
     }
     if (layer_.one_dimensional) tensor = with_axis(std::move(tensor), static_cast<std::size_t>(height_axis()));
@@ -82,7 +88,8 @@ class Arrays {
   [[nodiscard]] Tensor weights(const LayerOperand& given) const {
     Tensor tensor = given.values;
     if (layer_.one_dimensional) tensor = with_axis(std::move(tensor), static_cast<std::size_t>(height_axis()));
-    if (tensor.shape().rank() != 4) fail(given, given.values.shape().text() + " is not 4-dimensional (3 for one-dimensional windows)", ErrorCode::shape_mismatch);
+    if (tensor.shape().rank() != 4)
+      fail(given, given.values.shape().text() + " is not 4-dimensional (3 for one-dimensional windows)", ErrorCode::shape_mismatch);
     return permuted(tensor, weight_axes(layer_.layout, layer_.kind));
   }
 
@@ -96,7 +103,8 @@ ElementType wanted_type(const LayerDescription& layer, std::size_t position) {
   const ElementType found = operand.values.type(), data = layer.operands[0]->type.value_or(layer.operands[0]->values.type());
   if (found == ElementType::float64 && !operand.quantization.present() && !is_integer(data)) return ElementType::float32;
   if (!is_real(found) || !is_integer(data)) {
-    if (is_real(found) && operand.quantization.present()) fail(operand, "has a scale, but its values are real: say which integer type they are to have");
+    if (is_real(found) && operand.quantization.present())
+      fail(operand, "has a scale, but its values are real: say which integer type they are to have");
     return found;
   }
   if (position == 2 && has_weights(layer.kind)) return ElementType::int32;
@@ -157,7 +165,8 @@ Tensor quantized(const Tensor& real, ElementType type, const Quantization& quant
       const std::span<T> out = result.values<T>();
       for (std::size_t i = 0; i < in.size(); ++i) {
         const std::size_t channel = channels.of(i);
-        out[i] = static_cast<T>(quantize(rule, in[i], static_cast<float>(quantization.scale(channel)), quantization.zero_point(channel), range_of(type)));
+        out[i] = static_cast<T>(lastbit::quantize(rule, in[i], static_cast<float>(quantization.scale(channel)),
+                                                  quantization.zero_point(channel), range_of(type)));
       }
     }
   });
@@ -165,10 +174,12 @@ Tensor quantized(const Tensor& real, ElementType type, const Quantization& quant
 }
 
 /// The array in the type that the layer reads.
-Tensor converted(const LayerOperand& operand, Tensor values, ElementType type, const Quantization& quantization, const QuantizeArithmetic& rule) {
+Tensor converted(const LayerOperand& operand, Tensor values, ElementType type, const Quantization& quantization,
+                 const QuantizeArithmetic& rule) {
   if (values.type() == type) return values;
   if (is_integer(values.type()) && is_integer(type)) return widened_or_narrowed(operand, values, type);
-  if (is_real(values.type()) && type == ElementType::float32) return real_values(values, [](double value) { return static_cast<float>(value); });
+  if (is_real(values.type()) && type == ElementType::float32)
+    return real_values(values, [](double value) { return static_cast<float>(value); });
   if (is_real(values.type()) && type == ElementType::float16) {
     return real_values(values, [](double value) { return to_float16(static_cast<float>(value), Float16Rules{}); });
   }
@@ -186,13 +197,14 @@ class Builder {
   [[nodiscard]] Layer build() {
     result_.model.name = std::string(name_of(layer_.kind));
     Operation& operation = result_.model.operations.emplace_back();
-    operation = {.kind = layer_.kind, .name = std::string(name_of(layer_.kind)), .inputs = {}, .outputs = {}, .attributes = layer_.attributes};
+    operation = {
+        .kind = layer_.kind, .name = std::string(name_of(layer_.kind)), .inputs = {}, .outputs = {}, .attributes = layer_.attributes};
     for (std::size_t i = 0; i < layer_.operands.size(); ++i) add_operand(i);
     add_outputs();
     quantize_operands();
-    result_.output_permutation = arrays_.output_permutation();
-    result_.dropped_axes = arrays_.dropped_axes();
     validate(result_.model, "layer");
+    result_.output_permutation = arrays_.output_permutation();
+    result_.output_shape = shown_shape();
     return std::move(result_);
   }
 
@@ -232,7 +244,7 @@ class Builder {
 
   void add_outputs() {
     std::vector<Shape> shapes;
-    if (layer_.output_shape && layer_.kind != depthwise_conv2d) shapes.assign(static_cast<std::size_t>(layer_.outputs), model_shape(*layer_.output_shape));
+    if (layer_.output_shape) shapes.assign(static_cast<std::size_t>(layer_.outputs), model_shape(*layer_.output_shape));
     else shapes = output_shapes(result_.model, operation(), layer_.outputs);
     const ElementType type = output_type();
     for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -243,11 +255,23 @@ class Builder {
       result_.model.tensors.push_back({name, type, shapes[i], output_quantization(type), {}});
     }
     if (layer_.kind == dynamic_quantize) {
-      for (const std::size_t codes : {0, 2}) output(codes) = {output(codes).name, ElementType::uint8, output(codes).shape, {}, {}};
+      for (const std::size_t codes : {std::size_t{0}, std::size_t{2}})
+        output(codes) = {output(codes).name, ElementType::uint8, output(codes).shape, {}, {}};
     }
   }
   [[nodiscard]] ModelTensor& output(std::size_t position) {
     return result_.model.tensors[static_cast<std::size_t>(operation().outputs[position])];
+  }
+
+  /// The output as the user's arrays have it: windows leave out what the input had not.
+  [[nodiscard]] std::optional<Shape> shown_shape() const {
+    const Axes dropped = arrays_.dropped_axes();
+    if (layer_.shown_shape || dropped.empty()) return layer_.shown_shape;
+    const Shape& model = result_.model.tensor(result_.model.outputs[0]).shape;
+    Axes sizes(model.sizes().begin(), model.sizes().end());
+    if (!result_.output_permutation.empty()) sizes = {sizes[0], sizes[3], sizes[1], sizes[2]};
+    for (const std::int64_t axis : dropped) sizes.erase(sizes.begin() + axis);
+    return Shape(std::move(sizes));
   }
 
   /// A shape that the user states, channels last and with every axis.
@@ -265,7 +289,8 @@ class Builder {
     for (std::size_t i = 0, stored = 0; i < layer_.operands.size(); ++i) {
       if (!layer_.operands[i]) continue;
       ModelTensor& tensor = result_.model.tensors[stored];
-      if (tensor.quantization.per_channel() && i == 1) tensor.quantization.axis = output_channel_axis(OperationView(result_.model, 0, "layer"));
+      if (tensor.quantization.per_channel() && i == 1)
+        tensor.quantization.axis = output_channel_axis(OperationView(result_.model, 0, "layer"));
       require_channels(*layer_.operands[i], tensor);
       Quantization unit = tensor.quantization;
       if (i == 2 && has_weights(layer_.kind) && !unit.present()) unit = bias_quantization();
@@ -281,10 +306,12 @@ class Builder {
     if (scales.size() <= 1 && zero_points.size() <= 1) return;
     const auto rank = static_cast<std::int64_t>(tensor.shape.rank());
     const std::int64_t channels = axis < rank ? tensor.shape[static_cast<std::size_t>(axis)] : 0;
-    const bool fits = static_cast<std::int64_t>(scales.size()) == channels && (zero_points.size() <= 1 || zero_points.size() == scales.size());
+    const bool fits =
+        static_cast<std::int64_t>(scales.size()) == channels && (zero_points.size() <= 1 || zero_points.size() == scales.size());
     if (!fits) {
-      fail(operand, std::to_string(scales.size()) + " scales and " + std::to_string(zero_points.size()) + " zero points for " +
-                        std::to_string(channels) + " channels",
+      fail(operand,
+           std::to_string(scales.size()) + " scales and " + std::to_string(zero_points.size()) + " zero points for " +
+               std::to_string(channels) + " channels",
            ErrorCode::bad_quantization);
     }
   }
@@ -334,11 +361,8 @@ Tensor permuted(const Tensor& tensor, const Axes& permutation) {
 Layer make_layer(const LayerDescription& description, const Backend& backend) { return Builder(description, backend).build(); }
 
 Tensor in_users_layout(const Layer& layer, const Tensor& output) {
-  if (output.shape().rank() != 4) return output;
   Tensor tensor = permuted(output, layer.output_permutation);
-  Axes sizes(tensor.shape().sizes().begin(), tensor.shape().sizes().end());
-  for (const std::int64_t axis : layer.dropped_axes) sizes.erase(sizes.begin() + axis);
-  tensor.reshape(Shape(std::move(sizes)));
+  if (layer.output_shape) tensor.reshape(*layer.output_shape);
   return tensor;
 }
 

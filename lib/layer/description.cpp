@@ -32,7 +32,8 @@ OperationKind kind_from(const JsonView& json) {
   for (const Sugar& other : sugar)
     if (other.name == name) return other.kind;
   std::string known;
-  for (const OperationSignature& signature : operation_signatures()) known += std::string(known.empty() ? "" : ", ") + std::string(signature.name);
+  for (const OperationSignature& signature : operation_signatures())
+    known += std::string(known.empty() ? "" : ", ") + std::string(signature.name);
   for (const Sugar& other : sugar) known += ", " + std::string(other.name);
   json.fail("unknown operation '" + name + "'; known: " + known, ErrorCode::unsupported_operation);
 }
@@ -112,7 +113,9 @@ Tensor data_from(const JsonView& json) {
   Tensor tensor(integers ? ElementType::int64 : ElementType::float32, shape);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (integers) tensor.values<std::int64_t>()[i] = static_cast<std::int64_t>(numbers[i]);
-    else tensor.values<float>()[i] = static_cast<float>(std::clamp<double>(numbers[i], std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max()));
+    else
+      tensor.values<float>()[i] =
+          static_cast<float>(std::clamp<double>(numbers[i], std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max()));
   }
   return tensor;
 }
@@ -177,7 +180,11 @@ Json spelled_out(Json attributes, bool one_dimensional) {
 }
 
 bool has_windows(OperationKind kind) {
-  return std::visit([]<class T>(const T&) { return requires(T attributes) { attributes.stride; }; }, default_attributes(kind));
+  return std::visit(
+      []<class T>(const T&) {
+        return requires(T attributes) { attributes.stride; };
+      },
+      default_attributes(kind));
 }
 
 void read_attributes(const JsonView& json, LayerDescription& layer) {
@@ -202,7 +209,7 @@ void expand_diagonal(LayerDescription& layer, const JsonView& json) {
     json.fail("input " + input.shape().text() + " does not end with the " + std::to_string(channels) + " values of the weights");
   }
   weights.reshape({1, 1, 1, channels});
-  layer.output_shape = input.shape();
+  layer.shown_shape = input.shape();
   input.reshape({1, 1, input.element_count() / channels, channels});
 }
 

@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `lastbit run` and `lastbit compare` as a shell sees them: exit status, and what they leave behind.
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,32 +11,16 @@
 #include "lastbit/io/npy.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
-#include "support/scratch.hpp"
+#include "support/shell.hpp"
 
 namespace fs = std::filesystem;
 using namespace lastbit;
+using test::Shell;
 
 namespace {
 
 const std::string digits = (test::source_directory() / "examples/digits/model.json").string();
 const std::string images = " --input " + (test::source_directory() / "examples/digits/test_images.npy").string();
-
-/// A fresh working folder, gone afterwards, in which the tool runs.
-class Shell {
- public:
-  [[nodiscard]] int status(const std::string& arguments) const {
-    const std::string command = "cd " + folder_.path().string() + " && " + LASTBIT_TOOL + " " + arguments + " >out 2>err";
-    return WEXITSTATUS(std::system(command.c_str()));  // NOLINT(cert-env33-c): a test of the command line
-  }
-  [[nodiscard]] fs::path file(const std::string& name) const { return folder_.path() / name; }
-  [[nodiscard]] std::string text(const std::string& name) const {
-    std::ifstream in(file(name));
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
- private:
-  test::Scratch folder_;
-};
 
 }  // namespace
 

@@ -1,0 +1,221 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/layer.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "backend_option.hpp"
+#include "lastbit/compare.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/io/npy.hpp"
+#include "lastbit/trace.hpp"
+#include "layer_request.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  LayerRequest request;
+  std::string backend, other;
+  std::vector<std::string> settings, other_settings;
+  std::string output;
+  std::string trace;
+  std::string emitted_model;
+  bool json = false;
+};
+
+/// What a user wants to know of an array at a glance.
+struct Summary {
+  std::string name, role, type, shape, range, first, scale;
+};
+
+std::string number_text(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+/// Every value as a number, and how it is written: an integer with all its digits.
+struct Numbers {
+  std::vector<double> values;
+  bool integers = true;
+  [[nodiscard]] std::string text(double value) const {
+    return integers ? std::to_string(static_cast<std::int64_t>(value)) : number_text(value);
+  }
+};
+
+Numbers numbers_of(const Tensor& tensor) {
+  Numbers numbers{{}, is_integer(tensor.type())};
+  visit_element_type(tensor.type(), [&]<class T>() {
+    for (const T value : tensor.values<T>()) numbers.values.push_back(static_cast<double>(value));
+  });
+  return numbers;
+}
+
+std::string scale_text(const Quantization& quantization) {
+  if (!quantization.present()) return "";
+  if (quantization.per_channel()) return std::to_string(quantization.scales.size()) + " scales";
+  const std::string zero = quantization.zero_point() == 0 ? "" : ", zero point " + std::to_string(quantization.zero_point());
+  return "scale " + number_text(quantization.scale()) + zero;
+}
+
+Summary summary_of(const ModelTensor& tensor, const std::string& role, const Tensor& values) {
+  constexpr std::size_t shown = 8;
+  const Numbers numbers = numbers_of(values);
+  const auto [low, high] = std::ranges::minmax(numbers.values);
+  std::string first;
+  for (std::size_t i = 0; i < std::min(shown, numbers.values.size()); ++i) first += (i == 0 ? "" : " ") + numbers.text(numbers.values[i]);
+  if (numbers.values.size() > shown) first += " …";
+  return {tensor.name,
+          role,
+          std::string(name_of(values.type())),
+          values.shape().text(),
+          numbers.text(low) + " … " + numbers.text(high),
+          first,
+          scale_text(tensor.quantization)};
+}
+
+/// Everything that one run gives.
+struct Result {
+  Layer layer;
+  NamedTrace trace;
+  std::vector<Tensor> outputs;  ///< in the user's layout
+  std::vector<Summary> arrays;
+  std::optional<CompareReport> report;
+};
+
+Result compute(const Options& options) {
+  const LayerDescription description = describe_layer(options.request);
+  const std::string name = options.backend.empty() ? description.backend : options.backend;
+  if (name.empty()) throw Error(ErrorCode::bad_input, "--backend", "is needed: the device; lastbit backends lists them");
+  const SpecSheet sheet = reported_backend(name, options.settings);
+  Result result{.layer = make_layer(description, sheet.backend), .trace = {}, .outputs = {}, .arrays = {}, .report = {}};
+  const Model& model = result.layer.model;
+  result.trace = run_named(model, sheet, result.layer.inputs);
+  for (const ModelTensor& tensor : model.tensors)
+    if (tensor.constant) result.arrays.push_back(summary_of(tensor, "constant", *tensor.constant));
+  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
+    result.arrays.insert(result.arrays.begin() + static_cast<std::ptrdiff_t>(i),
+                         summary_of(model.tensor(model.inputs[i]), "input", result.layer.inputs[i]));
+  }
+  for (const std::int32_t output : model.outputs) {
+    result.outputs.push_back(in_users_layout(result.layer, result.trace.find(output)->values));
+    result.arrays.push_back(summary_of(model.tensor(output), "output", result.outputs.back()));
+  }
+  if (!options.other.empty()) {
+    result.report = compare_backends(model, reported_backend(options.other, options.other_settings), sheet, result.layer.inputs);
+    result.report->model = "one " + model.name;
+  }
+  return result;
+}
+
+/// One output: the file itself; several: FILE_1.npy, FILE_2.npy, ….
+std::vector<std::string> write_outputs(const std::vector<Tensor>& outputs, const std::string& file) {
+  std::vector<std::string> files;
+  if (file.empty()) return files;
+  const std::filesystem::path path = file;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string name = path.stem().string() + "_" + std::to_string(i + 1) + path.extension().string();
+    files.push_back(outputs.size() == 1 ? file : (path.parent_path() / name).string());
+    write_npy(files.back(), outputs[i]);
+  }
+  return files;
+}
+
+void print_arrays(const std::vector<Summary>& arrays) {
+  std::size_t name = 0, shape = 0, range = 0;
+  for (const Summary& array : arrays) {
+    name = std::max(name, array.name.size());
+    shape = std::max(shape, array.type.size() + 1 + array.shape.size());
+    range = std::max(range, array.range.size());
+  }
+  for (const Summary& array : arrays) {
+    const std::string what = array.type + " " + array.shape;
+    std::cout << "  " << array.name << std::string(name + 2 - array.name.size(), ' ') << what << std::string(shape + 2 - what.size(), ' ')
+              << array.range << std::string(range + 2 - array.range.size(), ' ') << array.first
+              << (array.scale.empty() ? "" : "  (" + array.scale + ")") << "\n";
+  }
+}
+
+void print_text(const Result& result, const Options& options, const std::vector<std::string>& files) {
+  std::cout << result.layer.model.name << " on " << result.trace.backend << ", " << result.trace.path << " path\n";
+  print_arrays(result.arrays);
+  const Events& events = result.trace.events.at(0).events;
+  std::cout << "accumulator overflows: " << events.accumulator_overflows;
+  if (events.outputs > 0) std::cout << "; outputs saturated: " << events.saturated_outputs << " of " << events.outputs;
+  std::cout << "\n";
+  for (const std::string& file : files) std::cout << "written to " << file << "\n";
+  if (!options.trace.empty()) std::cout << "trace written to " << options.trace << "\n";
+  if (!options.emitted_model.empty()) std::cout << "model written to " << options.emitted_model << "\n";
+  if (!result.trace.guesses.empty()) std::cout << "This result rests on guesses:\n";
+  for (const Guess& guess : result.trace.guesses) std::cout << "  " << guess.rule << ": " << guess.source << "\n";
+  if (result.report) std::cout << "\n" << to_text(*result.report);
+}
+
+void print_json(const Result& result, const std::vector<std::string>& files) {
+  using Json = nlohmann::ordered_json;
+  const Events& events = result.trace.events.at(0).events;
+  Json json{{"op", result.layer.model.name}, {"backend", result.trace.backend}, {"path", result.trace.path}, {"arrays", Json::array()}};
+  for (const Summary& array : result.arrays) {
+    json["arrays"].push_back({{"name", array.name}, {"role", array.role}, {"dtype", array.type}, {"shape", array.shape}});
+  }
+  json["outputs"] = Json::array();
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    const Tensor& output = result.outputs[i];
+    const Numbers numbers = numbers_of(output);
+    const auto [low, high] = std::ranges::minmax(numbers.values);
+    json["outputs"].push_back({{"dtype", name_of(output.type())},
+                               {"shape", output.shape().sizes()},
+                               {"min", low},
+                               {"max", high},
+                               {"file", i < files.size() ? files[i] : ""}});
+  }
+  json["events"] = {{"accumulator_overflows", events.accumulator_overflows},
+                    {"saturated_outputs", events.saturated_outputs},
+                    {"outputs", events.outputs}};
+  json["guesses"] = Json::array();
+  for (const Guess& guess : result.trace.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  if (result.report) json["compare"] = Json::parse(to_json(*result.report));
+  std::cout << json.dump(2) << "\n";
+}
+
+int run(const Options& options) {
+  const Result result = compute(options);
+  const std::vector<std::string> files = write_outputs(result.outputs, options.output);
+  if (!options.trace.empty()) write_trace(options.trace, result.trace);
+  if (!options.emitted_model.empty()) write_json_model(options.emitted_model, result.layer.model);
+  options.json ? print_json(result, files) : print_text(result, options, files);
+  return !result.report || result.report->equal() ? equal : different;
+}
+
+}  // namespace
+
+Subcommand add_layer(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("layer", "compute one operation from .npy arrays, without a model file");
+  const auto options = std::make_shared<Options>();
+  add_layer_options(*app, options->request);
+  app->add_option("--backend", options->backend, "a built-in backend, or a backend file (.json)");
+  add_set_option(*app, options->settings);
+  app->add_option("--compare", options->other, "compute it there too, and show where the first backend differs")->type_name("BACKEND");
+  add_set_option(*app, options->other_settings, "--set-compare");
+  app->add_option("--output", options->output, "write the output there, in the layout of the input")->type_name("FILE.npy");
+  app->add_option("--trace", options->trace, "folder for trace.json and one .npy per tensor, channels last");
+  app->add_flag("--json", options->json, "print JSON");
+  app->footer(
+      "Every other option is an attribute of the operation: --stride 2,2 --padding same --activation relu --axis 3 …\n"
+      "Exit status: 0 done (with --compare: every value equal), 1 some differ, 2 error.");
+  return {app, [options, app] {
+            options->request.attributes = app->remaining();
+            return run(*options);
+          }};
+}
+
+}  // namespace lastbit::tool

@@ -1,0 +1,39 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A layer on the command line: options that say the same as its JSON form.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lastbit/layer.hpp"
+
+namespace lastbit::tool {
+
+struct LayerRequest {
+  /// An array: its file, and what else is said of it. One entry per array, or one for all of them.
+  struct Arrays {
+    std::vector<std::string> files;
+    std::vector<std::string> types, scales, zero_points;
+  };
+  std::string operation;  ///< or a .json file
+  Arrays inputs, weights, bias, constants;
+  std::string output_type, output_scale, output_zero_point, output_shape;
+  std::string layout;
+  std::int64_t outputs = 1;
+  std::vector<std::string> attributes;  ///< what no option took: "--stride", "2,2"
+};
+
+/// Declares the options; unknown ones are left to `attributes`.
+void add_layer_options(CLI::App& app, LayerRequest& request);
+
+/// Throws Error naming the option.
+[[nodiscard]] LayerDescription describe_layer(const LayerRequest& request);
+
+/// "3", "1,2", "same", "true", "table.npy" as JSON; nothing: true.
+[[nodiscard]] nlohmann::json attribute_value(const std::string& text);
+
+}  // namespace lastbit::tool
