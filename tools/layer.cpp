@@ -208,6 +208,8 @@ Subcommand add_layer(CLI::App& root) {
   add_set_option(*app, options->other_settings, "--set-compare");
   app->add_option("--output", options->output, "write the output there, in the layout of the input")->type_name("FILE.npy");
   app->add_option("--trace", options->trace, "folder for trace.json and one .npy per tensor, channels last");
+  app->add_option("--emit-model", options->emitted_model, "write the layer as a model, for run, compare, explain and verify")
+      ->type_name("FILE.json");
   app->add_flag("--json", options->json, "print JSON");
   app->footer(
       "Every other option is an attribute of the operation: --stride 2,2 --padding same --activation relu --axis 3 …\n"

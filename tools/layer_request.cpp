@@ -26,6 +26,10 @@ void add_arrays(CLI::App& app, const std::string& name, LayerRequest::Arrays& ar
   add_list(app, "--" + name + "-zero-point", arrays.zero_points, "0 by default")->type_name("Z[,Z…]");
 }
 
+void add_file(CLI::App& app, const std::string& name, LayerRequest::Arrays& arrays, const std::string& meaning) {
+  add_list(app, "--" + name, arrays.files, meaning)->type_name("FILE.npy");
+}
+
 [[noreturn]] void fail(const std::string& option, const std::string& message) { throw Error(ErrorCode::bad_input, option, message); }
 
 std::vector<std::string> split(const std::string& text) {
@@ -127,8 +131,10 @@ Json attributes_json(const std::vector<std::string>& words) {
 }
 
 bool says_anything(const LayerRequest& request) {
-  return !request.inputs.files.empty() || !request.weights.files.empty() || !request.bias.files.empty() ||
-         !request.constants.files.empty() || !request.attributes.empty() || !request.layout.empty() || !output_json(request).empty();
+  const auto given = [](const LayerRequest::Arrays& arrays) { return !arrays.files.empty(); };
+  return given(request.inputs) || given(request.weights) || given(request.bias) || given(request.multiplier) || given(request.table) ||
+         given(request.feedback) || given(request.constants) || !request.attributes.empty() || !request.layout.empty() ||
+         !output_json(request).empty();
 }
 
 }  // namespace
@@ -141,6 +147,9 @@ void add_layer_options(CLI::App& app, LayerRequest& request) {
   add_arrays(app, "input", request.inputs, "an input (repeatable, in the operation's order)");
   add_arrays(app, "weights", request.weights, "weights, a part of the layer");
   add_arrays(app, "bias", request.bias, "bias, a part of the layer");
+  add_file(app, "multiplier", request.multiplier, "integer multipliers, one per row of the weights");
+  add_file(app, "table", request.table, "a table of the activation");
+  add_file(app, "feedback", request.feedback, "earlier outputs of a recurrent layer");
   add_arrays(app, "constant", request.constants, "a further constant after the inputs (repeatable)");
   app.add_option("--output-type", request.output_type, "of a sum without output scale the accumulators, else the type of the input")
       ->type_name("TYPE");
@@ -163,7 +172,9 @@ LayerDescription describe_layer(const LayerRequest& request) {
     return read_layer(request.operation);
   }
   Json json{{"format", "lastbit.layer.v1"}, {"op", request.operation}, {"inputs", arrays_json(request.inputs, "--input")}};
-  for (const auto& [key, arrays] : {std::pair{"weights", &request.weights}, std::pair{"bias", &request.bias}}) {
+  for (const auto& [key, arrays] :
+       {std::pair{"weights", &request.weights}, std::pair{"bias", &request.bias}, std::pair{"multiplier", &request.multiplier},
+        std::pair{"table", &request.table}, std::pair{"feedback", &request.feedback}}) {
     const Json list = arrays_json(*arrays, std::string("--") + key);
     if (list.size() > 1) fail(std::string("--") + key, "is given twice");
     if (!list.empty()) json[key] = list[0];

@@ -20,7 +20,7 @@ struct LayerRequest {
     std::vector<std::string> types, scales, zero_points;
   };
   std::string operation;  ///< or a .json file
-  Arrays inputs, weights, bias, constants;
+  Arrays inputs, weights, bias, multiplier, table, feedback, constants;
   std::string output_type, output_scale, output_zero_point, output_shape;
   std::string layout;
   std::int64_t outputs = 1;

@@ -133,24 +133,51 @@ LayerOperand operand_from(const JsonView& json, const std::string& name, const s
   return operand;
 }
 
-/// In the operation's order: the first input, weights, bias, further inputs, further constants.
+/// What the inputs behind the first are called, in the operation's order.
+struct Roles {
+  std::string_view kind;
+  std::vector<std::string_view> names;
+};
+const std::vector<std::string_view>& roles_of(OperationKind kind) {
+  static const std::vector<Roles> all{{"fully_connected", {"weights", "bias", "multiplier"}},
+                                      {"depthwise_conv2d", {"weights", "bias", "multiplier"}},
+                                      {"fused_conv2d", {"weights", "bias", "table"}},
+                                      {"recurrent", {"weights", "feedback", "table", "bias", "multiplier"}},
+                                      {"pwl", {"table"}}};
+  static const std::vector<std::string_view> others{"weights", "bias"};
+  const auto found = std::ranges::find(all, name_of(kind), &Roles::kind);
+  return found == all.end() ? others : found->names;
+}
+constexpr std::string_view role_names[] = {"weights", "bias", "multiplier", "table", "feedback"};
+
+/// The first input, then what is named by its role, then further inputs and constants.
 void add_operands(const JsonView& json, const std::filesystem::path& directory, LayerDescription& layer) {
-  const auto inputs = json["inputs"];
-  const auto constants = json.find("constants"), weights = json.find("weights"), bias = json.find("bias");
+  const JsonView inputs = json["inputs"];
   if (inputs.size() == 0) inputs.fail("an input is needed");
-  const auto add = [&](const JsonView& operand, const std::string& name, bool constant) {
-    layer.operands.push_back(operand_from(operand, name, directory));
-    layer.operands.back()->constant = constant;
+  const auto input = [&](std::size_t i) {
+    return operand_from(inputs.at(i), i == 0 ? "input" : "input_" + std::to_string(i + 1), directory);
   };
-  const auto input = [&](std::size_t i) { add(inputs.at(i), i == 0 ? "input" : "input_" + std::to_string(i + 1), false); };
-  input(0);
-  if (weights) add(*weights, "weights", true);
-  if (bias && !weights) bias->fail("a bias without weights");
-  const std::size_t constant_count = constants ? constants->size() : 0;
-  if (bias) add(*bias, "bias", true);
-  else if (weights && inputs.size() + constant_count > 1) layer.operands.emplace_back();
-  for (std::size_t i = 1; i < inputs.size(); ++i) input(i);
-  for (std::size_t i = 0; i < constant_count; ++i) add(constants->at(i), "constant_" + std::to_string(i + 1), true);
+  const auto constant = [&](const JsonView& operand, const std::string& name) {
+    LayerOperand read = operand_from(operand, name, directory);
+    read.constant = true;
+    return read;
+  };
+  layer.operands.emplace_back(input(0));
+  const auto& roles = roles_of(layer.kind);
+  for (const std::string_view role : role_names) {
+    const auto given = json.find(role);
+    if (!given) continue;
+    const auto place = std::ranges::find(roles, role);
+    if (place == roles.end()) given->fail(std::string(name_of(layer.kind)) + " has none");
+    const auto position = static_cast<std::size_t>(place - roles.begin()) + 1;
+    layer.operands.resize(std::max(layer.operands.size(), position + 1));
+    layer.operands[position] = constant(*given, std::string(role));
+  }
+  for (std::size_t i = 1; i < inputs.size(); ++i) layer.operands.emplace_back(input(i));
+  const auto constants = json.find("constants");
+  for (std::size_t i = 0; constants && i < constants->size(); ++i) {
+    layer.operands.emplace_back(constant(constants->at(i), "constant_" + std::to_string(i + 1)));
+  }
 }
 
 /// Windows along one axis: weights of three dimensions, or a filter of one number.
@@ -232,7 +259,8 @@ void read_output(const JsonView& json, LayerDescription& layer) {
 LayerDescription parse_layer(std::string_view text, const std::filesystem::path& directory, std::string_view where) {
   const Json parsed = parse_json(text, where);
   const JsonView json(parsed, std::string(where));
-  json.only({"format", "op", "backend", "layout", "inputs", "weights", "bias", "constants", "attributes", "output"});
+  json.only({"format", "op", "backend", "layout", "inputs", "weights", "bias", "multiplier", "table", "feedback", "constants", "attributes",
+             "output"});
   if (json["format"].text() != "lastbit.layer.v1") json["format"].fail("\"lastbit.layer.v1\" is needed");
   LayerDescription layer{.kind = kind_from(json["op"]), .attributes = {}, .operands = {}};
   if (const auto backend = json.find("backend")) layer.backend = backend->text();

@@ -177,6 +177,6 @@ TEST_CASE("every mistake is one message that names its place") {
   CHECK(message_of(R"("op": "conv2d", "weights": {"data": [[1]], "type": "int8"}, )" + input).find("is not an image of 4 dimensions") !=
         std::string::npos);
   CHECK(message_of(R"("op": "add", )" + input) == "add: input 1 is missing");
-  CHECK(message_of(R"("op": "relu", "bias": {"data": [1]}, )" + input) == "layer.bias: a bias without weights");
+  CHECK(message_of(R"("op": "conv2d", "table": {"data": [1]}, )" + input) == "layer.table: conv2d has none");
   CHECK(message_of(R"("op": "relu", "output": {"shape": [0]}, )" + input).find("layer.output.shape: ") == 0);
 }
