@@ -10,6 +10,7 @@
 namespace lastbit {
 namespace {
 
+constexpr std::size_t page_width = 100;
 constexpr std::size_t name_width = 25;
 constexpr double notable_loss_db = 3;  ///< half of the remaining accuracy
 constexpr std::size_t most_marked = 5;
@@ -23,6 +24,21 @@ std::string shortened(const std::string& text, std::size_t width) {
   std::size_t start = text.size() - width + 1;
   while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) ++start;  // not within a UTF-8 character
   return "~" + text.substr(start);
+}
+
+/// Broken at spaces into lines of the page's width; those after the first are indented.
+std::string wrapped(const std::string& text) {
+  std::string page, line;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    if (!line.empty() && line.size() + 1 + end - start > page_width) {
+      page += line + "\n";
+      line = "   ";
+    }
+    line += (line.empty() ? "" : " ") + text.substr(start, end - start);
+    start = end + 1;
+  }
+  return page + line + "\n";
 }
 
 std::string share_text(double share) {
@@ -119,8 +135,9 @@ Json to_json(const TensorQuality& tensor) {
 
 std::string to_text(const QuantizationReport& report) {
   const std::vector<const TensorQuality*> worst = worst_of(report);
-  std::string text = "Quantised for " + report.backend + " by " + report.quantizer + options_text(report) + ", " +
-                     std::to_string(report.samples) + " samples.\n\n" + heading();
+  std::string text = wrapped("Quantised for " + report.backend + " by " + report.quantizer + options_text(report) + ", " +
+                             std::to_string(report.samples) + " samples.") +
+                     "\n" + heading();
   for (const TensorQuality& tensor : report.tensors) text += line_of(tensor, std::ranges::find(worst, &tensor) != worst.end());
   text += "\nSQNR in dB against the float network; lost: how far below the worst of what the operation reads.\n" + worst_text(worst);
   text += events_text(report);
@@ -128,9 +145,9 @@ std::string to_text(const QuantizationReport& report) {
     text += "Output '" + shortened(output.name, 40) + "': the largest value stands at the same position in " +
             std::to_string(output.same_top) + " of " + std::to_string(output.samples) + " samples.\n";
   }
-  for (const std::string& note : report.notes) text += "Note: " + note + "\n";
+  for (const std::string& note : report.notes) text += wrapped("Note: " + note);
   if (!report.guesses.empty()) text += "The device's arithmetic rests on guesses:\n";
-  for (const Guess& guess : report.guesses) text += "  " + guess.rule + ": " + guess.source + "\n";
+  for (const Guess& guess : report.guesses) text += wrapped("- " + guess.rule + ": " + guess.source);
   return text;
 }
 

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Every network at hand on every device: quantised from float by the device's own rules, run, and compared with float.
+
+    python3 python/network_table.py > docs/networks.md
+
+Runs `lastbit quantize` on each pair and prints a page in Markdown. The digits network is part of the repository; the others are looked for
+in LASTBIT_MODELS_DIR (../shared/models), one folder each with model.tflite and input.npy. Without that folder only the digits are shown.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Folder, what it is, whether the position of the largest output is the answer.
+NETWORKS = [
+    ("ad01_fc_autoencoder_int8", "MLPerf Tiny anomaly detection: fully connected autoencoder", False),
+    ("hello_world_int8", "TFLite Micro hello world: a sine by three small layers", False),
+    ("ic_resnet8_int8", "MLPerf Tiny image classification: ResNet-8", True),
+    ("kws_dscnn_int8", "MLPerf Tiny keyword spotting: DS-CNN", True),
+    ("micro_speech_int8", "TFLite Micro speech commands", True),
+    ("mobilenet_v2_224_int8", "MobileNetV2, 224 x 224", True),
+    ("person_detect_int8", "TFLite Micro person detection: MobileNetV1 0.25", True),
+    ("vww_mobilenetv1_96_int8", "MLPerf Tiny visual wake words: MobileNetV1 0.25", True),
+]
+
+
+def networks(models):
+    yield "digits", "handwritten digits, the demo's network", True, ROOT / "examples/digits/model.json", ROOT / "examples/digits/test_images.npy"
+    for folder, title, classifies in NETWORKS:
+        if (models / folder / "model.tflite").exists():
+            yield folder, title, classifies, models / folder / "model.tflite", models / folder / "input.npy"
+
+
+def lines_of(process):
+    return (process.stderr.strip().splitlines() or ["failed with status %d" % process.returncode])[0]
+
+
+def reason(message):
+    """The first of several reasons; how many more there are."""
+    text = message.removeprefix("lastbit: ")
+    parts = text.split("; ")
+    shown = parts[0] if len(parts[0]) < 200 else parts[0][:200] + "…"
+    return "does not run: " + shown + (" (and %d more)" % (len(parts) - 1) if len(parts) > 1 else "")
+
+
+def number(value, places):
+    return "%.*f" % (places, value) if isinstance(value, (int, float)) else str(value)
+
+
+def share(part, whole):
+    if not whole or not part:
+        return "0"
+    percent = 100 * part / whole
+    return "%.2f %%" % percent if percent >= 0.005 else "< 0.01 %"
+
+
+def cells(report, classifies):
+    """One row of a table, without the devices."""
+    computed = [t for t in report["tensors"] if t["operation"] != "constant"]
+    output = next(t for t in report["tensors"] if t["name"] == report["outputs"][0]["name"])
+    values = sum(t["values"] for t in computed)
+    clipped = sum(t["clipped_share"] * t["values"] for t in computed if isinstance(t["clipped_share"], (int, float)))
+    outputs = sum(t["outputs"] for t in computed)
+    top = report["outputs"][0]
+    return (
+        number(output["cosine"], 6),
+        number(output["sqnr_db"], 1),
+        "%d of %d" % (top["same_top"], top["samples"]) if classifies else "–",
+        share(clipped, values),
+        share(sum(t["saturated_outputs"] for t in computed), outputs),
+        str(sum(t["accumulator_overflows"] for t in computed)),
+        ", ".join(sorted({g["rule"].split(".")[0] if "*" not in g["rule"] else g["rule"] for g in report["guesses"]})) or "none",
+    )
+
+
+def measure(tool, device, model, samples, count, timeout):
+    """The report of one pair, or why there is none."""
+    command = [str(tool), "quantize", str(model), "--backend", device, "--calibrate", str(samples), "--samples", str(count), "--json"]
+    try:
+        process = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return None, "not finished after %d seconds" % timeout
+    if process.returncode != 0:
+        return None, reason(lines_of(process))
+    return json.loads(process.stdout), None
+
+
+def table(tool, devices, network, count, timeout):
+    """Devices with equal rows share one."""
+    name, title, classifies, model, samples = network
+    rows = {}
+    for device in devices:
+        print("%s on %s" % (name, device), file=sys.stderr)
+        report, why = measure(tool, device, model, samples, count, timeout)
+        rows.setdefault(cells(report, classifies) if report else why, []).append(device)
+    print("\n## %s\n\n%s.\n" % (name, title[0].upper() + title[1:]))
+    print("| devices | cosine | SQNR dB | top-1 as float | clipped | bounded | overflows | guesses |\n|---|---|---|---|---|---|---|---|")
+    for row, of in rows.items():
+        names = ", ".join("`%s`" % device for device in of)
+        print("| %s | %s |" % (names, " | ".join(row)) if isinstance(row, tuple) else "| %s | %s |||||||" % (names, row))
+
+
+def devices_with_quantiser(tool):
+    listed = json.loads(subprocess.run([str(tool), "quantize", "--list-options", "--json"], capture_output=True, text=True, check=True).stdout)
+    of = {device: quantiser["quantizer"] for quantiser in listed for device in quantiser["backends"]}
+    known = json.loads(subprocess.run([str(tool), "backends", "--json"], capture_output=True, text=True, check=True).stdout)
+    known = known["backends"] if isinstance(known, dict) else known
+    names = [entry["name"] for entry in known]
+    return [name for name in names if name in of], [name for name in names if name not in of], of
+
+
+HEAD = """# Networks on every device
+
+Made by `python3 python/network_table.py > docs/networks.md`; each line is one `lastbit quantize MODEL --backend DEVICE --calibrate
+input.npy --samples %d --json`. The networks are int8 files: the real values that they stand for are taken as the float network (which so
+lies on a grid that int8 devices share to a good part), quantised again from nothing but float by the device's own rules, run on the
+device's arithmetic, and compared with the float network over the same samples.
+
+- **cosine**, **SQNR**: of the (first) output, over all samples. **top-1 as float**: samples whose largest output stands where the float
+  network's does; only where that is the network's answer.
+- **clipped**: share of all values that lie beyond their tensor's codes by more than half a step.
+- **bounded**: share of computed outputs moved by the bounds of type or activation: relu does that to every negative value.
+  **overflows**: sums that left the accumulator.
+- **guesses**: which parts of the device's arithmetic used here rest on no published evidence; `lastbit describe DEVICE` has the reasons.
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tool", type=Path, default=ROOT / "build/release/tools/lastbit", help="the command line")
+    parser.add_argument("--models", type=Path, default=Path(os.environ.get("LASTBIT_MODELS_DIR", ROOT / "../shared/models")))
+    parser.add_argument("--samples", type=int, default=12, help="of each network, so many samples at most")
+    parser.add_argument("--timeout", type=int, default=600, help="seconds for one network on one device")
+    parser.add_argument("--devices", nargs="*", help="only these")
+    parser.add_argument("--networks", nargs="*", help="only these")
+    options = parser.parse_args()
+    devices, without, quantiser_of = devices_with_quantiser(options.tool)
+    devices = [device for device in devices if not options.devices or device in options.devices]
+    print(HEAD % options.samples)
+    for quantiser in sorted(set(quantiser_of.values())):
+        print("- Quantiser `%s`: %s" % (quantiser, ", ".join("`%s`" % d for d in devices if quantiser_of[d] == quantiser)))
+    print("- No quantiser, not in the tables: %s" % ", ".join("`%s`" % device for device in without))
+    for network in networks(options.models):
+        if not options.networks or network[0] in options.networks:
+            table(options.tool, devices, network, options.samples, options.timeout)
+
+
+if __name__ == "__main__":
+    main()
