@@ -79,6 +79,8 @@ class Expression {
       case ShiftAmount::negative_exponent: return "2^max(-e,0)";
       case ShiftAmount::constant: return "2^" + text(stage.constant);
       case ShiftAmount::fraction: return "2^" + text(std::exchange(fraction_bits_, 0));
+      case ShiftAmount::excess: return "2^pre";
+      case ShiftAmount::rest: return "2^clip(" + text(std::exchange(fraction_bits_, 0)) + "-e-pre,0," + text(stage.limit) + ")";
       case ShiftAmount::remaining: break;
     }
     const int remaining = std::exchange(fraction_bits_, 0);
@@ -93,6 +95,16 @@ class Expression {
 
 std::string expression(const RescaleRule& rule, const std::string& start) { return Expression(rule, start).value(); }
 
+/// What `pre` stands for in a chain that shifts before it multiplies.
+std::string excess_text(const Chain& chain, int fraction_bits) {
+  for (const Stage& stage : chain) {
+    if (stage.kind != StageKind::shift_right || stage.amount != ShiftAmount::excess) continue;
+    return "; pre = clip(" + text(fraction_bits) + "-e-(" + text(stage.constant) + "-bits out),0," + text(stage.limit) +
+           "), 0 for data of 16 bits or less";
+  }
+  return "";
+}
+
 /// What the chain's M and e, or s, stand for.
 std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
   const ScaleEncoding& scale = rule.scale;
@@ -100,7 +112,8 @@ std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
   if (!reads_multiplier(rule.chain)) return "s = float(" + ratio + "), computed in " + in;
   const int fraction_bits = scale.significant_bits - (scale.normalization == Normalization::one_to_two ? 1 : 0);
   return "M*2^(e-" + text(fraction_bits) + ") = " + ratio + ", computed in " + in + "; M: " + text(scale.significant_bits) + " bits, " +
-         text(scale.rounding) + "; e: " + text(scale.min_exponent) + " to " + text(scale.max_exponent);
+         text(scale.rounding) + (scale.carry == MultiplierCarry::saturate ? ", at most 2^" + text(scale.significant_bits) + " - 1" : "") +
+         "; e: " + text(scale.min_exponent) + " to " + text(scale.max_exponent) + excess_text(rule.chain, fraction_bits);
 }
 
 std::string when(const AccumulatorRule& rule) {
@@ -117,7 +130,9 @@ std::string accumulator_line(const ConvArithmetic& rule) {
                                : rule.accumulator.overflow == Overflow::saturate ? "saturates "
                                                                                  : "must not overflow ";
   return "acc i" + text(rule.accumulator.bits) + " " + overflow + when(rule.accumulator) + "; bias at " +
-         (rule.bias == BiasAt::accumulator_start ? "start" : "end") + "; per-channel scales: " + text(rule.per_channel);
+         (rule.bias == BiasAt::accumulator_start ? "start" : "end") +
+         (rule.bias_bits > 0 ? " as i" + text(rule.bias_bits) + " shifted left, " + text(rule.bias_rounding) : "") +
+         "; per-channel scales: " + text(rule.per_channel);
 }
 
 Lines formula(const ConvArithmetic& rule) {
@@ -129,6 +144,14 @@ Lines formula(const AveragePoolArithmetic& rule) {
   if (rule.method == DivisionMethod::exact) return {"y = clamp(" + rounding + "(sum / count)); " + padding};
   if (rule.method == DivisionMethod::float_scale) {
     return {"y = clamp(" + rounding + "(float(sum - count*zero_in) * s) + zp), s = float(in/(out*count)); " + padding};
+  }
+  if (rule.method == DivisionMethod::rescaled) {
+    return {scale_line(rule.rescale, "in/(count*out)") + (rule.output_scale == OutputScale::own ? "" : "; out must be in"),
+            "y = " + expression(rule.rescale, "wrap32(sum(x - zero_in))") + "; " + padding};
+  }
+  if (rule.method == DivisionMethod::fixed_reciprocal) {
+    return {"y = clamp(" + rounding + "((sum >> " + text(rule.sum_shift) + ")*K / 2^" + text(rule.reciprocal_shift) + ")); " + padding,
+            "K = max(1, " + text(rule.reciprocal_rounding) + "(2^" + text(rule.reciprocal_shift + rule.sum_shift) + " / count))"};
   }
   return {"y = clamp(" + rounding + "(sum*R / 2^n)); " + padding,
           "R = " + text(rule.reciprocal_bits) + " leading bits of 1/count, " + text(rule.reciprocal_rounding)};
@@ -163,6 +186,11 @@ Lines formula(const AddArithmetic& rule) {
       return {"acc = wrap32(wa*(a - zero_a) + wb*(b - zero_a) + bias); wa, wb: 8-bit weights 1 and in_b/in_a, scale ws",
               "bias = (zero_a - zero_b)*in_b/(ws*in_a), " + text(rule.convolution_bias), scale_line(rule.output, "in_a*ws/out"),
               "y = " + expression(rule.output, "acc")};
+    case AddMethod::common_scale:
+      return {"x: the operand of smaller scale sx, y: the other; t = max(sx/127, sy/2^25)",
+              "mx = clip(floor(sx/t + 1/2),-128,127); my, k: the 15 leading bits of floor(sy/t + 1/2) and what they lack",
+              "acc = " + narrowed(rule.sum_overflow, 32, "x*mx + (y << k)*my"), scale_line(rule.output, "t/out"),
+              "y = " + expression(rule.output, "acc")};
     case AddMethod::absent: break;
   }
   return {};
@@ -180,6 +208,7 @@ std::string concat_method(ConcatMethod method) {
     case ConcatMethod::absent: return "absent";
     case ConcatMethod::copy: return "copied; one quantisation for all";
     case ConcatMethod::scale_and_bias: return "half_away(x*s + b) + zp, s and b float";
+    case ConcatMethod::rescaled: return "each input as requantize";
     case ConcatMethod::dequantize: break;
   }
   return "dequantised and quantised again";
@@ -190,10 +219,11 @@ Lines formula(const ConcatArithmetic& rule) {
 }
 
 Lines formula(const QuantizeArithmetic& rule) {
-  const std::string quotient = rule.division == ScaleDivision::divide ? "x / s" : "x * float(1/s)";
+  const std::string quotient = rule.division == ScaleDivision::multiply_by_inverse ? "x * float(1/s)" : "x / s";
   const std::string sum = rule.zero_point == ZeroPointAt::after_rounding ? text(rule.rounding) + "(" + quotient + ") + zp"
                                                                          : text(rule.rounding) + "(" + quotient + " + zp)";
-  return {"y = clamp(" + sum + "), in float; beyond int32: " + text(rule.out_of_range)};
+  const std::string in = rule.division == ScaleDivision::divide_in_double ? "double" : "float";
+  return {"y = clamp(" + sum + "), in " + in + "; beyond int32: " + text(rule.out_of_range)};
 }
 
 Lines formula(const DequantizeArithmetic& rule) {
@@ -217,6 +247,15 @@ Lines formula(const FunctionArithmetic& rule) {
   const bool is_complete = rescaled.starts_with("clamp");
   return {scale_line(rule.rescale, "in/out, in*alpha/out for negative x"),
           "y = " + (is_complete ? rescaled : "clamp(" + rescaled + " + zp)")};
+}
+
+Lines formula(const ResizeArithmetic& rule) {
+  const std::string bits = text(rule.fraction_bits), grid = text(rule.grid_rounding);
+  return {
+      "bilinear: y = " + text(rule.rounding) + "(sum of q*wy*wx / 2^" + text(2 * rule.fraction_bits) + "), weights of " + bits + " bits",
+      rule.grid == ResizeGrid::coordinate ? "coordinates: " + grid + "(c * 2^" + bits + ")"
+                                          : "first coordinate and step: " + grid + "(c * 2^" + bits + ")",
+      "nearest: the value itself"};
 }
 
 std::string overflow_text(const Float16Rules& rule) {
@@ -275,6 +314,9 @@ void add_formulas(std::vector<OperationFormula>& list, std::string_view name, co
   if (is_present(operation)) list.push_back({std::string(name), formula(operation)});
 }
 void add_formulas(std::vector<OperationFormula>&, std::string_view, const Domain&) {}
+void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const Coding& coding) {
+  if (coding == Coding::symmetric) list.push_back({std::string(name), {"signed codes, zero point 0"}});
+}
 void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const ConvByType& operation) {
   each_rule(operation, [&](std::string_view type, const auto& conv) { add_formulas(list, join_path(name, type), conv); });
 }

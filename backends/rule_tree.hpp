@@ -33,25 +33,41 @@ namespace lastbit {
 [[nodiscard]] constexpr bool is_present(const FunctionArithmetic& rule) { return rule.method != FunctionMethod::absent; }
 [[nodiscard]] constexpr bool is_present(const Float16Arithmetic& rule) { return rule.method != Float16Method::absent; }
 [[nodiscard]] constexpr bool is_present(const Float32Operations& rule) { return rule != Float32Operations::absent; }
+[[nodiscard]] constexpr bool is_present(const ResizeArithmetic& rule) { return rule.method != ResizeMethod::absent; }
 
 // Whether the member `name` decides a result, given the other members.
 [[nodiscard]] constexpr bool is_read(const auto&, std::string_view) { return true; }
 [[nodiscard]] constexpr bool is_read(const Backend& rule, std::string_view name) {
+  if (name == "coding" && rule.coding == Coding::affine) return false;  // nothing is refused
   return rule.domain == Domain::integer || name == "domain";
+}
+[[nodiscard]] constexpr bool is_read(const ScaleEncoding& rule, std::string_view name) {
+  return name != "carry" || rule.carry != MultiplierCarry::renormalize;  // the multiplier keeps its value
 }
 [[nodiscard]] constexpr bool is_read(const AccumulatorRule& rule, std::string_view name) {
   return name != "tile" || rule.when == NarrowingPoint::every_tile;
 }
 [[nodiscard]] constexpr bool is_read(const RescaleRule& rule, std::string_view name) { return is_present(rule) || name == "chain"; }
-[[nodiscard]] constexpr bool is_read(const ConvArithmetic& rule, std::string_view name) { return is_present(rule) || name == "rescale"; }
+[[nodiscard]] constexpr bool is_read(const ConvArithmetic& rule, std::string_view name) {
+  if (name.starts_with("bias_")) return is_present(rule) && rule.bias_bits > 0;
+  return is_present(rule) || name == "rescale";
+}
 [[nodiscard]] constexpr bool is_read(const AveragePoolArithmetic& rule, std::string_view name) {
-  if (name.starts_with("reciprocal")) return rule.method == DivisionMethod::reciprocal;
+  if (name == "reciprocal_bits") return rule.method == DivisionMethod::reciprocal;
+  if (name == "reciprocal_rounding") return rule.method == DivisionMethod::reciprocal || rule.method == DivisionMethod::fixed_reciprocal;
+  if (name == "reciprocal_shift" || name == "sum_shift") return rule.method == DivisionMethod::fixed_reciprocal;
+  if (name == "output_scale" || name == "rescale") return rule.method == DivisionMethod::rescaled;
+  if (name == "rounding") return is_present(rule) && rule.method != DivisionMethod::rescaled;
   return is_present(rule) || name == "method";
 }
 [[nodiscard]] constexpr bool is_read(const MeanArithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
 [[nodiscard]] constexpr bool is_read(const AddArithmetic& rule, std::string_view name) {
   if (name.starts_with("left_shift") || name == "operand") return rule.method == AddMethod::aligned_operands;
-  if (name == "output") return rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit;
+  if (name == "output") {
+    return rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit ||
+           rule.method == AddMethod::common_scale;
+  }
+  if (name == "sum_overflow") return rule.method == AddMethod::common_scale;
   if (name == "convolution_bias") return rule.method == AddMethod::convolution_8bit;
   if (name == "weight_bits") return rule.method == AddMethod::weighted_sum;
   if (name == "rounding") return rule.method == AddMethod::weighted_sum || rule.method == AddMethod::float_sum;
@@ -71,6 +87,7 @@ namespace lastbit {
 
 [[nodiscard]] constexpr bool is_read(const Float16Arithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
 [[nodiscard]] constexpr bool is_read(const SumRule& rule, std::string_view name) { return name != "block" || in_blocks(rule.order); }
+[[nodiscard]] constexpr bool is_read(const ResizeArithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
 
 /// Whether a chain reads the encoded multiplier or its exponent; a chain that multiplies in float reads only how the scale is computed.
 [[nodiscard]] constexpr bool reads_multiplier(const Chain& chain) {

@@ -25,11 +25,16 @@ constexpr Limits limits_of(const ScaleEncoding&, std::string_view name) {
   return name == "significant_bits" ? Limits{1, 32} : Limits{-2000, 2000};
 }
 constexpr Limits limits_of(const Stage& stage, std::string_view name) {
-  if (name == "constant") return {0, 62};
+  if (name == "constant" || name == "limit") return {0, 62};
   return stage.kind == StageKind::multiply ? Limits{0, 32} : Limits{2, 64};
 }
 constexpr Limits limits_of(const Chain&, std::string_view) { return {0, max_stages}; }
-constexpr Limits limits_of(const AveragePoolArithmetic&, std::string_view) { return {2, 32}; }
+constexpr Limits limits_of(const ConvArithmetic&, std::string_view) { return {0, 64}; }
+constexpr Limits limits_of(const AveragePoolArithmetic&, std::string_view name) {
+  if (name == "sum_shift") return {0, 15};
+  return name == "reciprocal_shift" ? Limits{1, 24} : Limits{2, 32};
+}
+constexpr Limits limits_of(const ResizeArithmetic&, std::string_view) { return {1, 20}; }
 constexpr Limits limits_of(const AddArithmetic&, std::string_view name) { return name == "weight_bits" ? Limits{0, 24} : Limits{0, 30}; }
 
 constexpr Limits limits_of(const SumRule&, std::string_view) { return {2, 64}; }
@@ -74,6 +79,7 @@ Stage tidied(Stage stage) {
   if (!reads(&original.bits)) stage.bits = defaults.bits;
   if (!reads(&original.amount)) stage.amount = defaults.amount;
   if (!reads(&original.constant)) stage.constant = defaults.constant;
+  if (!reads(&original.limit)) stage.limit = defaults.limit;
   return stage;
 }
 

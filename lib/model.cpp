@@ -55,6 +55,8 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {dynamic_quantize, "dynamic_quantize", 1, 1, 3, none},
     {cast, "cast", 1, 1, 1, none},
     {add_n, "add_n", 1, any_number, 1, defaults<ElementwiseAttributes>},
+    {OperationKind::exp, "exp", 1, 1, 1, none},
+    {resize, "resize", 1, 1, 1, defaults<ResizeAttributes>},
 });
 
 constexpr bool in_order() {
@@ -65,6 +67,15 @@ constexpr bool in_order() {
 static_assert(in_order(), "signature_of indexes the table by kind");
 
 constexpr std::array<std::string_view, 4> activation_names{"none", "relu", "relu6", "relu_n1_to_1"};
+constexpr std::array<std::string_view, 2> resize_mode_names{"nearest", "bilinear"};
+constexpr std::array<std::string_view, 4> resize_coordinates_names{"half_pixel", "asymmetric", "align_corners", "half_pixel_or_zero"};
+
+template <class E>
+std::optional<E> enumerator_named(std::span<const std::string_view> names, std::string_view name) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name) return static_cast<E>(i);
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -81,10 +92,14 @@ std::optional<OperationKind> operation_kind_from(std::string_view name) {
 
 std::string_view name_of(Activation activation) { return activation_names[static_cast<std::size_t>(activation)]; }
 
-std::optional<Activation> activation_from(std::string_view name) {
-  for (std::size_t i = 0; i < activation_names.size(); ++i)
-    if (activation_names[i] == name) return static_cast<Activation>(i);
-  return std::nullopt;
+std::optional<Activation> activation_from(std::string_view name) { return enumerator_named<Activation>(activation_names, name); }
+
+std::string_view name_of(ResizeMode mode) { return resize_mode_names[static_cast<std::size_t>(mode)]; }
+std::optional<ResizeMode> resize_mode_from(std::string_view name) { return enumerator_named<ResizeMode>(resize_mode_names, name); }
+
+std::string_view name_of(ResizeCoordinates coordinates) { return resize_coordinates_names[static_cast<std::size_t>(coordinates)]; }
+std::optional<ResizeCoordinates> resize_coordinates_from(std::string_view name) {
+  return enumerator_named<ResizeCoordinates>(resize_coordinates_names, name);
 }
 
 Attributes default_attributes(OperationKind kind) { return signature_of(kind).default_attributes(); }

@@ -330,6 +330,26 @@ void check_dynamic_quantize(const OperationView& operation) {
   for (const std::size_t scalar : {1, 2}) operation.require_shape(operation.output(scalar), {});
 }
 
+void check_resize(const OperationView& operation) {
+  const auto& attributes = operation.attributes<ResizeAttributes>();
+  operation.require_rank(operation.input(), 4);
+  operation.require_rank(operation.output(), 4);
+  const Shape &in = operation.input().shape, &out = operation.output().shape;
+  operation.require(in[0] == out[0] && in[3] == out[3], shape_mismatch, "batch or channels of input and output differ");
+  operation.require(out[1] <= largest_window_parameter && out[2] <= largest_window_parameter && in[1] <= largest_window_parameter &&
+                        in[2] <= largest_window_parameter,
+                    shape_mismatch, "an image side is larger than " + std::to_string(largest_window_parameter));
+  const Rounding rounding = attributes.nearest;
+  operation.require(
+      rounding == Rounding::floor || rounding == Rounding::ceil || rounding == Rounding::half_down || rounding == Rounding::half_up,
+      bad_attribute, "nearest_rounding is not one of floor, ceil, half_down, half_up");
+  operation.require(attributes.mode <= ResizeMode::bilinear && attributes.coordinates <= ResizeCoordinates::half_pixel_or_zero,
+                    bad_attribute, "unknown mode or coordinates");
+  if (!attributes.scales) return;
+  for (const double scale : *attributes.scales)
+    operation.require(std::isfinite(scale) && scale >= 1e-6 && scale <= 1e6, bad_attribute, "a scale is not between 1e-6 and 1e6");
+}
+
 }  // namespace
 
 void check_shapes(const OperationView& operation) {
@@ -360,6 +380,7 @@ void check_shapes(const OperationView& operation) {
     case clip: return check_clip(operation);
     case dynamic_quantize: return check_dynamic_quantize(operation);
     case leaky_relu: return check_leaky_relu(operation);
+    case resize: return check_resize(operation);
     case cast:
     case quantize:
     case dequantize:
@@ -369,7 +390,8 @@ void check_shapes(const OperationView& operation) {
     case relu_n1_to_1:
     case hard_swish:
     case logistic:
-    case OperationKind::tanh: return check_same_shape(operation);
+    case OperationKind::tanh:
+    case OperationKind::exp: return check_same_shape(operation);
   }
 }
 

@@ -121,7 +121,9 @@ void check_calculation_types(const OperationView& operation) {
 }
 
 /// Operations that pick, bound or average values as they are.
-bool works_without_scale(OperationKind kind) { return kind == max_pool2d || kind == average_pool2d || kind == concat || kind == clip; }
+bool works_without_scale(OperationKind kind) {
+  return kind == max_pool2d || kind == average_pool2d || kind == concat || kind == clip || kind == resize;
+}
 
 }  // namespace
 

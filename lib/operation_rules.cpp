@@ -93,6 +93,7 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case fully_connected: return member("fully_connected", backend.fully_connected);
     case matmul: return member("matmul", backend.matmul);
     case average_pool2d: return "average_pool";
+    case resize: return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "";
     case relu:
     case relu6:
     case relu_n1_to_1: return "requantize";
@@ -112,7 +113,8 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case logistic:
     case OperationKind::tanh:
     case dynamic_quantize:
-    case softmax: return std::string(name_of(operation.kind));
+    case softmax:
+    case OperationKind::exp: return std::string(name_of(operation.kind));
     case add_n:
     case cast:
     case max_pool2d:

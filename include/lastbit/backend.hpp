@@ -21,6 +21,9 @@ namespace lastbit {
 /// integer: the quantised arithmetic below. real: the golden float path; no rule below is read.
 enum class Domain : std::uint8_t { integer, real };
 
+/// affine: any zero point, signed and unsigned codes. symmetric: signed codes with zero point 0; anything else is refused.
+enum class Coding : std::uint8_t { affine, symmetric };
+
 /// An effective scale and the chain it drives.
 struct RescaleRule {
   ScaleEncoding scale{};
@@ -38,6 +41,8 @@ struct ConvArithmetic {
   AccumulatorRule accumulator{};
   BiasAt bias = BiasAt::accumulator_start;
   PerChannelLowering per_channel = PerChannelLowering::native;
+  std::uint8_t bias_bits = 0;                ///< of the stored bias, which is shifted left where it is added; 0: the bias as it is
+  Rounding bias_rounding = Rounding::floor;  ///< read where bias_bits are given: what the shift drops
   RescaleRule rescale{};
   friend constexpr bool operator==(const ConvArithmetic&, const ConvArithmetic&) = default;
 };
@@ -50,14 +55,22 @@ struct ConvByType {
 
 /// exact: sum / count. reciprocal: sum * round(2^(bits-1+k) / count) >> …, k making the reciprocal `bits` bits wide.
 /// float_scale: round(float(sum of (x - zero point)) * float(input scale / (output scale * count))) + output zero point.
-enum class DivisionMethod : std::uint8_t { absent, exact, reciprocal, float_scale };
+/// rescaled: the sum of (x - zero point) in int32, through the chain with input scale / (count * output scale).
+/// fixed_reciprocal: (sum >> sum_shift) * round(2^(reciprocal_shift + sum_shift) / count) >> reciprocal_shift.
+enum class DivisionMethod : std::uint8_t { absent, exact, reciprocal, float_scale, rescaled, fixed_reciprocal };
 enum class PaddingCount : std::uint8_t { excluded, included };
+/// own: the output has a scale of its own. of_input: it must have the input's quantisation. Methods that only divide need of_input anyway.
+enum class OutputScale : std::uint8_t { own, of_input };
 struct AveragePoolArithmetic {
   DivisionMethod method = DivisionMethod::absent;
   Rounding rounding = Rounding::half_away;
   PaddingCount padding = PaddingCount::excluded;
   std::uint8_t reciprocal_bits = 16;               ///< read by reciprocal
-  Rounding reciprocal_rounding = Rounding::floor;  ///< read by reciprocal
+  Rounding reciprocal_rounding = Rounding::floor;  ///< read by reciprocal and fixed_reciprocal
+  std::uint8_t reciprocal_shift = 9;               ///< read by fixed_reciprocal
+  std::uint8_t sum_shift = 0;                      ///< read by fixed_reciprocal
+  OutputScale output_scale = OutputScale::own;     ///< read by rescaled
+  RescaleRule rescale{};                           ///< read by rescaled
   friend constexpr bool operator==(const AveragePoolArithmetic&, const AveragePoolArithmetic&) = default;
 };
 
@@ -71,18 +84,21 @@ struct MeanArithmetic {
 
 /// aligned_operands: both operands shifted left, rescaled to twice the larger scale, added, rescaled (TFLite).
 /// weighted_sum: a*Ma + b*Mb with integer weights of one common exponent, one rounding shift (XNNPACK).
-/// float_sum: fma(a, sa/so, fma(b, sb/so, zero points)) in float, one rounding (ONNX Runtime). convolution_8bit: a convolution with two 8-bit weights (VIPNano).
-enum class AddMethod : std::uint8_t { absent, aligned_operands, weighted_sum, float_sum, convolution_8bit };
+/// float_sum: fma(a, sa/so, fma(b, sb/so, zero points)) in float, one rounding (ONNX Runtime).
+/// convolution_8bit: a convolution with two 8-bit weights (VIPNano). common_scale: both operands multiplied up to one scale, 8 bits by 16,
+/// summed in int32, rescaled (Horizon BPU).
+enum class AddMethod : std::uint8_t { absent, aligned_operands, weighted_sum, float_sum, convolution_8bit, common_scale };
 enum class ConvolutionBias : std::uint8_t { product_rounded, factor_rounded };
 struct AddArithmetic {
   AddMethod method = AddMethod::absent;
   std::uint8_t left_shift_8bit = 20;                                    ///< read by aligned_operands
   std::uint8_t left_shift_16bit = 15;                                   ///< read by aligned_operands
   RescaleRule operand{};                                                ///< read by aligned_operands
-  RescaleRule output{};                                                 ///< read by aligned_operands, convolution_8bit
+  RescaleRule output{};                                                 ///< read by aligned_operands, convolution_8bit, common_scale
   ConvolutionBias convolution_bias = ConvolutionBias::product_rounded;  ///< read by convolution_8bit
-  std::uint8_t weight_bits = 21;          ///< read by weighted_sum: significant bits of the larger weight; 0: both exact float32
-  Rounding rounding = Rounding::half_up;  ///< read by weighted_sum, float_sum
+  std::uint8_t weight_bits = 21;           ///< read by weighted_sum: significant bits of the larger weight; 0: both exact float32
+  Rounding rounding = Rounding::half_up;   ///< read by weighted_sum, float_sum
+  Overflow sum_overflow = Overflow::wrap;  ///< of 32 bits; read by common_scale
   friend constexpr bool operator==(const AddArithmetic&, const AddArithmetic&) = default;
 };
 
@@ -95,14 +111,16 @@ struct MulArithmetic {
 };
 
 /// copy: quantisations must be equal. scale_and_bias: round(q * s + b) with float s and b. dequantize: through float values.
-enum class ConcatMethod : std::uint8_t { absent, copy, scale_and_bias, dequantize };
+/// rescaled: every input requantised to the output's scale by the requantize rule.
+enum class ConcatMethod : std::uint8_t { absent, copy, scale_and_bias, dequantize, rescaled };
 struct ConcatArithmetic {
   ConcatMethod method = ConcatMethod::absent;
   ConcatMethod method_uint8 = ConcatMethod::absent;
   friend constexpr bool operator==(const ConcatArithmetic&, const ConcatArithmetic&) = default;
 };
 
-enum class ScaleDivision : std::uint8_t { divide, multiply_by_inverse };
+/// divide, multiply_by_inverse: in float. divide_in_double: double(x) / double(scale).
+enum class ScaleDivision : std::uint8_t { divide, multiply_by_inverse, divide_in_double };
 enum class ZeroPointAt : std::uint8_t { after_rounding, before_rounding };
 /// What converting a float beyond int32 gives: the nearest int32, or (x86 instructions) always -2^31, the zero point then added modulo 2^32.
 enum class OutOfRange : std::uint8_t { saturate, int32_min };
@@ -214,8 +232,23 @@ struct Float16Arithmetic {
 /// Operations on float32 tensors of a model for a device: it has none, or they run on the golden path.
 enum class Float32Operations : std::uint8_t { absent, golden };
 
+/// fixed_point: bilinear interpolation on a grid of `fraction_bits`, weights multiplied out, one rounding (op/resize.hpp).
+enum class ResizeMethod : std::uint8_t { absent, fixed_point };
+/// What is rounded to the grid: every coordinate, or the first one and the step from one to the next.
+enum class ResizeGrid : std::uint8_t { coordinate, start_and_step };
+/// Bilinear interpolation; the nearest value is moved, not computed, on every backend.
+struct ResizeArithmetic {
+  ResizeMethod method = ResizeMethod::absent;
+  ResizeGrid grid = ResizeGrid::coordinate;
+  std::uint8_t fraction_bits = 8;
+  Rounding grid_rounding = Rounding::floor;
+  Rounding rounding = Rounding::half_up;
+  friend constexpr bool operator==(const ResizeArithmetic&, const ResizeArithmetic&) = default;
+};
+
 struct Backend {
   Domain domain = Domain::integer;
+  Coding coding = Coding::affine;
   ConvByType conv{}, depthwise_conv{}, transposed_conv{}, fully_connected{}, matmul{};
   AveragePoolArithmetic average_pool{}, global_average_pool{};
   MeanArithmetic mean{};
@@ -226,7 +259,8 @@ struct Backend {
   DequantizeArithmetic dequantize{};
   DynamicQuantizeArithmetic dynamic_quantize{};
   RescaleRule requantize{};  ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
-  FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{};
+  FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{}, exp{};
+  ResizeArithmetic resize{};
   Float16Arithmetic float16{};
   Float32Operations float32 = Float32Operations::absent;
   friend constexpr bool operator==(const Backend&, const Backend&) = default;

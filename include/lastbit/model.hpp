@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "lastbit/arith/rounding.hpp"
 #include "lastbit/tensor.hpp"
 
 namespace lastbit {
@@ -28,6 +29,7 @@ enum class OperationKind : std::uint8_t {
   relu, relu6, relu_n1_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, softmax,
   clip, dynamic_quantize,
   cast, add_n,
+  exp, resize,
 };
 // clang-format on
 
@@ -124,9 +126,26 @@ struct ClipAttributes {
   OutputBounds bounds;
 };
 
+enum class ResizeMode : std::uint8_t { nearest, bilinear };
+/// Where output pixel i lies in the input, s = output size / input size: half_pixel (i + 1/2) / s - 1/2; asymmetric i / s;
+/// align_corners i * (in - 1) / (out - 1); half_pixel_or_zero: half_pixel, but 0 where the output has one pixel.
+enum class ResizeCoordinates : std::uint8_t { half_pixel, asymmetric, align_corners, half_pixel_or_zero };
+[[nodiscard]] std::string_view name_of(ResizeMode mode);
+[[nodiscard]] std::optional<ResizeMode> resize_mode_from(std::string_view name);
+[[nodiscard]] std::string_view name_of(ResizeCoordinates coordinates);
+[[nodiscard]] std::optional<ResizeCoordinates> resize_coordinates_from(std::string_view name);
+
+struct ResizeAttributes {  // the sizes are the output's
+  ResizeMode mode = ResizeMode::nearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
+  Rounding nearest = Rounding::half_down;       ///< floor, ceil, half_down or half_up; read by nearest
+  std::optional<std::array<double, 2>> scales;  ///< s of [height, width]; absent: from the sizes
+};
+
 using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
                                 MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
-                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes>;
+                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes,
+                                ResizeAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);

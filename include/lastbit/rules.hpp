@@ -35,23 +35,31 @@ constexpr auto names_of(Float16ZeroDivision) { return std::to_array<std::string_
 constexpr auto names_of(NarrowingPoint) { return std::to_array<std::string_view>({"every_add", "every_tile", "at_end"}); }
 constexpr auto names_of(ScaleArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
 constexpr auto names_of(Normalization) { return std::to_array<std::string_view>({"half_to_one", "one_to_two"}); }
+constexpr auto names_of(MultiplierCarry) { return std::to_array<std::string_view>({"renormalize", "saturate"}); }
 constexpr auto names_of(StageKind) {
   return std::to_array<std::string_view>({"shift_left", "multiply", "doubling_high_multiply", "two_term_shift", "shift_right",
                                           "float_scale", "narrow", "relu", "add_zero_point", "clamp", "table", "pwl"});
 }
-constexpr auto names_of(ShiftAmount) { return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction"}); }
+constexpr auto names_of(ShiftAmount) {
+  return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction", "excess", "rest"});
+}
 constexpr auto names_of(BiasAt) { return std::to_array<std::string_view>({"accumulator_start", "accumulator_end"}); }
 constexpr auto names_of(PerChannelLowering) { return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale"}); }
-constexpr auto names_of(DivisionMethod) { return std::to_array<std::string_view>({"absent", "exact", "reciprocal", "float_scale"}); }
+constexpr auto names_of(DivisionMethod) {
+  return std::to_array<std::string_view>({"absent", "exact", "reciprocal", "float_scale", "rescaled", "fixed_reciprocal"});
+}
+constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
 constexpr auto names_of(MeanMethod) { return std::to_array<std::string_view>({"absent", "count_in_multiplier", "scale_per_count"}); }
 constexpr auto names_of(AddMethod) {
-  return std::to_array<std::string_view>({"absent", "aligned_operands", "weighted_sum", "float_sum", "convolution_8bit"});
+  return std::to_array<std::string_view>({"absent", "aligned_operands", "weighted_sum", "float_sum", "convolution_8bit", "common_scale"});
 }
 constexpr auto names_of(ConvolutionBias) { return std::to_array<std::string_view>({"product_rounded", "factor_rounded"}); }
 constexpr auto names_of(MulMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "float_product"}); }
-constexpr auto names_of(ConcatMethod) { return std::to_array<std::string_view>({"absent", "copy", "scale_and_bias", "dequantize"}); }
-constexpr auto names_of(ScaleDivision) { return std::to_array<std::string_view>({"divide", "multiply_by_inverse"}); }
+constexpr auto names_of(ConcatMethod) {
+  return std::to_array<std::string_view>({"absent", "copy", "scale_and_bias", "dequantize", "rescaled"});
+}
+constexpr auto names_of(ScaleDivision) { return std::to_array<std::string_view>({"divide", "multiply_by_inverse", "divide_in_double"}); }
 constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"after_rounding", "before_rounding"}); }
 constexpr auto names_of(OutOfRange) { return std::to_array<std::string_view>({"saturate", "int32_min"}); }
 constexpr auto names_of(DynamicQuantizeMethod) { return std::to_array<std::string_view>({"absent", "unsigned_range"}); }
@@ -66,6 +74,9 @@ constexpr auto names_of(LogisticBound) { return std::to_array<std::string_view>(
 constexpr auto names_of(ScaleFactor) { return std::to_array<std::string_view>({"once", "square_root_twice"}); }
 constexpr auto names_of(Float16Method) { return std::to_array<std::string_view>({"absent", "stepwise"}); }
 constexpr auto names_of(Float32Operations) { return std::to_array<std::string_view>({"absent", "golden"}); }
+constexpr auto names_of(Coding) { return std::to_array<std::string_view>({"affine", "symmetric"}); }
+constexpr auto names_of(ResizeMethod) { return std::to_array<std::string_view>({"absent", "fixed_point"}); }
+constexpr auto names_of(ResizeGrid) { return std::to_array<std::string_view>({"coordinate", "start_and_step"}); }
 constexpr auto names_of(EvidenceLevel) {
   return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "guess"});
 }
@@ -109,6 +120,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("normalization", self.normalization);
   visit("min_exponent", self.min_exponent);
   visit("max_exponent", self.max_exponent);
+  visit("carry", self.carry);
 }
 /// Only the members that the stage's kind reads; the kind comes first.
 template <ConstOr<Stage> Self>
@@ -122,7 +134,9 @@ constexpr void each_rule(Self& self, auto&& visit) {
   const bool rounds = kind == StageKind::multiply ? self.bits > 0 : kind == StageKind::doubling_high_multiply;
   if (rounds || kind == StageKind::shift_right || kind == StageKind::float_scale) visit("rounding", self.rounding);
   if (kind == StageKind::shift_right) visit("amount", self.amount);
-  if (kind == StageKind::shift_right && self.amount == ShiftAmount::constant) visit("constant", self.constant);
+  if (kind != StageKind::shift_right) return;
+  if (self.amount == ShiftAmount::constant || self.amount == ShiftAmount::excess) visit("constant", self.constant);
+  if (self.amount == ShiftAmount::excess || self.amount == ShiftAmount::rest) visit("limit", self.limit);
 }
 template <ConstOr<RescaleRule> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
@@ -134,6 +148,8 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("accumulator", self.accumulator);
   visit("bias", self.bias);
   visit("per_channel", self.per_channel);
+  visit("bias_bits", self.bias_bits);
+  visit("bias_rounding", self.bias_rounding);
   visit("rescale", self.rescale);
 }
 template <ConstOr<ConvByType> Self>
@@ -150,6 +166,10 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("padding", self.padding);
   visit("reciprocal_bits", self.reciprocal_bits);
   visit("reciprocal_rounding", self.reciprocal_rounding);
+  visit("reciprocal_shift", self.reciprocal_shift);
+  visit("sum_shift", self.sum_shift);
+  visit("output_scale", self.output_scale);
+  visit("rescale", self.rescale);
 }
 template <ConstOr<MeanArithmetic> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
@@ -166,6 +186,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("convolution_bias", self.convolution_bias);
   visit("weight_bits", self.weight_bits);
   visit("rounding", self.rounding);
+  visit("sum_overflow", self.sum_overflow);
 }
 template <ConstOr<MulArithmetic> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
@@ -198,6 +219,14 @@ template <ConstOr<FunctionArithmetic> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
   visit("method", self.method);
   visit("rescale", self.rescale);
+  visit("rounding", self.rounding);
+}
+template <ConstOr<ResizeArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("grid", self.grid);
+  visit("fraction_bits", self.fraction_bits);
+  visit("grid_rounding", self.grid_rounding);
   visit("rounding", self.rounding);
 }
 template <ConstOr<Float16Rules> Self>
@@ -269,6 +298,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
 template <ConstOr<Backend> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
   visit("domain", self.domain);
+  visit("coding", self.coding);
   visit("conv", self.conv);
   visit("depthwise_conv", self.depthwise_conv);
   visit("transposed_conv", self.transposed_conv);
@@ -291,6 +321,8 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("logistic", self.logistic);
   visit("tanh", self.tanh);
   visit("softmax", self.softmax);
+  visit("exp", self.exp);
+  visit("resize", self.resize);
   visit("float16", self.float16);
   visit("float32", self.float32);
 }

@@ -13,6 +13,29 @@
 
 namespace lastbit {
 
+namespace {
+
+/// Signed codes with zero point 0 only.
+void require_symmetric(const Model& model, const Operation& operation) {
+  for (const auto* list : {&operation.inputs, &operation.outputs}) {
+    for (const auto index : *list) {
+      if (index == absent_tensor) continue;
+      const ModelTensor& tensor = model.tensor(index);
+      const bool is_unsigned = is_integer(tensor.type) && range_of(tensor.type).min == 0;
+      if (is_unsigned)
+        throw_unsupported(operation,
+                          "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; the device has signed codes");
+      const auto& zero_points = tensor.quantization.zero_points;
+      const auto other = std::ranges::find_if(zero_points, [](std::int64_t zero_point) { return zero_point != 0; });
+      if (other == zero_points.end()) continue;
+      throw_unsupported(operation,
+                        "tensor '" + tensor.name + "' has zero point " + std::to_string(*other) + "; the device has only zero point 0");
+    }
+  }
+}
+
+}  // namespace
+
 Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend) {
   if (is_movement(operation.kind)) return prepare_movement(model, operation);
   for (const auto* list : {&operation.inputs, &operation.outputs}) {
@@ -24,6 +47,7 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
                                        "; integer backends need quantised data (the float backend runs it)");
     }
   }
+  if (backend.coding == Coding::symmetric) require_symmetric(model, operation);
   switch (operation.kind) {
     case OperationKind::conv2d:
     case OperationKind::depthwise_conv2d:
@@ -50,7 +74,9 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
     case OperationKind::prelu: return prepare_leaky(model, operation, backend);
     case OperationKind::hard_swish:
     case OperationKind::logistic:
-    case OperationKind::tanh: return prepare_function(model, operation, backend);
+    case OperationKind::tanh:
+    case OperationKind::exp: return prepare_function(model, operation, backend);
+    case OperationKind::resize: return prepare_resize(model, operation, backend);
     case OperationKind::softmax: return prepare_softmax(model, operation, backend);
     default: break;  // data movement, done above; cast and add_n, which no integer arithmetic has
   }

@@ -50,13 +50,13 @@ bool Finisher::plan_64_bit(int accumulator_bits) {
         case StageKind::multiply: {
           const NarrowedMultiplier narrowed = narrow_multiplier(scale, stage.bits, stage.rounding);
           factor = narrowed.multiplier;
-          fraction[c] = narrowed.fraction_bits;
+          fraction[c] = fraction_after_multiply(fraction[c], narrowed.fraction_bits);
           break;
         }
         case StageKind::doubling_high_multiply: amount = stage.bits - 1; break;
         case StageKind::shift_right:
-          amount = shift_amount(stage, fraction[c], scale.exponent);
-          fraction[c] = 0;
+          amount = shift_amount(stage, fraction[c], operands_[c]);
+          fraction[c] = fraction_after_shift(stage, amount);
           if (amount < 0 || amount > 62) return false;
           break;
         case StageKind::add_zero_point: factor = operands_[c].zero_point; break;

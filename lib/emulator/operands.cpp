@@ -52,8 +52,18 @@ IntegerRange bounds_of(const OutputBounds& bounds, const ModelTensor& output) {
   return bounds.clamp ? *bounds.clamp : bounds_of(bounds.activation, output);
 }
 
+void require_equal_quantization(const Operation& operation, const ModelTensor& input, const ModelTensor& output) {
+  const bool equal =
+      input.quantization.scale() == output.quantization.scale() && input.quantization.zero_point() == output.quantization.zero_point();
+  if (!equal) throw_unsupported(operation, "'" + input.name + "' and the output differ in scale or zero point; the backend only copies");
+}
+
 RescaleOperands operands_for(const EncodedScale& scale, const ModelTensor& output, IntegerRange bounds) {
-  return {.scale = scale, .zero_point = output.quantization.zero_point(), .min = bounds.min, .max = bounds.max};
+  return {.scale = scale,
+          .zero_point = output.quantization.zero_point(),
+          .min = bounds.min,
+          .max = bounds.max,
+          .output_bits = bits_of(output.type)};
 }
 
 std::vector<std::int64_t> centred(const Tensor& tensor, std::int64_t zero_point) {

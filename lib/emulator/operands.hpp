@@ -34,6 +34,9 @@ namespace lastbit {
   return activation == Activation::relu || activation == Activation::relu6 ? Rectifier::at_zero : Rectifier::none;
 }
 
+/// Throws Error(unsupported_operation) naming the tensors unless scale and zero point are the same.
+void require_equal_quantization(const Operation& operation, const ModelTensor& input, const ModelTensor& output);
+
 /// Chain operands of a layer with one effective scale.
 [[nodiscard]] RescaleOperands operands_for(const EncodedScale& scale, const ModelTensor& output, IntegerRange bounds);
 

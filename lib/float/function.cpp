@@ -49,6 +49,7 @@ Executor prepare_real_function(const Operation& operation) {
     case OperationKind::hard_swish: return map(hard_swish);
     case OperationKind::logistic: return map(logistic);
     case OperationKind::tanh: return map([](double x) { return std::tanh(x); });
+    case OperationKind::exp: return map([](double x) { return std::exp(x); });
     default: break;
   }
   throw Error(ErrorCode::unsupported_operation, operation.name, "the golden path has no " + std::string(name_of(operation.kind)));

@@ -54,6 +54,7 @@ Executor prepare_real(const Model& model, const Operation& operation) {
     case concat: return prepare_real_concat(model, operation);
     case dynamic_quantize: return prepare_real_dynamic_quantize();
     case softmax: return prepare_real_softmax(model, operation);
+    case resize: return prepare_real_resize(model, operation);
     default: return prepare_real_function(operation);
   }
 }

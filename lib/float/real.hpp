@@ -32,6 +32,7 @@ struct RealBounds {
 [[nodiscard]] Executor prepare_real_concat(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_function(const Operation& operation);
 [[nodiscard]] Executor prepare_real_dynamic_quantize();
+[[nodiscard]] Executor prepare_real_resize(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_softmax(const Model& model, const Operation& operation);
 
 }  // namespace lastbit

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "io/json_model.hpp"
+#include "lastbit/rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -47,6 +48,14 @@ void read(const JsonView& json, std::string_view key, Activation& value) {
   const auto activation = activation_from(found->text());
   if (!activation) found->fail("unknown activation '" + found->text() + "'");
   value = *activation;
+}
+
+/// An enumerator by name.
+template <class E>
+void read_name(const JsonView& json, E& value, std::optional<E> (*from_name)(std::string_view)) {
+  const auto found = from_name(json.text());
+  if (!found) json.fail("unknown name '" + json.text() + "'");
+  value = *found;
 }
 
 float real_bound(const JsonView& json, double value) {
@@ -152,6 +161,16 @@ struct Reader {
     json.only({"clamp"});
     static_cast<void>(json["clamp"]);
     read_bounds(json, data_type, attributes.bounds);
+  }
+  void operator()(ResizeAttributes& attributes) const {
+    json.only({"mode", "coordinates", "nearest_rounding", "scales"});
+    read_name(json["mode"], attributes.mode, resize_mode_from);
+    if (const auto found = json.find("coordinates")) read_name(*found, attributes.coordinates, resize_coordinates_from);
+    if (const auto found = json.find("nearest_rounding")) read_name(*found, attributes.nearest, enumerator_from<Rounding>);
+    const auto scales = json.find("scales");
+    if (!scales) return;
+    if (scales->size() != 2) scales->fail("[height, width] is needed");
+    attributes.scales = std::array{scales->at(0).number(), scales->at(1).number()};
   }
   void operator()(SoftmaxAttributes& attributes) const {
     json.only({"beta"});

@@ -5,6 +5,7 @@
 //   1. effective scale: f64: double(in) * double(weight) / double(out); f32: float(float(in * weight) / out), all operands float;
 //   2. the effective scale, a positive double or float, is written as multiplier * 2^(exponent - fraction_bits);
 //   3. the multiplier has `significant_bits` bits, rounded from the significand by `rounding`;
+//      one that rounds up to 2^significant_bits is halved and the exponent raised, or saturates (`carry`);
 //      `half_to_one` puts multiplier * 2^-fraction_bits in [0.5, 1) (TFLite's Q0.31), `one_to_two` in [1, 2) (VIPNano's implicit leading one);
 //   4. exponents below `min_exponent` give multiplier 0, exponents above `max_exponent` the largest multiplier at that exponent.
 // A device that holds fewer bits narrows again in its multiply stage (rescale.hpp).
@@ -19,6 +20,8 @@ namespace lastbit {
 
 enum class ScaleArithmetic : std::uint8_t { f64, f32 };
 enum class Normalization : std::uint8_t { half_to_one, one_to_two };
+/// What becomes of a multiplier that rounds up to the next power of two.
+enum class MultiplierCarry : std::uint8_t { renormalize, saturate };
 
 struct ScaleEncoding {
   ScaleArithmetic arithmetic = ScaleArithmetic::f64;
@@ -27,6 +30,7 @@ struct ScaleEncoding {
   Normalization normalization = Normalization::half_to_one;
   std::int16_t min_exponent = -31;
   std::int16_t max_exponent = 127;
+  MultiplierCarry carry = MultiplierCarry::renormalize;
 
   friend constexpr bool operator==(const ScaleEncoding&, const ScaleEncoding&) = default;
 };
@@ -58,8 +62,9 @@ struct EncodedScale {
   std::int64_t multiplier = shift_right(parts.significand, FloatFormat<double>::precision - bits, rule.rounding);
   int scale_of_multiplier = parts.exponent + FloatFormat<double>::precision - bits;
   if (multiplier == std::int64_t{1} << bits) {  // rounded up to the next power of two
-    multiplier /= 2;
-    ++scale_of_multiplier;
+    const bool renormalizes = rule.carry == MultiplierCarry::renormalize;
+    multiplier = renormalizes ? multiplier / 2 : multiplier - 1;
+    if (renormalizes) ++scale_of_multiplier;
   }
   const int exponent = scale_of_multiplier + encoded.fraction_bits;
   if (exponent < rule.min_exponent) return encoded;

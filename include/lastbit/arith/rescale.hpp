@@ -8,8 +8,14 @@
 //   multiply                v * M exactly; M = the encoded multiplier, first narrowed to `bits` bits by `rounding` (0 bits: as it is)
 //   doubling_high_multiply  v * multiplier / 2^(bits - 1) by `rounding`, saturated to `bits`
 //   two_term_shift          v + v * 2^k, where the multiplier is 2^k + 1, narrowed to `bits` by `overflow`
-//   shift_right             v / 2^n by `rounding`; n = `amount`: what the multiply left over (fraction bits - exponent),
-//                           max(-exponent, 0), a constant, or the fraction bits alone
+//   shift_right             v / 2^n by `rounding`; n = `amount`, with r = fraction bits - exponent of the encoded scale:
+//                           remaining          what the multiply left over
+//                           negative_exponent  max(-exponent, 0)
+//                           constant           a constant
+//                           fraction           the fraction bits alone
+//                           excess             before the multiply: what of r goes beyond `constant` - bits of the output, at least 0 and at
+//                                              most `limit`; 0 for data of 16 bits or less, which fit the multiplier as they are
+//                           rest               after it: r less what `excess` has shifted, at least 0 and at most `limit`
 //   float_scale             float(v) * float(scale), rounded to an integer by `rounding`
 //   narrow                  to `bits` by `overflow`
 //   relu                    max(v, 0) if the layer has a rectifier
@@ -42,7 +48,7 @@ enum class StageKind : std::uint8_t {
 };
 // clang-format on
 
-enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant, fraction };
+enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant, fraction, excess, rest };
 
 struct Stage {
   StageKind kind = StageKind::clamp;
@@ -51,6 +57,7 @@ struct Stage {
   std::uint8_t bits = 0;
   ShiftAmount amount = ShiftAmount::remaining;
   std::uint8_t constant = 0;
+  std::uint8_t limit = 0;  ///< largest shift; read by excess and rest
 
   friend constexpr bool operator==(const Stage&, const Stage&) = default;
 };
@@ -91,6 +98,13 @@ using ConstantShift = DeviceConstant<0, 62>;
 [[nodiscard]] constexpr Stage shift_right_by_fraction(Rounding rounding) {
   return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::fraction};
 }
+[[nodiscard]] constexpr Stage shift_right_excess(ConstantShift beyond, ConstantShift limit, Rounding rounding) {
+  return {
+      .kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::excess, .constant = beyond.value, .limit = limit.value};
+}
+[[nodiscard]] constexpr Stage shift_right_rest(ConstantShift limit, Rounding rounding) {
+  return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::rest, .limit = limit.value};
+}
 [[nodiscard]] constexpr Stage float_scale(Rounding rounding) { return {.kind = StageKind::float_scale, .rounding = rounding}; }
 [[nodiscard]] constexpr Stage narrow_to(Width bits, Overflow overflow) {
   return {.kind = StageKind::narrow, .overflow = overflow, .bits = bits.value};
@@ -128,6 +142,8 @@ struct RescaleOperands {
   Rectifier rectifier = Rectifier::none;
   LookupTable table{};
   std::span<const PwlSegment> pwl{};
+  int data_bits = 32;   ///< width of what comes in
+  int output_bits = 8;  ///< width of what goes out
 };
 
 /// The multiplier a `multiply` stage uses, and how many of its bits are fraction.
@@ -147,19 +163,30 @@ struct NarrowedMultiplier {
 /// A value on its way through the chain.
 struct InFlight {
   Int128 value = 0;
-  int fraction_bits = 0;  ///< places below the binary point that a multiply stage has added
+  int fraction_bits = 0;  ///< places below the binary point that a multiply stage has added; negative: that a shift before it has taken
 };
 
 /// n of a shift_right stage.
-[[nodiscard]] constexpr int shift_amount(const Stage& stage, int fraction_bits, int exponent) noexcept {
+[[nodiscard]] constexpr int shift_amount(const Stage& stage, int fraction_bits, const RescaleOperands& operands) noexcept {
+  const int exponent = operands.scale.exponent;
   switch (stage.amount) {
     case ShiftAmount::negative_exponent: return std::max(-exponent, 0);
     case ShiftAmount::constant: return stage.constant;
     case ShiftAmount::fraction: return fraction_bits;
+    case ShiftAmount::excess: {
+      const int kept = stage.constant - operands.output_bits;
+      return operands.data_bits <= 16 ? 0 : std::clamp<int>(operands.scale.fraction_bits - exponent - kept, 0, stage.limit);
+    }
+    case ShiftAmount::rest: return std::clamp<int>(fraction_bits - exponent, 0, stage.limit);
     case ShiftAmount::remaining: break;
   }
   return fraction_bits - exponent;
 }
+/// The fraction bits that a shift by `amount` leaves, and that a multiplier of `added` of them leaves.
+[[nodiscard]] constexpr int fraction_after_shift(const Stage& stage, int amount) noexcept {
+  return stage.amount == ShiftAmount::excess ? -amount : 0;
+}
+[[nodiscard]] constexpr int fraction_after_multiply(int fraction_bits, int added) noexcept { return std::min(fraction_bits, 0) + added; }
 
 /// value / 2^amount for any amount: a negative one is a shift left modulo 2^128, one beyond the width leaves only sign and fraction.
 [[nodiscard]] constexpr Int128 shift_any(Int128 value, int amount, Rounding rounding) noexcept {
@@ -181,16 +208,21 @@ struct InFlight {
       break;
     case StageKind::multiply: {
       const NarrowedMultiplier narrowed = narrow_multiplier(scale, stage.bits, stage.rounding);
-      at = {multiply_modulo(v, narrowed.multiplier), narrowed.fraction_bits};
+      at = {multiply_modulo(v, narrowed.multiplier), fraction_after_multiply(at.fraction_bits, narrowed.fraction_bits)};
       break;
     }
     case StageKind::doubling_high_multiply: at.value = doubling_high(v, stage, scale.multiplier); break;
     case StageKind::two_term_shift: {
       const auto k = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(scale.multiplier))) - 1;
-      at = {narrow(multiply_modulo(v, (Int128{1} << std::max(k, 0)) + 1), stage.bits, stage.overflow), scale.fraction_bits};
+      at = {narrow(multiply_modulo(v, (Int128{1} << std::max(k, 0)) + 1), stage.bits, stage.overflow),
+            fraction_after_multiply(at.fraction_bits, scale.fraction_bits)};
       break;
     }
-    case StageKind::shift_right: at = {shift_any(v, shift_amount(stage, at.fraction_bits, scale.exponent), stage.rounding), 0}; break;
+    case StageKind::shift_right: {
+      const int amount = shift_amount(stage, at.fraction_bits, operands);
+      at = {shift_any(v, amount, stage.rounding), fraction_after_shift(stage, amount)};
+      break;
+    }
     case StageKind::float_scale:
       at.value = round_to_integer(static_cast<float>(static_cast<std::int64_t>(v)) * scale.real_f32, stage.rounding);
       break;

@@ -14,10 +14,17 @@
 //   convolution_8bit  1. ws = float(max(float(sb / sa), 1) / 255); weights round(1 / ws), round((sb / sa) / ws) half away, 8 bits;
 //                     2. bias = (zero_a - zero_b) * sb / (ws * sa), rounded half away as a whole or before the product; 3. wa*(qa - zero_a) + wb*(qb - zero_a) + bias modulo
 //                     2^32; 4. the `output` chain with float(float(sa * ws) / s_out). Source: Mesa etnaviv (traces of the vendor's driver).
-// Subtraction negates b (weighted_sum), its scale (float_sum), or its weight and the bias (convolution_8bit).
+//   common_scale      1. of the operands, x is the one with the smaller scale sx, y the other (a is x if they are equal); t = max(sx / 127,
+//                     sy / 2^25); mx = clip(floor(sx / t + 1/2), -128, 127); w = floor(sy / t + 1/2) = m * 2^e with m in [1/2, 1);
+//                     my = min(trunc(m * 2^min(15, e)), 32767), k = max(0, e - 15); in the arithmetic of the output's scale;
+//                     2. x * mx + (y << k) * my, narrowed to 32 bits by `sum_overflow`; 3. the `output` chain with t / s_out.
+//                     Source: Horizon's compiler front end, read.
+// Subtraction negates b (weighted_sum, common_scale), its scale (float_sum), or its weight and the bias (convolution_8bit).
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <concepts>
 #include <cstdint>
 
 #include "lastbit/arith/binary_float.hpp"
@@ -95,6 +102,26 @@ struct ConvolutionAdd {
                                 : zero_difference * half_away(static_cast<double>(static_cast<float>(scale_b)) / static_cast<double>(unit));
   return {half_away(1.0 / static_cast<double>(weight_scale)), half_away(static_cast<double>(ratio) / static_cast<double>(weight_scale)),
           bias, static_cast<double>(weight_scale)};
+}
+
+struct CommonScale {
+  std::int64_t multiplier_a, multiplier_b;  ///< the left shift of the larger scale's operand included
+  double scale;                             ///< t
+};
+
+/// Step 1 of common_scale.
+template <std::floating_point Real>
+[[nodiscard]] constexpr CommonScale common_scale(Real scale_a, Real scale_b) noexcept {
+  const bool a_is_smaller = scale_a <= scale_b;
+  const Real smaller = std::min(scale_a, scale_b), larger = std::max(scale_a, scale_b);
+  const Real unit = std::max(smaller / Real{127}, larger / Real{1 << 25});
+  const auto count = [&](Real scale) { return round_to_integer(scale / unit + Real{0.5}, Rounding::floor); };
+  const std::int64_t whole = count(larger);  // at least 127, at most 2^25
+  const int exponent = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(whole)));
+  const int shift = std::max(0, exponent - 15);
+  const std::int64_t of_smaller = std::clamp<std::int64_t>(count(smaller), -128, 127);
+  const std::int64_t of_larger = std::min<std::int64_t>(whole >> shift, 32767) << shift;
+  return {a_is_smaller ? of_smaller : of_larger, a_is_smaller ? of_larger : of_smaller, static_cast<double>(unit)};
 }
 
 }  // namespace lastbit

@@ -6,7 +6,9 @@
 // Contract of `accumulate`, for output (n, y, x, o) of group g = o / (out_channels / groups):
 //   1. terms: input[n, y*stride + ky*dilation - pad, x*stride + kx*dilation - pad, g*I + i] * weights[o, ky, kx, i] in the order ky, kx, i,
 //      I = in_channels / groups. Input and weights have had their zero points subtracted, so a tap in the padding contributes nothing;
-//   2. the running sum follows the accumulator rule (arith/accumulator.hpp); it starts at the bias, or the bias is the last term.
+//   2. with `bias_bits` given, the bias is kept as b' of that width, b = b' * 2^k with the smallest k >= 0 for which b' fits, what the shift
+//      drops rounded by `bias_rounding`;
+//   3. the running sum follows the accumulator rule (arith/accumulator.hpp); it starts at the bias, or the bias is the last term.
 // `finish` is the chain of arith/rescale.hpp with the operands of output channel o.
 // Shapes: input [batch, in_height, in_width, in_channels], weights [out_channels, kernel_height, kernel_width, I].
 // Centred values lie in [-2^15, 2^15]: 8-bit values minus an 8-bit zero point, or 16-bit values with zero point 0.
@@ -17,6 +19,7 @@
 #include <span>
 
 #include "lastbit/arith/accumulator.hpp"
+#include "lastbit/arith/rounding.hpp"
 #include "lastbit/backend.hpp"
 
 namespace lastbit {
@@ -34,6 +37,14 @@ struct ConvShape {
   [[nodiscard]] constexpr std::int64_t taps() const { return kernel_height * kernel_width * group_channels(); }
   [[nodiscard]] constexpr std::int64_t out_count() const { return batch * out_height * out_width * out_channels; }
 };
+
+/// Step 2: the bias that the device adds.
+[[nodiscard]] constexpr std::int64_t stored_bias(std::int64_t bias, int bits, Rounding rounding) noexcept {
+  if (bits == 0) return bias;
+  int shift = 0;
+  while (shift < 62 && !fits_width(shift_right(bias, shift, rounding), bits)) ++shift;
+  return narrow_saturate(static_cast<Int128>(shift_right(bias, shift, rounding)) << shift, 64);
+}
 
 struct ConvIndex {
   std::int64_t n = 0, y = 0, x = 0, o = 0;

@@ -8,12 +8,17 @@
 //   average: 1. S = sum of the raw integers; with PaddingCount::included every tap outside counts as the zero point and n is the full window;
 //            2. exact:       y = S / n by the rule's rounding (the zero point cancels, input and output share one quantisation);
 //               reciprocal:  y = S * R / 2^k by the rule's rounding, R = the `reciprocal_bits` leading bits of 1/n by `reciprocal_rounding`;
+//               fixed_reciprocal: y = (S >> sum_shift) * K / 2^reciprocal_shift by the rule's rounding, K = 2^(reciprocal_shift + sum_shift) / n
+//                            by `reciprocal_rounding`, at least 1;
+//               rescaled:    S - n*zero_in, modulo 2^32, through the rule's chain with s_in / (n * s_out);
 //               float_scale: y = round(float(S - n*zero_in) * float(s_in / float(s_out * float(n)))) + zero_out;
 //            3. the layer's bounds.
 // |S| < 2^16 * n fits 64 bits for every n a reader admits.
-// Sources: TFLite integer_ops/pooling.h (half away from zero); ONNX Runtime qlgavgpool (float); docs/backends for the others.
+// Sources: TFLite integer_ops/pooling.h (half away from zero); ONNX Runtime qlgavgpool (float); Horizon's HBDK Python layer (rescaled,
+// fixed_reciprocal); docs/backends for the others.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "lastbit/arith/multiplier.hpp"
@@ -21,8 +26,17 @@
 
 namespace lastbit {
 
-/// Steps 1 and 2 of exact and reciprocal.
+/// K of fixed_reciprocal.
+[[nodiscard]] constexpr std::int64_t fixed_reciprocal(const AveragePoolArithmetic& rule, std::int64_t count) noexcept {
+  const std::int64_t one = std::int64_t{1} << (rule.reciprocal_shift + rule.sum_shift);
+  return std::max<std::int64_t>(divide(one, count, rule.reciprocal_rounding), 1);
+}
+
+/// Steps 1 and 2 of exact, reciprocal and fixed_reciprocal.
 [[nodiscard]] constexpr std::int64_t average(const AveragePoolArithmetic& rule, std::int64_t sum, std::int64_t count) noexcept {
+  if (rule.method == DivisionMethod::fixed_reciprocal)
+    return static_cast<std::int64_t>(
+        multiply_shift(sum >> rule.sum_shift, fixed_reciprocal(rule, count), rule.reciprocal_shift, rule.rounding));
   if (rule.method != DivisionMethod::reciprocal) return divide(sum, count, rule.rounding);
   const ScaleEncoding encoding{.arithmetic = ScaleArithmetic::f64,
                                .significant_bits = rule.reciprocal_bits,

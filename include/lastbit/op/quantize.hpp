@@ -3,7 +3,7 @@
 //
 // Between float and integer, and between two quantisations in float.
 //
-// Contract of quantize: 1. v = x / s, or x * float(1 / s), in float; 2. rounded to an integer by the rule, beyond int32 as `out_of_range`
+// Contract of quantize: 1. v = x / s, or x * float(1 / s), in float, or double(x) / double(s); 2. rounded to an integer by the rule, beyond int32 as `out_of_range`
 //   says; 3. + zero point (int32_min: modulo 2^32); with ZeroPointAt::before_rounding it is added to v in float instead; 4. clamped to the
 //   type. NaN gives the value for -infinity.
 // Contract of dequantize: float(s * (q - zero point)), the product in double or in float.
@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 
@@ -21,21 +22,31 @@
 
 namespace lastbit {
 
-/// Step 2: a float to int32.
-[[nodiscard]] constexpr std::int64_t to_int32(float value, Rounding rounding, OutOfRange rule) noexcept {
+/// Step 2: a float or double to int32.
+template <std::floating_point Real>
+[[nodiscard]] constexpr std::int64_t to_int32(Real value, Rounding rounding, OutOfRange rule) noexcept {
   const std::int64_t rounded = value != value ? min_of_width(62) : round_to_integer(value, rounding);
   if (fits_width(rounded, 32) || rule == OutOfRange::saturate) return narrow_saturate(rounded, 32);
   return min_of_width(32);
 }
 
-[[nodiscard]] constexpr std::int64_t quantize(const QuantizeArithmetic& rule, float value, float scale, std::int64_t zero_point,
-                                              IntegerRange range) noexcept {
-  const float scaled = rule.division == ScaleDivision::divide ? value / scale : value * (1.0F / scale);
+/// Steps 2 to 4.
+template <std::floating_point Real>
+[[nodiscard]] constexpr std::int64_t quantize_scaled(const QuantizeArithmetic& rule, Real scaled, std::int64_t zero_point,
+                                                     IntegerRange range) noexcept {
   if (rule.zero_point == ZeroPointAt::before_rounding) {
-    return std::clamp(to_int32(scaled + static_cast<float>(zero_point), rule.rounding, rule.out_of_range), range.min, range.max);
+    return std::clamp(to_int32(scaled + static_cast<Real>(zero_point), rule.rounding, rule.out_of_range), range.min, range.max);
   }
   const std::int64_t shifted = to_int32(scaled, rule.rounding, rule.out_of_range) + zero_point;
   return std::clamp(rule.out_of_range == OutOfRange::int32_min ? narrow_wrap(shifted, 32) : shifted, range.min, range.max);
+}
+
+[[nodiscard]] constexpr std::int64_t quantize(const QuantizeArithmetic& rule, float value, float scale, std::int64_t zero_point,
+                                              IntegerRange range) noexcept {
+  if (rule.division == ScaleDivision::divide_in_double)
+    return quantize_scaled(rule, static_cast<double>(value) / static_cast<double>(scale), zero_point, range);
+  const float scaled = rule.division == ScaleDivision::divide ? value / scale : value * (1.0F / scale);
+  return quantize_scaled(rule, scaled, zero_point, range);
 }
 
 /// `centred` is q - zero point.

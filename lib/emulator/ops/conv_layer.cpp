@@ -9,6 +9,7 @@
 #include "emulator/ops/convolution.hpp"
 #include "emulator/ops/lowering.hpp"
 #include "emulator/ops/prepare.hpp"
+#include "lastbit/op/conv2d.hpp"
 #include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
@@ -135,6 +136,7 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
                         {centred_weights(operation, weights, *weights.constant, shape.out_channels),
                          bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0), weights.quantization},
                         input.quantization.scale());
+  for (auto& value : lowered.values.bias) value = stored_bias(value, lowered.arithmetic.bias_bits, lowered.arithmetic.bias_rounding);
   const Direction direction = operation.kind == OperationKind::transposed_conv2d ? Direction::transposed : Direction::forward;
   Convolution convolution(shape, direction, lowered.arithmetic, std::move(lowered.values.weights), std::move(lowered.values.bias),
                           largest_centred(input));

@@ -117,6 +117,20 @@ Executor convolution_8bit(const AddArithmetic& rule, Pair pair, const Scales& sc
   });
 }
 
+/// Products of at most 16 + 26 bits: their sum is exact before it is narrowed.
+Executor common_scale_sum(const AddArithmetic& rule, Pair pair, const Scales& scales, const ModelTensor& output, IntegerRange range,
+                          int sign) {
+  const auto& encoding = rule.output.scale;
+  const CommonScale common = encoding.arithmetic == ScaleArithmetic::f64
+                                 ? common_scale(scales.a, scales.b)
+                                 : common_scale(static_cast<float>(scales.a), static_cast<float>(scales.b));
+  const EncodedScale scale = encode(encoding, effective_scale(encoding.arithmetic, common.scale, 1.0, scales.out));
+  return pairwise(std::move(pair), Finisher(rule.output.chain, {operands_for(scale, output, range)}, 44), [=](auto& a, auto& b) {
+    for (std::size_t i = 0; i < a.size(); ++i)
+      a[i] = narrow(common.multiplier_a * a[i] + sign * common.multiplier_b * b[i], 32, rule.sum_overflow);
+  });
+}
+
 /// TFLite's int16 addition of power-of-two scales: both operands shifted right half away, then a saturating 16-bit sum.
 Executor power_of_two_sum(const Operation& operation, Pair pair, const Scales& scales, const ModelTensor& output, IntegerRange range,
                           int sign) {
@@ -146,7 +160,7 @@ Executor prepare_add(const Model& model, const Operation& operation, const Backe
   const int sign = operation.kind == OperationKind::sub ? -1 : 1;
   Pair pair = pair_of(model, operation);
   if (attributes.power_of_two_scales) return power_of_two_sum(operation, std::move(pair), scales, output, range, sign);
-  if (rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit)
+  if (rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit || rule.method == AddMethod::common_scale)
     (void)output_chain(operation, rule.output.chain);
   switch (rule.method) {
     case AddMethod::aligned_operands: return aligned_operands(rule, std::move(pair), scales, output, range, sign);
@@ -154,6 +168,7 @@ Executor prepare_add(const Model& model, const Operation& operation, const Backe
     case AddMethod::float_sum: return float_sum(rule, std::move(pair), scales, output, range, static_cast<float>(sign));
     case AddMethod::convolution_8bit:
       return convolution_8bit(rule, std::move(pair), scales, output, range, rectifier_of(attributes.bounds.activation), sign);
+    case AddMethod::common_scale: return common_scale_sum(rule, std::move(pair), scales, output, range, sign);
     case AddMethod::absent: break;
   }
   throw_unsupported(operation, "the backend has no such arithmetic");

@@ -23,6 +23,7 @@ const FunctionArithmetic& rule_of(const Backend& backend, const Operation& opera
     case OperationKind::hard_swish: return backend.hard_swish;
     case OperationKind::logistic: return backend.logistic;
     case OperationKind::tanh: return backend.tanh;
+    case OperationKind::exp: return backend.exp;
     default: return backend.softmax;
   }
 }
@@ -54,6 +55,7 @@ float real_function(OperationKind kind, double x) {
   switch (kind) {
     case OperationKind::hard_swish: return static_cast<float>(x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0);
     case OperationKind::logistic: return static_cast<float>(1.0 / (1.0 + std::exp(-x)));
+    case OperationKind::exp: return static_cast<float>(std::exp(x));
     default: return static_cast<float>(std::tanh(x));
   }
 }
@@ -162,6 +164,7 @@ Executor prepare_function(const Model& model, const Operation& operation, const 
   switch (operation.kind) {
     case OperationKind::hard_swish: return fixed_hard_swish(rule, input, output, operation);
     case OperationKind::logistic: return fixed_sigmoid<Sigmoid::logistic>(rule, input, operation);
+    case OperationKind::exp: throw_type(operation, input);
     default: return fixed_sigmoid<Sigmoid::tanh>(rule, input, operation);
   }
 }

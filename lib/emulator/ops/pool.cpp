@@ -5,6 +5,7 @@
 #include "lastbit/op/pool.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "emulator/finisher.hpp"
@@ -112,10 +113,51 @@ const AveragePoolArithmetic& average_rule(const Backend& backend, const Operatio
   const auto& rule = operation.kind == OperationKind::average_pool2d ? backend.average_pool : backend.global_average_pool;
   if (rule.method == DivisionMethod::absent) throw_unsupported(operation, "the backend has no average pooling");
   const bool same = in.quantization.scale() == out.quantization.scale() && in.quantization.zero_point() == out.quantization.zero_point();
-  if (rule.method != DivisionMethod::float_scale && !same) {
+  const bool rescales =
+      rule.method == DivisionMethod::float_scale || (rule.method == DivisionMethod::rescaled && rule.output_scale == OutputScale::own);
+  if (!rescales && !same) {
     throw_unsupported(operation, "input and output quantisation differ; the backend's average pooling does not rescale");
   }
   return rule;
+}
+
+/// One finisher per count of values that a window of the layer may hold.
+std::map<std::int64_t, Finisher> finishers_by_count(const AveragePoolArithmetic& rule, const Operation& operation, const ConvShape& w,
+                                                    const ModelTensor& in, const ModelTensor& out, IntegerRange range) {
+  const Chain& chain = output_chain(operation, rule.rescale.chain);
+  const ScaleEncoding& encoding = rule.rescale.scale;
+  std::map<std::int64_t, Finisher> finishers;
+  const auto add = [&](std::int64_t count) {
+    if (finishers.contains(count)) return;
+    const double per_value = out.quantization.scale() * static_cast<double>(count);
+    const EncodedScale scale = encode(encoding, effective_scale(encoding.arithmetic, in.quantization.scale(), 1.0, per_value));
+    finishers.emplace(count, Finisher(chain, {operands_for(scale, out, range)}, 32));
+  };
+  if (rule.padding == PaddingCount::included) add(w.kernel_height * w.kernel_width);
+  else
+    each_window(w, [&](std::int64_t, std::int64_t y0, std::int64_t y1, std::int64_t x0, std::int64_t x1) { add((y1 - y0) * (x1 - x0)); });
+  return finishers;
+}
+
+Executor prepare_rescaled_average(const AveragePoolArithmetic& rule, const Operation& operation, const ConvShape& windows,
+                                  const ModelTensor& in, const ModelTensor& out, IntegerRange range) {
+  return [=, finishers = finishers_by_count(rule, operation, windows, in, out, range),
+          zero = in.quantization.zero_point()](const Execution& run) {
+    visit_element_type(run.inputs[0]->type(), [&]<class T>() {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        std::vector<std::int64_t> counts;
+        auto sums = reduce<T>(windows, run.inputs[0]->values<T>(), 0, &counts, std::plus<>());
+        const auto channels = static_cast<std::size_t>(windows.in_channels);
+        for (std::size_t pixel = 0; pixel < counts.size(); ++pixel) {
+          const std::span<std::int64_t> row(sums.data() + pixel * channels, channels);
+          for (auto& sum : row) sum = narrow_wrap(sum - counts[pixel] * zero, 32);
+          const std::int64_t count = rule.padding == PaddingCount::included ? windows.kernel_height * windows.kernel_width : counts[pixel];
+          finishers.at(count)(row, run.events);
+        }
+        store(sums, run.outputs[0]);
+      }
+    });
+  };
 }
 
 }  // namespace
@@ -126,7 +168,9 @@ Executor prepare_pool(const Model& model, const Operation& operation, const Back
   const IntegerRange range = bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out);
   const ConvShape windows = windows_of(model, operation);
   if (operation.kind == OperationKind::max_pool2d) return prepare_max_pool(windows, range);
-  return [=, rule = average_rule(backend, operation, in, out), from = in.quantization, to = out.quantization](const Execution& run) {
+  const AveragePoolArithmetic& average = average_rule(backend, operation, in, out);
+  if (average.method == DivisionMethod::rescaled) return prepare_rescaled_average(average, operation, windows, in, out, range);
+  return [=, rule = average, from = in.quantization, to = out.quantization](const Execution& run) {
     visit_element_type(run.inputs[0]->type(), [&]<class T>() {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
         std::vector<std::int64_t> counts;

@@ -64,20 +64,24 @@ bool is_retyping(const ModelTensor& from, const ModelTensor& to) {
          from.quantization.zero_point() - to.quantization.zero_point() == range_of(from.type).min - range_of(to.type).min;
 }
 
-}  // namespace
-
-namespace {
+/// The requantisation of one input to the output's scale.
+Finisher requantizer(const Operation& operation, const Backend& backend, const ModelTensor& input, const ModelTensor& output,
+                     IntegerRange range) {
+  if (backend.requantize.chain.empty()) throw_unsupported(operation, "the backend has no requantisation");
+  const ScaleEncoding& encoding = backend.requantize.scale;
+  const double real = effective_scale(encoding.arithmetic, input.quantization.scale(), 1.0, output.quantization.scale());
+  RescaleOperands operands = operands_for(encode(encoding, real), output, range);
+  operands.data_bits = bits_of(input.type);
+  return Finisher(output_chain(operation, backend.requantize.chain), {operands}, bits_of(input.type) + 1);
+}
 
 Executor rescaled_between(const Model& model, const Operation& operation, const Backend& backend, IntegerRange bounds) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  if (backend.requantize.chain.empty()) throw_unsupported(operation, "the backend has no requantisation");
-  const ScaleEncoding& encoding = backend.requantize.scale;
-  const double real = effective_scale(encoding.arithmetic, input.quantization.scale(), 1.0, output.quantization.scale());
-  const RescaleOperands operands = operands_for(encode(encoding, real), output, bounds);
-  Chain chain = output_chain(operation, backend.requantize.chain);
-  if (operation.kind == OperationKind::requantize && is_retyping(input, output)) chain = {add_zero_point(), clamp()};
-  return [finisher = Finisher(chain, {operands}, bits_of(input.type) + 1), zero = input.quantization.zero_point()](const Execution& run) {
+  const bool retypes = operation.kind == OperationKind::requantize && is_retyping(input, output);
+  return [finisher = retypes ? Finisher({add_zero_point(), clamp()}, {operands_for({}, output, bounds)}, bits_of(input.type) + 1)
+                             : requantizer(operation, backend, input, output, bounds),
+          zero = input.quantization.zero_point()](const Execution& run) {
     auto values = centred(*run.inputs[0], zero);
     finisher(values, run.events);
     store(values, run.outputs[0]);
@@ -122,12 +126,6 @@ std::vector<std::int64_t> concat_codes(ConcatMethod method, const Backend& backe
   return codes;
 }
 
-void require_equal_quantization(const Operation& operation, const ModelTensor& input, const ModelTensor& output) {
-  const bool equal =
-      input.quantization.scale() == output.quantization.scale() && input.quantization.zero_point() == output.quantization.zero_point();
-  if (!equal) throw_unsupported(operation, "'" + input.name + "' and the output differ in scale or zero point; the backend only copies");
-}
-
 }  // namespace
 
 Executor prepare_concat(const Model& model, const Operation& operation, const Backend& backend) {
@@ -135,8 +133,11 @@ Executor prepare_concat(const Model& model, const Operation& operation, const Ba
   const auto& attributes = std::get<ConcatAttributes>(operation.attributes);
   const ConcatMethod method = output.type == ElementType::uint8 ? backend.concat.method_uint8 : backend.concat.method;
   if (method == ConcatMethod::absent) throw_unsupported(operation, "the backend cannot concatenate this type");
+  const IntegerRange range = bounds_of(attributes.activation, output);
   std::vector<Quantization> from;
+  std::vector<Finisher> rescalers;
   for (const auto index : operation.inputs) {
+    if (method == ConcatMethod::rescaled) rescalers.push_back(requantizer(operation, backend, model.tensor(index), output, range));
     if (method == ConcatMethod::copy) require_equal_quantization(operation, model.tensor(index), output);
     from.push_back(model.tensor(index).quantization);
   }
@@ -144,12 +145,14 @@ Executor prepare_concat(const Model& model, const Operation& operation, const Ba
   const auto axis = static_cast<std::size_t>(attributes.axis < 0 ? attributes.axis + rank : attributes.axis);
   std::int64_t outer = 1;
   for (std::size_t i = 0; i < axis; ++i) outer *= output.shape[i];
-  return [=, range = bounds_of(attributes.activation, output)](const Execution& run) {
+  return [=](const Execution& run) {
     const std::int64_t row = run.outputs[0].element_count() / outer;
     std::vector<std::int64_t> out(static_cast<std::size_t>(run.outputs[0].element_count()));
     std::int64_t at = 0;
     for (std::size_t i = 0; i < run.inputs.size(); ++i) {
-      const auto codes = concat_codes(method, backend, *run.inputs[i], from[i], output);
+      auto codes = method == ConcatMethod::rescaled ? centred(*run.inputs[i], from[i].zero_point())
+                                                    : concat_codes(method, backend, *run.inputs[i], from[i], output);
+      if (method == ConcatMethod::rescaled) rescalers[i](codes, run.events);
       const std::int64_t part = static_cast<std::int64_t>(codes.size()) / outer;
       for (std::int64_t o = 0; o < outer; ++o) {
         std::transform(codes.begin() + o * part, codes.begin() + (o + 1) * part, out.begin() + o * row + at,

@@ -1,0 +1,80 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Resizing an image. Contract, for output pixel (y, x) of one channel; height and width are treated alike:
+//   1. coordinate c(i): half_pixel (i + 1/2) * in / out - 1/2; asymmetric i * in / out; align_corners i * (in - 1) / (out - 1), 0 for one
+//      pixel; with scales given, division by the scale takes the place of * in / out; in double;
+//   nearest:  2. the index c(i) rounded by `nearest`, moved into [0, in - 1]; the value is copied;
+//   bilinear, in reals: 2. c(i) moved into [0, in - 1]; 3. linear interpolation between floor(c) and the next pixel, along both axes;
+//   bilinear, fixed_point: 2. C(i) = c(i) * 2^f by `grid_rounding` (coordinate), or C(0) + i * S with C(0) and S = (c(1) - c(0)) * 2^f
+//             rounded so (start_and_step); moved into [0, (in - 1) * 2^f]; 3. index C >> f, weight w = C mod 2^f of the next pixel;
+//             4. y = sum of q * (2^f - w or w, of height) * (2^f - w or w, of width), / 2^(2f) by `rounding`. Input and output share one
+//             quantisation; f <= 20 and 16-bit values make sums of at most 57 bits.
+// Sources: the definition; fixed_point with f = 8 or 16: Horizon's operator documentation names the bits, the rest is a guess (docs/backends).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "lastbit/arith/binary_float.hpp"
+#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+/// One axis of a resizing.
+struct ResizeAxis {
+  std::int64_t in = 1, out = 1;
+  ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
+  double scale = 0;  ///< 0: out / in
+};
+
+/// Step 1.
+[[nodiscard]] constexpr double source_coordinate(const ResizeAxis& axis, std::int64_t index) noexcept {
+  const auto in = static_cast<double>(axis.in), out = static_cast<double>(axis.out), i = static_cast<double>(index);
+  const auto scaled = [&](double at) { return axis.scale > 0 ? at / axis.scale : at * in / out; };
+  switch (axis.coordinates) {
+    case ResizeCoordinates::asymmetric: return scaled(i);
+    case ResizeCoordinates::align_corners: return axis.out == 1 ? 0.0 : i * (in - 1) / (out - 1);
+    case ResizeCoordinates::half_pixel_or_zero:
+      if (axis.out == 1) return 0.0;
+      break;
+    case ResizeCoordinates::half_pixel: break;
+  }
+  return scaled(i + 0.5) - 0.5;
+}
+
+/// Step 2 of nearest.
+[[nodiscard]] constexpr std::int64_t nearest_index(const ResizeAxis& axis, std::int64_t index, Rounding rounding) noexcept {
+  return std::clamp<std::int64_t>(round_to_integer(source_coordinate(axis, index), rounding), 0, axis.in - 1);
+}
+
+/// The two pixels of a linear interpolation and the weight of the second.
+struct LinearTap {
+  std::int64_t first = 0, second = 0;
+  std::int64_t weight = 0;  ///< of 2^f
+};
+
+/// Steps 2 and 3 of fixed_point.
+[[nodiscard]] constexpr LinearTap linear_tap(const ResizeArithmetic& rule, const ResizeAxis& axis, std::int64_t index) noexcept {
+  const auto one = static_cast<double>(std::int64_t{1} << rule.fraction_bits);
+  const auto on_grid = [&](double value) { return round_to_integer(value * one, rule.grid_rounding); };
+  const double start = source_coordinate(axis, 0);
+  const std::int64_t at = rule.grid == ResizeGrid::coordinate ? on_grid(source_coordinate(axis, index))
+                                                              : on_grid(start) + index * on_grid(source_coordinate(axis, 1) - start);
+  const std::int64_t inside = std::clamp<std::int64_t>(at, 0, (axis.in - 1) << rule.fraction_bits);
+  const std::int64_t first = inside >> rule.fraction_bits;
+  return {first, std::min(first + 1, axis.in - 1), inside - (first << rule.fraction_bits)};
+}
+
+/// Step 4, of the four values [row][column].
+[[nodiscard]] constexpr std::int64_t interpolate(const ResizeArithmetic& rule, const LinearTap& row, const LinearTap& column,
+                                                 std::int64_t upper_left, std::int64_t upper_right, std::int64_t lower_left,
+                                                 std::int64_t lower_right) noexcept {
+  const std::int64_t one = std::int64_t{1} << rule.fraction_bits;
+  const std::int64_t upper = upper_left * (one - column.weight) + upper_right * column.weight;
+  const std::int64_t lower = lower_left * (one - column.weight) + lower_right * column.weight;
+  return shift_right(upper * (one - row.weight) + lower * row.weight, 2 * rule.fraction_bits, rule.rounding);
+}
+
+}  // namespace lastbit
