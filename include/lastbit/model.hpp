@@ -144,8 +144,7 @@ struct ResizeAttributes {  // the sizes are the output's
 
 using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
                                 MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
-                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes,
-                                ResizeAttributes>;
+                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);

@@ -1,0 +1,89 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Horizon Robotics BPU, march bernoulli2 (X3, J3): a documented model, not verified on silicon. 8-bit symmetric data.
+// Evidence: docs/backends/bernoulli2.md.
+#pragma once
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+namespace bpu {
+
+/// 15 bits of the significand in [1/2, 1), rounded half up and clipped to int16; the exponent goes into the shifts.
+inline constexpr ScaleEncoding multiplier_q15{.arithmetic = ScaleArithmetic::f64,
+                                              .significant_bits = 15,
+                                              .rounding = Rounding::half_up,
+                                              .normalization = Normalization::half_to_one,
+                                              .min_exponent = -2000,
+                                              .max_exponent = 2000,
+                                              .carry = MultiplierCarry::saturate};
+
+/// A shift before the 16-bit multiplier, as far as 30 bits less those of the output do not suffice, and the rest after it.
+[[nodiscard]] constexpr RescaleRule split_shift(Rounding after) {
+  return {
+      multiplier_q15,
+      {shift_right_excess(30, 31, Rounding::floor), narrow_to(16, Overflow::saturate), multiply(), shift_right_rest(31, after), clamp()}};
+}
+
+/// Convolutions truncate at both shifts.
+inline constexpr RescaleRule truncated = split_shift(Rounding::floor);
+/// Requantisation, pools, sums and products round at the second.
+inline constexpr RescaleRule rounded = split_shift(Rounding::half_up);
+
+[[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
+  return {.i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+                 .bias = BiasAt::accumulator_start,
+                 .per_channel = PerChannelLowering::native,
+                 .bias_bits = 32,
+                 .bias_rounding = Rounding::floor,
+                 .rescale = rescale}};
+}
+
+[[nodiscard]] constexpr Backend bernoulli2_processor() {
+  const AveragePoolArithmetic average{.method = DivisionMethod::rescaled,
+                                      .rounding = Rounding::floor,
+                                      .padding = PaddingCount::included,
+                                      .reciprocal_rounding = Rounding::half_up,
+                                      .reciprocal_shift = 9,
+                                      .output_scale = OutputScale::own,
+                                      .rescale = rounded};
+  AveragePoolArithmetic global = average;
+  global.sum_shift = 4;
+  const AddArithmetic add{.method = AddMethod::common_scale, .output = rounded, .sum_overflow = Overflow::wrap};
+  const FunctionArithmetic table{.method = FunctionMethod::float_table, .rounding = Rounding::half_away};
+  return {.coding = Coding::symmetric,
+          .conv = conv(truncated),
+          .depthwise_conv = conv(truncated),
+          .transposed_conv = conv(truncated),
+          .fully_connected = conv(truncated),
+          .matmul = conv(rounded),
+          .average_pool = average,
+          .global_average_pool = global,
+          .mean = {.method = MeanMethod::scale_per_count, .rescale = rounded},
+          .add = add,
+          .sub = add,
+          .mul = {.method = MulMethod::rescaled, .rescale = rounded},
+          .concat = {.method = ConcatMethod::rescaled},
+          .quantize = {.division = ScaleDivision::divide_in_double, .rounding = Rounding::half_away},
+          .dequantize = {.arithmetic = ScaleArithmetic::f32},
+          .requantize = rounded,
+          .leaky_relu = table,
+          .hard_swish = table,
+          .logistic = table,
+          .tanh = table,
+          .softmax = table,
+          .exp = table,
+          .resize = {.method = ResizeMethod::fixed_point,
+                     .grid = ResizeGrid::start_and_step,
+                     .fraction_bits = 8,
+                     .grid_rounding = Rounding::floor,
+                     .rounding = Rounding::half_up}};
+}
+
+}  // namespace bpu
+
+inline constexpr Backend bernoulli2 = bpu::bernoulli2_processor();
+
+}  // namespace lastbit
