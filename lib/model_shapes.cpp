@@ -327,7 +327,7 @@ void check_clip(const OperationView& operation) {
 void check_dynamic_quantize(const OperationView& operation) {
   operation.require(operation.output_count() == 3, shape_mismatch, "codes, scale and zero point are three outputs");
   check_same_shape(operation);
-  for (const std::size_t scalar : {1, 2}) operation.require_shape(operation.output(scalar), {});
+  for (const std::size_t scalar : {std::size_t{1}, std::size_t{2}}) operation.require_shape(operation.output(scalar), {});
 }
 
 void check_resize(const OperationView& operation) {
