@@ -71,7 +71,7 @@ std::optional<Quantization> fixed_quantization(OperationKind kind, ElementType t
 
 bool ties_input_to_output(OperationKind kind) {
   using enum OperationKind;
-  return keeps_values(kind) || kind == average_pool2d || kind == global_average_pool || kind == concat;
+  return keeps_values(kind) || kind == resize || kind == average_pool2d || kind == global_average_pool || kind == concat;
 }
 
 /// [min, max] times the factor, of 128 tried, that leaves the least squared error of 256 codes over the histogram.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "io/json_model.hpp"
+#include "lastbit/rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -81,6 +82,12 @@ struct Writer {
   void operator()(const SplitAttributes& attributes) const { json["axis"] = attributes.axis; }
   void operator()(const LeakyReluAttributes& attributes) const { json["alpha"] = attributes.alpha; }
   void operator()(const ClipAttributes& attributes) const { bounds(attributes.bounds); }
+  void operator()(const ResizeAttributes& attributes) const {
+    json["mode"] = name_of(attributes.mode);
+    json["coordinates"] = name_of(attributes.coordinates);
+    json["nearest_rounding"] = name_of(attributes.nearest);
+    if (attributes.scales) json["scales"] = *attributes.scales;
+  }
   void operator()(const SoftmaxAttributes& attributes) const { json["beta"] = attributes.beta; }
 };
 
