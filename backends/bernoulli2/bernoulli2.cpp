@@ -78,6 +78,7 @@ std::vector<Evidence> evidence() {
       {"exp", document, "note.md: by look-up table on bernoulli2, with a risk for accuracy; the table itself is from the plugin's source"},
       {"softmax", document, "not on the BPU: the CPU computes it in float"},
       {"resize", document, "8 fraction bits on bernoulli and bernoulli2"},
+      {"float32", document, "what the BPU does not do runs on the CPU in float"},
       {"resize.grid", guess, "not documented"},
       {"resize.grid_rounding", guess, "not documented"},
       {"resize.rounding", guess, "not documented"},
@@ -124,8 +125,8 @@ std::vector<Setting> settings() {
 }  // namespace
 
 std::vector<SpecSheet> bernoulli2_sheets() {
-  return {
-      {"bernoulli2", "Horizon BPU bernoulli2: X3, J3; a documented model, not verified on silicon", bernoulli2, evidence(), settings()}};
+  return {{"bernoulli2", "Horizon BPU bernoulli2: X3, J3; a documented model, not verified on silicon", bernoulli2, evidence(), settings(),
+           "bernoulli2"}};
 }
 
 }  // namespace lastbit

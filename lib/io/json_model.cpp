@@ -71,22 +71,31 @@ Tensor file_from(const JsonView& json, ElementType type, const Shape& shape, con
   return tensor;
 }
 
-ModelTensor tensor_from(const JsonView& json, const std::filesystem::path& directory) {
-  json.only({"name", "type", "shape", "quantization", "data", "file"});
-  const std::string type_name = json["type"].text();
-  const auto type = element_type_from(type_name);
-  if (!type) json.fail("unknown type '" + type_name + "'");
-  ModelTensor tensor{
-      .name = json["name"].text(), .type = *type, .shape = Shape(json["shape"].integers()), .quantization = {}, .constant = {}};
-  if (tensor.name.empty()) json.fail("an empty name");
-  if (tensor.shape.rank() > largest_rank || !checked_element_count(tensor.shape.sizes(), *type)) {
+ElementType type_from(const JsonView& json) {
+  const std::string name = json["type"].text();
+  const auto type = element_type_from(name);
+  if (!type) json.fail("unknown type '" + name + "'");
+  return *type;
+}
+
+Shape shape_from(const JsonView& json, ElementType type) {
+  Shape shape(json["shape"].integers());
+  if (shape.rank() > largest_rank || !checked_element_count(shape.sizes(), type)) {
     json["shape"].fail("more than " + std::to_string(largest_rank) + " sizes, a size below 1, or too large as a whole");
   }
+  return shape;
+}
+
+ModelTensor tensor_from(const JsonView& json, const std::filesystem::path& directory) {
+  json.only({"name", "type", "shape", "quantization", "data", "file"});
+  const ElementType type = type_from(json);
+  ModelTensor tensor{.name = json["name"].text(), .type = type, .shape = shape_from(json, type), .quantization = {}, .constant = {}};
+  if (tensor.name.empty()) json.fail("an empty name");
   if (const auto quantization = json.find("quantization")) tensor.quantization = quantization_from(*quantization);
   const auto data = json.find("data"), file = json.find("file");
   if (data && file) json.fail("data and file exclude each other");
-  if (data) tensor.constant = data_from(*data, *type, tensor.shape);
-  if (file) tensor.constant = file_from(*file, *type, tensor.shape, directory);
+  if (data) tensor.constant = data_from(*data, type, tensor.shape);
+  if (file) tensor.constant = file_from(*file, type, tensor.shape, directory);
   return tensor;
 }
 
@@ -133,6 +142,12 @@ Operation operation_from(const JsonView& json, const Names& names, const Model& 
 }
 
 }  // namespace
+
+Tensor tensor_from_json(const JsonView& json) {
+  json.only({"type", "shape", "data"});
+  const ElementType type = type_from(json);
+  return data_from(json["data"], type, shape_from(json, type));
+}
 
 Model model_from_json(const JsonView& json, const std::filesystem::path& directory) {
   json.only({"format", "name", "tensors", "operations", "inputs", "outputs"});

@@ -15,6 +15,9 @@ using OrderedJson = nlohmann::ordered_json;
 
 [[nodiscard]] Model model_from_json(const JsonView& json, const std::filesystem::path& directory);
 
+/// The values of {"type", "shape", "data"}.
+[[nodiscard]] Tensor tensor_from_json(const JsonView& json);
+
 /// Attributes of one operation: the defaults, and what `json` replaces. `data_type` is the type of the first input.
 [[nodiscard]] Attributes attributes_from_json(OperationKind kind, const JsonView& json, ElementType data_type);
 /// The same as an object that attributes_from_json reads back.

@@ -11,6 +11,7 @@
 
 #include "io/file.hpp"
 #include "io/json.hpp"
+#include "io/json_model.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/model_file.hpp"
@@ -53,10 +54,16 @@ const Json& member(const Json& json, const char* key) {
   return json[key];
 }
 
+/// A file beside the case file, or the values themselves.
+Tensor tensor_of(const Case& at, const Json& json) {
+  if (json.is_object()) return tensor_from_json(JsonView(json, "tensor"));
+  return read_npy(at.folder / json.get<std::string>());
+}
+
 /// The files of a primitive case, by name.
 NamedTensors read_named(const Case& at, const char* key) {
   NamedTensors tensors;
-  for (const auto& [name, file] : member(at.json, key).items()) tensors.emplace(name, read_npy(at.folder / file.get<std::string>()));
+  for (const auto& [name, file] : member(at.json, key).items()) tensors.emplace(name, tensor_of(at, file));
   return tensors;
 }
 
@@ -71,7 +78,7 @@ std::map<std::int32_t, Tensor> read_indexed(const Case& at, const char* key, con
   for (const auto& [name, file] : files.items()) {
     const auto index = files.is_array() ? std::optional(indices[next++]) : model.find_tensor(name);
     if (!index) throw Error(ErrorCode::bad_input, key, "no tensor '" + name + "'");
-    tensors.emplace(*index, read_npy(at.folder / file.get<std::string>()));
+    tensors.emplace(*index, tensor_of(at, file));
   }
   return tensors;
 }

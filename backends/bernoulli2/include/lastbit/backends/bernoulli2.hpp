@@ -79,7 +79,8 @@ inline constexpr RescaleRule rounded = split_shift(Rounding::half_up);
                      .grid = ResizeGrid::start_and_step,
                      .fraction_bits = 8,
                      .grid_rounding = Rounding::floor,
-                     .rounding = Rounding::half_up}};
+                     .rounding = Rounding::half_up},
+          .float32 = Float32Operations::golden};
 }
 
 }  // namespace bpu
