@@ -61,28 +61,6 @@ const std::vector<Suite> suites{
     {"vipnano/imx8mp_v8_cmodel", {"vipnano_v8"}, {"conv.i8", "depthwise_conv.i8"}},
     {"vipnano/a311d_v7_cmodel", {"vipnano_v7"}, {"conv.i8"}},
     {"vipnano/stm32mp2_v7_cmodel", {"vipnano_v7"}, {"conv.i8"}},
-    {"bernoulli2/formulas",
-     {"bernoulli2"},
-     {"conv",
-      "depthwise_conv",
-      "transposed_conv",
-      "fully_connected",
-      "matmul",
-      "average_pool",
-      "global_average_pool",
-      "mean",
-      "add",
-      "sub",
-      "mul",
-      "concat.method",
-      "quantize",
-      "requantize",
-      "leaky_relu",
-      "hard_swish",
-      "logistic",
-      "tanh",
-      "exp",
-      "resize"}},
 };
 
 /// Changes that a suite need not notice. In all texts `*` stands for any text.
@@ -242,7 +220,7 @@ Texts candidates(const std::string& value) {
   };
   add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
       PerChannelLowering{}, DivisionMethod{}, PaddingCount{}, MeanMethod{}, AddMethod{}, ConvolutionBias{}, MulMethod{}, ConcatMethod{},
-      ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, OutputScale{}, ResizeGrid{});
+      ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{});
   texts.erase("absent");
   texts.erase(value);
   return {texts.begin(), texts.end()};
