@@ -23,11 +23,11 @@ enum Gate : std::size_t { input_gate, forget_gate, candidate, output_gate };
 constexpr std::size_t hidden_state = 1, cell_state = 2, input_weights = 3, recurrent_weights = 7, biases = 11;
 
 struct Lstm {
-  LstmShape shape;
-  LstmArithmetic rule;
-  GateArithmetic gate;
-  std::array<Finisher, gates> from_input, from_hidden;  ///< gate chains
-  Finisher forgotten, added, to_output;
+  LstmShape shape{};
+  LstmArithmetic rule{};
+  GateArithmetic gate{};
+  std::array<Finisher, gates> from_input{}, from_hidden{};  ///< gate chains
+  Finisher forgotten{}, added{}, to_output{};
   std::int64_t input_zero = 0, hidden_zero = 0, clip = 0;
   double cell_scale = 0;
 };
