@@ -310,6 +310,47 @@ void add_formulas(std::vector<OperationFormula>& list, std::string_view name, co
   if (is_present(rule)) list.push_back({std::string(name), {"y = f(x) in float32 on float32 tensors: the golden path"}});
 }
 
+std::string width_line(const AccumulatorRule& rule) {
+  const std::string overflow = rule.overflow == Overflow::wrap       ? "wrap "
+                               : rule.overflow == Overflow::saturate ? "saturate "
+                                                                     : "must not overflow ";
+  return "sums i" + text(rule.bits) + ", " + overflow + when(rule);
+}
+
+Lines formula(const SvdfArithmetic& rule) {
+  Lines lines{width_line(rule.accumulator) + "; fused activation " + text(rule.activation)};
+  const auto add_state = [&](const std::string& type, const RescaleRule& state) {
+    if (!is_present(state)) return;
+    lines.push_back("state " + type + " = " + expression(state, "sum(x*w)") + " (zp of the state)");
+    lines.push_back(scale_line(state, "in*w/state"));
+  };
+  add_state("i8", rule.state_i8);
+  add_state("i16", rule.state_i16);
+  lines.push_back("y = " + expression(rule.output, "bias + sum of filters(sum(state*time))"));
+  lines.push_back(scale_line(rule.output, "state*time/out"));
+  return lines;
+}
+
+Lines formula(const LstmArithmetic& rule) {
+  Lines lines;
+  const auto add_gate = [&](const std::string& type, const GateArithmetic& gate) {
+    if (!is_present(gate)) return;
+    lines.push_back("gate of " + type + " data: " + width_line(gate.accumulator) + "; bias at " +
+                    (gate.bias == BiasAt::accumulator_start ? "start" : "end"));
+    lines.push_back("g = f(" + narrowed(rule.sum, 16, expression(gate.rescale, "sum(x*w)") + " + the same of sum(h*r)") +
+                    "), f: table of logistic or tanh of 16 bits");
+    lines.push_back(scale_line(gate.rescale, "in*w*2^12"));
+  };
+  add_gate("i8", rule.gate_i8);
+  add_gate("i16", rule.gate_i16);
+  lines.push_back("c = " + narrowed(rule.sum, 16, expression(rule.cell, "forget*c") + " + the same of input*candidate") + " within " +
+                  text(rule.clip_rounding) + "(clip / cell)");
+  lines.push_back(scale_line(rule.cell, "2^-15, 2^-30/cell"));
+  lines.push_back("h = y = " + expression(rule.output, "tanh(c)*output"));
+  lines.push_back(scale_line(rule.output, "2^-30/out"));
+  return lines;
+}
+
 void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const auto& operation) {
   if (is_present(operation)) list.push_back({std::string(name), formula(operation)});
 }

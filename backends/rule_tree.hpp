@@ -34,6 +34,9 @@ namespace lastbit {
 [[nodiscard]] constexpr bool is_present(const Float16Arithmetic& rule) { return rule.method != Float16Method::absent; }
 [[nodiscard]] constexpr bool is_present(const Float32Operations& rule) { return rule != Float32Operations::absent; }
 [[nodiscard]] constexpr bool is_present(const ResizeArithmetic& rule) { return rule.method != ResizeMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const SvdfArithmetic& rule) { return is_present(rule.output); }
+[[nodiscard]] constexpr bool is_present(const GateArithmetic& rule) { return is_present(rule.rescale); }
+[[nodiscard]] constexpr bool is_present(const LstmArithmetic& rule) { return rule.method != LstmMethod::absent; }
 
 // Whether the member `name` decides a result, given the other members.
 [[nodiscard]] constexpr bool is_read(const auto&, std::string_view) { return true; }
@@ -84,6 +87,9 @@ namespace lastbit {
   if (name == "rescale") return rule.method == FunctionMethod::rescaled || rule.method == FunctionMethod::fixed_point;
   return name == "method" || rule.method == FunctionMethod::float_table;
 }
+[[nodiscard]] constexpr bool is_read(const SvdfArithmetic& rule, std::string_view name) { return is_present(rule) || name == "output"; }
+[[nodiscard]] constexpr bool is_read(const GateArithmetic& rule, std::string_view name) { return is_present(rule) || name == "rescale"; }
+[[nodiscard]] constexpr bool is_read(const LstmArithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
 
 [[nodiscard]] constexpr bool is_read(const Float16Arithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
 [[nodiscard]] constexpr bool is_read(const SumRule& rule, std::string_view name) { return name != "block" || in_blocks(rule.order); }

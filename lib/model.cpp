@@ -57,6 +57,8 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {add_n, "add_n", 1, any_number, 1, defaults<ElementwiseAttributes>},
     {OperationKind::exp, "exp", 1, 1, 1, none},
     {resize, "resize", 1, 1, 1, defaults<ResizeAttributes>},
+    {svdf, "svdf", 4, 5, 2, defaults<SvdfAttributes>},
+    {lstm, "lstm", 15, 15, 3, defaults<LstmAttributes>},
 });
 
 constexpr bool in_order() {

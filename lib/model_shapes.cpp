@@ -350,6 +350,41 @@ void check_resize(const OperationView& operation) {
     operation.require(std::isfinite(scale) && scale >= 1e-6 && scale <= 1e6, bad_attribute, "a scale is not between 1e-6 and 1e6");
 }
 
+void check_svdf(const OperationView& operation) {
+  const ModelTensor &input = operation.input(0), &features = operation.input(1), &times = operation.input(2), &state = operation.input(3);
+  const std::int64_t rank = operation.attributes<SvdfAttributes>().rank;
+  for (const ModelTensor* tensor : {&input, &features, &times}) operation.require_rank(*tensor, 2);
+  const std::int64_t batch = input.shape[0], filters = features.shape[0];
+  operation.require(rank >= 1 && filters % rank == 0, bad_attribute, "rank does not divide the number of filters");
+  check_activation(operation, operation.attributes<SvdfAttributes>().activation);
+  operation.require_shape(features, {filters, input.shape[1]});
+  operation.require_shape(times, {filters, times.shape[1]});
+  operation.require_shape(state, {batch, filters * times.shape[1]});
+  operation.require_shape(operation.output(), {batch, filters / rank});
+  operation.require_shape(operation.output(1), state.shape);
+  if (operation.has_input(4)) operation.require_shape(operation.input(4), {filters / rank});
+}
+
+void check_lstm(const OperationView& operation) {
+  const auto& attributes = operation.attributes<LstmAttributes>();
+  const ModelTensor &input = operation.input(0), &hidden = operation.input(1);
+  operation.require_rank(input, 3);
+  operation.require_rank(hidden, 2);
+  operation.require(std::isfinite(attributes.cell_clip) && attributes.cell_clip >= 0 && attributes.cell_clip <= 1e6, bad_attribute,
+                    "cell_clip is not between 0 and 1e6");
+  const std::int64_t cells = hidden.shape[1], inputs = input.shape[2];
+  operation.require_shape(hidden, {input.shape[attributes.time_major ? 1 : 0], cells});
+  operation.require_shape(operation.input(2), hidden.shape);
+  for (std::size_t gate = 0; gate < 4; ++gate) {
+    operation.require_shape(operation.input(3 + gate), {cells, inputs});
+    operation.require_shape(operation.input(7 + gate), {cells, cells});
+    operation.require_shape(operation.input(11 + gate), {cells});
+  }
+  operation.require_shape(operation.output(), {input.shape[0], input.shape[1], cells});
+  operation.require_shape(operation.output(1), hidden.shape);
+  operation.require_shape(operation.output(2), hidden.shape);
+}
+
 }  // namespace
 
 void check_shapes(const OperationView& operation) {
@@ -381,6 +416,8 @@ void check_shapes(const OperationView& operation) {
     case dynamic_quantize: return check_dynamic_quantize(operation);
     case leaky_relu: return check_leaky_relu(operation);
     case resize: return check_resize(operation);
+    case svdf: return check_svdf(operation);
+    case lstm: return check_lstm(operation);
     case cast:
     case quantize:
     case dequantize:

@@ -97,6 +97,48 @@ void require_same_type(const OperationView& operation) {
   for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), {type});
 }
 
+void require_same_quantization(const OperationView& operation, const ModelTensor& a, const ModelTensor& b) {
+  if (a.quantization == b.quantization) return;
+  operation.fail(ErrorCode::bad_quantization, "'" + a.name + "' and '" + b.name + "' need the same quantisation");
+}
+
+void require_all_float(const OperationView& operation) {
+  for (std::size_t i = 1; i < operation.input_count(); ++i)
+    if (operation.has_input(i)) require_type(operation, operation.input(i), {float32});
+  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), {float32});
+}
+
+void check_svdf_types(const OperationView& operation) {
+  operation.require(operation.output_count() == 2, ErrorCode::malformed_file, "2 outputs needed: the output and the new state");
+  require_type(operation, operation.input(), {int8, float32});
+  if (operation.input().type == float32) return require_all_float(operation);
+  const ModelTensor& state = operation.input(3);
+  require_type(operation, operation.input(1), {int8});
+  require_type(operation, state, {int8, int16});
+  require_type(operation, operation.input(2), {state.type});
+  if (operation.has_input(4)) require_type(operation, operation.input(4), {int32});
+  require_type(operation, operation.output(), {int8});
+  require_type(operation, operation.output(1), {state.type});
+  require_same_quantization(operation, state, operation.output(1));
+}
+
+void check_lstm_types(const OperationView& operation) {
+  operation.require(operation.output_count() == 3, ErrorCode::malformed_file,
+                    "3 outputs needed: the outputs of all steps, the new hidden state and the new cell state");
+  const ElementType data = operation.input().type;
+  require_type(operation, operation.input(), {int8, int16, float32});
+  if (data == float32) return require_all_float(operation);
+  require_type(operation, operation.input(1), {data});
+  for (const ModelTensor* const cell : {&operation.input(2), &operation.output(2)}) require_type(operation, *cell, {int16});
+  for (std::size_t i = 3; i < 11; ++i) require_type(operation, operation.input(i), {int8});
+  for (std::size_t i = 11; i < 15; ++i) require_type(operation, operation.input(i), {data == int8 ? int32 : int64});
+  for (std::size_t i = 0; i < 2; ++i) {
+    require_type(operation, operation.output(i), {data});
+    require_same_quantization(operation, operation.input(1), operation.output(i));
+  }
+  require_same_quantization(operation, operation.input(2), operation.output(2));
+}
+
 void check_calculation_types(const OperationView& operation) {
   switch (operation.kind()) {
     case quantize:
@@ -112,6 +154,8 @@ void check_calculation_types(const OperationView& operation) {
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
       return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
     case softmax: return check_softmax_types(operation);
+    case svdf: return check_svdf_types(operation);
+    case lstm: return check_lstm_types(operation);
     case clip:
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float32});
       return require_same_type(operation);
@@ -146,7 +190,8 @@ void check_types(const OperationView& operation) {
     require_per_tensor(operation, tensor);
     if (tensor.quantization.present() || !works_without_scale(kind)) require_data_scale(operation, tensor);
   };
-  for (std::size_t i = 0; i < operation.input_count(); ++i) check(operation.input(i));
+  for (std::size_t i = 0; i < operation.input_count(); ++i)
+    if (operation.has_input(i)) check(operation.input(i));
   check(operation.output());
 }
 

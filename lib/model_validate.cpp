@@ -29,7 +29,9 @@ class Validator {
     for (std::size_t i = 0; i < model_.tensors.size(); ++i) check_tensor(i);
     if (model_.inputs.empty()) fail(ErrorCode::malformed_file, "the model has no inputs");
     for (const std::int32_t input : model_.inputs) define(input, "a model input");
+    for (const State& state : model_.states) define(state.before, "a state before");
     for (std::size_t i = 0; i < model_.operations.size(); ++i) check_operation(i);
+    for (const State& state : model_.states) check_state(state);
     if (model_.outputs.empty()) fail(ErrorCode::malformed_file, "the model has no outputs");
     for (const std::int32_t output : model_.outputs) require_defined(output, "a model output");
   }
@@ -107,6 +109,22 @@ class Validator {
       if (!omitted) require_defined(operation.inputs[i], "an input");
     }
     for (const std::int32_t output : operation.outputs) define(output, "an output");
+    leave();
+  }
+
+  /// `after` is an operation's output, once: of everything that is defined, only inputs and the beginnings of states are none.
+  void check_state(const State& state) {
+    require_defined(state.after, "a state after");
+    const ModelTensor &before = model_.tensor(state.before), &after = model_.tensor(state.after);
+    enter("state '" + after.name + "'");
+    const auto same = [&](const State& other) { return other.after == state.after; };
+    const bool given =
+        std::count(model_.inputs.begin(), model_.inputs.end(), state.after) != 0 ||
+        std::any_of(model_.states.begin(), model_.states.end(), [&](const State& other) { return other.before == state.after; });
+    if (after.constant || given || std::count_if(model_.states.begin(), model_.states.end(), same) != 1)
+      fail(ErrorCode::malformed_file, "no operation computes what the state becomes, or two states become the same tensor");
+    if (before.type != after.type || before.shape != after.shape || before.quantization != after.quantization)
+      fail(ErrorCode::malformed_file, "type, shape or quantisation differ between '" + before.name + "' and '" + after.name + "'");
     leave();
   }
 

@@ -114,7 +114,9 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case OperationKind::tanh:
     case dynamic_quantize:
     case softmax:
-    case OperationKind::exp: return std::string(name_of(operation.kind));
+    case OperationKind::exp:
+    case svdf:
+    case lstm: return std::string(name_of(operation.kind));
     case add_n:
     case cast:
     case max_pool2d:

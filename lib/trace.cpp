@@ -34,6 +34,7 @@ NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet) {
     values.reset();
   };
   for (const std::int32_t input : model.inputs) take(input, "input");
+  for (const State& state : model.states) take(state.before, "state");
   for (const Operation& operation : model.operations) {
     for (const std::int32_t output : operation.outputs) take(output, name_of(operation.kind));
   }

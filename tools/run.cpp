@@ -31,6 +31,7 @@ struct Options {
   std::string trace;
   std::int64_t trace_samples = 4;
   int threads = 1;
+  bool reset_states = false;
   bool json = false;
 };
 
@@ -123,7 +124,11 @@ int run(const Options& options) {
   const Emulator emulator(model, sheet.backend);
   const bool traced = !options.trace.empty();
   const std::vector<Tensor> inputs = read_inputs(model, options.inputs);
-  const RunOptions how{.threads = options.threads, .keep_all = traced, .count_events = traced, .keep_samples = options.trace_samples};
+  const RunOptions how{.threads = options.threads,
+                       .keep_all = traced,
+                       .count_events = traced,
+                       .keep_samples = options.trace_samples,
+                       .states = options.reset_states ? StatesBetweenSamples::reset : StatesBetweenSamples::carried};
   NamedTrace trace = named(emulator.run(inputs, how), emulator.model(), sheet);
   trace.model = options.model;
   auto outputs = describe_outputs(emulator.model(), trace);
@@ -150,6 +155,8 @@ Subcommand add_run(CLI::App& root) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))
       ->capture_default_str();
   app->add_option("--threads", options->threads, "share the samples of a batch among so many threads")->check(CLI::Range(1, 1024));
+  app->add_flag("--reset-states", options->reset_states,
+                "of a network that remembers (svdf, lstm): begin every sample anew; otherwise a batch is a sequence");
   app->add_flag("--json", options->json, "print JSON");
   return {app, [options] { return run(*options); }};
 }

@@ -246,6 +246,37 @@ struct ResizeArithmetic {
   friend constexpr bool operator==(const ResizeArithmetic&, const ResizeArithmetic&) = default;
 };
 
+/// Whether a fused activation bounds the output, or only the element type does.
+enum class FusedActivation : std::uint8_t { ignored, applied };
+/// svdf (op/svdf.hpp): feature sums become the state, time sums of the state the output. Only 8-bit input and output.
+struct SvdfArithmetic {
+  AccumulatorRule accumulator{};        ///< of every sum
+  RescaleRule state_i8{}, state_i16{};  ///< a feature sum becomes an 8- or 16-bit state
+  RescaleRule output{};                 ///< time sums and bias become an output
+  FusedActivation activation = FusedActivation::ignored;
+  friend constexpr bool operator==(const SvdfArithmetic&, const SvdfArithmetic&) = default;
+};
+
+/// A matrix times a vector, plus bias, as a 16-bit value of scale 2^-12.
+struct GateArithmetic {
+  AccumulatorRule accumulator{};
+  BiasAt bias = BiasAt::accumulator_start;
+  RescaleRule rescale{};
+  friend constexpr bool operator==(const GateArithmetic&, const GateArithmetic&) = default;
+};
+/// sigmoid_table: logistic and tanh of 16 bits as in arith/fixed_activation.hpp.
+enum class LstmMethod : std::uint8_t { absent, sigmoid_table };
+/// lstm (op/lstm.hpp): 8- or 16-bit data, a 16-bit cell.
+struct LstmArithmetic {
+  LstmMethod method = LstmMethod::absent;
+  GateArithmetic gate_i8{}, gate_i16{};            ///< of 8-bit and of 16-bit data
+  Overflow sum = Overflow::saturate;               ///< of a gate's two parts, and of the cell's two parts, to 16 bits
+  RescaleRule cell{};                              ///< gate times cell, gate times gate, to the cell's scale
+  Rounding clip_rounding = Rounding::toward_zero;  ///< of the cell's clip in units of its scale
+  RescaleRule output{};                            ///< gate times tanh(cell)
+  friend constexpr bool operator==(const LstmArithmetic&, const LstmArithmetic&) = default;
+};
+
 struct Backend {
   Domain domain = Domain::integer;
   Coding coding = Coding::affine;
@@ -263,6 +294,8 @@ struct Backend {
   ResizeArithmetic resize{};
   Float16Arithmetic float16{};
   Float32Operations float32 = Float32Operations::absent;
+  SvdfArithmetic svdf{};
+  LstmArithmetic lstm{};
   friend constexpr bool operator==(const Backend&, const Backend&) = default;
 };
 

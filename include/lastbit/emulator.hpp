@@ -32,11 +32,16 @@ struct Events {
   }
 };
 
+/// A batch of samples is a sequence of calls. carried: a state goes from one to the next, as in an interpreter that is not reset, so they are
+/// computed one after the other. reset: every sample begins with the states at 0.
+enum class StatesBetweenSamples : std::uint8_t { carried, reset };
+
 struct RunOptions {
   int threads = 1;        ///< samples are shared among threads; never changes a bit
   bool keep_all = false;  ///< keep every tensor, not only the model's outputs
   bool count_events = false;
   std::int64_t keep_samples = 0;  ///< of a batch, how many samples keep_all keeps of tensors that are no outputs; 0: all
+  StatesBetweenSamples states = StatesBetweenSamples::carried;  ///< of models that have states
 };
 
 /// Every tensor of a run by its index in the model; absent ones were constants or not kept.

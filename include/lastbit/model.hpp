@@ -30,6 +30,7 @@ enum class OperationKind : std::uint8_t {
   clip, dynamic_quantize,
   cast, add_n,
   exp, resize,
+  svdf, lstm,
 };
 // clang-format on
 
@@ -125,6 +126,17 @@ struct SoftmaxAttributes {
 struct ClipAttributes {
   OutputBounds bounds;
 };
+/// inputs: input, feature weights, time weights, state, bias (may be absent); outputs: output, new state. Contract: op/svdf.hpp.
+struct SvdfAttributes {
+  std::int64_t rank = 1;  ///< filters that make one output
+  Activation activation = Activation::none;
+};
+/// inputs: input, hidden state, cell state, input weights, recurrent weights, biases (each of the gates input, forget, cell, output);
+/// outputs: hidden state after every step, new hidden state, new cell state. Contract: op/lstm.hpp.
+struct LstmAttributes {
+  double cell_clip = 0;     ///< the cell state stays within ± this; 0: unbounded
+  bool time_major = false;  ///< [time, batch, values] instead of [batch, time, values]
+};
 
 enum class ResizeMode : std::uint8_t { nearest, bilinear };
 /// Where output pixel i lies in the input, s = output size / input size: half_pixel (i + 1/2) / s - 1/2; asymmetric i / s;
@@ -142,9 +154,10 @@ struct ResizeAttributes {  // the sizes are the output's
   std::optional<std::array<double, 2>> scales;  ///< s of [height, width]; absent: from the sizes
 };
 
-using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
-                                MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
-                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes>;
+using Attributes =
+    std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes, MeanAttributes,
+                 ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes, SliceAttributes, SplitAttributes,
+                 LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes, SvdfAttributes, LstmAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);
@@ -167,12 +180,20 @@ struct ModelTensor {
   std::optional<Tensor> constant;  ///< weights and other data stored in the file
 };
 
+/// What a network remembers from one sample to the next: before the first sample `before` is real 0 (its zero point); before every other
+/// one it is what `after` was when the sample before it had been computed.
+struct State {
+  std::int32_t before = 0;  ///< index into Model::tensors: read by operations, computed by none
+  std::int32_t after = 0;   ///< computed by an operation; of the same type, shape and quantisation
+};
+
 struct Model {
   std::string name;
   std::vector<ModelTensor> tensors;
   std::vector<Operation> operations;
   std::vector<std::int32_t> inputs;
   std::vector<std::int32_t> outputs;
+  std::vector<State> states;
 
   [[nodiscard]] const ModelTensor& tensor(std::int32_t index) const { return tensors[static_cast<std::size_t>(index)]; }
   [[nodiscard]] std::optional<std::int32_t> find_tensor(std::string_view name) const;

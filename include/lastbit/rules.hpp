@@ -77,6 +77,8 @@ constexpr auto names_of(Float32Operations) { return std::to_array<std::string_vi
 constexpr auto names_of(Coding) { return std::to_array<std::string_view>({"affine", "symmetric"}); }
 constexpr auto names_of(ResizeMethod) { return std::to_array<std::string_view>({"absent", "fixed_point"}); }
 constexpr auto names_of(ResizeGrid) { return std::to_array<std::string_view>({"coordinate", "start_and_step"}); }
+constexpr auto names_of(FusedActivation) { return std::to_array<std::string_view>({"ignored", "applied"}); }
+constexpr auto names_of(LstmMethod) { return std::to_array<std::string_view>({"absent", "sigmoid_table"}); }
 constexpr auto names_of(EvidenceLevel) {
   return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "guess"});
 }
@@ -295,6 +297,30 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("quantize", self.quantize);
   visit("dequantize", self.dequantize);
 }
+template <ConstOr<SvdfArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("accumulator", self.accumulator);
+  visit("state_i8", self.state_i8);
+  visit("state_i16", self.state_i16);
+  visit("output", self.output);
+  visit("activation", self.activation);
+}
+template <ConstOr<GateArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("accumulator", self.accumulator);
+  visit("bias", self.bias);
+  visit("rescale", self.rescale);
+}
+template <ConstOr<LstmArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("gate_i8", self.gate_i8);
+  visit("gate_i16", self.gate_i16);
+  visit("sum", self.sum);
+  visit("cell", self.cell);
+  visit("clip_rounding", self.clip_rounding);
+  visit("output", self.output);
+}
 template <ConstOr<Backend> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
   visit("domain", self.domain);
@@ -325,6 +351,8 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("resize", self.resize);
   visit("float16", self.float16);
   visit("float32", self.float32);
+  visit("svdf", self.svdf);
+  visit("lstm", self.lstm);
 }
 
 /// A structure of rules (a Chain is a list of Stages and handled as such).

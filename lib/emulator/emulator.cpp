@@ -78,6 +78,8 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
     case OperationKind::exp: return prepare_function(model, operation, backend);
     case OperationKind::resize: return prepare_resize(model, operation, backend);
     case OperationKind::softmax: return prepare_softmax(model, operation, backend);
+    case OperationKind::svdf: return prepare_svdf(model, operation, backend);
+    case OperationKind::lstm: return prepare_lstm(model, operation, backend);
     default: break;  // data movement, done above; cast and add_n, which no integer arithmetic has
   }
   throw_unsupported(operation, "the backend has no such arithmetic");
@@ -142,7 +144,22 @@ struct Emulator::Prepared {
   [[nodiscard]] Tensor convert_input(std::size_t position, const Tensor& given) const;
   void execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, Events* events) const;
   void run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, std::vector<Events>* events) const;
+  [[nodiscard]] std::vector<Tensor> initial_states() const;
 };
+
+/// Real 0 is the zero point.
+std::vector<Tensor> Emulator::Prepared::initial_states() const {
+  std::vector<Tensor> states;
+  for (const State& state : model().states) {
+    const ModelTensor& tensor = model().tensor(state.before);
+    Tensor& values = states.emplace_back(tensor.type, tensor.shape);  // zeros
+    visit_element_type(tensor.type, [&]<class T>() {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+        std::fill(values.values<T>().begin(), values.values<T>().end(), static_cast<T>(tensor.quantization.zero_point()));
+    });
+  }
+  return states;
+}
 
 void Emulator::Prepared::find_last_uses() {
   last_use.assign(model().tensors.size(), 0);
@@ -152,6 +169,7 @@ void Emulator::Prepared::find_last_uses() {
     }
   }
   for (const auto index : model().outputs) last_use[static_cast<std::size_t>(index)] = model().operations.size();
+  for (const State& state : model().states) last_use[static_cast<std::size_t>(state.after)] = model().operations.size();
 }
 
 // Types: what the model wants, or float for a quantised tensor (quantised by the backend's rule), or codes for the real domain.
@@ -291,21 +309,29 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
   for (const auto index : model.outputs) keep(index, samples);
   if (options.keep_all) {
     for (const auto index : model.inputs) keep(index, kept);
+    for (const State& state : model.states) keep(state.before, kept);
     for (const auto& operation : model.operations) {
       for (const auto index : operation.outputs) keep(index, kept);
     }
   }
   std::vector<std::vector<Events>> events(options.count_events ? static_cast<std::size_t>(samples) : 0,
                                           std::vector<Events>(model.operations.size()));
-  for_each_sample(samples, options.threads, [&](std::int64_t sample) {
+  const bool carries = !model.states.empty() && options.states == StatesBetweenSamples::carried;
+  const std::vector<Tensor> initial = prepared_->initial_states();
+  std::vector<Tensor> carried = initial;
+  // A sample that needs what the one before it leaves behind must wait for it.
+  for_each_sample(samples, carries ? 1 : options.threads, [&](std::int64_t sample) {
     std::vector<std::optional<Tensor>> tensors(model.tensors.size());
     for (std::size_t i = 0; i < given.size(); ++i) {
       tensors[static_cast<std::size_t>(model.inputs[i])] = slice_sample(given[i], model.tensor(model.inputs[i]).shape, sample);
     }
+    for (std::size_t i = 0; i < model.states.size(); ++i)
+      tensors[static_cast<std::size_t>(model.states[i].before)] = carries ? carried[i] : initial[i];
     prepared_->run_sample(tensors, options.keep_all, options.count_events ? &events[static_cast<std::size_t>(sample)] : nullptr);
     for (std::size_t t = 0; t < tensors.size(); ++t) {
       if (trace.tensors[t]) keep_sample(*trace.tensors[t], tensors[t] ? *tensors[t] : *model.tensors[t].constant, sample);
     }
+    for (std::size_t i = 0; carries && i < carried.size(); ++i) carried[i] = *tensors[static_cast<std::size_t>(model.states[i].after)];
   });
   if (options.count_events) trace.events.resize(model.operations.size());
   for (const auto& sample : events) {

@@ -14,6 +14,15 @@ std::int64_t quantized_bound(float real, const Quantization& quantization) {
   return quantization.zero_point() + round_to_integer(real / static_cast<float>(quantization.scale()), Rounding::half_away);
 }
 
+void refuse_unknown_values(const Operation& operation, const Chain& chain) {
+  for (const Stage& stage : chain) {
+    const bool needs_values = stage.kind == StageKind::table || stage.kind == StageKind::pwl;
+    if (needs_values)
+      throw_unsupported(operation,
+                        "no model brings the values of the " + std::string(name_of(stage.kind)) + " stage in the backend's chain");
+  }
+}
+
 }  // namespace
 
 std::string place_of(const Operation& operation) { return std::string(name_of(operation.kind)) + " '" + operation.name + "'"; }
@@ -23,15 +32,24 @@ void throw_unsupported(const Operation& operation, const std::string& what) {
 }
 
 const Chain& output_chain(const Operation& operation, const Chain& chain) {
-  for (const Stage& stage : chain) {
-    const bool needs_values = stage.kind == StageKind::table || stage.kind == StageKind::pwl;
-    if (needs_values)
-      throw_unsupported(operation,
-                        "no model brings the values of the " + std::string(name_of(stage.kind)) + " stage in the backend's chain");
-  }
+  refuse_unknown_values(operation, chain);
   if (chain.empty() || chain.stages[chain.size - 1U].kind != StageKind::clamp)
     throw_unsupported(operation, "the backend's chain does not end in clamp");
   return chain;
+}
+
+const Chain& storage_chain(const Operation& operation, const Chain& chain, ElementType type) {
+  if (chain.empty()) throw_unsupported(operation, "the backend has no arithmetic for a state of " + std::string(name_of(type)));
+  refuse_unknown_values(operation, chain);
+  const Stage& last = chain.stages[chain.size - 1U];
+  const bool fits = last.kind == StageKind::narrow && last.overflow != Overflow::exact && last.bits <= bits_of(type);
+  return fits ? chain : output_chain(operation, chain);
+}
+
+void require_centred_weights(const Operation& operation, const ModelTensor& weights) {
+  const auto& zeros = weights.quantization.zero_points;
+  if (std::any_of(zeros.begin(), zeros.end(), [](std::int64_t zero) { return zero != 0; }))
+    throw_unsupported(operation, "the weights '" + weights.name + "' need zero point 0");
 }
 
 IntegerRange bounds_of(Activation activation, const ModelTensor& output) {

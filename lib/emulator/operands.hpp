@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lastbit/arith/accumulator.hpp"
 #include "lastbit/arith/rescale.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/model.hpp"
@@ -24,6 +25,13 @@ namespace lastbit {
 /// The chain that delivers an operation's output. Throws Error(unsupported_operation) for one that does not end in a clamp, whose codes could
 /// wrap into the element type, and for a table or pwl stage, for which no operation of a model brings the values.
 [[nodiscard]] const Chain& output_chain(const Operation& operation, const Chain& chain);
+
+/// The chain that delivers what is stored between runs: as output_chain, but it may also end in a narrowing to the type's width, so that
+/// codes wrap as the device wraps them.
+[[nodiscard]] const Chain& storage_chain(const Operation& operation, const Chain& chain, ElementType type);
+
+/// Throws Error(unsupported_operation) for weights with a zero point other than 0, or with one per channel.
+void require_centred_weights(const Operation& operation, const ModelTensor& weights);
 
 /// Quantised bounds of an output: its type's range, narrowed by the fused activation, or by an explicit clamp.
 /// Source: TFLite CalculateActivationRangeQuantized: zero point + round half away(bound / scale), the quotient in float.
@@ -45,6 +53,9 @@ void require_equal_quantization(const Operation& operation, const ModelTensor& i
 
 /// Values minus zero point as int16; `zero_points` has one entry, or one per index of the axis whose inner size is `inner`.
 void centre(const Tensor& tensor, std::span<const std::int64_t> zero_points, std::size_t inner, std::span<std::int16_t> out);
+
+/// Width that every accumulator of the rule fits.
+[[nodiscard]] inline int width_of_sums(const AccumulatorRule& rule) { return rule.overflow == Overflow::exact ? 64 : rule.bits; }
 
 /// Widths of the storage: 8, 16, 32 or 64.
 [[nodiscard]] inline int bits_of(ElementType type) { return static_cast<int>(size_of(type)) * 8; }

@@ -55,6 +55,8 @@ Executor prepare_real(const Model& model, const Operation& operation) {
     case dynamic_quantize: return prepare_real_dynamic_quantize();
     case softmax: return prepare_real_softmax(model, operation);
     case resize: return prepare_real_resize(model, operation);
+    case svdf: return prepare_real_svdf(model, operation);
+    case lstm: return prepare_real_lstm(model, operation);
     default: return prepare_real_function(operation);
   }
 }

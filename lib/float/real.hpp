@@ -34,5 +34,7 @@ struct RealBounds {
 [[nodiscard]] Executor prepare_real_dynamic_quantize();
 [[nodiscard]] Executor prepare_real_resize(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_softmax(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_svdf(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_lstm(const Model& model, const Operation& operation);
 
 }  // namespace lastbit

@@ -172,6 +172,16 @@ struct Reader {
     if (scales->size() != 2) scales->fail("[height, width] is needed");
     attributes.scales = std::array{scales->at(0).number(), scales->at(1).number()};
   }
+  void operator()(SvdfAttributes& attributes) const {
+    json.only({"rank", "activation"});
+    if (const auto rank = json.find("rank")) attributes.rank = rank->integer();
+    read(json, "activation", attributes.activation);
+  }
+  void operator()(LstmAttributes& attributes) const {
+    json.only({"cell_clip", "time_major"});
+    read(json, "cell_clip", attributes.cell_clip);
+    read(json, "time_major", attributes.time_major);
+  }
   void operator()(SoftmaxAttributes& attributes) const {
     json.only({"beta"});
     read(json, "beta", attributes.beta);

@@ -88,6 +88,14 @@ struct Writer {
     json["nearest_rounding"] = name_of(attributes.nearest);
     if (attributes.scales) json["scales"] = *attributes.scales;
   }
+  void operator()(const SvdfAttributes& attributes) const {
+    json["rank"] = attributes.rank;
+    if (attributes.activation != Activation::none) json["activation"] = name_of(attributes.activation);
+  }
+  void operator()(const LstmAttributes& attributes) const {
+    if (attributes.cell_clip > 0) json["cell_clip"] = attributes.cell_clip;
+    if (attributes.time_major) json["time_major"] = true;
+  }
   void operator()(const SoftmaxAttributes& attributes) const { json["beta"] = attributes.beta; }
 };
 

@@ -115,12 +115,13 @@ class Names {
     return result;
   }
 
- private:
   [[nodiscard]] std::int32_t one(const JsonView& json) const {
     const auto found = indices_.find(json.text());
     if (found == indices_.end()) json.fail("no tensor is named '" + json.text() + "'");
     return found->second;
   }
+
+ private:
   std::unordered_map<std::string, std::int32_t> indices_;
 };
 
@@ -141,6 +142,11 @@ Operation operation_from(const JsonView& json, const Names& names, const Model& 
   return operation;
 }
 
+State state_from(const JsonView& json, const Names& names) {
+  json.only({"before", "after"});
+  return {names.one(json["before"]), names.one(json["after"])};
+}
+
 }  // namespace
 
 Tensor tensor_from_json(const JsonView& json) {
@@ -150,7 +156,7 @@ Tensor tensor_from_json(const JsonView& json) {
 }
 
 Model model_from_json(const JsonView& json, const std::filesystem::path& directory) {
-  json.only({"format", "name", "tensors", "operations", "inputs", "outputs"});
+  json.only({"format", "name", "tensors", "operations", "inputs", "outputs", "states"});
   if (json["format"].text() != "lastbit.model.v1") json["format"].fail("\"lastbit.model.v1\" is needed");
   Model model;
   if (const auto name = json.find("name")) model.name = name->text();
@@ -160,6 +166,9 @@ Model model_from_json(const JsonView& json, const std::filesystem::path& directo
   for (std::size_t i = 0; i < operations.size(); ++i) model.operations.push_back(operation_from(operations.at(i), names, model));
   model.inputs = names.list(json["inputs"]);
   model.outputs = names.list(json["outputs"]);
+  if (const auto states = json.find("states")) {
+    for (std::size_t i = 0; i < states->size(); ++i) model.states.push_back(state_from(states->at(i), names));
+  }
   validate(model, json.where());
   return model;
 }

@@ -96,6 +96,15 @@ OrderedJson operation_to_json(const Model& model, const Operation& operation) {
   return json;
 }
 
+/// Empty for most models, which remember nothing.
+std::string states_text(const Model& model) {
+  if (model.states.empty()) return {};
+  OrderedJson list = OrderedJson::array();
+  for (const State& state : model.states)
+    list.push_back({{"before", model.tensor(state.before).name}, {"after", model.tensor(state.after).name}});
+  return ",\n  \"states\": " + list.dump();
+}
+
 void require_own_names(const Model& model, const std::filesystem::path& path) {
   std::set<std::string_view> names;
   for (const ModelTensor& tensor : model.tensors) {
@@ -122,7 +131,7 @@ void write_json_model(const std::filesystem::path& path, const Model& model) {
   const std::string text = "{\n  \"format\": \"lastbit.model.v1\",\n  \"name\": " + OrderedJson(model.name).dump() +
                            ",\n  \"tensors\": " + lines_of(tensors) + ",\n  \"operations\": " + lines_of(operations) +
                            ",\n  \"inputs\": " + names_to_json(model, model.inputs).dump() +
-                           ",\n  \"outputs\": " + names_to_json(model, model.outputs).dump() + "\n}\n";
+                           ",\n  \"outputs\": " + names_to_json(model, model.outputs).dump() + states_text(model) + "\n}\n";
   write_file(path, text, {});
 }
 

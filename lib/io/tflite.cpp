@@ -72,6 +72,7 @@ class FileReader {
     const SubGraph& graph = only_subgraph();
     if (graph.name() != nullptr) model_.name = printable(graph.name()->string_view());
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i) require_supported(graph, i);
+    find_used_tensors(graph);
     for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) read_tensor(*at(graph.tensors(), i), i);
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i) read_operation(*at(graph.operators(), i), i);
     model_.inputs = indices(graph.inputs(), "the subgraph's inputs");
@@ -156,6 +157,21 @@ class FileReader {
 
   // Tensors.
 
+  void find_used_tensors(const SubGraph& graph) {
+    used_.assign(count_of(graph.tensors()), false);
+    const auto mark = [&](const flatbuffers::Vector<std::int32_t>* list) {
+      for (std::size_t i = 0; i < count_of(list); ++i) {
+        const auto index = static_cast<std::size_t>(at(list, i));  // one out of range is reported where it is read
+        if (index < used_.size()) used_[index] = true;
+      }
+    };
+    for (const auto* list : {graph.inputs(), graph.outputs()}) mark(list);
+    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
+      mark(at(graph.operators(), i)->inputs());
+      mark(at(graph.operators(), i)->outputs());
+    }
+  }
+
   void read_tensor(const Tensor& source, std::size_t index) {
     ModelTensor tensor;
     std::string part = "tensor " + std::to_string(index);
@@ -164,6 +180,10 @@ class FileReader {
       tensor.name = source.name()->str();
       if (!is_printable(tensor.name)) malformed(part, "the name is not printable text");
       part += " '" + tensor.name + "'";
+    }
+    if (!used_[index]) {  // only takes its number, as the scratch tensors of an operator do, whatever their type and shape
+      model_.tensors.push_back(std::move(tensor));
+      return;
     }
     const auto type = tflite_format::element_type_from(source.type());
     if (!type) unsupported(part, "element type " + std::string(EnumNameTensorType(source.type())) + " is not supported");
@@ -240,6 +260,7 @@ class FileReader {
   std::string_view where_;
   std::size_t budget_;
   const tflite_format::Model& file_;
+  std::vector<bool> used_;  ///< tensors that an operator or the graph refers to
   lastbit::Model model_;
 };
 

@@ -290,6 +290,8 @@ constexpr Entry entries[] = {
     {BuiltinOperator::LOGISTIC, read_one_to_one<logistic>},
     {BuiltinOperator::TANH, read_one_to_one<OperationKind::tanh>},
     {BuiltinOperator::SOFTMAX, read_softmax},
+    {BuiltinOperator::SVDF, read_svdf},
+    {BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM, read_unidirectional_lstm},
 };
 
 const Entry* find_entry(BuiltinOperator code) {

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "printable.hpp"
+
 namespace lastbit::tflite_format {
 
 void OperatorReader::require_inputs(std::size_t least, std::size_t most) const {
@@ -52,9 +54,24 @@ Padding2d OperatorReader::padding(Padding mode) const {
   return padding;
 }
 
-void OperatorReader::emit(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes) const {
+std::int32_t OperatorReader::state_before(std::size_t position) const {
+  constexpr std::size_t longest_name = 100;  // many operators may refer to one long name
+  ModelTensor tensor = input(position);
+  if (tensor.constant) unsupported("state '" + tensor.name + "' with values of its own to begin with");
+  if (tensor.name.empty()) tensor.name = "tensor " + std::to_string(inputs_[position]);
+  tensor.name = printable(std::string_view(tensor.name).substr(0, longest_name)) + " (before)";
+  const auto before = static_cast<std::int32_t>(model_.tensors.size());
+  model_.tensors.push_back(std::move(tensor));
+  model_.states.push_back({before, inputs_[position]});
+  return before;
+}
+
+void OperatorReader::emit(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
+                          const std::vector<std::int32_t>& more_outputs) const {
   model_.operations.push_back(
       {.kind = kind, .name = name_, .inputs = std::move(data_inputs), .outputs = outputs_, .attributes = std::move(attributes)});
+  std::vector<std::int32_t>& outputs = model_.operations.back().outputs;
+  outputs.insert(outputs.end(), more_outputs.begin(), more_outputs.end());
 }
 
 void OperatorReader::emit_then_reshape(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,

@@ -67,8 +67,12 @@ class OperatorReader {
   }
   [[nodiscard]] Padding2d padding(Padding mode) const;
 
-  /// Appends an operation to the model: from these data inputs to the operator's outputs.
-  void emit(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes) const;
+  /// Makes an input a state of the model, and returns the new tensor that holds what it was before.
+  [[nodiscard]] std::int32_t state_before(std::size_t position) const;
+
+  /// Appends an operation to the model: from these data inputs to the operator's outputs, and then to these.
+  void emit(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
+            const std::vector<std::int32_t>& more_outputs = {}) const;
   void emit(OperationKind kind, std::vector<std::int32_t> data_inputs) const {
     emit(kind, std::move(data_inputs), default_attributes(kind));
   }
@@ -83,6 +87,10 @@ class OperatorReader {
   std::vector<std::int32_t> inputs_;
   std::vector<std::int32_t> outputs_;
 };
+
+// The operators that remember (tflite_recurrent.cpp).
+void read_svdf(const OperatorReader& source);
+void read_unidirectional_lstm(const OperatorReader& source);
 
 [[nodiscard]] bool is_supported(BuiltinOperator code);
 /// "CONV_2D", or "number 4711".

@@ -264,7 +264,7 @@ TEST_CASE("hostile operators of a .tflite are refused") {
              file.code = BuiltinOperator::CUSTOM;
              file.custom_code = "Frob\nnicate";
            }},
-          {"stateful", unsupported, "operator SVDF", [](TfliteFile& file) { file.code = BuiltinOperator::SVDF; }},
+          {"stateful", unsupported, "operator RNN", [](TfliteFile& file) { file.code = BuiltinOperator::RNN; }},
           {"operator code index", malformed, "operator code 5 of 1", [](TfliteFile& file) { file.opcode_index = 5; }},
           {"input index", malformed, "tensor 3 of 3", [](TfliteFile& file) { file.op_inputs[0] = 3; }},
           {"negative input", malformed, "tensor -2 of 3", [](TfliteFile& file) { file.op_inputs[0] = -2; }},
@@ -347,7 +347,10 @@ TEST_CASE("one buffer under many tensors does not fill the memory") {
   FileTensor again = file.tensors.back();
   again.data.clear();
   again.buffer = 2;
-  file.tensors.insert(file.tensors.end(), 100, again);
+  for (std::int32_t copy = 0; copy < 100; ++copy) {
+    file.op_inputs.push_back(static_cast<std::int32_t>(file.tensors.size()));
+    file.tensors.push_back(again);
+  }
   const auto refusal = refusal_of([&] { parsed(file.bytes()); });
   REQUIRE(refusal);
   CHECK(refusal->says("far more often than is sound"));
@@ -380,4 +383,113 @@ TEST_CASE("a .tflite with any one byte changed is refused or still sound") {
   }
   CHECK(refused > 10000);
   CHECK(accepted > 10000);
+}
+
+namespace {
+
+/// svdf(x, features, times, bias, state) -> y
+TfliteFile svdf_file() {
+  TfliteFile file;
+  file.code = BuiltinOperator::SVDF;
+  file.tensors = {{.shape = {1, 2}, .name = "x"},
+                  {.shape = {2, 2}, .data = {1, 2, 3, 4}, .name = "features"},
+                  {.shape = {2, 3}, .data = {1, 2, 3, 4, 5, 6}, .name = "times"},
+                  {.shape = {1}, .type = TensorType::INT32, .data = int32_bytes({7}), .name = "bias"},
+                  {.shape = {1, 6}, .name = "state"},
+                  {.shape = {1, 1}, .name = "y"}};
+  file.op_inputs = {0, 1, 2, 3, 4};
+  file.op_outputs = file.outputs = {5};
+  file.inputs = {0};
+  file.options_type = tflite_format::BuiltinOptions::SVDFOptions;
+  file.options = [](flatbuffers::FlatBufferBuilder& builder) {
+    return tflite_format::CreateSVDFOptions(builder, 2, tflite_format::ActivationFunctionType::RELU).Union();
+  };
+  return file;
+}
+
+/// An LSTM of one cell: x, 4 + 4 weights, 4 biases, hidden and cell state -> y; tensors 16 and 17 are for optional inputs.
+TfliteFile lstm_file(tflite_format::ActivationFunctionType activation = tflite_format::ActivationFunctionType::TANH) {
+  TfliteFile file;
+  file.code = BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM;
+  file.tensors = {{.shape = {1, 2, 1}, .name = "x"}};
+  for (const char* weights : {"i", "f", "c", "o", "ri", "rf", "rc", "ro"})
+    file.tensors.push_back({.shape = {1, 1}, .data = {1}, .name = weights});
+  for (const char* bias : {"bi", "bf", "bc", "bo"})
+    file.tensors.push_back({.shape = {1}, .type = TensorType::INT32, .data = int32_bytes({1}), .name = bias});
+  file.tensors.push_back({.shape = {1, 1}, .name = "h"});
+  file.tensors.push_back({.shape = {1, 1}, .type = TensorType::INT16, .name = "c state"});
+  file.tensors.push_back({.shape = {1, 2, 1}, .name = "y"});
+  file.tensors.push_back({.shape = {1}, .data = {1}, .name = "extra"});
+  file.tensors.push_back({.shape = {0}, .type = TensorType::STRING, .name = "scratch"});
+  file.op_inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8, -1, -1, -1, 9, 10, 11, 12, -1, -1, 13, 14, -1, -1, -1, -1};
+  file.op_outputs = file.outputs = {15};
+  file.inputs = {0};
+  file.options_type = tflite_format::BuiltinOptions::UnidirectionalSequenceLSTMOptions;
+  file.options = [activation](flatbuffers::FlatBufferBuilder& builder) {
+    return tflite_format::CreateUnidirectionalSequenceLSTMOptions(builder, activation, 10.0F, false).Union();
+  };
+  return file;
+}
+
+void require_refused(const TfliteFile& file, const std::string& reason, ErrorCode code) {
+  const auto refusal = refusal_of([&] { static_cast<void>(parsed(file.bytes())); });
+  REQUIRE(refusal);
+  INFO(refusal->message);
+  CHECK(refusal->code == code);
+  CHECK(refusal->says(reason));
+  CHECK(refusal->is_one_line());
+}
+
+}  // namespace
+
+TEST_CASE("a variable tensor becomes a state: what it was before is a tensor of its own") {
+  const Model model = parsed(svdf_file().bytes());
+  REQUIRE(model.states.size() == 1);
+  CHECK(model.states[0].after == 4);
+  CHECK(model.states[0].before == 6);
+  CHECK(model.tensor(6).name == "state (before)");
+  const Operation& operation = model.operations.at(0);
+  CHECK(operation.kind == OperationKind::svdf);
+  CHECK(operation.inputs == std::vector<std::int32_t>{0, 1, 2, 6, 3});
+  CHECK(operation.outputs == std::vector<std::int32_t>{5, 4});
+  CHECK(std::get<SvdfAttributes>(operation.attributes).rank == 2);
+  CHECK(std::get<SvdfAttributes>(operation.attributes).activation == Activation::relu);
+}
+
+TEST_CASE("an LSTM has two states, and its scratch tensors only take their numbers") {
+  const Model model = parsed(lstm_file().bytes());
+  REQUIRE(model.states.size() == 2);
+  CHECK(model.states[0].after == 13);
+  CHECK(model.states[1].after == 14);
+  const Operation& operation = model.operations.at(0);
+  CHECK(operation.kind == OperationKind::lstm);
+  CHECK(operation.inputs == std::vector<std::int32_t>{0, 18, 19, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  CHECK(operation.outputs == std::vector<std::int32_t>{15, 13, 14});
+  CHECK(std::get<LstmAttributes>(operation.attributes).cell_clip == 10.0);
+  CHECK(!std::get<LstmAttributes>(operation.attributes).time_major);
+  CHECK(model.tensor(17).name == "scratch");
+}
+
+TEST_CASE("what remembers in another way is refused") {
+  TfliteFile file = svdf_file();
+  file.tensors[4].data = {1, 2, 3, 4, 5, 6};
+  require_refused(file, "values of its own", ErrorCode::unsupported_operation);
+  file = svdf_file();
+  file.op_inputs.pop_back();
+  require_refused(file, "the state is missing", ErrorCode::malformed_file);
+  file = svdf_file();
+  file.inputs = {0, 4};
+  require_refused(file, "already given", ErrorCode::malformed_file);
+  file = svdf_file();
+  file.tensors[4].shape = {1, 5};
+  require_refused(file, "1x6 is needed", ErrorCode::shape_mismatch);
+  require_refused(lstm_file(tflite_format::ActivationFunctionType::RELU), "not tanh", ErrorCode::unsupported_operation);
+  for (const std::size_t optional : {9U, 16U, 20U}) {
+    file = lstm_file();
+    file.op_inputs[optional] = 16;
+    require_refused(file, "peephole, projection or layer normalisation", ErrorCode::unsupported_operation);
+  }
+  file = lstm_file();
+  file.op_inputs[1] = -1;
+  require_refused(file, "input 1 is missing", ErrorCode::unsupported_operation);
 }

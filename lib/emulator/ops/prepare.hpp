@@ -23,6 +23,8 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_leaky(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_function(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_resize(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_svdf(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_lstm(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_softmax(const Model& model, const Operation& operation, const Backend& backend);
 
 }  // namespace lastbit

@@ -45,14 +45,44 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
   return rule;
 }
 
+inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
+inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
+
 [[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
-  const AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
-  const AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
   const ConvArithmetic narrow{.accumulator = int32_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(rescale)};
   return {
       .i8 = narrow,
       .i16_bias32 = narrow,
       .i16_bias64 = {.accumulator = int64_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(once_by_15_bits(rescale.scale))}};
+}
+
+/// The state is bounded before its zero point is added, so that a code beyond the type wraps when it is stored.
+[[nodiscard]] constexpr RescaleRule to_state(RescaleRule rule, Width bits) {
+  for (const Stage& stage : {clamp(), add_zero_point(), narrow_to(bits, Overflow::wrap)}) rule.chain.stages[rule.chain.size++] = stage;
+  return rule;
+}
+
+/// Its effective scales are float, and it ignores the fused activation.
+[[nodiscard]] constexpr SvdfArithmetic svdf(RescaleRule rescale) {
+  rescale.scale.arithmetic = ScaleArithmetic::f32;
+  return {.accumulator = int32_wraps,
+          .state_i8 = to_state(rescale, 8),
+          .state_i16 = to_state(rescale, 16),
+          .output = to_output(rescale),
+          .activation = FusedActivation::ignored};
+}
+
+/// The effective scales of its gates are float.
+[[nodiscard]] constexpr LstmArithmetic lstm(const RescaleRule& rescale) {
+  RescaleRule gate = rescale;
+  gate.scale.arithmetic = ScaleArithmetic::f32;
+  return {.method = LstmMethod::sigmoid_table,
+          .gate_i8 = {.accumulator = int32_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(gate)},
+          .gate_i16 = {.accumulator = int64_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(once_by_15_bits(gate.scale))},
+          .sum = Overflow::saturate,
+          .cell = to_output(rescale),
+          .clip_rounding = Rounding::toward_zero,
+          .output = to_output(rescale)};
 }
 
 [[nodiscard]] constexpr Backend reference_kernels(const RescaleRule& rescale) {
@@ -85,7 +115,9 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
           .hard_swish = fixed_point,
           .logistic = fixed_point,
           .tanh = fixed_point,
-          .softmax = fixed_point};
+          .softmax = fixed_point,
+          .svdf = svdf(rescale),
+          .lstm = lstm(rescale)};
 }
 
 }  // namespace tflite

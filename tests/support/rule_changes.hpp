@@ -1,0 +1,55 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a rule could be instead, for tests that ask whether recorded values notice.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/error.hpp"
+#include "lastbit/rules.hpp"
+
+namespace lastbit::test {
+
+using Texts = std::vector<std::string>;
+
+/// `*` stands for any text.
+inline bool matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() != '*') return !text.empty() && text.front() == pattern.front() && matches(pattern.substr(1), text.substr(1));
+  return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
+}
+
+/// Every text that some rule could hold besides `value`: all enumerators, and the neighbouring numbers. set_rule refuses what does not fit.
+inline Texts candidates(const std::string& value) {
+  if (value.find_first_not_of("-0123456789") == std::string::npos) {
+    const int number = std::stoi(value);
+    return {std::to_string(number + 1), std::to_string(number - 1)};
+  }
+  std::set<std::string> texts;
+  const auto add = [&](auto... enumerators) {
+    const auto add_all = [&](const auto& names) { texts.insert(names.begin(), names.end()); };
+    (add_all(names_of(enumerators)), ...);
+  };
+  add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
+      PerChannelLowering{}, DivisionMethod{}, PaddingCount{}, MeanMethod{}, AddMethod{}, ConvolutionBias{}, MulMethod{}, ConcatMethod{},
+      ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, FusedActivation{});
+  texts.erase("absent");
+  texts.erase(value);
+  return {texts.begin(), texts.end()};
+}
+
+inline bool accepts(const Backend& backend, const std::string& path, const std::string& value) {
+  Backend changed = backend;
+  try {
+    set_rule(changed, path, value);
+  } catch (const Error&) {
+    return false;
+  }
+  return changed != backend;
+}
+
+}  // namespace lastbit::test

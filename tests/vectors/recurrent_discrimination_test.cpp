@@ -1,0 +1,94 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Are the two recorded networks that remember strong enough? Any other value of any rule that svdf and lstm read must change a recorded
+// tensor, or be listed with the reason why none tells.
+#include <algorithm>
+#include <filesystem>
+
+#include "lastbit/emulator.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/npy.hpp"
+#include "support/catch.hpp"
+#include "support/paths.hpp"
+#include "support/rule_changes.hpp"
+
+namespace {
+
+using namespace lastbit;
+using namespace lastbit::test;
+namespace fs = std::filesystem;
+
+struct Exception {
+  Texts rules;   ///< `*` stands for any text
+  Texts values;  ///< likewise
+  std::string reason;
+};
+
+const Texts any{"*"};
+const std::vector<Exception> exceptions{
+};
+
+struct Recording {
+  Model model;
+  std::vector<Tensor> inputs;
+  std::vector<std::pair<std::size_t, Tensor>> tensors;  ///< index in the model, the first samples
+};
+
+Recording recording_in(const fs::path& folder) {
+  Recording recording{read_model(folder / "model.tflite"), {read_npy(folder / "input.npy")}, {}};
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().stem().string();
+    if (name.starts_with("tensor_")) recording.tensors.emplace_back(std::stoul(name.substr(7)), read_npy(entry.path()));
+  }
+  return recording;
+}
+
+bool equal_on(const Recording& recording, const Backend& backend) {
+  const Trace trace = run(recording.model, backend, recording.inputs, {.keep_all = true});
+  return std::all_of(recording.tensors.begin(), recording.tensors.end(), [&](const auto& recorded) {
+    const auto want = recorded.second.bytes();
+    return std::equal(want.begin(), want.end(), trace.tensors.at(recorded.first)->bytes().begin());
+  });
+}
+
+/// A change that the device's own checks refuse does not go unnoticed.
+bool noticed(const Recording& recording, const Backend& backend) {
+  return !check(recording.model, backend).empty() || !equal_on(recording, backend);
+}
+
+bool is_excepted(const std::string& rule, const std::string& value) {
+  const auto fits = [](const Texts& patterns, const std::string& text) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) { return matches(pattern, text); });
+  };
+  return std::any_of(exceptions.begin(), exceptions.end(),
+                     [&](const Exception& one) { return fits(one.rules, rule) && fits(one.values, value); });
+}
+
+void check_rules(const fs::path& folder, const std::string& operation) {
+  const Recording recording = recording_in(folder);
+  const Backend backend = find_backend("tflite_double").backend;
+  REQUIRE(equal_on(recording, backend));
+  std::size_t changes = 0;
+  for (const RuleText& rule : list_rules(backend)) {
+    if (!rule.path.starts_with(operation + ".")) continue;
+    for (const std::string& value : candidates(rule.value)) {
+      if (!accepts(backend, rule.path, value)) continue;
+      Backend changed = backend;
+      set_rule(changed, rule.path, value);
+      INFO(rule.path << " = " << value << " instead of " << rule.value);
+      CHECK(noticed(recording, changed) != is_excepted(rule.path, value));
+      ++changes;
+    }
+  }
+  CHECK(changes > 100);
+}
+
+}  // namespace
+
+TEST_CASE("the recorded networks notice any other value of the rules of svdf and lstm, or the reason is known") {
+  const auto root = models_directory();
+  if (!root) return;
+  check_rules(*root / "keyword_scrambled_8bit_svdf", "svdf");
+  check_rules(*root / "mnist_lstm_int8", "lstm");
+}
