@@ -20,9 +20,9 @@ using enum OperationKind;
 
 constexpr auto signatures = std::to_array<OperationSignature>({
     {conv2d, "conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
-    {depthwise_conv2d, "depthwise_conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
+    {depthwise_conv2d, "depthwise_conv2d", 2, 4, 1, defaults<Conv2dAttributes>},
     {transposed_conv2d, "transposed_conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
-    {fully_connected, "fully_connected", 2, 3, 1, defaults<FullyConnectedAttributes>},
+    {fully_connected, "fully_connected", 2, 4, 1, defaults<FullyConnectedAttributes>},
     {matmul, "matmul", 2, 2, 1, defaults<MatmulAttributes>},
     {max_pool2d, "max_pool2d", 1, 1, 1, defaults<Pool2dAttributes>},
     {average_pool2d, "average_pool2d", 1, 1, 1, defaults<Pool2dAttributes>},
@@ -55,6 +55,10 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {dynamic_quantize, "dynamic_quantize", 1, 1, 3, none},
     {cast, "cast", 1, 1, 1, none},
     {add_n, "add_n", 1, any_number, 1, defaults<ElementwiseAttributes>},
+    {pwl, "pwl", 2, 2, 1, none},
+    {sum_pool2d, "sum_pool2d", 1, 1, 1, defaults<Pool2dAttributes>},
+    {fused_conv2d, "fused_conv2d", 2, 4, 1, defaults<FusedConv2dAttributes>},
+    {recurrent, "recurrent", 4, 6, 2, none},
 });
 
 constexpr bool in_order() {
@@ -64,6 +68,7 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "signature_of indexes the table by kind");
 
+constexpr std::array<std::string_view, 3> partial_windows_names{"dropped", "last_truncated", "every_start"};
 constexpr std::array<std::string_view, 4> activation_names{"none", "relu", "relu6", "relu_n1_to_1"};
 
 }  // namespace
@@ -84,6 +89,14 @@ std::string_view name_of(Activation activation) { return activation_names[static
 std::optional<Activation> activation_from(std::string_view name) {
   for (std::size_t i = 0; i < activation_names.size(); ++i)
     if (activation_names[i] == name) return static_cast<Activation>(i);
+  return std::nullopt;
+}
+
+std::string_view name_of(PartialWindows windows) { return partial_windows_names[static_cast<std::size_t>(windows)]; }
+
+std::optional<PartialWindows> partial_windows_from(std::string_view name) {
+  for (std::size_t i = 0; i < partial_windows_names.size(); ++i)
+    if (partial_windows_names[i] == name) return static_cast<PartialWindows>(i);
   return std::nullopt;
 }
 

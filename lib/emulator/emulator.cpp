@@ -51,6 +51,10 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
     case OperationKind::hard_swish:
     case OperationKind::logistic:
     case OperationKind::tanh: return prepare_function(model, operation, backend);
+    case OperationKind::pwl: return prepare_pwl(model, operation, backend);
+    case OperationKind::sum_pool2d: return prepare_sum_pool(model, operation, backend);
+    case OperationKind::fused_conv2d: return prepare_fused_convolution(model, operation, backend);
+    case OperationKind::recurrent: return prepare_recurrent(model, operation, backend);
     case OperationKind::softmax: return prepare_softmax(model, operation, backend);
     default: break;  // data movement, done above; cast and add_n, which no integer arithmetic has
   }
