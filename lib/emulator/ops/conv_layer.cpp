@@ -32,8 +32,10 @@ OutputBounds output_bounds(const Operation& operation) {
   return std::get<MatmulAttributes>(operation.attributes).bounds;
 }
 
+/// A chain that applies no scale, or int32 without a scale, or with one per channel: those that a dequantize operation behind it applies.
 bool delivers_accumulators(const ModelTensor& output, const ConvArithmetic& arithmetic) {
-  return (output.type == ElementType::int32 && !output.quantization.present()) || !applies_scale(arithmetic.rescale.chain);
+  const bool unscaled = !output.quantization.present() || output.quantization.per_channel();
+  return (output.type == ElementType::int32 && unscaled) || !applies_scale(arithmetic.rescale.chain);
 }
 
 /// The chain with the operands of every output channel.
