@@ -5,7 +5,6 @@
 // suite fail. The exceptions are listed with the reason why no recorded value tells: not the committed ones, and not the others either.
 #include <algorithm>
 #include <filesystem>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +14,12 @@
 #include "lastbit/verify.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
+#include "support/rule_changes.hpp"
 
 namespace {
 
 using namespace lastbit;
-using Texts = std::vector<std::string>;
+using namespace lastbit::test;
 
 struct Suite {
   std::string folder;
@@ -195,45 +195,9 @@ const std::vector<Exception> not_met{
     {{"vipnano/imx8mp_v8_cmodel"}, any, {"depthwise_conv.i8.*significant_bits"}, {"23"}, "six depthwise layers; conv.i8 tells"},
 };
 
-/// `*` stands for any text.
-bool matches(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern.front() != '*') return !text.empty() && text.front() == pattern.front() && matches(pattern.substr(1), text.substr(1));
-  return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
-}
-
 bool belongs(const Texts& prefixes, const std::string& path) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](const auto& prefix) { return path == prefix || path.starts_with(prefix + "."); });
-}
-
-/// Every text that some rule could hold besides `value`: all enumerators, and the neighbouring numbers. set_rule refuses what does not fit.
-Texts candidates(const std::string& value) {
-  if (value.find_first_not_of("-0123456789") == std::string::npos) {
-    const int number = std::stoi(value);
-    return {std::to_string(number + 1), std::to_string(number - 1)};
-  }
-  std::set<std::string> texts;
-  const auto add = [&](auto... enumerators) {
-    const auto add_all = [&](const auto& names) { texts.insert(names.begin(), names.end()); };
-    (add_all(names_of(enumerators)), ...);
-  };
-  add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
-      PerChannelLowering{}, DivisionMethod{}, PaddingCount{}, MeanMethod{}, AddMethod{}, ConvolutionBias{}, MulMethod{}, ConcatMethod{},
-      ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{});
-  texts.erase("absent");
-  texts.erase(value);
-  return {texts.begin(), texts.end()};
-}
-
-bool accepts(const Backend& backend, const std::string& path, const std::string& value) {
-  Backend changed = backend;
-  try {
-    set_rule(changed, path, value);
-  } catch (const Error&) {
-    return false;
-  }
-  return changed != backend;
 }
 
 struct Change {
