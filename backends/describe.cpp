@@ -50,7 +50,7 @@ void append_arithmetic(std::string& page, const Backend& backend) {
 void append_absent(std::string& page, const Backend& backend) {
   std::string names;
   for (const std::string& operation : absent_operations(backend)) {
-    if (operation.ends_with(".u8")) continue;  // as .i8
+    if (operation.ends_with(".u8") || operation.ends_with("weights16") || operation.ends_with("weights8")) continue;  // as the others
     names += (names.empty() ? "" : ", ") + operation;
   }
   if (backend.domain == Domain::integer && !names.empty()) append_wrapped(page, "absent: ", names, 8);

@@ -116,27 +116,62 @@ std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
          "; e: " + text(scale.min_exponent) + " to " + text(scale.max_exponent) + excess_text(rule.chain, fraction_bits);
 }
 
+/// One number, or one for each number of vectors.
+std::string by_group(const TermsByGroup& table) {
+  if (table == TermsByGroup(table(1))) return std::to_string(table(1));
+  std::string all;
+  for (const std::uint32_t terms : table.terms) all += (all.empty() ? "" : "/") + std::to_string(terms);
+  return all + " (1 to 8 vectors together)";
+}
+
 std::string when(const AccumulatorRule& rule) {
   switch (rule.when) {
     case NarrowingPoint::every_add: return "at every add";
-    case NarrowingPoint::every_tile: return "after every " + text(static_cast<int>(rule.tile)) + " adds";
+    case NarrowingPoint::every_tile: return "after every " + by_group(rule.tile) + " adds";
     case NarrowingPoint::at_end: break;
   }
   return "at the end";
 }
 
-std::string accumulator_line(const ConvArithmetic& rule) {
-  const std::string overflow = rule.accumulator.overflow == Overflow::wrap       ? "wraps "
-                               : rule.accumulator.overflow == Overflow::saturate ? "saturates "
-                                                                                 : "must not overflow ";
-  return "acc i" + text(rule.accumulator.bits) + " " + overflow + when(rule.accumulator) + "; bias at " +
-         (rule.bias == BiasAt::accumulator_start ? "start" : "end") +
-         (rule.bias_bits > 0 ? " as i" + text(rule.bias_bits) + " shifted left, " + text(rule.bias_rounding) : "") +
-         "; per-channel scales: " + text(rule.per_channel);
+std::string width_line(const AccumulatorRule& rule) {
+  const std::string overflow = rule.overflow == Overflow::wrap       ? "wraps "
+                               : rule.overflow == Overflow::saturate ? "saturates "
+                                                                     : "must not overflow ";
+  return "i" + text(rule.bits) + " " + overflow + when(rule);
+}
+
+std::string partial_line(const PartialSums& rule) {
+  std::string line = "partial sums: every " + by_group(rule.terms) + " terms that lie side by side are first added in wrap32";
+  if (rule.vector == 0) return line;
+  line += "; terms behind the last whole " + text(rule.vector) + " of a run: ";
+  return line + (rule.tail == PartialTail::exact ? "each by itself" : rule.tail == PartialTail::one_sum ? "one partial sum" : "dropped");
 }
 
 Lines formula(const ConvArithmetic& rule) {
-  return {accumulator_line(rule), scale_line(rule.rescale, "in*w/out"), "y = " + expression(rule.rescale, "acc")};
+  Lines lines{"acc " + width_line(rule.accumulator) + "; bias at " + (rule.bias == BiasAt::accumulator_start ? "start" : "end") +
+              (rule.bias_bits > 0 ? " as i" + text(rule.bias_bits) + " shifted left, " + text(rule.bias_rounding) : "") +
+              "; per-channel scales: " + text(rule.per_channel)};
+  if (rule.row_multiplier != RowMultiplier::absent) lines.emplace_back("terms times the row's multiplier, the bias not");
+  if (has_partial_sums(rule.accumulator)) lines.push_back(partial_line(rule.accumulator.partial));
+  if (applies_scale(rule.rescale.chain)) lines.push_back(scale_line(rule.rescale, "in*w/out"));
+  lines.push_back("y = " + expression(rule.rescale, "acc"));
+  return lines;
+}
+
+Lines formula(const FusedConvArithmetic& rule) {
+  if (rule.order == FusedOrder::activation_then_pool) return {"y = pool(pwl(acc)), each step as the operation of that name"};
+  return {"y = pwl(acc(pool(sum))): sums pooled as they are, then narrowed as the convolution's accumulator",
+          "sum " + width_line(rule.sum)};
+}
+
+Lines formula(const PwlArithmetic& rule) {
+  return {"y = type(((x - base)*slope >> shift) + value) of the last segment with base <= x; x <= first base: its value",
+          "type: " + std::string(rule.output_overflow == Overflow::wrap ? "wraps" : "saturates")};
+}
+
+Lines formula(const SumPoolArithmetic& rule) {
+  return {"y = clamp(sum), narrowed after every addition: " + narrowed(rule.overflow, rule.bits_8bit, "sum") + " of 8-bit data, " +
+          narrowed(rule.overflow, rule.bits, "sum") + " of others; window order: " + text(rule.order)};
 }
 
 Lines formula(const AveragePoolArithmetic& rule) {

@@ -20,8 +20,13 @@ namespace lastbit {
 [[nodiscard]] constexpr bool is_present(const RescaleRule& rule) { return !rule.chain.empty(); }
 [[nodiscard]] constexpr bool is_present(const ConvArithmetic& rule) { return is_present(rule.rescale); }
 [[nodiscard]] constexpr bool is_present(const ConvByType& rule) {
-  return is_present(rule.i8) || is_present(rule.u8) || is_present(rule.i16_bias32) || is_present(rule.i16_bias64);
+  return is_present(rule.i8) || is_present(rule.u8) || is_present(rule.i16_bias32) || is_present(rule.i16_bias64) ||
+         is_present(rule.i8_weights16) || is_present(rule.i16_weights8);
 }
+[[nodiscard]] constexpr bool is_present(const PartialSums& rule) { return rule.method != PartialMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const SumPoolArithmetic& rule) { return rule.method != SumPoolMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const PwlArithmetic& rule) { return rule.method != PwlMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const FusedConvArithmetic& rule) { return rule.order != FusedOrder::absent; }
 [[nodiscard]] constexpr bool is_present(const AveragePoolArithmetic& rule) { return rule.method != DivisionMethod::absent; }
 [[nodiscard]] constexpr bool is_present(const MeanArithmetic& rule) { return rule.method != MeanMethod::absent; }
 [[nodiscard]] constexpr bool is_present(const AddArithmetic& rule) { return rule.method != AddMethod::absent; }
@@ -49,6 +54,12 @@ namespace lastbit {
 }
 [[nodiscard]] constexpr bool is_read(const AccumulatorRule& rule, std::string_view name) {
   return name != "tile" || rule.when == NarrowingPoint::every_tile;
+}
+[[nodiscard]] constexpr bool is_read(const PartialSums& rule, std::string_view name) { return is_present(rule) || name == "method"; }
+[[nodiscard]] constexpr bool is_read(const SumPoolArithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
+[[nodiscard]] constexpr bool is_read(const PwlArithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
+[[nodiscard]] constexpr bool is_read(const FusedConvArithmetic& rule, std::string_view name) {
+  return name == "order" || rule.order == FusedOrder::pool_then_activation;
 }
 [[nodiscard]] constexpr bool is_read(const RescaleRule& rule, std::string_view name) { return is_present(rule) || name == "chain"; }
 [[nodiscard]] constexpr bool is_read(const ConvArithmetic& rule, std::string_view name) {
@@ -95,18 +106,6 @@ namespace lastbit {
 [[nodiscard]] constexpr bool is_read(const SumRule& rule, std::string_view name) { return name != "block" || in_blocks(rule.order); }
 [[nodiscard]] constexpr bool is_read(const ResizeArithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
 
-/// Whether a chain reads the encoded multiplier or its exponent; a chain that multiplies in float reads only how the scale is computed.
-[[nodiscard]] constexpr bool reads_multiplier(const Chain& chain) {
-  for (const Stage& stage : chain) {
-    const StageKind kind = stage.kind;
-    if (kind == StageKind::shift_left || kind == StageKind::multiply || kind == StageKind::doubling_high_multiply ||
-        kind == StageKind::two_term_shift || (kind == StageKind::shift_right && stage.amount != ShiftAmount::constant)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// every: all rules. existing: not those of absent operations. read: those that decide a result, and those that say what is absent.
 enum class Reach { every, existing, read };
 
@@ -120,6 +119,7 @@ void walk_member(Owner& owner, std::string_view name, Member& member, const std:
     for (std::size_t i = 0; i < member.size; ++i) walk_rules<reach>(member.stages[i], path + "." + std::to_string(i), leaf);
   } else if constexpr (RuleStructure<Member>) {
     if constexpr (reach == Reach::read && ConstOr<Owner, RescaleRule>) {
+      if (!applies_scale(owner.chain)) return;
       if (!reads_multiplier(owner.chain)) return leaf(path + ".arithmetic", member, "arithmetic", member.arithmetic);
     }
     walk_rules<reach>(member, path, leaf);

@@ -18,9 +18,10 @@ struct Limits {
 };
 
 // The values a numeric rule may take.
-constexpr Limits limits_of(const AccumulatorRule&, std::string_view name) {
-  return name == "tile" ? Limits{0, std::int64_t{1} << 30} : Limits{2, 64};
-}
+constexpr Limits limits_of(const AccumulatorRule&, std::string_view) { return {2, 64}; }
+constexpr Limits limits_of(const TermsByGroup&, std::string_view) { return {0, std::int64_t{1} << 30}; }
+constexpr Limits limits_of(const PartialSums&, std::string_view) { return {0, 64}; }
+constexpr Limits limits_of(const SumPoolArithmetic&, std::string_view) { return {2, 64}; }
 constexpr Limits limits_of(const ScaleEncoding&, std::string_view name) {
   return name == "significant_bits" ? Limits{1, 32} : Limits{-2000, 2000};
 }
@@ -94,7 +95,13 @@ void tidy(auto& node) {
 }
 
 void check(const std::string& path, const AccumulatorRule& rule) {
-  if (rule.when == NarrowingPoint::every_tile && rule.tile == 0) reject(path + ".tile", "0", "integers from 1 (narrowing at every_tile)");
+  const auto require_terms = [](const std::string& where, const TermsByGroup& table, const std::string& why) {
+    each_rule(table, [&](std::string_view group, std::uint32_t terms) {
+      if (terms == 0) reject(join_path(where, group), "0", "integers from 1 (" + why + ")");
+    });
+  };
+  if (rule.when == NarrowingPoint::every_tile) require_terms(path + ".tile", rule.tile, "narrowing at every_tile");
+  if (has_partial_sums(rule)) require_terms(path + ".partial.terms", rule.partial.terms, "partial sums");
 }
 
 /// No intermediate value of a chain may need more than 96 bits: what the layer's exponent adds must still fit 128.

@@ -20,9 +20,9 @@ using enum OperationKind;
 
 constexpr auto signatures = std::to_array<OperationSignature>({
     {conv2d, "conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
-    {depthwise_conv2d, "depthwise_conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
+    {depthwise_conv2d, "depthwise_conv2d", 2, 4, 1, defaults<Conv2dAttributes>},
     {transposed_conv2d, "transposed_conv2d", 2, 3, 1, defaults<Conv2dAttributes>},
-    {fully_connected, "fully_connected", 2, 3, 1, defaults<FullyConnectedAttributes>},
+    {fully_connected, "fully_connected", 2, 4, 1, defaults<FullyConnectedAttributes>},
     {matmul, "matmul", 2, 2, 1, defaults<MatmulAttributes>},
     {max_pool2d, "max_pool2d", 1, 1, 1, defaults<Pool2dAttributes>},
     {average_pool2d, "average_pool2d", 1, 1, 1, defaults<Pool2dAttributes>},
@@ -59,6 +59,10 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {resize, "resize", 1, 1, 1, defaults<ResizeAttributes>},
     {svdf, "svdf", 4, 5, 2, defaults<SvdfAttributes>},
     {lstm, "lstm", 15, 15, 3, defaults<LstmAttributes>},
+    {pwl, "pwl", 2, 2, 1, none},
+    {sum_pool2d, "sum_pool2d", 1, 1, 1, defaults<Pool2dAttributes>},
+    {fused_conv2d, "fused_conv2d", 2, 4, 1, defaults<FusedConv2dAttributes>},
+    {recurrent, "recurrent", 4, 6, 2, none},
 });
 
 constexpr bool in_order() {
@@ -68,6 +72,7 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "signature_of indexes the table by kind");
 
+constexpr std::array<std::string_view, 3> partial_windows_names{"dropped", "last_truncated", "every_start"};
 constexpr std::array<std::string_view, 4> activation_names{"none", "relu", "relu6", "relu_n1_to_1"};
 constexpr std::array<std::string_view, 2> resize_mode_names{"nearest", "bilinear"};
 constexpr std::array<std::string_view, 4> resize_coordinates_names{"half_pixel", "asymmetric", "align_corners", "half_pixel_or_zero"};
@@ -102,6 +107,14 @@ std::optional<ResizeMode> resize_mode_from(std::string_view name) { return enume
 std::string_view name_of(ResizeCoordinates coordinates) { return resize_coordinates_names[static_cast<std::size_t>(coordinates)]; }
 std::optional<ResizeCoordinates> resize_coordinates_from(std::string_view name) {
   return enumerator_named<ResizeCoordinates>(resize_coordinates_names, name);
+}
+
+std::string_view name_of(PartialWindows windows) { return partial_windows_names[static_cast<std::size_t>(windows)]; }
+
+std::optional<PartialWindows> partial_windows_from(std::string_view name) {
+  for (std::size_t i = 0; i < partial_windows_names.size(); ++i)
+    if (partial_windows_names[i] == name) return static_cast<PartialWindows>(i);
+  return std::nullopt;
 }
 
 Attributes default_attributes(OperationKind kind) { return signature_of(kind).default_attributes(); }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lastbit/shape.hpp"
-#include "operation_view.hpp"
+#include "operation_checks.hpp"
 
 namespace lastbit {
 namespace {
@@ -17,14 +17,7 @@ using enum OperationKind;
 constexpr auto shape_mismatch = ErrorCode::shape_mismatch;
 constexpr auto bad_attribute = ErrorCode::bad_attribute;
 
-std::vector<std::int64_t> sizes_of(const ModelTensor& tensor) { return {tensor.shape.sizes().begin(), tensor.shape.sizes().end()}; }
-Extent2d image_of(const ModelTensor& tensor) { return {tensor.shape[1], tensor.shape[2]}; }
-
-void require_axis(const OperationView& operation, std::int64_t axis) {
-  const auto rank = static_cast<std::int64_t>(operation.input().shape.rank());
-  if (axis >= 0 && axis < rank) return;
-  operation.fail(bad_attribute, "axis " + std::to_string(axis) + " of a tensor with " + std::to_string(rank) + " dimensions");
-}
+}  // namespace
 
 void check_extent(const OperationView& operation, const char* what, Extent2d extent) {
   for (const std::int64_t size : {extent.height, extent.width}) {
@@ -41,6 +34,40 @@ void check_padding(const OperationView& operation, const Padding2d& padding) {
     if (size >= 0 && size <= largest_window_parameter) continue;
     operation.fail(bad_attribute, "padding " + std::to_string(size) + " is not between 0 and " + std::to_string(largest_window_parameter));
   }
+}
+
+void require_bias_count(const OperationView& operation, const ModelTensor& bias, std::initializer_list<std::int64_t> allowed) {
+  const std::int64_t found = bias.shape.element_count();
+  if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return;
+  std::string counts;
+  for (const std::int64_t count : allowed) counts += (counts.empty() ? "" : " or ") + std::to_string(count);
+  operation.fail(shape_mismatch, "bias '" + bias.name + "' is " + bias.shape.text() + "; " + counts + " values are needed");
+}
+
+Extent2d checked_pool_windows(const OperationView& operation, Extent2d in, const PoolWindows& windows) {
+  const auto& [filter, stride, padding, partial] = windows;
+  check_extent(operation, "filter", filter);
+  check_extent(operation, "stride", stride);
+  check_padding(operation, padding);
+  operation.require(partial <= PartialWindows::every_start, bad_attribute, "unknown partial windows");
+  const Extent2d count = pool_window_count(padding, in, filter, stride, partial);
+  const ResolvedPadding around = resolve_padding(padding, in, filter, stride);
+  operation.require(std::max(around.top, around.bottom) < filter.height && std::max(around.left, around.right) < filter.width,
+                    bad_attribute, "padding as large as the filter leaves windows without a value");
+  operation.require(
+      (count.height - 1) * stride.height - around.top < in.height && (count.width - 1) * stride.width - around.left < in.width,
+      bad_attribute, "the last window would lie outside the image");
+  return count;
+}
+
+namespace {
+
+std::vector<std::int64_t> sizes_of(const ModelTensor& tensor) { return {tensor.shape.sizes().begin(), tensor.shape.sizes().end()}; }
+
+void require_axis(const OperationView& operation, std::int64_t axis) {
+  const auto rank = static_cast<std::int64_t>(operation.input().shape.rank());
+  if (axis >= 0 && axis < rank) return;
+  operation.fail(bad_attribute, "axis " + std::to_string(axis) + " of a tensor with " + std::to_string(rank) + " dimensions");
 }
 
 void check_activation(const OperationView& operation, Activation activation) {
@@ -81,9 +108,7 @@ void require_window_count(const OperationView& operation, Extent2d expected, Ext
 }
 
 void require_bias(const OperationView& operation, std::int64_t channels) {
-  if (!operation.has_input(2) || operation.input(2).shape.element_count() == channels) return;
-  operation.fail(shape_mismatch, "bias '" + operation.input(2).name + "' is " + operation.input(2).shape.text() + "; " +
-                                     std::to_string(channels) + " values are needed");
+  if (operation.has_input(bias_input)) require_bias_count(operation, operation.input(bias_input), {channels});
 }
 
 void check_convolution(const OperationView& operation) {
@@ -102,7 +127,10 @@ void check_convolution(const OperationView& operation) {
     operation.require(out[3] == filter[0], shape_mismatch, "output channels and weights differ");
   }
   operation.require(in[0] == out[0], shape_mismatch, "batch of input and output differ");
-  require_bias(operation, out[3]);
+  if (operation.has_input(bias_input) && operation.kind() == conv2d)
+    require_bias_count(operation, operation.input(bias_input), {out[3], out[1] * out[2] * out[3]});
+  else require_bias(operation, out[3]);
+  check_multiplier(operation, multiplier_input, out[3]);
   require_window_count(operation,
                        window_count(attributes.padding, image_of(input), image_of(weights), attributes.stride, attributes.dilation),
                        image_of(output));
@@ -122,18 +150,41 @@ void check_transposed_convolution(const OperationView& operation) {
                        image_of(input));
 }
 
+/// Rows of the weights that are computed, and the column of the bias: for integer data.
+std::int64_t checked_row_count(const OperationView& operation) {
+  const auto& [bounds, active_rows, bias_column] = operation.attributes<FullyConnectedAttributes>();
+  const std::int64_t rows = operation.input(1).shape[0];
+  operation.require((active_rows.empty() && !bias_column) || is_integer(operation.input().type), bad_attribute,
+                    "active_rows and bias_column are for integer data");
+  for (const std::int64_t row : active_rows) {
+    if (row < 0 || row >= rows) operation.fail(bad_attribute, "active row " + std::to_string(row) + " of " + std::to_string(rows));
+  }
+  return active_rows.empty() ? rows : static_cast<std::int64_t>(active_rows.size());
+}
+
+void check_columns_of_bias(const OperationView& operation) {
+  const auto& column = operation.attributes<FullyConnectedAttributes>().bias_column;
+  const std::int64_t rows = operation.input(1).shape[0];
+  if (!column) return require_bias(operation, rows);
+  operation.require(operation.has_input(bias_input), bad_attribute, "bias_column without a bias");
+  const Shape& bias = operation.input(bias_input).shape;
+  operation.require(bias.rank() == 2 && bias[0] == rows && *column >= 0 && *column < bias[1], shape_mismatch,
+                    "bias " + bias.text() + " has no column " + std::to_string(*column) + " of " + std::to_string(rows) + " values");
+}
+
 void check_fully_connected(const OperationView& operation) {
   const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
   operation.require_rank(weights, 2);
   check_bounds(operation, operation.attributes<FullyConnectedAttributes>().bounds);
-  const std::int64_t values = input.shape.element_count(), length = weights.shape[1], channels = weights.shape[0];
+  const std::int64_t values = input.shape.element_count(), length = weights.shape[1], channels = checked_row_count(operation);
   operation.require(values % length == 0, shape_mismatch,
                     "input " + input.shape.text() + " is not made of rows of " + std::to_string(length) + " values");
   operation.require(
       output.shape.rank() >= 1 && output.shape.back() == channels && output.shape.element_count() / channels == values / length,
       shape_mismatch,
       "output " + output.shape.text() + " is not " + std::to_string(values / length) + " rows of " + std::to_string(channels));
-  require_bias(operation, channels);
+  check_columns_of_bias(operation);
+  check_multiplier(operation, multiplier_input, weights.shape[0]);
 }
 
 void check_matmul(const OperationView& operation) {
@@ -157,16 +208,10 @@ void check_pool(const OperationView& operation) {
   const ModelTensor &input = operation.input(), &output = operation.output();
   operation.require_rank(input, 4);
   operation.require_rank(output, 4);
-  check_extent(operation, "filter", attributes.filter);
-  check_extent(operation, "stride", attributes.stride);
-  check_padding(operation, attributes.padding);
   check_bounds(operation, attributes.bounds);
-  const Extent2d expected = window_count(attributes.padding, image_of(input), attributes.filter, attributes.stride);
+  const Extent2d expected = checked_pool_windows(operation, image_of(input),
+                                                 {attributes.filter, attributes.stride, attributes.padding, attributes.partial_windows});
   require_window_count(operation, expected, image_of(output));
-  const ResolvedPadding padding = resolve_padding(attributes.padding, image_of(input), attributes.filter, attributes.stride);
-  operation.require(
-      std::max(padding.top, padding.bottom) < attributes.filter.height && std::max(padding.left, padding.right) < attributes.filter.width,
-      bad_attribute, "padding as large as the filter leaves windows without a value");
   operation.require_shape(output, {input.shape[0], expected.height, expected.width, input.shape[3]});
 }
 
@@ -395,6 +440,7 @@ void check_shapes(const OperationView& operation) {
     case fully_connected: return check_fully_connected(operation);
     case matmul: return check_matmul(operation);
     case max_pool2d:
+    case sum_pool2d:
     case average_pool2d: return check_pool(operation);
     case global_average_pool: return check_global_pool(operation);
     case mean: return check_mean(operation);
@@ -418,6 +464,9 @@ void check_shapes(const OperationView& operation) {
     case resize: return check_resize(operation);
     case svdf: return check_svdf(operation);
     case lstm: return check_lstm(operation);
+    case pwl:
+    case fused_conv2d:
+    case recurrent: return check_device_layer_shapes(operation);
     case cast:
     case quantize:
     case dequantize:

@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 #include "lastbit/shape.hpp"
-#include "operation_view.hpp"
+#include "operation_checks.hpp"
 
 namespace lastbit {
 namespace {
@@ -18,12 +18,21 @@ bool one_of(ElementType type, std::initializer_list<ElementType> allowed) {
   return std::find(allowed.begin(), allowed.end(), type) != allowed.end();
 }
 
+}  // namespace
+
 void require_type(const OperationView& operation, const ModelTensor& tensor, std::initializer_list<ElementType> allowed) {
   if (one_of(tensor.type, allowed)) return;
   std::string names;
   for (const ElementType type : allowed) names += (names.empty() ? "" : ", ") + std::string(name_of(type));
   operation.fail(ErrorCode::type_mismatch, "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; allowed: " + names);
 }
+
+void require_per_tensor(const OperationView& operation, const ModelTensor& tensor) {
+  if (!tensor.quantization.per_channel() && tensor.quantization.zero_points.size() <= 1) return;
+  operation.fail(ErrorCode::bad_quantization, "tensor '" + tensor.name + "' has one scale per channel; a single one is needed");
+}
+
+namespace {
 
 void require_scale(const OperationView& operation, const ModelTensor& tensor) {
   if (!is_integer(tensor.type) || tensor.quantization.present()) return;
@@ -34,11 +43,6 @@ void require_data_scale(const OperationView& operation, const ModelTensor& tenso
   require_scale(operation, tensor);
   if (!tensor.quantization.present() || tensor.quantization.scale() >= smallest_data_scale) return;
   operation.fail(ErrorCode::bad_quantization, "the scale of '" + tensor.name + "' is below 2^-64");
-}
-
-void require_per_tensor(const OperationView& operation, const ModelTensor& tensor) {
-  if (!tensor.quantization.per_channel() && tensor.quantization.zero_points.size() <= 1) return;
-  operation.fail(ErrorCode::bad_quantization, "tensor '" + tensor.name + "' has one scale per channel; a single one is needed");
 }
 
 void require_channel_axis(const OperationView& operation, const ModelTensor& weights, std::int64_t axis) {
@@ -66,7 +70,7 @@ void check_sum_types(const OperationView& operation) {
     return require_type(operation, output, {float32});
   }
   require_type(operation, weights, {int8, uint8, int16});
-  if (operation.has_input(2)) require_type(operation, operation.input(2), {int32, int64});
+  if (operation.has_input(bias_input)) require_type(operation, operation.input(bias_input), {int8, int16, int32, int64});
   const bool accumulators = one_of(output.type, {int32, int64});
   if (!accumulators) require_type(operation, output, {input.type, int32, int64});
   require_per_tensor(operation, input);
@@ -156,6 +160,9 @@ void check_calculation_types(const OperationView& operation) {
     case softmax: return check_softmax_types(operation);
     case svdf: return check_svdf_types(operation);
     case lstm: return check_lstm_types(operation);
+    case max_pool2d:
+      require_type(operation, operation.input(), {int8, uint8, int16, int32, float16, float32});
+      return require_same_type(operation);
     case clip:
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float32});
       return require_same_type(operation);
@@ -184,6 +191,7 @@ void check_types(const OperationView& operation) {
     return check_sum_types(operation);
   }
   if (is_movement(kind)) return require_same_type(operation);
+  if (is_device_layer(kind)) return check_device_layer_types(operation);
   if (kind == dynamic_quantize) return check_dynamic_quantize_types(operation);
   check_calculation_types(operation);
   const auto check = [&](const ModelTensor& tensor) {

@@ -71,12 +71,15 @@ void add_once(std::vector<Guess>& guesses, const Guess& guess) {
 
 std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                       const ConvByType& by_type) {
-  const ElementType data = model.tensor(operation.inputs[0]).type;
-  if (data == ElementType::uint8 && !by_type.u8.rescale.chain.empty()) return {"u8", &by_type.u8};
+  const ElementType data = model.tensor(operation.inputs[0]).type, weights = model.tensor(operation.inputs[1]).type;
+  const auto has = [](const ConvArithmetic& arithmetic) { return !arithmetic.rescale.chain.empty(); };
+  if (size_of(data) == 1 && size_of(weights) == 2 && has(by_type.i8_weights16)) return {"i8_weights16", &by_type.i8_weights16};
+  if (size_of(data) == 2 && size_of(weights) == 1 && has(by_type.i16_weights8)) return {"i16_weights8", &by_type.i16_weights8};
+  if (data == ElementType::uint8 && has(by_type.u8)) return {"u8", &by_type.u8};
   if (size_of(data) == 1) return {"i8", &by_type.i8};
   const bool has_bias = operation.inputs.size() > 2 && operation.inputs[2] != absent_tensor;
   const bool plain = operation.kind == OperationKind::conv2d || operation.kind == OperationKind::depthwise_conv2d;
-  const bool wide = has_bias ? model.tensor(operation.inputs[2]).type == ElementType::int64 : !plain;
+  const bool wide = has_bias ? model.tensor(operation.inputs[2]).type == ElementType::int64 : !plain && has(by_type.i16_bias64);
   if (wide) return {"i16_bias64", &by_type.i16_bias64};
   return {"i16_bias32", &by_type.i16_bias32};
 }
@@ -92,6 +95,9 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case transposed_conv2d: return member("transposed_conv", backend.transposed_conv);
     case fully_connected: return member("fully_connected", backend.fully_connected);
     case matmul: return member("matmul", backend.matmul);
+    case fused_conv2d: return member("conv", backend.conv);
+    case recurrent: return member("recurrent", backend.recurrent);
+    case sum_pool2d: return "sum_pool";
     case average_pool2d: return "average_pool";
     case resize: return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "";
     case relu:
@@ -113,10 +119,11 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case logistic:
     case OperationKind::tanh:
     case dynamic_quantize:
-    case softmax:
     case OperationKind::exp:
     case svdf:
-    case lstm: return std::string(name_of(operation.kind));
+    case lstm:
+    case pwl:
+    case softmax: return std::string(name_of(operation.kind));
     case add_n:
     case cast:
     case max_pool2d:
@@ -138,7 +145,16 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
   if (is_movement(operation.kind) || operation.kind == OperationKind::cast) return {};
   if (all_float32(model, operation)) return {"float32"};
   const std::string prefix = rule_prefix(model, operation, backend);
-  return prefix.empty() ? std::vector<std::string>{} : std::vector<std::string>{prefix};
+  std::vector<std::string> prefixes;
+  if (!prefix.empty()) prefixes.push_back(prefix);
+  if (operation.kind == OperationKind::recurrent) prefixes.emplace_back("pwl");
+  if (operation.kind == OperationKind::fused_conv2d) {
+    prefixes.emplace_back("fused_conv");
+    if (operation.inputs.size() > fused_pwl_input && operation.inputs[fused_pwl_input] != absent_tensor) prefixes.emplace_back("pwl");
+    const bool sums = std::get<FusedConv2dAttributes>(operation.attributes).pool == PoolKind::sum;
+    if (sums && backend.fused_conv.order == FusedOrder::activation_then_pool) prefixes.emplace_back("sum_pool");
+  }
+  return prefixes;
 }
 
 std::vector<Guess> guesses_of(const Model& model, const Operation& operation, const SpecSheet& sheet) {

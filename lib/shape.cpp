@@ -18,6 +18,14 @@ struct Axis {
     const std::int64_t room = in + padding - span();
     return room < 0 ? 0 : room / stride + 1;
   }
+  [[nodiscard]] std::int64_t count(std::int64_t padding, PartialWindows windows) const {
+    switch (windows) {
+      case PartialWindows::last_truncated: return 1 + (std::max<std::int64_t>(0, in + padding - span()) + stride - 1) / stride;
+      case PartialWindows::every_start: return (in + padding - 1) / stride + 1;
+      case PartialWindows::dropped: break;
+    }
+    return count(padding);
+  }
   [[nodiscard]] std::int64_t same_count() const { return (in + stride - 1) / stride; }
   [[nodiscard]] std::int64_t same_padding() const { return std::max<std::int64_t>(0, (same_count() - 1) * stride + span() - in); }
 };
@@ -41,6 +49,13 @@ Extent2d window_count(const Padding2d& padding, Extent2d in, Extent2d filter, Ex
   if (padding.mode == PaddingMode::same) return {vertical.same_count(), horizontal.same_count()};
   const ResolvedPadding around = resolve_padding(padding, in, filter, stride, dilation);
   return {vertical.count(around.top + around.bottom), horizontal.count(around.left + around.right)};
+}
+
+Extent2d pool_window_count(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, PartialWindows windows) {
+  if (padding.mode == PaddingMode::same) return window_count(padding, in, filter, stride);
+  const auto [vertical, horizontal] = axes_of(in, filter, stride, {1, 1});
+  const ResolvedPadding around = resolve_padding(padding, in, filter, stride);
+  return {vertical.count(around.top + around.bottom, windows), horizontal.count(around.left + around.right, windows)};
 }
 
 std::optional<Shape> broadcast(const Shape& a, const Shape& b) {

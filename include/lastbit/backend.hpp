@@ -36,10 +36,14 @@ enum class BiasAt : std::uint8_t { accumulator_start, accumulator_end };
 /// What becomes of per-channel weight scales: kept; weights requantised to one 8-bit scale; or accumulators scaled in float.
 enum class PerChannelLowering : std::uint8_t { native, requantized_to_tensor, float_scale };
 
+/// A layer's integer multiplier per output channel: the device has none, or it multiplies every term of the sum, but not the bias.
+enum class RowMultiplier : std::uint8_t { absent, of_terms };
+
 /// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, matmul: integer sums (accumulate), then the chain (finish).
 struct ConvArithmetic {
   AccumulatorRule accumulator{};
   BiasAt bias = BiasAt::accumulator_start;
+  RowMultiplier row_multiplier = RowMultiplier::absent;
   PerChannelLowering per_channel = PerChannelLowering::native;
   std::uint8_t bias_bits = 0;                ///< of the stored bias, which is shifted left where it is added; 0: the bias as it is
   Rounding bias_rounding = Rounding::floor;  ///< read where bias_bits are given: what the shift drops
@@ -47,9 +51,10 @@ struct ConvArithmetic {
   friend constexpr bool operator==(const ConvArithmetic&, const ConvArithmetic&) = default;
 };
 
-/// 8-bit data; uint8 data where they differ from int8 (an empty chain: they do not); 16-bit data with a 32-bit bias, with a 64-bit bias.
+/// 8-bit data; uint8 data where they differ from int8 (an empty chain: they do not); 16-bit data with a 32-bit bias, with a 64-bit bias;
+/// 8-bit data with 16-bit weights and 16-bit data with 8-bit weights where these differ from i8 and i16_….
 struct ConvByType {
-  ConvArithmetic i8{}, u8{}, i16_bias32{}, i16_bias64{};
+  ConvArithmetic i8{}, u8{}, i16_bias32{}, i16_bias64{}, i8_weights16{}, i16_weights8{};
   friend constexpr bool operator==(const ConvByType&, const ConvByType&) = default;
 };
 
@@ -72,6 +77,37 @@ struct AveragePoolArithmetic {
   OutputScale output_scale = OutputScale::own;     ///< read by rescaled
   RescaleRule rescale{};                           ///< read by rescaled
   friend constexpr bool operator==(const AveragePoolArithmetic&, const AveragePoolArithmetic&) = default;
+};
+
+/// running: values are added one by one, and the running sum is narrowed after every addition; then to the output's type.
+enum class SumPoolMethod : std::uint8_t { absent, running };
+/// In which order a window's values are added.
+enum class WindowOrder : std::uint8_t { rows_outermost, columns_outermost };
+struct SumPoolArithmetic {
+  SumPoolMethod method = SumPoolMethod::absent;
+  WindowOrder order = WindowOrder::rows_outermost;
+  std::uint8_t bits_8bit = 32;  ///< width of the running sum of 8-bit data
+  std::uint8_t bits = 32;       ///< of wider data
+  Overflow overflow = Overflow::saturate;
+  friend constexpr bool operator==(const SumPoolArithmetic&, const SumPoolArithmetic&) = default;
+};
+
+/// Segments with a base, a slope and a shift of 8, 16, 24 or 32 places (arith/pwl.hpp); then the output's type by `output_overflow`.
+enum class PwlMethod : std::uint8_t { absent, shifted_segments };
+struct PwlArithmetic {
+  PwlMethod method = PwlMethod::absent;
+  Overflow output_overflow = Overflow::saturate;
+  friend constexpr bool operator==(const PwlArithmetic&, const PwlArithmetic&) = default;
+};
+
+/// A convolution with pooling and a piecewise-linear activation in one layer. pool_then_activation: sums of the width of `sum` are pooled
+/// (added one by one, or compared) as they are, then narrowed as the convolution's accumulator is, then activated. activation_then_pool: each step as the
+/// operation of that name.
+enum class FusedOrder : std::uint8_t { absent, pool_then_activation, activation_then_pool };
+struct FusedConvArithmetic {
+  FusedOrder order = FusedOrder::absent;
+  AccumulatorRule sum{};  ///< read by pool_then_activation
+  friend constexpr bool operator==(const FusedConvArithmetic&, const FusedConvArithmetic&) = default;
 };
 
 /// count_in_multiplier: 1/count is folded, truncated, into the multiplier. scale_per_count: the effective scale is in / (count * out).
@@ -281,6 +317,10 @@ struct Backend {
   Domain domain = Domain::integer;
   Coding coding = Coding::affine;
   ConvByType conv{}, depthwise_conv{}, transposed_conv{}, fully_connected{}, matmul{};
+  ConvByType recurrent{};  ///< the sums of a recurrent layer; its activation is `pwl`
+  FusedConvArithmetic fused_conv{};
+  PwlArithmetic pwl{};
+  SumPoolArithmetic sum_pool{};
   AveragePoolArithmetic average_pool{}, global_average_pool{};
   MeanArithmetic mean{};
   AddArithmetic add{}, sub{};

@@ -31,6 +31,7 @@ enum class OperationKind : std::uint8_t {
   cast, add_n,
   exp, resize,
   svdf, lstm,
+  pwl, sum_pool2d, fused_conv2d, recurrent,
 };
 // clang-format on
 
@@ -62,6 +63,12 @@ struct Padding2d {
   friend constexpr bool operator==(const Padding2d&, const Padding2d&) = default;
 };
 
+/// Pool windows that reach beyond the (padded) image. dropped: there are none. last_truncated: as many windows as it takes to reach the end,
+/// 1 + ceil((in - filter) / stride). every_start: one wherever a window can start, (in - 1) / stride + 1.
+enum class PartialWindows : std::uint8_t { dropped, last_truncated, every_start };
+[[nodiscard]] std::string_view name_of(PartialWindows windows);
+[[nodiscard]] std::optional<PartialWindows> partial_windows_from(std::string_view name);
+
 /// What happens to the output at the end: an activation, or outright bounds: quantised ones, or real ones where the output is a float.
 struct OutputBounds {
   Activation activation = Activation::none;
@@ -78,18 +85,36 @@ struct Conv2dAttributes {  // conv2d, depthwise_conv2d, transposed_conv2d
 };
 struct FullyConnectedAttributes {
   OutputBounds bounds;
+  std::vector<std::int64_t> active_rows = {};    ///< rows of the weights that are computed, in this order; empty: all
+  std::optional<std::int64_t> bias_column = {};  ///< of a bias [outputs, columns]
 };
 struct MatmulAttributes {
   bool transpose_a = false;
   bool transpose_b = false;
   OutputBounds bounds;
 };
-struct Pool2dAttributes {  // max_pool2d, average_pool2d; filter is ignored by global_average_pool
+struct Pool2dAttributes {  // max_pool2d, average_pool2d, sum_pool2d; filter is ignored by global_average_pool
   Extent2d filter{1, 1};
   Extent2d stride{1, 1};
   Padding2d padding;
+  PartialWindows partial_windows = PartialWindows::dropped;
   OutputBounds bounds;
 };
+enum class PoolKind : std::uint8_t { none, max, sum };
+struct FusedConv2dAttributes {  // fused_conv2d; the pool's windows are read where there is a pool
+  Extent2d stride{1, 1};
+  Padding2d padding;
+  PoolKind pool = PoolKind::none;
+  Extent2d pool_filter{1, 1};
+  Extent2d pool_stride{1, 1};
+  PartialWindows partial_windows = PartialWindows::last_truncated;
+};
+/// Positions of inputs behind the weights.
+inline constexpr std::size_t bias_input = 2, multiplier_input = 3;                      // fully_connected, depthwise_conv2d
+inline constexpr std::size_t fused_pwl_input = 3;                                       // fused_conv2d: input, weights, bias, table
+inline constexpr std::size_t recurrent_feedback_input = 2, recurrent_pwl_input = 3;     // recurrent: input, weights, feedback, table,
+inline constexpr std::size_t recurrent_bias_input = 4, recurrent_multiplier_input = 5;  // bias, multiplier
+
 struct MeanAttributes {
   std::vector<std::int64_t> axes;
   bool keep_dims = false;
@@ -154,10 +179,10 @@ struct ResizeAttributes {  // the sizes are the output's
   std::optional<std::array<double, 2>> scales;  ///< s of [height, width]; absent: from the sizes
 };
 
-using Attributes =
-    std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes, MeanAttributes,
-                 ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes, SliceAttributes, SplitAttributes,
-                 LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes, SvdfAttributes, LstmAttributes>;
+using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
+                                MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
+                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes,
+                                SvdfAttributes, LstmAttributes, FusedConv2dAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);

@@ -49,6 +49,13 @@ constexpr auto names_of(DivisionMethod) {
   return std::to_array<std::string_view>({"absent", "exact", "reciprocal", "float_scale", "rescaled", "fixed_reciprocal"});
 }
 constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input"}); }
+constexpr auto names_of(PartialMethod) { return std::to_array<std::string_view>({"absent", "consecutive_terms"}); }
+constexpr auto names_of(PartialTail) { return std::to_array<std::string_view>({"exact", "one_sum", "dropped"}); }
+constexpr auto names_of(RowMultiplier) { return std::to_array<std::string_view>({"absent", "of_terms"}); }
+constexpr auto names_of(SumPoolMethod) { return std::to_array<std::string_view>({"absent", "running"}); }
+constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"rows_outermost", "columns_outermost"}); }
+constexpr auto names_of(PwlMethod) { return std::to_array<std::string_view>({"absent", "shifted_segments"}); }
+constexpr auto names_of(FusedOrder) { return std::to_array<std::string_view>({"absent", "pool_then_activation", "activation_then_pool"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
 constexpr auto names_of(MeanMethod) { return std::to_array<std::string_view>({"absent", "count_in_multiplier", "scale_per_count"}); }
 constexpr auto names_of(AddMethod) {
@@ -107,12 +114,25 @@ template <NamedEnum E>
 template <class Self, class T>
 concept ConstOr = std::same_as<std::remove_const_t<Self>, T>;
 
+template <ConstOr<TermsByGroup> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  constexpr std::string_view names[largest_group] = {"1", "2", "3", "4", "5", "6", "7", "8"};
+  for (std::size_t i = 0; i < largest_group; ++i) visit(names[i], self.terms[i]);
+}
+template <ConstOr<PartialSums> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("terms", self.terms);
+  visit("vector", self.vector);
+  visit("tail", self.tail);
+}
 template <ConstOr<AccumulatorRule> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
   visit("bits", self.bits);
   visit("overflow", self.overflow);
   visit("when", self.when);
   visit("tile", self.tile);
+  visit("partial", self.partial);
 }
 template <ConstOr<ScaleEncoding> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
@@ -149,6 +169,7 @@ template <ConstOr<ConvArithmetic> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
   visit("accumulator", self.accumulator);
   visit("bias", self.bias);
+  visit("row_multiplier", self.row_multiplier);
   visit("per_channel", self.per_channel);
   visit("bias_bits", self.bias_bits);
   visit("bias_rounding", self.bias_rounding);
@@ -160,6 +181,26 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("u8", self.u8);
   visit("i16_bias32", self.i16_bias32);
   visit("i16_bias64", self.i16_bias64);
+  visit("i8_weights16", self.i8_weights16);
+  visit("i16_weights8", self.i16_weights8);
+}
+template <ConstOr<SumPoolArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("order", self.order);
+  visit("bits_8bit", self.bits_8bit);
+  visit("bits", self.bits);
+  visit("overflow", self.overflow);
+}
+template <ConstOr<PwlArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("output_overflow", self.output_overflow);
+}
+template <ConstOr<FusedConvArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("order", self.order);
+  visit("sum", self.sum);
 }
 template <ConstOr<AveragePoolArithmetic> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
@@ -330,6 +371,10 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("transposed_conv", self.transposed_conv);
   visit("fully_connected", self.fully_connected);
   visit("matmul", self.matmul);
+  visit("recurrent", self.recurrent);
+  visit("fused_conv", self.fused_conv);
+  visit("pwl", self.pwl);
+  visit("sum_pool", self.sum_pool);
   visit("average_pool", self.average_pool);
   visit("global_average_pool", self.global_average_pool);
   visit("mean", self.mean);

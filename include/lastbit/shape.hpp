@@ -47,6 +47,9 @@ struct ResolvedPadding {
 /// How many windows fit an image of size `in`; below 1 where not one does.
 [[nodiscard]] Extent2d window_count(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, Extent2d dilation = {1, 1});
 
+/// The same for a pool, whose last windows may reach beyond the padded image.
+[[nodiscard]] Extent2d pool_window_count(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, PartialWindows windows);
+
 /// The shape to which numpy's rules broadcast two shapes, or nothing.
 [[nodiscard]] std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 

@@ -77,6 +77,10 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
     case OperationKind::tanh:
     case OperationKind::exp: return prepare_function(model, operation, backend);
     case OperationKind::resize: return prepare_resize(model, operation, backend);
+    case OperationKind::pwl: return prepare_pwl(model, operation, backend);
+    case OperationKind::sum_pool2d: return prepare_sum_pool(model, operation, backend);
+    case OperationKind::fused_conv2d: return prepare_fused_convolution(model, operation, backend);
+    case OperationKind::recurrent: return prepare_recurrent(model, operation, backend);
     case OperationKind::softmax: return prepare_softmax(model, operation, backend);
     case OperationKind::svdf: return prepare_svdf(model, operation, backend);
     case OperationKind::lstm: return prepare_lstm(model, operation, backend);

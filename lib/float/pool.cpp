@@ -61,6 +61,7 @@ Executor prepare_real_pool(const Model& model, const Operation& operation) {
   const ConvShape shape = pool_shape_of(model, operation);
   const RealBounds bounds = real_bounds(std::get<Pool2dAttributes>(operation.attributes).bounds);
   const bool average = operation.kind == OperationKind::average_pool2d;
+  const bool sums = average || operation.kind == OperationKind::sum_pool2d;
   return [=](const Execution& run) {
     const float* const input = run.inputs[0]->values<float>().data();
     float* const output = run.outputs[0].values<float>().data();
@@ -69,7 +70,7 @@ Executor prepare_real_pool(const Model& model, const Operation& operation) {
       for (std::size_t c = 0; c < values.size(); ++c)
         output[static_cast<std::size_t>(out) + c] = bounds(static_cast<float>(values[c] / divisor));
     };
-    if (average) each_window(shape, input, 0, std::plus<>(), finish);
+    if (sums) each_window(shape, input, 0, std::plus<>(), finish);
     else each_window(shape, input, -std::numeric_limits<double>::infinity(), larger, finish);
   };
 }

@@ -43,6 +43,7 @@ Executor prepare_real(const Model& model, const Operation& operation) {
     case fully_connected: return prepare_real_fully_connected(model, operation);
     case matmul: return prepare_real_matmul(model, operation);
     case max_pool2d:
+    case sum_pool2d:
     case average_pool2d: return prepare_real_pool(model, operation);
     case global_average_pool:
     case mean: return prepare_real_mean(model, operation);
@@ -53,6 +54,11 @@ Executor prepare_real(const Model& model, const Operation& operation) {
     case add_n: return prepare_real_add_n(operation);
     case concat: return prepare_real_concat(model, operation);
     case dynamic_quantize: return prepare_real_dynamic_quantize();
+    case pwl:
+    case fused_conv2d:
+    case recurrent:
+      throw Error(ErrorCode::unsupported_operation, std::string(name_of(operation.kind)) + " '" + operation.name + "'",
+                  "a layer of a device's integers; the golden path has none");
     case softmax: return prepare_real_softmax(model, operation);
     case resize: return prepare_real_resize(model, operation);
     case svdf: return prepare_real_svdf(model, operation);

@@ -79,6 +79,14 @@ void read_bounds(const JsonView& json, ElementType data_type, OutputBounds& boun
   bounds.clamp = IntegerRange{range[0], range[1]};
 }
 
+void read(const JsonView& json, std::string_view key, PartialWindows& value) {
+  const auto found = json.find(key);
+  if (!found) return;
+  const auto windows = partial_windows_from(found->text());
+  if (!windows) found->fail("'" + found->text() + "' is none of dropped, last_truncated, every_start");
+  value = *windows;
+}
+
 /// One overload per type of attributes: which keys it has, and where each goes.
 struct Reader {
   const JsonView& json;
@@ -95,8 +103,10 @@ struct Reader {
     read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(FullyConnectedAttributes& attributes) const {
-    json.only({"activation", "clamp"});
+    json.only({"activation", "clamp", "active_rows", "bias_column"});
     read_bounds(json, data_type, attributes.bounds);
+    read(json, "active_rows", attributes.active_rows);
+    if (const auto column = json.find("bias_column")) attributes.bias_column = column->integer();
   }
   void operator()(MatmulAttributes& attributes) const {
     json.only({"transpose_a", "transpose_b", "activation", "clamp"});
@@ -107,10 +117,11 @@ struct Reader {
   void operator()(Pool2dAttributes& attributes) const {
     read_bounds(json, data_type, attributes.bounds);
     if (kind == OperationKind::global_average_pool) return json.only({"activation", "clamp"});
-    json.only({"filter", "stride", "padding", "activation", "clamp"});
+    json.only({"filter", "stride", "padding", "partial_windows", "activation", "clamp"});
     read(json["filter"], attributes.filter);
     read(json, "stride", attributes.stride);
     read(json, "padding", attributes.padding);
+    read(json, "partial_windows", attributes.partial_windows);
   }
   void operator()(MeanAttributes& attributes) const {
     json.only({"axes", "keep_dims"});
@@ -185,6 +196,20 @@ struct Reader {
   void operator()(SoftmaxAttributes& attributes) const {
     json.only({"beta"});
     read(json, "beta", attributes.beta);
+  }
+  void operator()(FusedConv2dAttributes& attributes) const {
+    json.only({"stride", "padding", "pool"});
+    read(json, "stride", attributes.stride);
+    read(json, "padding", attributes.padding);
+    const auto pool = json.find("pool");
+    if (!pool) return;
+    pool->only({"kind", "filter", "stride", "partial_windows"});
+    const std::string kind_name = (*pool)["kind"].text();
+    if (kind_name != "max" && kind_name != "sum") pool->fail("kind '" + kind_name + "' is neither \"max\" nor \"sum\"");
+    attributes.pool = kind_name == "max" ? PoolKind::max : PoolKind::sum;
+    read((*pool)["filter"], attributes.pool_filter);
+    read(*pool, "stride", attributes.pool_stride);
+    read(*pool, "partial_windows", attributes.partial_windows);
   }
 };
 

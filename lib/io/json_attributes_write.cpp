@@ -43,7 +43,11 @@ struct Writer {
     json["padding"] = padding_to_json(attributes.padding);
     bounds(attributes.bounds);
   }
-  void operator()(const FullyConnectedAttributes& attributes) const { bounds(attributes.bounds); }
+  void operator()(const FullyConnectedAttributes& attributes) const {
+    if (!attributes.active_rows.empty()) json["active_rows"] = attributes.active_rows;
+    if (attributes.bias_column) json["bias_column"] = *attributes.bias_column;
+    bounds(attributes.bounds);
+  }
   void operator()(const MatmulAttributes& attributes) const {
     if (attributes.transpose_a) json["transpose_a"] = true;
     if (attributes.transpose_b) json["transpose_b"] = true;
@@ -54,6 +58,7 @@ struct Writer {
       json["filter"] = extent(attributes.filter);
       json["stride"] = extent(attributes.stride);
       json["padding"] = padding_to_json(attributes.padding);
+      if (attributes.partial_windows != PartialWindows::dropped) json["partial_windows"] = name_of(attributes.partial_windows);
     }
     bounds(attributes.bounds);
   }
@@ -95,6 +100,15 @@ struct Writer {
   void operator()(const LstmAttributes& attributes) const {
     if (attributes.cell_clip > 0) json["cell_clip"] = attributes.cell_clip;
     if (attributes.time_major) json["time_major"] = true;
+  }
+  void operator()(const FusedConv2dAttributes& attributes) const {
+    json["stride"] = extent(attributes.stride);
+    json["padding"] = padding_to_json(attributes.padding);
+    if (attributes.pool == PoolKind::none) return;
+    json["pool"] = {{"kind", attributes.pool == PoolKind::max ? "max" : "sum"},
+                    {"filter", extent(attributes.pool_filter)},
+                    {"stride", extent(attributes.pool_stride)},
+                    {"partial_windows", name_of(attributes.partial_windows)}};
   }
   void operator()(const SoftmaxAttributes& attributes) const { json["beta"] = attributes.beta; }
 };

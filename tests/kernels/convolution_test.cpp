@@ -116,7 +116,7 @@ bool compare(const Layer& layer, Tally& tally) {
       for (std::size_t i = 0; i < row.size(); ++i) {
         const auto at = static_cast<std::int64_t>(i);
         Accumulator expected = sum(s, {n, y, at / s.out_channels, at % s.out_channels}, layer.input, layer.weights, layer.bias,
-                                   layer.arithmetic.accumulator, layer.arithmetic.bias);
+                                   layer.arithmetic.accumulator, layer.arithmetic.bias, 1);
         const std::int64_t result = expected.result();
         overflows += expected.overflow_count();
         const AccumulatorRule& rule = layer.arithmetic.accumulator;

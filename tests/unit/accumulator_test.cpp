@@ -45,7 +45,7 @@ static_assert(count_overflows({8, Overflow::wrap, NarrowingPoint::every_add}, {1
 /// The contract as a plain loop over positions.
 Int128 accumulator_oracle(const AccumulatorRule& rule, Int128 start, const std::vector<std::int64_t>& terms) {
   const std::size_t period = rule.when == NarrowingPoint::every_add    ? 1
-                             : rule.when == NarrowingPoint::every_tile ? rule.tile
+                             : rule.when == NarrowingPoint::every_tile ? rule.tile(1)
                                                                        : terms.size() + 1;
   Int128 sum = rule.when == NarrowingPoint::at_end ? start : narrowed(start, rule.bits, rule.overflow);
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -88,7 +88,7 @@ TEST_CASE("every rule at every width against the plain sum, along both ends of t
         const auto terms = boundary_terms(bits, random);
         Accumulator sum(rule, start);
         for (const std::int64_t term : terms) sum.add(term);
-        tally.equal(sum.result(), accumulator_oracle(rule, start, terms), bits, rule.overflow, rule.when, rule.tile, start);
+        tally.equal(sum.result(), accumulator_oracle(rule, start, terms), bits, rule.overflow, rule.when, rule.tile(1), start);
       }
     }
   }
@@ -106,7 +106,7 @@ TEST_CASE("where is_order_independent says so, the order and the points of narro
       std::shuffle(terms.begin(), terms.end(), random);
       Accumulator shuffled(rule, 3);
       for (const std::int64_t term : terms) shuffled.add(term);
-      if (is_order_independent(rule)) tally.equal(shuffled.result(), in_order, rule.overflow, rule.when, rule.tile);
+      if (is_order_independent(rule)) tally.equal(shuffled.result(), in_order, rule.overflow, rule.when, rule.tile(1));
       else dependent_differences += static_cast<int>(shuffled.result() != in_order);
     }
   }

@@ -91,8 +91,9 @@ void compare(const ConvShape& s, const Data& data, const std::vector<Int128>& ex
             const AccumulatorRule exact{64, Overflow::exact, NarrowingPoint::every_add};
             const AccumulatorRule wraps{32, Overflow::wrap, NarrowingPoint::every_add};
             const ConvIndex at{n, y, x, o};
-            tally.equal(sum(s, at, data.input, data.weights, data.bias, exact, bias_at).result(), expected[next], n, y, x, o);
-            tally.equal(sum(s, at, data.input, data.weights, data.bias, wraps, bias_at).result(), wrapped(expected[next], 32), n, y, x, o);
+            tally.equal(sum(s, at, data.input, data.weights, data.bias, exact, bias_at, 1).result(), expected[next], n, y, x, o);
+            tally.equal(sum(s, at, data.input, data.weights, data.bias, wraps, bias_at, 1).result(), wrapped(expected[next], 32), n, y, x,
+                        o);
           }
         }
 }

@@ -1,15 +1,23 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A sum in a device's width. Contract, for terms t1, t2, … in the device's order:
+// A sum in a device's width. Contract, for terms t1, t2, … in the device's order, multiplied by the row's multiplier m (1 for most layers):
 //   1. the running sum starts at the start value (the bias, or 0), narrowed as in 3;
-//   2. terms are added exactly;
+//   2. m * t is added exactly; with partial sums, terms are first added up in 32 bits, modulo 2^32, and then m * that sum is added exactly;
 //   3. after every term, after every `tile` terms, or only after the last one (`when`), the running sum is narrowed to `bits` by `overflow`.
+//      A tile ends the partial sum as well.
 // A term is a product of two values of at most 16 bits; the sum itself has 128 bits, so that a 64-bit accumulator can leave its width too.
 // An exact sum is kept as far as 64 bits reach; there the result saturates.
+//
+// Partial sums are what vector instructions make of a sum. Terms come in runs that lie side by side in memory (a row of a filter, a row of
+// a matrix). In a run, n consecutive terms form a partial sum, counted from the start of the run or tile. What is left behind the last whole
+// vector of `vector` terms is the run's tail (vector 0: there is none): its terms are added exactly, or form one partial sum, or are dropped.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "lastbit/arith/overflow.hpp"
 
@@ -17,30 +25,84 @@ namespace lastbit {
 
 enum class NarrowingPoint : std::uint8_t { every_add, every_tile, at_end };
 
+/// The most vectors that any device processes together.
+inline constexpr std::size_t largest_group = 8;
+
+/// A number of terms for every number of vectors processed together, 1 to 8: the more vectors share a buffer, the shorter their part of it.
+struct TermsByGroup {
+  std::array<std::uint32_t, largest_group> terms{};
+
+  constexpr TermsByGroup() = default;
+  /// The same however many vectors there are.
+  constexpr TermsByGroup(std::uint32_t always) { terms.fill(always); }  // NOLINT(google-explicit-constructor): a number is the usual table
+  constexpr TermsByGroup(const std::array<std::uint32_t, largest_group>& table) : terms(table) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] constexpr std::uint32_t operator()(std::size_t group) const { return terms[group - 1]; }
+  friend constexpr bool operator==(const TermsByGroup&, const TermsByGroup&) = default;
+};
+
+/// absent: every term is added by itself. consecutive_terms: terms that lie side by side form partial sums.
+enum class PartialMethod : std::uint8_t { absent, consecutive_terms };
+enum class PartialTail : std::uint8_t { exact, one_sum, dropped };
+
+struct PartialSums {
+  PartialMethod method = PartialMethod::absent;
+  TermsByGroup terms{2};    ///< of one partial sum
+  std::uint8_t vector = 0;  ///< terms of a vector
+  PartialTail tail = PartialTail::exact;
+  friend constexpr bool operator==(const PartialSums&, const PartialSums&) = default;
+};
+
 struct AccumulatorRule {
   std::uint8_t bits = 32;
   Overflow overflow = Overflow::wrap;
   NarrowingPoint when = NarrowingPoint::every_add;
-  std::uint32_t tile = 0;  ///< terms between two narrowings; read for every_tile only
+  TermsByGroup tile{};  ///< terms between two narrowings; read for every_tile only
+  PartialSums partial{};
 
   friend constexpr bool operator==(const AccumulatorRule&, const AccumulatorRule&) = default;
 };
 
+[[nodiscard]] constexpr bool has_partial_sums(const AccumulatorRule& rule) noexcept { return rule.partial.method != PartialMethod::absent; }
+
 /// True if the order of the terms and the points of narrowing cannot change the result: modular sums, and sums narrowed once.
 [[nodiscard]] constexpr bool is_order_independent(const AccumulatorRule& rule) noexcept {
-  return rule.overflow == Overflow::wrap || rule.overflow == Overflow::exact || rule.when == NarrowingPoint::at_end;
+  const bool once = rule.overflow == Overflow::wrap || rule.overflow == Overflow::exact || rule.when == NarrowingPoint::at_end;
+  return once && !has_partial_sums(rule);
 }
 
 class Accumulator {
  public:
-  constexpr Accumulator(const AccumulatorRule& rule, std::int64_t start) noexcept : rule_(rule), sum_(start) {
-    if (rule_.when != NarrowingPoint::at_end) settle();
+  /// `group`: how many vectors are processed together, this one among them. `multiplier`: below 2^31, as its products with terms fit 64 bits.
+  constexpr Accumulator(const AccumulatorRule& rule, std::int64_t start, std::size_t group = 1, std::int64_t multiplier = 1) noexcept
+      : sum_(start),
+        multiplier_(multiplier),
+        period_(period_of(rule, group)),
+        to_settling_(period_),
+        partial_terms_(has_partial_sums(rule) ? rule.partial.terms(group) : 0),
+        overflow_(rule.overflow),
+        bits_(rule.bits),
+        vector_(rule.partial.vector),
+        tail_(rule.partial.tail) {
+    if (period_ != never) settle();
+  }
+
+  /// A new run of `length` terms. Only partial sums notice.
+  constexpr void begin_run(std::int64_t length) noexcept {
+    flush();
+    before_tail_ = length - (vector_ == 0 ? 0 : length % vector_);
   }
 
   constexpr void add(std::int64_t term) noexcept {
-    sum_ += term;
-    ++terms_;
-    if (rule_.when == NarrowingPoint::every_add || (rule_.when == NarrowingPoint::every_tile && terms_ % rule_.tile == 0)) settle();
+    if (partial_terms_ == 0) sum_ += term * multiplier_;
+    else add_to_partial(term);
+    if (--to_settling_ == 0) settle();
+  }
+
+  /// A value that is no product, such as a bias that comes last.
+  constexpr void add_beside(std::int64_t value) noexcept {
+    sum_ += value;
+    if (--to_settling_ == 0) settle();
   }
 
   [[nodiscard]] constexpr std::int64_t result() noexcept {
@@ -51,16 +113,52 @@ class Accumulator {
   [[nodiscard]] constexpr std::int64_t overflow_count() const noexcept { return overflows_; }
 
  private:
-  constexpr void settle() noexcept {
-    if (fits_width(sum_, rule_.bits)) return;
-    ++overflows_;
-    if (rule_.overflow != Overflow::exact) sum_ = narrow(sum_, rule_.bits, rule_.overflow);
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+  static constexpr std::int64_t period_of(const AccumulatorRule& rule, std::size_t group) noexcept {
+    return rule.when == NarrowingPoint::every_add ? 1 : rule.when == NarrowingPoint::every_tile ? rule.tile(group) : never;
   }
 
-  AccumulatorRule rule_;
+  constexpr void add_to_partial(std::int64_t term) noexcept {
+    const bool in_tail = before_tail_ == 0;
+    if (in_tail && tail_ == PartialTail::dropped) return;
+    if (in_tail && tail_ == PartialTail::exact) {
+      sum_ += term * multiplier_;
+      return;
+    }
+    if (!in_tail) --before_tail_;
+    partial_ += term;
+    const bool is_last = !in_tail && (++in_partial_ == partial_terms_ || before_tail_ == 0);
+    if (is_last) flush();
+  }
+
+  constexpr void flush() noexcept {
+    if (partial_ != 0) sum_ += narrow_wrap(partial_, 32) * multiplier_;
+    partial_ = 0;
+    in_partial_ = 0;
+  }
+
+  constexpr void settle() noexcept {
+    flush();
+    to_settling_ = period_;
+    if (fits_width(sum_, bits_)) return;
+    ++overflows_;
+    if (overflow_ != Overflow::exact) sum_ = narrow(sum_, bits_, overflow_);
+  }
+
   Int128 sum_;
-  std::int64_t terms_ = 0;
+  std::int64_t multiplier_;
+  std::int64_t period_;  ///< terms between two narrowings
+  std::int64_t to_settling_;
+  std::int64_t partial_terms_;
+  std::int64_t partial_ = 0;  ///< exact: a run is shorter than 2^32 terms
+  std::int64_t in_partial_ = 0;
+  std::int64_t before_tail_ = never;  ///< terms still to come that do not belong to the run's tail
   std::int64_t overflows_ = 0;
+  Overflow overflow_;
+  std::uint8_t bits_;
+  std::uint8_t vector_;
+  PartialTail tail_;
 };
 
 }  // namespace lastbit

@@ -21,6 +21,11 @@ struct PwlSegment {
   std::uint8_t shift = 8;  ///< 8, 16, 24 or 32
 };
 
+/// A segment from the record that a device stores: the two low bits of `base` select the shift, the others are the base.
+[[nodiscard]] constexpr PwlSegment pwl_segment(std::int32_t base, std::int16_t y_base, std::int16_t slope) noexcept {
+  return {base & ~3, y_base, slope, static_cast<std::uint8_t>(8 * ((base & 3) + 1))};
+}
+
 /// 33 bits times 16 bits fit 64 bits. No segments: the identity.
 [[nodiscard]] constexpr std::int64_t evaluate_pwl(std::span<const PwlSegment> segments, std::int32_t x) noexcept {
   if (segments.empty()) return x;

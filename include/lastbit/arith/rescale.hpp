@@ -131,6 +131,26 @@ struct Chain {
   friend constexpr bool operator==(const Chain&, const Chain&) = default;
 };
 
+/// Whether a chain reads the encoded multiplier or its exponent; a chain that multiplies in float reads only how the scale is computed.
+[[nodiscard]] constexpr bool reads_multiplier(const Chain& chain) {
+  for (const Stage& stage : chain) {
+    const StageKind kind = stage.kind;
+    if (kind == StageKind::shift_left || kind == StageKind::multiply || kind == StageKind::doubling_high_multiply ||
+        kind == StageKind::two_term_shift || (kind == StageKind::shift_right && stage.amount != ShiftAmount::constant)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether a chain turns the unit of the accumulator into that of the output.
+[[nodiscard]] constexpr bool applies_scale(const Chain& chain) {
+  for (const Stage& stage : chain) {
+    if (stage.kind == StageKind::float_scale) return true;
+  }
+  return reads_multiplier(chain);
+}
+
 enum class Rectifier : std::uint8_t { none, at_zero };
 
 /// What a layer, or a channel of it, brings to the chain.

@@ -6,15 +6,18 @@
 // Contract of `accumulate`, for output (n, y, x, o) of group g = o / (out_channels / groups):
 //   1. terms: input[n, y*stride + ky*dilation - pad, x*stride + kx*dilation - pad, g*I + i] * weights[o, ky, kx, i] in the order ky, kx, i,
 //      I = in_channels / groups. Input and weights have had their zero points subtracted, so a tap in the padding contributes nothing;
+//      The terms of one ky are one run; so are the terms of a fully connected row;
 //   2. with `bias_bits` given, the bias is kept as b' of that width, b = b' * 2^k with the smallest k >= 0 for which b' fits, what the shift
-//      drops rounded by `bias_rounding`;
-//   3. the running sum follows the accumulator rule (arith/accumulator.hpp); it starts at the bias, or the bias is the last term.
+//      drops rounded by `bias_rounding`. There is one bias per channel, or one per output position [y, x, o];
+//   3. the running sum follows the accumulator rule (arith/accumulator.hpp), with the multiplier of channel o; it starts at the bias, or the
+//      bias is added last.
 // `finish` is the chain of arith/rescale.hpp with the operands of output channel o.
 // Shapes: input [batch, in_height, in_width, in_channels], weights [out_channels, kernel_height, kernel_width, I].
 // Centred values lie in [-2^15, 2^15]: 8-bit values minus an 8-bit zero point, or 16-bit values with zero point 0.
 // Source: the definition of convolution; orders and widths are the backend's (docs/backends).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -31,11 +34,16 @@ struct ConvShape {
   std::int64_t stride_height = 1, stride_width = 1, dilation_height = 1, dilation_width = 1;
   std::int64_t pad_top = 0, pad_left = 0;
   std::int64_t groups = 1;
+  std::int64_t together = 1;  ///< columns of the output that the device processes together; the last ones may be fewer
 
   [[nodiscard]] constexpr std::int64_t group_channels() const { return in_channels / groups; }
   /// Terms of one sum.
   [[nodiscard]] constexpr std::int64_t taps() const { return kernel_height * kernel_width * group_channels(); }
   [[nodiscard]] constexpr std::int64_t out_count() const { return batch * out_height * out_width * out_channels; }
+  /// How many columns are processed together with column x, itself counted.
+  [[nodiscard]] constexpr std::size_t group_at(std::int64_t x) const {
+    return static_cast<std::size_t>(std::min(together, out_width - x / together * together));
+  }
 };
 
 /// Step 2: the bias that the device adds.
@@ -50,32 +58,54 @@ struct ConvIndex {
   std::int64_t n = 0, y = 0, x = 0, o = 0;
 };
 
-/// Calls visit(input offset, weight offset) for every tap inside the image, in the contract's order.
-template <class Visit>
-constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& visit) {
+/// Calls begin_run(terms) for every kernel row inside the image and visit(input offset, weight offset) for every tap of it, in the contract's
+/// order.
+template <class Visit, class BeginRun>
+constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& visit, BeginRun&& begin_run) {
   const std::int64_t per_tap = shape.group_channels();
   const std::int64_t first_channel = at.o / (shape.out_channels / shape.groups) * per_tap;
+  const std::int64_t left = at.x * shape.stride_width - shape.pad_left;
+  const auto is_inside = [&](std::int64_t kx) {
+    const std::int64_t x = left + kx * shape.dilation_width;
+    return x >= 0 && x < shape.in_width;
+  };
+  std::int64_t first = 0, last = shape.kernel_width;  // the columns of the kernel inside the image
+  while (first < last && !is_inside(first)) ++first;
+  while (last > first && !is_inside(last - 1)) --last;
   for (std::int64_t ky = 0; ky < shape.kernel_height; ++ky) {
     const std::int64_t y = at.y * shape.stride_height + ky * shape.dilation_height - shape.pad_top;
     if (y < 0 || y >= shape.in_height) continue;
-    for (std::int64_t kx = 0; kx < shape.kernel_width; ++kx) {
-      const std::int64_t x = at.x * shape.stride_width + kx * shape.dilation_width - shape.pad_left;
-      if (x < 0 || x >= shape.in_width) continue;
+    begin_run((last - first) * per_tap);
+    for (std::int64_t kx = first; kx < last; ++kx) {
+      const std::int64_t x = left + kx * shape.dilation_width;
       const std::int64_t input = ((at.n * shape.in_height + y) * shape.in_width + x) * shape.in_channels + first_channel;
       const std::int64_t weight = ((at.o * shape.kernel_height + ky) * shape.kernel_width + kx) * per_tap;
       for (std::int64_t i = 0; i < per_tap; ++i) visit(static_cast<std::size_t>(input + i), static_cast<std::size_t>(weight + i));
     }
   }
 }
+template <class Visit>
+constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& visit) {
+  each_tap(shape, at, visit, [](std::int64_t) {});
+}
 
-/// One accumulator, step by step: the specification. An empty bias is none.
+/// The bias of one output: `bias` is empty (none), one per channel, or one per output position.
+[[nodiscard]] constexpr std::int64_t bias_at_output(const ConvShape& shape, const ConvIndex& at, std::span<const std::int64_t> bias) {
+  if (bias.empty()) return 0;
+  const bool per_channel = bias.size() == static_cast<std::size_t>(shape.out_channels);
+  return bias[static_cast<std::size_t>(per_channel ? at.o : (at.y * shape.out_width + at.x) * shape.out_channels + at.o)];
+}
+
+/// One accumulator, step by step: the specification.
 [[nodiscard]] constexpr Accumulator accumulate(const ConvShape& shape, const ConvIndex& at, std::span<const std::int16_t> input,
                                                std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
-                                               const AccumulatorRule& rule, BiasAt bias_at) noexcept {
-  const std::int64_t offset = bias.empty() ? 0 : bias[static_cast<std::size_t>(at.o)];
-  Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0);
-  each_tap(shape, at, [&](std::size_t i, std::size_t w) { sum.add(std::int64_t{input[i]} * weights[w]); });
-  if (bias_at == BiasAt::accumulator_end) sum.add(offset);
+                                               const AccumulatorRule& rule, BiasAt bias_at, std::int64_t multiplier = 1) noexcept {
+  const std::int64_t offset = bias_at_output(shape, at, bias);
+  Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
+  each_tap(
+      shape, at, [&](std::size_t i, std::size_t w) { sum.add(std::int64_t{input[i]} * weights[w]); },
+      [&](std::int64_t terms) { sum.begin_run(terms); });
+  if (bias_at == BiasAt::accumulator_end) sum.add_beside(offset);
   return sum;
 }
 

@@ -16,9 +16,10 @@ namespace lastbit {
 
 [[nodiscard]] constexpr Accumulator accumulate_transposed(const ConvShape& shape, const ConvIndex& at, std::span<const std::int16_t> input,
                                                           std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
-                                                          const AccumulatorRule& rule, BiasAt bias_at) noexcept {
-  const std::int64_t offset = bias.empty() ? 0 : bias[static_cast<std::size_t>(at.o)];
-  Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0);
+                                                          const AccumulatorRule& rule, BiasAt bias_at,
+                                                          std::int64_t multiplier = 1) noexcept {
+  const std::int64_t offset = bias_at_output(shape, at, bias);
+  Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
   // A larger ky belongs to a smaller iy, so walking the kernel backwards walks the input forwards.
   for (std::int64_t ky = shape.kernel_height - 1; ky >= 0; --ky) {
     const std::int64_t y = at.y + shape.pad_top - ky;
@@ -34,7 +35,7 @@ namespace lastbit {
       }
     }
   }
-  if (bias_at == BiasAt::accumulator_end) sum.add(offset);
+  if (bias_at == BiasAt::accumulator_end) sum.add_beside(offset);
   return sum;
 }
 

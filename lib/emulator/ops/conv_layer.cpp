@@ -7,6 +7,7 @@
 #include "emulator/geometry.hpp"
 #include "emulator/operands.hpp"
 #include "emulator/ops/convolution.hpp"
+#include "emulator/ops/layer_parts.hpp"
 #include "emulator/ops/lowering.hpp"
 #include "emulator/ops/prepare.hpp"
 #include "lastbit/op/conv2d.hpp"
@@ -25,43 +26,15 @@ const ConvByType& arithmetic_of(const Backend& backend, OperationKind kind) {
   }
 }
 
-const ConvArithmetic& select(const Model& model, const Operation& operation, const ConvByType& by_type) {
-  const ConvArithmetic& chosen = *conv_arithmetic_of(model, operation, by_type).second;
-  if (!chosen.rescale.chain.empty()) return chosen;
-  throw_unsupported(operation,
-                    "the backend has no arithmetic for " + std::string(name_of(model.tensor(operation.inputs[0]).type)) + " data");
-}
-
-const ModelTensor* input_tensor(const Model& model, const Operation& operation, std::size_t position) {
-  if (position >= operation.inputs.size() || operation.inputs[position] == absent_tensor) return nullptr;
-  return &model.tensor(operation.inputs[position]);
-}
-
-void require_integer_data(const Operation& operation, const ModelTensor& tensor) {
-  if (!is_integer(tensor.type) || size_of(tensor.type) > 2 || tensor.type == ElementType::uint16) {
-    throw_unsupported(operation,
-                      "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; int8, uint8 or int16 is needed");
-  }
-  if (tensor.type == ElementType::int16 && tensor.quantization.zero_point() != 0) {
-    throw_unsupported(operation, "tensor '" + tensor.name + "' has zero point " + std::to_string(tensor.quantization.zero_point()) +
-                                     "; 16-bit data needs 0");
-  }
-}
-
-/// The largest magnitude of a value minus its zero point.
-std::int64_t largest_centred(const ModelTensor& tensor) {
-  const IntegerRange range = range_of(tensor.type);
-  const std::int64_t zero = tensor.quantization.zero_point();
-  return std::max(range.max - zero, zero - range.min);
-}
-
 OutputBounds output_bounds(const Operation& operation) {
   if (const auto* conv = std::get_if<Conv2dAttributes>(&operation.attributes)) return conv->bounds;
   if (const auto* dense = std::get_if<FullyConnectedAttributes>(&operation.attributes)) return dense->bounds;
   return std::get<MatmulAttributes>(operation.attributes).bounds;
 }
 
-bool delivers_accumulators(const ModelTensor& output) { return output.type == ElementType::int32 && !output.quantization.present(); }
+bool delivers_accumulators(const ModelTensor& output, const ConvArithmetic& arithmetic) {
+  return (output.type == ElementType::int32 && !output.quantization.present()) || !applies_scale(arithmetic.rescale.chain);
+}
 
 /// The chain with the operands of every output channel.
 Finisher make_finisher(const Operation& operation, const ConvArithmetic& arithmetic, const ModelTensor& input, const Quantization& weights,
@@ -81,7 +54,8 @@ ConvShape shape_of(const Model& model, const Operation& operation) {
   if (operation.kind != OperationKind::fully_connected) return conv_shape_of(model, operation);
   const Shape& weights = model.tensor(operation.inputs[1]).shape;
   const std::int64_t rows = model.tensor(operation.inputs[0]).shape.element_count() / weights[1];
-  return {.in_width = rows, .in_channels = weights[1], .out_width = rows, .out_channels = weights[0]};
+  const std::int64_t outputs = model.tensor(operation.outputs[0]).shape.back();
+  return {.in_width = rows, .in_channels = weights[1], .out_width = rows, .out_channels = outputs, .together = largest_group};
 }
 
 /// Depthwise weights [1, kh, kw, channels] as [channels, kh, kw, 1].
@@ -95,12 +69,70 @@ std::vector<std::int16_t> channels_first(const std::vector<std::int16_t>& weight
 }
 
 /// Weights minus zero points in the order of ConvShape.
-std::vector<std::int16_t> centred_weights(const Operation& operation, const ModelTensor& info, const Tensor& weights,
-                                          std::int64_t out_channels) {
+std::vector<std::int16_t> centred_weights(const Operation& operation, const ModelTensor& info, std::int64_t out_channels) {
+  const Tensor& weights = *info.constant;
   std::vector<std::int16_t> values(static_cast<std::size_t>(weights.element_count()));
   const bool depthwise = operation.kind == OperationKind::depthwise_conv2d;
   centre(weights, info.quantization.zero_points, depthwise ? 1 : values.size() / static_cast<std::size_t>(out_channels), values);
   return depthwise ? channels_first(values, static_cast<std::size_t>(out_channels)) : values;
+}
+
+/// Of a table with rows of `columns` values, the given rows one after the other.
+template <class T>
+std::vector<T> rows_of(const std::vector<T>& table, const std::vector<std::int64_t>& rows, std::size_t columns) {
+  std::vector<T> out;
+  for (const std::int64_t row : rows) {
+    const auto first = table.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * columns);
+    out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(columns));
+  }
+  return out;
+}
+
+/// What a layer brings to its sums.
+struct LayerConstants {
+  std::vector<std::int16_t> weights;
+  std::vector<std::int64_t> bias, multipliers;
+};
+
+/// One column of a bias, and the active rows of everything.
+void choose_rows(const Model& model, const Operation& operation, LayerConstants& layer) {
+  const auto* const attributes = std::get_if<FullyConnectedAttributes>(&operation.attributes);
+  if (attributes == nullptr) return;
+  const Shape& weights = model.tensor(operation.inputs[1]).shape;
+  if (attributes->bias_column) {
+    const std::size_t columns = layer.bias.size() / static_cast<std::size_t>(weights[0]);
+    for (std::size_t row = 0; row < static_cast<std::size_t>(weights[0]); ++row)
+      layer.bias[row] = layer.bias[row * columns + static_cast<std::size_t>(*attributes->bias_column)];
+    layer.bias.resize(static_cast<std::size_t>(weights[0]));
+  }
+  const auto& active = attributes->active_rows;
+  if (active.empty()) return;
+  layer.weights = rows_of(layer.weights, active, static_cast<std::size_t>(weights[1]));
+  if (!layer.bias.empty()) layer.bias = rows_of(layer.bias, active, 1);
+  if (!layer.multipliers.empty()) layer.multipliers = rows_of(layer.multipliers, active, 1);
+}
+
+LayerConstants constants_of(const Model& model, const Operation& operation, const ConvArithmetic& arithmetic) {
+  const ModelTensor& weights = model.tensor(operation.inputs[1]);
+  const ModelTensor* const bias = input_tensor(model, operation, bias_input);
+  const ModelTensor* const multiplier = input_tensor(model, operation, multiplier_input);
+  require_constant(operation, &weights);
+  require_constant(operation, bias);
+  const bool depthwise = operation.kind == OperationKind::depthwise_conv2d;
+  LayerConstants layer{centred_weights(operation, weights, weights.shape[depthwise ? 3 : 0]),
+                       bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0),
+                       multipliers_of(operation, multiplier, arithmetic)};
+  choose_rows(model, operation, layer);
+  return layer;
+}
+
+/// Scales of the weights' active rows.
+Quantization weight_quantization(const Model& model, const Operation& operation) {
+  Quantization quantization = model.tensor(operation.inputs[1]).quantization;
+  const auto* const attributes = std::get_if<FullyConnectedAttributes>(&operation.attributes);
+  if (attributes != nullptr && !attributes->active_rows.empty() && quantization.per_channel())
+    quantization.scales = rows_of(quantization.scales, attributes->active_rows, 1);
+  return quantization;
 }
 
 void run_rows(const Convolution& convolution, const Finisher& finisher, bool raw, const Quantization& quantization, const Execution& run) {
@@ -122,25 +154,21 @@ void run_rows(const Convolution& convolution, const Finisher& finisher, bool raw
 
 Executor prepare_convolution(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
-  const ModelTensor& weights = model.tensor(operation.inputs[1]);
-  const ModelTensor* const bias = input_tensor(model, operation, 2);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   require_integer_data(operation, input);
-  require_integer_data(operation, weights);
-  if (!weights.constant || (bias != nullptr && !bias->constant)) {
-    throw_unsupported(operation, "weights and bias must be constants of the model");
-  }
+  require_integer_data(operation, model.tensor(operation.inputs[1]));
   const ConvShape shape = shape_of(model, operation);
-  LoweredLayer lowered =
-      lower_per_channel(select(model, operation, arithmetic_of(backend, operation.kind)),
-                        {centred_weights(operation, weights, *weights.constant, shape.out_channels),
-                         bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0), weights.quantization},
-                        input.quantization.scale());
+  const ConvArithmetic& arithmetic = select_arithmetic(model, operation, arithmetic_of(backend, operation.kind));
+  if (!applies_scale(arithmetic.rescale.chain)) require_plain_sums(operation, model);
+  require_whole_vectors(operation, arithmetic.accumulator, shape.kernel_width * shape.group_channels());
+  LayerConstants layer = constants_of(model, operation, arithmetic);
+  LoweredLayer lowered = lower_per_channel(
+      arithmetic, {std::move(layer.weights), std::move(layer.bias), weight_quantization(model, operation)}, input.quantization.scale());
   for (auto& value : lowered.values.bias) value = stored_bias(value, lowered.arithmetic.bias_bits, lowered.arithmetic.bias_rounding);
   const Direction direction = operation.kind == OperationKind::transposed_conv2d ? Direction::transposed : Direction::forward;
   Convolution convolution(shape, direction, lowered.arithmetic, std::move(lowered.values.weights), std::move(lowered.values.bias),
-                          largest_centred(input));
-  const bool raw = delivers_accumulators(output);
+                          largest_centred(input), std::move(layer.multipliers));
+  const bool raw = delivers_accumulators(output, lowered.arithmetic);
   Finisher finisher;
   if (!raw)
     finisher = make_finisher(operation, lowered.arithmetic, input, lowered.values.quantization, output, convolution.accumulator_bits());
@@ -197,8 +225,9 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   require_integer_data(operation, a);
   require_integer_data(operation, b);
-  const ConvArithmetic arithmetic = select(model, operation, backend.matmul);
-  const bool raw = delivers_accumulators(output);
+  const ConvArithmetic arithmetic = select_arithmetic(model, operation, backend.matmul);
+  if (!applies_scale(arithmetic.rescale.chain)) require_plain_sums(operation, model);
+  const bool raw = delivers_accumulators(output, arithmetic);
   // Scales and zero points of b go with its columns: neighbours in memory, or whole rows where b is stored transposed.
   const bool b_transposed = std::get<MatmulAttributes>(operation.attributes).transpose_b;
   const auto column_size = static_cast<std::size_t>(b_transposed ? b.shape.back() : 1);

@@ -16,9 +16,15 @@ int bits_for(std::int64_t magnitude) { return static_cast<int>(std::bit_width(st
 }  // namespace
 
 Convolution::Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
-                         std::vector<std::int64_t> bias, std::int64_t largest_input)
-    : shape_(shape), direction_(direction), arithmetic_(arithmetic), weights_(std::move(weights)), bias_(std::move(bias)) {
+                         std::vector<std::int64_t> bias, std::int64_t largest_input, std::vector<std::int64_t> multipliers)
+    : shape_(shape),
+      direction_(direction),
+      arithmetic_(arithmetic),
+      weights_(std::move(weights)),
+      bias_(std::move(bias)),
+      multipliers_(std::move(multipliers)) {
   prove(largest_input);
+  if (never_overflows_ || !has_partial_sums(arithmetic_.accumulator)) fold_multipliers();
   if (!is_depthwise()) return;
   const auto channels = static_cast<std::size_t>(shape_.out_channels);
   const std::size_t taps = weights_.size() / channels;
@@ -28,26 +34,51 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
   }
 }
 
-// Every partial sum of channel o, in any order and with the bias at either end, is at most |bias| + max|x| * sum|w|.
-// Where that fits the accumulator, no rule of it can act and any order is exact.
+/// Exact terms times the multiplier are exact terms of larger weights: 128 * 255 fits 16 bits.
+void Convolution::fold_multipliers() {
+  const std::size_t taps = weights_.size() / static_cast<std::size_t>(shape_.out_channels);
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    weights_[i] = static_cast<std::int16_t>(narrow_exact(weights_[i] * multiplier(i / taps), 16));
+  }
+  multipliers_.clear();
+}
+
+bool Convolution::drops_no_term() const {
+  const PartialSums& partial = arithmetic_.accumulator.partial;
+  const bool whole_rows = shape_.pad_left == 0 && (shape_.out_width - 1) * shape_.stride_width + shape_.kernel_width <= shape_.in_width;
+  const std::int64_t run = shape_.kernel_width * shape_.group_channels();
+  return partial.tail != PartialTail::dropped || partial.vector == 0 || (whole_rows && run % partial.vector == 0);
+}
+
+Int128 Convolution::largest_bias(std::size_t channel) const {
+  const auto channels = static_cast<std::size_t>(shape_.out_channels);
+  Int128 largest = 0;
+  for (std::size_t i = channel; i < bias_.size(); i += channels) largest = std::max(largest, bias_[i] < 0 ? -Int128{bias_[i]} : bias_[i]);
+  return largest;
+}
+
+// Every partial sum of channel o, in any order and with the bias at either end, is at most |bias| + multiplier * max|x| * sum|w|.
+// Where that fits the accumulator, no rule of it can act and any order is exact; sums of 32 bits must hold max|x| * sum|w| as well.
 void Convolution::prove(std::int64_t largest_input) {
   const std::size_t taps = weights_.size() / static_cast<std::size_t>(shape_.out_channels);
   std::int64_t largest_sum = 0;
   Int128 largest_total = 0;  // a bias may have 64 bits of its own
+  bool partial_sums_fit = true;
   for (std::size_t o = 0; o < static_cast<std::size_t>(shape_.out_channels); ++o) {
     std::int64_t weight_sum = 0;
     for (std::size_t t = 0; t < taps; ++t) weight_sum += std::abs(std::int64_t{weights_[o * taps + t]});
-    const std::int64_t sum = weight_sum * largest_input;
-    const Int128 bias = bias_.empty() ? 0 : bias_[o];
+    const std::int64_t sum = weight_sum * largest_input * multiplier(o);
     largest_sum = std::max(largest_sum, sum);
-    largest_total = std::max(largest_total, sum + (bias < 0 ? -bias : bias));
+    largest_total = std::max(largest_total, sum + largest_bias(o));
+    partial_sums_fit = partial_sums_fit && weight_sum * largest_input <= max_of_width(32);
   }
   const AccumulatorRule& rule = arithmetic_.accumulator;
-  never_overflows_ = largest_total <= max_of_width(rule.bits);
+  const bool adds_exactly = !has_partial_sums(rule) || (partial_sums_fit && drops_no_term());
+  never_overflows_ = largest_total <= max_of_width(rule.bits) && adds_exactly;
   accumulator_bits_ = never_overflows_                   ? bits_for(static_cast<std::int64_t>(largest_total))
                       : rule.overflow == Overflow::exact ? 64
                                                          : rule.bits;
-  const bool modular = rule.overflow == Overflow::wrap && rule.bits <= 32;
+  const bool modular = rule.overflow == Overflow::wrap && rule.bits <= 32 && !has_partial_sums(rule);
   fits_32_bit_sums_ = modular || (never_overflows_ && bits_for(largest_sum) <= 32);
 }
 
@@ -64,7 +95,8 @@ void Convolution::step_by_step_row(std::span<const std::int16_t> input, std::int
   std::size_t next = 0;
   for (std::int64_t x = 0; x < shape_.out_width; ++x) {
     for (std::int64_t o = 0; o < shape_.out_channels; ++o) {
-      Accumulator accumulator = sum(shape_, {n, y, x, o}, input, weights_, bias_, arithmetic_.accumulator, arithmetic_.bias);
+      Accumulator accumulator = sum(shape_, {n, y, x, o}, input, weights_, bias_, arithmetic_.accumulator, arithmetic_.bias,
+                                    multiplier(static_cast<std::size_t>(o)));
       out[next++] = accumulator.result();
       if (events != nullptr) events->accumulator_overflows += accumulator.overflow_count();
     }
@@ -79,10 +111,14 @@ void Convolution::row_32_bit(std::span<const std::int16_t> input, std::int64_t n
   // The 32-bit sums are the true ones, or all that modulo 2^bits needs; only then is the bias added in 64 bits.
   const int bits = never_overflows_ ? 64 : arithmetic_.accumulator.bits;
   const auto channels = static_cast<std::size_t>(shape_.out_channels);
+  const bool per_position = bias_.size() > channels;
+  const std::int64_t* const first_bias =
+      bias_.empty() ? nullptr : bias_.data() + (per_position ? static_cast<std::size_t>(y) * out.size() : 0);
   for (std::size_t i = 0; i < out.size(); i += channels) {
+    const std::int64_t* const bias = first_bias == nullptr || !per_position ? first_bias : first_bias + i;
     for (std::size_t o = 0; o < channels; ++o) {
       out[i + o] = narrow_wrap(
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[i + o]) + static_cast<std::uint64_t>(bias_.empty() ? 0 : bias_[o])),
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[i + o]) + static_cast<std::uint64_t>(bias == nullptr ? 0 : bias[o])),
           bits);
     }
   }

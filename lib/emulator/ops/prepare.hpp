@@ -26,5 +26,9 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_svdf(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_lstm(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_softmax(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_pwl(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_sum_pool(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_fused_convolution(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_recurrent(const Model& model, const Operation& operation, const Backend& backend);
 
 }  // namespace lastbit

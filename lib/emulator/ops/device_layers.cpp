@@ -1,0 +1,287 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// pwl, sum_pool2d, fused_conv2d and recurrent.
+#include <algorithm>
+#include <utility>
+
+#include "emulator/finisher.hpp"
+#include "emulator/geometry.hpp"
+#include "emulator/operands.hpp"
+#include "emulator/ops/convolution.hpp"
+#include "emulator/ops/layer_parts.hpp"
+#include "emulator/ops/prepare.hpp"
+#include "lastbit/arith/pwl.hpp"
+#include "lastbit/op/recurrent.hpp"
+#include "lastbit/op/sum_pool.hpp"
+#include "lastbit/shape.hpp"
+
+namespace lastbit {
+namespace {
+
+/// A piecewise-linear function and the width of its result.
+class PwlFunction {
+ public:
+  PwlFunction() = default;
+  PwlFunction(const Operation& operation, const ModelTensor& table, const PwlArithmetic& rule, ElementType type)
+      : overflow_(rule.output_overflow), bits_(bits_of(type)) {
+    if (rule.method == PwlMethod::absent) throw_unsupported(operation, "the backend has no piecewise-linear function");
+    const auto records = table.constant->values<std::int32_t>();
+    for (std::size_t i = 0; i < records.size(); i += 3) {
+      segments_.push_back(pwl_segment(records[i], static_cast<std::int16_t>(records[i + 1]), static_cast<std::int16_t>(records[i + 2])));
+    }
+  }
+
+  void operator()(std::span<std::int64_t> values, Events* events) const {
+    if (segments_.empty()) return;
+    for (std::int64_t& value : values) {
+      const std::int64_t exact = evaluate_pwl(segments_, static_cast<std::int32_t>(value));
+      value = narrow(exact, bits_, overflow_);
+      if (events != nullptr && value != exact) ++events->saturated_outputs;
+    }
+    if (events != nullptr) events->outputs += static_cast<std::int64_t>(values.size());
+  }
+
+ private:
+  std::vector<PwlSegment> segments_;
+  Overflow overflow_ = Overflow::saturate;
+  int bits_ = 32;
+};
+
+/// Step 2 of op/sum_pool.hpp by `reduce(value so far, next value)`, for every window and channel.
+template <class Reduce>
+std::vector<std::int64_t> pool_windows(const ConvShape& windows, WindowOrder order, Reduce&& reduce) {
+  std::vector<std::int64_t> out;
+  out.reserve(static_cast<std::size_t>(windows.out_count()));
+  for (std::int64_t n = 0; n < windows.batch; ++n) {
+    for (std::int64_t y = 0; y < windows.out_height; ++y) {
+      for (std::int64_t x = 0; x < windows.out_width; ++x) {
+        for (std::int64_t c = 0; c < windows.in_channels; ++c) {
+          out.push_back(reduce([&](auto&& visit) { each_window_value(windows, {n, y, x, c}, order, visit); }));
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<std::int64_t> largest_in_windows(const ConvShape& windows, std::span<const std::int64_t> values) {
+  return pool_windows(windows, WindowOrder::rows_outermost, [&](auto&& each_value) {
+    std::int64_t largest = std::numeric_limits<std::int64_t>::min();
+    each_value([&](std::size_t i) { largest = std::max(largest, values[i]); });
+    return largest;
+  });
+}
+
+std::vector<std::int64_t> sums_of_windows(const ConvShape& windows, std::span<const std::int64_t> values, const AccumulatorRule& rule,
+                                          WindowOrder order, Events* events) {
+  return pool_windows(windows, order, [&](auto&& each_value) {
+    Accumulator sum(rule, 0);
+    each_value([&](std::size_t i) { sum.add(values[i]); });
+    const std::int64_t result = sum.result();
+    if (events != nullptr) events->accumulator_overflows += sum.overflow_count();
+    return result;
+  });
+}
+
+void bound(std::span<std::int64_t> values, IntegerRange range, Events* events) {
+  for (std::int64_t& value : values) {
+    const std::int64_t bounded = std::clamp(value, range.min, range.max);
+    if (events != nullptr && bounded != value) ++events->saturated_outputs;
+    value = bounded;
+  }
+}
+
+void require_sum_pool(const Operation& operation, const SumPoolArithmetic& rule) {
+  if (rule.method == SumPoolMethod::absent) throw_unsupported(operation, "the backend has no pooling by sum");
+}
+
+}  // namespace
+
+Executor prepare_pwl(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const PwlFunction function(operation, model.tensor(operation.inputs[1]), backend.pwl, output.type);
+  return [function](const Execution& run) {
+    std::vector<std::int64_t> values = centred(*run.inputs[0], 0);
+    function(values, run.events);
+    store(values, run.outputs[0]);
+  };
+}
+
+Executor prepare_sum_pool(const Model& model, const Operation& operation, const Backend& backend) {
+  const SumPoolArithmetic& rule = backend.sum_pool;
+  require_sum_pool(operation, rule);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  return [windows = pool_shape_of(model, operation), sum = running_sum(rule, bits_of(output.type)), order = rule.order,
+          range = bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, output)](const Execution& run) {
+    std::vector<std::int64_t> sums = sums_of_windows(windows, centred(*run.inputs[0], 0), sum, order, run.events);
+    bound(sums, range, run.events);
+    if (run.events != nullptr) run.events->outputs += static_cast<std::int64_t>(sums.size());
+    store(sums, run.outputs[0]);
+  };
+}
+
+namespace {
+
+/// Every sum of a layer, [batch, out_height, out_width, out_channels].
+std::vector<std::int64_t> all_sums(const Convolution& convolution, const Tensor& tensor, Events* events) {
+  const ConvShape& shape = convolution.shape();
+  std::vector<std::int16_t> input(static_cast<std::size_t>(tensor.element_count()));
+  centre(tensor, {}, input.size(), input);
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(shape.out_count()));
+  const auto row = static_cast<std::size_t>(shape.out_width * shape.out_channels);
+  std::size_t offset = 0;
+  for (std::int64_t n = 0; n < shape.batch; ++n) {
+    for (std::int64_t y = 0; y < shape.out_height; ++y, offset += row)
+      convolution.accumulate_row(input, n, y, std::span(sums).subspan(offset, row), events);
+  }
+  return sums;
+}
+
+/// Weights and bias as they are, with the proof for this device's sums.
+Convolution plain_convolution(const Model& model, const Operation& operation, const ConvShape& shape, const ConvArithmetic& arithmetic,
+                              const ModelTensor* bias, const ModelTensor* multiplier) {
+  const ModelTensor& weights = model.tensor(operation.inputs[1]);
+  require_plain_data(operation, model);
+  require_constant(operation, &weights);
+  require_constant(operation, bias);
+  require_whole_vectors(operation, arithmetic.accumulator, shape.kernel_width * shape.in_channels);
+  std::vector<std::int16_t> values(static_cast<std::size_t>(weights.shape.element_count()));
+  centre(*weights.constant, {}, values.size(), values);
+  return Convolution(shape, Direction::forward, arithmetic, std::move(values),
+                     bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0),
+                     largest_centred(model.tensor(operation.inputs[0])), multipliers_of(operation, multiplier, arithmetic));
+}
+
+ConvShape fused_shape(const Model& model, const Operation& operation) {
+  const auto& attributes = std::get<FusedConv2dAttributes>(operation.attributes);
+  const Shape& in = model.tensor(operation.inputs[0]).shape;
+  const Shape& weights = model.tensor(operation.inputs[1]).shape;
+  const Extent2d image{in[1], in[2]}, filter{weights[1], weights[2]};
+  const Extent2d places = window_count(attributes.padding, image, filter, attributes.stride);
+  const ResolvedPadding padding = resolve_padding(attributes.padding, image, filter, attributes.stride);
+  return {.batch = in[0],
+          .in_height = image.height,
+          .in_width = image.width,
+          .in_channels = in[3],
+          .out_height = places.height,
+          .out_width = places.width,
+          .out_channels = weights[0],
+          .kernel_height = filter.height,
+          .kernel_width = filter.width,
+          .stride_height = attributes.stride.height,
+          .stride_width = attributes.stride.width,
+          .pad_top = padding.top,
+          .pad_left = padding.left};
+}
+
+/// The windows of the pool over the sums.
+ConvShape fused_windows(const Model& model, const Operation& operation, const ConvShape& sums) {
+  const auto& attributes = std::get<FusedConv2dAttributes>(operation.attributes);
+  const Shape& out = model.tensor(operation.outputs[0]).shape;
+  return {.batch = sums.batch,
+          .in_height = sums.out_height,
+          .in_width = sums.out_width,
+          .in_channels = sums.out_channels,
+          .out_height = out[1],
+          .out_width = out[2],
+          .out_channels = out[3],
+          .kernel_height = attributes.pool_filter.height,
+          .kernel_width = attributes.pool_filter.width,
+          .stride_height = attributes.pool_stride.height,
+          .stride_width = attributes.pool_stride.width};
+}
+
+/// A fused layer, ready to run.
+struct FusedLayer {
+  Convolution convolution;
+  PoolKind pool;
+  ConvShape windows;
+  PwlFunction function;
+  AccumulatorRule accumulator;  ///< of the convolution by itself
+  FusedConvArithmetic rule;
+  SumPoolArithmetic sum_pool;
+  ElementType type;  ///< of the output
+
+  void operator()(const Execution& run) const {
+    std::vector<std::int64_t> values = all_sums(convolution, *run.inputs[0], run.events);
+    if (rule.order == FusedOrder::pool_then_activation) {
+      AccumulatorRule plain = rule.sum;  // vectors add products, not the sums of a pool
+      plain.partial = {};
+      values = pooled(std::move(values), plain, WindowOrder::rows_outermost, run.events);
+      for (std::int64_t& value : values) {
+        const std::int64_t exact = std::exchange(value, narrow(value, accumulator.bits, accumulator.overflow));
+        if (run.events != nullptr && value != exact) ++run.events->accumulator_overflows;
+      }
+      function(values, run.events);
+    } else {
+      function(values, run.events);
+      values = pooled(std::move(values), running_sum(sum_pool, bits_of(type)), sum_pool.order, run.events);
+      bound(values, range_of(type), run.events);
+    }
+    store(values, run.outputs[0]);
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::int64_t> pooled(std::vector<std::int64_t> values, const AccumulatorRule& sum, WindowOrder order,
+                                                 Events* events) const {
+    if (pool == PoolKind::max) return largest_in_windows(windows, values);
+    if (pool == PoolKind::sum) return sums_of_windows(windows, values, sum, order, events);
+    return values;
+  }
+};
+
+}  // namespace
+
+Executor prepare_fused_convolution(const Model& model, const Operation& operation, const Backend& backend) {
+  const FusedConvArithmetic& rule = backend.fused_conv;
+  if (rule.order == FusedOrder::absent) throw_unsupported(operation, "the backend has no convolution fused with pool and activation");
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const PoolKind pool = std::get<FusedConv2dAttributes>(operation.attributes).pool;
+  const bool activates_first = rule.order == FusedOrder::activation_then_pool;
+  if (pool == PoolKind::sum && activates_first) require_sum_pool(operation, backend.sum_pool);
+  ConvArithmetic arithmetic = select_arithmetic(model, operation, backend.conv);
+  const AccumulatorRule accumulator = arithmetic.accumulator;
+  if (!activates_first) arithmetic.accumulator = rule.sum;
+  const ConvShape shape = fused_shape(model, operation);
+  const ModelTensor* const table = input_tensor(model, operation, fused_pwl_input);
+  return FusedLayer{plain_convolution(model, operation, shape, arithmetic, input_tensor(model, operation, bias_input), nullptr),
+                    pool,
+                    fused_windows(model, operation, shape),
+                    table == nullptr ? PwlFunction() : PwlFunction(operation, *table, backend.pwl, output.type),
+                    accumulator,
+                    rule,
+                    backend.sum_pool,
+                    output.type};
+}
+
+Executor prepare_recurrent(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const ConvArithmetic& arithmetic = select_arithmetic(model, operation, backend.recurrent);
+  const std::int64_t rows = input.shape[0], inputs = input.shape[1], outputs = output.shape[1];
+  const std::int64_t delay = model.tensor(operation.inputs[recurrent_feedback_input]).shape[0];
+  const PwlFunction function(operation, model.tensor(operation.inputs[recurrent_pwl_input]), backend.pwl, output.type);
+  const Convolution convolution =
+      plain_convolution(model, operation, recurrent_shape(inputs, outputs), arithmetic,
+                        input_tensor(model, operation, recurrent_bias_input), input_tensor(model, operation, recurrent_multiplier_input));
+  return [=](const Execution& run) {
+    const std::vector<std::int64_t> x = centred(*run.inputs[0], 0), given = centred(*run.inputs[recurrent_feedback_input], 0);
+    std::vector<std::int64_t> activations, sums(static_cast<std::size_t>(outputs));
+    std::vector<std::int16_t> joined(static_cast<std::size_t>(inputs + outputs));
+    for (std::int64_t n = 0; n < rows; ++n) {
+      const EarlierOutput earlier = earlier_output(n, delay);
+      const std::int64_t* const h = (earlier.is_given ? given : activations).data() + earlier.row * outputs;
+      const auto narrow_16 = [](std::int64_t value) { return static_cast<std::int16_t>(value); };
+      std::transform(x.data() + n * inputs, x.data() + (n + 1) * inputs, joined.begin(), narrow_16);
+      std::transform(h, h + outputs, joined.begin() + inputs, narrow_16);
+      convolution.accumulate_row(joined, 0, 0, sums, run.events);
+      if (run.outputs.size() > 1) store(sums, run.outputs[1], static_cast<std::size_t>(n * outputs));
+      function(sums, run.events);
+      activations.insert(activations.end(), sums.begin(), sums.end());
+    }
+    store(activations, run.outputs[0]);
+  };
+}
+
+}  // namespace lastbit
