@@ -119,6 +119,7 @@ void walk_member(Owner& owner, std::string_view name, Member& member, const std:
     for (std::size_t i = 0; i < member.size; ++i) walk_rules<reach>(member.stages[i], path + "." + std::to_string(i), leaf);
   } else if constexpr (RuleStructure<Member>) {
     if constexpr (reach == Reach::read && ConstOr<Owner, RescaleRule>) {
+      if (!applies_scale(owner.chain)) return;
       if (!reads_multiplier(owner.chain)) return leaf(path + ".arithmetic", member, "arithmetic", member.arithmetic);
     }
     walk_rules<reach>(member, path, leaf);

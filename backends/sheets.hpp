@@ -16,6 +16,7 @@ namespace lastbit {
 [[nodiscard]] std::vector<SpecSheet> vipnano_sheets();
 [[nodiscard]] std::vector<SpecSheet> ascend_sheets();
 [[nodiscard]] std::vector<SpecSheet> bernoulli2_sheets();
+[[nodiscard]] std::vector<SpecSheet> gna_sheets();
 [[nodiscard]] std::vector<SpecSheet> golden_sheets();
 
 }  // namespace lastbit

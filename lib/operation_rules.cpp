@@ -119,11 +119,11 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case logistic:
     case OperationKind::tanh:
     case dynamic_quantize:
-    case pwl:
-    case softmax:
     case OperationKind::exp:
     case svdf:
-    case lstm: return std::string(name_of(operation.kind));
+    case lstm:
+    case pwl:
+    case softmax: return std::string(name_of(operation.kind));
     case add_n:
     case cast:
     case max_pool2d:

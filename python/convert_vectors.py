@@ -17,14 +17,14 @@ import re
 import sys
 
 try:
-    from convert import ascend, onnxruntime, tflite, vipnano
+    from convert import ascend, gna, onnxruntime, tflite, vipnano
     from convert.layer import Suite
     from convert.recorded import Refusal
     from convert.selection import select
 except ModuleNotFoundError as missing:
     sys.exit(f"convert_vectors.py: needs {missing.name} (Debian: apt-get install python3-numpy, then /usr/bin/python3)")
 
-VENDORS = {"tflite": tflite, "onnxruntime": onnxruntime, "vipnano": vipnano, "ascend": ascend}
+VENDORS = {"tflite": tflite, "onnxruntime": onnxruntime, "vipnano": vipnano, "ascend": ascend, "gna": gna}
 SELECTED_VALUES = 1250  # of a binary16 case, with --select
 NOTE_KEYS = ("layout notes", "layout_notes", "arithmetic", "model_agreement")
 

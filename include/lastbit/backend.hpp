@@ -101,7 +101,7 @@ struct PwlArithmetic {
 };
 
 /// A convolution with pooling and a piecewise-linear activation in one layer. pool_then_activation: sums of the width of `sum` are pooled
-/// (added or compared) as they are, then narrowed as the convolution's accumulator is, then activated. activation_then_pool: each step as the
+/// (added one by one, or compared) as they are, then narrowed as the convolution's accumulator is, then activated. activation_then_pool: each step as the
 /// operation of that name.
 enum class FusedOrder : std::uint8_t { absent, pool_then_activation, activation_then_pool };
 struct FusedConvArithmetic {

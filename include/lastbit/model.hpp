@@ -179,10 +179,10 @@ struct ResizeAttributes {  // the sizes are the output's
   std::optional<std::array<double, 2>> scales;  ///< s of [height, width]; absent: from the sizes
 };
 
-using Attributes =
-    std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes, MeanAttributes,
-                 ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes, SliceAttributes, SplitAttributes,
-                 LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes, SvdfAttributes, LstmAttributes, FusedConv2dAttributes>;
+using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
+                                MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
+                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes,
+                                SvdfAttributes, LstmAttributes, FusedConv2dAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);

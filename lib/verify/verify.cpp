@@ -41,8 +41,8 @@ Json read_json(const fs::path& file) {
 }
 
 void require_known_keys(const Json& json) {
-  static const std::vector<std::string> known{"name",       "backend", "settings", "model",  "primitive",
-                                              "parameters", "inputs",  "expected", "report", "note"};
+  static const std::vector<std::string> known{"name",   "backend",  "settings", "model", "primitive",   "parameters",
+                                              "inputs", "expected", "report",   "note",  "saturations", "also"};
   for (const auto& [key, value] : json.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end())
       throw Error(ErrorCode::malformed_file, "case", "unknown key '" + key + "'");
@@ -152,6 +152,23 @@ Model model_of(const Case& at) {
   return parse_json_model(model.dump(), at.folder, "model");
 }
 
+/// Sums that left their width and outputs that left their type: how many, or (a flag) whether there were any.
+CaseFailure compare_saturations(const Json& expected, const Trace& trace) {
+  std::int64_t count = 0;
+  for (const Events& events : trace.events) count += events.accumulator_overflows + events.saturated_outputs;
+  CaseFailure failure;
+  failure.tensor = "saturations";
+  failure.values = 1;
+  const Json got = expected.is_boolean() ? Json(count > 0) : Json(count);
+  if (!expected.is_boolean() && !expected.is_number_integer()) {
+    throw Error(ErrorCode::malformed_file, "saturations", "a count or a flag is needed");
+  }
+  failure.differing = got == expected ? 0 : 1;
+  failure.expected = expected.dump();
+  failure.got = got.dump();
+  return failure;
+}
+
 CaseFailure run_model_case(const Case& at) {
   const Model model = model_of(at);
   const auto given = read_indexed(at, "inputs", model, model.inputs);
@@ -163,7 +180,8 @@ CaseFailure run_model_case(const Case& at) {
     if (inputs.back().element_count() == model.tensor(index).shape.element_count()) inputs.back().reshape(model.tensor(index).shape);
   }
   if (given.size() != inputs.size()) throw Error(ErrorCode::bad_input, "inputs", "a file for a tensor that is no input");
-  const Trace trace = run(model, at.sheet.backend, inputs, {.keep_all = true});
+  const bool counts = at.json.contains("saturations");
+  const Trace trace = run(model, at.sheet.backend, inputs, {.keep_all = true, .count_events = counts});
   CaseFailure total;
   for (const auto& [index, expected] : read_indexed(at, "expected", model, model.outputs)) {
     const auto& computed = trace.tensors[static_cast<std::size_t>(index)];
@@ -171,6 +189,7 @@ CaseFailure run_model_case(const Case& at) {
     if (!computed) throw Error(ErrorCode::bad_input, name, "is not computed");
     add_comparison(total, compare(name, expected, *computed, false));
   }
+  if (counts) add_comparison(total, compare_saturations(at.json["saturations"], trace));
   return total;
 }
 
@@ -234,6 +253,15 @@ CaseFailure run_metrics_case(const Case& at) {
   return failure;
 }
 
+/// Settings of a case, then the caller's.
+void adjust(SpecSheet& sheet, const Json& json, const VerifyOptions& options) {
+  const Json settings = json.value("settings", Json::object());
+  for (const auto& [path, value] : settings.items()) {
+    set_rule(sheet.backend, path, value.is_number_integer() ? value.dump() : JsonView(value, "case.settings." + path).text());
+  }
+  if (options.adjust) options.adjust(sheet);
+}
+
 SpecSheet sheet_of(const Json& json, const VerifyOptions& options) {
   SpecSheet sheet;
   if (options.backend) sheet = *options.backend;
@@ -241,12 +269,38 @@ SpecSheet sheet_of(const Json& json, const VerifyOptions& options) {
   else if (!json.contains("parameters") && json.value("primitive", Json()) != "metrics") {
     throw Error(ErrorCode::malformed_file, "case", "'backend' is missing, and none was given");
   }
-  const Json settings = json.value("settings", Json::object());
-  for (const auto& [path, value] : settings.items()) {
-    set_rule(sheet.backend, path, value.is_number_integer() ? value.dump() : JsonView(value, "case.settings." + path).text());
-  }
-  if (options.adjust) options.adjust(sheet);
+  adjust(sheet, json, options);
   return sheet;
+}
+
+/// What a model case's values are on another backend: "equal", "differs", or "refused" by the emulator.
+std::string outcome_on(const Case& at) {
+  try {
+    Json values_only = at.json;
+    values_only.erase("saturations");
+    return run_model_case({values_only, at.folder, at.sheet}).differing == 0 ? "equal" : "differs";
+  } catch (const Error& error) {
+    const bool refused = error.diagnostics().front().code == ErrorCode::unsupported_operation;
+    if (!refused) throw;
+    return "refused";
+  }
+}
+
+/// The backends that "also" names, each with the outcome that was recorded.
+void compare_others(const Case& at, const VerifyOptions& options, CaseFailure& total) {
+  for (const Json& other : at.json["also"]) {
+    const JsonView view(other, "case.also");
+    view.only({"backend", "settings", "outcome"});
+    SpecSheet sheet = find_backend(view["backend"].text());
+    adjust(sheet, other, options);
+    CaseFailure one;
+    one.tensor = "outcome on " + sheet.name;
+    one.values = 1;
+    one.expected = view["outcome"].text();
+    one.got = outcome_on({at.json, at.folder, std::move(sheet)});
+    one.differing = one.got == one.expected ? 0 : 1;
+    add_comparison(total, std::move(one));
+  }
 }
 
 CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options) {
@@ -257,10 +311,15 @@ CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptio
     throw Error(ErrorCode::malformed_file, "case", "'parameters' belongs to a primitive");
   }
   CaseFailure result;
-  if (!json.contains("primitive")) result = run_model_case(at);
+  const bool has_model = !json.contains("primitive");
+  if ((json.contains("also") || json.contains("saturations")) && !has_model) {
+    throw Error(ErrorCode::malformed_file, "case", "'also' and 'saturations' belong to a model");
+  }
+  if (has_model) result = run_model_case(at);
   else if (json["primitive"] == "metrics") result = run_metrics_case(at);
   else result = run_primitive_case(at, json["primitive"].get<std::string>());
   if (result.values == 0) throw Error(ErrorCode::malformed_file, "expected", "nothing to compare");
+  if (json.contains("also") && !options.backend) compare_others(at, options, result);
   result.backend = at.sheet.name;
   return result;
 }

@@ -104,12 +104,12 @@ class Suite:
         tensors, inputs = [], {}
         for operand in filter(None, layer.operands):
             check_quantization(operand.name, operand.array, operand.quantization)
-            tensors.append(self._tensor(recorded.stem, operand))
+            tensors.append(self.describe(recorded.stem, operand))
             if not operand.constant:
                 inputs[operand.name] = self.put(recorded.stem, operand.name, operand.array)
         output = Operand("output", runs[0].expected, layer.quantization)
         check_quantization(output.name, output.array, output.quantization)
-        tensors.append(self._tensor(recorded.stem, output))
+        tensors.append(self.describe(recorded.stem, output))
         operation = {"op": layer.op, "inputs": [operand and operand.name for operand in layer.operands], "outputs": ["output"]}
         if layer.attributes:
             operation["attributes"] = layer.attributes
@@ -144,7 +144,7 @@ class Suite:
     def _word(run):
         return f"expected_{run.label}" if run.label else "expected"
 
-    def _tensor(self, stem, operand):
+    def describe(self, stem, operand):
         described = {"name": operand.name, "type": operand.array.dtype.name, "shape": list(operand.array.shape)}
         if operand.quantization:
             described["quantization"] = operand.quantization

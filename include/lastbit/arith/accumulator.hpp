@@ -47,7 +47,7 @@ enum class PartialTail : std::uint8_t { exact, one_sum, dropped };
 
 struct PartialSums {
   PartialMethod method = PartialMethod::absent;
-  TermsByGroup terms{};     ///< of one partial sum
+  TermsByGroup terms{2};    ///< of one partial sum
   std::uint8_t vector = 0;  ///< terms of a vector
   PartialTail tail = PartialTail::exact;
   friend constexpr bool operator==(const PartialSums&, const PartialSums&) = default;

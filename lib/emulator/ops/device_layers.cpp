@@ -206,7 +206,9 @@ struct FusedLayer {
   void operator()(const Execution& run) const {
     std::vector<std::int64_t> values = all_sums(convolution, *run.inputs[0], run.events);
     if (rule.order == FusedOrder::pool_then_activation) {
-      values = pooled(std::move(values), rule.sum, WindowOrder::rows_outermost, run.events);
+      AccumulatorRule plain = rule.sum;  // vectors add products, not the sums of a pool
+      plain.partial = {};
+      values = pooled(std::move(values), plain, WindowOrder::rows_outermost, run.events);
       for (std::int64_t& value : values) {
         const std::int64_t exact = std::exchange(value, narrow(value, accumulator.bits, accumulator.overflow));
         if (run.events != nullptr && value != exact) ++run.events->accumulator_overflows;
