@@ -8,6 +8,7 @@ const std::vector<Story>& stories() {
   static const std::vector<Story> all{
       {"digits", "a network that reads handwritten digits, on every backend", story_digits},
       {"vipnano-conv", "VeriSilicon VIPNano: a single convolution differs by one, and twenty of them by much", story_vipnano_conv},
+      {"bpu-pool-exp", "Horizon BPU: a pool at cosine 0.84, and an exponential that answers with a constant", story_bpu_pool_exp},
   };
   return all;
 }
