@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import random
+import struct
 import sys
 from pathlib import Path
 
@@ -37,6 +38,10 @@ def rescaled(value, ratio, half, *, data_bits=32, output_bits=8, low=-128, high=
     product = clip(value >> before, -(2**15), 2**15 - 1) * factor
     bias = 1 << after - 1 if half and after > 0 else 0
     return clip(product + bias >> after, low, high)
+
+
+def float32(value):
+    return struct.unpack("f", struct.pack("f", value))[0]
 
 
 def half_away(value):
@@ -90,8 +95,50 @@ def codes(count, least=-128, most=127):
     return [RANDOM.choice([least, most, RANDOM.randint(least, most), RANDOM.randint(least, most)]) for _ in range(count)]
 
 
-# Effective scales that separate rules: a tie of the 15-bit multiplier; one that rounds up to 2^15; ordinary ones; a split shift.
-SCALES = [(2**15 + 1) / 2**16, 1 - 2**-17, 0.5 - 2**-18, 0.0123, 0.00041, 1.7, 2**-9 * (1 + 2**-15), 3e-5]
+# Effective scales that separate rules: a tie of the 15-bit multiplier; one that rounds up to 2^15; one that float32 makes a tie; an ordinary
+# one; one whose shift is split by 4; one above 1; ties of the result.
+TIE = (2**15 + 1) * 2**-23
+SPLIT = 1.3 * 2**-12
+SCALES = [TIE, (1 - 2**-17) * 2**-7, TIE * (1 - 2**-30), 0.0031, SPLIT, 1.7, 0.5]
+
+
+def first_reaching(goal, ratio, half):
+    """The smallest value that is rescaled to `goal` or more."""
+    low, high = -(2**30), 2**30
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if rescaled(middle, ratio, half) >= goal else (middle + 1, high)
+    return low
+
+
+def telling(ratio, half, goals=(1, 5, 126, 127, 0, -4, -7, -126)):
+    """Values at which the result changes, and what the shift before the multiplier makes of their neighbours."""
+    block = 2 ** max(15 - math.frexp(ratio)[1] - 22, 0)
+    values = set()
+    for goal in goals:
+        at = first_reaching(goal, ratio, half)
+        values.update(at + d for d in (-block, -block // 2 - 1, -block // 2, -block // 2 + 1, -1, 0, 1, block // 2, block))
+    return sorted(values) + [2**19, -(2**19)]
+
+
+def pixelwise(op):
+    """Every input code through weights of 1; each channel's bias puts the sums where its scale tells rules apart."""
+    goals = [5, -7]
+    pairs = [(scale, goal) for scale in SCALES for goal in goals]
+    pairs += [(SPLIT, goal) for goal in (9, -14)]
+    bias = [first_reaching(goal, scale, False) for scale, goal in pairs] + [2**20, -(2**20)]
+    scales = [scale for scale, _ in pairs] + [SPLIT, SPLIT]
+    outputs = len(bias)
+    channels = outputs if op == "depthwise_conv2d" else 1
+    image = [code for code in range(-128, 128) for _ in range(channels)]
+    case = Case(f"{op}, every code near where its scale tells rules apart", op, {"padding": "valid"})
+    case.input("in", image, [1, 16, 16, channels], 1.0)
+    depthwise = op == "depthwise_conv2d"
+    case.constant("weights", [1] * outputs, [1, 1, 1, outputs] if depthwise else [outputs, 1, 1, 1], scales, axis=3 if depthwise else 0)
+    case.constant("bias", bias, [outputs], None, "int32")
+    result = [rescaled(code + bias[o], scales[o], False) for code in range(-128, 128) for o in range(outputs)]
+    case.output(result, [1, 16, 16, outputs], 1.0)
+    return case
 
 
 def convolution(name, op, size, channels, outputs, kernel, *, stride=1, pad=0, relu=False, bias=None, scales=None, raw=False,
@@ -147,7 +194,7 @@ def convolutions():
     big = 2**31 - 1
     yield convolution("conv2d, a scale per channel", "conv2d", 5, 3, 8, 3, pad=1, bias=[RANDOM.randint(-9999, 9999) for _ in range(8)])
     yield convolution("conv2d, rectified", "conv2d", 5, 4, 4, 3, stride=2, relu=True)
-    yield convolution("conv2d, scales that separate rules", "conv2d", 3, 1, len(SCALES), 1, scales=SCALES)
+    yield pixelwise("conv2d")
     yield convolution("conv2d, sums that leave 32 bits", "conv2d", 4, 2, 4, 2, bias=[big, -big, big - 9999, 9999 - big], scales=[3e-8] * 4)
     yield convolution("conv2d, beyond 16 bits before the multiplier", "conv2d", 4, 8, 4, 3, bias=[big // 3, -big // 5, 2**29, -(2**28)])
     yield convolution("conv2d, accumulators", "conv2d", 4, 2, 3, 2, bias=[2**30 + 1, -(2**30) - 1, 7], raw=True)
@@ -159,8 +206,7 @@ def convolutions():
         yield convolution(f"{op}, a scale per channel", op, 5, channels, 4, 3, bias=[100, -200, 300, -400], relu=True)
         yield convolution(f"{op}, sums that leave 32 bits", op, 3, 4, 4, 2, stride=1, bias=[big, -big, big - 999, 999 - big], scales=[3e-8] * 4)
         yield convolution(f"{op}, beyond 16 bits", op, 3, 4, 4, 2, bias=[big // 3, -big // 5, 2**29, -(2**28)])
-        size = len(SCALES) if op == "depthwise_conv2d" else 1
-        yield convolution(f"{op}, scales that separate rules", op, 3, size, len(SCALES), 1, scales=SCALES)
+        yield pixelwise(op)
         yield convolution(f"{op}, accumulators", op, 3, 4, 4, 2, bias=[2**30 + 1, -(2**30) - 1, 7, 9], raw=True)
 
 
@@ -185,17 +231,52 @@ def products(name, op, rows, terms, columns, ratios, *, bias=None, raw=False):
     return case
 
 
+def sums_of_products(op, scale):
+    """Rows whose sums are the telling values: 127 times codes, and the rest."""
+    half = op == "matmul"
+    targets = [t for t in telling(scale, half) if abs(t) < 127 * 127 * 6]
+    rows = []
+    for target in targets:
+        count, rest = divmod(abs(target), 127)
+        parts = [clip(count - 127 * i, 0, 127) for i in range(6)] + [rest]
+        rows += [part if target >= 0 else -part for part in parts]
+    case = Case(f"{op}, telling sums, scale {scale}", op, {"transpose_b": True} if half else {})
+    case.input("in", rows, [len(targets), 7], 1.0)
+    if half:
+        case.input("b", [127] * 6 + [1], [1, 7], scale)
+    else:
+        case.constant("weights", [127] * 6 + [1], [1, 7], scale)
+    case.output([rescaled(target, scale, half) for target in targets], [len(targets), 1], 1.0)
+    return case
+
+
 def layers():
     big = 2**31 - 1
     bias = [big, -big, big // 3, -big // 3, 2**29, -(2**28), 2**20 + 1, -3]
     yield products("fully_connected, a scale per row", "fully_connected", 4, 40, 8, [RANDOM.uniform(0.0005, 0.01) for _ in range(8)])
-    yield products("fully_connected, scales that separate rules", "fully_connected", 24, 1, len(SCALES), SCALES)
     yield products("fully_connected, beyond 32 and 16 bits", "fully_connected", 6, 4, 8, [3e-8] * 4 + [1e-3] * 4, bias=bias)
     yield products("fully_connected, accumulators", "fully_connected", 6, 4, 8, [1.0], bias=[2**30 + 1] * 4 + [-(2**30) - 1] * 4, raw=True)
-    for i, scale in enumerate(SCALES):
-        yield products(f"matmul, scale {i}", "matmul", 12, 1, 6, [scale])
+    for scale in SCALES:
+        yield sums_of_products("fully_connected", scale)
+        yield sums_of_products("matmul", scale)
     yield products("matmul, longer sums", "matmul", 5, 64, 5, [0.0007])
     yield products("matmul, beyond 16 bits", "matmul", 5, 16, 5, [0.4])
+
+
+def telling_sums(op, scale):
+    """One window, row or image per telling value."""
+    taps = {"average_pool2d": 49, "global_average_pool": 64, "mean": 60}[op]
+    targets = [t for t in telling(scale, True, (1, 5, 126, 0, -4)) if abs(t) < 128 * taps]
+    values = [[clip(abs(t) - 127 * i, 0, 127) * (1 if t >= 0 else -1) for i in range(taps)] for t in targets]
+    shapes = {"average_pool2d": [1, 7, 7, len(targets)], "global_average_pool": [1, 8, 8, len(targets)], "mean": [len(targets), taps]}
+    attributes = {"average_pool2d": {"filter": [7, 7]}, "global_average_pool": {}, "mean": {"axes": [1]}}
+    case = Case(f"{op}, telling sums, scale {scale}", op, attributes[op])
+    data = [v for row in values for v in row] if op == "mean" else [values[c][i] for i in range(taps) for c in range(len(targets))]
+    scale_in = scale * taps
+    case.input("in", data, shapes[op], scale_in)
+    result = [rescaled(t, scale_in / (1.0 * taps), True) for t in targets]
+    case.output(result, [len(targets)] if op == "mean" else [1, 1, 1, len(targets)], 1.0)
+    return case
 
 
 def average(name, size, kernel, stride, pad, scale_in, scale_out, *, of_input=False, reciprocal=None):
@@ -231,17 +312,11 @@ def pools():
     yield average("global_average_pool, its own scale", 9, 9, 1, 0, 0.05, 0.004)
     yield average("global_average_pool, the input's scale", 9, 9, 1, 0, 0.05, 0.05, of_input=True)
     yield average("global_average_pool, (sum >> 4) * k >> 9", 9, 9, 1, 0, 0.05, 0.05, reciprocal=4)
-    for i, scale in enumerate(SCALES):
-        yield average(f"average_pool2d, scale {i}", 6, 2, 1, 1, scale * 4, 1.0)
-        yield average(f"global_average_pool, scale {i}", 2, 2, 1, 0, scale * 4, 1.0)
+    for op in ("average_pool2d", "global_average_pool", "mean"):
+        for scale in SCALES:
+            yield telling_sums(op, scale)
     yield average("average_pool2d, beyond 16 bits", 7, 6, 1, 0, 1.0, 2**-14)
     yield average("global_average_pool, beyond 16 bits", 24, 24, 1, 0, 1.0, 2**-12)
-    for i, scale in enumerate(SCALES):
-        image = codes(16 * 4)
-        case = Case(f"mean, scale {i}", "mean", {"axes": [1]})
-        case.input("in", image, [16, 4], scale * 4)
-        case.output([rescaled(sum(image[4 * r : 4 * r + 4]), scale * 4 / (1.0 * 4), True) for r in range(16)], [16], 1.0)
-        yield case
     image = codes(2 * 400, 100)
     case = Case("mean, beyond 16 bits", "mean", {"axes": [1]})
     case.input("in", image, [2, 400], 1.0)
@@ -260,16 +335,22 @@ def common_scale(scale_a, scale_b):
     return (small_factor, large_factor, unit) if scale_a <= scale_b else (large_factor, small_factor, unit)
 
 
+def pairwise(name, op, scale_a, scale_b, scale_out, combine, ratio):
+    """Pairs whose combined value lies next to a telling one, and random ones."""
+    wanted = set(telling(ratio, True))
+    pairs = [(x, y) for x in range(-128, 128) for y in range(-128, 128) if combine(x, y) in wanted]
+    pairs = RANDOM.sample(pairs, min(len(pairs), 60)) + [(x, y) for x, y in zip(codes(36), codes(36))]
+    case = Case(name, op)
+    case.input("a", [x for x, _ in pairs], [len(pairs)], scale_a)
+    case.input("b", [y for _, y in pairs], [len(pairs)], scale_b)
+    case.output([rescaled(wrap(combine(x, y), 32), ratio, True) for x, y in pairs], [len(pairs)], scale_out)
+    return case
+
+
 def sum_of(name, op, scale_a, scale_b, scale_out):
-    a, b = codes(64), codes(64)
     factor_a, factor_b, unit = common_scale(scale_a, scale_b)
     sign = 1 if op == "add" else -1
-    case = Case(name, op)
-    case.input("a", a, [64], scale_a)
-    case.input("b", b, [64], scale_b)
-    sums = [wrap(x * factor_a + sign * y * factor_b, 32) for x, y in zip(a, b)]
-    case.output([rescaled(value, unit / scale_out, True) for value in sums], [64], scale_out)
-    return case
+    return pairwise(name, op, scale_a, scale_b, scale_out, lambda x, y: x * factor_a + sign * y * factor_b, unit / scale_out)
 
 
 def sums():
@@ -278,31 +359,27 @@ def sums():
             yield sum_of(f"{op} {scale_a} {scale_b} {scale_out}", op, scale_a, scale_b, scale_out)
         yield sum_of(f"{op}, a sum that leaves 32 bits", op, 1.0, 2**-20, 4.0)
         yield sum_of(f"{op}, beyond 16 bits", op, 1.0, 1.5, 2**-9)
-        for i, ratio in enumerate(SCALES[:3]):
-            # The sum's unit is 1: of equal scales 127 each factor is 127.
-            yield sum_of(f"{op}, scale {i}", op, 127.0, 127.0, 1 / ratio)
+        yield sum_of(f"{op}, a factor cut to 15 bits", op, 1.0, 0.0008, 0.7)
+        for i, ratio in enumerate(SCALES):
+            # The sum's unit is 1, the factors 127 and 200.
+            yield sum_of(f"{op}, scale {i}", op, 127.0, 200.0, 1 / ratio)
 
 
 def elementwise():
-    for i, scale in enumerate([*SCALES, 40.0]):
-        a, b = codes(64), codes(64)
-        case = Case(f"mul, scale {i}", "mul")
-        case.input("a", a, [64], 1.0)
-        case.input("b", b, [64], scale)
-        case.output([rescaled(x * y, 1.0 * scale / 1.0, True) for x, y in zip(a, b)], [64], 1.0)
-        yield case
-    for i, scale in enumerate([*SCALES, 1.0]):
+    for i, scale in enumerate([*SCALES, 1.3 * 2**-11, 40.0]):
+        yield pairwise(f"mul, scale {i}", "mul", 1.0, scale, 1.0, lambda x, y: x * y, scale)
+    for i, scale in enumerate([*SCALES, 1.0, 2.0**16, (1 - 2**-15) * 2**-16]):
         for kind, bits in (("int8", 8), ("int16", 16), ("int32", 32)):
             top = 2 ** (bits - 1)
-            values = codes(48, -top, top - 1) + [RANDOM.randint(-(2**12), 2**12) if bits > 8 else 0 for _ in range(48)]
+            values = [v for v in telling(scale, True) if -top <= v < top] + codes(20, -top, top - 1) + [1, top - 1, -top]
             for out_kind, out_bits in (("int8", 8), ("int16", 16)):
                 if out_bits == 16 and bits != 32:
                     continue
                 limit = 2 ** (out_bits - 1)
                 case = Case(f"requantize {kind} to {out_kind}, scale {i}", "requantize")
-                case.input("in", values, [96], scale, kind)
+                case.input("in", values, [len(values)], scale, kind)
                 result = [rescaled(v, scale, True, data_bits=bits, output_bits=out_bits, low=-limit, high=limit - 1) for v in values]
-                case.output(result, [96], 1.0, out_kind)
+                case.output(result, [len(values)], 1.0, out_kind)
                 yield case
     parts = [codes(12), codes(12), codes(12)]
     scales = [0.03, 0.011, 0.02]
@@ -339,6 +416,13 @@ def tables():
     case = Case("quantize", "quantize")
     case.input("in", real, [len(real)], None, "float32")
     case.output([clip(half_away(value / 0.25), -128, 127) for value in real], [len(real)], 0.25)
+    yield case
+    # Quotients that float32 rounds to a tie and double does not.
+    scale = float32(0.1)
+    real = [float32((k + 0.5) * scale) for k in range(-120, 120)]
+    case = Case("quantize, near ties", "quantize")
+    case.input("in", real, [len(real)], None, "float32")
+    case.output([clip(half_away(value / scale), -128, 127) for value in real], [len(real)], scale)
     yield case
 
 

@@ -30,6 +30,7 @@ struct Suite {
 const Texts both{"tflite_double", "tflite_single"};
 const Texts either{"tflite_double"};  // operations in which the builds are the same
 const Texts ort{"onnxruntime"};
+const Texts bpu{"bernoulli2"};
 
 const std::vector<Suite> suites{
     {"tflite/conv2d_s8", both, {"conv.i8"}},
@@ -61,6 +62,28 @@ const std::vector<Suite> suites{
     {"vipnano/imx8mp_v8_cmodel", {"vipnano_v8"}, {"conv.i8", "depthwise_conv.i8"}},
     {"vipnano/a311d_v7_cmodel", {"vipnano_v7"}, {"conv.i8"}},
     {"vipnano/stm32mp2_v7_cmodel", {"vipnano_v7"}, {"conv.i8"}},
+    {"bernoulli2/formulas",
+     bpu,
+     {"conv.i8",
+      "depthwise_conv.i8",
+      "transposed_conv.i8",
+      "fully_connected.i8",
+      "matmul.i8",
+      "average_pool",
+      "global_average_pool",
+      "mean",
+      "add",
+      "sub",
+      "mul",
+      "concat.method",
+      "quantize",
+      "requantize",
+      "leaky_relu",
+      "hard_swish",
+      "logistic",
+      "tanh",
+      "exp",
+      "resize"}},
 };
 
 /// Changes that a suite need not notice. In all texts `*` stands for any text.
@@ -75,6 +98,7 @@ struct Exception {
 const Texts any{"*"};
 const Texts tflite{"tflite/*"};
 const Texts vipnano{"vipnano/*"};
+const Texts formulas{"bernoulli2/formulas"};
 const Texts twice{"tflite_double"};
 const Texts once{"tflite_single"};
 const Texts convolutions{"tflite/conv2d*", "tflite/depthwise*", "tflite/fully_connected", "tflite/transpose_conv_s8"};
@@ -106,7 +130,22 @@ const std::vector<Exception> equal_always{
     {any, {"vipnano_v7"}, {"*.significant_bits"}, {"23"}, "the multiplier is cut to 16 bits afterwards"},
     {any, twice, {"add.operand.chain.0.kind"}, {"two_term_shift"}, "of an operand shifted left the second term vanishes modulo 2^32"},
     {any, twice, {"logistic.rescale.chain.0.kind", "tanh.rescale.chain.0.kind"}, {"shift_right"}, "a shift by what remains: to the left"},
-    {{"onnxruntime/ms_qlinear"}, any, {"global_average_pool.padding"}, any, "a global pool has no padding"},
+    {{"onnxruntime/ms_qlinear", "bernoulli2/formulas"}, any, {"global_average_pool.padding"}, any, "a global pool has no padding"},
+    {formulas, any, {"*.chain.1.kind"}, {"add_zero_point", "relu"}, "what leaves 16 bits leaves the 8 of the output as well"},
+    {formulas, any, {"*.chain.1.overflow"}, {"exact"}, "what leaves 16 bits leaves the 8 of the output as well"},
+    {formulas, any, {"*.chain.1.bits"}, {"17"}, "what leaves 16 bits leaves the 8 of the output as well"},
+    {formulas, any, {"mul.rescale.chain.1.*"}, {"15", "wrap"}, "products of 8-bit codes fit 16 bits, all but one of them 15"},
+    {formulas, any, {"*.scale.rounding"}, {"half_away"}, "half_up and half_away agree on positive values"},
+    {formulas, any, {"*.bias_bits"}, {"33"}, "a bias of 32 bits is kept as it is"},
+    {formulas, any, {"*.bias_rounding"}, any, "a bias of 32 bits is kept as it is"},
+    {formulas, any, {"matmul.i8.bias_bits"}, any, "has no bias"},
+    {formulas,
+     any,
+     {"*.chain.0.limit"},
+     any,
+     "beyond 30 places only 0 and -1 are left, and they end as 0, or as -1 where both shifts floor"},
+    {formulas, any, {"*.chain.3.limit"}, {"32"}, "16 bits times 15 bits, shifted by 31, leave what a shift by 32 leaves"},
+    {formulas, any, {"quantize.zero_point"}, any, "the zero point is 0"},
 };
 
 // Different, but the recordings never ask.
@@ -156,6 +195,16 @@ const std::vector<Exception> never_asked{
     {convolutions, any, {"*.i16_bias64.rescale.chain.0.rounding"}, {"half_*"}, "no multiplier is a tie of 15 bits; requantize64 tells"},
     {{"tflite/fixedpoint_prims"}, any, {"*.scale.rounding"}, {"half_even"}, "the one tie of 31 bits goes to an even multiplier anyway"},
     {{"tflite/concat"}, any, {"concat.method"}, any, "all concatenations are uint8"},
+    {formulas, any, {"matmul.i8.accumulator.*"}, any, "no sum leaves 31 bits; the layers with a bias tell"},
+    {formulas,
+     any,
+     {"average_pool.rescale.chain.1.*", "global_average_pool.rescale.chain.1.*", "mean.rescale.chain.1.bits"},
+     {"15", "wrap"},
+     "no sum leaves 15 bits after the shift; requantize tells"},
+    {formulas, any, {"*.chain.3.amount"}, {"remaining"}, "no scale is 2^15 or more; requantize tells"},
+    {formulas, any, {"*.chain.3.limit"}, {"30"}, "32-bit values leave at most 22 places; requantize of 16 bits tells"},
+    {formulas, any, {"exp.rounding", "logistic.rounding", "tanh.rounding", "hard_swish.rounding"}, {"half_*"}, "no entry is a tie"},
+    {formulas, any, {"leaky_relu.rounding"}, {"floor", "half_down"}, "every inexact entry is a negative tie; the other tables tell"},
 };
 
 // Different, and the recordings come near: no value happens to lie where it shows.
