@@ -70,8 +70,11 @@ void check_sum_types(const OperationView& operation) {
   const bool accumulators = one_of(output.type, {int32, int64});
   if (!accumulators) require_type(operation, output, {input.type, int32, int64});
   require_per_tensor(operation, input);
-  require_per_tensor(operation, output);
   require_channel_axis(operation, weights, output_channel_axis(operation));
+  if (output.type == int32 && output.quantization.per_channel()) {  // accumulators, with the scales that dequantize them
+    return require_channel_axis(operation, output, static_cast<std::int64_t>(output.shape.rank()) - 1);
+  }
+  require_per_tensor(operation, output);
   if (accumulators && !output.quantization.present()) return;
   require_scale(operation, weights);
   for (const ModelTensor* tensor : {&input, &output}) require_data_scale(operation, *tensor);
@@ -187,7 +190,7 @@ void check_types(const OperationView& operation) {
   if (kind == dynamic_quantize) return check_dynamic_quantize_types(operation);
   check_calculation_types(operation);
   const auto check = [&](const ModelTensor& tensor) {
-    require_per_tensor(operation, tensor);
+    if (kind != dequantize) require_per_tensor(operation, tensor);
     if (tensor.quantization.present() || !works_without_scale(kind)) require_data_scale(operation, tensor);
   };
   for (std::size_t i = 0; i < operation.input_count(); ++i)

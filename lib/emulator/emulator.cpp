@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "emulator/executor.hpp"
+#include "emulator/float16/prepare.hpp"
 #include "emulator/operands.hpp"
 #include "emulator/ops/prepare.hpp"
 #include "lastbit/op/quantize.hpp"
@@ -34,10 +35,18 @@ void require_symmetric(const Model& model, const Operation& operation) {
   }
 }
 
+bool is_float32_operation(const Model& model, const Operation& operation) {
+  const auto is_float32 = [&](std::int32_t index) { return index == absent_tensor || model.tensor(index).type == ElementType::float32; };
+  return std::all_of(operation.inputs.begin(), operation.inputs.end(), is_float32) &&
+         std::all_of(operation.outputs.begin(), operation.outputs.end(), is_float32);
+}
+
 }  // namespace
 
 Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend) {
   if (is_movement(operation.kind)) return prepare_movement(model, operation);
+  if (is_float16_operation(model, operation, backend)) return prepare_float16(model, operation, backend);
+  if (backend.float32 == Float32Operations::golden && is_float32_operation(model, operation)) return prepare_real(model, operation);
   for (const auto* list : {&operation.inputs, &operation.outputs}) {
     for (const auto index : *list) {
       const bool converts = operation.kind == OperationKind::quantize || operation.kind == OperationKind::dequantize ||

@@ -108,4 +108,11 @@ void centre(const Tensor& tensor, std::span<const std::int64_t> zero_points, std
   });
 }
 
+ChannelIndex::ChannelIndex(const ModelTensor& tensor) {
+  if (!tensor.quantization.per_channel()) return;
+  const auto axis = static_cast<std::size_t>(tensor.quantization.axis);
+  channels_ = static_cast<std::size_t>(tensor.shape[axis]);
+  for (std::size_t later = axis + 1; later < tensor.shape.rank(); ++later) inner_ *= static_cast<std::size_t>(tensor.shape[later]);
+}
+
 }  // namespace lastbit

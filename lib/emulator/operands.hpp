@@ -57,6 +57,16 @@ void centre(const Tensor& tensor, std::span<const std::int64_t> zero_points, std
 /// Width that every accumulator of the rule fits.
 [[nodiscard]] inline int width_of_sums(const AccumulatorRule& rule) { return rule.overflow == Overflow::exact ? 64 : rule.bits; }
 
+/// Which of a tensor's scales belongs to an element: by the index along the quantisation's axis; the only one where there is one.
+class ChannelIndex {
+ public:
+  explicit ChannelIndex(const ModelTensor& tensor);
+  [[nodiscard]] std::size_t operator()(std::size_t element) const { return element / inner_ % channels_; }
+
+ private:
+  std::size_t channels_ = 1, inner_ = 1;
+};
+
 /// Widths of the storage: 8, 16, 32 or 64.
 [[nodiscard]] inline int bits_of(ElementType type) { return static_cast<int>(size_of(type)) * 8; }
 

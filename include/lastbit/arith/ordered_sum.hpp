@@ -3,19 +3,19 @@
 //
 // The order in which a sum of floating-point terms is added up: rounding makes it part of the result.
 //
-// Contract of ordered_sum over the terms t0, t1, … with an addition that rounds every sum:
+// Contract of ordered_sum over the terms t0, t1, … with an addition that rounds every sum to its precision:
 //   sequential         ((t0 + t1) + t2) + …
 //   pairwise           neighbours are added, then the sums of neighbours, until one is left; an odd last one moves up as it is
 //   blocks_sequential  `block` consecutive terms are added up sequentially, and each such sum to the running sum of the blocks before it
 //   blocks_pairwise    likewise, each block added up pairwise
-//   blocks_exact       likewise, each block added up exactly and rounded once to float32, half to even. For terms that are multiples of
+//   blocks_exact       likewise, each block added up exactly, rounded once to float32, half to even, and then to the precision. For multiples of
 //                      2^-48 below 2^34, as products of two float16 values are; a block with any other term is added up sequentially.
 // A start value, such as a bias, is what the running sum begins with; pairwise it is added to the finished sum of the terms.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 
@@ -38,11 +38,13 @@ struct SumRule {
 [[nodiscard]] constexpr bool in_blocks(SumOrder order) noexcept { return order >= SumOrder::blocks_sequential; }
 
 /// The exact sum rounded once, or nothing if a term is no multiple of 2^-48 below 2^34. Fewer than 2^40 terms.
-[[nodiscard]] constexpr std::optional<float> exact_sum(std::span<const float> terms) noexcept {
+template <class T, class Arithmetic>
+[[nodiscard]] constexpr std::optional<float> exact_sum(std::span<const T> terms, Arithmetic&& arithmetic) noexcept {
   Int128 sum = 0;
-  for (const float term : terms) {
-    if (!(term < 0x1p34F && term > -0x1p34F)) return std::nullopt;  // also NaN
-    const float units = term * 0x1p48F;                             // exact: only the exponent changes, to 82 at most
+  for (const T term : terms) {
+    const float value = arithmetic.real(term);
+    if (!(value < 0x1p34F && value > -0x1p34F)) return std::nullopt;  // also NaN
+    const float units = value * 0x1p48F;                              // exact: only the exponent changes, to 82 at most
     const auto whole = static_cast<Int128>(units);
     if (static_cast<float>(whole) != units) return std::nullopt;
     sum += whole;
@@ -50,28 +52,44 @@ struct SumRule {
   return static_cast<float>(sum) * 0x1p-48F;  // the conversion rounds half to even, the scaling is exact
 }
 
-/// The sum of one term or more: the definition. add(float, float) rounds.
-template <class Add>
-[[nodiscard]] constexpr float ordered_sum(std::span<const float> terms, SumOrder order, std::size_t block, Add&& add) noexcept {
-  if (terms.size() == 1) return terms[0];
-  if (order == SumOrder::pairwise) {
-    // The largest power of two below the count splits the terms as adding neighbours does.
-    std::size_t left = 1;
-    while (2 * left < terms.size()) left *= 2;
-    return add(ordered_sum(terms.first(left), order, block, add), ordered_sum(terms.subspan(left), order, block, add));
+/// Adds up neighbours in place until one is left.
+template <class T, class Arithmetic>
+[[nodiscard]] constexpr T pairwise_sum(std::span<T> terms, Arithmetic&& arithmetic) noexcept {
+  for (std::size_t count = terms.size(); count > 1; count = (count + 1) / 2) {
+    for (std::size_t i = 0; i < count / 2; ++i) terms[i] = arithmetic.sum(terms[2 * i], terms[2 * i + 1]);
+    if (count % 2 != 0) terms[count / 2] = terms[count - 1];
   }
-  if (order == SumOrder::sequential) {
-    float sum = terms[0];
-    for (const float term : terms.subspan(1)) sum = add(sum, term);
-    return sum;
+  return terms[0];
+}
+
+template <class T, class Arithmetic>
+[[nodiscard]] constexpr T sequential_sum(std::span<const T> terms, std::optional<T> start, Arithmetic&& arithmetic) noexcept {
+  T sum = start ? arithmetic.sum(*start, terms[0]) : terms[0];
+  for (const T term : terms.subspan(1)) sum = arithmetic.sum(sum, term);
+  return sum;
+}
+
+template <class T, class Arithmetic>
+[[nodiscard]] constexpr T block_sum(std::span<T> terms, SumOrder order, Arithmetic&& arithmetic) noexcept {
+  if (order == SumOrder::blocks_pairwise) return pairwise_sum(terms, arithmetic);
+  const auto exact = order == SumOrder::blocks_exact ? exact_sum<T>(terms, arithmetic) : std::nullopt;
+  return exact ? arithmetic.rounded(*exact) : sequential_sum<T>(terms, std::nullopt, arithmetic);
+}
+
+/// The sum of one term or more. `arithmetic` has sum(T, T), which rounds, real(T), the value as a float, and rounded(float).
+/// Uses the terms up: they hold partial sums afterwards.
+template <class T, class Arithmetic>
+[[nodiscard]] constexpr T ordered_sum(std::span<T> terms, const SumRule& rule, std::optional<T> start, Arithmetic&& arithmetic) noexcept {
+  if (rule.order == SumOrder::sequential) return sequential_sum<T>(terms, start, arithmetic);
+  if (rule.order == SumOrder::pairwise) {
+    const T sum = pairwise_sum(terms, arithmetic);
+    return start ? arithmetic.sum(*start, sum) : sum;
   }
-  const SumOrder inside = order == SumOrder::blocks_pairwise ? SumOrder::pairwise : SumOrder::sequential;
-  std::optional<float> running;
-  for (std::size_t at = 0; at < terms.size(); at += block) {
-    const auto part = terms.subspan(at, terms.size() - at < block ? terms.size() - at : block);
-    const auto exact = order == SumOrder::blocks_exact ? exact_sum(part) : std::nullopt;
-    const float sum = exact ? *exact : ordered_sum(part, inside, block, add);
-    running = running ? add(*running, sum) : sum;
+  std::optional<T> running = start;
+  for (std::size_t at = 0; at < terms.size(); at += rule.block) {
+    const std::span<T> block = terms.subspan(at, std::min<std::size_t>(rule.block, terms.size() - at));
+    const T sum = block_sum(block, rule.order, arithmetic);
+    running = running ? arithmetic.sum(*running, sum) : sum;
   }
   return *running;
 }

@@ -61,7 +61,10 @@ OutputBounds output_bounds(const Operation& operation) {
   return std::get<MatmulAttributes>(operation.attributes).bounds;
 }
 
-bool delivers_accumulators(const ModelTensor& output) { return output.type == ElementType::int32 && !output.quantization.present(); }
+/// int32 without a scale, or with one per channel: the scales that a dequantize operation behind it applies.
+bool delivers_accumulators(const ModelTensor& output) {
+  return output.type == ElementType::int32 && (!output.quantization.present() || output.quantization.per_channel());
+}
 
 /// The chain with the operands of every output channel.
 Finisher make_finisher(const Operation& operation, const ConvArithmetic& arithmetic, const ModelTensor& input, const Quantization& weights,

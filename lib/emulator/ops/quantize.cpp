@@ -40,10 +40,13 @@ Executor prepare_dynamic_quantize(const Model&, const Operation& operation, cons
 
 Executor prepare_dequantize(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
-  return [rule = backend.dequantize, scale = input.quantization.scale(), zero = input.quantization.zero_point()](const Execution& run) {
-    const auto values = centred(*run.inputs[0], zero);
+  return [rule = backend.dequantize, quantization = input.quantization, channels = ChannelIndex(input)](const Execution& run) {
+    const auto values = centred(*run.inputs[0], 0);
     const auto out = run.outputs[0].values<float>();
-    std::transform(values.begin(), values.end(), out.begin(), [&](std::int64_t value) { return dequantize(rule, value, scale); });
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t channel = channels(i);
+      out[i] = dequantize(rule, values[i] - quantization.zero_point(channel), quantization.scale(channel));
+    }
   };
 }
 
