@@ -7,7 +7,7 @@
 namespace lastbit {
 
 const std::vector<Quantizer>& quantizers() {
-  static const std::vector<Quantizer> all{int8_quantizer(), bernoulli2_quantizer()};
+  static const std::vector<Quantizer> all{int8_quantizer(), bernoulli2_quantizer(), float16_quantizer()};
   return all;
 }
 

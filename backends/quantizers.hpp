@@ -10,6 +10,7 @@ namespace lastbit {
 
 [[nodiscard]] Quantizer int8_quantizer();
 [[nodiscard]] Quantizer bernoulli2_quantizer();
+[[nodiscard]] Quantizer float16_quantizer();
 
 // A new one: a declaration here, a line in quantizers.cpp, its file in lib/CMakeLists.txt.
 

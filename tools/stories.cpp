@@ -8,6 +8,7 @@ const std::vector<Story>& stories() {
   static const std::vector<Story> all{
       {"digits", "a network that reads handwritten digits, on every backend", story_digits},
       {"vipnano-conv", "VeriSilicon VIPNano: a single convolution differs by one, and twenty of them by much", story_vipnano_conv},
+      {"ascend-addn", "Huawei Ascend: a detector in float16 finds nothing, and a sum of feature maps is 65504 everywhere", story_ascend_addn},
   };
   return all;
 }

@@ -12,7 +12,8 @@ namespace lastbit {
 namespace {
 
 bool is_conversion(OperationKind kind) {
-  return kind == OperationKind::quantize || kind == OperationKind::dequantize || kind == OperationKind::requantize;
+  return kind == OperationKind::quantize || kind == OperationKind::dequantize || kind == OperationKind::requantize ||
+         kind == OperationKind::cast;
 }
 
 bool contains(const std::vector<std::int32_t>& list, std::int32_t tensor) { return std::ranges::find(list, tensor) != list.end(); }
