@@ -198,9 +198,13 @@ Plot sums_plot(const Tensor& sums, const DeviceFigures& saturated, const DeviceF
             .x_label = "AddN in float32",
             .y_label = "AddN on the device",
             .series = {}};
-  std::vector<double> x(sums.values<float>().begin(), sums.values<float>().end());
+  const auto every_tenth = [](const auto& values) {
+    std::vector<double> some;
+    for (std::size_t i = 0; i < values.size(); i += 10) some.push_back(double{values[i]});
+    return some;
+  };
   const auto series = [&](const std::string& title, const std::vector<float>& y) {
-    plot.series.push_back({title, x, {y.begin(), y.end()}, SeriesStyle::points});
+    plot.series.push_back({title, every_tenth(sums.values<float>()), every_tenth(y), SeriesStyle::points});
   };
   series("float16, saturation mode", saturated.sums);
   series("AddN and scale kept in float32", kept.sums);
@@ -259,7 +263,8 @@ int story_ascend_addn(const StoryOptions& options) {
           "maps: in float32 its values lie between " +
           fixed(smallest_value, 0) + " and " + fixed(largest_value, 0) + ".")
       .text("A small network around such an AddN: three feature maps, their sum, a scale, scores of four classes per pixel.")
-      .table(device_table(all));
+      .table(device_table(all))
+      .text("The vendor's software class of 2021 gives the pattern 0x7FFF, which it reads as 131008 and everybody else as NaN.");
   add_cause(page, story);
   add_way_out(page, all[3]);
   add_evidence(page);

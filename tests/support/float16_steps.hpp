@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "lastbit/tensor.hpp"
+#include "lastbit/model.hpp"
 #include "support/float16_oracle.hpp"
 
 namespace lastbit::test {
@@ -50,6 +50,17 @@ inline double real_of(Float16 value) { return static_cast<double>(float16_units(
 inline Float16 half(double value) { return HalfOracle{Mode::infinity}.of(dyadic(value)); }
 
 inline Tensor halves(const Shape& shape, const std::vector<Float16>& values) { return Tensor::from<Float16>(shape, values); }
+
+/// A model of one quantize or dequantize operation.
+inline Model conversion(OperationKind kind, const Tensor& input, const Quantization& in, ElementType type, const Quantization& out) {
+  Model model;
+  model.tensors = {{"input", input.type(), input.shape(), in, {}}, {"output", type, input.shape(), out, {}}};
+  model.operations = {{kind, "tested", {0}, {1}, {}}};
+  model.inputs = {0};
+  model.outputs = {1};
+  validate(model, "test");
+  return model;
+}
 
 /// Every finite pattern.
 inline std::vector<Float16> finite_halves() {

@@ -236,8 +236,7 @@ TEST_CASE("AscendQuant: float16 steps, float32 data converted first") {
   std::vector<Float16> converted;
   for (const float value : data) converted.push_back(half(double{value}));
   for (const Tensor& input : {real, halves({7}, converted)}) {
-    Model model = one_operation(OperationKind::quantize, {}, {input}, {{7}}, ElementType::int8);
-    model.tensors[1].quantization = {{0.1}, {-3}, 0};
+    const Model model = conversion(OperationKind::quantize, input, {}, ElementType::int8, {{0.1}, {-3}, 0});
     const Trace trace = run(model, ascend310, {&input, 1});
     for (std::size_t i = 0; i < 7; ++i) {
       const Float16 shifted = o.sum(o.product(converted[i], half(10)), half(-3));
@@ -251,9 +250,7 @@ TEST_CASE("AscendDequant: int32 accumulators with a scale per channel become flo
   const std::vector<std::int32_t> sums{100, -2000, 1 << 24, (1 << 24) + 1, 7, 8};
   const std::vector<double> scales{0.1, 0.003};
   const Tensor input = Tensor::from<std::int32_t>({3, 2}, std::span(sums));
-  Model model = one_operation(OperationKind::dequantize, {}, {input}, {{3, 2}}, float16);
-  model.tensors[0].quantization = {scales, {}, 1};
-  validate(model, "test");
+  const Model model = conversion(OperationKind::dequantize, input, {scales, {}, 1}, float16, {});
   Backend cut = ascend310;
   set_rule(cut, "float16.dequantize.scale_bits", "11");
   for (const auto& [backend, bits] : std::vector<std::pair<Backend, int>>{{ascend310, 24}, {cut, 11}}) {

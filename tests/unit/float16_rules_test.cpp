@@ -24,12 +24,13 @@ struct Case {
 
 constexpr auto float16 = ElementType::float16;
 
-Case one(OperationKind kind, const Attributes& attributes, std::vector<Tensor> inputs, const Shape& output, ElementType type = float16,
-         const Quantization& in = {}, const Quantization& out = {}) {
+Case one(OperationKind kind, const Attributes& attributes, std::vector<Tensor> inputs, const Shape& output, ElementType type = float16) {
   Model model = one_operation(kind, attributes, inputs, {output}, type);
-  model.tensors.front().quantization = in;
-  model.tensors.back().quantization = out;
   return {std::move(model), std::move(inputs)};
+}
+
+Case converted(OperationKind kind, const Tensor& input, const Quantization& in, ElementType type, const Quantization& out) {
+  return {conversion(kind, input, in, type, out), {input}};
 }
 
 /// Every pattern with a small step, special ones included.
@@ -70,15 +71,15 @@ std::vector<Case> cases() {
   const std::vector<Tensor> layer{random_half({1, 6, 6, 20}, 300), random_half({4, 3, 3, 20}, 3), random_half({4}, 9000)};
   list.push_back(one(OperationKind::conv2d, Conv2dAttributes{}, layer, {1, 4, 4, 4}, ElementType::float32));
   list.push_back(one(OperationKind::conv2d, Conv2dAttributes{}, {random_half({1, 6, 6, 20}, 3000), layer[1]}, {1, 4, 4, 4}));
-  list.push_back(one(OperationKind::quantize, {}, {real}, real.shape(), ElementType::int8, {}, {{300.7}, {3}, 0}));
+  list.push_back(converted(OperationKind::quantize, real, {}, ElementType::int8, {{300.7}, {3}, 0}));
   std::vector<std::int32_t> sums;
   for (int i = 0; i < 2000; ++i) sums.push_back(i * 7919 - 7000000);
-  list.push_back(one(OperationKind::dequantize, {}, {Tensor::from<std::int32_t>({2000}, std::span(std::as_const(sums)))}, {2000}, float16,
-                     {{0.0012345}, {}, 0}));
+  const Tensor accumulators = Tensor::from<std::int32_t>({2000}, std::span(std::as_const(sums)));
+  list.push_back(converted(OperationKind::dequantize, accumulators, {{0.0012345}, {}, 0}, float16, {}));
   // Ties and their neighbours for the rounding of AscendQuant: codes and a half.
   std::vector<Float16> ties;
   for (int i = -90; i < 90; ++i) ties.push_back(half(i * 0.25));
-  list.push_back(one(OperationKind::quantize, {}, {halves({180}, ties)}, {180}, ElementType::int8, {}, {{0.5}, {0}, 0}));
+  list.push_back(converted(OperationKind::quantize, halves({180}, ties), {}, ElementType::int8, {{0.5}, {0}, 0}));
   return list;
 }
 
