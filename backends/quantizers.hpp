@@ -13,6 +13,7 @@ namespace lastbit {
 [[nodiscard]] Quantizer gna2_quantizer();
 [[nodiscard]] Quantizer gna3_0_quantizer();
 [[nodiscard]] Quantizer gna3_1_quantizer();
+[[nodiscard]] Quantizer float16_quantizer();
 
 // A new one: a declaration here, a line in quantizers.cpp, its file in lib/CMakeLists.txt.
 

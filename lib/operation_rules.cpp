@@ -58,6 +58,8 @@ std::vector<std::string> float16_prefixes(OperationKind kind) {
     case relu:
     case relu6:
     case relu_n1_to_1:
+    case clip:
+    case OperationKind::exp:
     case cast: return {"float16.conversion"};
     default: return {};  // data movement, concat
   }

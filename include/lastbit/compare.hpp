@@ -43,7 +43,7 @@ struct TensorDifference {
   std::optional<ValuePair> first;           ///< the first differing value; real values where the comparison is of real values
   std::optional<std::int64_t> largest_lsb;  ///< the b - a of largest magnitude; absent where the comparison is of real values
   LsbHistogram histogram;                   ///< empty where the comparison is of real values
-  std::int64_t saturated_a = 0;             ///< values at the bounds of the integer type
+  std::int64_t saturated_a = 0;             ///< values at the bounds of the integer type; of float16: at 65504, infinite or NaN
   std::int64_t saturated_b = 0;
   ElementMetrics metrics;  ///< of the dequantised values: b against a
 

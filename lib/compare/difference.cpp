@@ -51,6 +51,10 @@ void count_lsb(std::span<const T> a, std::span<const T> b, TensorDifference& res
 }
 
 std::int64_t count_saturated(const Tensor& tensor) {
+  if (tensor.type() == ElementType::float16) {
+    const auto values = tensor.values<Float16>();
+    return std::count_if(values.begin(), values.end(), [](Float16 value) { return (value.bits & 0x7FFF) >= float16_max_bits; });
+  }
   if (!is_integer(tensor.type())) return 0;
   return visit_element_type(tensor.type(), [&]<class T>() -> std::int64_t {
     const auto values = tensor.values<T>();

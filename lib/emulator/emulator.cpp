@@ -190,6 +190,7 @@ Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& giv
   const auto index = model().inputs[position];
   const ModelTensor& wanted = model().tensor(index);
   const ModelTensor& original = user->tensor(index);
+  const bool takes_float32 = wanted.type == ElementType::float16 && backend.float16.method != Float16Method::absent;
   if (given.type() == wanted.type) return given;
   if (real && given.type() == original.type) return dequantized(given, original.quantization);
   if (!real && given.type() == ElementType::float32 && is_integer(wanted.type) && wanted.quantization.present()) {
@@ -204,6 +205,12 @@ Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& giv
         });
       }
     });
+    return out;
+  }
+  if (!real && given.type() == ElementType::float32 && takes_float32) {
+    Tensor out(wanted.type, given.shape());
+    std::ranges::transform(given.values<float>(), out.values<Float16>().begin(),
+                           [&](float value) { return to_float16(value, backend.float16.conversion); });
     return out;
   }
   throw Error(ErrorCode::type_mismatch, "input '" + wanted.name + "'",

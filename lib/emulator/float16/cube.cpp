@@ -43,11 +43,11 @@ std::vector<Term> terms_of(TermOrder order, std::int64_t taps, std::int64_t chan
 
 /// One layer, independent of the precision.
 struct Layer {
-  ConvShape shape;
+  ConvShape shape{};
   bool transposed = false;
-  std::vector<Term> terms;
-  CubeArithmetic rule;
-  RealBounds bounds;
+  std::vector<Term> terms{};
+  CubeArithmetic rule{};
+  RealBounds bounds{};
 };
 
 /// The input pixel that a tap meets at an output pixel, or nothing.

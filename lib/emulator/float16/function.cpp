@@ -98,6 +98,8 @@ Executor prepare_float16_function(const Operation& operation, const Float16Arith
     case OperationKind::logistic: return logistic(rules);
     case OperationKind::tanh: return tangent(rules);
     case OperationKind::hard_swish: return hard_swish(rules);
+    case OperationKind::exp:
+      return map_steps(rules, StepPrecision::float16, [](const auto& steps, auto x) { return steps.exponential(x); });
     default: break;
   }
   throw_unsupported(operation, "the backend has no float16 " + std::string(name_of(operation.kind)));

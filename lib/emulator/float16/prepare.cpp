@@ -16,6 +16,41 @@ bool is_float16_operation(const Model& model, const Operation& operation, const 
          std::any_of(operation.outputs.begin(), operation.outputs.end(), is_float16);
 }
 
+bool has_float16_arithmetic(OperationKind kind) {
+  using enum OperationKind;
+  switch (kind) {
+    case conv2d:
+    case depthwise_conv2d:
+    case transposed_conv2d:
+    case fully_connected:
+    case matmul:
+    case OperationKind::add:
+    case sub:
+    case mul:
+    case prelu:
+    case add_n:
+    case concat:
+    case max_pool2d:
+    case average_pool2d:
+    case global_average_pool:
+    case mean:
+    case softmax:
+    case cast:
+    case quantize:
+    case dequantize:
+    case relu:
+    case relu6:
+    case relu_n1_to_1:
+    case clip:
+    case leaky_relu:
+    case hard_swish:
+    case logistic:
+    case OperationKind::tanh:
+    case OperationKind::exp: return true;
+    default: return false;
+  }
+}
+
 Executor prepare_float16(const Model& model, const Operation& operation, const Backend& backend) {
   const Float16Arithmetic& rules = backend.float16;
   if (rules.method == Float16Method::absent) throw_unsupported(operation, "the backend has no float16 arithmetic");

@@ -11,6 +11,8 @@ namespace lastbit {
 
 /// Whether an operation is one of these: it reads or writes float16, or it quantises for a device that does so by way of float16.
 [[nodiscard]] bool is_float16_operation(const Model& model, const Operation& operation, const Backend& backend);
+/// Whether there are float16 rules for the kind at all.
+[[nodiscard]] bool has_float16_arithmetic(OperationKind kind);
 /// Throws Error naming the operation when the backend cannot do it.
 [[nodiscard]] Executor prepare_float16(const Model& model, const Operation& operation, const Backend& backend);
 
