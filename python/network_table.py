@@ -75,7 +75,7 @@ def cells(report, classifies):
         share(clipped, values),
         share(sum(t["saturated_outputs"] for t in computed), outputs),
         str(sum(t["accumulator_overflows"] for t in computed)),
-        ", ".join(sorted({g["rule"].split(".")[0] if "*" not in g["rule"] else g["rule"] for g in report["guesses"]})) or "none",
+        ", ".join("`%s`" % rule for rule in sorted({g["rule"] for g in report["guesses"]})) or "none",
     )
 
 
@@ -125,9 +125,9 @@ device's arithmetic, and compared with the float network over the same samples.
 - **cosine**, **SQNR**: of the (first) output, over all samples. **top-1 as float**: samples whose largest output stands where the float
   network's does; only where that is the network's answer.
 - **clipped**: share of all values that lie beyond their tensor's codes by more than half a step.
-- **bounded**: share of computed outputs moved by the bounds of type or activation: relu does that to every negative value.
-  **overflows**: sums that left the accumulator.
-- **guesses**: which parts of the device's arithmetic used here rest on no published evidence; `lastbit describe DEVICE` has the reasons.
+- **bounded**: share of computed outputs moved by the bounds of type or activation: relu does that to every negative value, where it is no
+  step of its own before (VIPNano). **overflows**: sums that left the accumulator.
+- **guesses**: the rules used here that rest on no published evidence; `lastbit describe DEVICE` has the reasons.
 """
 
 

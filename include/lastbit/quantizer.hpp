@@ -58,8 +58,8 @@ struct QuantizerOption {
   std::string meaning;
 };
 
-/// The network that a quantiser starts from. A quantised model is dequantised; quantize, dequantize and requantize disappear, since they are
-/// the identity there; tensors that no operation reads or writes disappear; tensors without a name of their own get one; every constant has
+/// The network that a quantiser starts from. A quantised model is dequantised; quantize, dequantize, requantize and cast disappear, since
+/// they are the identity there; tensors that no operation reads or writes disappear; tensors without a name of their own get one; every constant has
 /// one reader: what several operations share is copied ("<name> of <operation>").
 [[nodiscard]] Model float_network(const Model& model);
 
@@ -116,7 +116,7 @@ struct TensorQuality {
   /// How far sqnr_db lies below the lowest of what the operation reads, or below 6.02 bits + 1.76, which is what a type of that width holds at
   /// best, if that is less; 0 for inputs and constants.
   double lost_db = 0;
-  Events events{};           ///< of the operation that writes it
+  Events events{};  ///< of the operation that writes it
 };
 
 struct QuantizationReport {

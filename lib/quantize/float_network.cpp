@@ -12,7 +12,8 @@ namespace lastbit {
 namespace {
 
 bool is_conversion(OperationKind kind) {
-  return kind == OperationKind::quantize || kind == OperationKind::dequantize || kind == OperationKind::requantize;
+  using enum OperationKind;
+  return kind == OperationKind::quantize || kind == dequantize || kind == requantize || kind == cast;
 }
 
 bool contains(const std::vector<std::int32_t>& list, std::int32_t tensor) { return std::ranges::find(list, tensor) != list.end(); }

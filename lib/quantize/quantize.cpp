@@ -46,15 +46,14 @@ QuantizerOptions completed(const Quantizer& quantizer, const QuantizerOptions& g
   return complete;
 }
 
-/// Quantised samples of a quantised network become the real values that they stand for.
+/// Samples of the model's own types become the real values that they stand for.
 std::vector<std::vector<Tensor>> real_samples(const Model& model, std::span<const std::vector<Tensor>> samples) {
   std::vector<std::vector<Tensor>> real;
   for (const std::vector<Tensor>& sample : samples) {
     std::vector<Tensor>& tensors = real.emplace_back();
     for (std::size_t i = 0; i < sample.size(); ++i) {
-      const bool is_codes =
-          i < model.inputs.size() && sample[i].type() == model.tensor(model.inputs[i]).type && is_integer(sample[i].type());
-      tensors.push_back(is_codes ? dequantized(sample[i], model.tensor(model.inputs[i]).quantization) : sample[i]);
+      const bool is_own = i < model.inputs.size() && sample[i].type() == model.tensor(model.inputs[i]).type;
+      tensors.push_back(is_own ? dequantized(sample[i], model.tensor(model.inputs[i]).quantization) : sample[i]);
     }
   }
   return real;

@@ -48,11 +48,14 @@ TEST_CASE("float network: conversions between types disappear, the user's inputs
   Network network;
   const auto x = network.real("x", {1, 4}), q = network.tensor("q", ElementType::int8, {1, 4}, half),
              r = network.tensor("r", ElementType::int8, {1, 4}, half), s = network.tensor("s", ElementType::int8, {1, 4}, {{0.25}, {3}, 0}),
-             y = network.real("y", {1, 4});
+             h = network.tensor("h", ElementType::float16, {1, 4}), y = network.real("y", {1, 4});
   network.operation(Kind::quantize, {x}, {q});
   network.operation(Kind::relu, {q}, {r});
   network.operation(Kind::requantize, {r}, {s});
-  network.operation(Kind::dequantize, {s}, {y});
+  const auto f = network.real("f", {1, 4});
+  network.operation(Kind::dequantize, {s}, {f});
+  network.operation(Kind::cast, {f}, {h});
+  network.operation(Kind::cast, {h}, {y});
   network.model.inputs = {x};
   network.model.outputs = {y};
   validate(network.model, "test");
