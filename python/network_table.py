@@ -11,6 +11,7 @@ in LASTBIT_MODELS_DIR (../shared/models), one folder each with model.tflite and 
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,10 +43,9 @@ def lines_of(process):
 
 
 def reason(message):
-    """The first of several reasons; how many more there are."""
-    text = message.removeprefix("lastbit: ")
-    parts = text.split("; ")
-    shown = parts[0] if len(parts[0]) < 200 else parts[0][:200] + "…"
+    """The first of several reasons, long names cut; how many more there are."""
+    parts = re.split(r"; (?=[a-z0-9_]+ ')", message.removeprefix("lastbit: "))
+    shown = re.sub(r"'([^']{40,})'", lambda name: "'…%s'" % name[1][-36:], parts[0])
     return "does not run: " + shown + (" (and %d more)" % (len(parts) - 1) if len(parts) > 1 else "")
 
 
@@ -58,6 +58,12 @@ def share(part, whole):
         return "0"
     percent = 100 * part / whole
     return "%.2f %%" % percent if percent >= 0.005 else "< 0.01 %"
+
+
+def guessed(rules):
+    """The operations that they belong to, or the pattern that names them, and how many they are."""
+    parts = sorted({"`%s`" % (rule if rule.startswith("*") else rule.split(".")[0]) for rule in rules})
+    return "%s (%d rules)" % (", ".join(parts), len(rules)) if rules else "none"
 
 
 def cells(report, classifies):
@@ -75,13 +81,15 @@ def cells(report, classifies):
         share(clipped, values),
         share(sum(t["saturated_outputs"] for t in computed), outputs),
         str(sum(t["accumulator_overflows"] for t in computed)),
-        ", ".join("`%s`" % rule for rule in sorted({g["rule"] for g in report["guesses"]})) or "none",
+        guessed([guess["rule"] for guess in report["guesses"]]),
     )
 
 
-def measure(tool, device, model, samples, count, timeout):
+def measure(tool, device, model, samples, count, timeout, settings=()):
     """The report of one pair, or why there is none."""
     command = [str(tool), "quantize", str(model), "--backend", device, "--calibrate", str(samples), "--samples", str(count), "--json"]
+    for setting in settings:
+        command += ["--set", setting]
     try:
         process = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -98,11 +106,15 @@ def table(tool, devices, network, count, timeout):
     for device in devices:
         print("%s on %s" % (name, device), file=sys.stderr)
         report, why = measure(tool, device, model, samples, count, timeout)
-        rows.setdefault(cells(report, classifies) if report else why, []).append(device)
+        rows.setdefault(cells(report, classifies) if report else why, []).append("`%s`" % device)
+        way_out = re.search(r"option (\w+=\w+) moves it", why or "")
+        if way_out:
+            report, why = measure(tool, device, model, samples, count, timeout, way_out.groups())
+            rows.setdefault(cells(report, classifies) if report else why, []).append("`%s` with `%s`" % (device, way_out[1]))
     print("\n## %s\n\n%s.\n" % (name, title[0].upper() + title[1:]))
     print("| devices | cosine | SQNR dB | top-1 as float | clipped | bounded | overflows | guesses |\n|---|---|---|---|---|---|---|---|")
     for row, of in rows.items():
-        names = ", ".join("`%s`" % device for device in of)
+        names = ", ".join(of)
         print("| %s | %s |" % (names, " | ".join(row)) if isinstance(row, tuple) else "| %s | %s |||||||" % (names, row))
 
 
@@ -127,7 +139,7 @@ device's arithmetic, and compared with the float network over the same samples.
 - **clipped**: share of all values that lie beyond their tensor's codes by more than half a step.
 - **bounded**: share of computed outputs moved by the bounds of type or activation: relu does that to every negative value, where it is no
   step of its own before (VIPNano). **overflows**: sums that left the accumulator.
-- **guesses**: the rules used here that rest on no published evidence; `lastbit describe DEVICE` has the reasons.
+- **guesses**: of which operations rules were used that rest on no published evidence; `lastbit describe DEVICE` has the reasons.
 """
 
 
