@@ -33,6 +33,7 @@ struct Story {
 [[nodiscard]] const std::vector<Story>& stories();
 
 [[nodiscard]] int story_digits(const StoryOptions& options);
+[[nodiscard]] int story_gna_concat(const StoryOptions& options);
 [[nodiscard]] int story_vipnano_conv(const StoryOptions& options);
 
 /// Columns are aligned, numbers to the right: every cell after the first column.
