@@ -10,6 +10,9 @@ namespace lastbit {
 
 [[nodiscard]] Quantizer int8_quantizer();
 [[nodiscard]] Quantizer bernoulli2_quantizer();
+[[nodiscard]] Quantizer gna2_quantizer();
+[[nodiscard]] Quantizer gna3_0_quantizer();
+[[nodiscard]] Quantizer gna3_1_quantizer();
 
 // A new one: a declaration here, a line in quantizers.cpp, its file in lib/CMakeLists.txt.
 
