@@ -69,6 +69,7 @@ Json scalar(const std::string& text) {
 /// "a", "a,b", "list.npy".
 Json one_or_many(const std::string& text) {
   if (text.ends_with(".npy")) return list_from(text);
+  if (const Json parsed = Json::parse(text, nullptr, false); parsed.is_structured()) return parsed;
   const std::vector<std::string> parts = split(text);
   if (parts.size() == 1) return scalar(text);
   Json list = Json::array();

@@ -28,7 +28,7 @@ bool has_windows(const Attributes& attributes) {
 }
 
 bool has_weights(OperationKind kind) {
-  return kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected;
+  return kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected || kind == fused_conv2d;
 }
 
 /// From the user's order of axes to channels last.
@@ -229,15 +229,20 @@ class Builder {
     if (layer_.output_type) return *layer_.output_type;
     const ElementType data = result_.model.tensor(operation().inputs[0]).type;
     if (layer_.kind == dequantize) return float32;
-    const bool sums = has_weights(layer_.kind) || layer_.kind == matmul;
-    if (sums && is_integer(data) && !layer_.output_quantization.present()) return int32;
-    return data;
+    if (layer_.kind == pwl) return int16;
+    return delivers_sums() && is_integer(data) && !layer_.output_quantization.present() ? int32 : data;
+  }
+
+  /// Sums without a scale to bring them to, and without a table.
+  [[nodiscard]] bool delivers_sums() {
+    if (layer_.kind == fused_conv2d) return operation().inputs.size() <= fused_pwl_input;
+    return has_weights(layer_.kind) || layer_.kind == matmul;
   }
 
   /// What an operation that says nothing of its output's scale hands on.
   [[nodiscard]] Quantization output_quantization(ElementType type) {
     if (layer_.output_quantization.present() || !is_integer(type)) return layer_.output_quantization;
-    const bool sums = has_weights(layer_.kind) || layer_.kind == matmul;
+    const bool sums = has_weights(layer_.kind) || layer_.kind == matmul || layer_.kind == recurrent;
     const ModelTensor& first = result_.model.tensor(operation().inputs[0]);
     return sums || first.type != type ? Quantization{} : first.quantization;
   }
@@ -254,6 +259,7 @@ class Builder {
       result_.model.outputs.push_back(index);
       result_.model.tensors.push_back({name, type, shapes[i], output_quantization(type), {}});
     }
+    if (layer_.kind == recurrent && shapes.size() > 1) output(1).type = ElementType::int32;  // the sums
     if (layer_.kind == dynamic_quantize) {
       for (const std::size_t codes : {std::size_t{0}, std::size_t{2}})
         output(codes) = {output(codes).name, ElementType::uint8, output(codes).shape, {}, {}};

@@ -190,12 +190,14 @@ bool is_one_dimensional(const LayerDescription& layer, const Json& attributes) {
 
 /// One number stands for both directions, or for the only one; two paddings for [vertical, horizontal], or for before and after.
 Json spelled_out(Json attributes, bool one_dimensional) {
+  if (!attributes.is_object()) return attributes;
   for (const char* key : {"stride", "dilation", "filter"}) {
     const auto found = attributes.find(key);
     if (found == attributes.end()) continue;
     if (found->is_array() && found->size() == 1) *found = Json(found->front());
     if (found->is_number()) *found = one_dimensional ? Json::array({1, *found}) : Json::array({*found, *found});
   }
+  if (const auto pool = attributes.find("pool"); pool != attributes.end()) *pool = spelled_out(*pool, one_dimensional);
   const auto padding = attributes.find("padding");
   if (padding == attributes.end()) return attributes;
   if (padding->is_array() && padding->size() == 1) *padding = Json(padding->front());

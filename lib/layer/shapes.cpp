@@ -36,6 +36,8 @@ class Rule {
       case transpose: return transposed();
       case squeeze: return squeezed();
       case split: return divided(0);
+      case fused_conv2d: return fused();
+      case recurrent: return {ranked(0, 2)[0], ranked(1, 2)[0]};
       default: return std::holds_alternative<Pool2dAttributes>(operation_.attributes) ? pooled() : input(0);
     }
   }
@@ -104,12 +106,28 @@ class Rule {
 
   [[nodiscard]] Shape pooled() const {
     const auto& attributes = std::get<Pool2dAttributes>(operation_.attributes);
-    const Shape& in = ranked(0, 4);
-    return windows(in, attributes.filter, attributes.padding, attributes.stride, {1, 1}, in[3]);
+    return pools(ranked(0, 4), attributes.filter, attributes.padding, attributes.stride, attributes.partial_windows);
+  }
+
+  [[nodiscard]] Shape pools(const Shape& in, Extent2d filter, const Padding2d& padding, Extent2d stride, PartialWindows partial) const {
+    if (partial == PartialWindows::dropped) return windows(in, filter, padding, stride, {1, 1}, in[3]);
+    static_cast<void>(windows({1, filter.height, filter.width, 1}, filter, {}, stride, {1, 1}, 1));  // the extents
+    const Extent2d count = pool_window_count(padding, {in[1], in[2]}, filter, stride, partial);
+    if (count.height < 1 || count.width < 1) fail("the window is larger than the padded input");
+    return {in[0], count.height, count.width, in[3]};
+  }
+
+  [[nodiscard]] Shape fused() const {
+    const auto& attributes = std::get<FusedConv2dAttributes>(operation_.attributes);
+    const Shape& filter = ranked(1, 4);
+    const Shape sums = windows(ranked(0, 4), {filter[1], filter[2]}, attributes.padding, attributes.stride, {1, 1}, filter[0]);
+    if (attributes.pool == PoolKind::none) return sums;
+    return pools(sums, attributes.pool_filter, {}, attributes.pool_stride, attributes.partial_windows);
   }
 
   [[nodiscard]] Shape rows() const {
-    const std::int64_t length = ranked(1, 2)[1], channels = input(1)[0];
+    const auto& active = std::get<FullyConnectedAttributes>(operation_.attributes).active_rows;
+    const std::int64_t length = ranked(1, 2)[1], channels = active.empty() ? input(1)[0] : std::ssize(active);
     Sizes sizes = sizes_of(0);
     if (sizes.empty() || input(0).element_count() % length != 0) {
       fail("input " + input(0).text() + " is not made of rows of " + std::to_string(length) + " values");

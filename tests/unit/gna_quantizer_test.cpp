@@ -1,0 +1,282 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// OpenVINO's rules for GNA, against values worked out by hand, and networks run on the device.
+#include <cmath>
+#include <random>
+
+#include "gna/pwl_design.hpp"
+#include "lastbit/arith/pwl.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/quantizer.hpp"
+#include "support/catch.hpp"
+#include "support/network.hpp"
+
+using namespace lastbit;
+using namespace lastbit::gna;
+using lastbit::test::Network;
+
+namespace {
+
+using Kind = OperationKind;
+using Records = std::vector<std::int32_t>;
+
+Records records(const Tensor& table) {
+  const auto values = table.values<std::int32_t>();
+  return {values.begin(), values.end()};
+}
+
+double evaluate(const Tensor& table, std::int32_t x) {
+  std::vector<PwlSegment> segments;
+  const Records rows = records(table);
+  for (std::size_t i = 0; i < rows.size(); i += 3) {
+    segments.push_back(pwl_segment(rows[i], static_cast<std::int16_t>(rows[i + 1]), static_cast<std::int16_t>(rows[i + 2])));
+  }
+  return static_cast<double>(evaluate_pwl(segments, x));
+}
+
+SmoothFunction sigmoid() {
+  const auto value = [](double x) { return 1 / (1 + std::exp(-x)); };
+  return {value, [value](double x) { return value(x) * (1 - value(x)); }, {-10, 0, 10}};
+}
+
+std::vector<float> random_values(std::size_t count, float largest, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = largest * (static_cast<float>(random() % 2001) / 1000 - 1);
+  return values;
+}
+
+QuantizationResult on(const char* backend, const Network& network, const QuantizerOptions& options = {}) {
+  std::vector<std::vector<Tensor>> samples(4);
+  for (unsigned sample = 0; sample < 4; ++sample) {
+    for (const std::int32_t input : network.model.inputs) {
+      const Shape& shape = network.model.tensor(input).shape;
+      samples[sample].push_back(Tensor::from<float>(shape, random_values(static_cast<std::size_t>(shape.element_count()), 2, sample)));
+    }
+  }
+  return quantize(network.model, find_backend(backend), samples, options);
+}
+
+const ModelTensor& find(const Model& model, const std::string& name) { return model.tensor(model.find_tensor(name).value()); }
+double factor(const Model& model, const std::string& name) { return 1 / find(model, name).quantization.scale(); }
+
+std::size_t count_of(const Model& model, Kind kind) {
+  std::size_t count = 0;
+  for (const Operation& operation : model.operations) count += operation.kind == kind ? 1 : 0;
+  return count;
+}
+
+std::string refusal(const char* backend, const Network& network, const QuantizerOptions& options = {}) {
+  try {
+    static_cast<void>(on(backend, network, options));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// A line of `width` places and 8 channels, 4 filters of 3 taps, and what `more` adds behind.
+template <class More>
+Network line(std::int64_t width, const OutputBounds& bounds, More more) {
+  Network network;
+  const auto x = network.real("x", {1, 1, width, 8}), w = network.constant<float>("w", {4, 1, 3, 8}, random_values(96, 0.5F, 7)),
+             b = network.constant<float>("b", {4}, {0.5F, -0.25F, 0, 1}), y = network.real("y", {1, 1, width - 2, 4});
+  Conv2dAttributes attributes;
+  attributes.bounds = bounds;
+  network.operation(Kind::conv2d, {x, w, b}, {y}, attributes);
+  network.model.inputs = {x};
+  network.model.outputs = {more(network, y)};
+  return network;
+}
+
+Network dense(std::int64_t inputs, std::int64_t outputs, std::int64_t rows = 1, float largest_bias = 0.5F) {
+  Network network;
+  const auto count = static_cast<std::size_t>(inputs * outputs);
+  const auto x = network.real("x", {rows, inputs}), w = network.constant<float>("w", {outputs, inputs}, random_values(count, 0.25F, 3)),
+             b = network.constant<float>("b", {outputs}, random_values(static_cast<std::size_t>(outputs), largest_bias, 4)),
+             y = network.real("y", {rows, outputs});
+  network.operation(Kind::fully_connected, {x, w, b}, {y});
+  network.model.inputs = {x};
+  network.model.outputs = {y};
+  return network;
+}
+
+}  // namespace
+
+TEST_CASE("gna: a slope takes the largest shift with which it fits 16 bits") {
+  CHECK(encode_slope(1, 1, 1).selector == 0);  // 1 * 2^8
+  CHECK(encode_slope(1, 1, 1).slope == 256);
+  CHECK(encode_slope(1, 2, 1).slope == 32768 / 256);        // 0.5 * 2^16 is one too many
+  CHECK(encode_slope(0.498, 1, 1).selector == 1);           // 32637 of 2^16
+  CHECK(encode_slope(-1, 2, 1).slope == -32768);            // fits
+  CHECK(encode_slope(1, 65536, 1).selector == 2);           // 2^-16 * 2^24 = 256
+  CHECK(encode_slope(1, 131072.0 * 131072, 1).slope == 0);  // 2^-34 * 2^32 = 0.25
+  CHECK(encode_slope(1, 1, 1000).slope == 32767);           // saturated
+}
+
+TEST_CASE("gna: tables of straight functions, record by record") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  // ReLU from 1/65536 to 1/256: slope 1/256 = 256 / 2^16, selector 1.
+  const Records relu{-2147483647 - 1 + 3, 0, 0, 1, 0, 256};
+  CHECK(records(pwl_table({{-infinity, 0, 0}, {0, 1, 0}}, 65536, 256, FlatEnds::none)) == relu);
+  // Identity: flat, from -32768/256 = -128 on (-128 * 65536 = -2^23), flat from 32767/256 on.
+  const Records identity{-2147483647 - 1 + 3, -32768, 0, -8388608 + 1, -32768, 256, 8388352 + 3, 32767, 0};
+  CHECK(records(pwl_table({{-infinity, 1, 0}}, 65536, 256, FlatEnds::added)) == identity);
+  // Bases too close together: the later one counts.
+  CHECK(pwl_table({{-infinity, 0, 0}, {0, 1, 0}, {0.1, 2, 0}}, 16, 16, FlatEnds::none).shape() == Shape{2, 3});
+}
+
+TEST_CASE("gna: a curve within the error asked for, and no segment more than equal ripples need") {
+  for (const double percent : {5.0, 1.0, 0.1}) {
+    const std::vector<Line> lines = design_pwl(sigmoid(), percent);
+    const Tensor table = pwl_table(lines, 0x1p20, 32000, FlatEnds::none);
+    double worst = 0;
+    for (double x = -12; x < 12; x += 0.001) {
+      const double code = evaluate(table, static_cast<std::int32_t>(x * 0x1p20));
+      worst = std::max(worst, std::abs(code / 32000 - sigmoid().value(x)));
+    }
+    CHECK(100 * worst <= percent + 0.02);  // and what 16 bits of value and slope add
+    CHECK(100 * worst > percent / 8);      // four times the segments would be needed for a quarter of the error, twice as many for it
+  }
+  CHECK(design_pwl(sigmoid(), 1).size() < design_pwl(sigmoid(), 0.1).size());
+  CHECK_THROWS_WITH(design_pwl(sigmoid(), 1e-4), test::contains_text("128 segments"));
+}
+
+TEST_CASE("gna: factors of a fully connected layer, its bias and its table") {
+  Network network = dense(8, 4);
+  network.model.tensors[1].constant->values<float>()[0] = 0.5F;  // the largest
+  const QuantizationResult result = on("gna2", network, {{"input_scale_factor", "1024"}});
+  CHECK(factor(result.model, "x") == 1024);
+  CHECK(factor(result.model, "w") == 32768);
+  CHECK(find(result.model, "w").constant->integer_at(0) == 16384);
+  CHECK(factor(result.model, "b") == 32768.0 * 1024);
+  CHECK(find(result.model, "y").type == ElementType::int16);
+  CHECK((factor(result.model, "y") == 2049 || factor(result.model, "y") == 1024.5));
+  CHECK(result.report.outputs.at(0).same_top == 4);
+  for (const TensorQuality& tensor : result.report.tensors) {
+    if (tensor.name == "y") CHECK(tensor.sqnr_db > 60);
+  }
+}
+
+TEST_CASE("gna: a large bias sets the factor of the weights, and says so") {
+  Network network = dense(8, 4, 1, 64);
+  network.model.tensors[2].constant->values<float>()[0] = 64;
+  const QuantizationResult result = on("gna2", network, {{"input_scale_factor", "2048"}});
+  CHECK(std::abs(factor(result.model, "b") / (0x1p30 / 64) - 1) < 1e-9);
+  CHECK(result.report.notes.at(0).find("the bias, at most 2^30") != std::string::npos);
+}
+
+TEST_CASE("gna: int8 weights with a multiplier per row") {
+  const QuantizationResult result = on("gna2", dense(16, 8), {{"weights", "int8"}});
+  const ModelTensor& weights = find(result.model, "w");
+  CHECK(weights.type == ElementType::int8);
+  CHECK(result.model.operations[0].inputs.size() == 4);
+  std::int64_t largest = 0;
+  for (std::int64_t i = 0; i < 8; ++i)
+    largest = std::max(largest, result.model.tensor(result.model.operations[0].inputs[3]).constant->integer_at(i));
+  CHECK(largest == 230);
+  for (const TensorQuality& tensor : result.report.tensors) {
+    if (tensor.name == "y") CHECK(tensor.cosine > 0.9999);
+  }
+}
+
+TEST_CASE("gna: convolution, activation and pool are one layer, names stay, a window too many is cut off") {
+  OutputBounds bounds;
+  bounds.activation = Activation::relu;
+  const auto pool = [](Network& network, std::int32_t y) {
+    Pool2dAttributes attributes;
+    attributes.filter = attributes.stride = {1, 3};
+    const auto pooled = network.real("pooled", {1, 1, 10, 4});
+    network.operation(Kind::max_pool2d, {y}, {pooled}, attributes);
+    return pooled;
+  };
+  for (const char* backend : {"gna2", "gna3_0", "gna3_1"}) {
+    INFO(backend);
+    const QuantizationResult result = on(backend, line(34, bounds, pool));  // 32 sums: 10 windows and two values more
+    CHECK(count_of(result.model, Kind::fused_conv2d) == 1);
+    CHECK(count_of(result.model, Kind::slice) == 1);
+    CHECK(find(result.model, "pooled").shape == Shape{1, 1, 10, 4});
+    for (const TensorQuality& tensor : result.report.tensors) {
+      if (tensor.name == "pooled") CHECK(tensor.cosine > 0.99999);
+    }
+  }
+}
+
+TEST_CASE("gna: what is joined has one factor, and pieces that are not aligned are told of") {
+  Network network;
+  const auto x = network.real("x", {1, 8});
+  std::vector<std::int32_t> pieces;
+  for (int i = 0; i < 2; ++i) {
+    const auto n = std::to_string(i);
+    const auto w = network.constant<float>("w" + n, {10, 8}, random_values(80, i == 0 ? 0.01F : 1.0F, 5));
+    const auto y = network.real("y" + n, {1, 10}), z = network.real("z" + n, {1, 10});
+    network.operation(Kind::fully_connected, {x, w}, {y});
+    network.operation(i == 0 ? Kind::tanh : Kind::relu, {y}, {z});
+    pieces.push_back(z);
+  }
+  const auto joined = network.real("joined", {1, 20});
+  ConcatAttributes attributes;
+  attributes.axis = 1;
+  network.operation(Kind::concat, pieces, {joined}, attributes);
+  network.model.inputs = {x};
+  network.model.outputs = {joined};
+  const QuantizationResult result = on("gna2", network);
+  CHECK(factor(result.model, "z0") == factor(result.model, "joined"));
+  CHECK(factor(result.model, "z1") == factor(result.model, "joined"));
+  CHECK(result.report.notes.at(0).find("1 pieces do not begin at a multiple of 64 bytes") != std::string::npos);
+  for (const TensorQuality& tensor : result.report.tensors) {
+    if (tensor.name == "joined") CHECK(tensor.cosine > 0.999);
+  }
+}
+
+TEST_CASE("gna: a convolution that pads reads zeros; an activation on its own gets a layer of a unit weight") {
+  Network network;
+  const auto x = network.real("x", {1, 1, 12, 8}), w = network.constant<float>("w", {4, 1, 3, 8}, random_values(96, 0.5F, 7)),
+             y = network.real("y", {1, 1, 12, 4}), flat = network.real("flat", {1, 48}), z = network.real("z", {1, 48});
+  Conv2dAttributes attributes;
+  attributes.padding.mode = PaddingMode::same;
+  network.operation(Kind::conv2d, {x, w}, {y}, attributes);
+  network.operation(Kind::reshape, {y}, {flat});
+  network.operation(Kind::logistic, {flat}, {z});
+  network.model.inputs = {x};
+  network.model.outputs = {z};
+  const QuantizationResult result = on("gna2", network);
+  CHECK(count_of(result.model, Kind::pad) == 1);
+  CHECK(count_of(result.model, Kind::depthwise_conv2d) == 1);
+  CHECK(count_of(result.model, Kind::pwl) == 2);
+  for (const TensorQuality& tensor : result.report.tensors) {
+    if (tensor.name == "z") CHECK(tensor.cosine > 0.9999);
+  }
+}
+
+TEST_CASE("gna: what a generation cannot do is named with its limit") {
+  const auto none = [](Network&, std::int32_t y) { return y; };
+  CHECK(refusal("gna2", dense(8, 4, 9)).find("fully_connected 'op0': vectors 9; the device takes 1 to 8 (GNA 1.0 to 2.0)") !=
+        std::string::npos);
+  CHECK(refusal("gna2", dense(65530, 1)).find("inputs 65536; the device takes 1 to 65528, a multiple of 8") != std::string::npos);
+  Network three = line(16, {}, none);
+  three.model.tensors[1].shape = {3, 1, 3, 8};
+  three.model.tensors[1].constant = Tensor::from<float>({3, 1, 3, 8}, random_values(72, 1, 1));
+  three.model.tensors[2].shape = {3};
+  three.model.tensors[2].constant = Tensor::from<float>({3}, random_values(3, 1, 1));
+  three.model.tensors[3].shape = {1, 1, 14, 3};
+  CHECK(refusal("gna2", three).find("filters 3; the device takes 4 to 65532, a multiple of 4") != std::string::npos);
+
+  Network plane;
+  const auto x = plane.real("x", {1, 16, 16, 8}), w = plane.constant<float>("w", {8, 9, 9, 8}, random_values(5184, 1, 1)),
+             y = plane.real("y", {1, 8, 8, 8});
+  plane.operation(Kind::conv2d, {x, w}, {y});
+  plane.model.inputs = {x};
+  plane.model.outputs = {y};
+  CHECK(refusal("gna2", plane).find("a two-dimensional convolution; the device has one-dimensional ones") != std::string::npos);
+  CHECK(refusal("gna3_0", plane).find("kernel height 9; the device takes 1 to 7") != std::string::npos);
+  CHECK(refusal("gna3_1", plane) == "no error");
+
+  Network soft = dense(8, 4);
+  const auto z = soft.real("z", {1, 4});
+  soft.operation(Kind::softmax, {soft.model.outputs[0]}, {z});
+  soft.model.outputs = {z};
+  CHECK(refusal("gna3_0", soft).find("softmax 'op1': the device has no such operation (GNA 3.0)") != std::string::npos);
+  CHECK(refusal("gna2", dense(8, 4), {{"input_scale_factor", "-1"}}).find("a number above 0") != std::string::npos);
+}
