@@ -1,4 +1,5 @@
-# Everything comes from the system. Compiled code alone sees these packages; no public header and no installed target does.
+# Everything comes from the system. Compiled code alone sees these packages; no public header does. Threads and ONNX are linked, so an
+# installed lastbit asks for them again (lastbit-config.cmake.in).
 find_package(Threads REQUIRED)
 find_package(Eigen3 REQUIRED)
 find_package(xsimd REQUIRED)
@@ -8,6 +9,13 @@ if(TARGET flatbuffers::flatbuffers)
   set(LASTBIT_FLATBUFFERS flatbuffers::flatbuffers)
 else()
   set(LASTBIT_FLATBUFFERS flatbuffers)
+endif()
+find_package(Protobuf REQUIRED)  # ONNX's targets name its target
+find_package(ONNX REQUIRED)
+if(TARGET ONNX::onnx_proto)
+  set(LASTBIT_ONNX ONNX::onnx_proto)
+else()
+  set(LASTBIT_ONNX onnx_proto)  # before version 1.15
 endif()
 find_program(LASTBIT_FLATC flatc REQUIRED)
 mark_as_advanced(LASTBIT_FLATC)
