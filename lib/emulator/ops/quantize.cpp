@@ -13,13 +13,35 @@
 
 namespace lastbit {
 
+namespace {
+
+/// Which scale and zero point each element of a tensor has: one for all, or one per index of an axis.
+class ElementScales {
+ public:
+  explicit ElementScales(const ModelTensor& tensor) : quantization_(tensor.quantization) {
+    channels_ = std::max<std::size_t>(quantization_.scales.size(), 1);
+    const auto axis = static_cast<std::size_t>(quantization_.axis);
+    for (std::size_t later = axis + 1; channels_ > 1 && later < tensor.shape.rank(); ++later)
+      inner_ *= static_cast<std::size_t>(tensor.shape[later]);
+  }
+  [[nodiscard]] double scale(std::size_t element) const { return quantization_.scale(channel(element)); }
+  [[nodiscard]] std::int64_t zero_point(std::size_t element) const { return quantization_.zero_point(channel(element)); }
+
+ private:
+  [[nodiscard]] std::size_t channel(std::size_t element) const { return channels_ == 1 ? 0 : element / inner_ % channels_; }
+  Quantization quantization_;
+  std::size_t channels_ = 1, inner_ = 1;
+};
+
+}  // namespace
+
 Executor prepare_quantize(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  return [rule = backend.quantize, scale = static_cast<float>(output.quantization.scale()), zero = output.quantization.zero_point(),
-          range = range_of(output.type)](const Execution& run) {
+  return [rule = backend.quantize, scales = ElementScales(output), range = range_of(output.type)](const Execution& run) {
     const auto real = run.inputs[0]->values<float>();
     std::vector<std::int64_t> out(real.size());
-    std::transform(real.begin(), real.end(), out.begin(), [&](float value) { return quantize(rule, value, scale, zero, range); });
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = quantize(rule, real[i], static_cast<float>(scales.scale(i)), scales.zero_point(i), range);
     store(out, run.outputs[0]);
   };
 }
@@ -39,11 +61,10 @@ Executor prepare_dynamic_quantize(const Model&, const Operation& operation, cons
 }
 
 Executor prepare_dequantize(const Model& model, const Operation& operation, const Backend& backend) {
-  const ModelTensor& input = model.tensor(operation.inputs[0]);
-  return [rule = backend.dequantize, scale = input.quantization.scale(), zero = input.quantization.zero_point()](const Execution& run) {
-    const auto values = centred(*run.inputs[0], zero);
+  return [rule = backend.dequantize, scales = ElementScales(model.tensor(operation.inputs[0]))](const Execution& run) {
+    const auto values = centred(*run.inputs[0], 0);
     const auto out = run.outputs[0].values<float>();
-    std::transform(values.begin(), values.end(), out.begin(), [&](std::int64_t value) { return dequantize(rule, value, scale); });
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = dequantize(rule, values[i] - scales.zero_point(i), scales.scale(i));
   };
 }
 
