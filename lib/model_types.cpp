@@ -41,7 +41,8 @@ void require_scale(const OperationView& operation, const ModelTensor& tensor) {
 
 void require_data_scale(const OperationView& operation, const ModelTensor& tensor) {
   require_scale(operation, tensor);
-  if (!tensor.quantization.present() || tensor.quantization.scale() >= smallest_data_scale) return;
+  const auto& scales = tensor.quantization.scales;
+  if (std::all_of(scales.begin(), scales.end(), [](double scale) { return scale >= smallest_data_scale; })) return;
   operation.fail(ErrorCode::bad_quantization, "the scale of '" + tensor.name + "' is below 2^-64");
 }
 
@@ -198,7 +199,7 @@ void check_types(const OperationView& operation) {
   if (kind == dynamic_quantize) return check_dynamic_quantize_types(operation);
   check_calculation_types(operation);
   const auto check = [&](const ModelTensor& tensor) {
-    if (kind != dequantize) require_per_tensor(operation, tensor);
+    if (kind != quantize && kind != dequantize) require_per_tensor(operation, tensor);
     if (tensor.quantization.present() || !works_without_scale(kind)) require_data_scale(operation, tensor);
   };
   for (std::size_t i = 0; i < operation.input_count(); ++i)
