@@ -56,13 +56,6 @@ constexpr auto names_of(DivisionMethod) {
   return std::to_array<std::string_view>({"absent", "exact", "reciprocal", "float_scale", "rescaled", "fixed_reciprocal"});
 }
 constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input"}); }
-constexpr auto names_of(PartialMethod) { return std::to_array<std::string_view>({"absent", "consecutive_terms"}); }
-constexpr auto names_of(PartialTail) { return std::to_array<std::string_view>({"exact", "one_sum", "dropped"}); }
-constexpr auto names_of(RowMultiplier) { return std::to_array<std::string_view>({"absent", "of_terms"}); }
-constexpr auto names_of(SumPoolMethod) { return std::to_array<std::string_view>({"absent", "running"}); }
-constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"rows_outermost", "columns_outermost"}); }
-constexpr auto names_of(PwlMethod) { return std::to_array<std::string_view>({"absent", "shifted_segments"}); }
-constexpr auto names_of(FusedOrder) { return std::to_array<std::string_view>({"absent", "pool_then_activation", "activation_then_pool"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
 constexpr auto names_of(MeanMethod) { return std::to_array<std::string_view>({"absent", "count_in_multiplier", "scale_per_count"}); }
 constexpr auto names_of(AddMethod) {

@@ -276,6 +276,16 @@ OPERATIONS = {"affine": affine, "affine_multibias": affine, "affine_activelist":
               "conv2d_pwl_pool": conv2d_pwl_pool, "pool2d": pool2d, "recurrent": recurrent, "concat_conv1d": concat_conv1d}
 
 
+INLINE_VALUES = 128  # arrays of a case of at most this size stand in the case itself
+
+
+def place(suite, stem, name, array):
+    """An array in the case, or its file."""
+    if array.size > INLINE_VALUES:
+        return suite.put(stem, name, array)
+    return {"type": array.dtype.name, "shape": list(array.shape), "data": array.reshape(-1).tolist()}
+
+
 def model_of(suite, recorded, steps, expected):
     """The model of the steps, and the files of its inputs."""
     tensors, inputs, operations = [], {}, []
@@ -285,7 +295,7 @@ def model_of(suite, recorded, steps, expected):
             if isinstance(operand, Operand):
                 tensors.append(suite.describe(recorded.stem, operand))
                 if not operand.constant:
-                    inputs[operand.name] = suite.put(recorded.stem, operand.name, operand.array)
+                    inputs[operand.name] = place(suite, recorded.stem, operand.name, operand.array)
             names.append(operand.name if isinstance(operand, Operand) else operand)
         outputs = [step.output] if not isinstance(step.output, list) else step.output
         for output in outputs:
@@ -306,7 +316,7 @@ def convert(suite, folder, stem, case):
     recorded.finish()
     model, inputs = model_of(suite, recorded, steps, expected)
     body = {"backend": backend, "model": model, "inputs": inputs,
-            "expected": {name: suite.put(stem, f"expected_{name}", array) for name, array in expected.items()}, "saturations": saturations}
+            "expected": {name: place(suite, stem, f"expected_{name}", array) for name, array in expected.items()}, "saturations": saturations}
     if also:
         body["also"] = also
     suite.add(recorded.name, body)
