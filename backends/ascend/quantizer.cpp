@@ -72,7 +72,7 @@ QuantizedNetwork to_float16(const QuantizationRequest& request) {
     const OperationSet named = named_operations(model, keep);
     for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = kept[i] || named[i];
   }
-  QuantizedNetwork network{float16_network(model, kept), {}};
+  QuantizedNetwork network{float16_network(model, kept, request.backend.float16.conversion), {}};
   const std::string names = names_of(model, kept), without = names_of(model, missing);
   network.notes.push_back(names.empty() ? "every operation runs in float16" : "kept in float32: " + names);
   if (!without.empty()) network.notes.push_back("the backend's float16 rules do not cover: " + without);

@@ -45,21 +45,23 @@ std::vector<Evidence> software_evidence() {
 }  // namespace
 
 std::vector<SpecSheet> gna_sheets() {
-  const auto device = [](const char* name, const char* title, const Backend& backend) {
-    return SpecSheet{name, title, backend, evidence(), settings()};
+  const auto device = [](const char* name, const char* title, const Backend& backend, const char* quantizer) {
+    return SpecSheet{name, title, backend, evidence(), settings(), quantizer};
   };
-  const auto software = [](const char* name, const char* title, const Backend& backend) {
-    return SpecSheet{name, title, backend, software_evidence(), {}};
+  const auto software = [](const char* name, const char* title, const Backend& backend, const char* quantizer) {
+    return SpecSheet{name, title, backend, software_evidence(), {}, quantizer};
   };
-  return {device("gna1", "Intel GNA 0.9 and 1.0: Cannon Lake, Gemini Lake, Ice Lake", gna1),
-          device("gna1_embedded", "Intel GNA 1.0 embedded: half the input buffer", gna1_embedded),
-          device("gna2", "Intel GNA 2.0: Tiger Lake, Elkhart Lake, Jasper Lake", gna2),
-          device("gna3_0", "Intel GNA 3.0: Alder Lake, Raptor Lake; the vendor's software emulation where there is no device", gna3_0),
-          device("gna3_1", "Intel GNA 3.1: the arithmetic of 3.0 with wider limits", gna3_1),
-          software("gna_software_sse4", "Intel's SSE4 emulation of GNA 3.0: wraps where the generic one does not", gna_software_sse4),
-          software("gna_software_avx2", "Intel's AVX2 emulation of GNA 3.0: wraps where the generic one does not", gna_software_avx2),
-          software("gna2_software_sse4", "Intel's SSE4 emulation of GNA 2.0", gna2_software_sse4),
-          software("gna2_software_avx2", "Intel's AVX2 emulation of GNA 2.0", gna2_software_avx2)};
+  return {
+      device("gna1", "Intel GNA 0.9 and 1.0: Cannon Lake, Gemini Lake, Ice Lake", gna1, "gna2"),
+      device("gna1_embedded", "Intel GNA 1.0 embedded: half the input buffer", gna1_embedded, "gna2"),
+      device("gna2", "Intel GNA 2.0: Tiger Lake, Elkhart Lake, Jasper Lake", gna2, "gna2"),
+      device("gna3_0", "Intel GNA 3.0: Alder Lake, Raptor Lake; the vendor's software emulation where there is no device", gna3_0,
+             "gna3_0"),
+      device("gna3_1", "Intel GNA 3.1: the arithmetic of 3.0 with wider limits", gna3_1, "gna3_1"),
+      software("gna_software_sse4", "Intel's SSE4 emulation of GNA 3.0: wraps where the generic one does not", gna_software_sse4, "gna3_0"),
+      software("gna_software_avx2", "Intel's AVX2 emulation of GNA 3.0: wraps where the generic one does not", gna_software_avx2, "gna3_0"),
+      software("gna2_software_sse4", "Intel's SSE4 emulation of GNA 2.0", gna2_software_sse4, "gna2"),
+      software("gna2_software_avx2", "Intel's AVX2 emulation of GNA 2.0", gna2_software_avx2, "gna2")};
 }
 
 }  // namespace lastbit

@@ -18,6 +18,7 @@
 
 #include "gna/functions.hpp"
 #include "gna/network.hpp"
+#include "lastbit/arith/pwl.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/shape.hpp"
 #include "quantize/device_model.hpp"
@@ -51,6 +52,27 @@ double kernel_share(std::int64_t taps) {
   for (const auto& [least, share] : steps)
     if (taps >= least) return share;
   return 1;
+}
+
+std::int64_t value_at_zero(const Tensor& table) {
+  std::vector<PwlSegment> segments;
+  const auto records = table.values<std::int32_t>();
+  for (std::size_t i = 0; i < records.size(); i += 3) {
+    segments.push_back(pwl_segment(records[i], static_cast<std::int16_t>(records[i + 1]), static_cast<std::int16_t>(records[i + 2])));
+  }
+  return evaluate_pwl(segments, 0);
+}
+
+/// int8 weights leave little room in the sums: the plugin shrinks their factor. Which of its four values it takes is a guess: the first that
+/// suffices, else the last.
+double narrow_share(double weights_factor, double input_factor) {
+  constexpr double limit = (0x1p31 - 2) * 30;
+  double share = 1;
+  for (const double next : {0.5, 0.45, 0.40, 0.35}) {
+    if (share * weights_factor * input_factor * input_factor <= limit) break;
+    share = next;
+  }
+  return share;
 }
 
 class GnaQuantizer {
@@ -160,8 +182,13 @@ class GnaQuantizer {
 
   std::int32_t add_table(const Function& function, double sums_factor, std::int32_t output, FlatEnds ends) {
     if (factor(output) == 0) factor(output) = natural_factor(function, sums_factor, output);
-    return add_constant(real_.tensor(output).name + " table",
-                        pwl_table(function.lines, sums_factor, factor(output), function.identity ? FlatEnds::added : ends));
+    Tensor table = pwl_table(function.lines, sums_factor, factor(output), function.identity ? FlatEnds::added : ends);
+    if (function.identity && value_at_zero(table) != 0) {  // what the slope lacks in bits has added up on the way from the first base
+      std::vector<Line> lines = function.lines;
+      lines.push_back({0, 1, 0});
+      table = pwl_table(lines, sums_factor, factor(output), FlatEnds::added);
+    }
+    return add_constant(real_.tensor(output).name + " table", std::move(table));
   }
 
   void convert(std::size_t index) {
@@ -188,7 +215,7 @@ class GnaQuantizer {
     }
     if (unaligned == 0) return;
     notes_.push_back(
-        "concat '" + operation.name + "': " + std::to_string(unaligned) +
+        "concat '" + operation.name + "': " + std::to_string(unaligned) + " of " + std::to_string(operation.inputs.size()) +
         " pieces do not begin at a multiple of 64 bytes; the plugin puts an aligning filter before them (unit weights), left out here");
   }
 
@@ -279,6 +306,7 @@ class GnaQuantizer {
         notes_.push_back("'" + layer.name + "': the bias, at most 2^30, sets the factor of the weights");
       }
     }
+    if (narrow) factor_of_weights *= narrow_share(factor_of_weights, input_factor);
     if (layer.kind != conv2d) return factor_of_weights;
     const double taps = network_.is_line(layer) ? 1 : kernel_share(shape_of_weights[1] * shape_of_weights[2]);
     return factor_of_weights /

@@ -36,8 +36,8 @@ using OperationSet = std::vector<bool>;
 
 /// The model with float16 tensors: an operation of `kept` reads and writes float32, every other float16. Tensors keep their names and take the
 /// type of the operation that writes them; inputs of the model stay float32. Where a reader needs the other type, a cast makes
-/// "NAME (float16)" or "NAME (float32)" once.
-[[nodiscard]] Model float16_network(const Model& model, const OperationSet& kept);
+/// "NAME (float16)" or "NAME (float32)" once. Constants are converted by `conversion`.
+[[nodiscard]] Model float16_network(const Model& model, const OperationSet& kept, const Float16Rules& conversion);
 
 /// The smallest set of operations to keep in float32 so that no value leaves float16 over the samples: those that read or write a tensor
 /// with a value beyond it, and those that pass through such a value on the way to their output (a partial sum, say), as the backend counts

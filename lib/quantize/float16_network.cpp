@@ -13,8 +13,6 @@
 namespace lastbit {
 namespace {
 
-constexpr Float16Rules ieee{};
-
 bool leaves(const TensorStatistics& statistics) { return statistics.largest_magnitude() >= first_beyond_float16; }
 
 Tensor as_float16(const Tensor& real, const Float16Rules& rules) {
@@ -26,8 +24,15 @@ Tensor as_float16(const Tensor& real, const Float16Rules& rules) {
 /// Builds the model operation by operation, with a cast in front of each reader that needs the other type.
 class Converter {
  public:
-  Converter(const Model& real, const OperationSet& kept) : real_(real), kept_(kept), model_(real), casts_(real.tensors.size()) {
+  Converter(const Model& real, const OperationSet& kept, const Float16Rules& conversion)
+      : real_(real), kept_(kept), conversion_(conversion), model_(real), casts_(real.tensors.size()), readers_(real.tensors.size()) {
     model_.operations.clear();
+    for (const std::int32_t output : real.outputs) ++readers_[static_cast<std::size_t>(output)];
+    for (const Operation& operation : real.operations) {
+      for (const std::int32_t input : operation.inputs) {
+        if (input != absent_tensor) ++readers_[static_cast<std::size_t>(input)];
+      }
+    }
   }
 
   Model convert() {
@@ -48,8 +53,8 @@ class Converter {
   std::int32_t in_type(std::int32_t index, ElementType type) {
     ModelTensor& tensor = model_.tensors[static_cast<std::size_t>(index)];
     if (tensor.type == type) return index;
-    if (tensor.constant && casts_[static_cast<std::size_t>(index)] == absent_place) {
-      tensor.constant = as_float16(*tensor.constant, ieee);
+    if (tensor.constant && readers_[static_cast<std::size_t>(index)] == 1) {
+      tensor.constant = as_float16(*tensor.constant, conversion_);
       tensor.type = type;
       return index;
     }
@@ -61,7 +66,9 @@ class Converter {
   std::int32_t cast_of(std::int32_t index, ElementType type) {
     ModelTensor copy = model_.tensor(index);
     copy.name += " (" + std::string(name_of(type)) + ")";
+    while (model_.find_tensor(copy.name)) copy.name += "'";
     copy.type = type;
+    copy.constant.reset();
     const auto place = static_cast<std::int32_t>(model_.tensors.size());
     model_.operations.push_back({OperationKind::cast, "cast of " + model_.tensor(index).name, {index}, {place}, {}});
     model_.tensors.push_back(std::move(copy));
@@ -71,8 +78,10 @@ class Converter {
   static constexpr std::int32_t absent_place = 0;  // no cast is tensor 0, which the real model has
   const Model& real_;
   const OperationSet& kept_;
+  Float16Rules conversion_;
   Model model_;
   std::vector<std::int32_t> casts_;  ///< by tensor: its copy of the other type
+  std::vector<int> readers_;         ///< by tensor; a constant with one takes its type
 };
 
 /// The position in the real model of the operation of this name, or nothing for a cast.
@@ -131,7 +140,9 @@ std::optional<LeavingTensor> first_leaving_float16(const Model& model, const Cal
   return std::nullopt;
 }
 
-Model float16_network(const Model& model, const OperationSet& kept) { return Converter(model, kept).convert(); }
+Model float16_network(const Model& model, const OperationSet& kept, const Float16Rules& conversion) {
+  return Converter(model, kept, conversion).convert();
+}
 
 OperationSet without_float16(const Model& model, const Backend& backend) {
   OperationSet missing(model.operations.size());
@@ -150,7 +161,7 @@ OperationSet smallest_float32_set(const Model& model, const Backend& backend, co
     }
   }
   for (bool changed = true; changed;) {
-    const Model device = float16_network(model, kept);
+    const Model device = float16_network(model, kept, backend.float16.conversion);
     const Emulator emulator(device, backend);
     std::vector<Events> events(device.operations.size());
     for (const std::vector<Tensor>& sample : samples) {

@@ -71,7 +71,7 @@ TEST_CASE("bernoulli2: weights per channel, data per tensor, scale = threshold /
   network.operation(Kind::fully_connected, {x, w, b}, {y});
   network.model.inputs = {x};
   network.model.outputs = {y};
-  const Model model = quantised(network.model, {Tensor::from<float>({1, 2}, {31.75F, -1})}).model;
+  const Model model = quantised(network.model, {Tensor::from<float>({1, 2}, std::vector{31.75F, -1.0F})}).model;
   CHECK(find(model, "x").quantization == Quantization{{0.25}, {0}, 0});
   CHECK(find(model, "w").quantization == Quantization{{1, 2}, {0, 0}, 0});
   CHECK(codes<std::int8_t>(model, "w") == std::vector<std::int8_t>{127, -64, 0, 127});  // -63.5 and 0.25: half away, nearest

@@ -82,6 +82,24 @@ TEST_CASE("without a keep list every operation runs in float16, behind a cast of
   CHECK(has_note(result, "every operation runs in float16"));
 }
 
+TEST_CASE("a constant that operations of both types read stays float32, and the float16 one reads a cast") {
+  Model model;
+  const auto x = tensor(model, "x"), factor = tensor(model, "factor", real({2, 3, 4, 5}));
+  const auto y = tensor(model, "y"), z = tensor(model, "z");
+  operation(model, OperationKind::mul, "y", {x, factor}, y);
+  operation(model, OperationKind::mul, "z", {y, factor}, z);
+  model.inputs = {x};
+  model.outputs = {z};
+  const Model mixed = float16_network(model, {true, false}, Float16Rules{});
+  validate(mixed, "test");
+  CHECK(type_of(mixed, "factor") == ElementType::float32);
+  CHECK(type_of(mixed, "factor (float16)") == ElementType::float16);
+  const Tensor input = real({1, 1, 1, 1});
+  const Trace trace = run(mixed, find_backend("ascend310").backend, {&input, 1});
+  const auto result = trace.tensors[static_cast<std::size_t>(mixed.outputs[0])]->values<Float16>();
+  for (std::size_t i = 0; i < 4; ++i) CHECK(static_cast<float>(result[i]) == static_cast<float>((i + 2) * (i + 2)));
+}
+
 TEST_CASE("named operations stay in float32 between casts, tensors keep their names") {
   const Model model = converted(network(), {{real({1, 2, 3, 4})}}, "large").model;
   CHECK(kept_in(model) == std::set<std::string>{"large"});

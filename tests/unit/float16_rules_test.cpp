@@ -67,7 +67,7 @@ std::vector<Case> cases() {
   const Pool2dAttributes window{{5, 5}, {1, 1}, {PaddingMode::same, 0, 0, 0, 0}, {}};
   list.push_back(one(OperationKind::average_pool2d, window, {random_half({1, 8, 8, 4}, 3000)}, {1, 8, 8, 4}));
   list.push_back(one(OperationKind::average_pool2d, window, {random_half({1, 8, 8, 4}, 60000)}, {1, 8, 8, 4}));
-  list.push_back(one(OperationKind::softmax, SoftmaxAttributes{}, {random_half({64, 37}, 3)}, {64, 37}));
+  list.push_back(one(OperationKind::softmax, SoftmaxAttributes{}, {random_half({256, 300}, 3)}, {256, 300}));
   const std::vector<Tensor> layer{random_half({1, 6, 6, 20}, 300), random_half({4, 3, 3, 20}, 3), random_half({4}, 9000)};
   list.push_back(one(OperationKind::conv2d, Conv2dAttributes{}, layer, {1, 4, 4, 4}, ElementType::float32));
   list.push_back(one(OperationKind::conv2d, Conv2dAttributes{}, {random_half({1, 6, 6, 20}, 3000), layer[1]}, {1, 4, 4, 4}));
@@ -92,15 +92,21 @@ std::vector<std::vector<std::byte>> results(const std::vector<Case>& cases, cons
   return all;
 }
 
-/// Rules that no operation can reach with another result.
+const std::string no_tie = "a quotient of float16 values is no tie, but for subnormal ones, which the functions do not make of these";
+
+/// Rules, or values of them, with which no operation has another result.
 const std::map<std::string, std::string> silent{
     {"float16.conversion.zero_division", "a conversion divides nothing"},
     {"float16.sum.zero_division", "a sum divides nothing"},
     {"float16.product.zero_division", "a product divides nothing"},
-    {"float16.quotient.zero_division", "the divisors of the functions are never zero"},
-    {"float16.quotient.overflow", "the quotients of the functions are at most 1, and NaN is replaced on the way there"},
     {"float16.quotient.top_exponent", "the operands of the functions' quotients are finite"},
+    {"float16.quotient.rounding = half_up", no_tie},
+    {"float16.quotient.rounding = half_down", no_tie},
+    {"float16.quotient.rounding = half_away", no_tie},
+    {"float16.quotient.rounding = half_toward_zero", no_tie},
 };
+
+bool is_silent(const std::string& path, const std::string& value) { return silent.contains(path) || silent.contains(path + " = " + value); }
 
 std::vector<std::string> other_values(const RuleText& rule) {
   Backend copy = ascend310;
@@ -123,37 +129,22 @@ std::vector<std::string> other_values(const RuleText& rule) {
 
 }  // namespace
 
-TEST_CASE("every float16 rule decides a result") {
+TEST_CASE("every float16 rule decides a result, but for those listed as silent") {
   const std::vector<Case> all = cases();
   const auto expected = results(all, ascend310);
   std::size_t tried = 0;
   for (const RuleText& rule : list_rules(ascend310)) {
-    if (!rule.path.starts_with("float16.") || rule.path == "float16.method" || silent.contains(rule.path)) continue;
+    if (!rule.path.starts_with("float16.") || rule.path == "float16.method") continue;
     for (const std::string& value : other_values(rule)) {
       Backend changed = ascend310;
       set_rule(changed, rule.path, value);
+      const bool differs = results(all, changed) != expected;
       INFO(rule.path << " = " << value);
-      CHECK(results(all, changed) != expected);
+      CHECK(differs != is_silent(rule.path, value));
       ++tried;
     }
   }
   CHECK(tried > 60);
-}
-
-TEST_CASE("the rules listed as silent are") {
-  const std::vector<Case> all = cases();
-  const auto expected = results(all, ascend310);
-  for (const auto& [path, reason] : silent) {
-    const std::vector<RuleText> rules = list_rules(ascend310);
-    const auto rule = std::find_if(rules.begin(), rules.end(), [&](const RuleText& at) { return at.path == path; });
-    REQUIRE(rule != rules.end());
-    for (const std::string& value : other_values(*rule)) {
-      Backend changed = ascend310;
-      set_rule(changed, path, value);
-      INFO(path << " = " << value << ": " << reason);
-      CHECK(results(all, changed) == expected);
-    }
-  }
 }
 
 }  // namespace lastbit

@@ -154,6 +154,30 @@ TEST_CASE("two inputs broadcast, join and multiply") {
   CHECK(shape_of("matmul", "[[1,2],[3,4]]", "[[1,2],[3,4],[5,6]]", R"(, "attributes": {"transpose_b": true})") == Shape{2, 3});
 }
 
+TEST_CASE("layers of GNA: recurrent, with a table, with a table and a pool") {
+  const SpecSheet gna = find_backend("gna3_0");
+  const auto output = [&](const std::string& json) {
+    const Layer layer = make_layer(parse_layer(R"({"format": "lastbit.layer.v1", )" + json + "}", {}, "layer"), gna.backend);
+    const Trace trace = run(layer.model, gna.backend, layer.inputs);
+    return in_users_layout(layer, *trace.tensors[static_cast<std::size_t>(layer.model.outputs[0])]);
+  };
+  const std::string table = R"("table": {"data": [[-1000, -1000, 256]], "type": "int32"})";  // y = x from -1000 on
+  const Tensor recurrent = output(R"("op": "recurrent", "inputs": [{"data": [[1], [2], [3]], "type": "int16"}], "output": {"count": 2},
+      "weights": {"data": [[10, 1]], "type": "int16"}, "feedback": {"data": [[5]], "type": "int16"}, )" +
+                                  table);
+  CHECK(recurrent.type() == ElementType::int16);
+  CHECK(integers_of(recurrent) == std::vector<std::int64_t>{10 + 5, 20 + 15, 30 + 35});
+  const Tensor activated = output(R"("op": "pwl", "inputs": [{"data": [[-2000, 7]], "type": "int32"}], )" + table);
+  CHECK(activated.type() == ElementType::int16);
+  CHECK(integers_of(activated) == std::vector<std::int64_t>{-1000, 7});
+  const Tensor pooled = output(R"("op": "fused_conv2d", "inputs": [{"data": [[1], [2], [3], [4], [5]], "type": "int16"}],
+      "weights": {"data": [[[2]]], "type": "int16"}, "bias": {"data": [-5], "type": "int32"},
+      "attributes": {"pool": {"kind": "max", "filter": 2, "stride": 2}}, )" +
+                               table);
+  CHECK(pooled.shape() == Shape{3, 1});
+  CHECK(integers_of(pooled) == std::vector<std::int64_t>{-1, 3, 5});
+}
+
 TEST_CASE("every mistake is one message that names its place") {
   const std::string input = R"("inputs": [{"data": [[1, 2]], "type": "int8"}])";
   CHECK(message_of(R"("op": "convolution", )" + input).find("layer.op: unknown operation 'convolution'; known: conv2d") == 0);

@@ -82,7 +82,7 @@ TEST_CASE("bpu-pool-exp: the pool loses in its input, and once more on the input
   REQUIRE(within(0.839, column(all, &PoolFigures::input_scale)));
   for (const PoolFigures& at : all) {
     REQUIRE(at.step == 1.0);
-    REQUIRE(std::abs(at.input_only - at.own_scale) < 0.003);
+    REQUIRE(std::abs(at.input_only - at.own_scale) < 0.005);
     REQUIRE(at.input_scale < at.own_scale);
     REQUIRE((at.levels >= 3 && at.levels <= 5));
   }
