@@ -50,7 +50,9 @@ void append_arithmetic(std::string& page, const Backend& backend) {
 void append_absent(std::string& page, const Backend& backend) {
   std::string names;
   for (const std::string& operation : absent_operations(backend)) {
-    if (operation.ends_with(".u8") || operation.ends_with("weights16") || operation.ends_with("weights8")) continue;  // as the others
+    const bool as_others =
+        operation.ends_with(".u8") || operation.ends_with("weights16") || operation.ends_with("weights8") || operation.ends_with("_16bit");
+    if (as_others) continue;
     names += (names.empty() ? "" : ", ") + operation;
   }
   if (backend.domain == Domain::integer && !names.empty()) append_wrapped(page, "absent: ", names, 8);

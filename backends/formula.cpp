@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formula.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "rule_tree.hpp"
@@ -23,6 +24,15 @@ std::string narrowed(Overflow overflow, int bits, const std::string& value) {
   return value;
 }
 
+/// Places of the encoded multiplier below the binary point.
+int fraction_bits_of(const ScaleEncoding& scale) {
+  if (scale.form == MultiplierForm::power_of_two_plus_one) return 0;
+  const int bits = scale.form == MultiplierForm::power_of_two ? 1 : scale.significant_bits;
+  return bits - (scale.normalization == Normalization::one_to_two ? 1 : 0);
+}
+
+std::string exponents(const ScaleEncoding& scale) { return text(scale.min_exponent) + " to " + text(scale.max_exponent); }
+
 /// A chain as one expression, built from the inside out.
 class Expression {
  public:
@@ -41,7 +51,7 @@ class Expression {
 
   void append(const Stage& stage) {
     const ScaleEncoding& scale = rule_.scale;
-    const int fraction_bits = scale.significant_bits - (scale.normalization == Normalization::one_to_two ? 1 : 0);
+    const int fraction_bits = fraction_bits_of(scale);
     switch (stage.kind) {
       case StageKind::shift_left: return narrow(stage, factor() + "*2^max(e,0)", false);
       case StageKind::multiply: {
@@ -57,14 +67,22 @@ class Expression {
         fraction_bits_ = fraction_bits;
         return narrow(stage, factor() + " + " + factor() + "*2^log2(M - 1)", true);
       case StageKind::shift_right: return call(text(stage.rounding), factor() + " / " + divisor(stage));
-      case StageKind::float_scale: return call(text(stage.rounding), "float(" + value_ + ") * s");
+      case StageKind::add_half:
+        value_ += " + half(" + (stage.amount == ShiftAmount::remaining ? divisor_text(fraction_bits_) : divisor(stage)) + ")";
+        return narrow(stage, value_, true);
+      case StageKind::float_scale: {
+        const std::string type = stage.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
+        return call(text(stage.rounding), type + "(" + value_ + ") * s");
+      }
       case StageKind::narrow: return narrow(stage, value_, is_sum_);
       case StageKind::relu: return call("relu", value_);
       case StageKind::add_zero_point:
         value_ += " + zp";
         is_sum_ = true;
         return;
+      case StageKind::clip: return call("clip", value_);
       case StageKind::clamp: return call("clamp", value_);
+      case StageKind::saturate: return call("saturate", value_);
       case StageKind::table: return call("table", value_);
       case StageKind::pwl: return call("pwl", value_);
     }
@@ -83,9 +101,9 @@ class Expression {
       case ShiftAmount::rest: return "2^clip(" + text(std::exchange(fraction_bits_, 0)) + "-e-pre,0," + text(stage.limit) + ")";
       case ShiftAmount::remaining: break;
     }
-    const int remaining = std::exchange(fraction_bits_, 0);
-    return "2^(" + text(remaining) + "-e)";
+    return divisor_text(std::exchange(fraction_bits_, 0));
   }
+  [[nodiscard]] static std::string divisor_text(int fraction_bits) { return "2^(" + text(fraction_bits) + "-e)"; }
 
   const RescaleRule& rule_;
   std::string value_;
@@ -109,11 +127,20 @@ std::string excess_text(const Chain& chain, int fraction_bits) {
 std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
   const ScaleEncoding& scale = rule.scale;
   const std::string in = scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
-  if (!reads_multiplier(rule.chain)) return "s = float(" + ratio + "), computed in " + in;
-  const int fraction_bits = scale.significant_bits - (scale.normalization == Normalization::one_to_two ? 1 : 0);
+  if (!reads_multiplier(rule.chain)) {
+    const bool in_double = std::any_of(rule.chain.begin(), rule.chain.end(), [](const Stage& stage) {
+      return stage.kind == StageKind::float_scale && stage.arithmetic == ScaleArithmetic::f64;
+    });
+    return std::string("s = ") + (in_double ? "double(" : "float(") + ratio + "), computed in " + in;
+  }
+  if (scale.form == MultiplierForm::power_of_two) return "2^e = " + ratio + ", no other scale; e: " + exponents(scale);
+  if (scale.form == MultiplierForm::power_of_two_plus_one)
+    return "M*2^e = " + ratio + ", M = 2^k + 1, no other scale; k: 0 to " + text(scale.significant_bits - 1) + "; e: " + exponents(scale);
+  const int fraction_bits = fraction_bits_of(scale);
   return "M*2^(e-" + text(fraction_bits) + ") = " + ratio + ", computed in " + in + "; M: " + text(scale.significant_bits) + " bits, " +
          text(scale.rounding) + (scale.carry == MultiplierCarry::saturate ? ", at most 2^" + text(scale.significant_bits) + " - 1" : "") +
-         "; e: " + text(scale.min_exponent) + " to " + text(scale.max_exponent) + excess_text(rule.chain, fraction_bits);
+         "; e: " + (scale.normalization == Normalization::layer ? "one for the layer, " : "") + exponents(scale) +
+         excess_text(rule.chain, fraction_bits);
 }
 
 /// One number, or one for each number of vectors.
@@ -206,6 +233,17 @@ Lines aligned_operands(const AddArithmetic& rule) {
       scale_line(rule.output, "2*max(in_a,in_b)/(" + shift + "*out)")};
 }
 
+Lines equal_scales(const AddArithmetic& rule) {
+  Lines lines{"sum of all inputs, which share one quantisation", scale_line(rule.output, "in/out"),
+              "y = " + expression(rule.output, "sum")};
+  if (is_present(rule.output_16bit)) lines.push_back("16-bit outputs: y = " + expression(rule.output_16bit, "sum"));
+  if (is_present(rule.output_above_one)) {
+    lines.push_back("in/out above 1: " + scale_line(rule.output_above_one, "in/out"));
+    lines.push_back("                y = " + expression(rule.output_above_one, "sum"));
+  }
+  return lines;
+}
+
 Lines formula(const AddArithmetic& rule) {
   const std::string rounding = text(rule.rounding);
   switch (rule.method) {
@@ -226,6 +264,7 @@ Lines formula(const AddArithmetic& rule) {
               "mx = clip(floor(sx/t + 1/2),-128,127); my, k: the 15 leading bits of floor(sy/t + 1/2) and what they lack",
               "acc = " + narrowed(rule.sum_overflow, 32, "x*mx + (y << k)*my"), scale_line(rule.output, "t/out"),
               "y = " + expression(rule.output, "acc")};
+    case AddMethod::equal_scales: return equal_scales(rule);
     case AddMethod::absent: break;
   }
   return {};
@@ -291,6 +330,10 @@ Lines formula(const ResizeArithmetic& rule) {
       rule.grid == ResizeGrid::coordinate ? "coordinates: " + grid + "(c * 2^" + bits + ")"
                                           : "first coordinate and step: " + grid + "(c * 2^" + bits + ")",
       "nearest: the value itself"};
+}
+
+Lines formula(const ArgmaxArithmetic& rule) {
+  return {text(rule.method) + "; running maximum " + text(rule.running_maximum) + "; of a single channel: " + text(rule.single_channel)};
 }
 
 std::string overflow_text(const Float16Rules& rule) {

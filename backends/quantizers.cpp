@@ -7,8 +7,8 @@
 namespace lastbit {
 
 const std::vector<Quantizer>& quantizers() {
-  static const std::vector<Quantizer> all{int8_quantizer(),   bernoulli2_quantizer(), gna2_quantizer(),
-                                          gna3_0_quantizer(), gna3_1_quantizer(),     float16_quantizer()};
+  static const std::vector<Quantizer> all{int8_quantizer(),   n2d2_quantizer(),   bernoulli2_quantizer(), gna2_quantizer(),
+                                          gna3_0_quantizer(), gna3_1_quantizer(), float16_quantizer()};
   return all;
 }
 

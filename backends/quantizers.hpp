@@ -9,6 +9,7 @@
 namespace lastbit {
 
 [[nodiscard]] Quantizer int8_quantizer();
+[[nodiscard]] Quantizer n2d2_quantizer();
 [[nodiscard]] Quantizer bernoulli2_quantizer();
 [[nodiscard]] Quantizer gna2_quantizer();
 [[nodiscard]] Quantizer gna3_0_quantizer();

@@ -12,8 +12,8 @@ namespace {
 
 std::vector<SpecSheet> collect() {
   std::vector<SpecSheet> all;
-  for (auto* sheets_of :
-       {tflite_sheets, xnnpack_sheets, onnxruntime_sheets, vipnano_sheets, ascend_sheets, bernoulli2_sheets, gna_sheets, golden_sheets}) {
+  for (auto* sheets_of : {tflite_sheets, xnnpack_sheets, onnxruntime_sheets, vipnano_sheets, n2d2_sheets, ascend_sheets, bernoulli2_sheets,
+                          gna_sheets, golden_sheets}) {
     for (SpecSheet& sheet : sheets_of()) all.push_back(std::move(sheet));
   }
   return all;

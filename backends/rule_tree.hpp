@@ -42,6 +42,7 @@ namespace lastbit {
 [[nodiscard]] constexpr bool is_present(const SvdfArithmetic& rule) { return is_present(rule.output); }
 [[nodiscard]] constexpr bool is_present(const GateArithmetic& rule) { return is_present(rule.rescale); }
 [[nodiscard]] constexpr bool is_present(const LstmArithmetic& rule) { return rule.method != LstmMethod::absent; }
+[[nodiscard]] constexpr bool is_present(const ArgmaxArithmetic& rule) { return rule.method != ArgmaxMethod::absent; }
 
 // Whether the member `name` decides a result, given the other members.
 [[nodiscard]] constexpr bool is_read(const auto&, std::string_view) { return true; }
@@ -79,14 +80,16 @@ namespace lastbit {
   if (name.starts_with("left_shift") || name == "operand") return rule.method == AddMethod::aligned_operands;
   if (name == "output") {
     return rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit ||
-           rule.method == AddMethod::common_scale;
+           rule.method == AddMethod::common_scale || rule.method == AddMethod::equal_scales;
   }
   if (name == "sum_overflow") return rule.method == AddMethod::common_scale;
+  if (name == "output_16bit" || name == "output_above_one") return rule.method == AddMethod::equal_scales;
   if (name == "convolution_bias") return rule.method == AddMethod::convolution_8bit;
   if (name == "weight_bits") return rule.method == AddMethod::weighted_sum;
   if (name == "rounding") return rule.method == AddMethod::weighted_sum || rule.method == AddMethod::float_sum;
   return true;
 }
+[[nodiscard]] constexpr bool is_read(const ArgmaxArithmetic& rule, std::string_view name) { return is_present(rule) || name == "method"; }
 [[nodiscard]] constexpr bool is_read(const MulArithmetic& rule, std::string_view name) {
   if (name == "rescale") return rule.method == MulMethod::rescaled;
   return name == "method" || rule.method == MulMethod::float_product;

@@ -81,6 +81,7 @@ Stage tidied(Stage stage) {
   if (!reads(&original.amount)) stage.amount = defaults.amount;
   if (!reads(&original.constant)) stage.constant = defaults.constant;
   if (!reads(&original.limit)) stage.limit = defaults.limit;
+  if (!reads(&original.arithmetic)) stage.arithmetic = defaults.arithmetic;
   return stage;
 }
 
@@ -129,7 +130,7 @@ void check(const std::string& path, const RescaleRule& rule) {
           "the value may need " + std::to_string(bits) + " bits, at most " + std::to_string(widest) + " are allowed; narrow it first");
     }
     const bool settles = stage.kind != StageKind::multiply && stage.kind != StageKind::shift_right && stage.kind != StageKind::relu &&
-                         stage.kind != StageKind::add_zero_point;
+                         stage.kind != StageKind::add_zero_point && stage.kind != StageKind::clip;
     if (settles) bits = 64;
   }
 }

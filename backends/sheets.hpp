@@ -14,6 +14,7 @@ namespace lastbit {
 [[nodiscard]] std::vector<SpecSheet> xnnpack_sheets();
 [[nodiscard]] std::vector<SpecSheet> onnxruntime_sheets();
 [[nodiscard]] std::vector<SpecSheet> vipnano_sheets();
+[[nodiscard]] std::vector<SpecSheet> n2d2_sheets();
 [[nodiscard]] std::vector<SpecSheet> ascend_sheets();
 [[nodiscard]] std::vector<SpecSheet> bernoulli2_sheets();
 [[nodiscard]] std::vector<SpecSheet> gna_sheets();

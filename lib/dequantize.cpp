@@ -51,6 +51,29 @@ void own_bias(const Model& model, Operation& operation, Model& real) {
   real.tensors.push_back({bias.name + " of " + operation.name, ElementType::float32, bias.shape, {}, converted(*bias.constant, convert)});
 }
 
+/// What the clip of the accumulators means: accumulators count in input scale * weight scale.
+std::optional<float> real_clip(const Model& model, const Operation& operation, const OutputBounds& bounds) {
+  const auto& clips = bounds.accumulator_clip;
+  if (clips.empty()) return std::nullopt;
+  const Quantization& input = model.tensor(operation.inputs[0]).quantization;
+  const Quantization none, &weights = takes_bias(operation.kind) ? model.tensor(operation.inputs[1]).quantization : none;
+  std::optional<float> common;
+  for (std::size_t c = 0; c < std::max({clips.size(), input.scales.size(), weights.scales.size()}); ++c) {
+    const float clip = real_of(clips[clips.size() == 1 ? 0 : c], input.scale(c) * weights.scale(c), 0);
+    if (common && *common != clip) {
+      throw Error(ErrorCode::unsupported_operation, operation.name,
+                  "accumulator_clip means another real bound in every channel; the golden path has one bound for all");
+    }
+    common = clip;
+  }
+  return common;
+}
+
+std::array<float, 2> narrowed(const std::optional<std::array<float, 2>>& range, float clip) {
+  if (!range) return {0, clip};
+  return {std::clamp((*range)[0], 0.0F, clip), std::clamp((*range)[1], 0.0F, clip)};
+}
+
 /// Attributes in quantised units become real ones.
 void make_attributes_real(const Model& model, Operation& operation) {
   const Quantization& output = model.tensor(operation.outputs[0]).quantization;
@@ -58,8 +81,11 @@ void make_attributes_real(const Model& model, Operation& operation) {
   std::visit(
       [&]<class T>(T& attributes) {
         if constexpr (requires { attributes.bounds; }) {
+          const auto clip = real_clip(model, operation, attributes.bounds);
+          attributes.bounds.accumulator_clip.clear();
           const auto clamp = std::exchange(attributes.bounds.clamp, std::nullopt);
           if (clamp) attributes.bounds.real_clamp = {real(clamp->min), real(clamp->max)};
+          if (clip) attributes.bounds.real_clamp = narrowed(attributes.bounds.real_clamp, *clip);
         } else if constexpr (std::is_same_v<T, PadAttributes>) {
           const auto value = std::exchange(attributes.value, std::nullopt);
           if (value) attributes.real_value = double{real(*value)};

@@ -41,7 +41,7 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {split, "split", 1, 1, any_number, defaults<SplitAttributes>},
     {quantize, "quantize", 1, 1, 1, none},
     {dequantize, "dequantize", 1, 1, 1, none},
-    {requantize, "requantize", 1, 1, 1, none},
+    {requantize, "requantize", 1, 1, 1, defaults<RequantizeAttributes>},
     {relu, "relu", 1, 1, 1, none},
     {relu6, "relu6", 1, 1, 1, none},
     {relu_n1_to_1, "relu_n1_to_1", 1, 1, 1, none},
@@ -63,6 +63,7 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {sum_pool2d, "sum_pool2d", 1, 1, 1, defaults<Pool2dAttributes>},
     {fused_conv2d, "fused_conv2d", 2, 4, 1, defaults<FusedConv2dAttributes>},
     {recurrent, "recurrent", 4, 6, 2, none},
+    {argmax, "argmax", 1, 1, 1, defaults<ArgmaxAttributes>},
 });
 
 constexpr bool in_order() {

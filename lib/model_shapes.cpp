@@ -78,6 +78,20 @@ void check_activation(const OperationView& operation, Activation activation) {
                     "an activation needs the output's scale");
 }
 
+void check_accumulator_clip(const OperationView& operation, const std::vector<std::int64_t>& clip) {
+  if (clip.empty()) return;
+  const OperationKind kind = operation.kind();
+  const bool rescales = kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected ||
+                        kind == requantize || kind == add_n;
+  const Shape& out = operation.output().shape;
+  operation.require(rescales && is_integer(operation.output().type), bad_attribute, "accumulator_clip is for quantised sums");
+  const std::int64_t channels = out.rank() == 0 ? 1 : out.back();
+  operation.require(clip.size() == 1 || static_cast<std::int64_t>(clip.size()) == channels, bad_attribute,
+                    "accumulator_clip needs one bound, or one for each of the " + std::to_string(channels) + " channels");
+  operation.require(std::all_of(clip.begin(), clip.end(), [](std::int64_t bound) { return bound >= 0; }), bad_attribute,
+                    "accumulator_clip is negative");
+}
+
 void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
   check_activation(operation, bounds.activation);
   const ElementType type = operation.output().type;
@@ -85,10 +99,12 @@ void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
     operation.require((type == ElementType::float32 || type == ElementType::float16) && (*bounds.real_clamp)[0] <= (*bounds.real_clamp)[1],
                       bad_attribute, "real_clamp is not a range for float32 or float16");
   }
+  check_accumulator_clip(operation, bounds.accumulator_clip);
   if (!bounds.clamp) return;
   const IntegerRange range = range_of(type);
   operation.require(is_integer(type), bad_attribute, "clamp is for integer outputs");
-  operation.require(bounds.activation == Activation::none, bad_attribute, "activation and clamp exclude each other");
+  operation.require(bounds.activation == Activation::none || bounds.activation == Activation::relu, bad_attribute,
+                    "activations other than relu and clamp exclude each other");
   operation.require(bounds.clamp->min <= bounds.clamp->max && bounds.clamp->min >= range.min && bounds.clamp->max <= range.max,
                     bad_attribute, "clamp is not a range of the output's type");
 }
@@ -258,6 +274,14 @@ void check_add_n(const OperationView& operation) {
   for (std::size_t i = 0; i < operation.input_count(); ++i) operation.require_shape(operation.input(i), operation.output().shape);
 }
 
+void check_argmax(const OperationView& operation) {
+  const std::int64_t axis = operation.attributes<ArgmaxAttributes>().axis;
+  require_axis(operation, axis);
+  std::vector<std::int64_t> expected = sizes_of(operation.input());
+  expected.erase(expected.begin() + axis);
+  operation.require_shape(operation.output(), Shape(std::move(expected)));
+}
+
 void check_concat(const OperationView& operation) {
   const auto& attributes = operation.attributes<ConcatAttributes>();
   check_activation(operation, attributes.activation);
@@ -344,6 +368,11 @@ void check_split(const OperationView& operation) {
 }
 
 void check_same_shape(const OperationView& operation) { operation.require_shape(operation.output(), operation.input().shape); }
+
+void check_requantize(const OperationView& operation) {
+  check_bounds(operation, operation.attributes<RequantizeAttributes>().bounds);
+  check_same_shape(operation);
+}
 
 void check_prelu(const OperationView& operation) {
   const auto joined = broadcast(operation.input(0).shape, operation.input(1).shape);
@@ -448,6 +477,7 @@ void check_shapes(const OperationView& operation) {
     case sub:
     case mul: return check_elementwise(operation);
     case add_n: return check_add_n(operation);
+    case argmax: return check_argmax(operation);
     case concat: return check_concat(operation);
     case pad: return check_pad(operation);
     case reshape:
@@ -467,10 +497,10 @@ void check_shapes(const OperationView& operation) {
     case pwl:
     case fused_conv2d:
     case recurrent: return check_device_layer_shapes(operation);
+    case requantize: return check_requantize(operation);
     case cast:
     case quantize:
     case dequantize:
-    case requantize:
     case relu:
     case relu6:
     case relu_n1_to_1:

@@ -60,10 +60,17 @@ void check_float16_sum_types(const OperationView& operation) {
   require_type(operation, operation.output(), {float16, float32});
 }
 
-/// Convolutions, fully connected, matmul: 8- or 16-bit data, the same type out or the accumulators; or all float32.
+/// The same signed or unsigned, of as many bits.
+void require_same_width(const OperationView& operation, const ModelTensor& tensor, ElementType type) {
+  if (type == int8 || type == uint8) return require_type(operation, tensor, {int8, uint8});
+  if (type == int16 || type == uint16) return require_type(operation, tensor, {int16, uint16});
+  require_type(operation, tensor, {type});
+}
+
+/// Convolutions, fully connected, matmul: 8- or 16-bit data, as many bits out or the accumulators; or all float32.
 void check_sum_types(const OperationView& operation) {
   const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
-  require_type(operation, input, {int8, uint8, int16, float16, float32});
+  require_type(operation, input, {int8, uint8, int16, uint16, float16, float32});
   if (input.type == float16) return check_float16_sum_types(operation);
   if (input.type == float32) {
     for (std::size_t i = 1; i < operation.input_count(); ++i)
@@ -73,7 +80,7 @@ void check_sum_types(const OperationView& operation) {
   require_type(operation, weights, {int8, uint8, int16});
   if (operation.has_input(bias_input)) require_type(operation, operation.input(bias_input), {int8, int16, int32, int64});
   const bool accumulators = one_of(output.type, {int32, int64});
-  if (!accumulators) require_type(operation, output, {input.type, int32, int64});
+  if (!accumulators) require_same_width(operation, output, input.type);
   require_per_tensor(operation, input);
   require_channel_axis(operation, weights, output_channel_axis(operation));
   if (output.type == int32 && output.quantization.per_channel()) {  // accumulators, with the scales that dequantize them
@@ -147,6 +154,30 @@ void check_lstm_types(const OperationView& operation) {
   require_same_quantization(operation, operation.input(2), operation.output(2));
 }
 
+void check_sum_of_inputs_types(const OperationView& operation) {
+  const ElementType type = operation.input().type;
+  require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, int64, float16, float32});
+  for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
+  if (type == int32 || type == int64) return require_type(operation, operation.output(), {int8, uint8, int16, uint16});
+  require_same_width(operation, operation.output(), type);
+}
+
+void check_argmax_types(const OperationView& operation) {
+  const ModelTensor& input = operation.input();
+  require_type(operation, input, {int8, uint8, int16, uint16, int32, float32});
+  if (input.type == float32) require_type(operation, operation.output(), {int32, int64, float32});
+  else require_type(operation, operation.output(), {int32, int64});
+}
+
+/// Inputs of requantize and add_n may have one scale per index of the last axis.
+void require_last_axis_scales(const OperationView& operation, const ModelTensor& tensor) {
+  const Quantization& quantization = tensor.quantization;
+  const bool zero = std::all_of(quantization.zero_points.begin(), quantization.zero_points.end(), [](auto point) { return point == 0; });
+  if (!quantization.per_channel() && quantization.zero_points.size() <= 1) return;
+  require_channel_axis(operation, tensor, static_cast<std::int64_t>(tensor.shape.rank()) - 1);
+  operation.require(zero, ErrorCode::bad_quantization, "tensor '" + tensor.name + "' has scales per channel: its zero points must be 0");
+}
+
 void check_calculation_types(const OperationView& operation) {
   switch (operation.kind()) {
     case quantize:
@@ -159,7 +190,9 @@ void check_calculation_types(const OperationView& operation) {
       require_type(operation, operation.input(), {float16, float32});
       return require_type(operation, operation.output(), {float16, float32});
     case requantize:
-      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, int64});
+      operation.require(operation.input().type != int64 || operation.input().quantization.zero_point() == 0, ErrorCode::bad_quantization,
+                        "int64 data needs zero point 0");
       return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
     case softmax: return check_softmax_types(operation);
     case svdf: return check_svdf_types(operation);
@@ -171,6 +204,11 @@ void check_calculation_types(const OperationView& operation) {
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float32});
       return require_same_type(operation);
     case concat: return require_same_type(operation);
+    case max_pool2d:
+    case average_pool2d:
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, float16, float32});
+      return require_same_type(operation);
+    case add_n: return check_sum_of_inputs_types(operation);
     default: require_type(operation, operation.input(), {int8, uint8, int16, float16, float32}); return require_same_type(operation);
   }
 }
@@ -197,13 +235,18 @@ void check_types(const OperationView& operation) {
   if (is_movement(kind)) return require_same_type(operation);
   if (is_device_layer(kind)) return check_device_layer_types(operation);
   if (kind == dynamic_quantize) return check_dynamic_quantize_types(operation);
+  if (kind == argmax) return check_argmax_types(operation);
   check_calculation_types(operation);
   const auto check = [&](const ModelTensor& tensor) {
     if (kind != quantize && kind != dequantize) require_per_tensor(operation, tensor);
     if (tensor.quantization.present() || !works_without_scale(kind)) require_data_scale(operation, tensor);
   };
-  for (std::size_t i = 0; i < operation.input_count(); ++i)
-    if (operation.has_input(i)) check(operation.input(i));
+  const bool channels = kind == requantize || kind == add_n;
+  for (std::size_t i = 0; i < operation.input_count(); ++i) {
+    if (!operation.has_input(i)) continue;
+    if (channels) require_last_axis_scales(operation, operation.input(i)), require_data_scale(operation, operation.input(i));
+    else check(operation.input(i));
+  }
   check(operation.output());
 }
 

@@ -65,7 +65,16 @@ std::vector<std::string> float16_prefixes(OperationKind kind) {
   }
 }
 
+std::string requantize_member(const Model& model, const Operation& operation, const Backend& backend) {
+  return &requantization_of(model, operation, backend) == &backend.requantize ? "requantize" : "requantize_16bit";
+}
+
 }  // namespace
+
+const RescaleRule& requantization_of(const Model& model, const Operation& operation, const Backend& backend) {
+  const bool wide = size_of(model.tensor(operation.outputs[0]).type) == 2 && !backend.requantize_16bit.chain.empty();
+  return wide ? backend.requantize_16bit : backend.requantize;
+}
 
 void add_once(std::vector<Guess>& guesses, const Guess& guess) {
   if (std::find(guesses.begin(), guesses.end(), guess) == guesses.end()) guesses.push_back(guess);
@@ -102,10 +111,11 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case sum_pool2d: return "sum_pool";
     case average_pool2d: return "average_pool";
     case resize: return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "";
+    case requantize:
     case relu:
     case relu6:
-    case relu_n1_to_1: return "requantize";
-    case clip: return keeps_quantization(model, operation) ? "" : "requantize";
+    case relu_n1_to_1: return requantize_member(model, operation, backend);
+    case clip: return keeps_quantization(model, operation) ? "" : requantize_member(model, operation, backend);
     case global_average_pool:
     case mean:
     case add:
@@ -114,7 +124,6 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case concat:
     case quantize:
     case dequantize:
-    case requantize:
     case leaky_relu:
     case prelu:
     case hard_swish:
@@ -125,8 +134,9 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case svdf:
     case lstm:
     case pwl:
-    case softmax: return std::string(name_of(operation.kind));
-    case add_n:
+    case softmax:
+    case argmax: return std::string(name_of(operation.kind));
+    case add_n: return "add";
     case cast:
     case max_pool2d:
     case pad:

@@ -35,6 +35,7 @@ struct Story {
 [[nodiscard]] int story_digits(const StoryOptions& options);
 [[nodiscard]] int story_gna_concat(const StoryOptions& options);
 [[nodiscard]] int story_ascend_addn(const StoryOptions& options);
+[[nodiscard]] int story_n2d2_shift(const StoryOptions& options);
 [[nodiscard]] int story_vipnano_conv(const StoryOptions& options);
 [[nodiscard]] int story_bpu_pool_exp(const StoryOptions& options);
 

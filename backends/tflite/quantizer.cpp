@@ -168,7 +168,7 @@ class Int8Quantizer {
       const auto copy = static_cast<std::int32_t>(model_.tensors.size());
       ModelTensor tensor = model_.tensor(input);
       tensor.name += " for " + concat.name;
-      before.push_back({OperationKind::requantize, tensor.name, {input}, {copy}, {}});
+      before.push_back({OperationKind::requantize, tensor.name, {input}, {copy}, RequantizeAttributes{}});
       origin_.resize(model_.tensors.size());
       origin_.push_back(input);
       model_.tensors.push_back(std::move(tensor));

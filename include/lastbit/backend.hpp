@@ -123,18 +123,21 @@ struct MeanArithmetic {
 /// float_sum: fma(a, sa/so, fma(b, sb/so, zero points)) in float, one rounding (ONNX Runtime).
 /// convolution_8bit: a convolution with two 8-bit weights (VIPNano). common_scale: both operands multiplied up to one scale, 8 bits by 16,
 /// summed in int32, rescaled (Horizon BPU).
-enum class AddMethod : std::uint8_t { absent, aligned_operands, weighted_sum, float_sum, convolution_8bit, common_scale };
+/// equal_scales: inputs of one quantisation, any number of them; their sum through the `output` chain with the scale in / out (N2D2).
+enum class AddMethod : std::uint8_t { absent, aligned_operands, weighted_sum, float_sum, convolution_8bit, common_scale, equal_scales };
 enum class ConvolutionBias : std::uint8_t { product_rounded, factor_rounded };
 struct AddArithmetic {
   AddMethod method = AddMethod::absent;
-  std::uint8_t left_shift_8bit = 20;                                    ///< read by aligned_operands
-  std::uint8_t left_shift_16bit = 15;                                   ///< read by aligned_operands
-  RescaleRule operand{};                                                ///< read by aligned_operands
-  RescaleRule output{};                                                 ///< read by aligned_operands, convolution_8bit, common_scale
+  std::uint8_t left_shift_8bit = 20;   ///< read by aligned_operands
+  std::uint8_t left_shift_16bit = 15;  ///< read by aligned_operands
+  RescaleRule operand{};               ///< read by aligned_operands
+  RescaleRule output{};                ///< read by aligned_operands, convolution_8bit, common_scale, equal_scales
   ConvolutionBias convolution_bias = ConvolutionBias::product_rounded;  ///< read by convolution_8bit
   std::uint8_t weight_bits = 21;           ///< read by weighted_sum: significant bits of the larger weight; 0: both exact float32
   Rounding rounding = Rounding::half_up;   ///< read by weighted_sum, float_sum
   Overflow sum_overflow = Overflow::wrap;  ///< of 32 bits; read by common_scale
+  RescaleRule output_16bit{};              ///< read by equal_scales for 16-bit outputs where it differs (an empty chain: it does not)
+  RescaleRule output_above_one{};          ///< read by equal_scales for scales above 1 where it differs (an empty chain: it does not)
   friend constexpr bool operator==(const AddArithmetic&, const AddArithmetic&) = default;
 };
 
@@ -313,6 +316,21 @@ struct LstmArithmetic {
   friend constexpr bool operator==(const LstmArithmetic&, const LstmArithmetic&) = default;
 };
 
+/// Of several equal values the first, or the last, is the maximum.
+enum class ArgmaxMethod : std::uint8_t { absent, first_maximum, last_maximum };
+/// per_position: every position looks for its own maximum. carried_over: maximum and index start from the previous position's, so a position
+/// whose values all lie below gets the index of an earlier one.
+enum class RunningMaximum : std::uint8_t { per_position, carried_over };
+/// Of a single channel. zero: its index. upper_half: 1 for values in the upper half of the type's range (signed: above 0; unsigned 8 bits:
+/// above 127), else 0.
+enum class SingleChannel : std::uint8_t { zero, upper_half };
+struct ArgmaxArithmetic {
+  ArgmaxMethod method = ArgmaxMethod::absent;
+  RunningMaximum running_maximum = RunningMaximum::per_position;
+  SingleChannel single_channel = SingleChannel::zero;
+  friend constexpr bool operator==(const ArgmaxArithmetic&, const ArgmaxArithmetic&) = default;
+};
+
 struct Backend {
   Domain domain = Domain::integer;
   Coding coding = Coding::affine;
@@ -329,13 +347,15 @@ struct Backend {
   QuantizeArithmetic quantize{};
   DequantizeArithmetic dequantize{};
   DynamicQuantizeArithmetic dynamic_quantize{};
-  RescaleRule requantize{};  ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
+  RescaleRule requantize{};        ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
+  RescaleRule requantize_16bit{};  ///< for 16-bit outputs where it differs (an empty chain: it does not)
   FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{}, exp{};
   ResizeArithmetic resize{};
   Float16Arithmetic float16{};
   Float32Operations float32 = Float32Operations::absent;
   SvdfArithmetic svdf{};
   LstmArithmetic lstm{};
+  ArgmaxArithmetic argmax{};
   friend constexpr bool operator==(const Backend&, const Backend&) = default;
 };
 

@@ -32,6 +32,7 @@ enum class OperationKind : std::uint8_t {
   exp, resize,
   svdf, lstm,
   pwl, sum_pool2d, fused_conv2d, recurrent,
+  argmax,
 };
 // clang-format on
 
@@ -72,8 +73,10 @@ enum class PartialWindows : std::uint8_t { dropped, last_truncated, every_start 
 /// What happens to the output at the end: an activation, or outright bounds: quantised ones, or real ones where the output is a float.
 struct OutputBounds {
   Activation activation = Activation::none;
-  std::optional<IntegerRange> clamp;
-  std::optional<std::array<float, 2>> real_clamp;  ///< [min, max]; where the output is a float
+  std::optional<IntegerRange> clamp{};
+  std::optional<std::array<float, 2>> real_clamp{};  ///< [min, max]; where the output is a float
+  /// Accumulators are bounded to [0, clip] before they are rescaled: one bound, or one per output channel; empty: none.
+  std::vector<std::int64_t> accumulator_clip{};
   friend bool operator==(const OutputBounds&, const OutputBounds&) = default;
 };
 
@@ -162,6 +165,12 @@ struct LstmAttributes {
   double cell_clip = 0;     ///< the cell state stays within ± this; 0: unbounded
   bool time_major = false;  ///< [time, batch, values] instead of [batch, time, values]
 };
+struct RequantizeAttributes {
+  OutputBounds bounds;
+};
+struct ArgmaxAttributes {
+  std::int64_t axis = 0;  ///< the output lacks it
+};
 
 enum class ResizeMode : std::uint8_t { nearest, bilinear };
 /// Where output pixel i lies in the input, s = output size / input size: half_pixel (i + 1/2) / s - 1/2; asymmetric i / s;
@@ -182,7 +191,7 @@ struct ResizeAttributes {  // the sizes are the output's
 using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
                                 MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
                                 SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes,
-                                SvdfAttributes, LstmAttributes, FusedConv2dAttributes>;
+                                SvdfAttributes, LstmAttributes, FusedConv2dAttributes, RequantizeAttributes, ArgmaxAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);

@@ -19,6 +19,9 @@ namespace lastbit {
 [[nodiscard]] std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                                     const ConvByType& by_type);
 
+/// The rescaling that requantize and relu, relu6, relu_n1_to_1 as operations of their own read.
+[[nodiscard]] const RescaleRule& requantization_of(const Model& model, const Operation& operation, const Backend& backend);
+
 /// What the paths of the rules read by an operation begin with ("conv.i8"); empty for operations without arithmetic (pad, max_pool2d, …).
 [[nodiscard]] std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend);
 

@@ -34,11 +34,13 @@ constexpr auto names_of(Float16TopExponent) { return std::to_array<std::string_v
 constexpr auto names_of(Float16ZeroDivision) { return std::to_array<std::string_view>({"ieee", "unsigned_zero"}); }
 constexpr auto names_of(NarrowingPoint) { return std::to_array<std::string_view>({"every_add", "every_tile", "at_end"}); }
 constexpr auto names_of(ScaleArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
-constexpr auto names_of(Normalization) { return std::to_array<std::string_view>({"half_to_one", "one_to_two"}); }
+constexpr auto names_of(Normalization) { return std::to_array<std::string_view>({"half_to_one", "one_to_two", "layer"}); }
 constexpr auto names_of(MultiplierCarry) { return std::to_array<std::string_view>({"renormalize", "saturate"}); }
+constexpr auto names_of(MultiplierForm) { return std::to_array<std::string_view>({"any", "power_of_two", "power_of_two_plus_one"}); }
 constexpr auto names_of(StageKind) {
   return std::to_array<std::string_view>({"shift_left", "multiply", "doubling_high_multiply", "two_term_shift", "shift_right",
-                                          "float_scale", "narrow", "relu", "add_zero_point", "clamp", "table", "pwl"});
+                                          "float_scale", "narrow", "relu", "add_zero_point", "clamp", "table", "pwl", "add_half", "clip",
+                                          "saturate"});
 }
 constexpr auto names_of(ShiftAmount) {
   return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction", "excess", "rest"});
@@ -59,7 +61,8 @@ constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
 constexpr auto names_of(MeanMethod) { return std::to_array<std::string_view>({"absent", "count_in_multiplier", "scale_per_count"}); }
 constexpr auto names_of(AddMethod) {
-  return std::to_array<std::string_view>({"absent", "aligned_operands", "weighted_sum", "float_sum", "convolution_8bit", "common_scale"});
+  return std::to_array<std::string_view>(
+      {"absent", "aligned_operands", "weighted_sum", "float_sum", "convolution_8bit", "common_scale", "equal_scales"});
 }
 constexpr auto names_of(ConvolutionBias) { return std::to_array<std::string_view>({"product_rounded", "factor_rounded"}); }
 constexpr auto names_of(MulMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "float_product"}); }
@@ -86,6 +89,9 @@ constexpr auto names_of(ResizeMethod) { return std::to_array<std::string_view>({
 constexpr auto names_of(ResizeGrid) { return std::to_array<std::string_view>({"coordinate", "start_and_step"}); }
 constexpr auto names_of(FusedActivation) { return std::to_array<std::string_view>({"ignored", "applied"}); }
 constexpr auto names_of(LstmMethod) { return std::to_array<std::string_view>({"absent", "sigmoid_table"}); }
+constexpr auto names_of(ArgmaxMethod) { return std::to_array<std::string_view>({"absent", "first_maximum", "last_maximum"}); }
+constexpr auto names_of(RunningMaximum) { return std::to_array<std::string_view>({"per_position", "carried_over"}); }
+constexpr auto names_of(SingleChannel) { return std::to_array<std::string_view>({"zero", "upper_half"}); }
 constexpr auto names_of(EvidenceLevel) {
   return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "guess"});
 }
@@ -140,6 +146,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("significant_bits", self.significant_bits);
   visit("rounding", self.rounding);
   visit("normalization", self.normalization);
+  visit("form", self.form);
   visit("min_exponent", self.min_exponent);
   visit("max_exponent", self.max_exponent);
   visit("carry", self.carry);
@@ -149,14 +156,16 @@ template <ConstOr<Stage> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
   visit("kind", self.kind);
   const StageKind kind = self.kind;
-  const bool narrows = kind == StageKind::shift_left || kind == StageKind::narrow || kind == StageKind::two_term_shift;
+  const bool narrows =
+      kind == StageKind::shift_left || kind == StageKind::narrow || kind == StageKind::two_term_shift || kind == StageKind::add_half;
   const bool multiplies = kind == StageKind::multiply || kind == StageKind::doubling_high_multiply;
   if (narrows || multiplies) visit("bits", self.bits);
   if (narrows) visit("overflow", self.overflow);
   const bool rounds = kind == StageKind::multiply ? self.bits > 0 : kind == StageKind::doubling_high_multiply;
   if (rounds || kind == StageKind::shift_right || kind == StageKind::float_scale) visit("rounding", self.rounding);
-  if (kind == StageKind::shift_right) visit("amount", self.amount);
-  if (kind != StageKind::shift_right) return;
+  if (kind == StageKind::float_scale) visit("arithmetic", self.arithmetic);
+  if (kind != StageKind::shift_right && kind != StageKind::add_half) return;
+  visit("amount", self.amount);
   if (self.amount == ShiftAmount::constant || self.amount == ShiftAmount::excess) visit("constant", self.constant);
   if (self.amount == ShiftAmount::excess || self.amount == ShiftAmount::rest) visit("limit", self.limit);
 }
@@ -230,6 +239,14 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("weight_bits", self.weight_bits);
   visit("rounding", self.rounding);
   visit("sum_overflow", self.sum_overflow);
+  visit("output_16bit", self.output_16bit);
+  visit("output_above_one", self.output_above_one);
+}
+template <ConstOr<ArgmaxArithmetic> Self>
+constexpr void each_rule(Self& self, auto&& visit) {
+  visit("method", self.method);
+  visit("running_maximum", self.running_maximum);
+  visit("single_channel", self.single_channel);
 }
 template <ConstOr<MulArithmetic> Self>
 constexpr void each_rule(Self& self, auto&& visit) {
@@ -386,6 +403,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("dequantize", self.dequantize);
   visit("dynamic_quantize", self.dynamic_quantize);
   visit("requantize", self.requantize);
+  visit("requantize_16bit", self.requantize_16bit);
   visit("leaky_relu", self.leaky_relu);
   visit("prelu", self.prelu);
   visit("hard_swish", self.hard_swish);
@@ -398,6 +416,7 @@ constexpr void each_rule(Self& self, auto&& visit) {
   visit("float32", self.float32);
   visit("svdf", self.svdf);
   visit("lstm", self.lstm);
+  visit("argmax", self.argmax);
 }
 
 /// A structure of rules (a Chain is a list of Stages and handled as such).

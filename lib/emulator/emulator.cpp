@@ -68,6 +68,7 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
     case OperationKind::global_average_pool: return prepare_pool(model, operation, backend);
     case OperationKind::mean: return prepare_mean(model, operation, backend);
     case OperationKind::add:
+    case OperationKind::add_n:
     case OperationKind::sub: return prepare_add(model, operation, backend);
     case OperationKind::mul: return prepare_mul(model, operation, backend);
     case OperationKind::concat: return prepare_concat(model, operation, backend);
@@ -93,7 +94,8 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
     case OperationKind::softmax: return prepare_softmax(model, operation, backend);
     case OperationKind::svdf: return prepare_svdf(model, operation, backend);
     case OperationKind::lstm: return prepare_lstm(model, operation, backend);
-    default: break;  // data movement, done above; cast and add_n, which no integer arithmetic has
+    case OperationKind::argmax: return prepare_argmax(model, operation, backend);
+    default: break;  // data movement, done above; cast, which no integer arithmetic has
   }
   throw_unsupported(operation, "the backend has no such arithmetic");
 }

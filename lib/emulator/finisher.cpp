@@ -10,9 +10,7 @@ namespace {
 int bits_of(std::int64_t value) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value < 0 ? ~value : value))); }
 
 /// Bits of the values that a clamp moves outwards: it does so only if 0 lies outside its bounds.
-int clamped_bits(const RescaleOperands& operands) {
-  return 1 + std::max(operands.min > 0 ? bits_of(operands.min) : 0, operands.max < 0 ? bits_of(operands.max) : 0);
-}
+int clamped_bits(std::int64_t min, std::int64_t max) { return 1 + std::max(min > 0 ? bits_of(min) : 0, max < 0 ? bits_of(max) : 0); }
 
 /// Calls body(value, channel) on rows of channels; with one channel for all, the channel is a constant of the loop.
 template <class Body>
@@ -60,23 +58,34 @@ bool Finisher::plan_64_bit(int accumulator_bits) {
           if (amount < 0 || amount > 62) return false;
           break;
         case StageKind::add_zero_point: factor = operands_[c].zero_point; break;
+        case StageKind::add_half:
+          amount = shift_amount(stage, fraction[c], operands_[c]);
+          if (amount > 62) return false;
+          factor = amount <= 0 ? 0 : std::int64_t{1} << (amount - 1);
+          break;
         case StageKind::two_term_shift:
+          factor = two_term_factor(scale.multiplier);
+          fraction[c] = fraction_after_multiply(fraction[c], scale.fraction_bits);
+          break;
         case StageKind::table:
         case StageKind::pwl: return false;
         default: break;
       }
-      const bool multiplies = stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply;
+      const bool multiplies =
+          stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply || stage.kind == StageKind::two_term_shift;
       if (multiplies) grown = std::max(grown, bits + bits_of(factor));
       if (stage.kind == StageKind::shift_left) grown = std::max(grown, bits + amount);
-      if (stage.kind == StageKind::add_zero_point) grown = std::max(grown, std::max(bits, bits_of(factor) + 1) + 1);
+      if (stage.kind == StageKind::add_zero_point || stage.kind == StageKind::add_half)
+        grown = std::max(grown, std::max(bits, bits_of(factor) + 1) + 1);
       if (stage.kind == StageKind::float_scale) grown = 63;
-      if (stage.kind == StageKind::clamp) grown = std::max(grown, clamped_bits(operands_[c]));
+      if (stage.kind == StageKind::clamp) grown = std::max(grown, clamped_bits(operands_[c].min, operands_[c].max));
+      if (stage.kind == StageKind::saturate) grown = std::max(grown, clamped_bits(operands_[c].storage_min, operands_[c].storage_max));
       wide.factor.push_back(factor);
       wide.amount.push_back(amount);
     }
     if (grown > 64) return false;
-    const bool bounds =
-        stage.kind == StageKind::narrow || stage.kind == StageKind::shift_left || stage.kind == StageKind::doubling_high_multiply;
+    const bool bounds = stage.kind == StageKind::narrow || stage.kind == StageKind::shift_left || stage.kind == StageKind::add_half ||
+                        stage.kind == StageKind::doubling_high_multiply || stage.kind == StageKind::two_term_shift;
     bits = bounds && stage.overflow != Overflow::exact ? std::min<int>(grown, stage.bits) : grown;
     if (stage.kind == StageKind::shift_right) bits = std::max(2, grown - *std::min_element(wide.amount.begin(), wide.amount.end()) + 1);
     plan_.push_back(std::move(wide));
@@ -117,11 +126,22 @@ void Finisher::run_stage(const WideStage& wide, std::span<std::int64_t> values) 
       });
       break;
     case StageKind::float_scale:
-      each(values, channels, [=](std::int64_t& v, std::size_t c) {
-        v = round_to_integer(static_cast<float>(v) * operands[c].scale.real_f32, stage.rounding);
-      });
+      each(values, channels, [=](std::int64_t& v, std::size_t c) { v = scale_in_float(v, stage, operands[c].scale); });
       break;
     case StageKind::two_term_shift:
+      each(values, channels, [=](std::int64_t& v, std::size_t c) { v = narrow(v * factor[c], stage.bits, stage.overflow); });
+      break;
+    case StageKind::add_half:
+      each(values, channels, [=](std::int64_t& v, std::size_t c) { v = narrow(v + factor[c], stage.bits, stage.overflow); });
+      break;
+    case StageKind::clip:
+      each(values, channels, [=](std::int64_t& v, std::size_t c) {
+        if (operands[c].clip != no_clip) v = std::clamp<std::int64_t>(v, 0, operands[c].clip);
+      });
+      break;
+    case StageKind::saturate:
+      each(values, channels, [=](std::int64_t& v, std::size_t c) { v = std::clamp(v, operands[c].storage_min, operands[c].storage_max); });
+      break;
     case StageKind::table:
     case StageKind::pwl: break;  // never planned
   }
@@ -133,7 +153,8 @@ void Finisher::run_reference(std::span<std::int64_t> values, Events* events) con
     for (const Stage& stage : chain_) {
       const InFlight before = at;
       at = apply(stage, at, operands_[c]);
-      if (events != nullptr && stage.kind == StageKind::clamp && at.value != before.value) ++events->saturated_outputs;
+      const bool bounds = stage.kind == StageKind::clamp || stage.kind == StageKind::saturate;
+      if (events != nullptr && bounds && at.value != before.value) ++events->saturated_outputs;
     }
     value = narrow_saturate(at.value, 64);
   });

@@ -22,9 +22,11 @@ namespace lastbit {
 /// Throws Error(unsupported_operation) saying that the backend has no such arithmetic.
 [[noreturn]] void throw_unsupported(const Operation& operation, const std::string& what);
 
-/// The chain that delivers an operation's output. Throws Error(unsupported_operation) for one that does not end in a clamp, whose codes could
-/// wrap into the element type, and for a table or pwl stage, for which no operation of a model brings the values.
+/// The chain that delivers an operation's output. Throws Error(unsupported_operation) for one that does not end in clamp or saturate, whose
+/// codes could wrap into the element type, and for a table or pwl stage, for which no operation of a model brings the values.
 [[nodiscard]] const Chain& output_chain(const Operation& operation, const Chain& chain);
+/// The same, where the layer has bounds: its activation and its clip of the accumulators must be ones that the chain's stages carry out.
+[[nodiscard]] const Chain& output_chain(const Operation& operation, const Chain& chain, const OutputBounds& bounds);
 
 /// The chain that delivers what is stored between runs: as output_chain, but it may also end in a narrowing to the type's width, so that
 /// codes wrap as the device wraps them.
@@ -48,11 +50,22 @@ void require_equal_quantization(const Operation& operation, const ModelTensor& i
 /// Chain operands of a layer with one effective scale.
 [[nodiscard]] RescaleOperands operands_for(const EncodedScale& scale, const ModelTensor& output, IntegerRange bounds);
 
+/// Chain operands of a layer, one entry per effective scale: scales encoded, bounds, rectifier and clip. Throws
+/// Error(unsupported_operation) for a scale that the encoding's form does not hold.
+[[nodiscard]] std::vector<RescaleOperands> layer_operands(const Operation& operation, const ScaleEncoding& encoding,
+                                                          const std::vector<double>& scales, const ModelTensor& output,
+                                                          const OutputBounds& bounds);
+
+/// Effective scales in / out, one for every scale of the input.
+[[nodiscard]] std::vector<double> scales_to(const ScaleEncoding& encoding, const Quantization& input, const ModelTensor& output);
+
 /// Values minus zero point, widened. Integer tensors only.
 [[nodiscard]] std::vector<std::int64_t> centred(const Tensor& tensor, std::int64_t zero_point);
 
-/// Values minus zero point as int16; `zero_points` has one entry, or one per index of the axis whose inner size is `inner`.
-void centre(const Tensor& tensor, std::span<const std::int64_t> zero_points, std::size_t inner, std::span<std::int16_t> out);
+/// 8- or 16-bit values minus zero point as int16 or, where uint16 asks for it, int32; `zero_points` has one entry, or one per index of the
+/// axis whose inner size is `inner`.
+template <class Value>
+void centre(const Tensor& tensor, std::span<const std::int64_t> zero_points, std::size_t inner, std::span<Value> out);
 
 /// Width that every accumulator of the rule fits.
 [[nodiscard]] inline int width_of_sums(const AccumulatorRule& rule) { return rule.overflow == Overflow::exact ? 64 : rule.bits; }

@@ -22,8 +22,8 @@ Executor map(Function function) {
   };
 }
 
-Executor bound(Activation activation) {
-  return map([bounds = real_bounds(activation)](double value) { return bounds(static_cast<float>(value)); });
+Executor bound(const RealBounds& bounds) {
+  return map([bounds](double value) { return bounds(static_cast<float>(value)); });
 }
 
 double hard_swish(double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }
@@ -35,15 +35,12 @@ Executor prepare_real_function(const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::quantize:
     case OperationKind::dequantize:
-    case OperationKind::requantize:
-    case OperationKind::cast: return bound(Activation::none);  // one real value, whatever stores it
-    case OperationKind::clip:
-      return map([bounds = real_bounds(std::get<ClipAttributes>(operation.attributes).bounds)](double value) {
-        return bounds(static_cast<float>(value));
-      });
-    case OperationKind::relu: return bound(Activation::relu);
-    case OperationKind::relu6: return bound(Activation::relu6);
-    case OperationKind::relu_n1_to_1: return bound(Activation::relu_n1_to_1);
+    case OperationKind::cast: return bound(real_bounds(Activation::none));  // one real value, whatever stores it
+    case OperationKind::requantize: return bound(real_bounds(std::get<RequantizeAttributes>(operation.attributes).bounds));
+    case OperationKind::clip: return bound(real_bounds(std::get<ClipAttributes>(operation.attributes).bounds));
+    case OperationKind::relu: return bound(real_bounds(Activation::relu));
+    case OperationKind::relu6: return bound(real_bounds(Activation::relu6));
+    case OperationKind::relu_n1_to_1: return bound(real_bounds(Activation::relu_n1_to_1));
     case OperationKind::leaky_relu:
       return map([alpha = std::get<LeakyReluAttributes>(operation.attributes).alpha](double x) { return x < 0 ? alpha * x : x; });
     case OperationKind::hard_swish: return map(hard_swish);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "float/real.hpp"
 
+#include <algorithm>
+
 namespace lastbit {
 namespace {
 
@@ -27,8 +29,10 @@ RealBounds real_bounds(Activation activation) {
 }
 
 RealBounds real_bounds(const OutputBounds& bounds) {
-  if (bounds.real_clamp) return {(*bounds.real_clamp)[0], (*bounds.real_clamp)[1]};
-  return real_bounds(bounds.activation);
+  const RealBounds active = real_bounds(bounds.activation);
+  if (!bounds.real_clamp) return active;
+  const auto [low, high] = *bounds.real_clamp;
+  return {std::clamp(active.min, low, high), std::clamp(active.max, low, high)};
 }
 
 Executor prepare_real(const Model& model, const Operation& operation) {
@@ -59,6 +63,7 @@ Executor prepare_real(const Model& model, const Operation& operation) {
     case recurrent:
       throw Error(ErrorCode::unsupported_operation, std::string(name_of(operation.kind)) + " '" + operation.name + "'",
                   "a layer of a device's integers; the golden path has none");
+    case argmax: return prepare_real_argmax(model, operation);
     case softmax: return prepare_real_softmax(model, operation);
     case resize: return prepare_real_resize(model, operation);
     case svdf: return prepare_real_svdf(model, operation);

@@ -29,6 +29,7 @@ struct RealBounds {
 [[nodiscard]] Executor prepare_real_mean(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_elementwise(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_add_n(const Operation& operation);
+[[nodiscard]] Executor prepare_real_argmax(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_concat(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_function(const Operation& operation);
 [[nodiscard]] Executor prepare_real_dynamic_quantize();

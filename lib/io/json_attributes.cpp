@@ -66,6 +66,7 @@ float real_bound(const JsonView& json, double value) {
 /// Bounds are codes of integer data, or real values of floats.
 void read_bounds(const JsonView& json, ElementType data_type, OutputBounds& bounds) {
   read(json, "activation", bounds.activation);
+  read(json, "accumulator_clip", bounds.accumulator_clip);
   const auto clamp = json.find("clamp");
   if (!clamp) return;
   if (!is_integer(data_type)) {
@@ -95,15 +96,15 @@ struct Reader {
 
   void operator()(std::monostate&) const { json.only({}); }
   void operator()(Conv2dAttributes& attributes) const {
-    if (kind == OperationKind::transposed_conv2d) json.only({"stride", "padding", "activation", "clamp"});
-    else json.only({"stride", "dilation", "padding", "activation", "clamp"});
+    if (kind == OperationKind::transposed_conv2d) json.only({"stride", "padding", "activation", "clamp", "accumulator_clip"});
+    else json.only({"stride", "dilation", "padding", "activation", "clamp", "accumulator_clip"});
     read(json, "stride", attributes.stride);
     read(json, "dilation", attributes.dilation);
     read(json, "padding", attributes.padding);
     read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(FullyConnectedAttributes& attributes) const {
-    json.only({"activation", "clamp", "active_rows", "bias_column"});
+    json.only({"activation", "clamp", "accumulator_clip", "active_rows", "bias_column"});
     read_bounds(json, data_type, attributes.bounds);
     read(json, "active_rows", attributes.active_rows);
     if (const auto column = json.find("bias_column")) attributes.bias_column = column->integer();
@@ -129,7 +130,8 @@ struct Reader {
     read(json, "keep_dims", attributes.keep_dims);
   }
   void operator()(ElementwiseAttributes& attributes) const {
-    if (kind == OperationKind::mul || kind == OperationKind::add_n) json.only({"activation", "clamp"});
+    if (kind == OperationKind::mul) json.only({"activation", "clamp"});
+    else if (kind == OperationKind::add_n) json.only({"activation", "clamp", "accumulator_clip"});
     else json.only({"activation", "clamp", "power_of_two_scales"});
     read(json, "power_of_two_scales", attributes.power_of_two_scales);
     read_bounds(json, data_type, attributes.bounds);
@@ -210,6 +212,14 @@ struct Reader {
     read((*pool)["filter"], attributes.pool_filter);
     read(*pool, "stride", attributes.pool_stride);
     read(*pool, "partial_windows", attributes.partial_windows);
+  }
+  void operator()(RequantizeAttributes& attributes) const {
+    json.only({"activation", "clamp", "accumulator_clip"});
+    read_bounds(json, data_type, attributes.bounds);
+  }
+  void operator()(ArgmaxAttributes& attributes) const {
+    json.only({"axis"});
+    attributes.axis = json["axis"].integer();
   }
 };
 

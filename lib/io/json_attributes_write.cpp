@@ -32,6 +32,7 @@ struct Writer {
 
   void bounds(const OutputBounds& bounds) const {
     if (bounds.activation != Activation::none) json["activation"] = name_of(bounds.activation);
+    if (!bounds.accumulator_clip.empty()) json["accumulator_clip"] = bounds.accumulator_clip;
     if (bounds.clamp) json["clamp"] = {bounds.clamp->min, bounds.clamp->max};
     if (bounds.real_clamp) json["clamp"] = {finite((*bounds.real_clamp)[0]), finite((*bounds.real_clamp)[1])};
   }
@@ -110,7 +111,9 @@ struct Writer {
                     {"stride", extent(attributes.pool_stride)},
                     {"partial_windows", name_of(attributes.partial_windows)}};
   }
+  void operator()(const RequantizeAttributes& attributes) const { bounds(attributes.bounds); }
   void operator()(const SoftmaxAttributes& attributes) const { json["beta"] = attributes.beta; }
+  void operator()(const ArgmaxAttributes& attributes) const { json["axis"] = attributes.axis; }
 };
 
 }  // namespace

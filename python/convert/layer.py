@@ -11,6 +11,7 @@ import numpy as np
 from .recorded import Refusal
 
 INLINE_ELEMENTS = 64  # a constant of at most this size stands in the model itself
+INLINE_VALUES = 2048  # in suites that keep their arrays inline, so does any integer array of at most this size
 
 
 class Run(NamedTuple):
@@ -68,9 +69,10 @@ def same(a, b):
 class Suite:
     """The cases of one suite and their files, in memory until every suite of a conversion was understood."""
 
-    def __init__(self, target, name, source, notes, value_limit=None):
+    def __init__(self, target, name, source, notes, value_limit=None, inline=False):
         self.path = f"{target}/{name}"
         self.value_limit = value_limit
+        self.inline = inline
         self.source, self.notes = source, list(notes)
         self.cases = []
         self.files = {}
@@ -89,6 +91,12 @@ class Suite:
         if self.files.setdefault(name, content) != content:
             raise Refusal(f"two files named {name}")
 
+    def place(self, stem, word, array):
+        """The array of a model's input or output as the case states it: a file, or the values themselves where they are few."""
+        if self.inline and array.dtype.kind in "iu" and array.size <= INLINE_VALUES:
+            return {"type": array.dtype.name, "shape": list(array.shape), "data": array.reshape(-1).tolist()}
+        return self.put(stem, word, array)
+
     def put(self, stem, word, array):
         """The file of an array; equal arrays of one recorded case share theirs."""
         for name, known in self.files.items():
@@ -106,7 +114,7 @@ class Suite:
             check_quantization(operand.name, operand.array, operand.quantization)
             tensors.append(self.describe(recorded.stem, operand))
             if not operand.constant:
-                inputs[operand.name] = self.put(recorded.stem, operand.name, operand.array)
+                inputs[operand.name] = self.place(recorded.stem, operand.name, operand.array)
         output = Operand("output", runs[0].expected, layer.quantization)
         check_quantization(output.name, output.array, output.quantization)
         tensors.append(self.describe(recorded.stem, output))
@@ -119,7 +127,7 @@ class Suite:
             if run.expected.shape != output.array.shape or run.expected.dtype != output.array.dtype:
                 raise Refusal("the recorded results differ in shape or type")
             self._add(title, run, {"model": model, "inputs": inputs,
-                                   "expected": {"output": self.put(recorded.stem, self._word(run), run.expected)}})
+                                   "expected": {"output": self.place(recorded.stem, self._word(run), run.expected)}})
 
     def add_primitive(self, recorded, primitive, inputs, results, title):
         """`results`: per run a map of names to arrays in place of its single expected array."""
@@ -148,7 +156,7 @@ class Suite:
         described = {"name": operand.name, "type": operand.array.dtype.name, "shape": list(operand.array.shape)}
         if operand.quantization:
             described["quantization"] = operand.quantization
-        if operand.constant and operand.array.size <= INLINE_ELEMENTS:
+        if operand.constant and operand.array.size <= (INLINE_VALUES if self.inline else INLINE_ELEMENTS):
             described["data"] = operand.array.reshape(-1).tolist()
         elif operand.constant:
             described["file"] = self.put(stem, operand.name, operand.array)

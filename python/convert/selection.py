@@ -40,9 +40,21 @@ CHOSEN = {
 SWITCHES = ("relu", "rounding_mode", "groups", "group", "depth_multiplier")
 
 
+def scaling_group(case):
+    """Of cases about a way of scaling: operation, way, whether per channel or clipped, rectified, and of how wide data."""
+    params = case["params"]
+    scaling = params.get("scaling", params)
+    values = scaling.get("shift", scaling.get("multiplier", scaling.get("scale", [])))
+    wide = max([0, *scaling.get("multiplier", [])]) > 32767
+    return case["op"], scaling.get("mode"), len(values) > 1, wide, "clip" in scaling, case["op"] == "conv2d" and params.get("activation") == "Rectifier", \
+        params.get("nb_bits"), params.get("dtype")
+
+
 def group_of(case):
     """What a case is about: operation, what its name starts with, its parameters in words, its switches, which tensors it has."""
     params = case["params"]
+    if "scaling" in params or "mode" in params:
+        return scaling_group(case)
     words = {key: value for key, value in params.items() if isinstance(value, str) and key not in ("model", "tflite_file")}
     switches = {key: params[key] for key in SWITCHES if key in params}
     prefix = re.match("[a-zA-Z]*", case["name"]).group()

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/backends/n2d2.hpp"
 #include "lastbit/backends/onnxruntime.hpp"
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/backends/vipnano.hpp"
@@ -44,6 +45,9 @@ RescaleOperands random_operands(const ScaleEncoding& encoding, Rectifier rectifi
   operands.max = random() % 4 == 0 ? operands.zero_point : max_of_width(bits);
   if (random() % 8 == 0) operands.min = operands.max = of_width(24, random);
   operands.rectifier = rectifier;
+  operands.clip = random() % 2 == 0 ? no_clip : static_cast<std::int64_t>(random() >> (1 + random() % 62));
+  operands.storage_min = min_of_width(bits);
+  operands.storage_max = max_of_width(bits);
   return operands;
 }
 
@@ -75,12 +79,23 @@ struct NamedRule {
 };
 
 const NamedRule named_rules[] = {
-    {"tflite_double conv", tflite_double.conv.i8.rescale, 32},  {"tflite_double conv, 16 bits", tflite_double.conv.i16_bias64.rescale, 64},
-    {"tflite_double requantize", tflite_double.requantize, 32}, {"tflite_double add operand", tflite_double.add.operand, 32},
-    {"tflite_single conv", tflite_single.conv.i8.rescale, 32},  {"tflite_single mean", tflite_single.mean.rescale, 32},
-    {"xnnpack conv", xnnpack_delegate.conv.i8.rescale, 32},     {"onnxruntime conv", onnxruntime_cpu.conv.i8.rescale, 32},
-    {"vipnano_v8 conv", vipnano_v8.conv.i8.rescale, 32},        {"vipnano_v8 mul", vipnano_v8.mul.rescale, 32},
+    {"tflite_double conv", tflite_double.conv.i8.rescale, 32},
+    {"tflite_double conv, 16 bits", tflite_double.conv.i16_bias64.rescale, 64},
+    {"tflite_double requantize", tflite_double.requantize, 32},
+    {"tflite_double add operand", tflite_double.add.operand, 32},
+    {"tflite_single conv", tflite_single.conv.i8.rescale, 32},
+    {"tflite_single mean", tflite_single.mean.rescale, 32},
+    {"xnnpack conv", xnnpack_delegate.conv.i8.rescale, 32},
+    {"onnxruntime conv", onnxruntime_cpu.conv.i8.rescale, 32},
+    {"vipnano_v8 conv", vipnano_v8.conv.i8.rescale, 32},
+    {"vipnano_v8 mul", vipnano_v8.mul.rescale, 32},
     {"vipnano_v7 conv", vipnano_v7.conv.i8.rescale, 32},
+    {"n2d2_single_shift conv", n2d2_single_shift.conv.i8.rescale, 32},
+    {"n2d2_single_shift conv, 16 bits", n2d2_single_shift.conv.i16_bias64.rescale, 64},
+    {"n2d2_double_shift conv", n2d2_double_shift.conv.i8.rescale, 32},
+    {"n2d2_fixed_mult16 conv", n2d2_fixed_mult16.conv.i8.rescale, 32},
+    {"n2d2_fixed_mult32 conv, 16 bits", n2d2_fixed_mult32.conv.i16_bias64.rescale, 64},
+    {"n2d2_float_mult conv", n2d2_float_mult.conv.i8.rescale, 32},
 };
 
 TEST_CASE("the built-in chains: extreme and random accumulators, every width, one operand or one per channel") {
@@ -106,13 +121,15 @@ Stage random_stage(std::mt19937_64& random) {
   constexpr std::array kinds{StageKind::shift_left,     StageKind::multiply,    StageKind::doubling_high_multiply,
                              StageKind::two_term_shift, StageKind::shift_right, StageKind::float_scale,
                              StageKind::narrow,         StageKind::relu,        StageKind::add_zero_point,
-                             StageKind::clamp,          StageKind::table,       StageKind::pwl};
+                             StageKind::clamp,          StageKind::table,       StageKind::pwl,
+                             StageKind::add_half,       StageKind::clip,        StageKind::saturate};
   constexpr std::array amounts{ShiftAmount::remaining, ShiftAmount::negative_exponent, ShiftAmount::constant, ShiftAmount::fraction};
   Stage stage{.kind = any_of(kinds, random), .rounding = any_of(all_roundings, random), .overflow = any_of(all_overflows, random)};
   stage.bits = static_cast<std::uint8_t>(2 + random() % 63);
   if (stage.kind == StageKind::multiply && random() % 2 == 0) stage.bits = 0;
   if (stage.kind == StageKind::doubling_high_multiply) stage.bits = random() % 2 == 0 ? 16 : 32;
   stage.amount = any_of(amounts, random);
+  stage.arithmetic = random() % 2 == 0 ? ScaleArithmetic::f32 : ScaleArithmetic::f64;
   stage.constant = static_cast<std::uint8_t>(random() % 63);
   return stage;
 }

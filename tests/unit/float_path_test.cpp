@@ -180,6 +180,7 @@ TEST_CASE("functions of one value") {
     INFO(name_of(kind) << (from_float ? "" : " of what was an integer"));
     Model model = one_operation(OperationKind::relu, std::monostate{}, {reals({7}, inputs)}, {{7}}, ElementType::float32);
     model.operations[0].kind = kind;
+    model.operations[0].attributes = default_attributes(kind);
     CHECK(values_of<float>(execute(model, prepare_real(model, model.operations[0]), {reals({7}, inputs)})[0]) == inputs);
   }
   CHECK(mapped(OperationKind::relu, std::monostate{}, inputs) == std::vector<float>{0, 0, 0, 0, 0.5, 3, 7});

@@ -152,8 +152,8 @@ TEST_CASE("exponents beyond the register: zero below, the largest multiplier abo
   CHECK(encode(encoding, 0x1p-5).multiplier == 128);
   CHECK(encode(encoding, 0x1p-5).exponent == -4);
   CHECK(encode(encoding, 7.0).exponent == 3);
-  CHECK(encode(encoding, 8.0) == EncodedScale{255, 8, 8, 3, 8.0F});
-  CHECK(encode(encoding, 7.999) == EncodedScale{255, 8, 8, 3, 7.999F});  // carries to 2^8 * 2^-5 = 8, beyond the register
+  CHECK(encode(encoding, 8.0) == EncodedScale{255, 8, 8, 3, 8.0F, 8.0});
+  CHECK(encode(encoding, 7.999) == EncodedScale{255, 8, 8, 3, 7.999F, 7.999});  // carries to 2^8 * 2^-5 = 8, beyond the register
 }
 
 TEST_CASE("effective scale in float: the product rounded, then the quotient rounded") {

@@ -7,10 +7,16 @@
 //   3. the multiplier has `significant_bits` bits, rounded from the significand by `rounding`;
 //      one that rounds up to 2^significant_bits is halved and the exponent raised, or saturates (`carry`);
 //      `half_to_one` puts multiplier * 2^-fraction_bits in [0.5, 1) (TFLite's Q0.31), `one_to_two` in [1, 2) (VIPNano's implicit leading one);
+//      `layer` puts that of the layer's largest scale in [0.5, 1), and its other channels share the exponent (N2D2's fractional bits): the
+//      exponent is the smallest, but min_exponent or more, with which the largest scale, not rounded, is at most 2^significant_bits - 1;
+//      `form` power_of_two and power_of_two_plus_one (multipliers 2^k + 1, k >= 0): the nearest such number; a device that can only shift
+//      leaves the rest of the scale to its compiler, so a scale further from it than 2^-23 of itself is not one of the device (`holds`);
 //   4. exponents below `min_exponent` give multiplier 0, exponents above `max_exponent` the largest multiplier at that exponent.
 // A device that holds fewer bits narrows again in its multiply stage (rescale.hpp).
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "lastbit/arith/binary_float.hpp"
@@ -19,7 +25,8 @@
 namespace lastbit {
 
 enum class ScaleArithmetic : std::uint8_t { f64, f32 };
-enum class Normalization : std::uint8_t { half_to_one, one_to_two };
+enum class Normalization : std::uint8_t { half_to_one, one_to_two, layer };
+enum class MultiplierForm : std::uint8_t { any, power_of_two, power_of_two_plus_one };
 /// What becomes of a multiplier that rounds up to the next power of two.
 enum class MultiplierCarry : std::uint8_t { renormalize, saturate };
 
@@ -28,6 +35,7 @@ struct ScaleEncoding {
   std::uint8_t significant_bits = 31;
   Rounding rounding = Rounding::half_away;
   Normalization normalization = Normalization::half_to_one;
+  MultiplierForm form = MultiplierForm::any;
   std::int16_t min_exponent = -31;
   std::int16_t max_exponent = 127;
   MultiplierCarry carry = MultiplierCarry::renormalize;
@@ -35,13 +43,15 @@ struct ScaleEncoding {
   friend constexpr bool operator==(const ScaleEncoding&, const ScaleEncoding&) = default;
 };
 
-/// real ≈ multiplier * 2^(exponent - fraction_bits); `real_f32` is the effective scale as float, for stages that multiply in float.
+/// real ≈ multiplier * 2^(exponent - fraction_bits); `real_f32` and `real_f64` are the effective scale itself, for stages that multiply in
+/// float or double.
 struct EncodedScale {
   std::int64_t multiplier = 0;
   int significant_bits = 31;
   int fraction_bits = 31;
   int exponent = 0;
   float real_f32 = 0;
+  double real_f64 = 0;
 
   friend constexpr bool operator==(const EncodedScale&, const EncodedScale&) = default;
 };
@@ -53,10 +63,52 @@ struct EncodedScale {
   return static_cast<double>(product / static_cast<float>(output));
 }
 
-/// Steps 2 to 4. `real` is not negative; zero gives multiplier 0.
-[[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real) noexcept {
+/// Step 3, normalization `layer`.
+[[nodiscard]] constexpr EncodedScale encode_in_layer(const ScaleEncoding& rule, double real, double largest) noexcept {
   const int bits = rule.significant_bits;
-  EncodedScale encoded{0, bits, rule.normalization == Normalization::half_to_one ? bits : bits - 1, 0, static_cast<float>(real)};
+  EncodedScale encoded{0, bits, bits, 0, static_cast<float>(real), real};
+  const Decomposed top = decompose(largest), parts = decompose(real);
+  if (top.significand == 0) return encoded;
+  // At this exponent `largest` lies in [2^(bits-1), 2^bits); one more where it lies above 2^bits - 1.
+  constexpr int precision = FloatFormat<double>::precision;
+  const std::int64_t limit = ((std::int64_t{1} << bits) - 1) << (precision - bits);
+  const int exponent = std::max<int>(top.exponent + precision + (top.significand > limit ? 1 : 0), rule.min_exponent);
+  const int dropped = exponent - bits - parts.exponent;  // at least precision - bits
+  const std::int64_t multiplier = dropped > 62 ? 0 : shift_right(parts.significand, dropped, rule.rounding);
+  encoded.exponent = std::min<int>(exponent, rule.max_exponent);
+  encoded.multiplier = exponent > rule.max_exponent ? (std::int64_t{1} << bits) - 1 : multiplier;
+  return encoded;
+}
+
+/// Step 3, form power_of_two_plus_one: multiplier 2^k + 1 with k < significant_bits, no fraction bits. The significand of `real` is 1 (the
+/// multiplier 2, halved), 1 + 2^-k, or, just below the next power of two, 2.
+[[nodiscard]] constexpr EncodedScale encode_power_plus_one(const ScaleEncoding& rule, double real) noexcept {
+  EncodedScale encoded{0, rule.significant_bits, 0, 0, static_cast<float>(real), real};
+  const Decomposed parts = decompose(real);
+  if (parts.significand == 0) return encoded;
+  constexpr int places = FloatFormat<double>::precision - 1;
+  constexpr std::int64_t one = std::int64_t{1} << places;
+  std::int64_t smallest = 2 * one;
+  const auto consider = [&](std::int64_t significand, std::int64_t multiplier, int exponent) {
+    const std::int64_t distance = significand > parts.significand ? significand - parts.significand : parts.significand - significand;
+    if (distance >= smallest) return;
+    smallest = distance;
+    encoded.multiplier = multiplier;
+    encoded.exponent = parts.exponent + places + exponent;
+  };
+  consider(one, 2, -1);
+  for (int k = 1; k < rule.significant_bits; ++k) consider(one + (one >> k), (std::int64_t{1} << k) + 1, -k);
+  consider(2 * one, 2, 0);
+  if (encoded.exponent < rule.min_exponent || encoded.exponent > rule.max_exponent) encoded.multiplier = encoded.exponent = 0;
+  return encoded;
+}
+
+/// Steps 2 to 4. `real` is not negative; zero gives multiplier 0. `largest` is the largest scale of the layer.
+[[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real, double largest) noexcept {
+  if (rule.normalization == Normalization::layer) return encode_in_layer(rule, real, largest);
+  if (rule.form == MultiplierForm::power_of_two_plus_one) return encode_power_plus_one(rule, real);
+  const int bits = rule.form == MultiplierForm::power_of_two ? 1 : rule.significant_bits;
+  EncodedScale encoded{0, bits, rule.normalization == Normalization::half_to_one ? bits : bits - 1, 0, static_cast<float>(real), real};
   const Decomposed parts = decompose(real);
   if (parts.significand == 0) return encoded;
   std::int64_t multiplier = shift_right(parts.significand, FloatFormat<double>::precision - bits, rule.rounding);
@@ -71,6 +123,18 @@ struct EncodedScale {
   encoded.multiplier = exponent > rule.max_exponent ? (std::int64_t{1} << bits) - 1 : multiplier;
   encoded.exponent = exponent > rule.max_exponent ? rule.max_exponent : exponent;
   return encoded;
+}
+[[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real) noexcept { return encode(rule, real, real); }
+
+/// Whether a device of this `form` has the scale: always for `any`.
+[[nodiscard]] constexpr bool holds(const ScaleEncoding& rule, const EncodedScale& encoded) noexcept {
+  if (rule.form == MultiplierForm::any) return true;
+  const Decomposed real = decompose(encoded.real_f64);
+  // multiplier * 2^(exponent - fraction_bits) on the scale of the significand, which has 53 bits; a form has no more than 33.
+  const int up = encoded.exponent - encoded.fraction_bits - real.exponent;
+  if (encoded.multiplier == 0 || up < 0 || up > 62) return false;
+  const Int128 difference = (static_cast<Int128>(encoded.multiplier) << up) - real.significand;
+  return (difference < 0 ? -difference : difference) <= real.significand >> 23;
 }
 
 }  // namespace lastbit

@@ -16,11 +16,14 @@
 //                           excess             before the multiply: what of r goes beyond `constant` - bits of the output, at least 0 and at
 //                                              most `limit`; 0 for data of 16 bits or less, which fit the multiplier as they are
 //                           rest               after it: r less what `excess` has shifted, at least 0 and at most `limit`
-//   float_scale             float(v) * float(scale), rounded to an integer by `rounding`
+//   add_half                v + 2^(n-1), n = `amount` of the shift_right that follows, if n > 0; narrowed to `bits` by `overflow`
+//   float_scale             v * scale, both and the product in float (`arithmetic` f32) or double (f64), rounded to an integer by `rounding`
 //   narrow                  to `bits` by `overflow`
 //   relu                    max(v, 0) if the layer has a rectifier
+//   clip                    into [0, clip] if the layer has a clip of its accumulators
 //   add_zero_point          v + output zero point
-//   clamp                   into the layer's bounds
+//   clamp                   into the layer's bounds, its activation's included
+//   saturate                into the layer's bounds, its activation's not included: a device whose activation acts on the accumulator
 //   table, pwl              look-up (table.hpp) and piecewise-linear function (pwl.hpp) of the layer
 //
 // Values are Int128, in which a 64-bit accumulator times a 32-bit multiplier, shifted left by at most 31, fits; beyond that sums, products
@@ -45,6 +48,7 @@ namespace lastbit {
 // clang-format off
 enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
+  add_half, clip, saturate,
 };
 // clang-format on
 
@@ -58,6 +62,7 @@ struct Stage {
   ShiftAmount amount = ShiftAmount::remaining;
   std::uint8_t constant = 0;
   std::uint8_t limit = 0;  ///< largest shift; read by excess and rest
+  ScaleArithmetic arithmetic = ScaleArithmetic::f32;
 
   friend constexpr bool operator==(const Stage&, const Stage&) = default;
 };
@@ -105,13 +110,24 @@ using ConstantShift = DeviceConstant<0, 62>;
 [[nodiscard]] constexpr Stage shift_right_rest(ConstantShift limit, Rounding rounding) {
   return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::rest, .limit = limit.value};
 }
-[[nodiscard]] constexpr Stage float_scale(Rounding rounding) { return {.kind = StageKind::float_scale, .rounding = rounding}; }
+/// Half a unit before a shift_right of the same amount that truncates.
+[[nodiscard]] constexpr Stage add_half(Width bits, Overflow overflow) {
+  return {.kind = StageKind::add_half, .overflow = overflow, .bits = bits.value};
+}
+[[nodiscard]] constexpr Stage add_half_by_exponent(Width bits, Overflow overflow) {
+  return {.kind = StageKind::add_half, .overflow = overflow, .bits = bits.value, .amount = ShiftAmount::negative_exponent};
+}
+[[nodiscard]] constexpr Stage float_scale(Rounding rounding, ScaleArithmetic arithmetic = ScaleArithmetic::f32) {
+  return {.kind = StageKind::float_scale, .rounding = rounding, .arithmetic = arithmetic};
+}
 [[nodiscard]] constexpr Stage narrow_to(Width bits, Overflow overflow) {
   return {.kind = StageKind::narrow, .overflow = overflow, .bits = bits.value};
 }
 [[nodiscard]] constexpr Stage relu() { return {.kind = StageKind::relu}; }
+[[nodiscard]] constexpr Stage clip() { return {.kind = StageKind::clip}; }
 [[nodiscard]] constexpr Stage add_zero_point() { return {.kind = StageKind::add_zero_point}; }
 [[nodiscard]] constexpr Stage clamp() { return {.kind = StageKind::clamp}; }
+[[nodiscard]] constexpr Stage saturate() { return {.kind = StageKind::saturate}; }
 [[nodiscard]] constexpr Stage table() { return {.kind = StageKind::table}; }
 [[nodiscard]] constexpr Stage pwl() { return {.kind = StageKind::pwl}; }
 
@@ -153,6 +169,8 @@ struct Chain {
 
 enum class Rectifier : std::uint8_t { none, at_zero };
 
+inline constexpr std::int64_t no_clip = -1;
+
 /// What a layer, or a channel of it, brings to the chain.
 struct RescaleOperands {
   EncodedScale scale{};
@@ -164,6 +182,9 @@ struct RescaleOperands {
   std::span<const PwlSegment> pwl{};
   int data_bits = 32;   ///< width of what comes in
   int output_bits = 8;  ///< width of what goes out
+  std::int64_t clip = no_clip;
+  std::int64_t storage_min = std::numeric_limits<std::int64_t>::min();  ///< read by saturate
+  std::int64_t storage_max = std::numeric_limits<std::int64_t>::max();
 };
 
 /// The multiplier a `multiply` stage uses, and how many of its bits are fraction.
@@ -186,7 +207,7 @@ struct InFlight {
   int fraction_bits = 0;  ///< places below the binary point that a multiply stage has added; negative: that a shift before it has taken
 };
 
-/// n of a shift_right stage.
+/// n of a shift_right or add_half stage.
 [[nodiscard]] constexpr int shift_amount(const Stage& stage, int fraction_bits, const RescaleOperands& operands) noexcept {
   const int exponent = operands.scale.exponent;
   switch (stage.amount) {
@@ -214,8 +235,24 @@ struct InFlight {
   return shift_right(value, std::min(amount, width_of<Int128> - 2), rounding);
 }
 
+/// 2^k + 1, where k is the largest for which that is at most the multiplier, and at least 0.
+[[nodiscard]] constexpr std::int64_t two_term_factor(std::int64_t multiplier) noexcept {
+  return multiplier < 2 ? 2 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(multiplier - 1))) + 1;
+}
+
 [[nodiscard]] constexpr Int128 doubling_high(Int128 value, const Stage& stage, std::int64_t multiplier) noexcept {
   return narrow_saturate(shift_right(multiply_modulo(value, multiplier), stage.bits - 1, stage.rounding), stage.bits);
+}
+
+/// 2^(n-1); a shift by nothing, or to the left, has no half.
+[[nodiscard]] constexpr Int128 half_of(const Stage& stage, const InFlight& at, const RescaleOperands& operands) noexcept {
+  const int amount = shift_amount(stage, at.fraction_bits, operands);
+  return amount <= 0 ? Int128{0} : Int128{1} << std::min(amount - 1, width_of<Int128> - 2);
+}
+
+[[nodiscard]] constexpr std::int64_t scale_in_float(std::int64_t value, const Stage& stage, const EncodedScale& scale) noexcept {
+  if (stage.arithmetic == ScaleArithmetic::f64) return round_to_integer(static_cast<double>(value) * scale.real_f64, stage.rounding);
+  return round_to_integer(static_cast<float>(value) * scale.real_f32, stage.rounding);
 }
 
 /// One stage on one value: the definition. float_scale, table and pwl read the low 64 (32) bits, which earlier stages have settled.
@@ -233,8 +270,7 @@ struct InFlight {
     }
     case StageKind::doubling_high_multiply: at.value = doubling_high(v, stage, scale.multiplier); break;
     case StageKind::two_term_shift: {
-      const auto k = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(scale.multiplier))) - 1;
-      at = {narrow(multiply_modulo(v, (Int128{1} << std::max(k, 0)) + 1), stage.bits, stage.overflow),
+      at = {narrow(multiply_modulo(v, two_term_factor(scale.multiplier)), stage.bits, stage.overflow),
             fraction_after_multiply(at.fraction_bits, scale.fraction_bits)};
       break;
     }
@@ -243,13 +279,14 @@ struct InFlight {
       at = {shift_any(v, amount, stage.rounding), fraction_after_shift(stage, amount)};
       break;
     }
-    case StageKind::float_scale:
-      at.value = round_to_integer(static_cast<float>(static_cast<std::int64_t>(v)) * scale.real_f32, stage.rounding);
-      break;
+    case StageKind::add_half: at.value = narrow(add_modulo(v, half_of(stage, at, operands)), stage.bits, stage.overflow); break;
+    case StageKind::float_scale: at.value = scale_in_float(static_cast<std::int64_t>(v), stage, scale); break;
     case StageKind::narrow: at.value = narrow(v, stage.bits, stage.overflow); break;
     case StageKind::relu: at.value = operands.rectifier == Rectifier::at_zero ? std::max<Int128>(v, 0) : v; break;
+    case StageKind::clip: at.value = operands.clip == no_clip ? v : std::clamp<Int128>(v, 0, operands.clip); break;
     case StageKind::add_zero_point: at.value = add_modulo(v, operands.zero_point); break;
     case StageKind::clamp: at.value = std::clamp<Int128>(v, operands.min, operands.max); break;
+    case StageKind::saturate: at.value = std::clamp<Int128>(v, operands.storage_min, operands.storage_max); break;
     case StageKind::table: at.value = operands.table(narrow_saturate(v, 64)); break;
     case StageKind::pwl: at.value = evaluate_pwl(operands.pwl, static_cast<std::int32_t>(narrow_saturate(v, 32))); break;
   }

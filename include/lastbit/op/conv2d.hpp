@@ -13,7 +13,8 @@
 //      bias is added last.
 // `finish` is the chain of arith/rescale.hpp with the operands of output channel o.
 // Shapes: input [batch, in_height, in_width, in_channels], weights [out_channels, kernel_height, kernel_width, I].
-// Centred values lie in [-2^15, 2^15]: 8-bit values minus an 8-bit zero point, or 16-bit values with zero point 0.
+// Centred values lie in [-2^15, 2^15]: 8-bit values minus an 8-bit zero point, or int16 values with zero point 0; inputs may also be uint16
+// values with zero point 0, held in int32.
 // Source: the definition of convolution; orders and widths are the backend's (docs/backends).
 #pragma once
 
@@ -96,10 +97,11 @@ constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& vis
   return bias[static_cast<std::size_t>(per_channel ? at.o : (at.y * shape.out_width + at.x) * shape.out_channels + at.o)];
 }
 
-/// One accumulator, step by step: the specification.
-[[nodiscard]] constexpr Accumulator accumulate(const ConvShape& shape, const ConvIndex& at, std::span<const std::int16_t> input,
-                                               std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
-                                               const AccumulatorRule& rule, BiasAt bias_at, std::int64_t multiplier = 1) noexcept {
+/// One accumulator, step by step: the specification. `Value` holds every centred input.
+template <class Value>
+[[nodiscard]] constexpr Accumulator accumulate_values(const ConvShape& shape, const ConvIndex& at, std::span<const Value> input,
+                                                      std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
+                                                      const AccumulatorRule& rule, BiasAt bias_at, std::int64_t multiplier) noexcept {
   const std::int64_t offset = bias_at_output(shape, at, bias);
   Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
   each_tap(
@@ -107,6 +109,13 @@ constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& vis
       [&](std::int64_t terms) { sum.begin_run(terms); });
   if (bias_at == BiasAt::accumulator_end) sum.add_beside(offset);
   return sum;
+}
+
+/// Of inputs within 16 bits.
+[[nodiscard]] constexpr Accumulator accumulate(const ConvShape& shape, const ConvIndex& at, std::span<const std::int16_t> input,
+                                               std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
+                                               const AccumulatorRule& rule, BiasAt bias_at, std::int64_t multiplier = 1) noexcept {
+  return accumulate_values(shape, at, input, weights, bias, rule, bias_at, multiplier);
 }
 
 }  // namespace lastbit

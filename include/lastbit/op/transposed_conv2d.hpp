@@ -14,10 +14,11 @@
 
 namespace lastbit {
 
-[[nodiscard]] constexpr Accumulator accumulate_transposed(const ConvShape& shape, const ConvIndex& at, std::span<const std::int16_t> input,
-                                                          std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
-                                                          const AccumulatorRule& rule, BiasAt bias_at,
-                                                          std::int64_t multiplier = 1) noexcept {
+template <class Value>
+[[nodiscard]] constexpr Accumulator accumulate_transposed_values(const ConvShape& shape, const ConvIndex& at, std::span<const Value> input,
+                                                                 std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
+                                                                 const AccumulatorRule& rule, BiasAt bias_at,
+                                                                 std::int64_t multiplier) noexcept {
   const std::int64_t offset = bias_at_output(shape, at, bias);
   Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
   // A larger ky belongs to a smaller iy, so walking the kernel backwards walks the input forwards.
@@ -37,6 +38,14 @@ namespace lastbit {
   }
   if (bias_at == BiasAt::accumulator_end) sum.add_beside(offset);
   return sum;
+}
+
+/// Of inputs within 16 bits.
+[[nodiscard]] constexpr Accumulator accumulate_transposed(const ConvShape& shape, const ConvIndex& at, std::span<const std::int16_t> input,
+                                                          std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
+                                                          const AccumulatorRule& rule, BiasAt bias_at,
+                                                          std::int64_t multiplier = 1) noexcept {
+  return accumulate_transposed_values(shape, at, input, weights, bias, rule, bias_at, multiplier);
 }
 
 }  // namespace lastbit

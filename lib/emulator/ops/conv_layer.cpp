@@ -42,14 +42,12 @@ bool delivers_accumulators(const ModelTensor& output, const ConvArithmetic& arit
 Finisher make_finisher(const Operation& operation, const ConvArithmetic& arithmetic, const ModelTensor& input, const Quantization& weights,
                        const ModelTensor& output, int accumulator_bits) {
   const OutputBounds bounds = output_bounds(operation);
-  std::vector<RescaleOperands> operands;
-  for (std::size_t o = 0; o < std::max<std::size_t>(1, weights.scales.size()); ++o) {
-    const ScaleEncoding& encoding = arithmetic.rescale.scale;
-    const double real = effective_scale(encoding.arithmetic, input.quantization.scale(), weights.scale(o), output.quantization.scale());
-    operands.push_back(operands_for(encode(encoding, real), output, bounds_of(bounds, output)));
-    operands.back().rectifier = rectifier_of(bounds.activation);
-  }
-  return Finisher(output_chain(operation, arithmetic.rescale.chain), std::move(operands), accumulator_bits);
+  const ScaleEncoding& encoding = arithmetic.rescale.scale;
+  std::vector<double> scales;
+  for (std::size_t o = 0; o < std::max<std::size_t>(1, weights.scales.size()); ++o)
+    scales.push_back(effective_scale(encoding.arithmetic, input.quantization.scale(), weights.scale(o), output.quantization.scale()));
+  return Finisher(output_chain(operation, arithmetic.rescale.chain, bounds), layer_operands(operation, encoding, scales, output, bounds),
+                  accumulator_bits);
 }
 
 ConvShape shape_of(const Model& model, const Operation& operation) {
@@ -75,7 +73,8 @@ std::vector<std::int16_t> centred_weights(const Operation& operation, const Mode
   const Tensor& weights = *info.constant;
   std::vector<std::int16_t> values(static_cast<std::size_t>(weights.element_count()));
   const bool depthwise = operation.kind == OperationKind::depthwise_conv2d;
-  centre(weights, info.quantization.zero_points, depthwise ? 1 : values.size() / static_cast<std::size_t>(out_channels), values);
+  centre<std::int16_t>(weights, info.quantization.zero_points, depthwise ? 1 : values.size() / static_cast<std::size_t>(out_channels),
+                       values);
   return depthwise ? channels_first(values, static_cast<std::size_t>(out_channels)) : values;
 }
 
@@ -137,10 +136,12 @@ Quantization weight_quantization(const Model& model, const Operation& operation)
   return quantization;
 }
 
+/// `Value` holds every centred input.
+template <class Value>
 void run_rows(const Convolution& convolution, const Finisher& finisher, bool raw, const Quantization& quantization, const Execution& run) {
   const ConvShape& shape = convolution.shape();
-  std::vector<std::int16_t> input(static_cast<std::size_t>(run.inputs[0]->element_count()));
-  centre(*run.inputs[0], quantization.zero_points, input.size(), input);
+  std::vector<Value> input(static_cast<std::size_t>(run.inputs[0]->element_count()));
+  centre<Value>(*run.inputs[0], quantization.zero_points, input.size(), input);
   std::vector<std::int64_t> row(static_cast<std::size_t>(shape.out_width * shape.out_channels));
   std::size_t offset = 0;
   for (std::int64_t n = 0; n < shape.batch; ++n) {
@@ -159,6 +160,7 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   require_integer_data(operation, input);
   require_integer_data(operation, model.tensor(operation.inputs[1]));
+  require_16_bits(operation, model.tensor(operation.inputs[1]));
   const ConvShape shape = shape_of(model, operation);
   const ConvArithmetic& arithmetic = select_arithmetic(model, operation, arithmetic_of(backend, operation.kind));
   if (!applies_scale(arithmetic.rescale.chain)) require_plain_sums(operation, model);
@@ -174,8 +176,9 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
   Finisher finisher;
   if (!raw)
     finisher = make_finisher(operation, lowered.arithmetic, input, lowered.values.quantization, output, convolution.accumulator_bits());
-  return [convolution = std::move(convolution), finisher = std::move(finisher), raw,
-          quantization = input.quantization](const Execution& run) { run_rows(convolution, finisher, raw, quantization, run); };
+  const auto rows = input.type == ElementType::uint16 ? run_rows<std::int32_t> : run_rows<std::int16_t>;
+  return [convolution = std::move(convolution), finisher = std::move(finisher), raw, rows,
+          quantization = input.quantization](const Execution& run) { rows(convolution, finisher, raw, quantization, run); };
 }
 
 namespace {
@@ -227,6 +230,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   require_integer_data(operation, a);
   require_integer_data(operation, b);
+  for (const ModelTensor* tensor : {&a, &b}) require_16_bits(operation, *tensor);
   const ConvArithmetic arithmetic = select_arithmetic(model, operation, backend.matmul);
   if (!applies_scale(arithmetic.rescale.chain)) require_plain_sums(operation, model);
   const bool raw = delivers_accumulators(output, arithmetic);
@@ -239,8 +243,8 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
           a_quantization = a.quantization, b_quantization = b.quantization, largest = largest_centred(a)](const Execution& run) {
     std::vector<std::int16_t> left(static_cast<std::size_t>(run.inputs[0]->element_count()));
     std::vector<std::int16_t> right(static_cast<std::size_t>(run.inputs[1]->element_count()));
-    centre(*run.inputs[0], a_quantization.zero_points, left.size(), left);
-    centre(*run.inputs[1], b_quantization.zero_points, column_size, right);
+    centre<std::int16_t>(*run.inputs[0], a_quantization.zero_points, left.size(), left);
+    centre<std::int16_t>(*run.inputs[1], b_quantization.zero_points, column_size, right);
     const ConvShape conv{.in_width = shape.rows, .in_channels = shape.terms, .out_width = shape.rows, .out_channels = shape.columns};
     std::vector<std::int64_t> row(static_cast<std::size_t>(shape.rows * shape.columns));
     for (std::size_t i = 0; i < shape.a_offsets.size(); ++i) {

@@ -89,9 +89,15 @@ void Convolution::accumulate_row(std::span<const std::int16_t> input, std::int64
   step_by_step_row(input, n, y, out, events);
 }
 
-void Convolution::step_by_step_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
+void Convolution::accumulate_row(std::span<const std::int32_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
+                                 Events* events) const {
+  step_by_step_row(input, n, y, out, events);
+}
+
+template <class Value>
+void Convolution::step_by_step_row(std::span<const Value> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
                                    Events* events) const {
-  const auto sum = direction_ == Direction::forward ? accumulate : accumulate_transposed;
+  const auto sum = direction_ == Direction::forward ? accumulate_values<Value> : accumulate_transposed_values<Value>;
   std::size_t next = 0;
   for (std::int64_t x = 0; x < shape_.out_width; ++x) {
     for (std::int64_t o = 0; o < shape_.out_channels; ++o) {

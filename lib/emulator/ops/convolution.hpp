@@ -28,6 +28,9 @@ class Convolution {
   /// Accumulators of one output row (sample n, row y): out_width x out_channels.
   void accumulate_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
                       Events* events) const;
+  /// The same for inputs beyond 16 bits, always step by step.
+  void accumulate_row(std::span<const std::int32_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
+                      Events* events) const;
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   /// Width that every accumulator fits.
@@ -42,8 +45,8 @@ class Convolution {
   void row_32_bit(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out) const;
   void depthwise_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int32_t> sums) const;
   void dense_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int32_t> sums) const;
-  void step_by_step_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
-                        Events* events) const;
+  template <class Value>
+  void step_by_step_row(std::span<const Value> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out, Events* events) const;
   [[nodiscard]] bool is_depthwise() const { return shape_.groups > 1 && shape_.group_channels() == 1; }
 
   ConvShape shape_;

@@ -127,7 +127,7 @@ namespace {
 std::vector<std::int64_t> all_sums(const Convolution& convolution, const Tensor& tensor, Events* events) {
   const ConvShape& shape = convolution.shape();
   std::vector<std::int16_t> input(static_cast<std::size_t>(tensor.element_count()));
-  centre(tensor, {}, input.size(), input);
+  centre<std::int16_t>(tensor, {}, input.size(), input);
   std::vector<std::int64_t> sums(static_cast<std::size_t>(shape.out_count()));
   const auto row = static_cast<std::size_t>(shape.out_width * shape.out_channels);
   std::size_t offset = 0;
@@ -147,7 +147,7 @@ Convolution plain_convolution(const Model& model, const Operation& operation, co
   require_constant(operation, bias);
   require_whole_vectors(operation, arithmetic.accumulator, shape.kernel_width * shape.in_channels);
   std::vector<std::int16_t> values(static_cast<std::size_t>(weights.shape.element_count()));
-  centre(*weights.constant, {}, values.size(), values);
+  centre<std::int16_t>(*weights.constant, {}, values.size(), values);
   return Convolution(shape, Direction::forward, arithmetic, std::move(values),
                      bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0),
                      largest_centred(model.tensor(operation.inputs[0])), multipliers_of(operation, multiplier, arithmetic));

@@ -149,12 +149,54 @@ Executor power_of_two_sum(const Operation& operation, Pair pair, const Scales& s
                   });
 }
 
+void require_one_quantization(const Model& model, const Operation& operation) {
+  const ModelTensor& first = model.tensor(operation.inputs[0]);
+  for (const auto index : operation.inputs) {
+    const ModelTensor& other = model.tensor(index);
+    if (other.quantization == first.quantization) continue;
+    throw_unsupported(operation,
+                      "'" + first.name + "' and '" + other.name +
+                          "' differ in scale or zero point; the backend adds codes of one quantisation (requantize one of them)");
+  }
+}
+
+const RescaleRule& sum_rescale(const AddArithmetic& rule, const ModelTensor& input, const ModelTensor& output) {
+  const std::vector<double> scales = scales_to(rule.output.scale, input.quantization, output);
+  if (!rule.output_above_one.chain.empty() && *std::max_element(scales.begin(), scales.end()) > 1) return rule.output_above_one;
+  return size_of(output.type) == 2 && !rule.output_16bit.chain.empty() ? rule.output_16bit : rule.output;
+}
+
+/// Codes of 32 bits or less need no width of their own; sums of 64-bit values are modulo 2^64.
+Executor equal_scales_sum(const Model& model, const Operation& operation, const AddArithmetic& rule) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const OutputBounds& bounds = std::get<ElementwiseAttributes>(operation.attributes).bounds;
+  const RescaleRule& rescale = sum_rescale(rule, input, output);
+  require_one_quantization(model, operation);
+  std::vector<std::vector<std::int64_t>> offsets;
+  for (const auto index : operation.inputs) offsets.push_back(broadcast_offsets(model.tensor(index).shape, output.shape));
+  Finisher finisher(output_chain(operation, rescale.chain, bounds),
+                    layer_operands(operation, rescale.scale, scales_to(rescale.scale, input.quantization, output), output, bounds), 64);
+  return [offsets = std::move(offsets), finisher = std::move(finisher), zero = input.quantization.zero_point()](const Execution& run) {
+    std::vector<std::int64_t> sums(offsets[0].size(), 0);
+    for (std::size_t input_index = 0; input_index < run.inputs.size(); ++input_index) {
+      const auto values = gather(*run.inputs[input_index], offsets[input_index], zero);
+      std::transform(sums.begin(), sums.end(), values.begin(), sums.begin(),
+                     [](std::int64_t sum, std::int64_t value) { return narrow_wrap(add_modulo(sum, value), 64); });
+    }
+    finisher(sums, run.events);
+    store(sums, run.outputs[0]);
+  };
+}
+
 }  // namespace
 
 Executor prepare_add(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const auto& attributes = std::get<ElementwiseAttributes>(operation.attributes);
   const AddArithmetic& rule = operation.kind == OperationKind::sub ? backend.sub : backend.add;
+  if (rule.method == AddMethod::equal_scales && operation.kind != OperationKind::sub) return equal_scales_sum(model, operation, rule);
+  if (operation.kind == OperationKind::add_n) throw_unsupported(operation, "the backend has no sum of any number of inputs");
   const IntegerRange range = bounds_of(attributes.bounds, output);
   const Scales scales = scales_of(model, operation);
   const int sign = operation.kind == OperationKind::sub ? -1 : 1;
@@ -169,6 +211,7 @@ Executor prepare_add(const Model& model, const Operation& operation, const Backe
     case AddMethod::convolution_8bit:
       return convolution_8bit(rule, std::move(pair), scales, output, range, rectifier_of(attributes.bounds.activation), sign);
     case AddMethod::common_scale: return common_scale_sum(rule, std::move(pair), scales, output, range, sign);
+    case AddMethod::equal_scales:
     case AddMethod::absent: break;
   }
   throw_unsupported(operation, "the backend has no such arithmetic");

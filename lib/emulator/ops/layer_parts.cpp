@@ -23,14 +23,18 @@ const ModelTensor* input_tensor(const Model& model, const Operation& operation, 
 }
 
 void require_integer_data(const Operation& operation, const ModelTensor& tensor) {
-  if (!is_integer(tensor.type) || size_of(tensor.type) > 2 || tensor.type == ElementType::uint16) {
-    throw_unsupported(operation,
-                      "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; int8, uint8 or int16 is needed");
+  if (!is_integer(tensor.type) || size_of(tensor.type) > 2) {
+    throw_unsupported(operation, "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; 8 or 16 bits are needed");
   }
-  if (tensor.type == ElementType::int16 && tensor.quantization.zero_point() != 0) {
+  if (size_of(tensor.type) == 2 && tensor.quantization.zero_point() != 0) {
     throw_unsupported(operation, "tensor '" + tensor.name + "' has zero point " + std::to_string(tensor.quantization.zero_point()) +
                                      "; 16-bit data needs 0");
   }
+}
+
+void require_16_bits(const Operation& operation, const ModelTensor& tensor) {
+  if (tensor.type == ElementType::uint16)
+    throw_unsupported(operation, "tensor '" + tensor.name + "' is uint16; int8, uint8 or int16 is needed");
 }
 
 void require_constant(const Operation& operation, const ModelTensor* tensor) {
@@ -42,7 +46,7 @@ void require_plain_data(const Operation& operation, const Model& model) {
     const ModelTensor& tensor = model.tensor(operation.inputs[position]);
     const auto& zero_points = tensor.quantization.zero_points;
     const bool centred = std::all_of(zero_points.begin(), zero_points.end(), [](std::int64_t zero) { return zero == 0; });
-    if (tensor.type != ElementType::uint8 && centred) continue;
+    if (tensor.type != ElementType::uint8 && tensor.type != ElementType::uint16 && centred) continue;
     throw_unsupported(operation, "tensor '" + tensor.name + "': the backend takes int8 or int16 data with zero point 0");
   }
 }

@@ -22,6 +22,9 @@ namespace lastbit {
 /// Throws where data or weights are of no type that the sums take, or have a zero point they cannot.
 void require_integer_data(const Operation& operation, const ModelTensor& tensor);
 
+/// Throws for uint16. Weights, and both factors of a matmul: centred, they must fit int16.
+void require_16_bits(const Operation& operation, const ModelTensor& tensor);
+
 /// Throws unless weights, bias and multipliers are constants.
 void require_constant(const Operation& operation, const ModelTensor* tensor);
 

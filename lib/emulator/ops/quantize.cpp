@@ -10,6 +10,7 @@
 #include "emulator/operands.hpp"
 #include "emulator/ops/prepare.hpp"
 #include "lastbit/op/dynamic_quantize.hpp"
+#include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 
@@ -55,38 +56,38 @@ Executor prepare_dequantize(const Model& model, const Operation& operation, cons
 
 namespace {
 
-Activation activation_of(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::relu: return Activation::relu;
-    case OperationKind::relu6: return Activation::relu6;
-    case OperationKind::relu_n1_to_1: return Activation::relu_n1_to_1;
-    default: return Activation::none;
+OutputBounds requantize_bounds(const Operation& operation) {
+  switch (operation.kind) {
+    case OperationKind::relu: return {.activation = Activation::relu};
+    case OperationKind::relu6: return {.activation = Activation::relu6};
+    case OperationKind::relu_n1_to_1: return {.activation = Activation::relu_n1_to_1};
+    default: return std::get<RequantizeAttributes>(operation.attributes).bounds;
   }
 }
 
 /// Two 8-bit types with one scale and zero points 128 apart: the same real values, so the codes move over unchanged.
 bool is_retyping(const ModelTensor& from, const ModelTensor& to) {
-  return size_of(from.type) == 1 && size_of(to.type) == 1 && from.quantization.scale() == to.quantization.scale() &&
+  return !from.quantization.per_channel() && size_of(from.type) == 1 && size_of(to.type) == 1 &&
+         from.quantization.scale() == to.quantization.scale() &&
          from.quantization.zero_point() - to.quantization.zero_point() == range_of(from.type).min - range_of(to.type).min;
 }
 
 /// The requantisation of one input to the output's scale.
-Finisher requantizer(const Operation& operation, const Backend& backend, const ModelTensor& input, const ModelTensor& output,
-                     IntegerRange range) {
-  if (backend.requantize.chain.empty()) throw_unsupported(operation, "the backend has no requantisation");
-  const ScaleEncoding& encoding = backend.requantize.scale;
-  const double real = effective_scale(encoding.arithmetic, input.quantization.scale(), 1.0, output.quantization.scale());
-  RescaleOperands operands = operands_for(encode(encoding, real), output, range);
-  operands.data_bits = bits_of(input.type);
-  return Finisher(output_chain(operation, backend.requantize.chain), {operands}, bits_of(input.type) + 1);
+Finisher requantizer(const Operation& operation, const RescaleRule& rule, const ModelTensor& input, const ModelTensor& output,
+                     const OutputBounds& bounds) {
+  if (rule.chain.empty()) throw_unsupported(operation, "the backend has no requantisation");
+  const Chain& chain = output_chain(operation, rule.chain, bounds);
+  auto operands = layer_operands(operation, rule.scale, scales_to(rule.scale, input.quantization, output), output, bounds);
+  for (RescaleOperands& channel : operands) channel.data_bits = bits_of(input.type);
+  return Finisher(chain, std::move(operands), std::min(bits_of(input.type) + 1, 64));
 }
 
-Executor rescaled_between(const Model& model, const Operation& operation, const Backend& backend, IntegerRange bounds) {
+Executor rescaled_between(const Model& model, const Operation& operation, const Backend& backend, const OutputBounds& bounds) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const bool retypes = operation.kind == OperationKind::requantize && is_retyping(input, output);
-  return [finisher = retypes ? Finisher({add_zero_point(), clamp()}, {operands_for({}, output, bounds)}, bits_of(input.type) + 1)
-                             : requantizer(operation, backend, input, output, bounds),
+  return [finisher = retypes ? Finisher({add_zero_point(), clamp()}, {operands_for({}, output, bounds_of(bounds, output))}, 9)
+                             : requantizer(operation, requantization_of(model, operation, backend), input, output, bounds),
           zero = input.quantization.zero_point()](const Execution& run) {
     auto values = centred(*run.inputs[0], zero);
     finisher(values, run.events);
@@ -97,15 +98,14 @@ Executor rescaled_between(const Model& model, const Operation& operation, const 
 }  // namespace
 
 Executor prepare_requantize(const Model& model, const Operation& operation, const Backend& backend) {
-  const ModelTensor& output = model.tensor(operation.outputs[0]);
-  return rescaled_between(model, operation, backend, bounds_of(activation_of(operation.kind), output));
+  return rescaled_between(model, operation, backend, requantize_bounds(operation));
 }
 
 Executor prepare_clip(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  const IntegerRange bounds = bounds_of(std::get<ClipAttributes>(operation.attributes).bounds, output);
-  if (model.tensor(operation.inputs[0]).quantization != output.quantization) return rescaled_between(model, operation, backend, bounds);
-  return [bounds](const Execution& run) {
+  const OutputBounds& attributes = std::get<ClipAttributes>(operation.attributes).bounds;
+  if (model.tensor(operation.inputs[0]).quantization != output.quantization) return rescaled_between(model, operation, backend, attributes);
+  return [bounds = bounds_of(attributes, output)](const Execution& run) {
     auto values = centred(*run.inputs[0], 0);
     for (auto& value : values) value = std::clamp(value, bounds.min, bounds.max);
     store(values, run.outputs[0]);
@@ -143,7 +143,9 @@ Executor prepare_concat(const Model& model, const Operation& operation, const Ba
   std::vector<Quantization> from;
   std::vector<Finisher> rescalers;
   for (const auto index : operation.inputs) {
-    if (method == ConcatMethod::rescaled) rescalers.push_back(requantizer(operation, backend, model.tensor(index), output, range));
+    if (method == ConcatMethod::rescaled)
+      rescalers.push_back(requantizer(operation, requantization_of(model, operation, backend), model.tensor(index), output,
+                                      {.activation = attributes.activation}));
     if (method == ConcatMethod::copy) require_equal_quantization(operation, model.tensor(index), output);
     from.push_back(model.tensor(index).quantization);
   }
