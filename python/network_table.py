@@ -23,8 +23,10 @@ NETWORKS = [
     ("ad01_fc_autoencoder_int8", "MLPerf Tiny anomaly detection: fully connected autoencoder", False),
     ("hello_world_int8", "TFLite Micro hello world: a sine by three small layers", False),
     ("ic_resnet8_int8", "MLPerf Tiny image classification: ResNet-8", True),
+    ("keyword_scrambled_8bit_svdf", "TFLite Micro keyword spotting: SVDF layers, which remember", True),
     ("kws_dscnn_int8", "MLPerf Tiny keyword spotting: DS-CNN", True),
     ("micro_speech_int8", "TFLite Micro speech commands", True),
+    ("mnist_lstm_int8", "TFLite Micro digits by an LSTM", True),
     ("mobilenet_v2_224_int8", "MobileNetV2, 224 x 224", True),
     ("person_detect_int8", "TFLite Micro person detection: MobileNetV1 0.25", True),
     ("vww_mobilenetv1_96_int8", "MLPerf Tiny visual wake words: MobileNetV1 0.25", True),
@@ -68,7 +70,7 @@ def guessed(rules):
 
 def cells(report, classifies):
     """One row of a table, without the devices."""
-    computed = [t for t in report["tensors"] if t["operation"] != "constant"]
+    computed = [t for t in report["tensors"] if t["operation"] not in ("constant", "state")]
     output = next(t for t in report["tensors"] if t["name"] == report["outputs"][0]["name"])
     values = sum(t["values"] for t in computed)
     clipped = sum(t["clipped_share"] * t["values"] for t in computed if isinstance(t["clipped_share"], (int, float)))

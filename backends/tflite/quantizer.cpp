@@ -74,6 +74,23 @@ bool ties_input_to_output(OperationKind kind) {
   return keeps_values(kind) || kind == resize || kind == average_pool2d || kind == global_average_pool || kind == concat;
 }
 
+/// TFLite quantises networks with memory by rules of their own, and knows nothing of operations that other vendors have.
+bool has_rule(OperationKind kind) {
+  using enum OperationKind;
+  return kind != svdf && kind != lstm && kind != recurrent && kind != pwl && kind != fused_conv2d && kind != sum_pool2d &&
+         kind != dynamic_quantize;
+}
+
+void require_rules(const Model& model) {
+  std::vector<Diagnostic> problems;
+  for (const Operation& operation : model.operations) {
+    if (has_rule(operation.kind)) continue;
+    const std::string place = std::string(name_of(operation.kind)) + " '" + operation.name + "'";
+    problems.push_back({ErrorCode::unsupported_operation, place, "quantiser int8 has no rule for it"});
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+}
+
 /// [min, max] times the factor, of 128 tried, that leaves the least squared error of 256 codes over the histogram.
 RealRange least_squares_range(const Histogram& histogram) {
   RealRange best{histogram.min, histogram.max};
@@ -123,6 +140,7 @@ class Int8Quantizer {
       : request_(request), settings_(request), model_(request.model), groups_(model_.tensors.size()) {}
 
   QuantizedNetwork run() {
+    require_rules(request_.model);
     tie_tensors();
     quantize_data();
     for (Operation& operation : model_.operations) {

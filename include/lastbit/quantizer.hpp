@@ -104,7 +104,7 @@ struct Quantizer {
 /// One tensor of the quantised model beside its float original, over the calibration samples.
 struct TensorQuality {
   std::string name;
-  std::string operation;    ///< the kind that writes it, "input" or "constant"
+  std::string operation;    ///< the kind that writes it, "input", "state" or "constant"
   double min = 0, max = 0;  ///< of the float original
   Quantization quantization;
   std::string type;              ///< element type in the quantised model

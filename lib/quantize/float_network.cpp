@@ -18,32 +18,52 @@ bool is_conversion(OperationKind kind) {
 
 bool contains(const std::vector<std::int32_t>& list, std::int32_t tensor) { return std::ranges::find(list, tensor) != list.end(); }
 
-void replace(std::vector<std::int32_t>& list, std::int32_t from, std::int32_t to) { std::ranges::replace(list, from, to); }
-
-void replace_everywhere(Model& model, std::int32_t from, std::int32_t to) {
+/// Calls visit(reference) for every mention of a tensor.
+template <class Visit>
+void for_each_mention(Model& model, Visit&& visit) {
+  const auto visit_all = [&](std::vector<std::int32_t>& list) {
+    for (std::int32_t& tensor : list) {
+      if (tensor != absent_tensor) visit(tensor);
+    }
+  };
+  visit_all(model.inputs);
   for (Operation& operation : model.operations) {
-    replace(operation.inputs, from, to);
-    replace(operation.outputs, from, to);
+    visit_all(operation.inputs);
+    visit_all(operation.outputs);
   }
-  replace(model.outputs, from, to);
+  visit_all(model.outputs);
+  for (State& state : model.states) {
+    visit(state.before);
+    visit(state.after);
+  }
 }
 
-/// Conversions between types are the identity on real values. Names of the network's inputs and outputs stay; where a conversion leads from
-/// an input or a constant straight to an output, moving data is what remains of it.
+void replace_everywhere(Model& model, std::int32_t from, std::int32_t to) {
+  for_each_mention(model, [&](std::int32_t& tensor) { tensor = tensor == from ? to : tensor; });
+}
+
+bool is_state(const Model& model, std::int32_t tensor) {
+  return std::ranges::any_of(model.states, [&](const State& state) { return state.before == tensor || state.after == tensor; });
+}
+
+/// Conversions between types are the identity on real values. Names of the network's inputs, outputs and states stay; where a conversion leads
+/// from one of them, or a constant, straight to another, moving data is what remains of it.
 void remove_conversions(Model& model) {
   for (std::size_t i = 0; i < model.operations.size();) {
     const std::int32_t from = model.operations[i].inputs[0], to = model.operations[i].outputs[0];
-    const bool fixed_from = contains(model.inputs, from) || contains(model.outputs, from) || model.tensor(from).constant;
+    const bool fixed_from =
+        contains(model.inputs, from) || contains(model.outputs, from) || is_state(model, from) || model.tensor(from).constant;
+    const bool fixed_to = contains(model.outputs, to) || is_state(model, to);
     if (!is_conversion(model.operations[i].kind)) {
       ++i;
       continue;
     }
-    if (contains(model.outputs, to) && fixed_from) {
+    if (fixed_to && fixed_from) {
       model.operations[i++].kind = OperationKind::reshape;
       continue;
     }
     model.operations.erase(model.operations.begin() + static_cast<std::ptrdiff_t>(i));
-    if (contains(model.outputs, to)) replace_everywhere(model, from, to);
+    if (fixed_to) replace_everywhere(model, from, to);
     else replace_everywhere(model, to, from);
   }
 }
@@ -66,23 +86,9 @@ void give_constants_one_reader(Model& model) {
   }
 }
 
-template <class Visit>
-void for_each_list(Model& model, Visit&& visit) {
-  visit(model.inputs);
-  for (Operation& operation : model.operations) {
-    visit(operation.inputs);
-    visit(operation.outputs);
-  }
-  visit(model.outputs);
-}
-
 void drop_unused_tensors(Model& model) {
   std::vector<bool> used(model.tensors.size(), false);
-  for_each_list(model, [&](const std::vector<std::int32_t>& list) {
-    for (const std::int32_t tensor : list) {
-      if (tensor != absent_tensor) used[static_cast<std::size_t>(tensor)] = true;
-    }
-  });
+  for_each_mention(model, [&](std::int32_t tensor) { used[static_cast<std::size_t>(tensor)] = true; });
   std::vector<std::int32_t> place(model.tensors.size(), absent_tensor);
   std::vector<ModelTensor> kept;
   for (std::size_t i = 0; i < model.tensors.size(); ++i) {
@@ -91,11 +97,7 @@ void drop_unused_tensors(Model& model) {
     kept.push_back(std::move(model.tensors[i]));
   }
   model.tensors = std::move(kept);
-  for_each_list(model, [&](std::vector<std::int32_t>& list) {
-    for (std::int32_t& tensor : list) {
-      if (tensor != absent_tensor) tensor = place[static_cast<std::size_t>(tensor)];
-    }
-  });
+  for_each_mention(model, [&](std::int32_t& tensor) { tensor = place[static_cast<std::size_t>(tensor)]; });
 }
 
 void give_names(Model& model) {

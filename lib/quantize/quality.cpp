@@ -124,6 +124,7 @@ std::vector<Row> rows_of(const Model& model) {
     rows.push_back(std::move(row));
   };
   for (const std::int32_t input : model.inputs) list({input, "input"});
+  for (const State& state : model.states) list({state.before, "state"});
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     for (const std::int32_t input : model.operations[i].inputs) list({input, "constant"});
     for (const std::int32_t output : model.operations[i].outputs) list({output, std::string(name_of(model.operations[i].kind)), i});

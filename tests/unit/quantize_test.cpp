@@ -93,6 +93,29 @@ TEST_CASE("float network: shared constants are copied, unused tensors dropped, n
   CHECK(*real.tensors[5].constant == *real.tensors[1].constant);
 }
 
+TEST_CASE("float network: of every seed network it gives what the network gives in float") {
+  std::size_t compared = 0;
+  const Backend golden = find_backend("float").backend;
+  for (const auto& path : test::seeds("json_model_fuzz")) {
+    INFO(path);
+    const Model model = read_model(path);
+    std::vector<Tensor> sample;
+    for (const std::int32_t input : model.inputs) {
+      Tensor& values = sample.emplace_back(ElementType::float32, model.tensor(input).shape);
+      for (std::size_t i = 0; i < values.values<float>().size(); ++i) values.values<float>()[i] = 0.25F * static_cast<float>(i % 19) - 1.5F;
+    }
+    if (!check(model, golden).empty()) continue;
+    const Model real = float_network(model);
+    CHECK(real.states.size() == model.states.size());
+    const Trace a = run(model, golden, sample), b = run(real, golden, sample);
+    for (std::size_t o = 0; o < model.outputs.size(); ++o) {
+      CHECK(*a.tensors[static_cast<std::size_t>(model.outputs[o])] == *b.tensors[static_cast<std::size_t>(real.outputs[o])]);
+      ++compared;
+    }
+  }
+  CHECK(compared >= 30);
+}
+
 TEST_CASE("calibration: ranges over all samples, the same for any number of threads; constants are included") {
   Network network;
   const auto x = network.real("x", {1, 2}), c = network.constant<float>("c", {1, 2}, {-8, 2}), y = network.real("y", {1, 2});
