@@ -198,7 +198,7 @@ void check_types(const OperationView& operation) {
   if (kind == dynamic_quantize) return check_dynamic_quantize_types(operation);
   check_calculation_types(operation);
   const auto check = [&](const ModelTensor& tensor) {
-    if (kind != dequantize) require_per_tensor(operation, tensor);
+    if (kind != quantize && kind != dequantize) require_per_tensor(operation, tensor);
     if (tensor.quantization.present() || !works_without_scale(kind)) require_data_scale(operation, tensor);
   };
   for (std::size_t i = 0; i < operation.input_count(); ++i)

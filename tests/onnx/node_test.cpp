@@ -63,7 +63,7 @@ const std::vector<std::string> operators{"Conv",
                                          "Dropout"};
 
 // What passed when this was last looked at. More is welcome; fewer is a loss.
-constexpr int recorded_float = 251, recorded_exact = 18;
+constexpr int recorded_float = 268, recorded_exact = 20;
 
 }  // namespace
 

@@ -15,11 +15,14 @@ namespace lastbit {
 
 Executor prepare_quantize(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  return [rule = backend.quantize, scale = static_cast<float>(output.quantization.scale()), zero = output.quantization.zero_point(),
+  return [rule = backend.quantize, quantization = output.quantization, channels = ChannelIndex(output),
           range = range_of(output.type)](const Execution& run) {
     const auto real = run.inputs[0]->values<float>();
     std::vector<std::int64_t> out(real.size());
-    std::transform(real.begin(), real.end(), out.begin(), [&](float value) { return quantize(rule, value, scale, zero, range); });
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::size_t channel = channels(i);
+      out[i] = quantize(rule, real[i], static_cast<float>(quantization.scale(channel)), quantization.zero_point(channel), range);
+    }
     store(out, run.outputs[0]);
   };
 }

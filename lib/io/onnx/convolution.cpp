@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conv, ConvTranspose; the rest of QLinearConv and ConvInteger.
+#include <algorithm>
 #include <cstring>
 
 #include "io/onnx/operators.hpp"
@@ -113,18 +114,17 @@ std::vector<std::int64_t> spatial_integers(const NodeReader& node, std::string_v
   return values;
 }
 
-void read_transposed(const NodeReader& node) {
-  node.require_inputs(2, 3);
-  const Shape &in = node.shape(0), &weights = node.shape(1);
-  require_image(node, in);
-  if (weights.rank() != in.rank() || weights[0] != in[1]) node.malformed("weights " + weights.text() + " for an input of " + in.text());
+struct TransposedWindows {
+  Extent2d filter, stride, dilation;
+  TransposedAxis rows, columns;
+};
+
+TransposedWindows transposed_windows(const NodeReader& node, const Shape& in, Extent2d filter) {
   const std::size_t spatial = in.rank() - 2;
-  const std::int64_t groups = groups_of(node, in[1]);
-  const Extent2d filter = filter_of(node, weights);
   const Extent2d stride = extent_of(node, node.integers("strides"), spatial),
                  dilation = extent_of(node, node.integers("dilations"), spatial);
-  if ((filter.height - 1) * dilation.height >= largest_parameter || (filter.width - 1) * dilation.width >= largest_parameter)
-    node.malformed("a dilated filter of more than 2^24");
+  const Extent2d span{(filter.height - 1) * dilation.height + 1, (filter.width - 1) * dilation.width + 1};
+  if (std::max(span.height, span.width) > largest_parameter) node.malformed("a dilated filter of more than 2^24");
   const auto extra = spatial_integers(node, "output_padding", spatial, 0), stated = spatial_integers(node, "output_shape", spatial, 0);
   std::vector<std::int64_t> pads = node.integers("pads");
   if (pads.empty()) pads.assign(2 * spatial, 0);
@@ -132,27 +132,39 @@ void read_transposed(const NodeReader& node) {
   for (const std::int64_t size : pads)
     if (size < 0 || size > largest_parameter) node.unsupported("a padding of " + std::to_string(size) + " is not supported");
   const Shape image = image_shape(in);
-  const TransposedAxis rows = spatial == 1 ? TransposedAxis{.out = 1}
-                                           : transposed_axis(node, image[1], (filter.height - 1) * dilation.height + 1, stride.height,
-                                                             extra[0], stated[0], pads[0], pads[2]);
-  const TransposedAxis columns = transposed_axis(node, image[2], (filter.width - 1) * dilation.width + 1, stride.width, extra[1], stated[1],
-                                                 pads[spatial - 1], pads[2 * spatial - 1]);
+  TransposedWindows windows{filter, stride, dilation, {.out = 1}, {}};
+  if (spatial == 2) windows.rows = transposed_axis(node, image[1], span.height, stride.height, extra[0], stated[0], pads[0], pads[2]);
+  windows.columns =
+      transposed_axis(node, image[2], span.width, stride.width, extra[1], stated[1], pads[spatial - 1], pads[2 * spatial - 1]);
+  return windows;
+}
+
+/// IOHW weights as OHWI, without groups and dilation.
+std::int32_t transposed_weights(const NodeReader& node, Sizes channels, Extent2d dilation) {
   Graph& graph = node.graph();
-  const std::int64_t channels = weights[1] * groups;
-  const Quantization& quantization = node.input(1).quantization;
+  const std::string name = node.input(1).name;
+  const Quantization quantization = node.input(1).quantization;
   if (quantization.per_channel()) node.unsupported("weights with one scale per channel");
-  std::int32_t ohwi = absent_tensor;
-  if (groups == 1 && dilation == Extent2d{}) {
-    ohwi = graph.transposed(with_height(node, node.plain(1), node.input(1).name), {1, 2, 3, 0}, node.input(1).name + " (OHWI)");
-  } else {
-    const SpreadWeights spread(node, node.constant(1), {in[1], groups, channels}, dilation);
-    ohwi = graph.add_constant(node.input(1).name + " (OHWI)", spread.spread(quantization.zero_point()), quantization);
-  }
+  if (channels.groups == 1 && dilation == Extent2d{})
+    return graph.transposed(with_height(node, node.plain(1), name), {1, 2, 3, 0}, name + " (OHWI)");
+  const SpreadWeights spread(node, node.constant(1), channels, dilation);
+  return graph.add_constant(name + " (OHWI)", spread.spread(quantization.zero_point()), quantization);
+}
+
+void read_transposed(const NodeReader& node) {
+  node.require_inputs(2, 3);
+  const Shape in = node.shape(0), weights = node.shape(1);
+  require_image(node, in);
+  if (weights.rank() != in.rank() || weights[0] != in[1]) node.malformed("weights " + weights.text() + " for an input of " + in.text());
+  const std::int64_t groups = groups_of(node, in[1]), channels = weights[1] * groups;
+  const TransposedWindows windows = transposed_windows(node, in, filter_of(node, weights));
+  const std::int32_t ohwi = transposed_weights(node, {in[1], groups, channels}, windows.dilation);
+  const TransposedAxis &rows = windows.rows, &columns = windows.columns;
   if (in.rank() == 3) node.define({in[0], channels, columns.out});
   else node.define({in[0], channels, rows.out, columns.out});
   const Padding2d padding{PaddingMode::explicit_sizes, rows.before, rows.after, columns.before, columns.after};
   node.emit_image(OperationKind::transposed_conv2d, {node.image(0), ohwi, node.plain(2)},
-                  Conv2dAttributes{.stride = stride, .dilation = {1, 1}, .padding = padding, .bounds = node.bounds()});
+                  Conv2dAttributes{.stride = windows.stride, .dilation = {1, 1}, .padding = padding, .bounds = node.bounds()});
 }
 
 constexpr Operator operators[] = {

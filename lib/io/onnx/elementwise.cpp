@@ -211,6 +211,7 @@ constexpr Operator operators[] = {
     {"Clip", read_clip, Folding::any},
     {"Sigmoid", read_one_to_one<logistic>, Folding::any},
     {"Tanh", read_one_to_one<OperationKind::tanh>, Folding::any},
+    {"Exp", read_one_to_one<OperationKind::exp>, Folding::any},
     {"HardSwish", read_one_to_one<hard_swish>, Folding::any},
     {"HardSigmoid", read_hard_sigmoid},
     {"BatchNormalization", read_batch_normalization},

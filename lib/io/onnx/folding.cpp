@@ -24,7 +24,10 @@ std::optional<int> Uses::only_reader(const std::string& name) const {
 
 Operands Folder::plain_operands(int node) const {
   Operands operands;
-  for (const std::string& name : source_.node(node).input()) operands.inputs.push_back(name.empty() ? no_value : graph_.find(name));
+  for (const std::string& name : source_.node(node).input()) {
+    const ValueId id = name.empty() ? no_value : graph_.find(name);
+    operands.inputs.push_back(id != no_value && graph_[id].empty ? no_value : id);
+  }
   for (const std::string& name : source_.node(node).output()) operands.outputs.push_back(name.empty() ? no_value : graph_.find(name));
   return operands;
 }

@@ -24,6 +24,7 @@ inline constexpr ValueId no_value = -1;
 struct Value {
   std::string name;
   bool known = false;  ///< type and shape are stated
+  bool empty = false;  ///< a constant without elements: an input left out
   bool typed = false;  ///< type and quantisation are stated ahead of the shape
   ElementType type = ElementType::float32;
   Shape shape;

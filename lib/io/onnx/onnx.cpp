@@ -15,7 +15,7 @@ namespace lastbit::onnx_format {
 const Operator* find_operator(std::string_view domain, std::string_view name) {
   const std::string_view known = domain == "ai.onnx" ? std::string_view() : domain;
   for (const auto& list : {convolution_operators(), elementwise_operators(), matrix_operators(), movement_operators(), pad_operators(),
-                           pool_operators(), quantized_operators()}) {
+                           pool_operators(), quantized_operators(), resize_operators()}) {
     for (const Operator& op : list)
       if (op.name == name && op.domain == known) return &op;
   }
@@ -89,14 +89,23 @@ class FileReader {
 
   void read_initializer(const onnx::TensorProto& source, int index) {
     graph_.set_place(where_ + ": initializer " + std::to_string(index) + " '" + printable(source.name()) + "'");
-    define_constant(source.name(), tensor_from(source, external_, graph_.budget(), graph_.place()));
+    define_constant(source.name(), source);
+  }
+
+  void define_constant(const std::string& name, const onnx::TensorProto& source) {
+    const bool empty = std::find(source.dims().begin(), source.dims().end(), 0) != source.dims().end();
+    if (!empty) return define_constant(name, tensor_from(source, external_, graph_.budget(), graph_.place()));
+    if (name.empty() || graph_[graph_.value(name)].known)
+      graph_.fail(ErrorCode::malformed_file, "'" + printable(name) + "' is given twice, or without a name");
+    Value& value = graph_[graph_.value(name)];
+    value.known = value.empty = true;
   }
 
   /// Older files list constants among the inputs.
   void read_input(const onnx::ValueInfoProto& source) {
     graph_.set_place(where_ + ": input '" + printable(source.name()) + "'");
     const ValueId id = graph_.value(source.name());
-    if (graph_[id].constant) return;
+    if (graph_[id].constant || graph_[id].empty) return;
     if (const auto bound = options_.constants.find(source.name()); bound != options_.constants.end())
       return define_constant(source.name(), bound->second);
     if (graph_[id].known || source.name().empty()) graph_.fail(ErrorCode::malformed_file, "given twice, or without a name");
@@ -145,8 +154,7 @@ class FileReader {
     const auto& node = source_.node(index);
     if (node.output_size() != 1 || node.attribute_size() != 1) graph_.fail(ErrorCode::malformed_file, "one value is needed");
     const auto& attribute = node.attribute(0);
-    if (attribute.name() == "value" && attribute.has_t())
-      return define_constant(node.output(0), tensor_from(attribute.t(), external_, graph_.budget(), graph_.place()));
+    if (attribute.name() == "value" && attribute.has_t()) return define_constant(node.output(0), attribute.t());
     if (attribute.name() == "value_float") return define_list<float>(node.output(0), {}, {attribute.f()});
     if (attribute.name() == "value_int") return define_list<std::int64_t>(node.output(0), {}, {attribute.i()});
     if (attribute.name() == "value_floats")
@@ -223,7 +231,7 @@ class FileReader {
     for (const auto& output : source_.output()) {
       graph_.set_place(where_ + ": output '" + printable(output.name()) + "'");
       const ValueId id = graph_.find(output.name());
-      if (id == no_value || !graph_[id].known) graph_.fail(ErrorCode::malformed_file, "nothing computes it");
+      if (id == no_value || !graph_[id].known || graph_[id].empty) graph_.fail(ErrorCode::malformed_file, "nothing computes it");
       graph_.add_output(id);
     }
   }

@@ -41,6 +41,7 @@ struct Operator {
 [[nodiscard]] std::span<const Operator> pad_operators();
 [[nodiscard]] std::span<const Operator> pool_operators();
 [[nodiscard]] std::span<const Operator> quantized_operators();
+[[nodiscard]] std::span<const Operator> resize_operators();
 
 /// Null for an operator that is not supported.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view name);

@@ -3,6 +3,7 @@
 //
 // MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool, ReduceMean.
 #include <algorithm>
+#include <numeric>
 
 #include "io/onnx/operators.hpp"
 #include "lastbit/shape.hpp"
@@ -90,8 +91,10 @@ void read_reduce_mean(const NodeReader& node) {
     return node.emit_plain(OperationKind::reshape, {node.plain()});
   }
   if (in.rank() == 0) node.unsupported("the mean of a scalar");
-  for (std::size_t axis = 0; axes.size() < in.rank() && axis < in.rank() && node.axes(1, in.rank()).empty(); ++axis)
-    axes.push_back(static_cast<std::int64_t>(axis));
+  if (axes.empty()) {
+    axes.resize(in.rank());
+    std::iota(axes.begin(), axes.end(), std::int64_t{0});
+  }
   std::vector<std::int64_t> out;
   for (std::size_t axis = 0; axis < in.rank(); ++axis) {
     const bool averaged = std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) != axes.end();
@@ -104,6 +107,25 @@ void read_reduce_mean(const NodeReader& node) {
   for (std::int64_t& axis : axes) axis = static_cast<std::int64_t>(image_axis(static_cast<std::size_t>(axis), 4));
   std::sort(axes.begin(), axes.end());
   node.emit_image(OperationKind::mean, {node.image()}, MeanAttributes{.axes = std::move(axes), .keep_dims = true});
+}
+
+/// Padding that counts in the average becomes part of the image; what ceil_mode added does not count.
+std::int32_t with_counted_padding(const NodeReader& node, std::int32_t source, Windows& windows) {
+  const Shape sizes = image_shape(node.shape());
+  const Extent2d image{sizes[1], sizes[2]};
+  const ResolvedPadding around = resolve_padding(windows.padding, image, windows.filter, windows.stride);
+  const ResolvedPadding counted =
+      resolve_padding(windows_of(node, node.shape(), windows.filter).padding, image, windows.filter, windows.stride);
+  if (counted == ResolvedPadding{}) return source;
+  Graph& graph = node.graph();
+  const Shape whole{sizes[0], sizes[1] + counted.top + counted.bottom, sizes[2] + counted.left + counted.right, sizes[3]};
+  const std::int32_t padded =
+      graph.add_tensor(node.output().name + " (padded)", node.input().type, whole, graph.tensor(source).quantization);
+  PadAttributes attributes;
+  attributes.paddings = {{0, 0}, {counted.top, counted.bottom}, {counted.left, counted.right}, {0, 0}};
+  graph.emit(OperationKind::pad, {source}, {padded}, std::move(attributes));
+  windows.padding = {PaddingMode::explicit_sizes, 0, around.bottom - counted.bottom, 0, around.right - counted.right};
+  return padded;
 }
 
 constexpr Operator operators[] = {
@@ -119,25 +141,9 @@ constexpr Operator operators[] = {
 void emit_average_pool(const NodeReader& node) {
   Windows windows = pool_windows(node);
   if (windows.dilation != Extent2d{}) node.unsupported("a dilated pool");
-  const Shape out = windowed_shape(node, node.shape(), windows, node.shape()[1]);
-  node.define(out);
+  node.define(windowed_shape(node, node.shape(), windows, node.shape()[1]));
   std::int32_t source = node.image();
-  const Shape sizes = image_shape(node.shape());
-  const ResolvedPadding around = resolve_padding(windows.padding, {sizes[1], sizes[2]}, windows.filter, windows.stride);
-  if (node.integer("count_include_pad", 0) != 0 && around != ResolvedPadding{}) {  // the padding counts: it becomes part of the image
-    const ResolvedPadding counted =
-        resolve_padding(windows_of(node, node.shape(), windows.filter).padding, {sizes[1], sizes[2]}, windows.filter, windows.stride);
-    Graph& graph = node.graph();
-    const std::int32_t padded = graph.add_tensor(
-        node.output().name + " (padded)", node.input().type,
-        {sizes[0], sizes[1] + counted.top + counted.bottom, sizes[2] + counted.left + counted.right, sizes[3]}, node.input().quantization);
-    graph.emit(
-        OperationKind::pad, {source}, {padded},
-        PadAttributes{
-            .paddings = {{0, 0}, {counted.top, counted.bottom}, {counted.left, counted.right}, {0, 0}}, .value = {}, .real_value = {}});
-    source = padded;
-    windows.padding = {PaddingMode::explicit_sizes, 0, around.bottom - counted.bottom, 0, around.right - counted.right};
-  }
+  if (node.integer("count_include_pad", 0) != 0) source = with_counted_padding(node, source, windows);
   node.emit_image(OperationKind::average_pool2d, {source}, attributes_of(node, windows));
 }
 
