@@ -59,6 +59,13 @@ Rounding nearest_rounding(const NodeReader& node) {
   return Rounding::ceil;
 }
 
+/// The rounding of a half-pixel coordinate h that gives what `rounding` gives for h + 1/2.
+Rounding half_a_pixel_further(const NodeReader& node, Rounding rounding) {
+  if (rounding == Rounding::floor) return Rounding::half_up;
+  if (rounding == Rounding::half_down) return Rounding::ceil;
+  node.unsupported("tf_half_pixel_for_nn with this nearest_mode");
+}
+
 ResizeAttributes attributes_of(const NodeReader& node) {
   ResizeAttributes attributes;
   const std::string mode = node.text("mode", "nearest");
@@ -75,9 +82,8 @@ ResizeAttributes attributes_of(const NodeReader& node) {
   else if (coordinates == "asymmetric") attributes.coordinates = ResizeCoordinates::asymmetric;
   else if (coordinates == "align_corners") attributes.coordinates = ResizeCoordinates::align_corners;
   else if (coordinates == "pytorch_half_pixel") attributes.coordinates = ResizeCoordinates::half_pixel_or_zero;
-  else if (coordinates == "tf_half_pixel_for_nn" && attributes.nearest == Rounding::floor && attributes.mode == ResizeMode::nearest) {
-    attributes.coordinates = ResizeCoordinates::half_pixel;  // the floor of a coordinate half a pixel further
-    attributes.nearest = Rounding::half_up;
+  else if (coordinates == "tf_half_pixel_for_nn" && attributes.mode == ResizeMode::nearest) {
+    attributes.nearest = half_a_pixel_further(node, attributes.nearest);
   } else node.unsupported("coordinate_transformation_mode '" + coordinates + "'");
   return attributes;
 }
