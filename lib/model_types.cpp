@@ -41,7 +41,8 @@ void require_scale(const OperationView& operation, const ModelTensor& tensor) {
 
 void require_data_scale(const OperationView& operation, const ModelTensor& tensor) {
   require_scale(operation, tensor);
-  if (!tensor.quantization.present() || tensor.quantization.scale() >= smallest_data_scale) return;
+  const auto& scales = tensor.quantization.scales;
+  if (std::all_of(scales.begin(), scales.end(), [](double scale) { return scale >= smallest_data_scale; })) return;
   operation.fail(ErrorCode::bad_quantization, "the scale of '" + tensor.name + "' is below 2^-64");
 }
 
