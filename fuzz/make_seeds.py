@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # Copyright lastbit authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the fuzz targets into corpus/: one tiny file per feature of a format. Needs numpy and flatc."""
+"""Writes the seeds of the fuzz targets into corpus/: one tiny file per feature of a format. Needs numpy, flatc and protoc."""
 import json
 import pathlib
 import subprocess
 import tempfile
 
 import numpy as np
+
+from onnx_seeds import write_onnx_seeds
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMA = HERE.parent / "lib" / "io" / "tflite_subset.fbs"
@@ -164,3 +166,4 @@ def write_model_seeds():
 if __name__ == "__main__":
     write_npy_seeds()
     write_model_seeds()
+    write_onnx_seeds(folder("onnx_fuzz"))

@@ -98,7 +98,7 @@ Subcommand add_compare(CLI::App& root) {
   CLI::App* app = root.add_subcommand("compare", "show layer by layer where two backends, two traces, or a board and a backend differ");
   const auto options = std::make_shared<Options>();
   app->add_option("subjects", options->subjects,
-                  "a model (.tflite or JSON) with --a or --dump and --b; or two traces, folders that run --trace wrote")
+                  "a model (.tflite, .onnx or JSON) with --a or --dump and --b; or two traces, folders that run --trace wrote")
       ->required()
       ->expected(1, 2)
       ->type_name("MODEL | TRACE_A TRACE_B");

@@ -143,7 +143,7 @@ int run(const Options& options) {
 Subcommand add_run(CLI::App& root) {
   CLI::App* app = root.add_subcommand("run", "compute a model on a backend and write its outputs");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a .tflite file or a model in JSON")->required();
+  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
   app->add_option("--backend", options->backend, "a built-in backend, or a backend file (.json)")->required();
   add_set_option(*app, options->settings);
   add_input_option(*app, options->inputs);

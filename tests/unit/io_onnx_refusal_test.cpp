@@ -224,3 +224,40 @@ TEST_CASE("integers with two meanings are refused") {
   file.node("Add", {"f", "g"}, {"y"});
   CHECK(refusal(file) == "test.onnx: DequantizeLinear (node 1): 'x' was given another scale or zero point before");
 }
+
+TEST_CASE("scales that do not fit their axis are refused before they are read") {
+  OnnxFile file;
+  file.input("x", {1, 4}).output("y");
+  file.constant<std::int8_t>("w", {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  file.constant<float>("s", {3}, {1, 2, 3});
+  set(file.node("DequantizeLinear", {"w", "s"}, {"f"}), "axis", 0);
+  file.node("Gemm", {"x", "f"}, {"y"});
+  CHECK(refusal(file) == "test.onnx: DequantizeLinear (node 0): 3 scales along axis 0 of shape 2x4");
+}
+
+TEST_CASE("a scale that has a companion as an image lends it to nobody") {
+  OnnxFile file;
+  file.input("x", {2, 3}).input("i", {1, 1, 2, 2}).output("y").output("z");
+  file.constant<float>("s", {1, 1, 1, 1}, {0.5F});
+  set(file.node("MaxPool", {"i"}, {"p"}), "kernel_shape", Integers{1, 1});
+  file.node("Add", {"p", "s"}, {"z"});
+  file.node("QuantizeLinear", {"x", "s"}, {"y"});
+  const Model model = file.read();
+  CHECK(model.tensor(model.outputs[0]).shape == Shape{2, 3});
+}
+
+TEST_CASE("a node without an output") {
+  OnnxFile file = one("Relu");
+  file.node("Relu", {"x"}, {""});
+  CHECK(refusal(file) == "test.onnx: Relu (node 1): no output");
+}
+
+TEST_CASE("a constant without elements is an input left out") {
+  OnnxFile file;
+  file.input("x", {1, 1, 2, 2}).output("y");
+  file.constant<float>("none", {0}, {});
+  file.constant<std::int64_t>("sizes", {4}, {1, 1, 4, 4});
+  file.node("Resize", {"x", "none", "none", "sizes"}, {"y"});
+  const Model model = file.read();
+  CHECK(model.tensor(model.outputs[0]).shape == Shape{1, 1, 4, 4});
+}

@@ -109,7 +109,7 @@ std::vector<std::int64_t> spatial_integers(const NodeReader& node, std::string_v
   if (name == "output_shape" && values.size() == spatial + 2) values.erase(values.begin(), values.begin() + 2);
   if (values.size() != spatial) node.malformed(std::string(name) + " has " + std::to_string(values.size()) + " sizes");
   for (const std::int64_t value : values)
-    if (value < 0 || value > largest_parameter) node.unsupported(std::string(name) + " of " + std::to_string(value) + " is not supported");
+    if (value < 0 || value > largest_parameter) node.unsupported(std::string(name) + " of " + std::to_string(value));
   if (spatial == 1) values.insert(values.begin(), otherwise);
   return values;
 }
@@ -130,7 +130,7 @@ TransposedWindows transposed_windows(const NodeReader& node, const Shape& in, Ex
   if (pads.empty()) pads.assign(2 * spatial, 0);
   if (pads.size() != 2 * spatial) node.malformed(std::to_string(pads.size()) + " pads");
   for (const std::int64_t size : pads)
-    if (size < 0 || size > largest_parameter) node.unsupported("a padding of " + std::to_string(size) + " is not supported");
+    if (size < 0 || size > largest_parameter) node.unsupported("a padding of " + std::to_string(size));
   const Shape image = image_shape(in);
   TransposedWindows windows{filter, stride, dilation, {.out = 1}, {}};
   if (spatial == 2) windows.rows = transposed_axis(node, image[1], span.height, stride.height, extra[0], stated[0], pads[0], pads[2]);

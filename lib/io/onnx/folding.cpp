@@ -12,7 +12,8 @@ namespace lastbit::onnx_format {
 Uses::Uses(const onnx::GraphProto& graph) {
   constexpr int outside = -1;
   for (int i = 0; i < graph.node_size(); ++i)
-    for (const std::string& name : graph.node(i).input()) readers_[name].push_back(i);
+    for (const std::string& name : graph.node(i).input())
+      if (!name.empty()) readers_[name].push_back(i);
   for (const auto& output : graph.output()) readers_[output.name()].push_back(outside);
 }
 

@@ -68,8 +68,17 @@ void Graph::set_constant(ValueId id, Tensor values) {
   value.constant = std::move(values);
 }
 
+void Graph::require_channels(const Shape& shape, const Quantization& quantization) const {
+  if (!quantization.per_channel()) return;
+  const auto axis = static_cast<std::size_t>(quantization.axis);
+  if (quantization.axis >= 0 && axis < shape.rank() && shape[axis] == static_cast<std::int64_t>(quantization.scales.size())) return;
+  fail(ErrorCode::bad_quantization, std::to_string(quantization.scales.size()) + " scales along axis " + std::to_string(quantization.axis) +
+                                        " of shape " + shape.text());
+}
+
 void Graph::set_quantization(ValueId id, const Quantization& quantization) {
   Value& value = (*this)[id];
+  require_channels(value.shape, quantization);
   if (value.quantization == quantization) return;
   if (value.constant) {  // each use of a constant has its own meaning
     value.quantization = quantization;
@@ -213,7 +222,7 @@ void Graph::finish_image(ValueId id) {
 void Graph::emit(OperationKind kind, std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs, Attributes attributes) {
   std::string name = tensor(outputs.front()).name;
   if (name.empty()) name = std::string(name_of(kind));
-  budget_.spend(name.size(), place_);
+  budget_.spend(name.size() + (inputs.size() + outputs.size()) * sizeof(std::int32_t), place_);
   model_.operations.push_back({.kind = kind,
                                .name = std::move(name),
                                .inputs = std::move(inputs),

@@ -58,6 +58,8 @@ class Graph {
   void set_constant(ValueId id, Tensor tensor);
   /// States the quantisation of integers that had none, and of those they were moved from. Throws if they have another.
   void set_quantization(ValueId id, const Quantization& quantization);
+  /// As many scales as the axis has indices.
+  void require_channels(const Shape& shape, const Quantization& quantization) const;
 
   // Tensors, made when first asked for.
   [[nodiscard]] std::int32_t plain(ValueId id);

@@ -24,12 +24,12 @@ void NodeReader::require_inputs(std::size_t least, std::size_t most) const {
 void NodeReader::require_outputs(std::size_t most) const {
   if (!has_output(0)) malformed("no output");
   for (std::size_t i = most; i < output_count(); ++i)
-    if (has_output(i)) unsupported("output '" + output(i).name + "' is not supported");
+    if (has_output(i)) unsupported("output '" + output(i).name + "'");
 }
 
 const Tensor& NodeReader::constant(std::size_t position) const {
   const Tensor* const found = graph_.constant(input_id(position));
-  if (found == nullptr) unsupported("input '" + input(position).name + "' is not a constant");
+  if (found == nullptr) graph_.fail(ErrorCode::unsupported_operation, "input '" + input(position).name + "' is not a constant");
   return *found;
 }
 
@@ -100,7 +100,7 @@ std::vector<double> NodeReader::reals(std::string_view name) const {
 }
 
 void NodeReader::refuse(std::string_view flag, const std::string& what) const {
-  if (integer(flag, 0) != 0) unsupported(what + " is not supported");
+  if (integer(flag, 0) != 0) unsupported(what);
 }
 
 std::int64_t NodeReader::axis_of(std::int64_t axis, std::size_t rank) const {
@@ -156,12 +156,6 @@ void NodeReader::emit_image(OperationKind kind, std::vector<std::int32_t> inputs
   const std::int32_t target = graph_.begin_image(output_id());
   graph_.emit(kind, std::move(inputs), {target}, std::move(attributes));
   graph_.finish_image(output_id());
-}
-
-bool NodeReader::prefers_image() const {
-  for (std::size_t i = 0; i < input_count(); ++i)
-    if (has_input(i) && graph_.has_image(input_id(i))) return true;
-  return false;
 }
 
 void NodeReader::emit_same_shape(OperationKind kind, Attributes attributes) const {

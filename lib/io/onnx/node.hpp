@@ -29,7 +29,10 @@ class NodeReader {
       : graph_(graph), source_(source), opset_(opset), operands_(std::move(operands)) {}
 
   [[noreturn]] void malformed(const std::string& reason) const { graph_.fail(ErrorCode::malformed_file, reason); }
-  [[noreturn]] void unsupported(const std::string& reason) const { graph_.fail(ErrorCode::unsupported_operation, reason); }
+  /// "`what` is not supported"
+  [[noreturn]] void unsupported(const std::string& what) const {
+    graph_.fail(ErrorCode::unsupported_operation, what + " is not supported");
+  }
 
   [[nodiscard]] Graph& graph() const { return graph_; }
   [[nodiscard]] const onnx::NodeProto& source() const { return source_; }
@@ -92,8 +95,8 @@ class NodeReader {
   void emit_plain(OperationKind kind, std::vector<std::int32_t> inputs) const;
   /// The same on companions.
   void emit_image(OperationKind kind, std::vector<std::int32_t> inputs, Attributes attributes) const;
-  /// Whether an operation that may run in either layout should run on companions.
-  [[nodiscard]] bool prefers_image() const;
+  /// Whether an operation that may run in either layout should run on the companion of its first input.
+  [[nodiscard]] bool prefers_image() const { return graph_.has_image(input_id()); }
   /// An operation of one input and an output of its shape, in the layout at hand.
   void emit_same_shape(OperationKind kind, Attributes attributes) const;
   void emit_same_shape(OperationKind kind) const { emit_same_shape(kind, default_attributes(kind)); }

@@ -199,7 +199,8 @@ class FileReader {
       if (name.empty() || (id != no_value && graph_[id].known)) continue;
       graph_.fail(ErrorCode::malformed_file, "input '" + printable(name) + "' is not computed before it is read");
     }
-    if (source_.node(index).output_size() == 0) graph_.fail(ErrorCode::malformed_file, "no output");
+    if (source_.node(index).output_size() == 0 || source_.node(index).output(0).empty())
+      graph_.fail(ErrorCode::malformed_file, "no output");
   }
 
   /// What moves dequantised values moves the integers instead, and leaves their meaning to who reads them.

@@ -42,6 +42,7 @@ void read_quantize(const NodeReader& node) {
   if (node.integer("block_size", 0) != 0) node.unsupported("quantisation in blocks");
   const Quantization quantization = quantization_from(node, 1, 2, quantization_axis(node, 1));
   const ElementType type = type_of_zero_point(node, 2);
+  node.graph().require_channels(node.shape(), quantization);
   if (node.input().type != ElementType::float32) node.unsupported("quantisation of " + std::string(name_of(node.input().type)));
   if (node.graph().constant(node.input_id()) != nullptr) {
     node.graph().budget().spend(static_cast<std::size_t>(node.shape().element_count()) * size_of(type), node.graph().place());
@@ -57,6 +58,7 @@ void read_dequantize(const NodeReader& node) {
   if (node.integer("block_size", 0) != 0) node.unsupported("quantisation in blocks");
   if (!is_integer(node.input().type)) node.malformed("the input is " + std::string(name_of(node.input().type)));
   const Quantization quantization = quantization_from(node, 1, 2, quantization_axis(node, 1));
+  node.graph().require_channels(node.shape(), quantization);
   if (node.graph().constant(node.input_id()) == nullptr) node.graph().set_quantization(node.input_id(), quantization);
   node.declare(ElementType::float32, quantization);
   node.define(node.shape());

@@ -12,7 +12,7 @@ Padding2d explicit_padding(const NodeReader& node, std::size_t spatial) {
   if (pads.size() != 2 * spatial) node.malformed(std::to_string(pads.size()) + " pads for " + std::to_string(spatial) + " spatial axes");
   bool any = false;
   for (const std::int64_t size : pads) {
-    if (size < 0 || size > largest_parameter) node.unsupported("a padding of " + std::to_string(size) + " is not supported");
+    if (size < 0 || size > largest_parameter) node.unsupported("a padding of " + std::to_string(size));
     any = any || size != 0;
   }
   if (!any) return {};
@@ -31,7 +31,7 @@ Padding2d same_lower(Extent2d image, const Windows& windows) {
 void require_image(const NodeReader& node, const Shape& shape) {
   if (is_image(shape)) return;
   const std::size_t spatial = shape.rank() < 2 ? 0 : shape.rank() - 2;
-  node.unsupported(std::to_string(spatial) + " spatial axes are not supported; one or two are");
+  node.graph().fail(ErrorCode::unsupported_operation, std::to_string(spatial) + " spatial axes are not supported; one or two are");
 }
 
 Extent2d extent_of(const NodeReader& node, const std::vector<std::int64_t>& values, std::size_t spatial_axes) {
