@@ -4,24 +4,13 @@
 // ONNX files that are unsound or ask for what is not supported: each is refused in one line that says where and why.
 #include <fstream>
 
-#include "lastbit/error.hpp"
-#include "support/catch.hpp"
-#include "support/onnx_file.hpp"
+#include "support/onnx_checks.hpp"
 #include "support/scratch.hpp"
 
 using namespace lastbit;
 using namespace lastbit::test;
 
 namespace {
-
-std::string refusal(const OnnxFile& file) {
-  try {
-    static_cast<void>(file.read());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 /// x [1, 2, 4, 4] → one node → y.
 OnnxFile one(const std::string& op, const Names& more = {}) {

@@ -129,6 +129,18 @@ bool Folder::takes_inputs(int node, const Operator& op, const Operands& operands
   return !has_weights || (operands.inputs.size() > 1 && operands.inputs[1] != no_value && takes_weights(node, operands));
 }
 
+/// The integers in the place of their dequantised values.
+void Folder::read_integers(const Operator& op, Operands& operands) const {
+  const std::size_t count = std::min(op.data_inputs, operands.inputs.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (operands.inputs[i] == no_value) continue;
+    const Value value = graph_[operands.inputs[i]];
+    operands.inputs[i] = value.quantized;
+    const bool is_bias = graph_[value.quantized].type == ElementType::int32;
+    graph_.set_quantization(value.quantized, is_bias ? Quantization{} : value.quantization);
+  }
+}
+
 std::optional<Fold> Folder::between_quantized(int node, const Operator& op) const {
   if (op.folding == Folding::never) return std::nullopt;
   Fold fold{.operands = plain_operands(node), .nodes = {}};
@@ -150,14 +162,7 @@ std::optional<Fold> Folder::between_quantized(int node, const Operator& op) cons
     if (!bounds) return std::nullopt;
     operands.bounds = *bounds;
   }
-  const std::size_t count = std::min(op.data_inputs, operands.inputs.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    if (operands.inputs[i] == no_value) continue;
-    const Value value = graph_[operands.inputs[i]];
-    operands.inputs[i] = value.quantized;
-    const bool is_bias = graph_[value.quantized].type == ElementType::int32;
-    graph_.set_quantization(value.quantized, is_bias ? Quantization{} : value.quantization);
-  }
+  read_integers(op, operands);
   operands.outputs.clear();
   for (Target& target : targets) {
     Value& value = graph_[target.value];

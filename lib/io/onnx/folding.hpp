@@ -55,6 +55,7 @@ class Folder {
   [[nodiscard]] std::optional<OutputBounds> bounds_from(int activation, const Target& target) const;
   [[nodiscard]] bool takes_inputs(int node, const Operator& op, const Operands& operands) const;
   [[nodiscard]] bool takes_weights(int node, const Operands& operands) const;
+  void read_integers(const Operator& op, Operands& operands) const;
 
   const onnx::GraphProto& source_;
   Graph& graph_;
