@@ -65,7 +65,7 @@ def share(part, whole):
 def guessed(rules):
     """The operations that they belong to, or the pattern that names them, and how many they are."""
     parts = sorted({"`%s`" % (rule if rule.startswith("*") else rule.split(".")[0]) for rule in rules})
-    return "%s (%d rules)" % (", ".join(parts), len(rules)) if rules else "none"
+    return "%s (%d %s)" % (", ".join(parts), len(rules), "rule" if len(rules) == 1 else "rules") if rules else "none"
 
 
 def cells(report, classifies):

@@ -151,9 +151,11 @@ TEST_CASE("int8 ties: what is joined, pooled or moved has one quantisation over 
   const auto x = network.real("x", {1, 2, 2, 1}), a = network.real("a", {1, 2, 2, 1}),
              b = network.constant<float>("b", {1, 2, 2, 1}, {-9, 1, 1, 9}), both = network.real("both", {1, 2, 2, 2}),
              pooled = network.real("pooled", {1, 1, 1, 2}), flat = network.real("flat", {1, 2});
+  Pool2dAttributes pool;
+  pool.filter = {2, 2};
   network.operation(Kind::relu, {x}, {a});
   network.operation(Kind::concat, {a, b}, {both}, ConcatAttributes{3, Activation::none});
-  network.operation(Kind::average_pool2d, {both}, {pooled}, Pool2dAttributes{{2, 2}, {1, 1}, {}, {}});
+  network.operation(Kind::average_pool2d, {both}, {pooled}, pool);
   network.operation(Kind::reshape, {pooled}, {flat});
   network.model.inputs = {x};
   network.model.outputs = {flat};
