@@ -78,7 +78,7 @@ bool ties_input_to_output(OperationKind kind) {
 bool has_rule(OperationKind kind) {
   using enum OperationKind;
   return kind != svdf && kind != lstm && kind != recurrent && kind != pwl && kind != fused_conv2d && kind != sum_pool2d &&
-         kind != dynamic_quantize;
+         kind != dynamic_quantize && kind != argmax;
 }
 
 void require_rules(const Model& model) {
