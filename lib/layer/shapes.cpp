@@ -92,7 +92,9 @@ class Rule {
   }
 
   [[nodiscard]] Shape transposed_convolution() const {
-    const auto& [stride, dilation, padding, bounds] = std::get<Conv2dAttributes>(operation_.attributes);
+    const auto& attributes = std::get<Conv2dAttributes>(operation_.attributes);
+    const Padding2d& padding = attributes.padding;  // a structured binding could not be captured below
+    const Extent2d& stride = attributes.stride;
     const Shape &in = ranked(0, 4), &filter = ranked(1, 4);
     const auto grown = [&](std::int64_t size, std::int64_t span, std::int64_t step, std::int64_t cut) {
       const std::int64_t full = padding.mode == PaddingMode::same ? size * step : (size - 1) * step + span - cut;
