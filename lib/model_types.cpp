@@ -198,13 +198,12 @@ void check_calculation_types(const OperationView& operation) {
     case svdf: return check_svdf_types(operation);
     case lstm: return check_lstm_types(operation);
     case max_pool2d:
-      require_type(operation, operation.input(), {int8, uint8, int16, int32, float16, float32});
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float16, float32});
       return require_same_type(operation);
     case clip:
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float32});
       return require_same_type(operation);
     case concat: return require_same_type(operation);
-    case max_pool2d:
     case average_pool2d:
       require_type(operation, operation.input(), {int8, uint8, int16, uint16, float16, float32});
       return require_same_type(operation);

@@ -200,6 +200,18 @@ class N2d2Quantizer {
     return text.str();
   }
 
+  /// The output's scale, or one a few last bits above it, with which the weights' scales can state what was found without rounding.
+  static double stated_output(double in, double out, const std::vector<Approximation>& found) {
+    double candidate = out;
+    for (int tries = 0; tries < 64; ++tries, candidate = std::nextafter(candidate, 1e300)) {
+      const bool exact = std::ranges::all_of(found, [=](const Approximation& one) {
+        return effective_scale(ScaleArithmetic::f64, in, factor_for(in, candidate, one.scale), candidate) == one.scale;
+      });
+      if (exact) return candidate;
+    }
+    return out;
+  }
+
   /// x with fl(fl(in * x) / out) == wanted, or the nearest of its neighbours.
   static double factor_for(double in, double out, double wanted) {
     double x = wanted * out / in;
@@ -261,14 +273,16 @@ class N2d2Quantizer {
     }
     std::vector<Approximation> found;
     for (const double scale : scales) found.push_back(approximate(scale, widest));
-    set_codes(operation.outputs[0], {sign, out, out});
-    set_weights(operation, in, units, found);
+    const double stated = stated_output(in.declared, out, found);
+    set_codes(operation.outputs[0], {sign, stated, stated});
+    set_weights(operation, in, limits, units, found);
     bounds = {.activation = sign == CodeSign::is_unsigned ? Activation::relu : Activation::none, .clamp = settings_.clamp(sign)};
     note(operation, scales, found);
     model_.operations.push_back(operation);
   }
 
-  void set_weights(Operation& operation, const Codes& in, const std::vector<double>& units, const std::vector<Approximation>& found) {
+  void set_weights(Operation& operation, const Codes& in, const std::vector<double>& limits, const std::vector<double>& units,
+                   const std::vector<Approximation>& found) {
     ModelTensor& weights = tensor(operation.inputs[1]);
     const double out = codes(operation.outputs[0]).declared;
     const std::int64_t limit = n2d2::largest_code(settings_.bits, CodeSign::is_signed);
@@ -277,7 +291,7 @@ class N2d2Quantizer {
     weights.type = settings_.type(CodeSign::is_signed);
     weights.constant =
         coded(*weights.constant, weights.type, per_output ? std::optional(axis) : std::nullopt, [&](std::size_t o, float value) {
-          return std::clamp(half_away(double{value} / (units[o] / in.scale) * found[o].weight_factor), -limit, limit);
+          return std::clamp(half_away(double{value} * static_cast<double>(limit) / limits[o] * found[o].weight_factor), -limit, limit);
         });
     weights.quantization = {{}, std::vector<std::int64_t>(units.size(), 0), per_output ? axis : 0};
     for (const Approximation& one : found) weights.quantization.scales.push_back(factor_for(in.declared, out, one.scale));

@@ -84,24 +84,24 @@ struct Conv2dAttributes {  // conv2d, depthwise_conv2d, transposed_conv2d
   Extent2d stride{1, 1};
   Extent2d dilation{1, 1};
   Padding2d padding;
-  OutputBounds bounds;
+  OutputBounds bounds{};
 };
 struct FullyConnectedAttributes {
-  OutputBounds bounds;
+  OutputBounds bounds{};
   std::vector<std::int64_t> active_rows = {};    ///< rows of the weights that are computed, in this order; empty: all
   std::optional<std::int64_t> bias_column = {};  ///< of a bias [outputs, columns]
 };
 struct MatmulAttributes {
   bool transpose_a = false;
   bool transpose_b = false;
-  OutputBounds bounds;
+  OutputBounds bounds{};
 };
 struct Pool2dAttributes {  // max_pool2d, average_pool2d, sum_pool2d; filter is ignored by global_average_pool
   Extent2d filter{1, 1};
   Extent2d stride{1, 1};
   Padding2d padding;
   PartialWindows partial_windows = PartialWindows::dropped;
-  OutputBounds bounds;
+  OutputBounds bounds{};
 };
 enum class PoolKind : std::uint8_t { none, max, sum };
 struct FusedConv2dAttributes {  // fused_conv2d; the pool's windows are read where there is a pool
@@ -123,7 +123,7 @@ struct MeanAttributes {
   bool keep_dims = false;
 };
 struct ElementwiseAttributes {  // add, sub, mul, add_n
-  OutputBounds bounds;
+  OutputBounds bounds{};
   bool power_of_two_scales = false;
 };
 struct ConcatAttributes {
@@ -152,7 +152,7 @@ struct SoftmaxAttributes {
   double beta = 1;
 };
 struct ClipAttributes {
-  OutputBounds bounds;
+  OutputBounds bounds{};
 };
 /// inputs: input, feature weights, time weights, state, bias (may be absent); outputs: output, new state. Contract: op/svdf.hpp.
 struct SvdfAttributes {
@@ -166,7 +166,7 @@ struct LstmAttributes {
   bool time_major = false;  ///< [time, batch, values] instead of [batch, time, values]
 };
 struct RequantizeAttributes {
-  OutputBounds bounds;
+  OutputBounds bounds{};
 };
 struct ArgmaxAttributes {
   std::int64_t axis = 0;  ///< the output lacks it

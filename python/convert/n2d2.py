@@ -61,6 +61,10 @@ class Scaling:
     def quantization(self, axis):
         return quantization(self.scales, axis=axis)
 
+    def settings(self):
+        """A scale above 1, which the export never gives to shifts, taken by the recorded shifts all the same."""
+        return {"add.output_above_one.chain.size": 0} if "shift" in self.way and max(self.scales) > 1 else {}
+
     def attributes(self):
         return {"accumulator_clip": self.clip} if self.clip else {}
 
@@ -178,7 +182,9 @@ def simulated_scaling(recorded):
     expected = recorded.tensor("expected", "int32")
     if not np.array_equal(expected.astype(dtype), expected):
         raise Refusal(f"the result does not fit {dtype}")
-    settings = {"add.output.chain.2.arithmetic": "f64"} if source.dtype == np.float64 and scaling.mode == "float_mult" else {}
+    settings = scaling.settings()
+    if source.dtype == np.float64 and scaling.mode == "float_mult":
+        settings["add.output.chain.2.arithmetic"] = "f64"
     channels_last = [np.ascontiguousarray(array.T) for array in (whole, expected.astype(dtype))]
     return (Layer("add_n", [Operand("input", channels_last[0], scaling.quantization(1))], UNIT,
                   bounds(recorded.integer("bits"), dtype)),

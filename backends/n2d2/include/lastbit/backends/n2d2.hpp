@@ -94,8 +94,9 @@ struct Ways {
 
 [[nodiscard]] constexpr Backend common(const Ways& ways, std::uint8_t narrow_bits) {
   const auto& [narrow, wide, cell, wide_cell] = ways;
-  const ConvByType biased{.i8 = sums(narrow_bits, narrow.with_bias), .i16_bias64 = sums(64, wide.with_bias)};
-  const ConvByType unbiased{.i8 = sums(narrow_bits, narrow.without_bias), .i16_bias64 = sums(64, wide.without_bias)};
+  // Not const: g++ 12 will not fill the arrays of a constant on its way.
+  ConvByType biased{.i8 = sums(narrow_bits, narrow.with_bias), .i16_bias64 = sums(64, wide.with_bias)};
+  ConvByType unbiased{.i8 = sums(narrow_bits, narrow.without_bias), .i16_bias64 = sums(64, wide.without_bias)};
   return {.conv = biased,
           .depthwise_conv = biased,
           .transposed_conv = unbiased,
