@@ -85,13 +85,12 @@ template <class T, class Arithmetic>
     const T sum = pairwise_sum(terms, arithmetic);
     return start ? arithmetic.sum(*start, sum) : sum;
   }
-  std::optional<T> running = start;
-  for (std::size_t at = 0; at < terms.size(); at += rule.block) {
-    const std::span<T> block = terms.subspan(at, std::min<std::size_t>(rule.block, terms.size() - at));
-    const T sum = block_sum(block, rule.order, arithmetic);
-    running = running ? arithmetic.sum(*running, sum) : sum;
-  }
-  return *running;
+  const auto sum_at = [&](std::size_t at) {
+    return block_sum(terms.subspan(at, std::min<std::size_t>(rule.block, terms.size() - at)), rule.order, arithmetic);
+  };
+  T running = start ? arithmetic.sum(*start, sum_at(0)) : sum_at(0);
+  for (std::size_t at = rule.block; at < terms.size(); at += rule.block) running = arithmetic.sum(running, sum_at(at));
+  return running;
 }
 
 }  // namespace lastbit
