@@ -62,6 +62,29 @@ const std::vector<Suite> suites{
     {"vipnano/imx8mp_v8_cmodel", {"vipnano_v8"}, {"conv.i8", "depthwise_conv.i8"}},
     {"vipnano/a311d_v7_cmodel", {"vipnano_v7"}, {"conv.i8"}},
     {"vipnano/stm32mp2_v7_cmodel", {"vipnano_v7"}, {"conv.i8"}},
+    {"gna/affine", {"gna3_0"}, {"fully_connected", "depthwise_conv"}},
+    {"gna/affine", {"gna2"}, {"fully_connected.i16_bias32", "fully_connected.i16_weights8"}},
+    {"gna/affine", {"gna1_embedded"}, {"fully_connected.i16_bias32.accumulator.tile.8", "fully_connected.i16_weights8.accumulator.tile.5"}},
+    {"gna/affine",
+     {"gna_software_sse4", "gna_software_avx2"},
+     {"fully_connected.i16_bias32.accumulator.partial.method", "fully_connected.i16_bias32.accumulator.partial.terms.2"}},
+    {"gna/affine", {"gna2_software_sse4", "gna2_software_avx2"}, {"fully_connected.i16_weights8.accumulator.partial.method"}},
+    {"gna/affine_pwl", {"gna3_0"}, {"fully_connected", "pwl"}},
+    {"gna/conv1d", {"gna2"}, {"conv"}},
+    {"gna/conv1d",
+     {"gna2_software_sse4", "gna2_software_avx2"},
+     {"conv.i16_bias32.accumulator.partial.method", "conv.i16_bias32.accumulator.partial.tail",
+      "conv.i16_bias32.accumulator.partial.vector", "conv.i16_bias32.accumulator.partial.terms.1"}},
+    {"gna/conv1d_pool_pwl", {"gna2"}, {"fused_conv", "pwl"}},
+    {"gna/conv1d_pool_pwl", {"gna2_software_avx2"}, {"fused_conv.sum.partial.method", "fused_conv.sum.partial.tail"}},
+    {"gna/conv2d", {"gna3_0"}, {"conv"}},
+    {"gna/conv2d", {"gna_software_sse4", "gna_software_avx2"}, {"conv.i16_bias32.accumulator.partial.method"}},
+    {"gna/conv2d_fused", {"gna3_0"}, {"conv", "fused_conv", "pwl", "sum_pool"}},
+    {"gna/pool2d", {"gna3_0"}, {"sum_pool"}},
+    {"gna/pwl", {"gna3_0"}, {"pwl"}},
+    {"gna/recurrent", {"gna2"}, {"recurrent.i16_weights8", "pwl"}},
+    {"gna/recurrent", {"gna3_0"}, {"recurrent.i8", "recurrent.i8_weights16", "recurrent.i16_bias32", "pwl"}},
+    {"gna/seed000_demo", {"gna2"}, {"conv"}},
     {"bernoulli2/formulas",
      bpu,
      {"conv.i8",
@@ -99,6 +122,7 @@ const Texts any{"*"};
 const Texts tflite{"tflite/*"};
 const Texts vipnano{"vipnano/*"};
 const Texts formulas{"bernoulli2/formulas"};
+const Texts gna{"gna/*"};
 const Texts twice{"tflite_double"};
 const Texts once{"tflite_single"};
 const Texts convolutions{"tflite/conv2d*", "tflite/depthwise*", "tflite/fully_connected", "tflite/transpose_conv_s8"};
@@ -107,6 +131,7 @@ const Texts idle{"pwl", "table", "relu", "add_zero_point", "narrow", "clamp", "c
 
 // Equal for every input.
 const std::vector<Exception> equal_always{
+    {{"gna/affine"}, any, {"depthwise_conv.*.accumulator.when"}, {"every_add"}, "a sum of one term"},
     {any, any, {"*.accumulator.when"}, {"at_end"}, "sums modulo 2^bits do not depend on when they are narrowed"},
     {any, any, {"*.bias"}, any, "nor on when the bias joins them"},
     {{"tflite/requantize*"},
@@ -150,6 +175,30 @@ const std::vector<Exception> equal_always{
 
 // Different, but the recordings never ask.
 const std::vector<Exception> never_asked{
+    {any, any, {"*.row_multiplier"}, {"of_terms"}, "no layer has multipliers"},
+    {any, any, {"*.partial.method"}, {"consecutive_terms"}, "no two neighbouring products leave 32 bits"},
+    {gna, any, {"*.rescale.chain.*"}, any, "int32 sums without a scale leave the layer before the chain"},
+    {gna, any, {"*.per_channel"}, any, "no scales per channel"},
+    {gna, any, {"*.accumulator.tile.*"}, any, "the committed cases cross tiles of two groups; unit/gna_test.cpp crosses every tile"},
+    {{"gna/affine_pwl", "gna/conv2d_fused", "gna/recurrent"},
+     any,
+     {"*.accumulator.*"},
+     any,
+     "a few small layers, seen through an activation; gna/affine and gna/conv2d tell"},
+    {{"gna/seed000_demo"}, any, {"*.accumulator.*"}, any, "no sum needs 31 bits; gna/conv1d tells"},
+    {{"gna/pool2d", "gna/conv2d_fused"},
+     any,
+     {"sum_pool.bits_8bit"},
+     any,
+     "windows of at most 49 values: no sum of 8-bit data needs 16 bits; unit/gna_layers_test.cpp has some"},
+    {{"gna/affine", "gna/conv1d"},
+     any,
+     {"*.partial.terms.*"},
+     {"3"},
+     "the recorded products that wrap are all alike: three wrap as two do; unit/partial_sums_test.cpp tells"},
+    {{"gna/conv1d_pool_pwl"}, any, {"*.partial.tail"}, {"dropped"}, "recorded is that values differ, not what they are"},
+    {{"gna/conv1d_pool_pwl"}, any, {"fused_conv.sum.bits", "fused_conv.sum.overflow"}, any, "no sum needs 63 bits"},
+    {{"gna/conv1d_pool_pwl"}, any, {"fused_conv.sum.when"}, any, "sums modulo 2^64 do not depend on when they are narrowed"},
     {{"*_u8", "vipnano/*"}, any, {"*.per_channel"}, any, "no scales per channel"},
     {any, any, {"matmul.i8.per_channel", "fully_connected.i16_bias64.per_channel"}, any, "no scales per channel"},
     {convolutions, any, {"*.scale.rounding"}, any, "the scales are multiplier * 2^shift: nothing to round; fixedpoint_prims tells"},

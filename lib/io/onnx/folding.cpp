@@ -59,11 +59,11 @@ std::optional<Folder::Target> Folder::target_of(const std::string& name, bool th
     return node.has_input(position) && graph_.constant(node.input_id(position)) != nullptr;
   };
   if (!is_constant(1) || (node.has_input(2) && !is_constant(2)) || !node.has_output(0)) return std::nullopt;
-  Target target{.value = node.output_id(),
-                .type = type_of_zero_point(node, 2),
-                .quantization = quantization_from(node, 1, 2),
-                .bounds = {},
-                .nodes = {*next}};
+  Target target;
+  target.value = node.output_id();
+  target.type = type_of_zero_point(node, 2);
+  target.quantization = quantization_from(node, 1, 2);
+  target.nodes.push_back(*next);
   if (target.quantization.per_channel() || node.integer("block_size", 0) != 0) return std::nullopt;
   return target;
 }
