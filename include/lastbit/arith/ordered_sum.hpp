@@ -41,7 +41,7 @@ struct SumRule {
 template <class T, class Arithmetic>
 [[nodiscard]] constexpr std::optional<float> exact_sum(std::span<const T> terms, Arithmetic&& arithmetic) noexcept {
   Int128 sum = 0;
-  for (const T term : terms) {
+  for (const T& term : terms) {
     const float value = arithmetic.real(term);
     if (!(value < 0x1p34F && value > -0x1p34F)) return std::nullopt;  // also NaN
     const float units = value * 0x1p48F;                              // exact: only the exponent changes, to 82 at most
@@ -65,7 +65,7 @@ template <class T, class Arithmetic>
 template <class T, class Arithmetic>
 [[nodiscard]] constexpr T sequential_sum(std::span<const T> terms, std::optional<T> start, Arithmetic&& arithmetic) noexcept {
   T sum = start ? arithmetic.sum(*start, terms[0]) : terms[0];
-  for (const T term : terms.subspan(1)) sum = arithmetic.sum(sum, term);
+  for (const T& term : terms.subspan(1)) sum = arithmetic.sum(sum, term);
   return sum;
 }
 
