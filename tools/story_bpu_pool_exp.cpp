@@ -308,7 +308,7 @@ int story_bpu_pool_exp(const StoryOptions& options) {
       .table(rounding_table());
   page.section("What to do")
       .text("1. Exp: calibrate to what occurs, not to the one largest x; or keep it on the CPU, as the poster did:")
-      .line("lastbit quantize MODEL --backend bernoulli2 --calibrate DIR --option cpu=Exp_474")
+      .line("lastbit quantize MODEL --backend bernoulli2 --calibrate DIR --set cpu=Exp_474")
       .text("2. The pool: do not let an outlier set the input's scale (calibration percentile or kl instead of max):")
       .table(threshold_table())
       .text("3. Look at the column 'levels' of the report of `lastbit quantize`: a tensor with one or three levels says where.")

@@ -63,7 +63,7 @@ std::vector<bool> choose_cpu(const QuantizationRequest& request, std::vector<std
     if (documented && !is_wanted) notes.push_back(place + " runs on the CPU in float: the BPU has no softmax");
     for (const std::string& limit : limits) {
       if (cpu.back()) notes.push_back(place + " runs on the CPU in float: " + limit);
-      else problems.push_back({ErrorCode::unsupported_operation, place, limit + " (option unsupported=cpu moves it to the CPU)"});
+      else problems.push_back({ErrorCode::unsupported_operation, place, limit + " (--set unsupported=cpu moves it to the CPU)"});
     }
   }
   for (const std::string& name : wanted) problems.push_back({ErrorCode::bad_input, "option cpu", "no operation '" + name + "'"});
