@@ -92,7 +92,10 @@ TEST_CASE("GNA: every multiplier from 0 to 255 scales the terms and not the bias
     multiplier.push_back(static_cast<std::uint8_t>(row));
     active.push_back(rows - 1 - row / 2);
   }
-  const LayerCase layer = layer_case(OperationKind::fully_connected, FullyConnectedAttributes{{}, active, 1},
+  FullyConnectedAttributes attributes;
+  attributes.active_rows = active;
+  attributes.bias_column = 1;
+  const LayerCase layer = layer_case(OperationKind::fully_connected, attributes,
                                      {{tensor_of<std::int16_t>({1, inputs}, x)},
                                       {tensor_of<std::int8_t>({rows, inputs}, w)},
                                       {tensor_of<std::int32_t>({rows, 3}, bias)},
