@@ -71,13 +71,15 @@ def guessed(rules):
 def cells(report, classifies):
     """One row of a table, without the devices."""
     computed = [t for t in report["tensors"] if t["operation"] not in ("constant", "state")]
-    output = next(t for t in report["tensors"] if t["name"] == report["outputs"][0]["name"])
+    # A device's network may end before the float network does: its last tensor then, under its name.
+    output = next((t for t in computed if t["name"] == report["outputs"][0]["name"]), computed[-1])
+    ends_early = "" if output["name"] == report["outputs"][0]["name"] else " (of `%s`)" % output["name"][-36:]
     values = sum(t["values"] for t in computed)
     clipped = sum(t["clipped_share"] * t["values"] for t in computed if isinstance(t["clipped_share"], (int, float)))
     outputs = sum(t["outputs"] for t in computed)
     top = report["outputs"][0]
     return (
-        number(output["cosine"], 6),
+        number(output["cosine"], 6) + ends_early,
         number(output["sqnr_db"], 1),
         "%d of %d" % (top["same_top"], top["samples"]) if classifies else "–",
         share(clipped, values),
