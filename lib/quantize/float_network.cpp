@@ -59,7 +59,8 @@ void remove_conversions(Model& model) {
       continue;
     }
     if (fixed_to && fixed_from) {
-      model.operations[i++].kind = OperationKind::reshape;
+      model.operations[i].kind = OperationKind::reshape;
+      model.operations[i++].attributes = default_attributes(OperationKind::reshape);
       continue;
     }
     model.operations.erase(model.operations.begin() + static_cast<std::ptrdiff_t>(i));

@@ -88,7 +88,8 @@ TEST_CASE("table input: 2^-12 as itself, tanh also 2^-11, a scale close to it as
 
 TEST_CASE("8-bit logistic and tanh: saturated from the radius on, monotone, symmetric around the zero point") {
   const SigmoidParameters parameters = sigmoid_parameters(double_build, 0.1F);
-  CHECK(parameters.scale == EncodedScale{1717986944, 31, 31, 24, static_cast<float>(0.1F * 134217728.0)});
+  const double real = static_cast<double>(0.1F) * 134217728.0;
+  CHECK(parameters.scale == EncodedScale{1717986944, 31, 31, 24, static_cast<float>(real), real});
   CHECK(parameters.radius == 120);
   const auto rescale = rescale_twice_by(parameters.scale);
   std::int8_t previous = -128;

@@ -163,5 +163,5 @@ TEST_CASE("a file is a model by its name or its first characters") {
   CHECK(read_model(seed_directory("json_model_fuzz") / "add.json").name == "add");
   const auto refusal = refusal_of([] { static_cast<void>(read_model(seed_directory("npy_fuzz") / "int8.npy")); });
   REQUIRE(refusal);
-  CHECK(refusal->says("neither a .tflite file nor a JSON model"));
+  CHECK(refusal->says("neither a .tflite file, an .onnx file nor a JSON model"));
 }

@@ -88,7 +88,7 @@ TEST_CASE("element types that do not go together are refused") {
       {
           {"float weights for integer data", "conv2d", "\"int8\",\"shape\":[2,3,3,2]", "\"float32\",\"shape\":[2,3,3,2]",
            "'t1' is float32"},
-          {"uint8 bias", "conv2d", "int32", "uint8", "'t2' is uint8"},
+          {"float bias", "conv2d", "int32", "float32", "'t2' is float32"},
           {"integer weights for float data", "fully_connected", "\"int8\",\"shape\":[1,4]", "\"float32\",\"shape\":[1,4]", "'t1' is int8"},
           {"a sum of two types", "add", "\"int8\",\"shape\":[2]", "\"int16\",\"shape\":[2]", "'t1' is int16; allowed: int8"},
           {"movement that changes the type", "transpose", "\"int8\",\"shape\":[1,2,4,4]", "\"uint8\",\"shape\":[1,2,4,4]", "'t1' is uint8"},

@@ -183,7 +183,8 @@ TEST_CASE("a wrong rule is refused with what is allowed, and the backend stays a
   CHECK(message("conv.i8.accumulator.bits", "32x") == "conv.i8.accumulator.bits: '32x' is not one of: integers from 2 to 64");
   CHECK(message("conv.i8.rescale.chain.size", "9") == "conv.i8.rescale.chain.size: '9' is not one of: integers from 0 to 8");
   CHECK(message("conv.i8.colour", "red") ==
-        "conv.i8.colour: no such rule; after 'conv.i8' may come accumulator, bias, per_channel, bias_bits, bias_rounding, rescale");
+        "conv.i8.colour: no such rule; after 'conv.i8' may come accumulator, bias, row_multiplier, per_channel, bias_bits, "
+        "bias_rounding, rescale");
   CHECK(contains(message("", "red"), "rules begin with domain, coding, conv,"));
   CHECK(contains(message("*.*.*.*.*.*.*", "red"), "no such rule"));
   CHECK(contains(message("conv.i8.accumulator.when", "every_tile"), "integers from 1"));
