@@ -34,6 +34,8 @@ const std::vector<Exception> exceptions{
     {{"*chain.size"}, {"6", "7"}, "the stage added is a clamp after a clamp, or after what already fits"},
     {{"lstm.*.chain.3.kind"}, {"relu", "clamp"}, "the zero points are 0, so that the stage before the clamp does nothing"},
     // Different, but the recordings never ask.
+    {{"*.partial.method"}, {"consecutive_terms"}, "no two neighbouring products leave 32 bits"},
+    {{"*.row_multiplier"}, {"of_terms"}, "no layer has multipliers"},
     {{"svdf.activation", "svdf.output.*chain.3.kind"}, any, "every output lies at a bound, where its zero point is too"},
     {{"svdf.output.*"}, any, "every output lies at a bound: how it is rescaled does not show"},
     {{"*.accumulator.bits", "*.accumulator.overflow"}, {"31", "33", "exact", "saturate"}, "no sum needs all 32 bits"},
