@@ -315,8 +315,8 @@ def convert(suite, folder, stem, case):
     backend, steps, expected, also = OPERATIONS[recorded.op](recorded)
     recorded.finish()
     model, inputs = model_of(suite, recorded, steps, expected)
-    body = {"backend": backend, "model": model, "inputs": inputs,
-            "expected": {name: place(suite, stem, f"expected_{name}", array) for name, array in expected.items()}, "saturations": saturations}
+    results = {name: place(suite, stem, f"expected_{name}", array) for name, array in expected.items()}
+    body = {"backend": backend, "model": model, "inputs": inputs, "expected": results, "saturations": saturations}
     if also:
         body["also"] = also
     suite.add(recorded.name, body)

@@ -22,10 +22,10 @@ TELLING = {
 
 # Of suites whose cases are large or many of a kind: the names of those that are kept.
 CHOSEN = {
-    "gna/affine": ("rand_gna2.0_k0_K16_N1", "rand_gna2.0_k1_K16_N1", "rand_gna3.0_k0_K16_N1", "rand_gna3.0_k1_K16_N1", "rand_gna3.0_k2_K16_N1",
-                   "rand_gna3.0_k3_K16_N1", "allmin_gna2.0_k1", "allmin_gna3.0_k1", "multibias_gna3.0_k0", "activelist_gna2.0_k0",
-                   "bias1B_gna3.0_k1", "bias2B_gna3.0_k2", "tilesat_gna1.0e_k0_N5", "tilesat_gna1.0e_k1_N8", "tilesat_gna3.0_k3_N8",
-                   "diag_k0_0", "diag_k1_0", "diag_k2_0", "diag_k3_0"),
+    "gna/affine": ("rand_gna2.0_k0_K16_N1", "rand_gna2.0_k1_K16_N1", "rand_gna3.0_k0_K16_N1", "rand_gna3.0_k1_K16_N1",
+                   "rand_gna3.0_k2_K16_N1", "rand_gna3.0_k3_K16_N1", "allmin_gna2.0_k1", "allmin_gna3.0_k1", "multibias_gna3.0_k0",
+                   "activelist_gna2.0_k0", "bias1B_gna3.0_k1", "bias2B_gna3.0_k2", "tilesat_gna1.0e_k0_N5", "tilesat_gna1.0e_k1_N8",
+                   "tilesat_gna3.0_k3_N8", "diag_k0_0", "diag_k1_0", "diag_k2_0", "diag_k3_0"),
     "gna/affine_pwl": ("affpwl_05", "affpwl_06", "affpwl_07", "affpwl_12"),
     "gna/conv2d_fused": ("fused_06", "fused_12", "fused_18", "fused_21", "fused_28"),
     "gna/conv1d": ("rand_F4_C48_s8", "allmin_F4_C48_s8", "extremes_F4_C8_s8", "seed000_6ch_k3_s2_unpadded"),
