@@ -44,12 +44,17 @@ TEST_CASE("every tensor of every recorded network") {
     Model model;
     if (const auto refusal = refusal_of([&] { model = read_model(entry.path()); })) FAIL(refusal->message);
     const JsonView tensors = recorded["tensors"], operations = recorded["ops"];
-    REQUIRE(model.tensors.size() >= tensors.size());  // what states become has tensors of its own
-    for (std::size_t i = 0; i < tensors.size(); ++i) require_equal(model.tensors[i], tensors.at(i));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const auto index = static_cast<std::size_t>(tensors.at(i)["index"].integer());
+      REQUIRE(index < model.tensors.size());
+      require_equal(model.tensors[index], tensors.at(i));
+    }
     REQUIRE(model.operations.size() == operations.size());
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const auto outputs = operations.at(i)["outs"].integers();
-      CHECK(std::vector<std::int64_t>(model.operations[i].outputs.begin(), model.operations[i].outputs.end()) == outputs);
+      const auto& read_outputs = model.operations[i].outputs;  // what an operation remembers follows its recorded outputs
+      REQUIRE(read_outputs.size() >= outputs.size());
+      CHECK(std::equal(outputs.begin(), outputs.end(), read_outputs.begin()));
     }
     read.insert(name);
   }
