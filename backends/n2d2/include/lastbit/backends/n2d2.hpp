@@ -50,18 +50,19 @@ struct Scaling {
 
 // The kernels of the export; `bits`: of the accumulator.
 
-template <int bits>
-inline constexpr Scaling single_shift{
-    .with_bias = {power_of_two, {add_half_by_exponent(bits, Overflow::wrap), relu(), shift_right_by_exponent(Rounding::floor), saturate()}},
-    .without_bias = {power_of_two, {relu(), shift_right_by_exponent(Rounding::floor), saturate()}}};
+[[nodiscard]] constexpr Scaling single_shift(Width bits) {
+  return {.with_bias = {power_of_two,
+                        {add_half_by_exponent(bits, Overflow::wrap), relu(), shift_right_by_exponent(Rounding::floor), saturate()}},
+          .without_bias = {power_of_two, {relu(), shift_right_by_exponent(Rounding::floor), saturate()}}};
+}
 
-template <int bits>
-inline constexpr RescaleRule double_shift{
-    two_powers, {relu(), two_term_shift(bits, Overflow::wrap), add_half(bits, Overflow::wrap), shift_right(Rounding::floor), saturate()}};
+[[nodiscard]] constexpr RescaleRule double_shift(Width bits) {
+  return {two_powers,
+          {relu(), two_term_shift(bits, Overflow::wrap), add_half(bits, Overflow::wrap), shift_right(Rounding::floor), saturate()}};
+}
 
 /// The multiply takes an int32, whatever the accumulator is; its result is converted to the type of the accumulator.
-template <int bits>
-[[nodiscard]] constexpr RescaleRule fixed_mult(std::uint8_t multiplier_bits) {
+[[nodiscard]] constexpr RescaleRule fixed_mult(Width bits, std::uint8_t multiplier_bits) {
   return {fixed_point(multiplier_bits),
           {relu(), clip(), narrow_to(32, Overflow::wrap), multiply(), shift_right(Rounding::half_up), narrow_to(bits, Overflow::wrap),
            saturate()}};
@@ -119,8 +120,8 @@ struct Ways {
 }
 /// Where layers only shift, cells that only scale multiply all the same, and so do sums whose scale is above 1.
 [[nodiscard]] constexpr Backend exported_shift(const Scaling& narrow, const Scaling& wide) {
-  Backend backend = exported({narrow, wide, fixed_mult<32>(15), fixed_mult<64>(15)});
-  backend.add.output_above_one = fixed_mult<64>(15);  // a sum of fewer than 2^16 codes times it fits either accumulator
+  Backend backend = exported({narrow, wide, fixed_mult(32, 15), fixed_mult(64, 15)});
+  backend.add.output_above_one = fixed_mult(64, 15);  // a sum of fewer than 2^16 codes times it fits either accumulator
   return backend;
 }
 [[nodiscard]] constexpr Backend exported_shift(const RescaleRule& narrow, const RescaleRule& wide) {
@@ -145,10 +146,10 @@ struct Ways {
 
 }  // namespace n2d2
 
-inline constexpr Backend n2d2_single_shift = n2d2::exported_shift(n2d2::single_shift<32>, n2d2::single_shift<64>);
-inline constexpr Backend n2d2_double_shift = n2d2::exported_shift(n2d2::double_shift<32>, n2d2::double_shift<64>);
-inline constexpr Backend n2d2_fixed_mult16 = n2d2::exported_factor(n2d2::fixed_mult<32>(15), n2d2::fixed_mult<64>(15));
-inline constexpr Backend n2d2_fixed_mult32 = n2d2::exported_factor(n2d2::fixed_mult<32>(31), n2d2::fixed_mult<64>(31));
+inline constexpr Backend n2d2_single_shift = n2d2::exported_shift(n2d2::single_shift(32), n2d2::single_shift(64));
+inline constexpr Backend n2d2_double_shift = n2d2::exported_shift(n2d2::double_shift(32), n2d2::double_shift(64));
+inline constexpr Backend n2d2_fixed_mult16 = n2d2::exported_factor(n2d2::fixed_mult(32, 15), n2d2::fixed_mult(64, 15));
+inline constexpr Backend n2d2_fixed_mult32 = n2d2::exported_factor(n2d2::fixed_mult(32, 31), n2d2::fixed_mult(64, 31));
 inline constexpr Backend n2d2_float_mult = n2d2::exported_factor(n2d2::float_mult, n2d2::float_mult);
 
 inline constexpr Backend n2d2_simulator_single_shift = n2d2::simulated_shift(n2d2::simulated_single_shift);
