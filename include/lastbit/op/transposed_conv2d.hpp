@@ -14,13 +14,9 @@
 
 namespace lastbit {
 
-template <class Value>
-[[nodiscard]] constexpr Accumulator accumulate_transposed_values(const ConvShape& shape, const ConvIndex& at, std::span<const Value> input,
-                                                                 std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
-                                                                 const AccumulatorRule& rule, BiasAt bias_at,
-                                                                 std::int64_t multiplier) noexcept {
-  const std::int64_t offset = bias_at_output(shape, at, bias);
-  Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
+/// Calls visit(input offset, weight offset) for every tap inside the image, in the contract's order.
+template <class Visit>
+constexpr void each_transposed_tap(const ConvShape& shape, const ConvIndex& at, Visit&& visit) {
   // A larger ky belongs to a smaller iy, so walking the kernel backwards walks the input forwards.
   for (std::int64_t ky = shape.kernel_height - 1; ky >= 0; --ky) {
     const std::int64_t y = at.y + shape.pad_top - ky;
@@ -31,11 +27,19 @@ template <class Value>
       const auto first_input = static_cast<std::size_t>(
           ((at.n * shape.in_height + y / shape.stride_height) * shape.in_width + x / shape.stride_width) * shape.in_channels);
       const auto first_weight = static_cast<std::size_t>(((at.o * shape.kernel_height + ky) * shape.kernel_width + kx) * shape.in_channels);
-      for (std::size_t i = 0; i < static_cast<std::size_t>(shape.in_channels); ++i) {
-        sum.add(std::int64_t{input[first_input + i]} * weights[first_weight + i]);
-      }
+      for (std::size_t i = 0; i < static_cast<std::size_t>(shape.in_channels); ++i) visit(first_input + i, first_weight + i);
     }
   }
+}
+
+template <class Value>
+[[nodiscard]] constexpr Accumulator accumulate_transposed_values(const ConvShape& shape, const ConvIndex& at, std::span<const Value> input,
+                                                                 std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
+                                                                 const AccumulatorRule& rule, BiasAt bias_at,
+                                                                 std::int64_t multiplier) noexcept {
+  const std::int64_t offset = bias_at_output(shape, at, bias);
+  Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
+  each_transposed_tap(shape, at, [&](std::size_t i, std::size_t w) { sum.add(std::int64_t{input[i]} * weights[w]); });
   if (bias_at == BiasAt::accumulator_end) sum.add_beside(offset);
   return sum;
 }

@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // conv2d, depthwise_conv2d, transposed_conv2d, fully_connected and matmul as layers: which tensors, which arithmetic, which scales.
+#include "emulator/ops/conv_layer.hpp"
+
 #include "emulator/broadcast.hpp"
 #include "emulator/finisher.hpp"
 #include "emulator/geometry.hpp"
 #include "emulator/operands.hpp"
-#include "emulator/ops/convolution.hpp"
 #include "emulator/ops/layer_parts.hpp"
 #include "emulator/ops/lowering.hpp"
 #include "emulator/ops/prepare.hpp"
-#include "lastbit/op/conv2d.hpp"
+#include "lastbit/op/transposed_conv2d.hpp"
 #include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
@@ -38,16 +39,20 @@ bool delivers_accumulators(const ModelTensor& output, const ConvArithmetic& arit
   return (output.type == ElementType::int32 && unscaled) || !applies_scale(arithmetic.rescale.chain);
 }
 
-/// The chain with the operands of every output channel.
-Finisher make_finisher(const Operation& operation, const ConvArithmetic& arithmetic, const ModelTensor& input, const Quantization& weights,
-                       const ModelTensor& output, int accumulator_bits) {
-  const OutputBounds bounds = output_bounds(operation);
+/// The operands of the chain, for every output channel.
+std::vector<RescaleOperands> chain_operands(const Operation& operation, const ConvArithmetic& arithmetic, const ModelTensor& input,
+                                            const Quantization& weights, const ModelTensor& output) {
   const ScaleEncoding& encoding = arithmetic.rescale.scale;
   std::vector<double> scales;
   for (std::size_t o = 0; o < std::max<std::size_t>(1, weights.scales.size()); ++o)
     scales.push_back(effective_scale(encoding.arithmetic, input.quantization.scale(), weights.scale(o), output.quantization.scale()));
-  return Finisher(output_chain(operation, arithmetic.rescale.chain, bounds), layer_operands(operation, encoding, scales, output, bounds),
-                  accumulator_bits);
+  return layer_operands(operation, encoding, scales, output, output_bounds(operation));
+}
+
+/// The chain with the operands of every output channel.
+Finisher make_finisher(const Operation& operation, const ConvArithmetic& arithmetic, std::vector<RescaleOperands> operands,
+                       int accumulator_bits) {
+  return Finisher(output_chain(operation, arithmetic.rescale.chain, output_bounds(operation)), std::move(operands), accumulator_bits);
 }
 
 ConvShape shape_of(const Model& model, const Operation& operation) {
@@ -155,7 +160,12 @@ void run_rows(const Convolution& convolution, const Finisher& finisher, bool raw
 
 }  // namespace
 
-Executor prepare_convolution(const Model& model, const Operation& operation, const Backend& backend) {
+bool is_conv_layer(OperationKind kind) {
+  return kind == OperationKind::conv2d || kind == OperationKind::depthwise_conv2d || kind == OperationKind::transposed_conv2d ||
+         kind == OperationKind::fully_connected;
+}
+
+ConvLayer conv_layer(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   require_integer_data(operation, input);
@@ -165,17 +175,62 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
   const ConvArithmetic& arithmetic = select_arithmetic(model, operation, arithmetic_of(backend, operation.kind));
   if (!applies_scale(arithmetic.rescale.chain)) require_plain_sums(operation, model);
   require_whole_vectors(operation, arithmetic.accumulator, shape.kernel_width * shape.group_channels());
-  LayerConstants layer = constants_of(model, operation, arithmetic);
-  LoweredLayer lowered = lower_per_channel(
-      arithmetic, {std::move(layer.weights), std::move(layer.bias), weight_quantization(model, operation)}, input.quantization.scale());
+  LayerConstants constants = constants_of(model, operation, arithmetic);
+  LoweredLayer lowered =
+      lower_per_channel(arithmetic, {std::move(constants.weights), std::move(constants.bias), weight_quantization(model, operation)},
+                        input.quantization.scale());
   for (auto& value : lowered.values.bias) value = stored_bias(value, lowered.arithmetic.bias_bits, lowered.arithmetic.bias_rounding);
   const Direction direction = operation.kind == OperationKind::transposed_conv2d ? Direction::transposed : Direction::forward;
-  Convolution convolution(shape, direction, lowered.arithmetic, std::move(lowered.values.weights), std::move(lowered.values.bias),
-                          largest_centred(input), std::move(layer.multipliers));
-  const bool raw = delivers_accumulators(output, lowered.arithmetic);
+  ConvLayer layer{shape,
+                  direction,
+                  lowered.arithmetic,
+                  std::move(lowered.values.weights),
+                  std::move(lowered.values.bias),
+                  std::move(constants.multipliers),
+                  {},
+                  input.quantization.zero_points,
+                  largest_centred(input)};
+  if (!delivers_accumulators(output, layer.arithmetic))
+    layer.operands = chain_operands(operation, layer.arithmetic, input, lowered.values.quantization, output);
+  return layer;
+}
+
+std::vector<std::int32_t> centred_input(const ConvLayer& layer, const Tensor& input) {
+  std::vector<std::int32_t> values(static_cast<std::size_t>(input.element_count()));
+  centre<std::int32_t>(input, layer.zero_points, values.size(), values);
+  return values;
+}
+
+ConvIndex output_at(const ConvShape& shape, std::int64_t index) {
+  const std::int64_t pixel = index / shape.out_channels, row = pixel / shape.out_width;
+  return {row / shape.out_height, row % shape.out_height, pixel % shape.out_width, index % shape.out_channels};
+}
+
+Accumulator accumulate(const ConvLayer& layer, std::span<const std::int32_t> input, const ConvIndex& at) {
+  const auto sum = layer.direction == Direction::forward ? accumulate_values<std::int32_t> : accumulate_transposed_values<std::int32_t>;
+  return sum(layer.shape, at, input, layer.weights, layer.bias, layer.arithmetic.accumulator, layer.arithmetic.bias,
+             layer.multiplier(at.o));
+}
+
+std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std::vector<std::size_t>* runs) {
+  std::vector<ConvTerm> terms;
+  const auto add = [&](std::size_t input, std::size_t weight) { terms.push_back({input, weight}); };
+  const auto begin_run = [&](std::int64_t) {
+    if (runs != nullptr) runs->push_back(terms.size());
+  };
+  if (layer.direction == Direction::forward) each_tap(layer.shape, at, add, begin_run);
+  else each_transposed_tap(layer.shape, at, add);
+  return terms;
+}
+
+Executor prepare_convolution(const Model& model, const Operation& operation, const Backend& backend) {
+  ConvLayer layer = conv_layer(model, operation, backend);
+  const bool raw = layer.delivers_sums();
+  Convolution convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias),
+                          layer.largest_input, std::move(layer.multipliers));
   Finisher finisher;
-  if (!raw)
-    finisher = make_finisher(operation, lowered.arithmetic, input, lowered.values.quantization, output, convolution.accumulator_bits());
+  if (!raw) finisher = make_finisher(operation, layer.arithmetic, std::move(layer.operands), convolution.accumulator_bits());
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
   const auto rows = input.type == ElementType::uint16 ? run_rows<std::int32_t> : run_rows<std::int16_t>;
   return [convolution = std::move(convolution), finisher = std::move(finisher), raw, rows,
           quantization = input.quantization](const Execution& run) { rows(convolution, finisher, raw, quantization, run); };
@@ -238,7 +293,9 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   const bool b_transposed = std::get<MatmulAttributes>(operation.attributes).transpose_b;
   const auto column_size = static_cast<std::size_t>(b_transposed ? b.shape.back() : 1);
   require_per_column(operation, b, b_transposed);
-  const Finisher finisher = raw ? Finisher() : make_finisher(operation, arithmetic, a, b.quantization, output, arithmetic.accumulator.bits);
+  const Finisher finisher = raw ? Finisher()
+                                : make_finisher(operation, arithmetic, chain_operands(operation, arithmetic, a, b.quantization, output),
+                                                arithmetic.accumulator.bits);
   return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),
           a_quantization = a.quantization, b_quantization = b.quantization, largest = largest_centred(a)](const Execution& run) {
     std::vector<std::int16_t> left(static_cast<std::size_t>(run.inputs[0]->element_count()));
