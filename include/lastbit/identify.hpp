@@ -1,0 +1,120 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules of an undocumented device from what it computed. A space of rules, written down as data, is walked: every combination that
+// reproduces the device's outputs stays. Combinations that the data cannot tell apart form a class; a probe is a layer with an input on which
+// they differ, so that its output, measured on the device, tells them apart.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
+#include "lastbit/trace.hpp"
+
+namespace lastbit {
+
+/// One layer as the device ran it.
+struct IdentifyPair {
+  std::string name;
+  Model layer;                 ///< of one operation
+  std::vector<Tensor> inputs;  ///< in the order of layer.inputs
+  Tensor output;               ///< of the device: as many values as the layer's first output, integers
+};
+
+struct IdentifyOptions {
+  std::size_t runners_up = 3;            ///< classes reported behind the best one
+  std::function<void(double)> progress;  ///< receives the share of the work that is done
+};
+
+/// What a class says of one rule. One value: settled. Several: the data cannot tell.
+struct RuleValues {
+  std::string rule;
+  std::vector<std::string> values;
+  std::size_t possible = 0;  ///< values of this rule in the whole space
+  [[nodiscard]] bool settled() const { return values.size() == 1; }
+  friend bool operator==(const RuleValues&, const RuleValues&) = default;
+};
+
+/// Combinations of rules with the same outputs on all the data.
+struct RuleClass {
+  std::int64_t agreeing = 0;  ///< outputs that equal the device's
+  std::int64_t combinations = 0;
+  std::vector<RuleValues> rules;
+  std::vector<std::string> backends;  ///< built-in backends with the same outputs
+  std::string represented_by;         ///< the built-in backend whose rules `backend` holds, or empty
+  Backend backend;                    ///< one of the combinations: the rules of this operation, nothing else
+};
+
+/// What was found for the operations that read one set of rules.
+struct OperationIdentification {
+  std::string rules;  ///< the path of the rules: "conv.i8", "average_pool"
+  std::int64_t pairs = 0;
+  std::int64_t values = 0;
+  std::int64_t combinations = 0;   ///< walked
+  std::int64_t sums = 0;           ///< distinct ways to sum among them, on these data; 0 where the operation has no sums
+  int sum_bits = 0;                ///< width that every sum of the data stays within, whatever the order; 0: no sums
+  std::vector<RuleClass> classes;  ///< best agreement first; never empty
+
+  [[nodiscard]] const RuleClass& best() const { return classes.front(); }
+  [[nodiscard]] bool exact() const { return best().agreeing == values; }
+};
+
+/// A pair that could not be used, and why.
+struct SkippedPair {
+  std::string name;
+  std::string reason;
+};
+
+struct Identification {
+  std::vector<OperationIdentification> operations;
+  std::vector<SkippedPair> skipped;
+  [[nodiscard]] bool exact() const;
+};
+
+/// Pairs that read the same rules are taken together. Throws Error where a pair does not fit its layer, or where none is left.
+[[nodiscard]] Identification identify(std::span<const IdentifyPair> pairs, const IdentifyOptions& options = {});
+
+/// Every operation of the model whose inputs and output the dump holds, fed with the dump's own tensors. What the space does not cover is skipped.
+[[nodiscard]] std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, std::vector<SkippedPair>* skipped = nullptr);
+
+/// A backend of the best classes. Rules that the data settle carry the evidence that they were measured, the others that they are a guess.
+/// Operations that were not identified are those of `base`, where one is given.
+[[nodiscard]] SpecSheet identified_backend(const Identification& identification, const std::string& name, const SpecSheet* base = nullptr);
+
+[[nodiscard]] std::string to_text(const Identification& identification);
+[[nodiscard]] std::string to_json(const Identification& identification);
+
+/// Whether a probe may bring its own weights, bias and scales.
+enum class ProbeWeights : std::uint8_t { of_the_layer, free };
+
+struct ProbeOptions {
+  ProbeWeights weights = ProbeWeights::of_the_layer;
+  unsigned seed = 1;
+  std::size_t most_outputs = 64;  ///< of a probe with free weights
+};
+
+/// A layer and an input on which the remaining combinations differ.
+struct Probe {
+  Model layer;
+  std::vector<Tensor> inputs;
+  std::int64_t combinations = 0;  ///< of rules that remain before the answer
+  std::int64_t considered = 0;    ///< of them, those the probe was designed on
+  std::int64_t outcomes = 0;      ///< different outputs that these have
+  double bits = 0;                ///< entropy of the outcome: what the answer is expected to tell
+};
+
+/// For the rules that the pairs of convolution-like layers read: the layer is like that of the first pair. Nothing where no input was found on
+/// which the remaining combinations differ: one class is left.
+[[nodiscard]] std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options = {});
+
+/// probe.json (`lastbit.layer.v1`), its .npy files and README.txt, which says what to do with them. Creates the folder.
+void write_probe(const std::filesystem::path& folder, const Probe& probe);
+
+}  // namespace lastbit

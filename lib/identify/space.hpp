@@ -1,0 +1,47 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The space of rules that `identify` walks, as data: how a layer's terms are summed, and how a sum becomes an output. Every pair of the two is
+// a combination.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+/// One way to sum.
+struct SumRules {
+  AccumulatorRule accumulator{};
+  BiasAt bias = BiasAt::accumulator_start;
+  std::uint8_t bias_bits = 0;
+  Rounding bias_rounding = Rounding::floor;
+  PerChannelLowering per_channel = PerChannelLowering::native;
+};
+
+/// What of the layers decides which rules can make a difference.
+struct SpaceScope {
+  bool sums_only = false;    ///< the layer delivers its sums
+  bool per_channel = false;  ///< weights have a scale per channel
+  bool wide_data = false;    ///< 16-bit input
+  bool clips = false;        ///< accumulators are clipped
+  bool rectifies = false;    ///< an activation that begins at 0
+};
+
+/// The first of each list is the most usual one.
+[[nodiscard]] std::vector<SumRules> sum_space(const SpaceScope& scope);
+[[nodiscard]] std::vector<RescaleRule> rescale_space(const SpaceScope& scope);
+
+/// What a rule decides, in words that do not depend on the form of the chain: one name, one value each.
+struct Coordinate {
+  std::string rule, value;
+};
+[[nodiscard]] std::vector<Coordinate> coordinates_of(const SumRules& rules);
+[[nodiscard]] std::vector<Coordinate> coordinates_of(const RescaleRule& rule);
+
+[[nodiscard]] ConvArithmetic arithmetic_of(const SumRules& sum, const RescaleRule& rescale);
+[[nodiscard]] SumRules sum_rules_of(const ConvArithmetic& arithmetic);
+
+}  // namespace lastbit

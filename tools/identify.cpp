@@ -1,0 +1,165 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/identify.hpp"
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "backend_option.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/npy.hpp"
+#include "lastbit/layer.hpp"
+#include "lastbit/rules.hpp"
+#include "progress.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string model, dump, save, name, base, probe;
+  std::vector<std::string> layers, inputs, outputs;
+  std::size_t top = 3;
+  unsigned seed = 1;
+  bool json = false, free_weights = false;
+};
+
+[[noreturn]] void fail(const std::string& where, const std::string& what) { throw Error(ErrorCode::bad_input, where, what); }
+
+/// An output as the user wrote it, in the layer's own order of axes.
+Tensor in_layer_order(const Layer& layer, const std::string& file) {
+  Tensor output = read_npy(file);
+  const Shape& shape = layer.model.tensor(layer.model.outputs[0]).shape;
+  if (output.element_count() != shape.element_count())
+    throw Error(ErrorCode::shape_mismatch, file, output.shape().text() + "; the layer's output is " + shape.text());
+  const auto& permutation = layer.output_permutation;
+  if (permutation.empty()) {
+    output.reshape(shape);
+    return output;
+  }
+  std::vector<std::int64_t> sizes, back(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i) {
+    sizes.push_back(shape[static_cast<std::size_t>(permutation[i])]);
+    back[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  }
+  output.reshape(Shape(std::move(sizes)));
+  return permuted(output, back);
+}
+
+bool is_layer_description(const std::string& file) {
+  if (!file.ends_with(".json")) return false;
+  std::ifstream stream(file);
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  return text.find("lastbit.layer.v1") != std::string::npos;
+}
+
+IdentifyPair pair_of_layer(const std::string& file, const std::string& input, const std::string& output) {
+  LayerDescription description = read_layer(file);
+  if (!input.empty()) {
+    Tensor values = read_npy(input);
+    const Shape& shape = description.operands[0]->values.shape();
+    if (values.element_count() != shape.element_count())
+      throw Error(ErrorCode::shape_mismatch, input, values.shape().text() + "; the layer's input is " + shape.text());
+    values.reshape(shape);
+    description.operands[0]->values = std::move(values);
+  }
+  Layer layer = make_layer(description, Backend{});
+  Tensor values = in_layer_order(layer, output);
+  return {file, std::move(layer.model), std::move(layer.inputs), std::move(values)};
+}
+
+IdentifyPair pair_of_model(const std::string& file, const std::string& input, const std::string& output) {
+  IdentifyPair pair{file, read_model(file), {}, read_npy(output)};
+  if (pair.layer.operations.size() != 1)
+    fail(file,
+         "has " + std::to_string(pair.layer.operations.size()) + " operations; a layer has one (for a network give MODEL --dump DIR)");
+  if (input.empty()) fail(file, "a model needs --input");
+  pair.inputs.push_back(read_npy(input));
+  return pair;
+}
+
+std::vector<IdentifyPair> read_pairs(const Options& options, std::vector<SkippedPair>& skipped) {
+  if (!options.dump.empty()) {
+    if (options.model.empty()) fail("--dump", "needs a MODEL");
+    const Model model = read_model(options.model);
+    return pairs_of(model, read_dump(options.dump, model), &skipped);
+  }
+  const std::size_t count = options.outputs.size();
+  if (count == 0) fail("identify", "give --layer, --input and --output, or MODEL --dump DIR");
+  if (options.layers.size() != 1 && options.layers.size() != count)
+    fail("--layer", std::to_string(options.layers.size()) + " layers for " + std::to_string(count) + " outputs: one each, or one for all");
+  if (!options.inputs.empty() && options.inputs.size() != count)
+    fail("--input", std::to_string(options.inputs.size()) + " inputs for " + std::to_string(count) + " outputs");
+  std::vector<IdentifyPair> pairs;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& layer = options.layers[options.layers.size() == 1 ? 0 : i];
+    const std::string input = options.inputs.empty() ? "" : options.inputs[i];
+    pairs.push_back(is_layer_description(layer) ? pair_of_layer(layer, input, options.outputs[i])
+                                                : pair_of_model(layer, input, options.outputs[i]));
+  }
+  return pairs;
+}
+
+void save(const Options& options, const Identification& found) {
+  const auto base = options.base.empty() ? std::nullopt : std::optional(find_backend(options.base));
+  const SpecSheet sheet = identified_backend(found, options.name, base ? &*base : nullptr);
+  std::ofstream file(options.save);
+  file << backend_to_json(sheet);
+  if (!file) throw Error(ErrorCode::unreadable_file, options.save, "cannot be written");
+}
+
+void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
+  const auto designed =
+      design_probe(pairs, {.weights = options.free_weights ? ProbeWeights::free : ProbeWeights::of_the_layer, .seed = options.seed});
+  if (!designed) {
+    std::cerr << "no input was found on which the remaining combinations differ: one class is left\n";
+    return;
+  }
+  write_probe(options.probe, *designed);
+  std::cerr << options.probe << ": " << designed->outcomes << " different outcomes for " << designed->considered
+            << " of the remaining combinations; run it on the board, then add it: --layer " << options.probe
+            << "/probe.json --output ANSWER.npy\n";
+}
+
+int run(const Options& options) {
+  std::vector<SkippedPair> skipped;
+  const std::vector<IdentifyPair> pairs = read_pairs(options, skipped);
+  ProgressBar bar("identify");
+  Identification found = identify(pairs, {.runners_up = options.top, .progress = [&](double share) { bar(share); }});
+  found.skipped.insert(found.skipped.end(), skipped.begin(), skipped.end());
+  std::cout << (options.json ? to_json(found) : to_text(found)) << std::flush;
+  if (!options.save.empty()) save(options, found);
+  if (!options.probe.empty()) probe(options, pairs);
+  return found.exact() ? equal : different;
+}
+
+}  // namespace
+
+Subcommand add_identify(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("identify", "find the rules of a device from what it computed");
+  const auto options = std::make_shared<Options>();
+  app->add_option("model", options->model, "a network (.tflite, .onnx or JSON), with --dump");
+  app->add_option("--dump", options->dump, "a folder with the device's own tensors (.npy), the inputs of layers among them")
+      ->type_name("DIR");
+  app->add_option("--layer", options->layers, "a layer (JSON as `lastbit layer` takes it, or a model of one operation); repeatable")
+      ->type_name("FILE");
+  app->add_option("--input", options->inputs, "what the layer was given (default: the input that the layer's JSON names); repeatable")
+      ->type_name("FILE.npy");
+  app->add_option("--output", options->outputs, "what the device made of it; repeatable, in the order of the layers")
+      ->type_name("FILE.npy");
+  app->add_option("--save", options->save, "write the best combination as a backend file (.json)")->type_name("FILE.json");
+  app->add_option("--name", options->name, "of that backend")->default_val("identified");
+  app->add_option("--base", options->base, "that backend's rules for operations that were not identified: a built-in one, or a file")
+      ->type_name("BACKEND");
+  app->add_option("--probe", options->probe, "write a layer and an input on which the remaining combinations differ")->type_name("DIR");
+  app->add_flag("--free-weights", options->free_weights, "the probe may bring weights, bias and scales of its own");
+  app->add_option("--seed", options->seed, "of the probe")->default_val(1);
+  app->add_option("--top", options->top, "classes shown behind the best one")->default_val(3)->check(CLI::Range(0, 100));
+  app->add_flag("--json", options->json, "print JSON");
+  app->footer("Exit status: 0 some combination explains every value, 1 none does, 2 error.");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool
