@@ -27,8 +27,11 @@ struct Options {
   bool json = false;
 };
 
+/// The operation's number makes it unique; of long names the end says more.
 std::string file_name(const LayerProof& layer, std::size_t input, std::size_t inputs) {
-  std::string name = layer.name + (layer.part.empty() ? "" : "_" + layer.part);
+  constexpr std::size_t longest = 60;
+  std::string name = layer.name.substr(layer.name.size() - std::min(longest, layer.name.size()));
+  if (!layer.part.empty()) name += "_" + layer.part;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ? c : '_';
   return std::to_string(layer.operation) + "_" + name + (inputs > 1 ? "_" + std::to_string(input + 1) : "") + ".npy";
 }
@@ -71,12 +74,14 @@ int run(const Options& options) {
 }  // namespace
 
 Subcommand add_prove(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("prove", "bound every running sum: which accumulators cannot overflow, and inputs for those that can");
+  CLI::App* app =
+      root.add_subcommand("prove", "bound every running sum: which accumulators cannot overflow, and inputs for those that can");
   const auto options = std::make_shared<Options>();
   app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
   app->add_option("--backend", options->backend, "a built-in backend, or a backend file (.json)")->required();
   add_set_option(*app, options->settings);
-  app->add_option("--input-range", options->range, "what the layers' inputs can be: all that their types and clamps allow, or what --input shows")
+  app->add_option("--input-range", options->range,
+                  "what the layers' inputs can be: all that their types and clamps allow, or what --input shows")
       ->check(CLI::IsMember({"type", "data"}))
       ->capture_default_str();
   add_input_option(*app, options->inputs);

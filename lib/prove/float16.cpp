@@ -35,9 +35,11 @@ std::vector<std::vector<Tensor>> real_samples(const Model& model, std::span<cons
   return samples;
 }
 
+RealRange range_on_data(const TensorStatistics& seen) { return {seen.min, seen.max}; }
+
 RealRanges known_ranges(const Model& model, const Calibration& calibration) {
   RealRanges ranges(model.tensors.size());
-  const auto know = [&](std::size_t t) { ranges[t] = RealRange{calibration.tensors[t].min, calibration.tensors[t].max}; };
+  const auto know = [&](std::size_t t) { ranges[t] = range_on_data(calibration.tensors[t]); };
   for (std::size_t t = 0; t < ranges.size(); ++t) {
     if (model.tensors[t].constant) know(t);
   }
@@ -47,19 +49,21 @@ RealRanges known_ranges(const Model& model, const Calibration& calibration) {
 
 class Float16Prover {
  public:
-  Float16Prover(const Model& model, const Backend& backend, const Calibration& calibration)
-      : model_(model), backend_(backend), calibration_(calibration), ranges_(known_ranges(model, calibration)) {}
+  Float16Prover(const Model& model, const Backend& backend, const Calibration& calibration, InputRange range)
+      : model_(model), backend_(backend), calibration_(calibration), range_(range), ranges_(known_ranges(model, calibration)) {}
 
   Float16Proof prove() {
-    for (const std::int32_t input : model_.inputs) add(input, "", magnitude_of(input), std::nullopt);
+    for (const std::int32_t input : model_.inputs) add(input, nullptr, magnitude_of(input), std::nullopt);
     for (const Operation& operation : model_.operations) {
       for (const std::int32_t input : operation.inputs) {
-        if (input != absent_tensor && model_.tensor(input).constant) add(input, "", magnitude_of(input), std::nullopt);
+        if (input != absent_tensor && model_.tensor(input).constant) add(input, nullptr, magnitude_of(input), std::nullopt);
       }
       const RealResult result = real_range_after(model_, operation, backend_.float16, ranges_);
       for (const std::int32_t output : operation.outputs) {
         ranges_[static_cast<std::size_t>(output)] = result.output;
-        add(output, operation.name, magnitude_of(output), result.inside > 0 ? std::optional(result.inside) : std::nullopt);
+        add(output, &operation, magnitude_of(output), result.inside > 0 ? std::optional(result.inside) : std::nullopt);
+        if (range_ == InputRange::data)
+          ranges_[static_cast<std::size_t>(output)] = range_on_data(calibration_.tensors[static_cast<std::size_t>(output)]);
       }
     }
     return std::move(proof_);
@@ -71,23 +75,28 @@ class Float16Prover {
     return range ? std::optional(range->magnitude()) : std::nullopt;
   }
 
-  void add(std::int32_t tensor, const std::string& operation, std::optional<double> bound, std::optional<double> inside) {
+  void add(std::int32_t tensor, const Operation* operation, std::optional<double> bound, std::optional<double> inside) {
     const TensorStatistics& seen = calibration_.tensors[static_cast<std::size_t>(tensor)];
     const double largest = seen.non_finite > 0 ? INFINITY : seen.largest_magnitude();
     const std::size_t place = proof_.tensors.size();
     if (largest >= first_beyond_float16) {
       if (!proof_.first_on_data) proof_.first_on_data = place;
       const double bits = std::ceil(-float16_headroom(largest));
-      if (std::isfinite(bits) && !model_.tensor(tensor).constant) proof_.rescale.push_back({model_.tensor(tensor).name, static_cast<int>(bits)});
+      if (std::isfinite(bits) && !model_.tensor(tensor).constant)
+        proof_.rescale.push_back({model_.tensor(tensor).name, static_cast<int>(bits)});
     }
     const bool stays = bound && std::max(*bound, inside.value_or(0)) <= largest_float16;
     if (!stays && !proof_.first_by_bound) proof_.first_by_bound = place;
-    proof_.tensors.push_back({model_.tensor(tensor).name, operation, largest, bound, inside});
+    const bool constant = model_.tensor(tensor).constant.has_value();
+    const std::string kind = operation != nullptr ? std::string(name_of(operation->kind)) : constant ? "constant" : "input";
+    proof_.tensors.push_back(
+        {model_.tensor(tensor).name, operation != nullptr ? operation->name : "", kind, constant, largest, bound, inside});
   }
 
   const Model& model_;
   const Backend& backend_;
   const Calibration& calibration_;
+  InputRange range_;
   RealRanges ranges_;
   Float16Proof proof_;
 };
@@ -116,10 +125,10 @@ ProveReport prove_float16(const Model& model, const SpecSheet& sheet, std::span<
   ProveReport report;
   report.model = model.name;
   report.backend = sheet.name;
-  report.range = InputRange::data;
+  report.range = options.range;
   report.samples = static_cast<std::int64_t>(samples.size());
   report.guesses = guesses_of(real, sheet);
-  report.float16 = Float16Prover(real, sheet.backend, calibration).prove();
+  report.float16 = Float16Prover(real, sheet.backend, calibration, options.range).prove();
   report.float16->keep = names_of(real, smallest_float32_set(real, sheet.backend, calibration, samples));
   report.float16->missing = names_of(real, without_float16(real, sheet.backend));
   return report;

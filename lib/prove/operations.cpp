@@ -128,9 +128,9 @@ std::vector<Sums> mean_sums(const Request& request) {
 std::vector<Sums> sum_pool_sums(const Request& request) {
   if (request.backend.sum_pool.method == SumPoolMethod::absent) return {};
   const bool narrow = size_of(request.output().type) == 1;
-  Sums sums = sums_of_layer(
-      window_layer(pool_shape_of(request.model, request.operation), running_sum(request.backend.sum_pool, narrow ? 8 : 16)),
-      {request.values(0)}, narrow ? "sum_pool.bits_8bit" : "sum_pool.bits");
+  Sums sums =
+      sums_of_layer(window_layer(pool_shape_of(request.model, request.operation), running_sum(request.backend.sum_pool, narrow ? 8 : 16)),
+                    {request.values(0)}, narrow ? "sum_pool.bits_8bit" : "sum_pool.bits");
   sums.layer.reset();  // it may walk its windows by columns; equal terms do not care, steps on data do
   place_whole_input(request, sums);
   return {sums};
@@ -189,7 +189,8 @@ std::vector<Sums> svdf_sums(const Request& request) {
   features.place = place_in(request, {{0, features.values}});
   Sums times = sums_of_layer(rows_layer(row(request, 2), filters, filters, rule), {request.values(3)}, path);
   times.part = "times";
-  ConvLayer filters_added = rows_layer(std::vector<std::int64_t>(static_cast<std::size_t>(filters), 1), filters / rank, filters / rank, rule);
+  ConvLayer filters_added =
+      rows_layer(std::vector<std::int64_t>(static_cast<std::size_t>(filters), 1), filters / rank, filters / rank, rule);
   if (request.operation.inputs.size() > 4 && request.operation.inputs[4] != absent_tensor && are_constant(request, 4, 1))
     filters_added.bias = row(request, 4);
   Sums outputs = sums_of_layer(std::move(filters_added), results_of(times), path);
@@ -217,8 +218,7 @@ std::vector<Sums> lstm_sums(const Request& request) {
   from_input.part = "from input";
   from_input.values = static_cast<std::size_t>(request.input(input_weights).shape[1]);
   from_input.place = place_in(request, {{0, from_input.values}});
-  Sums from_hidden =
-      sums_of_layer(rows_layer(all_gates(recurrent_weights), rows, 1, gate.accumulator), {request.values(hidden)}, path);
+  Sums from_hidden = sums_of_layer(rows_layer(all_gates(recurrent_weights), rows, 1, gate.accumulator), {request.values(hidden)}, path);
   from_hidden.part = "from state";
   for (Sums* sums : {&from_input, &from_hidden}) sums->layer.reset();
   return {from_input, from_hidden};
@@ -254,7 +254,13 @@ void each_pooled_sum(const ConvLayer& layer, const ConvShape& windows, const Vis
       terms.clear();
       for (const auto& [input, weight] : weights) terms.push_back({input, weight});
       const std::int64_t index = i * windows.out_channels + o;
-      visit({.channel = o, .index = index, .terms = terms, .runs = {}, .bias = {bias, bias}, .lowest_bias_index = index, .highest_bias_index = index});
+      visit({.channel = o,
+             .index = index,
+             .terms = terms,
+             .runs = {},
+             .bias = {bias, bias},
+             .lowest_bias_index = index,
+             .highest_bias_index = index});
     }
   }
 }
@@ -283,9 +289,9 @@ std::vector<Sums> fused_sums_of(const Request& request) {
   if (pools_first) all.push_back(pooled_sums(request, sums, pool));
   else if (pool == PoolKind::sum) {
     const bool narrow = size_of(request.output().type) == 1;
-    all.push_back(sums_of_layer(
-        window_layer(fused_windows(request.model, request.operation), running_sum(request.backend.sum_pool, narrow ? 8 : 16)),
-        {range_of(request.output().type)}, narrow ? "sum_pool.bits_8bit" : "sum_pool.bits"));
+    all.push_back(
+        sums_of_layer(window_layer(fused_windows(request.model, request.operation), running_sum(request.backend.sum_pool, narrow ? 8 : 16)),
+                      {range_of(request.output().type)}, narrow ? "sum_pool.bits_8bit" : "sum_pool.bits"));
     all.back().part = "pooled";
   }
   for (Sums& each : all) each.layer.reset();  // steps are followed in the operation as a whole

@@ -74,9 +74,9 @@ std::optional<OverflowExample> example_of(const Sums& sums, const Target& target
   const std::vector<std::int64_t> values = extreme_values(sums, target);
   OverflowExample example{.index = target.leaving.above ? target.sum.highest_bias_index : target.sum.lowest_bias_index,
                           .channel = target.sum.channel,
-                          .steps = static_cast<std::int64_t>(target.sum.terms.size()) +
-                                   (target.sum.bias_at == BiasAt::accumulator_end ? 1 : 0),
-                          .in_partial_sum = target.in_partial_sum};
+                          .terms = static_cast<std::int64_t>(target.sum.terms.size()),
+                          .in_partial_sum = target.in_partial_sum,
+                          .inputs = {}};
   Sum sum = target.sum;
   sum.bias = {bias_of(target), bias_of(target)};
   std::vector<IntegerRange> ranges;
@@ -132,7 +132,8 @@ void count_in_layer(const ConvLayer& layer, const std::vector<bool>& safe, const
     ++count.overflowing;
     count.events += accumulator.overflow_count();
     if (count.first) continue;
-    if (const auto found = leaving_at(layer, input, at)) count.first = {sample, index, found->steps, found->sum};
+    if (const auto found = leaving_at(layer, input, at))
+      count.first = {sample, index, found->steps, static_cast<std::int64_t>(terms_of(layer, at).size()), found->sum};
   }
 }
 

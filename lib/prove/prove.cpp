@@ -17,8 +17,7 @@ namespace {
 void require_options(const Backend& backend, std::span<const Tensor> inputs, const ProveOptions& options) {
   if (options.bits && (*options.bits < 2 || *options.bits > 64))
     throw Error(ErrorCode::bad_input, "prove", "an accumulator has 2 to 64 bits, not " + std::to_string(*options.bits));
-  if (options.range == InputRange::data && inputs.empty())
-    throw Error(ErrorCode::bad_input, "prove", "the range of the data needs inputs");
+  if (options.range == InputRange::data && inputs.empty()) throw Error(ErrorCode::bad_input, "prove", "the range of the data needs inputs");
   if (backend.domain == Domain::real)
     throw Error(ErrorCode::unsupported_operation, "prove", "the float backend has no accumulators to prove");
 }
@@ -111,7 +110,9 @@ class Samples {
     }
     return samples;
   }
-  [[nodiscard]] std::int64_t count() const { return batched_ ? trace_.tensors[static_cast<std::size_t>(model_.outputs[0])]->shape()[0] : 1; }
+  [[nodiscard]] std::int64_t count() const {
+    return batched_ ? trace_.tensors[static_cast<std::size_t>(model_.outputs[0])]->shape()[0] : 1;
+  }
 
  private:
   const Tensor* slice(std::int32_t index, std::int64_t sample) {
@@ -188,7 +189,7 @@ class Prover {
     const Operation& operation = model_.operations[index];
     const ModelTensor& output = model_.tensor(operation.outputs[0]);
     proof.operation = index;
-    proof.name = output.name;
+    proof.name = output.name.empty() ? "operation " + std::to_string(index) : output.name;
     proof.kind = std::string(name_of(operation.kind));
     proof.output = output.shape;
     proof.inputs = ranges_[static_cast<std::size_t>(operation.inputs[0])];

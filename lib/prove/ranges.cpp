@@ -88,8 +88,8 @@ TensorRanges ranges_on(const Model& model, const Trace& trace) {
 
 IntegerRange range_through(const Chain& chain, const IntegerRange& accumulators, const RescaleOperands& operands) {
   const Stage& last = chain.stages[chain.size - 1U];
-  const IntegerRange at_most = last.kind == StageKind::clamp ? IntegerRange{operands.min, operands.max}
-                                                             : IntegerRange{operands.storage_min, operands.storage_max};
+  const IntegerRange at_most =
+      last.kind == StageKind::clamp ? IntegerRange{operands.min, operands.max} : IntegerRange{operands.storage_min, operands.storage_max};
   InFlight low{accumulators.min, 0}, high{accumulators.max, 0};
   for (const Stage& stage : chain) {
     const InFlight low_before = low, high_before = high;
@@ -105,9 +105,9 @@ IntegerRange range_through(const Chain& chain, const IntegerRange& accumulators,
 IntegerRange range_of_outputs(const ConvLayer& layer, std::span<const IntegerRange> results) {
   std::optional<IntegerRange> all;
   for (std::size_t o = 0; o < results.size(); ++o) {
-    const IntegerRange one = layer.delivers_sums() ? results[o]
-                                                   : range_through(layer.arithmetic.rescale.chain, results[o],
-                                                                   layer.operands_of(static_cast<std::int64_t>(o)));
+    const IntegerRange one =
+        layer.delivers_sums() ? results[o]
+                              : range_through(layer.arithmetic.rescale.chain, results[o], layer.operands_of(static_cast<std::int64_t>(o)));
     all = all ? hull(*all, one) : one;
   }
   return *all;

@@ -161,7 +161,8 @@ double window_of(const Request& request) {
     const auto& attributes = std::get<Pool2dAttributes>(request.operation.attributes);
     return static_cast<double>(attributes.filter.height * attributes.filter.width);
   }
-  return static_cast<double>(request.tensor(0).shape.element_count() / request.model.tensor(request.operation.outputs[0]).shape.element_count());
+  return static_cast<double>(request.tensor(0).shape.element_count() /
+                             request.model.tensor(request.operation.outputs[0]).shape.element_count());
 }
 
 RealResult moved(const Request& request) {
@@ -176,13 +177,28 @@ RealResult moved(const Request& request) {
   return {bounded(range, bounds_of(request.operation)), 0};
 }
 
-RealResult activated(const Request& request, Activation activation) { return {rounded(bounded(request.in(0), real_bounds(activation))), 0}; }
+RealResult activated(const Request& request, Activation activation) {
+  return {rounded(bounded(request.in(0), real_bounds(activation))), 0};
+}
+
+/// A magnitude that steps in float16 reach, with what their roundings add.
+double in_steps(double magnitude, StepPrecision precision) {
+  return precision == StepPrecision::float16 ? magnitude * (1 + 8 * float16_unit) : 0;
+}
 
 RealResult function(const Request& request) {
   const RealRange in = request.in(0);
   switch (request.operation.kind) {
-    case OperationKind::logistic: return {RealRange{0, 1.01}, std::exp(-in.min) * (1 + 16 * float16_unit) + 1};
-    case OperationKind::tanh: return {RealRange{-1.01, 1.01}, 0};
+    case OperationKind::logistic: {
+      const bool raised = request.rules.logistic.bound == LogisticBound::log_of_largest;
+      const double exponent = raised ? std::min(-in.min, 11.089) : -in.min;
+      return {RealRange{0, 1.01}, in_steps(std::exp(exponent + std::abs(exponent) * float16_unit) + 1, request.rules.logistic.steps)};
+    }
+    case OperationKind::tanh: return {RealRange{-1.01, 1.01}, in_steps(2 * (in.magnitude() + 1), request.rules.tanh.steps)};
+    case OperationKind::hard_swish: {
+      const double largest = 6 * (in.magnitude() + 3);
+      return {rounded({std::min(in.min, -0.376), std::max(in.max, 0.0)}), in_steps(largest, request.rules.hard_swish.steps)};
+    }
     case OperationKind::leaky_relu: {
       const double alpha = std::get<LeakyReluAttributes>(request.operation.attributes).alpha;
       const RealRange negative{std::min(in.min, 0.0) * alpha, std::min(in.max, 0.0) * alpha};
@@ -191,6 +207,10 @@ RealResult function(const Request& request) {
     case OperationKind::exp: {
       const RealRange range{0, std::exp(in.max + in.magnitude() * float16_unit) * (1 + 4 * float16_unit) + float16_least};
       return {range, range.max};
+    }
+    case OperationKind::softmax: {
+      const auto count = static_cast<double>(request.tensor(0).shape.back());
+      return {RealRange{0, 1.01}, rounded_sum(count, count, request.rules.softmax.sum.precision).inside};
     }
     default: return {};
   }

@@ -58,14 +58,9 @@ Json tiles_of(const LayerProof& layer) {
 
 Json example_of(const std::optional<OverflowExample>& example) {
   if (!example) return {};
-  return {{"index", example->index},
-          {"channel", example->channel},
-          {"step", example->step},
-          {"steps", example->steps},
-          {"sum", number(example->sum)},
-          {"in_partial_sum", example->in_partial_sum},
-          {"inputs", example->inputs.size()},
-          {"overflows", example->overflows}};
+  return {{"index", example->index},          {"channel", example->channel},    {"step", example->step},
+          {"terms", example->terms},          {"sum", number(example->sum)},    {"in_partial_sum", example->in_partial_sum},
+          {"inputs", example->inputs.size()}, {"overflows", example->overflows}};
 }
 
 Json data_of(const std::optional<OverflowCount>& count) {
@@ -75,6 +70,7 @@ Json data_of(const std::optional<OverflowCount>& count) {
     json["first"] = {{"sample", count->first->sample},
                      {"index", count->first->index},
                      {"step", count->first->step},
+                     {"terms", count->first->terms},
                      {"sum", number(count->first->sum)}};
   }
   return json;
@@ -105,11 +101,12 @@ Json json_of(const LayerProof& layer) {
 }
 
 Json json_of(const Float16Proof& proof) {
-  Json json{{"tensors", Json::array()}, {"first_on_data", nullptr}, {"first_by_bound", nullptr}, {"keep", proof.keep},
-            {"missing", proof.missing}, {"rescale", Json::array()}};
+  Json json{{"tensors", Json::array()}, {"first_on_data", nullptr}, {"first_by_bound", nullptr},
+            {"keep", proof.keep},       {"missing", proof.missing}, {"rescale", Json::array()}};
   for (const Float16Tensor& tensor : proof.tensors) {
     json["tensors"].push_back({{"name", tensor.name},
                                {"operation", tensor.operation},
+                               {"kind", tensor.kind},
                                {"largest_on_data", real(tensor.largest_on_data)},
                                {"headroom", real(float16_headroom(tensor.largest_on_data))},
                                {"bound", real(tensor.bound)},

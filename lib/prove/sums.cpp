@@ -86,8 +86,7 @@ void each_sum(const ConvLayer& layer, const std::vector<OutputClass>& classes, c
     const auto first_input = static_cast<std::size_t>(o / outputs_per_group * layer.shape.group_channels());
     for (const OutputClass& outputs : classes) {
       terms.clear();
-      for (const ConvTerm& term : outputs.terms)
-        terms.push_back({term.input + first_input, layer.weights[term.weight + first_weight]});
+      for (const ConvTerm& term : outputs.terms) terms.push_back({term.input + first_input, layer.weights[term.weight + first_weight]});
       Sum sum{.channel = o,
               .terms = terms,
               .runs = outputs.runs,

@@ -28,7 +28,7 @@ struct SumTerm {
 /// One sum. It may speak for several outputs that add the same terms in the same order: then their biases are a range.
 struct Sum {
   std::int64_t channel = 0;
-  std::int64_t index = 0;             ///< of the output: the first of those it speaks for
+  std::int64_t index = 0;  ///< of the output: the first of those it speaks for
   std::span<const SumTerm> terms;
   std::span<const std::size_t> runs;  ///< terms before each run (arith/accumulator.hpp)
   std::size_t group = 1;
@@ -42,15 +42,15 @@ using VisitSum = std::function<void(const Sum&)>;
 struct Sums {
   std::string part;
   AccumulatorRule rule;
-  std::string rule_path;                       ///< of the width: "conv.i8.accumulator.bits"; empty: the sheet has no rule for it
-  bool has_width = true;                       ///< the sheet, or the contract of the operation, names a width
+  std::string rule_path;  ///< of the width: "conv.i8.accumulator.bits"; empty: the sheet has no rule for it
+  bool has_width = true;  ///< the sheet, or the contract of the operation, names a width
   std::int64_t channels = 1;
-  std::vector<IntegerRange> inputs;            ///< of the values that enter: one range, or one for each input channel in turn
-  std::function<void(const VisitSum&)> each;   ///< every sum, channel by channel
-  std::shared_ptr<ConvLayer> layer;            ///< where the sums are those of a layer over the operation's first input: data can be followed
+  std::vector<IntegerRange> inputs;           ///< of the values that enter: one range, or one for each input channel in turn
+  std::function<void(const VisitSum&)> each;  ///< every sum, channel by channel
+  std::shared_ptr<ConvLayer> layer;  ///< where the sums are those of a layer over the operation's first input: data can be followed
   /// The operation's data inputs, in which value i is given to sums as input i. Empty: the terms are no codes of an input.
   std::function<std::vector<Tensor>(std::span<const std::int64_t> values)> place;
-  std::size_t values = 0;                      ///< how many there are to place
+  std::size_t values = 0;  ///< how many there are to place
 
   [[nodiscard]] const IntegerRange& range_of(std::size_t input) const { return inputs[input % inputs.size()]; }
 };
