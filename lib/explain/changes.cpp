@@ -152,9 +152,10 @@ class Collector {
       const Chain& of_b = member_at<RescaleRule>(b_, *found)->chain;
       if (same_form(of_a, of_b)) return add_rule(difference);
       if (view_ == ChainView::decisions && add_decisions(result_, b_, *found)) return *found;
-      return add_structure(*found, "way to the output");
+      return add_structure(*found, "way to the output", "all of " + *found);
     }
-    if (difference.a.empty() || difference.b.empty() || difference.path.ends_with(".method")) return add_structure(prefix_, "method");
+    if (difference.a.empty() || difference.b.empty() || difference.path.ends_with(".method"))
+      return add_structure(prefix_, "method", difference.a + " -> " + difference.b + ", with all their rules");
     return add_rule(difference);
   }
 
@@ -164,10 +165,10 @@ class Collector {
     return difference.path;
   }
 
-  std::string add_structure(const std::string& path, const std::string& name) {
+  std::string add_structure(const std::string& path, const std::string& name, const std::string& what) {
     // The changes made so far may lie inside; the structure covers them.
     std::erase_if(result_.changes, [&](const AppliedChange& change) { return covers(path, change.change.rules.front()); });
-    result_.changes.push_back({{name, "all of " + path, {path}}, [path, b = b_](Backend& backend) { copy_at(backend, b, path); }});
+    result_.changes.push_back({{name, what, {path}}, [path, b = b_](Backend& backend) { copy_at(backend, b, path); }});
     return path;
   }
 
@@ -179,17 +180,32 @@ class Collector {
 
 }  // namespace
 
+namespace {
+
+/// Of operations whose rules lie in several places, or all in the same one.
+Substitution collect_all(const std::vector<std::string>& prefixes, const Backend& a, const Backend& b, ChainView view) {
+  Substitution all{a, {}};
+  for (const std::string& prefix : prefixes) {
+    Substitution part = Collector(all.start, b, prefix, view).collect();
+    all.start = part.start;
+    all.changes.insert(all.changes.end(), part.changes.begin(), part.changes.end());
+  }
+  return all;
+}
+
+}  // namespace
+
 Substitution substitution(const Model& model, const Operation& operation, const Backend& a, const Backend& b, ChainView view) {
-  const std::string of_a = rule_prefix(model, operation, a), of_b = rule_prefix(model, operation, b);
+  const std::vector<std::string> of_a = rule_prefixes(model, operation, a), of_b = rule_prefixes(model, operation, b);
   if (of_a.empty() || of_b.empty()) return {a, {}};
-  if (of_a == of_b) return Collector(a, b, of_a, view).collect();
+  if (of_a == of_b) return collect_all(of_a, a, b, view);
   // One backend has rules of its own for this data type, the other uses those of another: compare what each reads, in one place.
   Backend of_b_at_a = b;
-  const auto* const read = member_at<ConvArithmetic>(b, of_b);
-  auto* const place = member_at<ConvArithmetic>(of_b_at_a, of_a);
+  const auto* const read = member_at<ConvArithmetic>(b, of_b.front());
+  auto* const place = member_at<ConvArithmetic>(of_b_at_a, of_a.front());
   if (read == nullptr || place == nullptr) return {a, {}};
   *place = *read;
-  return Collector(a, of_b_at_a, of_a, view).collect();
+  return collect_all(of_a, a, of_b_at_a, view);
 }
 
 }  // namespace lastbit

@@ -132,7 +132,11 @@ const Texts idle{"pwl", "table", "relu", "add_zero_point", "narrow", "clamp", "c
 // Equal for every input.
 const std::vector<Exception> equal_always{
     {{"gna/affine"}, any, {"depthwise_conv.*.accumulator.when"}, {"every_add"}, "a sum of one term"},
-    {any, any, {"*.kind"}, {"clip"}, "no layer clips its accumulators, so that the stage does nothing, as the one in whose place it stands"},
+    {any,
+     any,
+     {"*.kind"},
+     {"clip"},
+     "no layer clips its accumulators, so that the stage does nothing, as the one in whose place it stands"},
     {any, any, {"*.kind"}, {"saturate"}, "the layers' bounds are those of their types, or stated outright: no activation adds to them"},
     {tflite, any, {"*.kind"}, {"add_half"}, "no multiplier shifts left, and half of nothing is nothing"},
     {{"onnxruntime/*"}, any, {"*.arithmetic"}, {"f64"}, "no product lies so near a tie that the bits of a double would show"},
