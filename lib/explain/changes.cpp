@@ -60,6 +60,18 @@ bool same_form(const Chain& a, const Chain& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), alike);
 }
 
+/// The only rule at or below the path that both backends have and that differs, if there is just one. (Another stage can make rules read
+/// that were not, or not read that were: they come along.)
+const RuleDifference* single_difference(const std::vector<RuleDifference>& differences, const std::string& path) {
+  const RuleDifference* single = nullptr;
+  for (const RuleDifference& each : differences) {
+    if (!covers(path, each.path) || each.a.empty() || each.b.empty()) continue;
+    if (single != nullptr) return nullptr;
+    single = &each;
+  }
+  return single;
+}
+
 std::string text_of(std::optional<Rounding> rounding) { return rounding ? std::string(name_of(*rounding)) : "none"; }
 
 /// What the device's register holds of the multiplier, as text: "24 bits, floor".
@@ -137,19 +149,23 @@ class Collector {
     std::string handled;
     for (const RuleDifference& difference : differences) {
       if (!concerns(difference) || (!handled.empty() && covers(handled, difference.path))) continue;
-      handled = add(difference, rescale_rules);
+      handled = add(difference, differences, rescale_rules);
     }
     return std::move(result_);
   }
 
  private:
   /// Adds the change that the difference belongs to; returns the path below which everything is covered by it.
-  std::string add(const RuleDifference& difference, const std::vector<std::string>& rescale_rules) {
+  std::string add(const RuleDifference& difference, const std::vector<RuleDifference>& all, const std::vector<std::string>& rescale_rules) {
     const auto inside = [&](const std::string& path) { return covers(path, difference.path); };
     const auto found = std::find_if(rescale_rules.begin(), rescale_rules.end(), inside);
     if (found != rescale_rules.end()) {
       const Chain& of_a = member_at<RescaleRule>(result_.start, *found)->chain;
       const Chain& of_b = member_at<RescaleRule>(b_, *found)->chain;
+      if (const RuleDifference* const single = single_difference(all, *found)) {
+        add_rule(*single);
+        return *found;
+      }
       if (same_form(of_a, of_b)) return add_rule(difference);
       if (view_ == ChainView::decisions && add_decisions(result_, b_, *found)) return *found;
       return add_structure(*found, "way to the output", "all of " + *found);
