@@ -67,7 +67,7 @@ Subcommand add_explain(CLI::App& root) {
   add_set_option(*app, options->settings_a, "--set-a");
   add_set_option(*app, options->settings_b, "--set-b");
   add_input_option(*app, options->inputs);
-  app->add_option("--layer", options->layer, "only this one: the name of an operation or of its output");
+  app->add_option("--layer", options->layer, "only this one: its number, or the name of the operation or of its output");
   app->add_option("--top", options->top, "of each layer, how many differing values to show on both sides, stage by stage")->default_val(0);
   app->add_flag("--json", options->json, "print JSON: every differing value with its cause");
   app->footer("Exit status: 0 every layer equal, 1 some differ, 2 error.");

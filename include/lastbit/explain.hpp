@@ -132,7 +132,7 @@ struct ExplainReport {
 };
 
 struct ExplainOptions {
-  std::optional<std::string> layer;  ///< only the one whose output, or operation, has this name
+  std::optional<std::string> layer;  ///< only this one: its number, or the name of the operation or of its output
   std::size_t top = 0;               ///< differing values of each layer to be shown stage by stage
 };
 
@@ -172,11 +172,11 @@ struct DumpReport {
   std::string dump;
   std::string backend;
   std::vector<DumpVerdict> layers;
-  std::vector<CommonExplanation> common;  ///< the fewest that explain what can be explained, most layers first
+  std::vector<CommonExplanation> common;  ///< those that explain the most layers, then those that explain the most of the rest
   std::vector<RuleEvidence> evidence;     ///< of the backend's rules that would have to be others
 };
 
-/// Judges every layer whose output the dump has (or the one of the given name). `inputs` may be empty if the dump has the model's. A layer
+/// Judges every layer whose output the dump has (or the one named as in ExplainOptions). `inputs` may be empty if the dump has the model's. A layer
 /// is fed with the dump's tensors, and where the dump lacks one, with what the backend makes of those before it.
 /// Throws Error where an input is missing, where floats of the dump are no codes of their tensor, or the name is of no such layer.
 [[nodiscard]] DumpReport explain_dump(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> inputs,

@@ -185,9 +185,8 @@ class DumpWalk {
       const std::vector<Tensor> given = given_to(layer, operation);
       Trace trace = run(layer, sheet_.backend, given);
       const std::int32_t output = operation.outputs[0];
-      const bool wanted = !chosen || operation.name == *chosen || model_.tensor(output).name == *chosen;
       const auto theirs = dumped(dump_, model_, output);
-      if (wanted && theirs && !rule_prefixes(model_, operation, sheet_.backend).empty()) {
+      if (is_chosen(model_, i, chosen) && theirs && !rule_prefixes(model_, operation, sheet_.backend).empty()) {
         report.layers.push_back(judge(i, layer, given, *trace.tensors[static_cast<std::size_t>(layer.outputs[0])], *theirs));
       }
       keep_outputs(layer, operation, trace);
@@ -271,7 +270,7 @@ class DumpWalk {
   std::vector<bool> computed_;
 };
 
-/// Greedy: the change that explains the most layers, then the one that explains the most of the rest.
+/// Greedy: the changes that explain the most layers, then those that explain the most of the rest.
 std::vector<CommonExplanation> cover(const std::vector<DumpVerdict>& layers) {
   using Key = std::pair<std::string, std::string>;
   std::vector<const DumpVerdict*> open;
@@ -284,12 +283,14 @@ std::vector<CommonExplanation> cover(const std::vector<DumpVerdict>& layers) {
     for (const DumpVerdict* layer : open) {
       for (const RuleChange& change : layer->explanations) ++counts[{in_any_operation(change.name), change.what}];
     }
-    const auto best = std::max_element(counts.begin(), counts.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
-    const auto [name, what] = best->first;
-    chosen.push_back({{name, what, {name}}, best->second});
-    std::erase_if(open, [&, &name = name, &what = what](const DumpVerdict* layer) {
-      return std::any_of(layer->explanations.begin(), layer->explanations.end(),
-                         [&](const RuleChange& change) { return in_any_operation(change.name) == name && change.what == what; });
+    const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
+    const std::int64_t layers = most->second;
+    std::erase_if(counts, [&](const auto& entry) { return entry.second < layers; });
+    for (const auto& entry : counts) chosen.push_back({{entry.first.first, entry.first.second, {entry.first.first}}, layers});
+    std::erase_if(open, [&](const DumpVerdict* layer) {
+      return std::any_of(layer->explanations.begin(), layer->explanations.end(), [&](const RuleChange& change) {
+        return counts.contains({in_any_operation(change.name), change.what});
+      });
     });
   }
   return chosen;

@@ -157,10 +157,6 @@ bool is_explainable(const Model& model, const Operation& operation, const Backen
   return is_integer(type) || type == ElementType::float16 || type == ElementType::float32;
 }
 
-bool is_chosen(const Model& model, const Operation& operation, const std::optional<std::string>& layer) {
-  return !layer || operation.name == *layer || model.tensor(operation.outputs[0]).name == *layer;
-}
-
 /// x_a, x_b: what the layer was given; y_a, y_b: what came out. a on x_b tells the inherited part from the layer's own.
 Origin origin_of(const std::vector<std::int64_t>& y_a, const std::vector<std::int64_t>& a_of_x_b, const std::vector<std::int64_t>& y_b) {
   Origin origin;
@@ -233,7 +229,7 @@ ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs
   ExplainReport report{model.name, a.name, b.name, {}, {}};
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     const Operation& operation = model.operations[i];
-    if (!is_explainable(model, operation, a.backend, b.backend) || !is_chosen(model, operation, options.layer)) continue;
+    if (!is_explainable(model, operation, a.backend, b.backend) || !is_chosen(model, i, options.layer)) continue;
     const Model only = extract_operation(model, i);
     const std::vector<Tensor> given = inputs_of(only, operation, model, of_a);
     LayerAttribution& layer = report.layers.emplace_back(explain(only, given, a, b));
