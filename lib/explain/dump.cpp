@@ -284,9 +284,9 @@ std::vector<CommonExplanation> cover(const std::vector<DumpVerdict>& layers) {
       for (const RuleChange& change : layer->explanations) ++counts[{in_any_operation(change.name), change.what}];
     }
     const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
-    const std::int64_t layers = most->second;
-    std::erase_if(counts, [&](const auto& entry) { return entry.second < layers; });
-    for (const auto& entry : counts) chosen.push_back({{entry.first.first, entry.first.second, {entry.first.first}}, layers});
+    const std::int64_t reached = most->second;
+    std::erase_if(counts, [&](const auto& entry) { return entry.second < reached; });
+    for (const auto& entry : counts) chosen.push_back({{entry.first.first, entry.first.second, {entry.first.first}}, reached});
     std::erase_if(open, [&](const DumpVerdict* layer) {
       return std::any_of(layer->explanations.begin(), layer->explanations.end(), [&](const RuleChange& change) {
         return counts.contains({in_any_operation(change.name), change.what});

@@ -209,3 +209,29 @@ TEST_CASE("explain: own and inherited differences add up to those in the network
   REQUIRE(to_text(report).find("<- parts here") != std::string::npos);
   REQUIRE_FALSE(report.evidence.empty());
 }
+
+TEST_CASE("explain: float16 values, by what the sum does beyond 65504") {
+  Model model;
+  model.name = "sum";
+  for (const char* name : {"x", "y", "z"}) model.tensors.push_back({name, ElementType::float16, {1, 4}, {}, {}});
+  model.operations = {{OperationKind::add, "add", {0, 1}, {2}, ElementwiseAttributes{}}};
+  model.inputs = {0, 1};
+  model.outputs = {2};
+  validate(model, "test");
+  Tensor x(ElementType::float16, {1, 4}), y = x;
+  const std::uint16_t bits_of_60000 = 0x7B53, bits_of_1 = 0x3C00;
+  for (std::size_t i = 0; i < 4; ++i) {
+    x.values<Float16>()[i].bits = i < 2 ? bits_of_60000 : bits_of_1;
+    y.values<Float16>()[i].bits = i % 2 == 0 ? bits_of_60000 : bits_of_1;
+  }
+  const std::vector<Tensor> inputs{x, y};
+  const LayerAttribution found = explain(model, inputs, find_backend("ascend310"), find_backend("ascend910b"));
+  REQUIRE(found.differing.size() == 1);  // 60000 + 60000 is beyond the range, 60001 is not
+  REQUIRE(found.differing[0].index == 0);
+  REQUIRE(found.differing[0].b - found.differing[0].a == 1);  // infinity follows 65504
+  REQUIRE(found.unexplained == 0);
+  REQUIRE(found.changes[found.causes[0].changes[0]].name == "float16.sum.overflow");
+  REQUIRE(found.changes[found.causes[0].changes[0]].what == "saturate -> infinity");
+  REQUIRE_FALSE(side_by_side(model, inputs, 0, find_backend("ascend310"), find_backend("ascend910b")));
+  REQUIRE_THROWS_AS(explain(model, inputs, find_backend("float"), find_backend("ascend910b")), Error);
+}
