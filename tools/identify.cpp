@@ -126,8 +126,10 @@ void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
 int run(const Options& options) {
   std::vector<SkippedPair> skipped;
   const std::vector<IdentifyPair> pairs = read_pairs(options, skipped);
-  ProgressBar bar("identify");
-  Identification found = identify(pairs, {.runners_up = options.top, .progress = [&](double share) { bar(share); }});
+  Progress bar("identify: percent");
+  Identification found =
+      identify(pairs, {.runners_up = options.top, .progress = [&](double share) { bar.show(static_cast<std::size_t>(share * 100), 100); }});
+  bar.clear();
   found.skipped.insert(found.skipped.end(), skipped.begin(), skipped.end());
   std::cout << (options.json ? to_json(found) : to_text(found)) << std::flush;
   if (!options.save.empty()) save(options, found);

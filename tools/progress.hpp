@@ -1,41 +1,30 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bar on the terminal for work that takes longer than two seconds.
+// A bar on stderr for work that takes more than two seconds; none where stderr is no terminal.
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdio>
+#include <cstddef>
 #include <string>
 
 namespace lastbit::tool {
 
-class ProgressBar {
+class Progress {
  public:
-  explicit ProgressBar(std::string title) : title_(std::move(title)) {}
-  ~ProgressBar() {
-    if (shown_) std::fprintf(stderr, "\r\033[K");
-  }
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
+  explicit Progress(std::string what);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
-  void operator()(double share) {
-    if (!terminal_ || std::chrono::steady_clock::now() - start_ < std::chrono::seconds(2)) return;
-    constexpr int width = 30;
-    const int full = static_cast<int>(share * width);
-    const std::string bar = std::string(static_cast<std::size_t>(full), '#') + std::string(static_cast<std::size_t>(width - full), '.');
-    std::fprintf(stderr, "\r%s [%s] %3d%%", title_.c_str(), bar.c_str(), static_cast<int>(share * 100));
-    std::fflush(stderr);
-    shown_ = true;
-  }
+  void show(std::size_t done, std::size_t all);
+  /// Removes the bar, before anything is printed.
+  void clear();
 
  private:
-  std::string title_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  bool terminal_ = isatty(STDERR_FILENO) != 0;
-  bool shown_ = false;
+  std::string what_;
+  std::chrono::steady_clock::time_point start_, last_;
+  bool terminal_ = false, shown_ = false;
 };
 
 }  // namespace lastbit::tool
