@@ -251,9 +251,21 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
 }
 
 std::vector<Block> ConvSearch::exact(const std::vector<Block>& start) const {
-  ConvSearchResult result = search(start, 1);
-  if (result.classes.empty() || result.classes[0].agreeing != result.values) return {};
-  return std::move(result.classes[0].blocks);
+  const std::vector<Value> order = telling_order(data_);
+  const Level level(space_, data_, order);
+  Survivors survivors;
+  for (const Block& block : start) {
+    for (SumGroup& group : level.groups(block.sums)) {
+      const auto number = static_cast<std::uint32_t>(survivors.groups.size());
+      for (const std::uint32_t rescale : block.rescales) {
+        Judged judged{number, rescale, 0, 0};
+        if (level.differing(group, rescale, 0, judged.outputs) == 0) survivors.judged.push_back(judged);
+      }
+      group.values.clear();
+      survivors.groups.push_back(std::move(group));
+    }
+  }
+  return blocks_of(survivors);
 }
 
 }  // namespace lastbit

@@ -37,7 +37,7 @@ class FreeDesigner {
 
   [[nodiscard]] std::optional<DesignedProbe> design(std::size_t most_outputs) {
     std::optional<DesignedProbe> best;
-    const int attempts = frame_.per_channel() ? 2 : 6;
+    const int attempts = frame_.per_channel() ? 2 : 10;
     for (int attempt = 0; attempt < attempts; ++attempt) {
       auto probe = attempt_one(most_outputs);
       if (probe && (!best || probe->bits > best->bits)) best = std::move(probe);
@@ -46,12 +46,11 @@ class FreeDesigner {
   }
 
  private:
-  static constexpr std::size_t pool = 160, sampled = 1200;
+  static constexpr std::size_t pool = 128, sampled = 1000;
 
   [[nodiscard]] std::optional<DesignedProbe> attempt_one(std::size_t most_outputs) {
     std::vector<ChannelDesign> channels = scaled_channels();
-    const std::vector<Combination> aims = sample(sampled_from_blocks(), 64);
-    aim(channels, aims);
+    aim(channels);
     const IdentifyPair pair = frame_.layer(channels);
     const ConvData data(pair);
     const std::vector<Combination> combinations = sample(distinct_combinations(space_, blocks_, data, all_values(data)), sampled);
@@ -92,21 +91,11 @@ class FreeDesigner {
     return channels;
   }
 
-  [[nodiscard]] std::vector<Combination> sampled_from_blocks() {
-    std::vector<Combination> list;
-    for (int i = 0; i < 64; ++i) {
-      const Block& block = blocks_[random_() % blocks_.size()];
-      list.push_back({block.sums[random_() % block.sums.size()], block.rescales[random_() % block.rescales.size()]});
-    }
-    return list;
-  }
-
-  void aim(std::vector<ChannelDesign>& channels, const std::vector<Combination>& aims) {
+  void aim(std::vector<ChannelDesign>& channels) {
     const IdentifyPair pair = frame_.layer(channels);
     const ConvData data(pair);
     for (std::size_t c = 0; c < channels.size(); ++c) {
-      const Combination& towards = aims[random_() % aims.size()];
-      const std::int64_t sum = target(data, static_cast<std::int64_t>(c), towards);
+      const std::int64_t sum = target(data, static_cast<std::int64_t>(c));
       const auto widest = std::int64_t{1} << (4 + random_() % 14);
       const std::int64_t part =
           random_() % 3 == 0 ? 0 : static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(2 * widest)) - widest;
@@ -115,7 +104,7 @@ class FreeDesigner {
     }
   }
 
-  [[nodiscard]] std::int64_t target(const ConvData& data, std::int64_t channel, const Combination& towards) {
+  [[nodiscard]] std::int64_t target(const ConvData& data, std::int64_t channel) {
     constexpr int widths[] = {16, 18, 20, 24, 28, 32, 40};
     const std::int64_t near = static_cast<std::int64_t>(random_() % 7) - 3;
     if (random_() % 4 == 0) {  // where an accumulator ends
@@ -123,16 +112,40 @@ class FreeDesigner {
       return std::clamp((random_() % 2 == 0 ? end : -end) + near * static_cast<std::int64_t>(1 + random_() % 3000), frame_.bias_range().min,
                         frame_.bias_range().max);
     }
-    const ConvVariant& variant = data.variant(space_.sums[towards.sum].per_channel);
-    const RescaleRule& rule = space_.rescales[towards.rescale];
-    RescaleOperands operands = applies_scale(rule.chain) ? variant.scales().operands(channel) : RescaleOperands{};
-    const std::vector<EncodedScale>* const scales =
-        applies_scale(rule.chain) ? variant.scales().encoded(rule.scale, space_.encodings[towards.rescale]) : nullptr;
-    if (scales == nullptr) return static_cast<std::int64_t>(random_()) >> (24 + random_() % 36);
-    operands.scale = (*scales)[variant.scales().index(channel)];
-    const auto codes = static_cast<std::uint64_t>(operands.max - operands.min);
-    const std::int64_t output = operands.min + 1 + static_cast<std::int64_t>(random_() % codes);
-    return threshold(rule.chain, operands, output, frame_.bias_range()) + std::clamp<std::int64_t>(near, -1, 1);
+    if (const auto parting = parting_sum(data, channel)) return *parting;
+    return static_cast<std::int64_t>(random_()) >> (24 + random_() % 36);
+  }
+
+  /// A sum that one of two combinations already takes to an output that the other one does not yet reach; or at least such a step of one.
+  [[nodiscard]] std::optional<std::int64_t> parting_sum(const ConvData& data, std::int64_t channel) {
+    const auto a = operands_of(data, channel, any_rescale()), b = operands_of(data, channel, any_rescale());
+    if (!a || !b) return std::nullopt;
+    const auto codes = static_cast<std::uint64_t>(a->second.max - a->second.min);
+    std::int64_t step = 0;
+    for (int i = 0; i < 6; ++i) {
+      const std::int64_t output = a->second.min + 1 + static_cast<std::int64_t>(random_() % codes);
+      step = threshold(*a->first, a->second, output, frame_.bias_range());
+      const std::int64_t other = threshold(*b->first, b->second, output, frame_.bias_range());
+      if (other != step) return std::min(step, other);
+    }
+    return step + static_cast<std::int64_t>(random_() % 3) - 1;
+  }
+
+  using ChainOperands = std::pair<const Chain*, RescaleOperands>;
+  [[nodiscard]] std::optional<ChainOperands> operands_of(const ConvData& data, std::int64_t channel, std::uint32_t rescale) {
+    const RescaleRule& rule = space_.rescales[rescale];
+    if (!applies_scale(rule.chain)) return std::nullopt;
+    const ChannelScales& scales = data.variants[0].scales();
+    const std::vector<EncodedScale>* const encoded = scales.encoded(rule.scale, space_.encodings[rescale]);
+    if (encoded == nullptr) return std::nullopt;
+    ChainOperands result{&rule.chain, scales.operands(channel)};
+    result.second.scale = (*encoded)[scales.index(channel)];
+    return result;
+  }
+
+  [[nodiscard]] std::uint32_t any_rescale() {
+    const Block& block = blocks_[random_() % blocks_.size()];
+    return block.rescales[random_() % block.rescales.size()];
   }
 
   [[nodiscard]] std::vector<Combination> sample(std::vector<Combination> list, std::size_t most) {
