@@ -118,9 +118,9 @@ void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
     return;
   }
   write_probe(options.probe, *designed);
-  std::cerr << options.probe << ": " << designed->outcomes << " different outcomes for " << designed->considered
-            << " of the remaining combinations; run it on the board, then add it: --layer " << options.probe
-            << "/probe.json --output ANSWER.npy\n";
+  std::cerr << options.probe << ": " << designed->layers.size() << (designed->layers.size() == 1 ? " layer" : " layers") << ", "
+            << designed->outcomes << " outcomes among " << designed->considered << " of the remaining combinations; " << options.probe
+            << "/README.txt says how to go on\n";
 }
 
 int run(const Options& options) {

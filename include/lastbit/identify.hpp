@@ -97,13 +97,19 @@ enum class ProbeWeights : std::uint8_t { of_the_layer, free };
 struct ProbeOptions {
   ProbeWeights weights = ProbeWeights::of_the_layer;
   unsigned seed = 1;
-  std::size_t most_outputs = 64;  ///< of a probe with free weights
+  std::size_t most_outputs = 64;  ///< of a layer with free weights
+  std::size_t most_layers = 4;    ///< with free weights: each has a scale of its own
 };
 
-/// A layer and an input on which the remaining combinations differ.
-struct Probe {
+/// A layer with an input.
+struct ProbeLayer {
   Model layer;
   std::vector<Tensor> inputs;
+};
+
+/// What to run on the device next: one layer, or a few tiny ones, on which the remaining combinations differ.
+struct Probe {
+  std::vector<ProbeLayer> layers;
   std::int64_t combinations = 0;  ///< of rules that remain before the answer
   std::int64_t considered = 0;    ///< of them, those the probe was designed on
   std::int64_t outcomes = 0;      ///< different outputs that these have
@@ -114,7 +120,8 @@ struct Probe {
 /// which the remaining combinations differ: one class is left.
 [[nodiscard]] std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options = {});
 
-/// probe.json (`lastbit.layer.v1`), its .npy files and README.txt, which says what to do with them. Creates the folder.
+/// For every layer probe_N.json (`lastbit.layer.v1`), its .npy files and probe_N.tflite; and README.txt, which says what to do with them.
+/// Creates the folder.
 void write_probe(const std::filesystem::path& folder, const Probe& probe);
 
 }  // namespace lastbit

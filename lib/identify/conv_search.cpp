@@ -192,6 +192,23 @@ std::vector<ConvClass> classes_of(Survivors survivors, std::int64_t values, std:
   return classes;
 }
 
+/// What differs nowhere.
+std::vector<Block> all_equal(const Level& level, const std::vector<Block>& blocks) {
+  Survivors survivors;
+  for (const Block& block : blocks) {
+    for (SumGroup& group : level.groups(block.sums)) {
+      const auto number = static_cast<std::uint32_t>(survivors.groups.size());
+      for (const std::uint32_t rescale : block.rescales) {
+        Judged judged{number, rescale, 0, 0};
+        if (level.differing(group, rescale, 0, judged.outputs) == 0) survivors.judged.push_back(judged);
+      }
+      group.values.clear();
+      survivors.groups.push_back(std::move(group));
+    }
+  }
+  return blocks_of(survivors);
+}
+
 }  // namespace
 
 ConvSpace conv_space(const SpaceScope& scope) {
@@ -252,20 +269,13 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
 
 std::vector<Block> ConvSearch::exact(const std::vector<Block>& start) const {
   const std::vector<Value> order = telling_order(data_);
-  const Level level(space_, data_, order);
-  Survivors survivors;
-  for (const Block& block : start) {
-    for (SumGroup& group : level.groups(block.sums)) {
-      const auto number = static_cast<std::uint32_t>(survivors.groups.size());
-      for (const std::uint32_t rescale : block.rescales) {
-        Judged judged{number, rescale, 0, 0};
-        if (level.differing(group, rescale, 0, judged.outputs) == 0) survivors.judged.push_back(judged);
-      }
-      group.values.clear();
-      survivors.groups.push_back(std::move(group));
-    }
+  std::vector<Block> blocks = start;
+  constexpr std::size_t first = 6;  // on few values few ways to sum differ, and most chains already fail
+  for (const std::size_t count : {std::min(first, order.size()), order.size()}) {
+    std::vector<Value> some(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
+    blocks = all_equal(Level(space_, data_, some), blocks);
   }
-  return blocks_of(survivors);
+  return blocks;
 }
 
 }  // namespace lastbit

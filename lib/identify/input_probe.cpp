@@ -123,7 +123,7 @@ class InputDesigner {
     for (std::size_t i = 0; i < input.size(); ++i) {
       if (!seen.contains(i)) input[i] = 0;
     }
-    return DesignedProbe{pair_with(input), combinations.size(), choice.cells, choice.bits};
+    return DesignedProbe{{pair_with(input)}, combinations.size(), choice.cells, choice.bits};
   }
 
   [[nodiscard]] IdentifyPair pair_with(const std::vector<std::int32_t>& input) const {

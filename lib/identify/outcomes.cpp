@@ -54,6 +54,7 @@ class Partition {
     cells_ = static_cast<std::uint32_t>(cells.size());
   }
   [[nodiscard]] std::uint32_t cells() const { return cells_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& cell() const { return cell_; }
 
  private:
   std::vector<std::uint32_t> cell_;
@@ -122,6 +123,19 @@ Choice choose(const OutcomeTable& table, std::size_t combinations, std::size_t m
   }
   choice.cells = partition.cells();
   return choice;
+}
+
+OutcomeTable::OutcomeTable(const std::vector<std::vector<std::uint32_t>>& columns) : values_(columns.size()) {
+  for (const std::vector<std::uint32_t>& column : columns) {
+    numbers_.insert(numbers_.end(), column.begin(), column.end());
+    kinds_.push_back(*std::max_element(column.begin(), column.end()) + 1);
+  }
+}
+
+std::vector<std::uint32_t> cells_of(const OutcomeTable& table, std::size_t combinations) {
+  Partition partition(combinations);
+  for (std::size_t value = 0; value < table.values(); ++value) partition.refine(table, value);
+  return partition.cell();
 }
 
 std::int64_t threshold(const Chain& chain, const RescaleOperands& operands, std::int64_t output, IntegerRange sums) {

@@ -27,6 +27,8 @@ class OutcomeTable {
   /// `values` are indices of outputs.
   OutcomeTable(const ConvSpace& space, const ConvData& data, const std::vector<std::int64_t>& values,
                const std::vector<Combination>& combinations);
+  /// Of columns that are known already.
+  explicit OutcomeTable(const std::vector<std::vector<std::uint32_t>>& columns);
 
   [[nodiscard]] std::size_t values() const { return values_; }
   [[nodiscard]] std::uint32_t kinds(std::size_t value) const { return kinds_[value]; }
@@ -50,6 +52,9 @@ struct Choice {
 
 /// Values that tell most, one after the other, until none tells more.
 [[nodiscard]] Choice choose(const OutcomeTable& table, std::size_t combinations, std::size_t most);
+
+/// The cell of every combination, all values taken together.
+[[nodiscard]] std::vector<std::uint32_t> cells_of(const OutcomeTable& table, std::size_t combinations);
 
 /// A sum at which a chain goes over from one output to the next: a tie, or what lies nearest to one.
 [[nodiscard]] std::int64_t threshold(const Chain& chain, const RescaleOperands& operands, std::int64_t output, IntegerRange sums);

@@ -19,14 +19,35 @@ std::vector<std::int64_t> all_values(const ConvData& data) {
   return values;
 }
 
-/// Scales that multipliers of different widths, and of different rounding, hold differently; powers of two make ties.
-double telling_significand(std::mt19937_64& random) {
-  constexpr int widths[] = {8, 15, 16, 24};
-  switch (random() % 5) {
-    case 0: return 1;
-    case 1: return 1 + std::ldexp(static_cast<double>(random() % 256 * 2 + 1), -widths[random() % 3]);  // a tie of one bit less
-    case 2: return 2 - std::ldexp(1.0, -static_cast<int>(1 + random() % 23));                           // carries over
-    default: return 1 + std::ldexp(static_cast<double>(random() % (1U << 23)), -23);
+/// Scales of a layer, powers of two aside: the effective one is input * weight / output.
+struct ScaleDesign {
+  double input = 1, weight = 1, output = 1;
+  int telling_bits = 8;  ///< sums of fewer bits hardly show what is special about the scale
+};
+
+double as_float(double value) { return static_cast<double>(static_cast<float>(value)); }
+
+/// 1.xxx with `bits` significant bits, the last of them 1.
+double odd_significand(int bits, std::mt19937_64& random) {
+  const std::uint64_t leading = std::uint64_t{1} << (bits - 1);
+  return std::ldexp(static_cast<double>(leading | (random() % leading) | 1U), 1 - bits);
+}
+
+/// Scales that multipliers of different widths and roundings hold differently.
+ScaleDesign telling_scale(std::mt19937_64& random) {
+  constexpr int widths[] = {8, 15, 16};
+  const int width = widths[random() % 3];
+  switch (random() % 8) {
+    case 0: return {};                                                 // sums that are ties
+    case 1: return {1, odd_significand(width + 1, random), 1, width};  // a tie of the multiplier
+    case 2: return {1, 2 - std::ldexp(1.0, -width), 1, width};         // one that rounds up to the next power of two
+    case 3: return {1.25, 2 - std::ldexp(1.0, -20), 1, 24};
+    case 4: return {1.25, odd_significand(23, random), 1, 24};                        // a product of 25 or 26 bits: about a tie of 24
+    case 5: return {odd_significand(9, random), odd_significand(24, random), 1, 29};  // of 32 or 33 bits: of 31
+    case 6:
+      return {as_float(1 + 1e-9 * static_cast<double>(random() % 1000000000)), odd_significand(24, random),
+              as_float(1 + 1e-9 * static_cast<double>(random() % 1000000000)), 22};  // float and double differ
+    default: return {1, odd_significand(24, random), 1, 14};
   }
 }
 
@@ -35,73 +56,110 @@ class FreeDesigner {
   FreeDesigner(const ConvSpace& space, const std::vector<Block>& blocks, const Model& like, unsigned seed)
       : space_(space), blocks_(blocks), frame_(like), random_(seed) {}
 
-  [[nodiscard]] std::optional<DesignedProbe> design(std::size_t most_outputs) {
-    std::optional<DesignedProbe> best;
-    const int attempts = frame_.per_channel() ? 2 : 10;
-    for (int attempt = 0; attempt < attempts; ++attempt) {
-      auto probe = attempt_one(most_outputs);
-      if (probe && (!best || probe->bits > best->bits)) best = std::move(probe);
+  [[nodiscard]] std::optional<DesignedProbe> design(const ProbeOptions& options) {
+    std::vector<IdentifyPair> layers;
+    std::vector<std::vector<std::uint32_t>> outcomes;  // of every layer, what it makes of every combination
+    std::vector<Combination> combinations;
+    DesignedProbe probe;
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      auto layer = attempt_one(options.most_outputs);
+      if (!layer) continue;
+      const ConvData data(*layer);
+      if (combinations.empty()) combinations = sample(distinct_combinations(space_, blocks_, data, all_values(data)), sampled);
+      outcomes.push_back(cells_of(OutcomeTable(space_, data, all_values(data), combinations), combinations.size()));
+      layers.push_back(std::move(*layer));
+      probe = together(layers, outcomes, options.most_layers);
+      if (probe.outcomes == static_cast<std::int64_t>(combinations.size()) && combinations.size() > 1) break;
     }
-    return best;
+    probe.considered = combinations.size();
+    if (probe.outcomes < 2) return std::nullopt;
+    return probe;
   }
 
  private:
-  static constexpr std::size_t pool = 128, sampled = 1000;
+  static constexpr std::size_t pool = 96, sampled = 600;
+  static constexpr int most_attempts = 14;
 
-  [[nodiscard]] std::optional<DesignedProbe> attempt_one(std::size_t most_outputs) {
+  /// The layers that tell most together.
+  [[nodiscard]] static DesignedProbe together(const std::vector<IdentifyPair>& layers,
+                                              const std::vector<std::vector<std::uint32_t>>& outcomes, std::size_t most) {
+    const OutcomeTable table(outcomes);
+    const Choice choice = choose(table, outcomes.front().size(), most);
+    DesignedProbe probe{{}, 0, choice.cells, choice.bits};
+    for (const std::size_t number : choice.values) probe.layers.push_back(layers[number]);
+    return probe;
+  }
+
+  [[nodiscard]] std::optional<IdentifyPair> attempt_one(std::size_t most_outputs) {
     std::vector<ChannelDesign> channels = scaled_channels();
     aim(channels);
-    const IdentifyPair pair = frame_.layer(channels);
-    const ConvData data(pair);
+    add_anchor(channels);
+    const ConvData data(frame_.layer(channels));
     const std::vector<Combination> combinations = sample(distinct_combinations(space_, blocks_, data, all_values(data)), sampled);
     if (combinations.size() < 2) return std::nullopt;
     const Choice choice = choose(OutcomeTable(space_, data, all_values(data), combinations), combinations.size(), most_outputs);
     if (choice.cells < 2) return std::nullopt;
     std::vector<ChannelDesign> chosen;
     for (const std::size_t value : choice.values) chosen.push_back(channels[value]);
-    DesignedProbe probe{frame_.layer(chosen), combinations.size(), choice.cells, choice.bits};
-    if (needs_a_second_look()) recount(probe, combinations);
-    return probe.outcomes < 2 ? std::nullopt : std::optional(std::move(probe));
+    add_anchor(chosen);
+    return frame_.layer(chosen);
   }
 
-  /// Multipliers that share the layer's exponent depend on which channels were chosen.
-  [[nodiscard]] bool needs_a_second_look() const { return frame_.per_channel(); }
-  void recount(DesignedProbe& probe, const std::vector<Combination>& combinations) const {
-    const ConvData data(probe.pair);
-    const OutcomeTable table(space_, data, all_values(data), combinations);
-    const Choice all = choose(table, combinations.size(), table.values());
-    probe.outcomes = all.cells;
-    probe.bits = all.bits;
+  /// A compiler that brings all channels to one scale goes by the range of all weights: with both ends of it there, the weights stay what they
+  /// are.
+  void add_anchor(std::vector<ChannelDesign>& channels) const {
+    if (!frame_.per_channel() || own_scales_) return;
+    ChannelDesign anchor = channels.front();
+    frame_.anchor(anchor);
+    channels.push_back(anchor);
   }
 
   /// Effective scales such that sums of 6 to 31 bits fill the range of the output.
   [[nodiscard]] std::vector<ChannelDesign> scaled_channels() {
-    const bool exact = random_() % 2 == 0;
-    frame_.input_scale = exact ? 1.0 : static_cast<double>(static_cast<float>(0.01 + 0.0001 * static_cast<double>(random_() % 1000)));
-    frame_.output_scale = exact ? 1.0 : static_cast<double>(static_cast<float>(0.02 + 0.0001 * static_cast<double>(random_() % 1000)));
+    const ScaleDesign common = telling_scale(random_);
+    own_scales_ = frame_.per_channel() && random_() % 2 == 0;
+    frame_.input_scale = common.input;
+    frame_.output_scale = common.output;
+    const auto bits_for = [this](const ScaleDesign& scale) {
+      const auto least = random_() % 4 == 0 ? 6 : std::min<unsigned>(31, static_cast<unsigned>(scale.telling_bits));
+      return static_cast<int>(least + random_() % (32 - least));
+    };
+    const int bits = bits_for(common);
     std::vector<ChannelDesign> channels(pool);
-    const int bits = 6 + static_cast<int>(random_() % 26);
-    const double significand = telling_significand(random_);
     for (ChannelDesign& channel : channels) {
-      const int own_bits = frame_.per_channel() ? 6 + static_cast<int>(random_() % 26) : bits;
-      const double effective =
-          std::ldexp(frame_.per_channel() ? telling_significand(random_) : significand, frame_.output_bits() - 1 - own_bits);
-      channel.weight_scale = static_cast<double>(static_cast<float>(effective * frame_.output_scale / frame_.input_scale));
+      const ScaleDesign own = own_scales_ ? telling_scale(random_) : common;
+      channel.weight_scale = as_float(std::ldexp(own.weight, frame_.output_bits() - 1 - (own_scales_ ? bits_for(own) : bits)));
     }
     return channels;
   }
 
   void aim(std::vector<ChannelDesign>& channels) {
+    add_anchor(channels);
     const IdentifyPair pair = frame_.layer(channels);
     const ConvData data(pair);
+    if (frame_.per_channel() && !own_scales_) channels.pop_back();
     for (std::size_t c = 0; c < channels.size(); ++c) {
       const std::int64_t sum = target(data, static_cast<std::int64_t>(c));
-      const auto widest = std::int64_t{1} << (4 + random_() % 14);
-      const std::int64_t part =
-          random_() % 3 == 0 ? 0 : static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(2 * widest)) - widest;
+      const std::int64_t part = part_of(sum);
       const SumPath path = random_() % 3 != 0 ? SumPath::straight : random_() % 2 == 0 ? SumPath::up_and_down : SumPath::down_and_up;
       frame_.aim(channels[c], sum, part, path, random_);
     }
+  }
+
+  /// What the terms add to the bias: nothing, what a bias of few bits leaves of the sum, or anything.
+  [[nodiscard]] std::int64_t part_of(std::int64_t sum) {
+    const auto widest = std::int64_t{1} << (4 + random_() % 14);
+    switch (random_() % 3) {
+      case 0: return 0;
+      case 1: return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(2 * widest)) - widest;
+      default: break;
+    }
+    std::int64_t bias = sum;
+    int places = 0;
+    constexpr std::int64_t narrow[] = {64, 64, 1 << 14, 1 << 22};
+    const std::int64_t limit = narrow[random_() % 4];
+    for (; std::abs(bias) >= limit; bias /= 2) ++places;
+    return sum - bias * (std::int64_t{1} << places);
   }
 
   [[nodiscard]] std::int64_t target(const ConvData& data, std::int64_t channel) {
@@ -158,6 +216,7 @@ class FreeDesigner {
   const std::vector<Block>& blocks_;
   ProbeFrame frame_;
   std::mt19937_64 random_;
+  bool own_scales_ = false;  ///< of channels
 };
 
 }  // namespace
@@ -167,7 +226,7 @@ std::optional<DesignedProbe> design_free_probe(const ConvSpace& space, const std
   if (blocks.empty()) return std::nullopt;
   // A rare difference may escape one sample of combinations and channels.
   for (unsigned attempt = 0; attempt < 3; ++attempt) {
-    auto probe = FreeDesigner(space, blocks, like, options.seed * 1000 + attempt).design(options.most_outputs);
+    auto probe = FreeDesigner(space, blocks, like, options.seed * 1000 + attempt).design(options);
     if (probe) return probe;
   }
   return std::nullopt;

@@ -12,13 +12,13 @@
 namespace lastbit {
 
 struct DesignedProbe {
-  IdentifyPair pair;  ///< its output is all zeros
+  std::vector<IdentifyPair> layers;  ///< their outputs are all zeros
   std::size_t considered = 0;
   std::int64_t outcomes = 0;
   double bits = 0;
 };
 
-/// A layer of its own weights, bias and scales: kind, types and zero points are those of `like`.
+/// Layers of their own weights, bias and scales: kind, types and zero points are those of `like`.
 [[nodiscard]] std::optional<DesignedProbe> design_free_probe(const ConvSpace& space, const std::vector<Block>& blocks, const Model& like,
                                                              const ProbeOptions& options);
 

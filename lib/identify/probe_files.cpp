@@ -51,14 +51,15 @@ OrderedJson operand(const ModelTensor& tensor, const std::string& file) {
   return json;
 }
 
-/// `lastbit.layer.v1` beside its arrays.
-OrderedJson layer_json(const Model& model) {
-  static constexpr const char* roles[] = {"input", "weights", "bias", "multiplier"};
+constexpr const char* roles[] = {"input", "weights", "bias", "multiplier"};
+
+/// `lastbit.layer.v1` beside its arrays, whose names begin with `stem`.
+OrderedJson layer_json(const Model& model, const std::string& stem) {
   const Operation& operation = model.operations[0];
   OrderedJson json{{"format", "lastbit.layer.v1"}, {"op", name_of(operation.kind)}};
   for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
     if (operation.inputs[i] == absent_tensor) continue;
-    const OrderedJson one = operand(model.tensor(operation.inputs[i]), std::string(roles[i]) + ".npy");
+    const OrderedJson one = operand(model.tensor(operation.inputs[i]), stem + "_" + roles[i] + ".npy");
     if (i == 0) json["inputs"] = OrderedJson::array({one});
     else json[roles[i]] = one;
   }
@@ -79,14 +80,19 @@ void write_text(const fs::path& path, const std::string& text) {
   if (!file) throw Error(ErrorCode::unreadable_file, path.string(), "cannot be written");
 }
 
-/// What a tflite file cannot hold is left to the other files.
-std::string write_model(const fs::path& path, const Model& model) {
-  try {
-    write_tflite(model, path);
-  } catch (const Error& error) {
-    return std::string("There is no probe.tflite: ") + error.what() + ".\n";
+void write_layer(const fs::path& folder, const std::string& stem, const ProbeLayer& probe, std::string& notes) {
+  const Operation& operation = probe.layer.operations[0];
+  write_npy(folder / (stem + "_input.npy"), probe.inputs.at(0));
+  for (std::size_t i = 1; i < operation.inputs.size(); ++i) {
+    if (operation.inputs[i] != absent_tensor)
+      write_npy(folder / (stem + "_" + roles[i] + ".npy"), *probe.layer.tensor(operation.inputs[i]).constant);
   }
-  return "probe.tflite is the layer as a model that a board's compiler takes.\n";
+  write_text(folder / (stem + ".json"), layer_json(probe.layer, stem).dump(2) + "\n");
+  try {
+    write_tflite(probe.layer, folder / (stem + ".tflite"));
+  } catch (const Error& error) {  // what such a file cannot hold is left to the other files
+    notes += "There is no " + stem + ".tflite: " + error.what() + "\n";
+  }
 }
 
 }  // namespace
@@ -100,33 +106,28 @@ std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const Pro
   auto designed = options.weights == ProbeWeights::free ? design_free_probe(space, left, used.front()->layer, options)
                                                         : design_input_probe(space, left, *used.front(), options);
   if (!designed) return std::nullopt;
-  return Probe{std::move(designed->pair.layer),
-               std::move(designed->pair.inputs),
-               count_of(left),
-               static_cast<std::int64_t>(designed->considered),
-               designed->outcomes,
-               designed->bits};
+  Probe probe{{}, count_of(left), static_cast<std::int64_t>(designed->considered), designed->outcomes, designed->bits};
+  for (IdentifyPair& pair : designed->layers) probe.layers.push_back({std::move(pair.layer), std::move(pair.inputs)});
+  return probe;
 }
 
 void write_probe(const fs::path& folder, const Probe& probe) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw Error(ErrorCode::unreadable_file, folder.string(), error.message());
-  const Operation& operation = probe.layer.operations[0];
-  static constexpr const char* roles[] = {"", "weights", "bias", "multiplier"};
-  write_npy(folder / "input.npy", probe.inputs.at(0));
-  for (std::size_t i = 1; i < operation.inputs.size(); ++i) {
-    if (operation.inputs[i] != absent_tensor)
-      write_npy(folder / (std::string(roles[i]) + ".npy"), *probe.layer.tensor(operation.inputs[i]).constant);
+  std::string notes, arguments;
+  for (std::size_t i = 0; i < probe.layers.size(); ++i) {
+    const std::string stem = "probe_" + std::to_string(i + 1);
+    write_layer(folder, stem, probe.layers[i], notes);
+    arguments += " --layer " + stem + ".json --output " + stem + "_answer.npy";
   }
-  write_text(folder / "probe.json", layer_json(probe.layer).dump(2) + "\n");
-  const std::string model = write_model(folder / "probe.tflite", probe.layer);
-  write_text(folder / "README.txt",
-             "A layer on which the combinations of rules that are left differ: " + std::to_string(probe.outcomes) +
-                 " different outputs among " + std::to_string(probe.considered) +
-                 " of them.\nRun it on the device with input.npy, keep its integer output as answer.npy, and add to the "
-                 "command:\n  --layer probe.json --input input.npy --output answer.npy\n" +
-                 model);
+  write_text(
+      folder / "README.txt",
+      "On these layers the combinations of rules that are left differ: " + std::to_string(probe.outcomes) + " outcomes among " +
+          std::to_string(probe.considered) +
+          " of them.\nprobe_N.tflite is a layer as a model that a board's compiler takes, probe_N.json the same for lastbit. Run each on "
+          "the device with probe_N_input.npy, keep its integer output as probe_N_answer.npy, and add to the command:\n " +
+          arguments + "\n" + notes);
 }
 
 }  // namespace lastbit

@@ -78,6 +78,12 @@ void ProbeFrame::aim(ChannelDesign& channel, std::int64_t sum, std::int64_t part
   channel.bias = std::clamp(sum - terms, bias_range_.min, bias_range_.max);
 }
 
+void ProbeFrame::anchor(ChannelDesign& channel) const {
+  channel.weights.fill(0);
+  channel.weights[0] = weight_range_.min;
+  channel.weights[1] = weight_range_.max;
+}
+
 Model ProbeFrame::model(const std::vector<ChannelDesign>& channels) const {
   const Operation& from = like_.operations[0];
   const auto count = static_cast<std::int64_t>(channels.size());

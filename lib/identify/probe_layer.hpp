@@ -39,6 +39,8 @@ class ProbeFrame {
 
   /// Weights and bias that make up the sum, or come near: the terms make `part` of it, the bias the rest.
   void aim(ChannelDesign& channel, std::int64_t sum, std::int64_t part, SumPath path, std::mt19937_64& random) const;
+  /// The smallest and the largest weight.
+  void anchor(ChannelDesign& channel) const;
   /// The layer with its input, and an output of zeros.
   [[nodiscard]] IdentifyPair layer(const std::vector<ChannelDesign>& channels) const;
 
