@@ -98,6 +98,7 @@ struct ProbeOptions {
   ProbeWeights weights = ProbeWeights::of_the_layer;
   unsigned seed = 1;
   std::size_t most_outputs = 64;  ///< of a layer with free weights
+  unsigned patience = 20;         ///< how often a search without result is begun anew, about 1,500 constructed values each time
   std::size_t most_layers = 4;    ///< with free weights: each has a scale of its own
 };
 

@@ -150,12 +150,13 @@ Survivors judge(const Level& level, const std::vector<Block>& blocks, std::int64
   return result;
 }
 
-/// The best ones, and up to `most` others that are next; of several with the same outputs all or none.
+/// Where some agree with every value: these, and up to `most` others that are next; of several with the same outputs all or none. Where none
+/// does, few values are a poor judge: everything stays.
 void keep_best(std::vector<Judged>& judged, std::size_t most) {
   std::stable_sort(judged.begin(), judged.end(), [](const Judged& a, const Judged& b) {
     return a.differing != b.differing ? a.differing < b.differing : a.outputs < b.outputs;
   });
-  if (judged.empty()) return;
+  if (judged.empty() || judged[0].differing > 0) return;
   std::size_t kept = 0;
   while (kept < judged.size() && judged[kept].differing == judged[0].differing) ++kept;
   kept = std::max(kept, std::min(judged.size(), most));

@@ -37,7 +37,7 @@ double odd_significand(int bits, std::mt19937_64& random) {
 ScaleDesign telling_scale(std::mt19937_64& random) {
   constexpr int widths[] = {8, 15, 16};
   const int width = widths[random() % 3];
-  switch (random() % 8) {
+  switch (random() % 9) {
     case 0: return {};                                                 // sums that are ties
     case 1: return {1, odd_significand(width + 1, random), 1, width};  // a tie of the multiplier
     case 2: return {1, 2 - std::ldexp(1.0, -width), 1, width};         // one that rounds up to the next power of two
@@ -47,8 +47,27 @@ ScaleDesign telling_scale(std::mt19937_64& random) {
     case 6:
       return {as_float(1 + 1e-9 * static_cast<double>(random() % 1000000000)), odd_significand(24, random),
               as_float(1 + 1e-9 * static_cast<double>(random() % 1000000000)), 22};  // float and double differ
+    case 7: {  // next to where a multiplier changes: float arithmetic hits it, double misses it by less than 2^-25
+      const double input = odd_significand(24, random),
+                   edge = odd_significand(random() % 3 == 0 ? 2 + static_cast<int>(random() % 4) : width + static_cast<int>(random() % 2),
+                                          random);
+      return {input, as_float(edge / input), 1, width};
+    }
     default: return {1, odd_significand(24, random), 1, 14};
   }
+}
+
+/// What a rule makes of the scale before it multiplies.
+double factor_of(const RescaleRule& rule, const ScaleDesign& scale) {
+  const EncodedScale encoded = encode(rule.scale, effective_scale(rule.scale.arithmetic, scale.input, scale.weight, scale.output));
+  for (const Stage& stage : rule.chain) {
+    if (scales_in_float(stage.kind))
+      return stage.arithmetic == ScaleArithmetic::f32 ? static_cast<double>(encoded.real_f32) : encoded.real_f64;
+    if (stage.kind != StageKind::multiply) continue;
+    const NarrowedMultiplier kept = narrow_multiplier(encoded, stage.bits, stage.rounding);
+    return std::ldexp(static_cast<double>(kept.multiplier), encoded.exponent - kept.fraction_bits);
+  }
+  return std::ldexp(static_cast<double>(encoded.multiplier), encoded.exponent - encoded.fraction_bits);
 }
 
 class FreeDesigner {
@@ -78,7 +97,7 @@ class FreeDesigner {
 
  private:
   static constexpr std::size_t pool = 96, sampled = 600;
-  static constexpr int most_attempts = 14;
+  static constexpr int most_attempts = 16;
 
   /// The layers that tell most together.
   [[nodiscard]] static DesignedProbe together(const std::vector<IdentifyPair>& layers,
@@ -114,20 +133,40 @@ class FreeDesigner {
     channels.push_back(anchor);
   }
 
+  /// A scale of which two combinations make different factors, where there are such: the one where these lie furthest apart.
+  [[nodiscard]] ScaleDesign parting_scale() {
+    ScaleDesign best = telling_scale(random_);
+    if (random_() % 3 == 0) return best;
+    const RescaleRule& a = space_.rescales[any_rescale()];
+    const RescaleRule& b = space_.rescales[any_rescale()];
+    double furthest = 0;
+    for (int i = 0; i < 64; ++i) {
+      ScaleDesign scale = telling_scale(random_);
+      const double one = factor_of(a, scale), other = factor_of(b, scale);
+      const double apart = std::abs(one - other) / std::max(one, other);
+      if (!(apart > furthest)) continue;
+      furthest = apart;
+      best = scale;
+      best.telling_bits = std::clamp(static_cast<int>(-std::log2(apart)), 6, 31);
+    }
+    return best;
+  }
+
   /// Effective scales such that sums of 6 to 31 bits fill the range of the output.
   [[nodiscard]] std::vector<ChannelDesign> scaled_channels() {
-    const ScaleDesign common = telling_scale(random_);
+    const ScaleDesign common = parting_scale();
     own_scales_ = frame_.per_channel() && random_() % 2 == 0;
     frame_.input_scale = common.input;
     frame_.output_scale = common.output;
     const auto bits_for = [this](const ScaleDesign& scale) {
+      if (random_() % 4 == 0) return 31;  // the ends of wide accumulators are seen
       const auto least = random_() % 4 == 0 ? 6 : std::min<unsigned>(31, static_cast<unsigned>(scale.telling_bits));
       return static_cast<int>(least + random_() % (32 - least));
     };
     const int bits = bits_for(common);
     std::vector<ChannelDesign> channels(pool);
     for (ChannelDesign& channel : channels) {
-      const ScaleDesign own = own_scales_ ? telling_scale(random_) : common;
+      const ScaleDesign own = own_scales_ ? parting_scale() : common;
       channel.weight_scale = as_float(std::ldexp(own.weight, frame_.output_bits() - 1 - (own_scales_ ? bits_for(own) : bits)));
     }
     return channels;
@@ -163,10 +202,10 @@ class FreeDesigner {
   }
 
   [[nodiscard]] std::int64_t target(const ConvData& data, std::int64_t channel) {
-    constexpr int widths[] = {16, 18, 20, 24, 28, 32, 40};
+    constexpr int widths[] = {16, 18, 20, 24, 28, 32, 32, 40};
     const std::int64_t near = static_cast<std::int64_t>(random_() % 7) - 3;
     if (random_() % 4 == 0) {  // where an accumulator ends
-      const std::int64_t end = std::int64_t{1} << (widths[random_() % 7] - 1);
+      const std::int64_t end = std::int64_t{1} << (widths[random_() % std::size(widths)] - 1);
       return std::clamp((random_() % 2 == 0 ? end : -end) + near * static_cast<std::int64_t>(1 + random_() % 3000), frame_.bias_range().min,
                         frame_.bias_range().max);
     }
@@ -180,7 +219,7 @@ class FreeDesigner {
     if (!a || !b) return std::nullopt;
     const auto codes = static_cast<std::uint64_t>(a->second.max - a->second.min);
     std::int64_t step = 0;
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 4; ++i) {
       const std::int64_t output = a->second.min + 1 + static_cast<std::int64_t>(random_() % codes);
       step = threshold(*a->first, a->second, output, frame_.bias_range());
       const std::int64_t other = threshold(*b->first, b->second, output, frame_.bias_range());
@@ -225,7 +264,7 @@ std::optional<DesignedProbe> design_free_probe(const ConvSpace& space, const std
                                                const ProbeOptions& options) {
   if (blocks.empty()) return std::nullopt;
   // A rare difference may escape one sample of combinations and channels.
-  for (unsigned attempt = 0; attempt < 3; ++attempt) {
+  for (unsigned attempt = 0; attempt < options.patience; ++attempt) {
     auto probe = FreeDesigner(space, blocks, like, options.seed * 1000 + attempt).design(options);
     if (probe) return probe;
   }

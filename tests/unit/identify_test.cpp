@@ -1,123 +1,21 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search and the probes: hidden devices of the space are found again from what they compute.
+// The search: devices are found again from what they compute, and what cannot be told is said.
 #include "lastbit/identify.hpp"
 
-#include <cstdio>
-#include <filesystem>
-#include <map>
+#include <algorithm>
 #include <random>
 
-#include "identify/conv_search.hpp"
-#include "identify/probe.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
-#include "support/scratch.hpp"
+#include "support/hidden_device.hpp"
 
 namespace lastbit {
 namespace {
 
-Tensor random_int8(const Shape& shape, std::mt19937_64& random) {
-  Tensor tensor(ElementType::int8, shape);
-  for (std::int8_t& value : tensor.values<std::int8_t>()) value = static_cast<std::int8_t>(random() % 255 - 127);
-  return tensor;
-}
-
-/// An 8-bit layer with zero points.
-Model layer(std::mt19937_64& random, bool per_channel = false) {
-  Model model;
-  model.name = "layer";
-  const auto int8_tensor = [](const char* name, const Shape& shape, double scale, std::int64_t zero_point) {
-    return ModelTensor{name, ElementType::int8, shape, {{scale}, {zero_point}, 0}, {}};
-  };
-  model.tensors = {int8_tensor("x", {1, 8, 8, 4}, 0.0625, -1), int8_tensor("w", {8, 3, 3, 4}, 1.0 / 70, 0),
-                   int8_tensor("y", {1, 6, 6, 8}, 0.53, 5)};
-  model.tensors[1].constant = random_int8({8, 3, 3, 4}, random);
-  if (per_channel) {
-    model.tensors[1].quantization = {{}, std::vector<std::int64_t>(8, 0), 0};
-    for (int c = 0; c < 8; ++c) model.tensors[1].quantization.scales.push_back(1.0 / (60 + c));
-  }
-  model.operations = {{OperationKind::conv2d, "conv", {0, 1}, {2}, Conv2dAttributes{}}};
-  model.inputs = {0};
-  model.outputs = {2};
-  validate(model, "test");
-  return model;
-}
-
-/// What a device makes of a layer: by the emulator, which shares nothing with the search but the rules.
-IdentifyPair answered(IdentifyPair question, const Backend& device) {
-  const Trace trace = run(question.layer, device, question.inputs);
-  question.output = *trace.tensors[static_cast<std::size_t>(question.layer.outputs[0])];
-  return question;
-}
-
-Backend device_of(const ConvSpace& space, std::uint32_t sum, std::uint32_t rescale) {
-  return backend_of(arithmetic_of(space.sums[sum], space.rescales[rescale]));
-}
-
-bool contains(const std::vector<Block>& blocks, std::uint32_t sum, std::uint32_t rescale) {
-  const auto has = [](const Indices& list, std::uint32_t one) { return std::find(list.begin(), list.end(), one) != list.end(); };
-  return std::any_of(blocks.begin(), blocks.end(),
-                     [&](const Block& block) { return has(block.sums, sum) && has(block.rescales, rescale); });
-}
-
-/// Trials with hidden devices: after how many probes one class was left; 0 stands for more than six.
-std::map<int, int> probes_needed(int trials, bool per_channel, unsigned seed) {
-  std::mt19937_64 random(seed);
-  const Model like = layer(random, per_channel);
-  const ConvSpace space = conv_space({.per_channel = per_channel});
-  const std::vector<Block> all{everything(space)};
-  const auto opening = design_free_probe(space, all, like, {.weights = ProbeWeights::free, .seed = seed});
-  REQUIRE(opening);
-  std::map<int, int> distribution;
-  for (int trial = 0; trial < trials;) {
-    const auto sum = static_cast<std::uint32_t>(random() % space.sums.size());
-    const auto rescale = static_cast<std::uint32_t>(random() % space.rescales.size());
-    const Backend device = device_of(space, sum, rescale);
-    const auto refused = [&](const IdentifyPair& pair) { return !check(pair.layer, device).empty(); };
-    if (std::any_of(opening->layers.begin(), opening->layers.end(), refused)) continue;  // the device has no such scales
-    ++trial;
-    std::vector<Block> left = all;
-    std::optional<DesignedProbe> probe = opening;
-    int probes = 0;
-    while (probe && probes < 6) {
-      std::vector<ConvData> data;
-      for (const IdentifyPair& pair : probe->layers) data.emplace_back(answered(pair, device));
-      left = ConvSearch(space, data).exact(left);
-      ++probes;
-      INFO("sum " << sum << ", rescale " << rescale << " after probe " << probes);
-      REQUIRE(contains(left, sum, rescale));
-      probe =
-          design_free_probe(space, left, like, {.weights = ProbeWeights::free, .seed = seed + static_cast<unsigned>(100 * trial + probes)});
-    }
-    // Independent of the designs above: other seeds find no difference either.
-    for (const unsigned other : {7000000U, 8000000U}) {
-      if (!probe)
-        probe = design_free_probe(space, left, like, {.weights = ProbeWeights::free, .seed = other + static_cast<unsigned>(trial)});
-    }
-    ++distribution[probe ? 0 : probes];
-  }
-  return distribution;
-}
-
-void report(const char* what, const std::map<int, int>& distribution) {
-  std::printf("%s:", what);
-  for (const auto& [probes, count] : distribution) std::printf("  %s%d: %d", probes == 0 ? "more than 6, " : "", probes, count);
-  std::printf("\n");
-}
-
-int missed(const std::map<int, int>& distribution) { return distribution.contains(0) ? distribution.at(0) : 0; }
-
-TEST_CASE("probes: six leave one class of a random hidden device in 99 of 100 trials") {
-  const auto one_scale = probes_needed(100, false, 5);
-  report("probes until one class is left, one scale per layer", one_scale);
-  CHECK(missed(one_scale) <= 1);
-  const auto per_channel = probes_needed(30, true, 5);
-  report("probes until one class is left, scales per channel", per_channel);
-  CHECK(missed(per_channel) == 0);
-}
+using namespace lastbit::test;
 
 IdentifyPair random_pair(std::mt19937_64& random, const Backend& device) {
   IdentifyPair pair{"pair", layer(random), {}, {}};
