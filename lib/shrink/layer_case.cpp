@@ -16,12 +16,6 @@ Tensor* LayerCase::values(std::int32_t index_) {
   return found == layer.inputs.end() ? nullptr : &inputs[static_cast<std::size_t>(found - layer.inputs.begin())];
 }
 
-std::vector<std::int64_t> coordinates(const Shape& shape, std::int64_t index) {
-  std::vector<std::int64_t> at(shape.rank());
-  for (std::size_t axis = shape.rank(); axis-- > 0; index /= shape[axis]) at[axis] = index % shape[axis];
-  return at;
-}
-
 std::int64_t offset_of(const Shape& shape, const std::vector<std::int64_t>& at) {
   std::int64_t offset = 0;
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) offset = offset * shape[axis] + at[axis];

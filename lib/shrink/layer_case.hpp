@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lastbit/compare.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/shrink.hpp"
 
@@ -34,8 +35,7 @@ struct LayerCase {
   [[nodiscard]] const Tensor* values(std::int32_t tensor) const { return const_cast<LayerCase*>(this)->values(tensor); }
 };
 
-/// The coordinates of an element, and back.
-[[nodiscard]] std::vector<std::int64_t> coordinates(const Shape& shape, std::int64_t index);
+/// The inverse of coordinates() (compare.hpp).
 [[nodiscard]] std::int64_t offset_of(const Shape& shape, const std::vector<std::int64_t>& at);
 
 /// A tensor becomes these of its elements, in a new shape. Its quantisation is left alone.
