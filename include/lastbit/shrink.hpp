@@ -39,7 +39,7 @@ struct CaseSize {
 };
 
 struct ShrinkOptions {
-  std::optional<std::string> layer;   ///< name of an operation or of its output; absent: the first that differs
+  std::optional<std::string> layer;   ///< its number, or the name of the operation or of its output; absent: the first that differs
   std::optional<std::int64_t> index;  ///< of the value in the layer's output; absent: one of the commonest cause
   std::function<void(std::size_t done, std::size_t all)> on_progress;  ///< steps
 };

@@ -26,8 +26,6 @@ Tensor first_output(const LayerCase& layer, const Backend& backend) {
 bool TwoOutputs::differ_at(std::int64_t index) const { return !same_bits(bits_at(a, index), bits_at(b, index)); }
 
 ShrinkCause cause_of(const LayerCase& layer, const SpecSheet& a, const SpecSheet& b) {
-  const auto& outputs = layer.operation().outputs;
-  if (!std::all_of(outputs.begin(), outputs.end(), [&](auto index) { return is_integer(layer.tensor(index).type); })) return {};
   const LayerAttribution found = explain(layer.layer, layer.inputs, a, b);
   const auto value =
       std::find_if(found.differing.begin(), found.differing.end(), [&](const auto& each) { return each.index == layer.index; });

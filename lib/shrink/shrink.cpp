@@ -48,7 +48,7 @@ class Locator {
     bool found = false;
     for (std::size_t i = 0; i < model_.operations.size(); ++i) {
       const Operation& operation = model_.operations[i];
-      if (is_movement(operation.kind) || (name && operation.name != *name && model_.tensor(operation.outputs[0]).name != *name)) continue;
+      if (is_movement(operation.kind) || (name && !is_called(i, *name))) continue;
       found = true;
       LayerInNetwork layer = layer_at(i);
       if (!same_values(layer.of_a, layer.of_b)) return layer;
@@ -58,6 +58,11 @@ class Locator {
   }
 
  private:
+  [[nodiscard]] bool is_called(std::size_t operation, const std::string& name) const {
+    const Operation& called = model_.operations[operation];
+    return name == std::to_string(operation) || name == called.name || name == model_.tensor(called.outputs[0]).name;
+  }
+
   [[nodiscard]] LayerInNetwork layer_at(std::size_t operation) const {
     LayerInNetwork layer{extract_operation(model_, operation), inputs_of(model_, model_.operations[operation], trace_), {}, {}, operation};
     const auto first_output = [&](const Backend& backend) {
@@ -92,12 +97,6 @@ std::vector<ChosenValue> chosen_values(const LayerInNetwork& layer, const SpecSh
     refuse("value " + std::to_string(*asked) + " of a layer with " + std::to_string(layer.of_a.element_count()));
   if (asked && !differs_at(layer, *asked)) refuse("value " + std::to_string(*asked) + " does not differ");
   std::vector<ChosenValue> chosen;
-  const bool integers = std::ranges::all_of(layer.layer.outputs, [&](auto index) { return is_integer(layer.layer.tensor(index).type); });
-  if (!integers) {
-    for (std::int64_t i = asked.value_or(0); i < layer.of_a.element_count() && chosen.size() < (asked ? 1 : most); ++i)
-      if (differs_at(layer, i)) chosen.push_back({i, {}});
-    return chosen;
-  }
   const LayerAttribution found = explain(layer.layer, layer.inputs, a, b);
   for (const AttributedValue& value : found.differing) {
     const bool wanted = asked ? value.index == *asked : found.causes.empty() || value.cause == std::size_t{0};
