@@ -25,7 +25,8 @@ struct Options {
 
 int run(const Options& options) {
   Model model = read_model(options.model);
-  model.name = options.model;
+  const std::filesystem::path path(options.model);
+  model.name = (path.parent_path().filename() / path.filename()).string();  // tells networks apart wherever the files go
   Progress progress("shrink");
   ShrinkOptions how{
       .layer = options.layer.empty() ? std::nullopt : std::optional(options.layer), .index = options.index, .on_progress = {}};
@@ -58,7 +59,8 @@ Subcommand add_shrink(CLI::App& root) {
   add_set_option(*app, options->settings_a, "--set-a");
   add_set_option(*app, options->settings_b, "--set-b");
   add_input_option(*app, options->inputs);
-  app->add_option("--layer", options->layer, "this one instead of the first that differs: its number, or the name of the operation or of its output");
+  app->add_option("--layer", options->layer,
+                  "this one instead of the first that differs: its number, or the name of the operation or of its output");
   app->add_option("--index", options->index, "this value of the layer's output (over all samples) instead of one of the commonest cause");
   app->add_option("--output", options->output, "write the case, a Catch2 test, a GoogleTest test and a .tflite into this folder")
       ->type_name("DIR");

@@ -39,15 +39,16 @@ struct CaseSize {
 };
 
 struct ShrinkOptions {
-  std::optional<std::string> layer;   ///< its number, or the name of the operation or of its output; absent: the first that differs
-  std::optional<std::int64_t> index;  ///< of the value in the layer's output; absent: one of the commonest cause
-  std::function<void(std::size_t done, std::size_t all)> on_progress;  ///< steps
+  std::optional<std::string> layer{};   ///< its number, or the name of the operation or of its output; absent: the first that differs
+  std::optional<std::int64_t> index{};  ///< of the value in the layer's output; absent: one of the commonest cause
+  std::function<void(std::size_t done, std::size_t all)> on_progress{};  ///< steps
 };
 
 /// A layer, its inputs, and what each backend makes of them.
 struct ShrunkCase {
   std::string network;
   std::string layer;          ///< the tensor's name in the network
+  std::size_t operation = 0;  ///< its number
   std::int64_t sample = 0;    ///< of a batch
   std::int64_t position = 0;  ///< of the value in the network's layer
   SpecSheet a, b;

@@ -108,7 +108,11 @@ std::string value_text(const Tensor& tensor, std::int64_t index) {
 }  // namespace
 
 std::string to_json(const ShrunkCase& shrunk) {
-  OrderedJson json{{"network", shrunk.network}, {"layer", shrunk.layer}, {"operation", name_of(shrunk.kind())}, {"sample", shrunk.sample}};
+  OrderedJson json{{"network", shrunk.network},
+                   {"layer", shrunk.layer},
+                   {"number", shrunk.operation},
+                   {"operation", name_of(shrunk.kind())},
+                   {"sample", shrunk.sample}};
   json["value"] = shrunk.position;
   json["a"] = {{"backend", shrunk.a.name}, {"result", value_text(shrunk.of_a, shrunk.index)}};
   json["b"] = {{"backend", shrunk.b.name}, {"result", value_text(shrunk.of_b, shrunk.index)}};

@@ -72,7 +72,7 @@ std::string tensor_literal(const Tensor& tensor) {
 
 std::string backend_function(const char* name, const SpecSheet& sheet) {
   const BackendReference reference = reference_to(sheet);
-  std::string text = "lastbit::SpecSheet " + std::string(name) + "() {\n";
+  std::string text = "inline lastbit::SpecSheet " + std::string(name) + "() {\n";
   if (reference.name.empty())
     return text + "  return lastbit::backend_from_json(" + literal(reference.json) + ", " + quoted(sheet.name) + ");\n}\n";
   if (reference.settings.empty()) return text + "  return lastbit::find_backend(" + quoted(reference.name) + ");\n}\n";
@@ -99,11 +99,11 @@ std::string headers(TestFramework framework) {
 std::string functions(const ShrunkCase& shrunk) {
   std::string inputs;
   for (const Tensor& input : shrunk.inputs) inputs += (inputs.empty() ? "" : ", ") + tensor_literal(input);
-  return "lastbit::Model layer() {\n  return lastbit::parse_json_model(" + literal(json_model_text(shrunk.model)) +
-         ", \".\", \"layer\");\n}\n\n" + "std::vector<lastbit::Tensor> inputs() { return {" + inputs + "}; }\n\n" +
+  return "inline lastbit::Model layer() {\n  return lastbit::parse_json_model(" + literal(json_model_text(shrunk.model)) +
+         ", \".\", \"layer\");\n}\n\n" + "inline std::vector<lastbit::Tensor> inputs() { return {" + inputs + "}; }\n\n" +
          backend_function("a", shrunk.a) + "\n" + backend_function("b", shrunk.b) + R"(
 /// What a backend computes, and on failure why it is not what the other one does.
-lastbit::Tensor computed(const lastbit::SpecSheet& sheet) {
+inline lastbit::Tensor computed(const lastbit::SpecSheet& sheet) {
   const lastbit::Model model = layer();
   return *lastbit::run(model, sheet.backend, inputs()).tensors[static_cast<std::size_t>(model.outputs[0])];
 }
@@ -122,12 +122,13 @@ std::string assertion(TestFramework framework, const char* side, const Tensor& e
 std::string to_test(const ShrunkCase& shrunk, TestFramework framework) {
   const auto [of_a, of_b] = identifiers_of(shrunk.a, shrunk.b);
   const std::string title = title_of(shrunk);
-  const std::string name = identifier_of(shrunk.network + "_" + shrunk.layer).substr(0, 150) + "_" + std::to_string(shrunk.sample) + "_" +
-                           std::to_string(shrunk.position) + "_" + of_a + "_" + of_b;
-  std::string text = "// " + title + ".\n// Cause: " + shrunk.cause.text() + ".\n" + headers(framework) + "\nnamespace {\n\n" +
-                     functions(shrunk) + "\n}  // namespace\n\n";
+  const std::string name = identifier_of(shrunk.network) + "_operation_" + std::to_string(shrunk.operation) + "_" +
+                           std::to_string(shrunk.sample) + "_" + std::to_string(shrunk.position) + "_" + of_a + "_" + of_b;
+  std::string text = "// " + title + ".\n// Cause: " + shrunk.cause.text() + ".\n" + headers(framework) + "\nnamespace shrunk_" + name +
+                     " {\n\n" + functions(shrunk) + "\n";
   text += framework == TestFramework::catch2 ? "TEST_CASE(" + quoted(title) + ") {\n" : "TEST(Shrunk, " + name + ") {\n";
-  return text + assertion(framework, "a", shrunk.of_a) + assertion(framework, "b", shrunk.of_b) + "}\n";
+  return text + assertion(framework, "a", shrunk.of_a) + assertion(framework, "b", shrunk.of_b) + "}\n\n}  // namespace shrunk_" + name +
+         "\n";
 }
 
 }  // namespace lastbit

@@ -106,6 +106,7 @@ std::vector<ChosenValue> chosen_values(const LayerInNetwork& layer, const SpecSh
       for (const std::size_t change : found.causes[*value.cause].changes) cause.changes.push_back(found.changes[change]);
     chosen.push_back({value.index, std::move(cause)});
   }
+  if (chosen.empty()) refuse("'" + layer.layer.name + "' differs in the bits of zeros or of NaN, but in no value");
   return chosen;
 }
 
@@ -181,6 +182,7 @@ class Shrinker {
     ShrunkCase shrunk;
     shrunk.network = network.name;
     shrunk.layer = layer.layer.tensor(layer.layer.outputs[0]).name;
+    shrunk.operation = layer.operation;
     shrunk.sample = index / layer.values_of_sample();
     shrunk.position = index % layer.values_of_sample();
     shrunk.a = a_;
