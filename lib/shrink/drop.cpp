@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
+#include <optional>
 
 #include "shrink/crop.hpp"
 #include "shrink/ddmin.hpp"
@@ -21,13 +21,21 @@ struct AxisOf {
 /// Axes of several tensors that become shorter together.
 struct SharedAxis {
   std::vector<AxisOf> axes;
-  bool has_value = false;                    ///< the value lies on it, so its own index stays
+  std::optional<std::size_t> value_axis{};   ///< of the output: the value lies on it, so its own index stays
   bool is_taps = false;                      ///< of a sum: what is dropped may move into the bias
   std::int64_t Extent2d::*filter = nullptr;  ///< of a pool, which shrinks with it
 };
 
 void add_if_there(const LayerCase& layer, SharedAxis& shared, std::size_t position, std::size_t axis) {
   if (layer.has_input(position)) shared.axes.push_back({layer.input_tensor(position), axis});
+}
+
+/// A device may process rows together, so that they are not cut away at once.
+std::vector<SharedAxis> rows_of(const LayerCase& layer) {
+  if (layer.operation().kind != fully_connected || layer.output_shape()[0] == 1) return {};
+  SharedAxis rows{{{layer.input_tensor(0), 0}, {layer.output_tensor(), 0}}};
+  rows.value_axis = 0;
+  return {rows};
 }
 
 std::vector<SharedAxis> axes_of_sum(const LayerCase& layer) {
@@ -38,20 +46,26 @@ std::vector<SharedAxis> axes_of_sum(const LayerCase& layer) {
                                            : kind == depthwise_conv2d ? 2
                                                                       : std::size_t{3}}}};
   taps.is_taps = true;
-  if (layer.output_shape().back() == 1) return {taps};
+  std::vector<SharedAxis> result = rows_of(layer);
+  if (layer.output_shape().back() == 1) {
+    result.push_back(taps);
+    return result;
+  }
   SharedAxis channels{{{layer.output_tensor(), layer.output_shape().rank() - 1}}};
-  channels.has_value = true;
+  channels.value_axis = layer.output_shape().rank() - 1;
   add_if_there(layer, channels, bias_input, 0);
   add_if_there(layer, channels, multiplier_input, 0);
   add_if_there(layer, channels, 1, kind == depthwise_conv2d ? 3 : 0);
   if (kind == depthwise_conv2d) add_if_there(layer, channels, 0, 3);
-  return {channels, taps};
+  result.insert(result.end(), {channels, taps});
+  return result;
 }
 
 /// Whether a layer is cut already to windows that cover its whole input.
 bool is_one_place(const LayerCase& layer) {
   const Shape &in = layer.input_shape(0), &out = layer.output_shape();
-  if (layer.operation().kind == fully_connected) return in.rank() == 2 && in[0] == 1;
+  if (const auto* const row = std::get_if<FullyConnectedAttributes>(&layer.operation().attributes))
+    return in.rank() == 2 && row->active_rows.empty() && !row->bias_column;
   if (out.element_count() != out[3]) return false;
   if (layer.operation().kind == depthwise_conv2d) return in[1] == 1 && in[2] == layer.input_shape(1)[2];
   return in[1] == 1 && in[2] == 1 && in[3] == layer.input_shape(1)[3];
@@ -95,7 +109,7 @@ std::vector<SharedAxis> shared_axes(const LayerCase& layer) {
     case argmax: return {{{{layer.input_tensor(0), static_cast<std::size_t>(std::get<ArgmaxAttributes>(operation.attributes).axis)}}}};
     case softmax: {
       SharedAxis shared{{{layer.input_tensor(0), last}, {layer.output_tensor(), last}}};
-      shared.has_value = true;
+      shared.value_axis = last;
       return {shared};
     }
     default: return {};
@@ -109,11 +123,16 @@ std::int64_t length_of(const LayerCase& layer, const SharedAxis& shared) {
 LayerCase with_only(const LayerCase& from, const SharedAxis& shared, const Indices& kept, std::int64_t own) {
   LayerCase layer = from;
   for (const AxisOf& each : shared.axes) keep(layer, each.tensor, each.axis, kept);
-  if (shared.has_value) layer.index = std::find(kept.begin(), kept.end(), own) - kept.begin();
+  if (shared.value_axis) {
+    std::vector<std::int64_t> at = coordinates(from.output_shape(), from.index);
+    at[*shared.value_axis] = std::find(kept.begin(), kept.end(), own) - kept.begin();
+    layer.index = offset_of(layer.output_shape(), at);
+  }
   if (shared.filter != nullptr)
     std::get<Pool2dAttributes>(layer.operation().attributes).filter.*shared.filter = static_cast<std::int64_t>(kept.size());
   OutputBounds* const bounds = bounds_of(layer.operation());
-  if (shared.has_value && bounds != nullptr && bounds->accumulator_clip.size() > 1) {
+  const bool is_channels = shared.value_axis && *shared.value_axis + 1 == from.output_shape().rank();
+  if (is_channels && bounds != nullptr && bounds->accumulator_clip.size() > 1) {
     std::vector<std::int64_t> clip;
     for (const std::int64_t index : kept) clip.push_back(bounds->accumulator_clip[static_cast<std::size_t>(index)]);
     bounds->accumulator_clip = std::move(clip);
@@ -176,7 +195,7 @@ bool can_fold(const LayerCase& layer) {
 
 void shorten(LayerCase& best, const SharedAxis& shared, Oracle& oracle) {
   const LayerCase base = best;
-  const std::int64_t own = shared.has_value ? base.index % length_of(base, shared) : -1;
+  const std::int64_t own = shared.value_axis ? coordinates(base.output_shape(), base.index)[*shared.value_axis] : -1;
   const bool folds = shared.is_taps && can_fold(base);
   const std::vector<std::int64_t> products = folds ? products_of(base) : std::vector<std::int64_t>{};
   const auto accept = [&](LayerCase candidate) {
@@ -186,7 +205,7 @@ void shorten(LayerCase& best, const SharedAxis& shared, Oracle& oracle) {
   };
   const auto holds = [&](const Indices& others) {
     Indices kept = others;
-    if (shared.has_value) kept.insert(std::upper_bound(kept.begin(), kept.end(), own), own);
+    if (shared.value_axis) kept.insert(std::upper_bound(kept.begin(), kept.end(), own), own);
     if (accept(with_only(base, shared, kept, own))) return true;
     if (!folds) return false;
     std::int64_t dropped = 0;
@@ -196,8 +215,8 @@ void shorten(LayerCase& best, const SharedAxis& shared, Oracle& oracle) {
     return add_to_bias(folded, dropped) && accept(std::move(folded));
   };
   Indices all = counting(length_of(base, shared));
-  if (shared.has_value) std::erase(all, own);
-  if (all.empty() || (shared.has_value && holds({}))) return;
+  if (shared.value_axis) std::erase(all, own);
+  if (all.empty() || (shared.value_axis && holds({}))) return;
   (void)ddmin(std::move(all), holds);
 }
 
@@ -235,14 +254,12 @@ void drop_inputs(LayerCase& best, Oracle& oracle) {
 
 void drop_parts(LayerCase& layer, Oracle& oracle) {
   if (layer.operation().inputs.front() == absent_tensor) return;
-  const std::size_t count = shared_axes(layer).size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::vector<SharedAxis> axes = shared_axes(layer);
-    if (i < axes.size()) shorten(layer, axes[i], oracle);
+  // An axis of which one index is left may be gone from the list, and what follows takes its place.
+  for (std::size_t i = 0; i < shared_axes(layer).size();) {
+    const std::size_t before = shared_axes(layer).size();
+    shorten(layer, shared_axes(layer)[i], oracle);
+    if (shared_axes(layer).size() == before) ++i;
   }
-  // Of a sum that was cut to one channel at first: the channels are gone, the taps are what is left.
-  const std::vector<SharedAxis> after = shared_axes(layer);
-  if (count == 2 && after.size() == 1 && after.front().is_taps) shorten(layer, after.front(), oracle);
   drop_inputs(layer, oracle);
 }
 

@@ -14,10 +14,14 @@ void drop_parts(LayerCase& layer, Oracle& oracle);
 /// Elements at their zero point instead of any other value.
 void zero_elements(LayerCase& layer, Oracle& oracle);
 
+/// Of a sum that needs several taps, say to overflow: as large as their types allow, if fewer then do.
+void strengthen_taps(LayerCase& layer, Oracle& oracle);
+
 /// A layer of one tap: without a bias if any input and weight do, the smallest ones; else with the smallest bias.
 void simplify_tap(LayerCase& layer, Oracle& oracle);
 
-/// No activation, no row multiplier, no bias where they are not needed; values as near to their zero point as they go.
+/// No activation, no row multiplier, no bias where they are not needed; scales that are 32-bit floats; values as near to their zero point as
+/// they go.
 void simplify_values(LayerCase& layer, Oracle& oracle);
 
 }  // namespace lastbit

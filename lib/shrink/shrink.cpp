@@ -169,7 +169,8 @@ class Shrinker {
   }
 
   void reduce(LayerCase& layer) {
-    constexpr void (*steps[])(LayerCase&, Oracle&) = {drop_parts, zero_elements, simplify_tap, simplify_values, drop_parts};
+    constexpr void (*steps[])(LayerCase&, Oracle&) = {drop_parts,   zero_elements,   strengthen_taps,
+                                                      simplify_tap, simplify_values, drop_parts};
     for (std::size_t i = 0; i < std::size(steps); ++i) {
       if (options_.on_progress) options_.on_progress(i + 1, std::size(steps) + 1);
       steps[i](layer, oracle_);

@@ -97,6 +97,23 @@ void drop_optional_input(LayerCase& best, std::size_t position, Oracle& oracle) 
   accept(best, std::move(candidate), oracle);
 }
 
+/// Scales that are 32-bit floats, as most files have them: all, or tensor by tensor.
+void round_scales(LayerCase& best, Oracle& oracle) {
+  const auto round = [](ModelTensor& tensor) {
+    const std::vector<double> before = tensor.quantization.scales;
+    for (double& scale : tensor.quantization.scales) scale = static_cast<double>(static_cast<float>(scale));
+    return tensor.quantization.scales != before;
+  };
+  LayerCase all = best;
+  bool changed = false;
+  for (ModelTensor& tensor : all.layer.tensors) changed = round(tensor) || changed;
+  if (!changed || accept(best, std::move(all), oracle)) return;
+  for (std::size_t i = 0; i < best.layer.tensors.size(); ++i) {
+    LayerCase candidate = best;
+    if (round(candidate.layer.tensors[i])) accept(best, std::move(candidate), oracle);
+  }
+}
+
 void drop_activation(LayerCase& best, Oracle& oracle) {
   OutputBounds* const bounds = bounds_of(best.operation());
   if (bounds == nullptr || *bounds == OutputBounds{}) return;
@@ -193,6 +210,24 @@ void zero_elements(LayerCase& layer, Oracle& oracle) {
   (void)ddmin(counting(static_cast<std::int64_t>(elements.size())), holds);
 }
 
+void strengthen_taps(LayerCase& layer, Oracle& oracle) {
+  if (!is_sum_of_taps(layer.operation().kind) || layer.values(layer.input_tensor(1)) == nullptr || size_of(layer).multiply_accumulates < 2)
+    return;
+  LayerCase strong = layer;
+  for (const std::int32_t tensor : {layer.input_tensor(0), layer.input_tensor(1)}) {
+    if (!is_integer(layer.tensor(tensor).type)) return;
+    const IntegerRange range = range_of(layer.tensor(tensor).type);
+    for (std::int64_t at = 0; at < layer.values(tensor)->element_count(); ++at) {
+      const Element element{tensor, at};
+      const std::int64_t distance = distance_of(layer, element);
+      if (distance != 0) (void)set_distance(strong, element, (distance < 0 ? range.min : range.max) - zero_of(layer, element));
+    }
+  }
+  if (!oracle.holds(strong)) return;
+  drop_parts(strong, oracle);
+  if (size_of(strong).multiply_accumulates < size_of(layer).multiply_accumulates) layer = std::move(strong);
+}
+
 void simplify_tap(LayerCase& layer, Oracle& oracle) {
   if (has_one_tap(layer) && !try_products(layer, oracle)) (void)try_biases(layer, oracle);
 }
@@ -200,6 +235,7 @@ void simplify_tap(LayerCase& layer, Oracle& oracle) {
 void simplify_values(LayerCase& layer, Oracle& oracle) {
   constexpr int most_rounds = 8;
   constexpr std::size_t most_elements = 256;  // where so many matter, their sizes are no one's concern
+  round_scales(layer, oracle);
   drop_activation(layer, oracle);
   drop_optional_input(layer, multiplier_input, oracle);
   drop_optional_input(layer, bias_input, oracle);

@@ -168,6 +168,31 @@ TEST_CASE("shrink: an accumulator that wraps keeps as many taps as that takes") 
   }
 }
 
+TEST_CASE("shrink: rows that a device may process together go one by one, and taps as far as the device's vectors allow") {
+  // Intel's emulations add products in pairs of 32 bits: (-32768)^2 + (-32768)^2 wraps; sums shorter than a vector take another way.
+  const Shape in{3, 64}, weights{2, 64};
+  Layer layer;
+  layer.model.name = "network";
+  layer.model.tensors = {{"x", ElementType::int16, in, {{1.0}, {0}, 0}, {}},
+                         {"w", ElementType::int16, weights, {{1.0}, {0}, 0}, Tensor(ElementType::int16, weights)},
+                         {"y", ElementType::int32, Shape{3, 2}, {}, {}}};
+  layer.inputs = {Tensor(ElementType::int16, in)};
+  for (Tensor* tensor : {&*layer.model.tensors[1].constant, &layer.inputs[0]})
+    std::ranges::fill(tensor->values<std::int16_t>(), std::int16_t{-32768});
+  layer.model.operations = {{OperationKind::fully_connected, "y", {0, 1}, {2}, FullyConnectedAttributes{}}};
+  layer.model.inputs = {0};
+  layer.model.outputs = {2};
+  validate(layer.model, "test");
+  for (const auto& [name, taps] : {std::pair{"gna_software_sse4", 8}, std::pair{"gna_software_avx2", 16}}) {
+    INFO(name);
+    const auto shrunk = shrink(layer.model, layer.inputs, find_backend("gna3_0"), find_backend(name), {.index = 5});
+    REQUIRE(shrunk);
+    require_sound(*shrunk);
+    CHECK(shrunk->after.multiply_accumulates == taps);
+    CHECK(shrunk->after.nonzero == 4);
+  }
+}
+
 TEST_CASE("shrink: operations that are no sums of products") {
   using enum OperationKind;
   struct Case {
@@ -254,15 +279,27 @@ TEST_CASE("shrink: the files verify, and the .tflite is the same layer") {
   CHECK(std::filesystem::exists(folder.path() / "my_npu.backend.json"));
 }
 
-TEST_CASE("shrink: a scale that no .tflite can say is said, and the rest is written") {
+TEST_CASE("shrink: scales become 32-bit floats where the cause allows it, and what no .tflite can say is said") {
   const Scratch folder;
   const Layer layer = convolution(1, 0.47);
-  const auto shrunk = shrink(layer.model, layer.inputs, find_backend("vipnano_v8"),
-                             changed(find_backend("vipnano_v8"), "conv.i8.rescale.scale.significant_bits", "8"));
-  REQUIRE(shrunk);
-  const auto refused = write_case(folder.path(), *shrunk);
+  const SpecSheet vipnano = find_backend("vipnano_v8");
+  const auto rounded = shrink(layer.model, layer.inputs, vipnano, changed(vipnano, "conv.i8.rescale.scale.significant_bits", "8"));
+  REQUIRE(rounded);
+  require_sound(*rounded);
+  CHECK_FALSE(write_case(folder.path(), *rounded));
+  Layer halves = operation(OperationKind::softmax, {{1, 12}}, {1, 12}, SoftmaxAttributes{}, 1.0, 8);
+  for (ModelTensor& tensor : halves.model.tensors) tensor.type = ElementType::float16, tensor.quantization = {};
+  Tensor reals(ElementType::float16, {1, 12});
+  for (std::size_t i = 0; i < 12; ++i) reals.values<Float16>()[i] = Float16{static_cast<std::uint16_t>(0x3C00 + 0x123 * i)};
+  const std::vector<Tensor> inputs{reals};
+  const auto half = shrink(halves.model, inputs, find_backend("ascend310"), find_backend("ascend910b"));
+  REQUIRE(half);
+  require_sound(*half);
+  CHECK(half->cause.attributed);
+  CHECK(half->after.elements <= 3);
+  const auto refused = write_case(folder.path() / "half", *half);
   REQUIRE(refused);
-  CHECK_THAT(*refused, contains_text("32-bit float"));
-  CHECK_FALSE(std::filesystem::exists(folder.path() / "layer.tflite"));
-  CHECK(verify(folder.path()).passed == 2);
+  CHECK_THAT(*refused, contains_text("element type float16"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "half" / "layer.tflite"));
+  CHECK(verify(folder.path()).passed == 4);
 }
