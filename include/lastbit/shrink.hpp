@@ -74,7 +74,7 @@ enum class TestFramework : std::uint8_t { catch2, googletest };
 [[nodiscard]] std::string to_json(const ShrunkCase& shrunk);
 [[nodiscard]] std::string to_text(const ShrunkCase& shrunk);
 
-/// Creates the folder and writes cases.json with its .npy files (docs/case-format.md), test_catch2.cpp, test_googletest.cpp and layer.tflite.
+/// Creates the folder and writes cases.json with layer.json and .npy files (docs/case-format.md), test_catch2.cpp, test_googletest.cpp, layer.tflite.
 /// Returns why there is no .tflite, or nothing.
 std::optional<std::string> write_case(const std::filesystem::path& folder, const ShrunkCase& shrunk);
 

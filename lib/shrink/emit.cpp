@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend_reference.hpp"
+#include "explain/text.hpp"
 #include "io/file.hpp"
 #include "io/json_model.hpp"
 #include "lastbit/error.hpp"
@@ -12,6 +13,7 @@
 #include "lastbit/io/tflite.hpp"
 #include "lastbit/shrink.hpp"
 #include "lastbit/version.hpp"
+#include "shrink/origin.hpp"
 
 namespace lastbit {
 
@@ -21,18 +23,15 @@ OrderedJson size_to_json(const CaseSize& size) {
   return {{"multiply_accumulates", size.multiply_accumulates}, {"elements", size.elements}, {"nonzero", size.nonzero}};
 }
 
-std::string origin_of(const ShrunkCase& shrunk) {
-  return std::string(name_of(shrunk.kind())) + " '" + shrunk.layer + "' of '" + shrunk.network + "', sample " +
-         std::to_string(shrunk.sample) + ", value " + std::to_string(shrunk.position);
-}
+constexpr const char* layer_file = "layer.json";
 
-/// One backend's case: the model, the inputs beside the file, and what this backend computes.
+/// One backend's case: the layer and its inputs beside the file, and what this backend computes.
 OrderedJson case_to_json(const ShrunkCase& shrunk, const SpecSheet& sheet, const std::string& identifier) {
   const BackendReference reference = reference_to(sheet);
   OrderedJson json{{"name", "on " + sheet.name}};
   json["backend"] = reference.name.empty() ? backend_file(identifier) : reference.name;
   for (const RuleText& rule : reference.settings) json["settings"][rule.path] = rule.value;
-  json["model"] = OrderedJson::parse(json_model_text(shrunk.model));
+  json["model"] = layer_file;
   json["inputs"] = OrderedJson::object();
   for (const std::int32_t input : shrunk.model.inputs)
     json["inputs"][shrunk.model.tensor(input).name] = shrunk.model.tensor(input).name + ".npy";
@@ -66,6 +65,11 @@ std::string value_text(const Tensor& tensor, std::int64_t index) {
 }
 
 }  // namespace
+
+std::string origin_of(const ShrunkCase& shrunk) {
+  return layer_title(shrunk.operation, std::string(name_of(shrunk.kind())), shrunk.layer) + " of '" + shrunk.network + "', sample " +
+         std::to_string(shrunk.sample) + ", value " + std::to_string(shrunk.position);
+}
 
 std::string to_json(const ShrunkCase& shrunk) {
   OrderedJson json{{"network", shrunk.network},
@@ -121,6 +125,7 @@ std::optional<std::string> write_case(const std::filesystem::path& folder, const
   if (failure) throw Error(ErrorCode::unreadable_file, folder.string(), "cannot be created: " + failure.message());
   const auto [of_a, of_b] = identifiers_of(shrunk.a, shrunk.b);
   const std::string& output = shrunk.model.tensor(shrunk.model.outputs[0]).name;
+  write_file(folder / layer_file, json_model_text(shrunk.model), {});
   write_file(folder / "cases.json", cases_text(shrunk), {});
   for (std::size_t i = 0; i < shrunk.inputs.size(); ++i)
     write_npy(folder / (shrunk.model.tensor(shrunk.model.inputs[i]).name + ".npy"), shrunk.inputs[i]);

@@ -8,6 +8,7 @@
 #include "backend_reference.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/shrink.hpp"
+#include "shrink/origin.hpp"
 
 namespace lastbit {
 namespace {
@@ -82,10 +83,7 @@ std::string backend_function(const char* name, const SpecSheet& sheet) {
   return text + "  return sheet;\n}\n";
 }
 
-std::string title_of(const ShrunkCase& shrunk) {
-  return shrunk.a.name + " and " + shrunk.b.name + " part in " + std::string(name_of(shrunk.kind())) + " '" + shrunk.layer + "' of '" +
-         shrunk.network + "', sample " + std::to_string(shrunk.sample) + ", value " + std::to_string(shrunk.position);
-}
+std::string title_of(const ShrunkCase& shrunk) { return shrunk.a.name + " and " + shrunk.b.name + " part in " + origin_of(shrunk); }
 
 std::string headers(TestFramework framework) {
   const std::string catch2 =

@@ -21,7 +21,10 @@ std::string lines_of(const std::vector<RuleDifference>& rules, const std::string
 }
 
 std::string text_of(const GoldenDifference& difference) {
-  const std::string place = difference.operation + " '" + difference.tensor + "'";
+  constexpr std::size_t longest_name = 60;
+  const std::string& name = difference.tensor;
+  const std::string shown = name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...";
+  const std::string place = difference.operation + " '" + shown + "'";
   if (!difference.reason.empty()) return place + ": " + difference.reason + "\n";
   std::string text = place + "[" + std::to_string(difference.index) + "]: stored " + difference.expected + ", now " + difference.got +
                      "; " + std::to_string(difference.differing) + " of " + std::to_string(difference.values) + " values differ\n";
