@@ -230,7 +230,11 @@ TEST_CASE("prove: what a layer's clamp lets through is what the next layer is pr
       REQUIRE(trace.tensors[3]->integer_at(i) <= report.layers[1].inputs.max);
     }
   }
-  REQUIRE(prove(model, sheet, {}, {.layer = "second"}).layers.size() == 1);
+  for (const char* layer : {"second", "z", "1"}) {
+    const ProveReport only = prove(model, sheet, {}, {.layer = layer});
+    REQUIRE(only.layers.size() == 1);
+    REQUIRE(only.layers[0].inputs == report.layers[1].inputs);
+  }
   REQUIRE_THROWS_AS(prove(model, sheet, {}, {.layer = "third"}), Error);
   REQUIRE_THROWS_AS(prove(model, sheet, {}, {.range = InputRange::data}), Error);
   REQUIRE_THROWS_AS(prove(model, sheet, {}, {.bits = 1}), Error);
