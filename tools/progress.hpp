@@ -1,0 +1,30 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A bar on stderr for work that takes more than two seconds; none where stderr is no terminal.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace lastbit::tool {
+
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::size_t done, std::size_t all);
+  /// Removes the bar, before anything is printed.
+  void clear();
+
+ private:
+  std::string what_;
+  std::chrono::steady_clock::time_point start_, last_;
+  bool terminal_ = false, shown_ = false;
+};
+
+}  // namespace lastbit::tool
