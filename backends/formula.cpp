@@ -67,12 +67,14 @@ class Expression {
         fraction_bits_ = fraction_bits;
         return narrow(stage, factor() + " + " + factor() + "*2^log2(M - 1)", true);
       case StageKind::shift_right: return call(text(stage.rounding), factor() + " / " + divisor(stage));
+      case StageKind::shift_right_with_zero_point: return call(text(stage.rounding), factor() + " / " + divisor(stage) + " + zp");
       case StageKind::add_half:
         value_ += " + half(" + (stage.amount == ShiftAmount::remaining ? divisor_text(fraction_bits_) : divisor(stage)) + ")";
         return narrow(stage, value_, true);
-      case StageKind::float_scale: {
+      case StageKind::float_scale:
+      case StageKind::float_scale_with_zero_point: {
         const std::string type = stage.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
-        return call(text(stage.rounding), type + "(" + value_ + ") * s");
+        return call(text(stage.rounding), type + "(" + value_ + ") * s" + (stage.kind == StageKind::float_scale ? "" : " + zp"));
       }
       case StageKind::narrow: return narrow(stage, value_, is_sum_);
       case StageKind::relu: return call("relu", value_);
@@ -129,7 +131,7 @@ std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
   const std::string in = scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
   if (!reads_multiplier(rule.chain)) {
     const bool in_double = std::any_of(rule.chain.begin(), rule.chain.end(), [](const Stage& stage) {
-      return stage.kind == StageKind::float_scale && stage.arithmetic == ScaleArithmetic::f64;
+      return scales_in_float(stage.kind) && stage.arithmetic == ScaleArithmetic::f64;
     });
     return std::string("s = ") + (in_double ? "double(" : "float(") + ratio + "), computed in " + in;
   }

@@ -129,7 +129,7 @@ void check(const std::string& path, const RescaleRule& rule) {
           ErrorCode::unknown_rule, where,
           "the value may need " + std::to_string(bits) + " bits, at most " + std::to_string(widest) + " are allowed; narrow it first");
     }
-    const bool settles = stage.kind != StageKind::multiply && stage.kind != StageKind::shift_right && stage.kind != StageKind::relu &&
+    const bool settles = stage.kind != StageKind::multiply && !shifts_right(stage.kind) && stage.kind != StageKind::relu &&
                          stage.kind != StageKind::add_zero_point && stage.kind != StageKind::clip;
     if (settles) bits = 64;
   }

@@ -40,7 +40,7 @@ constexpr auto names_of(MultiplierForm) { return std::to_array<std::string_view>
 constexpr auto names_of(StageKind) {
   return std::to_array<std::string_view>({"shift_left", "multiply", "doubling_high_multiply", "two_term_shift", "shift_right",
                                           "float_scale", "narrow", "relu", "add_zero_point", "clamp", "table", "pwl", "add_half", "clip",
-                                          "saturate"});
+                                          "saturate", "shift_right_with_zero_point", "float_scale_with_zero_point"});
 }
 constexpr auto names_of(ShiftAmount) {
   return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction", "excess", "rest"});
@@ -162,9 +162,9 @@ constexpr void each_rule(Self& self, auto&& visit) {
   if (narrows || multiplies) visit("bits", self.bits);
   if (narrows) visit("overflow", self.overflow);
   const bool rounds = kind == StageKind::multiply ? self.bits > 0 : kind == StageKind::doubling_high_multiply;
-  if (rounds || kind == StageKind::shift_right || kind == StageKind::float_scale) visit("rounding", self.rounding);
-  if (kind == StageKind::float_scale) visit("arithmetic", self.arithmetic);
-  if (kind != StageKind::shift_right && kind != StageKind::add_half) return;
+  if (rounds || shifts_right(kind) || scales_in_float(kind)) visit("rounding", self.rounding);
+  if (scales_in_float(kind)) visit("arithmetic", self.arithmetic);
+  if (!shifts_right(kind) && kind != StageKind::add_half) return;
   visit("amount", self.amount);
   if (self.amount == ShiftAmount::constant || self.amount == ShiftAmount::excess) visit("constant", self.constant);
   if (self.amount == ShiftAmount::excess || self.amount == ShiftAmount::rest) visit("limit", self.limit);

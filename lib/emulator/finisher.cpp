@@ -53,9 +53,14 @@ bool Finisher::plan_64_bit(int accumulator_bits) {
         }
         case StageKind::doubling_high_multiply: amount = stage.bits - 1; break;
         case StageKind::shift_right:
+        case StageKind::shift_right_with_zero_point:
           amount = shift_amount(stage, fraction[c], operands_[c]);
           fraction[c] = fraction_after_shift(stage, amount);
           if (amount < 0 || amount > 62) return false;
+          if (stage.kind == StageKind::shift_right_with_zero_point) {
+            if (amount + bits_of(operands_[c].zero_point) > 62) return false;
+            factor = operands_[c].zero_point * (std::int64_t{1} << amount);
+          }
           break;
         case StageKind::add_zero_point: factor = operands_[c].zero_point; break;
         case StageKind::add_half:
@@ -75,9 +80,10 @@ bool Finisher::plan_64_bit(int accumulator_bits) {
           stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply || stage.kind == StageKind::two_term_shift;
       if (multiplies) grown = std::max(grown, bits + bits_of(factor));
       if (stage.kind == StageKind::shift_left) grown = std::max(grown, bits + amount);
-      if (stage.kind == StageKind::add_zero_point || stage.kind == StageKind::add_half)
+      if (stage.kind == StageKind::add_zero_point || stage.kind == StageKind::add_half ||
+          stage.kind == StageKind::shift_right_with_zero_point)
         grown = std::max(grown, std::max(bits, bits_of(factor) + 1) + 1);
-      if (stage.kind == StageKind::float_scale) grown = 63;
+      if (scales_in_float(stage.kind)) grown = 63;
       if (stage.kind == StageKind::clamp) grown = std::max(grown, clamped_bits(operands_[c].min, operands_[c].max));
       if (stage.kind == StageKind::saturate) grown = std::max(grown, clamped_bits(operands_[c].storage_min, operands_[c].storage_max));
       wide.factor.push_back(factor);
@@ -87,7 +93,7 @@ bool Finisher::plan_64_bit(int accumulator_bits) {
     const bool bounds = stage.kind == StageKind::narrow || stage.kind == StageKind::shift_left || stage.kind == StageKind::add_half ||
                         stage.kind == StageKind::doubling_high_multiply || stage.kind == StageKind::two_term_shift;
     bits = bounds && stage.overflow != Overflow::exact ? std::min<int>(grown, stage.bits) : grown;
-    if (stage.kind == StageKind::shift_right) bits = std::max(2, grown - *std::min_element(wide.amount.begin(), wide.amount.end()) + 1);
+    if (shifts_right(stage.kind)) bits = std::max(2, grown - *std::min_element(wide.amount.begin(), wide.amount.end()) + 1);
     plan_.push_back(std::move(wide));
   }
   return true;
@@ -124,6 +130,14 @@ void Finisher::run_stage(const WideStage& wide, std::span<std::int64_t> values) 
       with_rounding(stage.rounding, [&]<Rounding rule>() {
         each(values, channels, [=](std::int64_t& v, std::size_t c) { v = shift_right<rule>(v, amount[c]); });
       });
+      break;
+    case StageKind::shift_right_with_zero_point:
+      with_rounding(stage.rounding, [&]<Rounding rule>() {
+        each(values, channels, [=](std::int64_t& v, std::size_t c) { v = shift_right<rule>(v + factor[c], amount[c]); });
+      });
+      break;
+    case StageKind::float_scale_with_zero_point:
+      each(values, channels, [=](std::int64_t& v, std::size_t c) { v = scale_onto_zero_point(v, stage, operands[c]); });
       break;
     case StageKind::float_scale:
       each(values, channels, [=](std::int64_t& v, std::size_t c) { v = scale_in_float(v, stage, operands[c].scale); });

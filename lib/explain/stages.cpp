@@ -43,7 +43,7 @@ bool is_half_way(Int128 value, int places) {
 
 /// Whether the stage, applied to `before`, rounds a value that lies half-way.
 bool rounds_a_tie(const Stage& stage, const InFlight& before, const RescaleOperands& operands) {
-  if (stage.kind == StageKind::shift_right) {
+  if (shifts_right(stage.kind)) {
     return is_half_way(before.value, shift_amount(stage, before.fraction_bits, operands));
   }
   const bool high = stage.kind == StageKind::doubling_high_multiply;
@@ -57,8 +57,10 @@ int places_after(const Stage& stage, const InFlight& before, const InFlight& aft
     case StageKind::multiply:
     case StageKind::two_term_shift: return after.fraction_bits - exponent;
     case StageKind::doubling_high_multiply: return std::max(-exponent, 0);
-    case StageKind::shift_right: return places - shift_amount(stage, before.fraction_bits, operands);
-    case StageKind::float_scale: return 0;
+    case StageKind::shift_right:
+    case StageKind::shift_right_with_zero_point: return places - shift_amount(stage, before.fraction_bits, operands);
+    case StageKind::float_scale:
+    case StageKind::float_scale_with_zero_point: return 0;
     default: return places;
   }
 }

@@ -118,11 +118,23 @@ const T& any_of(const std::array<T, count>& values, std::mt19937_64& random) {
 }
 
 Stage random_stage(std::mt19937_64& random) {
-  constexpr std::array kinds{StageKind::shift_left,     StageKind::multiply,    StageKind::doubling_high_multiply,
-                             StageKind::two_term_shift, StageKind::shift_right, StageKind::float_scale,
-                             StageKind::narrow,         StageKind::relu,        StageKind::add_zero_point,
-                             StageKind::clamp,          StageKind::table,       StageKind::pwl,
-                             StageKind::add_half,       StageKind::clip,        StageKind::saturate};
+  constexpr std::array kinds{StageKind::shift_left,
+                             StageKind::multiply,
+                             StageKind::doubling_high_multiply,
+                             StageKind::two_term_shift,
+                             StageKind::shift_right,
+                             StageKind::float_scale,
+                             StageKind::narrow,
+                             StageKind::relu,
+                             StageKind::add_zero_point,
+                             StageKind::clamp,
+                             StageKind::table,
+                             StageKind::pwl,
+                             StageKind::add_half,
+                             StageKind::clip,
+                             StageKind::saturate,
+                             StageKind::shift_right_with_zero_point,
+                             StageKind::float_scale_with_zero_point};
   constexpr std::array amounts{ShiftAmount::remaining, ShiftAmount::negative_exponent, ShiftAmount::constant, ShiftAmount::fraction};
   Stage stage{.kind = any_of(kinds, random), .rounding = any_of(all_roundings, random), .overflow = any_of(all_overflows, random)};
   stage.bits = static_cast<std::uint8_t>(2 + random() % 63);

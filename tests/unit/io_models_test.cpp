@@ -6,8 +6,10 @@
 
 #include "io/json.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/io/tflite.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
+#include "support/same_network.hpp"
 
 using namespace lastbit;
 using namespace lastbit::test;
@@ -59,4 +61,19 @@ TEST_CASE("every tensor of every recorded network") {
     read.insert(name);
   }
   CHECK(read.size() == 13);
+}
+
+TEST_CASE("every recorded network without states, written and read again") {
+  const auto root = models_directory();
+  if (!root) return;
+  int written = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(*root)) {
+    if (entry.path().filename() != "model.tflite") continue;
+    const Model model = read_model(entry.path());
+    if (!model.states.empty()) continue;  // what an interpreter remembers is not written
+    INFO(entry.path().string());
+    CHECK(differences(model, parse_tflite(tflite_bytes(model, "x.tflite"), "x.tflite")) == "");
+    ++written;
+  }
+  CHECK(written == 11);
 }

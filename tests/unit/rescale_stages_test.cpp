@@ -171,6 +171,60 @@ TEST_CASE("float_scale: the value as float, one float product, one rounding to a
   }
 }
 
+TEST_CASE("shift_right_with_zero_point: one rounding of v / 2^n + zero point; ties see the sum's sign and parity") {
+  Values values;
+  for (const Rounding rule : all_roundings) {
+    Tally tally;
+    for (const std::int64_t zero_point : {-128, -3, -1, 0, 1, 2, 7, 255}) {
+      RescaleOperands operands{.scale = scale_of(1, 1, 0, 0)};
+      operands.zero_point = zero_point;
+      for (const std::int64_t v : values.i64) {
+        for (const int amount : {1, 2, 9, 31, 40, 62, 90, 100, 101, 126, 400}) {
+          const int places = std::min(amount, 100);
+          const Int128 expected = rounded(v + zero_point * power_of_two(places), power_of_two(places), rule);
+          tally.equal(applied(shift_right_with_zero_point(rule), v, operands, amount), expected, v, zero_point, amount, rule);
+        }
+        tally.equal(applied(shift_right_with_zero_point(rule), v, operands, 0), Int128{v} + zero_point, v, zero_point, rule);
+        tally.equal(applied(shift_right_with_zero_point(rule), v, operands, -5), Int128{v} * 32 + zero_point, v, zero_point, rule);
+      }
+    }
+    tally.check();
+  }
+  // -0.5 onto zero point 3 is 2.5: away from zero it is 3, while -0.5 alone is -1, and then 2.
+  RescaleOperands operands{.scale = scale_of(1, 1, 0, 0)};
+  operands.zero_point = 3;
+  CHECK(applied(shift_right_with_zero_point(Rounding::half_away), -1, operands, 1) == 3);
+  CHECK(applied(shift_right(Rounding::half_away), -1, operands, 1) == -1);
+}
+
+TEST_CASE("float_scale_with_zero_point: product and sum rounded to float, then to an integer") {
+  Values values;
+  for (const Rounding rule : all_roundings) {
+    Tally tally;
+    for (const float scale : {1.0F, 0.5F, 0x1.8p-3F, 0x1.99999ap-7F, 0x1.fffffep-20F, 0x1p-40F}) {
+      for (const std::int64_t zero_point : {-128, -3, 0, 5, 255}) {
+        RescaleOperands operands;
+        operands.zero_point = zero_point;
+        operands.scale.real_f32 = scale;
+        operands.scale.real_f64 = static_cast<double>(scale);
+        for (const std::int64_t v : values.i32) {
+          const Dyadic exact = as_float32(product(as_float32({v, 0}), dyadic(scale)));
+          // On one exponent, as far as 128 bits reach: a product below 2^-70 is no more than a sign to the sum.
+          const int down = std::max(-exact.exponent, 0);
+          if (down > 70) continue;
+          const Int128 whole = exact.significand * power_of_two(std::max(exact.exponent, 0));
+          const Dyadic sum = as_float32({whole + zero_point * power_of_two(down), -down});
+          tally.equal(applied(float_scale_with_zero_point(rule), v, operands), as_integer(sum, rule), v, zero_point, rule);
+          if (scale != 0.5F) continue;  // exact in double, ties among them
+          tally.equal(applied(float_scale_with_zero_point(rule, ScaleArithmetic::f64), v, operands),
+                      rounded(Int128{v} + 2 * zero_point, 2, rule), v, zero_point, rule);
+        }
+      }
+    }
+    tally.check();
+  }
+}
+
 TEST_CASE("narrow, relu, zero point, clamp") {
   Values values;
   Tally tally;

@@ -16,8 +16,11 @@
 //                           excess             before the multiply: what of r goes beyond `constant` - bits of the output, at least 0 and at
 //                                              most `limit`; 0 for data of 16 bits or less, which fit the multiplier as they are
 //                           rest               after it: r less what `excess` has shifted, at least 0 and at most `limit`
+//   shift_right_with_zero_point  v / 2^n + output zero point by `rounding`, one rounding of the sum; n as in shift_right
 //   add_half                v + 2^(n-1), n = `amount` of the shift_right that follows, if n > 0; narrowed to `bits` by `overflow`
 //   float_scale             v * scale, both and the product in float (`arithmetic` f32) or double (f64), rounded to an integer by `rounding`
+//   float_scale_with_zero_point  v * scale + output zero point: product and sum in float (`f32`) or double (`f64`), each rounded to it, then to
+//                           an integer by `rounding`
 //   narrow                  to `bits` by `overflow`
 //   relu                    max(v, 0) if the layer has a rectifier
 //   clip                    into [0, clip] if the layer has a clip of its accumulators
@@ -48,7 +51,7 @@ namespace lastbit {
 // clang-format off
 enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
-  add_half, clip, saturate,
+  add_half, clip, saturate, shift_right_with_zero_point, float_scale_with_zero_point,
 };
 // clang-format on
 
@@ -93,6 +96,13 @@ using ConstantShift = DeviceConstant<0, 62>;
   return {.kind = StageKind::two_term_shift, .overflow = overflow, .bits = bits.value};
 }
 [[nodiscard]] constexpr Stage shift_right(Rounding rounding) { return {.kind = StageKind::shift_right, .rounding = rounding}; }
+/// The zero point joins before the rounding, so that the rule sees the code's own sign and parity.
+[[nodiscard]] constexpr Stage shift_right_with_zero_point(Rounding rounding) {
+  return {.kind = StageKind::shift_right_with_zero_point, .rounding = rounding};
+}
+[[nodiscard]] constexpr Stage float_scale_with_zero_point(Rounding rounding, ScaleArithmetic arithmetic = ScaleArithmetic::f32) {
+  return {.kind = StageKind::float_scale_with_zero_point, .rounding = rounding, .arithmetic = arithmetic};
+}
 [[nodiscard]] constexpr Stage shift_right_by_exponent(Rounding rounding) {
   return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::negative_exponent};
 }
@@ -147,12 +157,19 @@ struct Chain {
   friend constexpr bool operator==(const Chain&, const Chain&) = default;
 };
 
+[[nodiscard]] constexpr bool shifts_right(StageKind kind) {
+  return kind == StageKind::shift_right || kind == StageKind::shift_right_with_zero_point;
+}
+[[nodiscard]] constexpr bool scales_in_float(StageKind kind) {
+  return kind == StageKind::float_scale || kind == StageKind::float_scale_with_zero_point;
+}
+
 /// Whether a chain reads the encoded multiplier or its exponent; a chain that multiplies in float reads only how the scale is computed.
 [[nodiscard]] constexpr bool reads_multiplier(const Chain& chain) {
   for (const Stage& stage : chain) {
     const StageKind kind = stage.kind;
     if (kind == StageKind::shift_left || kind == StageKind::multiply || kind == StageKind::doubling_high_multiply ||
-        kind == StageKind::two_term_shift || (kind == StageKind::shift_right && stage.amount != ShiftAmount::constant)) {
+        kind == StageKind::two_term_shift || (shifts_right(kind) && stage.amount != ShiftAmount::constant)) {
       return true;
     }
   }
@@ -162,7 +179,7 @@ struct Chain {
 /// Whether a chain turns the unit of the accumulator into that of the output.
 [[nodiscard]] constexpr bool applies_scale(const Chain& chain) {
   for (const Stage& stage : chain) {
-    if (stage.kind == StageKind::float_scale) return true;
+    if (scales_in_float(stage.kind)) return true;
   }
   return reads_multiplier(chain);
 }
@@ -255,6 +272,26 @@ struct InFlight {
   return round_to_integer(static_cast<float>(value) * scale.real_f32, stage.rounding);
 }
 
+/// float(v) * s + zero point; a float sum rounded from the double one is the float sum.
+[[nodiscard]] constexpr std::int64_t scale_onto_zero_point(std::int64_t value, const Stage& stage,
+                                                           const RescaleOperands& operands) noexcept {
+  const auto zero_point = static_cast<double>(operands.zero_point);
+  if (stage.arithmetic == ScaleArithmetic::f64) {
+    const double product = static_cast<double>(value) * operands.scale.real_f64;
+    return round_to_integer(product + zero_point, stage.rounding);
+  }
+  const float product = static_cast<float>(value) * operands.scale.real_f32;
+  return round_to_integer(static_cast<float>(static_cast<double>(product) + zero_point), stage.rounding);
+}
+
+/// The zero point in units of a value that is yet to be shifted right by `amount`; from 100 places on only the sign of the value counts.
+inline constexpr int widest_zero_point_shift = 100;
+[[nodiscard]] constexpr Int128 shift_onto_zero_point(Int128 value, int amount, const Stage& stage, std::int64_t zero_point) noexcept {
+  if (amount <= 0) return add_modulo(shift_any(value, amount, stage.rounding), zero_point);
+  const int places = std::min(amount, widest_zero_point_shift);
+  return shift_right(add_modulo(value, multiply_modulo(zero_point, Int128{1} << places)), places, stage.rounding);
+}
+
 /// One stage on one value: the definition. float_scale, table and pwl read the low 64 (32) bits, which earlier stages have settled.
 [[nodiscard]] constexpr InFlight apply(const Stage& stage, InFlight at, const RescaleOperands& operands) noexcept {
   const Int128 v = at.value;
@@ -279,8 +316,14 @@ struct InFlight {
       at = {shift_any(v, amount, stage.rounding), fraction_after_shift(stage, amount)};
       break;
     }
+    case StageKind::shift_right_with_zero_point: {
+      const int amount = shift_amount(stage, at.fraction_bits, operands);
+      at = {shift_onto_zero_point(v, amount, stage, operands.zero_point), fraction_after_shift(stage, amount)};
+      break;
+    }
     case StageKind::add_half: at.value = narrow(add_modulo(v, half_of(stage, at, operands)), stage.bits, stage.overflow); break;
     case StageKind::float_scale: at.value = scale_in_float(static_cast<std::int64_t>(v), stage, scale); break;
+    case StageKind::float_scale_with_zero_point: at.value = scale_onto_zero_point(static_cast<std::int64_t>(v), stage, operands); break;
     case StageKind::narrow: at.value = narrow(v, stage.bits, stage.overflow); break;
     case StageKind::relu: at.value = operands.rectifier == Rectifier::at_zero ? std::max<Int128>(v, 0) : v; break;
     case StageKind::clip: at.value = operands.clip == no_clip ? v : std::clamp<Int128>(v, 0, operands.clip); break;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "lastbit/model.hpp"
 
@@ -21,5 +22,14 @@ namespace lastbit {
 
 /// The same from memory; `where` names the bytes in messages.
 [[nodiscard]] Model parse_tflite(std::span<const std::byte> bytes, std::string_view where);
+
+/// Replaces the file. Reading it back gives the same network: tensor i is tensor i, and constants that stand in the file for shapes, axes and
+/// paddings follow. Operations have the names of their outputs there. Throws Error(unsupported_operation) naming what the format cannot say: an
+/// operation that it lacks, bounds that are no activation, a padding that is neither `same` nor `valid`, a scale that is no 32-bit float;
+/// Error(unreadable_file) where the file cannot be written.
+void write_tflite(const Model& model, const std::filesystem::path& path);
+
+/// The same into memory; `where` names the file in messages.
+[[nodiscard]] std::vector<std::byte> tflite_bytes(const Model& model, std::string_view where);
 
 }  // namespace lastbit
