@@ -15,7 +15,7 @@ Progress::Progress(std::string what)
     : what_(std::move(what)), start_(Clock::now()), last_(start_), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 void Progress::show(std::size_t done, std::size_t all) {
-  constexpr auto quiet = std::chrono::seconds(2), pause = std::chrono::milliseconds(100);
+  constexpr std::chrono::milliseconds quiet(2000), pause(100);
   const Clock::time_point now = Clock::now();
   if (!terminal_ || now - start_ < quiet || now - last_ < pause) return;
   constexpr std::size_t width = 40;

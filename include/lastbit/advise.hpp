@@ -73,9 +73,9 @@ class MixedRun {
 struct Agreement {
   std::int64_t samples = 0;
   std::int64_t values = 0, differing = 0;
-  std::int64_t same_top = 0;                    ///< samples whose largest value of the first output stands at the same position
-  double cosine_sum = 0;                        ///< of each sample's values
-  double distance_sum = 0;                      ///< of each sample: Euclidean distance of the two vectors, each scaled to length 1
+  std::int64_t same_top = 0;                     ///< samples whose largest value of the first output stands at the same position
+  double cosine_sum = 0;                         ///< of each sample's values
+  double distance_sum = 0;                       ///< of each sample: Euclidean distance of the two vectors, each scaled to length 1
   double error_energy = 0, expected_energy = 0;  ///< sums of squares of b - a, and of a; dequantised values
 
   void add(const Agreement& other);
@@ -112,13 +112,13 @@ struct FallbackPoint {
 };
 
 struct FallbackSearch {
-  std::vector<FallbackPoint> alone;     ///< every layer by itself
-  std::vector<FallbackPoint> greedy;    ///< none, then one layer more at a time, the best next one
-  std::vector<std::size_t> order;       ///< in which the greedy search took them
-  std::vector<std::size_t> candidates;  ///< all of whose subsets were tried
-  std::vector<FallbackPoint> exact;     ///< the best of every size from none to all candidates
-  std::vector<FallbackPoint> by_count;  ///< of both: the Pareto front of layers kept against the objective
-  std::vector<FallbackPoint> by_macs;   ///< of multiply-accumulates kept against the objective
+  std::vector<FallbackPoint> alone;                    ///< every layer by itself
+  std::vector<FallbackPoint> greedy;                   ///< none, then one layer more at a time, the best next one
+  std::vector<std::size_t> order;                      ///< in which the greedy search took them
+  std::vector<std::size_t> candidates;                 ///< all of whose subsets were tried
+  std::vector<FallbackPoint> exact;                    ///< the best of every size from none to all candidates
+  std::vector<FallbackPoint> by_count;                 ///< of both: the Pareto front of layers kept against the objective
+  std::vector<FallbackPoint> by_macs;                  ///< of multiply-accumulates kept against the objective
   std::int64_t greedy_samples = 0, exact_samples = 0;  ///< that decided; the figures of every point are of all samples
 };
 

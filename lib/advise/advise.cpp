@@ -18,14 +18,15 @@ namespace {
 using Samples = std::vector<std::vector<Tensor>>;
 
 constexpr std::int64_t most_census_values = 4'000'000;  ///< of all layers together; bounds the samples of the census
+constexpr std::int64_t fewest_differing = 10;           ///< values of a layer that make its output scale worth a try
 constexpr int scale_steps = 20;                         ///< tried on either side of the model's scale
 
 /// The network with the tensor of this name as its only output.
 void judge_at(Model& model, const std::string& name) {
   const auto tensor = model.find_tensor(name);
   const bool computed = tensor && std::ranges::any_of(model.operations, [&](const Operation& operation) {
-    return std::ranges::find(operation.outputs, *tensor) != operation.outputs.end();
-  });
+                          return std::ranges::find(operation.outputs, *tensor) != operation.outputs.end();
+                        });
   if (!computed) throw Error(ErrorCode::bad_input, "advise", "the network computes no tensor called '" + name + "'");
   model.outputs = {*tensor};
 }
@@ -56,7 +57,12 @@ struct OwnDifference {
 class Adviser {
  public:
   Adviser(Model model, const SpecSheet& a, const SpecSheet& b, Samples samples, const AdviseOptions& options)
-      : model_(std::move(model)), a_(a), b_(b), samples_(std::move(samples)), options_(options), judge_(model_, a.backend, b.backend, samples_) {
+      : model_(std::move(model)),
+        a_(a),
+        b_(b),
+        samples_(std::move(samples)),
+        options_(options),
+        judge_(model_, a.backend, b.backend, samples_) {
     if (judge_.layers().empty()) throw Error(judge_.run().missing());
   }
 
@@ -119,8 +125,8 @@ class Adviser {
 
   void add_layer(std::size_t position, const Side& a, const Side& b, const std::vector<std::vector<std::optional<Tensor>>>& traces) {
     const Operation& operation = model_.operations[position];
-    const bool reached = std::ranges::all_of(
-        operation.outputs, [&](std::int32_t index) { return traces[0][static_cast<std::size_t>(index)].has_value(); });
+    const bool reached =
+        std::ranges::all_of(operation.outputs, [&](std::int32_t index) { return traces[0][static_cast<std::size_t>(index)].has_value(); });
     if (!reached) return;  // behind the tensor that is judged
     LayerAdvice layer;
     layer.operation = position;
@@ -170,9 +176,8 @@ class Adviser {
 
   [[nodiscard]] bool input_follows(std::size_t position) const {
     const Model changed = with_output_scale(model_, position, 2);
-    return std::ranges::any_of(model_.inputs, [&](std::int32_t input) {
-      return changed.tensor(input).quantization != model_.tensor(input).quantization;
-    });
+    return std::ranges::any_of(model_.inputs,
+                               [&](std::int32_t input) { return changed.tensor(input).quantization != model_.tensor(input).quantization; });
   }
 
   void add_scales() {
@@ -206,8 +211,8 @@ class Adviser {
     if (advice.tried.empty() || advice.tried[0].factor != 1) return std::nullopt;
     advice.now = advice.tried[0];
     const auto least = std::ranges::min_element(advice.tried, {}, &ScaleFigures::differing)->differing;
-    if (2 * least > advice.now.differing) return std::nullopt;
-    const std::int64_t enough = advice.now.differing - (advice.now.differing - least) * 9 / 10;
+    if (advice.now.differing < fewest_differing || 2 * least > advice.now.differing) return std::nullopt;
+    const std::int64_t enough = advice.now.differing - ((advice.now.differing - least) * 9 + 9) / 10;
     const auto far = [](const ScaleFigures& at) { return std::abs(std::log(at.factor)); };
     advice.best = advice.now;
     for (const ScaleFigures& at : advice.tried) {
@@ -246,7 +251,8 @@ class Adviser {
     const double nothing = cost_of(front.front().agreement, report_.objective);
     add_consequence("the device alone", front.front());
     const auto first_below = [&](double share) {
-      return std::ranges::find_if(front, [&](const FallbackPoint& at) { return cost_of(at.agreement, report_.objective) <= share * nothing; });
+      return std::ranges::find_if(front,
+                                  [&](const FallbackPoint& at) { return cost_of(at.agreement, report_.objective) <= share * nothing; });
     };
     if (nothing == 0) return;
     const auto half = first_below(0.5), tenth = first_below(0.1), none = first_below(0);

@@ -34,7 +34,8 @@ std::optional<Unrounded> unrounded(const Stage& stage, const InFlight& at, const
     const int places = shift_amount(stage, at.fraction_bits, operands);
     if (places > 0 && places < 126) return Unrounded{at.value, places};
   }
-  if (stage.kind == StageKind::doubling_high_multiply) return Unrounded{multiply_modulo(at.value, operands.scale.multiplier), stage.bits - 1};
+  if (stage.kind == StageKind::doubling_high_multiply)
+    return Unrounded{multiply_modulo(at.value, operands.scale.multiplier), stage.bits - 1};
   if (scales_in_float(stage.kind)) {
     const auto value = static_cast<std::int64_t>(at.value);
     const bool single = stage.arithmetic == ScaleArithmetic::f32;
@@ -137,9 +138,8 @@ Tensor output_of(const Model& layer, const Side& side, const Tensor& input) {
 std::optional<LayerSums> layer_sums(const Model& model, std::size_t operation, const Backend& backend, std::span<const Tensor> inputs) {
   const Operation& at = model.operations[operation];
   if (backend.domain == Domain::real || !is_conv_layer(at.kind)) return std::nullopt;
-  const bool constants = std::all_of(at.inputs.begin() + 1, at.inputs.end(), [&](std::int32_t index) {
-    return index == absent_tensor || model.tensor(index).constant;
-  });
+  const bool constants = std::all_of(at.inputs.begin() + 1, at.inputs.end(),
+                                     [&](std::int32_t index) { return index == absent_tensor || model.tensor(index).constant; });
   if (!constants || !check(extract_operation(model, operation), backend).empty() || !is_integer(model.tensor(at.inputs[0]).type) ||
       !is_integer(model.tensor(at.outputs[0]).type))
     return std::nullopt;

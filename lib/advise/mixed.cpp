@@ -237,7 +237,8 @@ Trace run_mixed(const Model& model, const Backend& a, const Backend& b, const Op
     batched = batched || inputs[i].shape() != of_input[0].shape();
     if (i == 0) samples.resize(of_input.size());
     if (of_input.size() != samples.size())
-      throw Error(ErrorCode::shape_mismatch, "input '" + model.tensor(model.inputs[i]).name + "'", "another number of samples than the first input");
+      throw Error(ErrorCode::shape_mismatch, "input '" + model.tensor(model.inputs[i]).name + "'",
+                  "another number of samples than the first input");
     for (std::size_t s = 0; s < samples.size(); ++s) samples[s].push_back(std::move(of_input[s]));
   }
   std::vector<std::vector<Tensor>> by_output(model.outputs.size());

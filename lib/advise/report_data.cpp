@@ -33,7 +33,7 @@ Json to_json(const TieCount& count) { return {{"on", count.on}, {"near", count.n
 
 Json to_json(const std::optional<TieCensus>& census) {
   if (!census) return nullptr;
-  return {{"accumulators", census->accumulators}, {"a", to_json(census->a)},           {"b", to_json(census->b)},
+  return {{"accumulators", census->accumulators}, {"a", to_json(census->a)},        {"b", to_json(census->b)},
           {"either", to_json(census->either)},    {"differing", census->differing}, {"differing_at", to_json(census->differing_at)}};
 }
 
@@ -49,6 +49,11 @@ Json to_json(const Float16Figures& figures) {
   return {{"kept", figures.kept}, {"left", figures.left}, {"agreement", to_json(figures.agreement)}};
 }
 
+Json to_json(const FallbackPoint& point);
+Json to_json(const LayerAdvice& layer);
+Json to_json(const ScaleAdvice& advice);
+Json to_json(const Consequence& consequence);
+
 template <class List>
 Json to_json_list(const List& list) {
   Json json = Json::array();
@@ -61,32 +66,22 @@ Json to_json(const FallbackPoint& point) {
 }
 
 Json to_json(const FallbackSearch& search) {
-  return {{"alone", to_json_list(search.alone)},
-          {"greedy", to_json_list(search.greedy)},
-          {"order", search.order},
-          {"candidates", search.candidates},
-          {"exact", to_json_list(search.exact)},
-          {"by_count", to_json_list(search.by_count)},
-          {"by_macs", to_json_list(search.by_macs)},
-          {"greedy_samples", search.greedy_samples},
-          {"exact_samples", search.exact_samples}};
+  return {{"alone", to_json_list(search.alone)},     {"greedy", to_json_list(search.greedy)},   {"order", search.order},
+          {"candidates", search.candidates},         {"exact", to_json_list(search.exact)},     {"by_count", to_json_list(search.by_count)},
+          {"by_macs", to_json_list(search.by_macs)}, {"greedy_samples", search.greedy_samples}, {"exact_samples", search.exact_samples}};
 }
 
 Json to_json(const LayerAdvice& layer) {
-  return {{"operation", layer.operation},
-          {"name", layer.name},
-          {"kind", layer.kind},
-          {"macs", layer.macs},
-          {"values", layer.values},
-          {"differing", layer.differing},
-          {"error", number(layer.error)},
-          {"alone", layer.alone ? to_json(*layer.alone) : Json()},
+  return {{"operation", layer.operation}, {"name", layer.name},
+          {"kind", layer.kind},           {"macs", layer.macs},
+          {"values", layer.values},       {"differing", layer.differing},
+          {"error", number(layer.error)}, {"alone", layer.alone ? to_json(*layer.alone) : Json()},
           {"ties", to_json(layer.ties)}};
 }
 
 Json to_json(const ScaleAdvice& advice) {
-  return {{"operation", advice.operation},       {"scale", advice.scale},        {"now", to_json(advice.now)},
-          {"best", to_json(advice.best)},        {"ties", to_json(advice.ties)}, {"network", to_json(advice.network)},
+  return {{"operation", advice.operation},      {"scale", advice.scale},        {"now", to_json(advice.now)},
+          {"best", to_json(advice.best)},       {"ties", to_json(advice.ties)}, {"network", to_json(advice.network)},
           {"tried", to_json_list(advice.tried)}};
 }
 

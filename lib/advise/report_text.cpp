@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "compare/report_fields.hpp"
 #include "lastbit/advise.hpp"
@@ -53,7 +54,8 @@ std::string table(const std::vector<Column>& columns, std::vector<std::vector<st
   for (const auto& row : rows) {
     std::string line = " ";
     for (std::size_t c = 0; c < columns.size(); ++c) line += " " + padded(row[c], widths[c], columns[c].align);
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    line = line.substr(0, line.find_last_not_of(' ') + 1);
+    text += (line.size() > line_width ? line.substr(0, line_width - 4) + " ..." : line) + "\n";
   }
   return text;
 }
@@ -107,16 +109,50 @@ class Writer {
   }
 
  private:
-  [[nodiscard]] std::string name(std::size_t operation) const { return report_.names[operation]; }
+  /// Fused layers have the names of all their parts; the last says enough.
+  [[nodiscard]] std::string name(std::size_t operation) const {
+    const std::string& whole = report_.names[operation];
+    const std::size_t end = whole.find_last_not_of(';');
+    const std::size_t start = end == std::string::npos || end == 0 ? std::string::npos : whole.rfind(';', end);
+    return start == std::string::npos ? whole : whole.substr(start + 1);
+  }
   [[nodiscard]] std::string names(const std::vector<std::size_t>& operations) const {
     std::string text;
-    for (const std::size_t operation : operations) text += (text.empty() ? "" : ", ") + name(operation);
+    for (const std::size_t operation : operations)
+      text += (text.empty() ? "" : ", ") + std::to_string(operation) + " '" + name(operation) + "'";
+    return text;
+  }
+  /// Numbers of layers, neighbours as ranges: "0-3 5 8"; of many, those that are missing.
+  [[nodiscard]] std::string numbers(const std::vector<std::size_t>& operations) const {
+    std::vector<std::size_t> all;
+    for (const FallbackPoint& at : report_.search.alone) all.push_back(at.operations[0]);
+    if (operations.empty()) return "none";
+    if (operations == all) return "all";
+    std::vector<std::size_t> missing;
+    std::ranges::set_difference(all, operations, std::back_inserter(missing));
+    const std::string given = ranges(operations, all), others = "all but " + ranges(missing, all);
+    return others.size() < given.size() ? others : given;
+  }
+  [[nodiscard]] static std::string ranges(const std::vector<std::size_t>& operations, const std::vector<std::size_t>& all) {
+    const auto next = [&](std::size_t operation) {
+      const auto found = std::ranges::find(all, operation);
+      return found == all.end() || found + 1 == all.end() ? operation : *(found + 1);
+    };
+    std::string text;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      std::size_t last = i;
+      while (last + 1 < operations.size() && operations[last + 1] == next(operations[last])) ++last;
+      text += (text.empty() ? "" : " ") + std::to_string(operations[i]);
+      if (last > i + 1) text += "-" + std::to_string(operations[last]);
+      if (last > i + 1) i = last;
+    }
     return text;
   }
   [[nodiscard]] const Agreement& alone() const { return report_.search.greedy.front().agreement; }
 
   [[nodiscard]] std::string heading() const {
-    std::string text = wrapped("model: " + report_.model) + wrapped("a: " + report_.a + " (wanted)") + wrapped("b: " + report_.b + " (the device)");
+    std::string text =
+        wrapped("model: " + report_.model) + wrapped("a: " + report_.a + " (wanted)") + wrapped("b: " + report_.b + " (the device)");
     text += wrapped("data: " + samples_text(report_.samples) + "; judged at " + report_.judged_at + " by " + objective_text());
     for (const Diagnostic& diagnostic : report_.missing) text += wrapped("Always on a: " + diagnostic.text());
     text += "\n";
@@ -144,13 +180,13 @@ class Writer {
   }
 
   [[nodiscard]] std::string layers() const {
-    std::vector<Column> columns{{"layer", Align::left, 26}, {"operation", Align::left, 17}, {"MAC"}, {"differ"}, {"error"}};
+    std::vector<Column> columns{{"no."}, {"layer", Align::left, 24}, {"operation", Align::left, 16}, {"MAC"}, {"differ"}, {"error"}};
     if (!report_.float16) columns.insert(columns.end(), {{"at ties"}, {"tie, a"}, {"tie, b"}});
     columns.push_back({"alone on a"});
     std::vector<std::vector<std::string>> rows;
     for (const LayerAdvice& layer : report_.layers) {
-      std::vector<std::string> row{layer.name, layer.kind, macs_text(layer.macs), percent(layer.differing, layer.values),
-                                   short_number(layer.error)};
+      std::vector<std::string> row{std::to_string(layer.operation),        name(layer.operation),    layer.kind, macs_text(layer.macs),
+                                   percent(layer.differing, layer.values), short_number(layer.error)};
       if (!report_.float16) {
         const bool has = layer.ties.has_value();
         row.push_back(has && layer.ties->differing > 0 ? percent(layer.ties->differing_at.near, layer.ties->differing) : "");
@@ -171,39 +207,30 @@ class Writer {
   }
 
   [[nodiscard]] std::string front_table(const std::vector<FallbackPoint>& front) const {
-    std::vector<Column> columns{{"kept"}, {"MAC"}, {"differ"}, {"cosine"}, {"same top"}, {"distance"}, {"error"}};
+    std::vector<Column> columns{{"kept"},     {"MAC"},      {"differ"}, {"cosine"},
+                                {"same top"}, {"distance"}, {"error"},  {"layers", Align::left, 80}};
     std::vector<std::vector<std::string>> rows;
     const std::size_t step = (front.size() + rows_shown - 1) / rows_shown;
     for (std::size_t i = 0; i < front.size(); ++i) {
       if (step > 1 && i % step != 0 && i + 1 != front.size()) continue;
       const Agreement& at = front[i].agreement;
       rows.push_back({std::to_string(front[i].operations.size()), percent(front[i].macs, report_.macs), percent(at.differing_share()),
-                      cosine_text(at.cosine()), std::to_string(at.same_top) + "/" + std::to_string(at.samples),
-                      short_number(at.distance()), short_number(at.relative_error())});
+                      cosine_text(at.cosine()), std::to_string(at.same_top) + "/" + std::to_string(at.samples), short_number(at.distance()),
+                      short_number(at.relative_error()), numbers(front[i].operations)});
     }
-    return table(columns, rows);
+    const std::string shown = std::to_string(rows.size()) + " of " + std::to_string(front.size()) + " rows; --json has all.";
+    return table(columns, std::move(rows)) + (step > 1 ? "  " + shown + "\n" : "");
   }
 
   [[nodiscard]] std::string fallbacks() const {
     const FallbackSearch& search = report_.search;
     std::string text = "\nLayers to keep on a\n";
-    text += wrapped("Greedy over " + std::to_string(search.alone.size()) + " layers (" + samples_text(search.greedy_samples) +
-                    "), and all " + std::to_string(std::size_t{1} << search.candidates.size()) + " subsets of " +
-                    std::to_string(search.candidates.size()) + " candidates (" + samples_text(search.exact_samples) +
-                    "); the figures are of all " + samples_text(report_.samples) + ".");
+    text +=
+        wrapped("Greedy over " + std::to_string(search.alone.size()) + " layers (" + samples_text(search.greedy_samples) + "), and all " +
+                std::to_string(std::size_t{1} << search.candidates.size()) + " subsets of " + std::to_string(search.candidates.size()) +
+                " candidates (" + samples_text(search.exact_samples) + "); the figures are of all " + samples_text(report_.samples) + ".");
     text += front_table(search.by_count);
-    std::vector<std::size_t> before;
-    for (const FallbackPoint& at : search.by_count) {
-      if (at.operations.empty()) continue;
-      const bool grows = std::ranges::includes(at.operations, before);
-      std::vector<std::size_t> added;
-      for (const std::size_t operation : at.operations) {
-        if (!grows || std::ranges::find(before, operation) == before.end()) added.push_back(operation);
-      }
-      text += wrapped("  " + std::to_string(at.operations.size()) + ": " + (grows && !before.empty() ? "and " : "") + names(added), 5);
-      before = at.operations;
-    }
-    if (search.by_macs.size() > 1) text += "By multiply-accumulates kept:\n" + front_table(search.by_macs);
+    if (search.by_macs.size() > 1 && report_.macs > 0) text += "By multiply-accumulates kept:\n" + front_table(search.by_macs);
     return text;
   }
 
@@ -218,21 +245,28 @@ class Writer {
     std::string text = "\nTies and output scales\n" + wrapped(std::to_string(at_ties) + " of the " + std::to_string(differing) +
                                                               " values in which convolutions and fully connected layers differ are ties.");
     if (report_.scales.empty()) return text + "No output scale nearby avoids half of a layer's differing values.\n";
-    std::vector<Column> columns{{"layer", Align::left, 26}, {"scale"}, {"times"}, {"differ"}, {"then"}, {"SQNR"}, {"then"}, {"at the end"}};
+    std::vector<Column> columns{{"no."},       {"layer", Align::left, 24}, {"scale"}, {"times"}, {"differ"}, {"then"}, {"SQNR"}, {"then"},
+                                {"at the end"}};
     std::vector<std::vector<std::string>> rows;
     for (const ScaleAdvice& at : report_.scales) {
       const auto share = [](const ScaleFigures& figures) { return percent(figures.differing, figures.values); };
-      rows.push_back({name(at.operation), number_text("%.6g", at.scale), number_text("%.3f", at.best.factor), share(at.now), share(at.best),
-                      number_text("%.2f", at.now.sqnr_db), number_text("%.2f", at.best.sqnr_db), cost_text(at.network)});
+      rows.push_back({std::to_string(at.operation), name(at.operation), number_text("%.6g", at.scale), number_text("%.3f", at.best.factor),
+                      share(at.now), share(at.best), number_text("%.2f", at.now.sqnr_db), number_text("%.2f", at.best.sqnr_db),
+                      cost_text(at.network)});
     }
     text += table(columns, rows);
-    text += wrapped("  SQNR: of the layer on b against float, in dB; at the end: what is left of the final difference with this scale alone.");
-    return text + wrapped("All of them at once: " + cost_text(*report_.all_scales) + " at the end; SQNR of the final values against float " +
-                          number_text("%.2f", *report_.sqnr_db_before) + " dB, then " + number_text("%.2f", *report_.sqnr_db_after) + " dB.");
+    text +=
+        wrapped("  SQNR: of the layer on b against float, in dB; at the end: what is left of the final difference with this scale alone.");
+    return text +
+           wrapped("All of them at once: " + cost_text(*report_.all_scales) + " at the end; SQNR of the final values against float " +
+                   number_text("%.2f", *report_.sqnr_db_before) + " dB, then " + number_text("%.2f", *report_.sqnr_db_after) + " dB.");
   }
 
   [[nodiscard]] std::vector<std::string> halves_row(const std::string& choice, const Float16Figures& figures) const {
-    return {choice, std::to_string(figures.kept.size()), std::to_string(figures.left), short_number(figures.agreement.relative_error()),
+    return {choice,
+            std::to_string(figures.kept.size()),
+            std::to_string(figures.left),
+            short_number(figures.agreement.relative_error()),
             cosine_text(figures.agreement.cosine()),
             std::to_string(figures.agreement.same_top) + "/" + std::to_string(figures.agreement.samples)};
   }
@@ -268,8 +302,9 @@ class Writer {
                       at.distance ? short_number(at.distance->low) + " to " + short_number(at.distance->high) : "one sample"});
     }
     std::string text = "\nWhat users of the network see\n" + table(columns, rows);
-    return text + wrapped("  answers changed: the largest value stands elsewhere; distance: of the outputs as vectors of length 1, mean; the "
-                          "intervals hold for inputs like these data.");
+    return text + wrapped(
+                      "  answers changed: the largest value stands elsewhere; distance: of the outputs as vectors of length 1, mean; the "
+                      "intervals hold for inputs like these data.");
   }
 
   [[nodiscard]] std::string guesses() const {

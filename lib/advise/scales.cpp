@@ -44,12 +44,14 @@ std::set<std::int32_t> tied_tensors(const Model& model, std::int32_t start) {
 }
 
 std::int64_t rescaled_code(std::int64_t code, std::int64_t zero_point, double factor, const IntegerRange& range) {
-  return std::clamp(zero_point + static_cast<std::int64_t>(std::llround(static_cast<double>(code - zero_point) / factor)), range.min, range.max);
+  return std::clamp(zero_point + static_cast<std::int64_t>(std::llround(static_cast<double>(code - zero_point) / factor)), range.min,
+                    range.max);
 }
 
 /// A bias of its own for a layer whose input counts in another scale.
 void rescale_bias(Model& model, Operation& operation, double factor) {
-  const bool takes_bias = is_conv_layer(operation.kind) && operation.inputs.size() > bias_input && operation.inputs[bias_input] != absent_tensor;
+  const bool takes_bias =
+      is_conv_layer(operation.kind) && operation.inputs.size() > bias_input && operation.inputs[bias_input] != absent_tensor;
   if (!takes_bias || !model.tensor(operation.inputs[bias_input]).constant) return;
   ModelTensor bias = model.tensor(operation.inputs[bias_input]);
   if (!is_integer(bias.type)) return;
@@ -92,7 +94,11 @@ std::vector<float> reals_of(std::span<const std::int64_t> codes, const Quantizat
 class Sweep {
  public:
   Sweep(const Model& model, std::size_t operation, const Backend& a, const Backend& b, std::span<const Tensor> inputs)
-      : layer_(extract_operation(model, operation)), a_(a), b_(b), of_a_(layer_sums(layer_, 0, a, inputs)), of_b_(layer_sums(layer_, 0, b, inputs)) {
+      : layer_(extract_operation(model, operation)),
+        a_(a),
+        b_(b),
+        of_a_(layer_sums(layer_, 0, a, inputs)),
+        of_b_(layer_sums(layer_, 0, b, inputs)) {
     if (!possible()) return;
     const Side real(layer_, Backend{.domain = Domain::real});
     for (const Tensor& input : inputs) {

@@ -52,8 +52,7 @@ std::vector<Agreement> Judge::judge(std::span<const std::size_t> layers, std::si
   const OperationSet on_a = choice(layers);
   run_.reset_states();
   std::vector<Agreement> agreements;
-  for (std::size_t s = 0; s < samples; ++s)
-    agreements.push_back(agreement_of(model_, run_, expected_[s], run_.outputs(samples_[s], on_a)));
+  for (std::size_t s = 0; s < samples; ++s) agreements.push_back(agreement_of(model_, run_, expected_[s], run_.outputs(samples_[s], on_a)));
   return agreements;
 }
 
@@ -226,8 +225,7 @@ class Search {
   void fronts() {
     std::vector<FallbackPoint> all = result_.greedy;
     for (const auto* list : {&result_.exact, &cheapest_}) all.insert(all.end(), list->begin(), list->end());
-    result_.by_count =
-        front(all, [](const FallbackPoint& x, const FallbackPoint& y) { return x.operations.size() < y.operations.size(); });
+    result_.by_count = front(all, [](const FallbackPoint& x, const FallbackPoint& y) { return x.operations.size() < y.operations.size(); });
     result_.by_macs = front(all, fewer_macs);
   }
 

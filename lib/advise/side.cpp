@@ -71,8 +71,9 @@ Tensor Side::quantized(const Tensor& real, std::int32_t tensor) const {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       for (std::size_t i = 0; i < out.values<T>().size(); ++i) {
         const std::size_t channel = channel_of(i);
-        out.values<T>()[i] = static_cast<T>(quantize(backend_.quantize, real.values<float>()[i],
-                                                     static_cast<float>(quantization.scale(channel)), quantization.zero_point(channel), range));
+        out.values<T>()[i] =
+            static_cast<T>(quantize(backend_.quantize, real.values<float>()[i], static_cast<float>(quantization.scale(channel)),
+                                    quantization.zero_point(channel), range));
       }
     }
   });
@@ -103,9 +104,9 @@ void require_sample(const Model& model, std::span<const Tensor> sample) {
       throw Error(ErrorCode::shape_mismatch, where, "shape " + sample[i].shape().text() + "; " + input.shape.text() + " is needed");
     }
     if (sample[i].type() != input.type && sample[i].type() != ElementType::float32) {
-      throw Error(ErrorCode::type_mismatch, where,
-                  "element type " + std::string(name_of(sample[i].type())) + "; " + std::string(name_of(input.type)) +
-                      " is needed, or float32");
+      throw Error(
+          ErrorCode::type_mismatch, where,
+          "element type " + std::string(name_of(sample[i].type())) + "; " + std::string(name_of(input.type)) + " is needed, or float32");
     }
   }
 }
