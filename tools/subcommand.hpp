@@ -25,6 +25,7 @@ struct Subcommand {
 [[nodiscard]] Subcommand add_describe(CLI::App& root);
 [[nodiscard]] Subcommand add_diff_backends(CLI::App& root);
 [[nodiscard]] Subcommand add_explain(CLI::App& root);
+[[nodiscard]] Subcommand add_prove(CLI::App& root);
 [[nodiscard]] Subcommand add_quantize(CLI::App& root);
 [[nodiscard]] Subcommand add_layer(CLI::App& root);
 [[nodiscard]] Subcommand add_run(CLI::App& root);

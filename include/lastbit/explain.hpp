@@ -4,6 +4,8 @@
 // Why two backends differ. A layer is fed with the same input on both; every value that differs is attributed by substitution: the smallest
 // set of rules of a which, replaced by b's, turns a's value into b's. Where two ways to the output have different stages, they are compared
 // by what they decide (the multiplier's width, the first rounding, the last one, …), each of which is then a change of its own.
+//
+// A board's dump has no rules to substitute: explain_dump() asks instead which single change of a known backend makes it compute the dump.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +15,47 @@
 #include <vector>
 
 #include "lastbit/compare.hpp"
+#include "lastbit/trace.hpp"
 
 namespace lastbit {
+
+/// One stage of the way to the output, on one value.
+struct StageStep {
+  std::string stage;  ///< as in a backend file: "shift_right half_even"
+  std::string value;  ///< the integer after it
+  double real = 0;    ///< in units of the output, the places not yet shifted away counted as fraction
+  bool tie = false;   ///< what it rounded lay exactly half-way
+};
+
+/// Every stage on one accumulator; the last value is finish() of the chain, before it is narrowed to 64 bits.
+[[nodiscard]] std::vector<StageStep> trace_stages(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands);
+
+/// Where a running sum first left its accumulator.
+struct AccumulatorEvent {
+  std::int64_t term = 0;   ///< products added by then; 0: the bias alone did it
+  std::int64_t terms = 0;  ///< of the whole sum
+  std::string rule;        ///< "16 bits, wrap"
+};
+
+/// One way from the products to an output.
+struct ValueTrace {
+  std::int64_t accumulator = 0;
+  std::optional<AccumulatorEvent> left_width;
+  std::vector<StageStep> steps;
+  std::int64_t output = 0;
+};
+
+struct SideBySide {
+  std::int64_t index = 0;
+  ValueTrace a, b;
+  /// "accumulator", or the number of the first step of a after which no step of b holds the same value; empty if only the outputs differ.
+  std::string parts_at;
+};
+
+/// One output of a convolution or fully connected layer on both backends; nothing for other operations and for sums that are delivered.
+[[nodiscard]] std::optional<SideBySide> side_by_side(const Model& layer, std::span<const Tensor> inputs, std::int64_t index,
+                                                     const SpecSheet& a, const SpecSheet& b);
+[[nodiscard]] std::string to_text(const SideBySide& value, const std::string& a, const std::string& b);
 
 /// Rules in which two backends differ and which only make sense changed together.
 struct RuleChange {
@@ -28,7 +69,8 @@ struct RuleChange {
 struct Cause {
   std::vector<std::size_t> changes;  ///< indices into LayerAttribution::changes
   std::int64_t values = 0;
-  std::int64_t negative = 0;      ///< of them, those that a puts below its zero point
+  std::int64_t negative = 0;      ///< of them, those that a or b puts below the zero point
+  std::int64_t ties = 0;          ///< of them, those of which one side rounds a tie; counted for convolutions and fully connected layers
   std::int64_t alternatives = 0;  ///< of them, those that another set of the same size explains as well
   LsbHistogram histogram;         ///< b - a
 };
@@ -41,50 +83,106 @@ struct AttributedValue {
   std::optional<std::size_t> cause;  ///< index into LayerAttribution::causes; absent: no set of changes explains it
 };
 
+/// Where the values of a layer differ with both sides on their own history: b(x_b) - a(x_a) = [b(x_b) - a(x_b)] + [a(x_b) - a(x_a)], the
+/// layer's own part and the inherited one.
+struct Origin {
+  std::int64_t own = 0;        ///< values that have only an own part
+  std::int64_t inherited = 0;  ///< only an inherited one
+  std::int64_t both = 0;
+  [[nodiscard]] std::int64_t total() const { return own + inherited + both; }
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
 struct LayerAttribution {
-  std::string name;       ///< of the tensor
-  std::string operation;  ///< the kind
+  std::size_t number = 0;  ///< of the operation in its model
+  std::string name;        ///< of the tensor
+  std::string operation;   ///< the kind
   std::int64_t values = 0;
   std::vector<RuleChange> changes;         ///< everything in which the two differ here
   std::vector<Cause> causes;               ///< most values first
   std::vector<AttributedValue> differing;  ///< every differing value, in order
   std::int64_t unexplained = 0;
-  std::int64_t accumulated_differing = 0;  ///< values that differ where each side runs on its own history
+  Origin in_network;              ///< values that differ where each side runs on its own history
+  std::vector<SideBySide> shown;  ///< the first differing values, stage by stage, as many as asked for
   std::vector<Guess> guesses;
 
   [[nodiscard]] std::int64_t attributed() const { return static_cast<std::int64_t>(differing.size()) - unexplained; }
 };
 
-/// `layer` has one operation, whose outputs are integers; `inputs` as for Emulator::run. Of several outputs the first is explained.
-/// Throws Error where a backend cannot run it.
+/// `layer` has one operation; `inputs` as for Emulator::run. Of several outputs the first is explained. Values of float16 and float32 tensors
+/// are counted by their place among the numbers of their type, so that a difference of 1 is the next number.
+/// Throws Error where a backend cannot run it, and for a backend of the real domain, which has no rules.
 [[nodiscard]] LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b);
+
+/// What a rule that was named rests on.
+struct RuleEvidence {
+  std::string rule;     ///< its path
+  std::string backend;  ///< whose
+  std::string level;    ///< "vendor_code", "guess", …
+  std::string source;
+  friend bool operator==(const RuleEvidence&, const RuleEvidence&) = default;
+};
 
 struct ExplainReport {
   std::string model;
   std::string a;
   std::string b;
-  std::vector<LayerAttribution> layers;  ///< of every operation with integer outputs, in order
+  std::vector<LayerAttribution> layers;  ///< of every operation with arithmetic, in order
+  std::vector<RuleEvidence> evidence;    ///< of the rules in the causes, on both sides
 };
 
-/// Every layer of the model (or the one whose output, or operation, has the given name), fed with a's tensors.
+struct ExplainOptions {
+  std::optional<std::string> layer;  ///< only this one: its number, or the name of the operation or of its output
+  std::size_t top = 0;               ///< differing values of each layer to be shown stage by stage
+};
+
+/// Every layer of the model, fed with a's tensors.
 [[nodiscard]] ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
-                                            const std::optional<std::string>& layer = std::nullopt);
+                                            const ExplainOptions& options = {});
 
 /// "112 first rounding, 6 multiplier width": a layer's causes in one line.
 [[nodiscard]] std::string summary(const LayerAttribution& layer);
+/// Every layer that differs with its causes; of each the first `top` differing values side by side, stage by stage.
 [[nodiscard]] std::string to_text(const ExplainReport& report);
 [[nodiscard]] std::string to_json(const ExplainReport& report);
 
-/// One stage of the way to the output, on one value.
-struct StageStep {
-  std::string stage;  ///< as in a backend file: "shift_right half_even"
-  std::string value;  ///< the integer after it
-  double real = 0;    ///< in units of the output, the places not yet shifted away counted as fraction
-  bool tie = false;   ///< what it rounded lay exactly half-way
+/// What a board's values of one layer say about it, fed with the board's own tensors where the dump has them.
+struct DumpVerdict {
+  std::size_t number = 0;  ///< of the operation in its model
+  std::string name;        ///< of the tensor
+  std::string operation;   ///< the kind
+  std::int64_t values = 0;
+  std::int64_t differing = 0;            ///< from the known backend
+  LsbHistogram histogram;                ///< dump - backend
+  std::vector<RuleChange> explanations;  ///< each by itself makes the backend compute the dump
+  std::vector<std::string> backends;     ///< built-in ones that compute the dump here
+  std::optional<RuleChange> nearest;     ///< unexplained: the change after which the fewest values differ
+  std::int64_t nearest_differing = 0;
+  std::string note;  ///< what else was noticed: the same values in another order, inputs that the dump lacks
 };
 
-/// Every stage on one accumulator; the last value is finish() of the chain, before it is narrowed to 64 bits.
-[[nodiscard]] std::vector<StageStep> trace_stages(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands);
+/// One change of a rule, in whatever operations it is made, that explains several layers.
+struct CommonExplanation {
+  RuleChange change;  ///< its rule with `*` for the operation: "*.i8.rescale.chain.2.rounding"
+  std::int64_t layers = 0;
+};
+
+struct DumpReport {
+  std::string model;
+  std::string dump;
+  std::string backend;
+  std::vector<DumpVerdict> layers;
+  std::vector<CommonExplanation> common;  ///< those that explain the most layers, then those that explain the most of the rest
+  std::vector<RuleEvidence> evidence;     ///< of the backend's rules that would have to be others
+};
+
+/// Judges every layer whose output the dump has (or the one named as in ExplainOptions). `inputs` may be empty if the dump has the model's. A layer
+/// is fed with the dump's tensors, and where the dump lacks one, with what the backend makes of those before it.
+/// Throws Error where an input is missing, where floats of the dump are no codes of their tensor, or the name is of no such layer.
+[[nodiscard]] DumpReport explain_dump(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> inputs,
+                                      const std::optional<std::string>& layer = std::nullopt);
+[[nodiscard]] std::string to_text(const DumpReport& report);
+[[nodiscard]] std::string to_json(const DumpReport& report);
 
 /// The model that consists of one operation of `model`: its data tensors become inputs and outputs.
 [[nodiscard]] Model extract_operation(const Model& model, std::size_t operation);

@@ -51,7 +51,10 @@ bool Finisher::plan_64_bit(int accumulator_bits) {
           fraction[c] = fraction_after_multiply(fraction[c], narrowed.fraction_bits);
           break;
         }
-        case StageKind::doubling_high_multiply: amount = stage.bits - 1; break;
+        case StageKind::doubling_high_multiply:
+          amount = stage.bits - 1;
+          if (amount > 62) return false;
+          break;
         case StageKind::shift_right:
         case StageKind::shift_right_with_zero_point:
           amount = shift_amount(stage, fraction[c], operands_[c]);

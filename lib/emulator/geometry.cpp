@@ -47,6 +47,16 @@ ConvShape conv_shape_of(const Model& model, const Operation& operation) {
 
 ConvShape pool_shape_of(const Model& model, const Operation& operation) {
   const Shape& in = model.tensor(operation.inputs[0]).shape;
+  if (operation.kind == OperationKind::global_average_pool) {
+    return {.batch = in[0],
+            .in_height = in[1],
+            .in_width = in[2],
+            .in_channels = in[3],
+            .out_channels = in[3],
+            .kernel_height = in[1],
+            .kernel_width = in[2],
+            .groups = in[3]};
+  }
   const Shape& out = model.tensor(operation.outputs[0]).shape;
   const auto& attributes = std::get<Pool2dAttributes>(operation.attributes);
   return shape_of(in, out, {attributes.filter, attributes.stride, {1, 1}, attributes.padding}, in, in[3]);

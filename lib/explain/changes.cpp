@@ -60,6 +60,18 @@ bool same_form(const Chain& a, const Chain& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), alike);
 }
 
+/// The only rule at or below the path that both backends have and that differs, if there is just one. (Another stage can make rules read
+/// that were not, or not read that were: they come along.)
+const RuleDifference* single_difference(const std::vector<RuleDifference>& differences, const std::string& path) {
+  const RuleDifference* single = nullptr;
+  for (const RuleDifference& each : differences) {
+    if (!covers(path, each.path) || each.a.empty() || each.b.empty()) continue;
+    if (single != nullptr) return nullptr;
+    single = &each;
+  }
+  return single;
+}
+
 std::string text_of(std::optional<Rounding> rounding) { return rounding ? std::string(name_of(*rounding)) : "none"; }
 
 /// What the device's register holds of the multiplier, as text: "24 bits, floor".
@@ -137,24 +149,29 @@ class Collector {
     std::string handled;
     for (const RuleDifference& difference : differences) {
       if (!concerns(difference) || (!handled.empty() && covers(handled, difference.path))) continue;
-      handled = add(difference, rescale_rules);
+      handled = add(difference, differences, rescale_rules);
     }
     return std::move(result_);
   }
 
  private:
   /// Adds the change that the difference belongs to; returns the path below which everything is covered by it.
-  std::string add(const RuleDifference& difference, const std::vector<std::string>& rescale_rules) {
+  std::string add(const RuleDifference& difference, const std::vector<RuleDifference>& all, const std::vector<std::string>& rescale_rules) {
     const auto inside = [&](const std::string& path) { return covers(path, difference.path); };
     const auto found = std::find_if(rescale_rules.begin(), rescale_rules.end(), inside);
     if (found != rescale_rules.end()) {
       const Chain& of_a = member_at<RescaleRule>(result_.start, *found)->chain;
       const Chain& of_b = member_at<RescaleRule>(b_, *found)->chain;
+      if (const RuleDifference* const single = single_difference(all, *found)) {
+        add_rule(*single);
+        return *found;
+      }
       if (same_form(of_a, of_b)) return add_rule(difference);
       if (view_ == ChainView::decisions && add_decisions(result_, b_, *found)) return *found;
-      return add_structure(*found, "way to the output");
+      return add_structure(*found, "way to the output", "all of " + *found);
     }
-    if (difference.a.empty() || difference.b.empty() || difference.path.ends_with(".method")) return add_structure(prefix_, "method");
+    if (difference.a.empty() || difference.b.empty() || difference.path.ends_with(".method"))
+      return add_structure(prefix_, "method", difference.a + " -> " + difference.b + ", with all their rules");
     return add_rule(difference);
   }
 
@@ -164,10 +181,10 @@ class Collector {
     return difference.path;
   }
 
-  std::string add_structure(const std::string& path, const std::string& name) {
+  std::string add_structure(const std::string& path, const std::string& name, const std::string& what) {
     // The changes made so far may lie inside; the structure covers them.
     std::erase_if(result_.changes, [&](const AppliedChange& change) { return covers(path, change.change.rules.front()); });
-    result_.changes.push_back({{name, "all of " + path, {path}}, [path, b = b_](Backend& backend) { copy_at(backend, b, path); }});
+    result_.changes.push_back({{name, what, {path}}, [path, b = b_](Backend& backend) { copy_at(backend, b, path); }});
     return path;
   }
 
@@ -179,17 +196,32 @@ class Collector {
 
 }  // namespace
 
+namespace {
+
+/// Of operations whose rules lie in several places, or all in the same one.
+Substitution collect_all(const std::vector<std::string>& prefixes, const Backend& a, const Backend& b, ChainView view) {
+  Substitution all{a, {}};
+  for (const std::string& prefix : prefixes) {
+    Substitution part = Collector(all.start, b, prefix, view).collect();
+    all.start = part.start;
+    all.changes.insert(all.changes.end(), part.changes.begin(), part.changes.end());
+  }
+  return all;
+}
+
+}  // namespace
+
 Substitution substitution(const Model& model, const Operation& operation, const Backend& a, const Backend& b, ChainView view) {
-  const std::string of_a = rule_prefix(model, operation, a), of_b = rule_prefix(model, operation, b);
+  const std::vector<std::string> of_a = rule_prefixes(model, operation, a), of_b = rule_prefixes(model, operation, b);
   if (of_a.empty() || of_b.empty()) return {a, {}};
-  if (of_a == of_b) return Collector(a, b, of_a, view).collect();
+  if (of_a == of_b) return collect_all(of_a, a, b, view);
   // One backend has rules of its own for this data type, the other uses those of another: compare what each reads, in one place.
   Backend of_b_at_a = b;
-  const auto* const read = member_at<ConvArithmetic>(b, of_b);
-  auto* const place = member_at<ConvArithmetic>(of_b_at_a, of_a);
+  const auto* const read = member_at<ConvArithmetic>(b, of_b.front());
+  auto* const place = member_at<ConvArithmetic>(of_b_at_a, of_a.front());
   if (read == nullptr || place == nullptr) return {a, {}};
   *place = *read;
-  return Collector(a, of_b_at_a, of_a, view).collect();
+  return collect_all(of_a, a, of_b_at_a, view);
 }
 
 }  // namespace lastbit

@@ -5,25 +5,16 @@
 #include <algorithm>
 
 #include "explain/changes.hpp"
+#include "explain/layer_values.hpp"
 
 namespace lastbit {
 namespace {
-
-std::vector<std::int64_t> integers_of(const Tensor& tensor) {
-  std::vector<std::int64_t> values(static_cast<std::size_t>(tensor.element_count()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = tensor.integer_at(static_cast<std::int64_t>(i));
-  return values;
-}
 
 /// One layer on any backend.
 class Layer {
  public:
   Layer(const Model& model, std::span<const Tensor> inputs) : model_(model), inputs_(inputs) {}
-
-  [[nodiscard]] std::vector<std::int64_t> on(const Backend& backend) const {
-    const Trace trace = run(model_, backend, inputs_);
-    return integers_of(*trace.tensors[static_cast<std::size_t>(model_.outputs[0])]);
-  }
+  [[nodiscard]] std::vector<std::int64_t> on(const Backend& backend) const { return layer_codes(model_, backend, inputs_); }
 
  private:
   const Model& model_;
@@ -83,7 +74,7 @@ class Attributor {
     Backend hybrid = substitution_.start;
     for (const std::size_t change : chosen) substitution_.changes[change].apply(hybrid);
     const std::vector<std::int64_t> values = layer_.on(hybrid);
-    Cause cause{chosen, 0, 0, 0, {}};
+    Cause cause{chosen, 0, 0, 0, 0, {}};
     const std::size_t number = result_.causes.size();
     for (AttributedValue& value : result_.differing) {
       if (values[static_cast<std::size_t>(value.index)] != value.b) continue;
@@ -127,33 +118,54 @@ void count_negative(LayerAttribution& result, std::int64_t zero_point) {
   }
 }
 
-Tensor copied(std::optional<Tensor>& tensor) { return *tensor; }
+void count_ties(LayerAttribution& result, const Model& layer, std::span<const Tensor> inputs, const Backend& a, const Backend& b) {
+  const auto of_a = ValueTracer::make(layer, a, inputs), of_b = ValueTracer::make(layer, b, inputs);
+  if (!of_a || !of_b) return;
+  for (const AttributedValue& value : result.differing) {
+    if (value.cause && (of_a->rounds_a_tie(value.index) || of_b->rounds_a_tie(value.index))) ++result.causes[*value.cause].ties;
+  }
+}
 
-std::vector<Tensor> inputs_of(const Model& layer, const Operation& operation, const Model& model, Trace& trace) {
+void show_first(LayerAttribution& result, std::size_t top, const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a,
+                const SpecSheet& b) {
+  for (std::size_t i = 0; i < std::min(top, result.differing.size()); ++i) {
+    if (auto both = side_by_side(layer, inputs, result.differing[i].index, a, b)) result.shown.push_back(std::move(*both));
+  }
+}
+
+void add_evidence(std::vector<RuleEvidence>& evidence, const LayerAttribution& layer, const SpecSheet& a, const SpecSheet& b) {
+  for (const Cause& cause : layer.causes) {
+    for (const std::size_t change : cause.changes) add_evidence(evidence, layer.changes[change], {&a, &b});
+  }
+}
+
+std::vector<Tensor> inputs_of(const Model& layer, const Operation& operation, const Model& model, const Trace& trace) {
   std::vector<Tensor> inputs;
   for (const std::int32_t index : operation.inputs) {
     if (index == absent_tensor || model.tensor(index).constant) continue;
     const auto& name = model.tensor(index).name;
     if (inputs.size() < layer.inputs.size() && layer.tensor(layer.inputs[inputs.size()]).name == name) {
-      inputs.push_back(copied(trace.tensors[static_cast<std::size_t>(index)]));
+      inputs.push_back(*trace.tensors[static_cast<std::size_t>(index)]);
     }
   }
   return inputs;
 }
 
-bool is_explainable(const Model& model, const Operation& operation) {
-  if (is_movement(operation.kind)) return false;
-  return std::all_of(operation.outputs.begin(), operation.outputs.end(), [&](auto index) { return is_integer(model.tensor(index).type); });
+bool is_explainable(const Model& model, const Operation& operation, const Backend& a, const Backend& b) {
+  if (rule_prefixes(model, operation, a).empty() && rule_prefixes(model, operation, b).empty()) return false;
+  const ElementType type = model.tensor(operation.outputs[0]).type;
+  return is_integer(type) || type == ElementType::float16 || type == ElementType::float32;
 }
 
-bool is_chosen(const Model& model, const Operation& operation, const std::optional<std::string>& layer) {
-  return !layer || operation.name == *layer || model.tensor(operation.outputs[0]).name == *layer;
-}
-
-std::int64_t count_differing(const Tensor& a, const Tensor& b) {
-  std::int64_t count = 0;
-  for (std::int64_t i = 0; i < a.element_count(); ++i) count += a.integer_at(i) != b.integer_at(i) ? 1 : 0;
-  return count;
+/// x_a, x_b: what the layer was given; y_a, y_b: what came out. a on x_b tells the inherited part from the layer's own.
+Origin origin_of(const std::vector<std::int64_t>& y_a, const std::vector<std::int64_t>& a_of_x_b, const std::vector<std::int64_t>& y_b) {
+  Origin origin;
+  for (std::size_t i = 0; i < y_a.size(); ++i) {
+    if (y_a[i] == y_b[i]) continue;
+    const bool own = a_of_x_b[i] != y_b[i], inherited = a_of_x_b[i] != y_a[i];
+    ++(own && inherited ? origin.both : own ? origin.own : origin.inherited);
+  }
+  return origin;
 }
 
 }  // namespace
@@ -191,8 +203,9 @@ LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, con
   const Operation& operation = layer.operations.at(0);
   const ModelTensor& output = layer.tensor(operation.outputs[0]);
   const std::vector<std::int64_t> of_a = runs.on(a.backend), of_b = runs.on(b.backend);
-  LayerAttribution result{
-      .name = output.name, .operation = std::string(name_of(operation.kind)), .changes = {}, .causes = {}, .differing = {}, .guesses = {}};
+  LayerAttribution result;
+  result.name = output.name;
+  result.operation = name_of(operation.kind);
   result.values = static_cast<std::int64_t>(of_a.size());
   for (const SpecSheet* sheet : {&a, &b}) {
     for (const Guess& guess : guesses_of(layer, operation, *sheet)) add_once(result.guesses, guess);
@@ -205,24 +218,30 @@ LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, con
   for (const AppliedChange& change : substitution.changes) result.changes.push_back(change.change);
   Attributor(runs, substitution, result).attribute();
   count_negative(result, output.quantization.zero_point());
+  count_ties(result, layer, inputs, a.backend, b.backend);
   return result;
 }
 
 ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
-                              const std::optional<std::string>& layer) {
+                              const ExplainOptions& options) {
   const RunOptions everything{.keep_all = true};
-  Trace of_a = run(model, a.backend, inputs, everything);
-  const Trace of_b = run(model, b.backend, inputs, everything);
-  ExplainReport report{model.name, a.name, b.name, {}};
+  const Trace of_a = run(model, a.backend, inputs, everything), of_b = run(model, b.backend, inputs, everything);
+  ExplainReport report{model.name, a.name, b.name, {}, {}};
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     const Operation& operation = model.operations[i];
-    if (!is_explainable(model, operation) || !is_chosen(model, operation, layer)) continue;
+    if (!is_explainable(model, operation, a.backend, b.backend) || !is_chosen(model, i, options.layer)) continue;
     const Model only = extract_operation(model, i);
-    report.layers.push_back(explain(only, inputs_of(only, operation, model, of_a), a, b));
+    const std::vector<Tensor> given = inputs_of(only, operation, model, of_a);
+    LayerAttribution& layer = report.layers.emplace_back(explain(only, given, a, b));
+    layer.number = i;
+    show_first(layer, options.top, only, given, a, b);
+    add_evidence(report.evidence, layer, a, b);
     const auto output = static_cast<std::size_t>(operation.outputs[0]);
-    report.layers.back().accumulated_differing = count_differing(*of_a.tensors[output], *of_b.tensors[output]);
+    layer.in_network = origin_of(codes_of(*of_a.tensors[output]), layer_codes(only, a.backend, inputs_of(only, operation, model, of_b)),
+                                 codes_of(*of_b.tensors[output]));
   }
-  if (report.layers.empty() && layer) throw Error(ErrorCode::bad_input, "explain", "no layer with arithmetic is called '" + *layer + "'");
+  if (report.layers.empty() && options.layer)
+    throw Error(ErrorCode::bad_input, "explain", "no layer with arithmetic is called '" + *options.layer + "'");
   return report;
 }
 

@@ -137,16 +137,17 @@ LayerOperand operand_from(const JsonView& json, const std::string& name, const s
 struct Roles {
   std::string_view kind;
   std::vector<std::string_view> names;
+  std::size_t needed;  ///< so many of them, from the first on, the operation cannot do without
 };
-const std::vector<std::string_view>& roles_of(OperationKind kind) {
-  static const std::vector<Roles> all{{"fully_connected", {"weights", "bias", "multiplier"}},
-                                      {"depthwise_conv2d", {"weights", "bias", "multiplier"}},
-                                      {"fused_conv2d", {"weights", "bias", "table"}},
-                                      {"recurrent", {"weights", "feedback", "table", "bias", "multiplier"}},
-                                      {"pwl", {"table"}}};
-  static const std::vector<std::string_view> others{"weights", "bias"};
+const Roles& roles_of(OperationKind kind) {
+  static const std::vector<Roles> all{{"fully_connected", {"weights", "bias", "multiplier"}, 1},
+                                      {"depthwise_conv2d", {"weights", "bias", "multiplier"}, 1},
+                                      {"fused_conv2d", {"weights", "bias", "table"}, 1},
+                                      {"recurrent", {"weights", "feedback", "table", "bias", "multiplier"}, 3},
+                                      {"pwl", {"table"}, 1}};
+  static const Roles others{"", {"weights", "bias"}, 0};
   const auto found = std::ranges::find(all, name_of(kind), &Roles::kind);
-  return found == all.end() ? others : found->names;
+  return found == all.end() ? others : *found;
 }
 constexpr std::string_view role_names[] = {"weights", "bias", "multiplier", "table", "feedback"};
 
@@ -163,7 +164,7 @@ void add_operands(const JsonView& json, const std::filesystem::path& directory, 
     return read;
   };
   layer.operands.emplace_back(input(0));
-  const auto& roles = roles_of(layer.kind);
+  const auto& [kind, roles, needed] = roles_of(layer.kind);
   for (const std::string_view role : role_names) {
     const auto given = json.find(role);
     if (!given) continue;
@@ -177,6 +178,9 @@ void add_operands(const JsonView& json, const std::filesystem::path& directory, 
   const auto constants = json.find("constants");
   for (std::size_t i = 0; constants && i < constants->size(); ++i) {
     layer.operands.emplace_back(constant(constants->at(i), "constant_" + std::to_string(i + 1)));
+  }
+  for (std::size_t i = 0; i < needed; ++i) {
+    if (layer.operands.size() <= i + 1 || !layer.operands[i + 1]) json.fail(std::string(kind) + " needs '" + std::string(roles[i]) + "'");
   }
 }
 

@@ -37,8 +37,8 @@ inline Texts candidates(const std::string& value) {
   add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
       PerChannelLowering{}, DivisionMethod{}, PaddingCount{}, MeanMethod{}, AddMethod{}, ConvolutionBias{}, MulMethod{}, ConcatMethod{},
       ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, OutputScale{}, ResizeGrid{}, FusedActivation{},
-      MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{}, RowMultiplier{},
-      SumPoolMethod{}, WindowOrder{}, PwlMethod{}, FusedOrder{});
+      MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{}, RowMultiplier{}, SumPoolMethod{},
+      WindowOrder{}, PwlMethod{}, FusedOrder{});
   texts.erase("absent");
   texts.erase(value);
   return {texts.begin(), texts.end()};

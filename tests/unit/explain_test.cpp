@@ -7,20 +7,12 @@
 
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
+#include "support/two_convolutions.hpp"
 
 using namespace lastbit;
+using namespace lastbit::test;
 
 namespace {
-
-Tensor random_int8(const Shape& shape, std::mt19937& random) {
-  Tensor tensor(ElementType::int8, shape);
-  for (std::int8_t& value : tensor.values<std::int8_t>()) value = static_cast<std::int8_t>(random() % 255 - 127);
-  return tensor;
-}
-
-ModelTensor int8_tensor(const std::string& name, const Shape& shape, double scale, std::int64_t zero_point) {
-  return {name, ElementType::int8, shape, {{scale}, {zero_point}, 0}, {}};
-}
 
 /// A convolution whose exact results are ties now and then: its effective scale is 2^-9 plus a little.
 struct Layer {
@@ -135,10 +127,111 @@ TEST_CASE("explain: the network's layers are fed with a's tensors, and its own h
   two.outputs = {4};
   const ExplainReport report = explain_network(two, layer.inputs, find_backend("tflite_double"), find_backend("vipnano_v8"));
   REQUIRE(report.layers.size() == 2);
-  REQUIRE(report.layers[0].accumulated_differing == static_cast<std::int64_t>(report.layers[0].differing.size()));
-  REQUIRE(report.layers[1].accumulated_differing >= static_cast<std::int64_t>(report.layers[1].differing.size()));
-  REQUIRE(to_text(report).find("first rounding: half_up -> none") != std::string::npos);
-  const auto only = explain_network(two, layer.inputs, find_backend("tflite_double"), find_backend("vipnano_v8"), "second");
+  REQUIRE(report.layers[0].in_network.total() == static_cast<std::int64_t>(report.layers[0].differing.size()));
+  REQUIRE(report.layers[1].in_network.total() >= static_cast<std::int64_t>(report.layers[1].differing.size()));
+  REQUIRE(to_text(report).find("first rounding on ties\n            half_up -> none") != std::string::npos);
+  const auto only = explain_network(two, layer.inputs, find_backend("tflite_double"), find_backend("vipnano_v8"), {.layer = "second"});
   REQUIRE(only.layers.size() == 1);
-  REQUIRE_THROWS_AS(explain_network(two, layer.inputs, find_backend("tflite_double"), find_backend("vipnano_v8"), "nothing"), Error);
+  REQUIRE_THROWS_AS(explain_network(two, layer.inputs, find_backend("tflite_double"), find_backend("vipnano_v8"), {.layer = "nothing"}),
+                    Error);
+}
+
+TEST_CASE("explain: one value on both sides, stage by stage") {
+  const Layer layer(7, 0.50001);
+  const SpecSheet a = find_backend("tflite_double"), b = find_backend("vipnano_v8");
+  const LayerAttribution found = explain(layer.model, layer.inputs, a, b);
+  REQUIRE_FALSE(found.differing.empty());
+  for (const AttributedValue& value : found.differing) {
+    const auto both = side_by_side(layer.model, layer.inputs, value.index, a, b);
+    REQUIRE(both);
+    REQUIRE(both->a.output == value.a);
+    REQUIRE(both->b.output == value.b);
+    REQUIRE(both->a.accumulator == both->b.accumulator);
+    REQUIRE_FALSE(both->a.left_width);
+    REQUIRE(both->parts_at == "doubling_high_multiply 32 bits half_up");
+    REQUIRE(std::to_string(value.a) == both->a.steps.back().value);
+    REQUIRE(std::to_string(value.b) == both->b.steps.back().value);
+  }
+  // Every one of them is a tie that the first rounding made.
+  REQUIRE(found.causes[0].ties == found.causes[0].values);
+  REQUIRE(summary(found).find("first rounding on ties") != std::string::npos);
+}
+
+TEST_CASE("explain: the term at which a sum leaves its accumulator") {
+  const Layer layer(4);
+  const SpecSheet base = find_backend("vipnano_v8"), narrow = changed(base, "conv.i8.accumulator.bits", "14");
+  const LayerAttribution found = explain(layer.model, layer.inputs, base, narrow);
+  REQUIRE_FALSE(found.differing.empty());
+  const Tensor& x = layer.inputs[0];
+  const Tensor& w = *layer.model.tensors[1].constant;
+  for (const AttributedValue& value : found.differing) {
+    const auto both = side_by_side(layer.model, layer.inputs, value.index, base, narrow);
+    REQUIRE(both->parts_at == "accumulator");
+    REQUIRE(both->b.left_width);
+    REQUIRE(both->b.left_width->rule == "14 bits, wrap");
+    // By hand: the 3x3 window over 12x12x8, zero point -1, in the order rows, columns, channels.
+    const std::int64_t o = value.index % 16, column = value.index / 16 % 12, row = value.index / 16 / 12;
+    std::int64_t sum = 0, terms = 0, first = 0;
+    for (std::int64_t ky = 0; ky < 3; ++ky) {
+      for (std::int64_t kx = 0; kx < 3; ++kx) {
+        const std::int64_t iy = row + ky - 1, ix = column + kx - 1;
+        if (iy < 0 || iy >= 12 || ix < 0 || ix >= 12) continue;
+        for (std::int64_t c = 0; c < 8; ++c) {
+          sum += (x.integer_at((iy * 12 + ix) * 8 + c) + 1) * w.integer_at(((o * 3 + ky) * 3 + kx) * 8 + c);
+          ++terms;
+          if (first == 0 && (sum < -8192 || sum > 8191)) first = terms;
+        }
+      }
+    }
+    REQUIRE(both->a.accumulator == sum);
+    REQUIRE(both->b.left_width->term == first);
+    REQUIRE(both->b.left_width->terms == terms);
+  }
+}
+
+TEST_CASE("explain: own and inherited differences add up to those in the network") {
+  Layer layer(6, 0.50001);
+  Model two = layer.model;
+  two.tensors.push_back(int8_tensor("w2", {16, 1, 1, 16}, 1.0 / 64, 0));
+  two.tensors.push_back(int8_tensor("z", {1, 12, 12, 16}, 0.50001, 0));
+  two.tensors[3].constant = random_int8({16, 1, 1, 16}, layer.random);
+  two.operations.push_back({OperationKind::conv2d, "second", {2, 3}, {4}, Conv2dAttributes{}});
+  two.outputs = {4};
+  const SpecSheet a = find_backend("tflite_double"), b = find_backend("vipnano_v8");
+  const ExplainReport report = explain_network(two, layer.inputs, a, b, {.layer = {}, .top = 1});
+  const Tensor of_a = *run(two, a.backend, layer.inputs).tensors[4], of_b = *run(two, b.backend, layer.inputs).tensors[4];
+  std::int64_t differing = 0;
+  for (std::int64_t i = 0; i < of_a.element_count(); ++i) differing += of_a.integer_at(i) != of_b.integer_at(i) ? 1 : 0;
+  REQUIRE(report.layers[0].in_network.inherited + report.layers[0].in_network.both == 0);
+  REQUIRE(report.layers[1].in_network.total() == differing);
+  REQUIRE(report.layers[1].in_network.inherited > 0);
+  REQUIRE(report.layers[0].shown.size() == 1);
+  REQUIRE(to_text(report).find("<- parts here") != std::string::npos);
+  REQUIRE_FALSE(report.evidence.empty());
+}
+
+TEST_CASE("explain: float16 values, by what the sum does beyond 65504") {
+  Model model;
+  model.name = "sum";
+  for (const char* name : {"x", "y", "z"}) model.tensors.push_back({name, ElementType::float16, {1, 4}, {}, {}});
+  model.operations = {{OperationKind::add, "add", {0, 1}, {2}, ElementwiseAttributes{}}};
+  model.inputs = {0, 1};
+  model.outputs = {2};
+  validate(model, "test");
+  Tensor x(ElementType::float16, {1, 4}), y = x;
+  const std::uint16_t bits_of_60000 = 0x7B53, bits_of_1 = 0x3C00;
+  for (std::size_t i = 0; i < 4; ++i) {
+    x.values<Float16>()[i].bits = i < 2 ? bits_of_60000 : bits_of_1;
+    y.values<Float16>()[i].bits = i % 2 == 0 ? bits_of_60000 : bits_of_1;
+  }
+  const std::vector<Tensor> inputs{x, y};
+  const LayerAttribution found = explain(model, inputs, find_backend("ascend310"), find_backend("ascend910b"));
+  REQUIRE(found.differing.size() == 1);  // 60000 + 60000 is beyond the range, 60001 is not
+  REQUIRE(found.differing[0].index == 0);
+  REQUIRE(found.differing[0].b - found.differing[0].a == 1);  // infinity follows 65504
+  REQUIRE(found.unexplained == 0);
+  REQUIRE(found.changes[found.causes[0].changes[0]].name == "float16.sum.overflow");
+  REQUIRE(found.changes[found.causes[0].changes[0]].what == "saturate -> infinity");
+  REQUIRE_FALSE(side_by_side(model, inputs, 0, find_backend("ascend310"), find_backend("ascend910b")));
+  REQUIRE_THROWS_AS(explain(model, inputs, find_backend("float"), find_backend("ascend910b")), Error);
 }

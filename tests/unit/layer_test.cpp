@@ -194,6 +194,10 @@ TEST_CASE("every mistake is one message that names its place") {
         "layer.attributes: unknown key 'slope'; there are none here");
   CHECK(message_of(R"("op": "relu", "stride": 1, )" + input).find("layer: unknown key 'stride'; known: format, op") == 0);
   CHECK(message_of(R"("op": "relu", )" + input) == "layer: relu 'relu' (operation 0): tensor 'input' needs a scale");
+  CHECK(
+      message_of(R"("op": "recurrent", "weights": {"data": [[1, 2, 3], [3, 4, 5]], "type": "int8"}, )" + input).find("needs 'feedback'") !=
+      std::string::npos);
+  CHECK(message_of(R"("op": "pwl", )" + input).find("pwl needs 'table'") != std::string::npos);
   CHECK(message_of(R"("op": "fully_connected", "weights": {"data": [[1, 2], [3, 4]], "type": "int8", "scale": [1, 2, 3]}, )" + input) ==
         "'weights': 3 scales and 0 zero points for 2 channels");
   CHECK(message_of(R"("op": "fully_connected", "weights": {"data": [[0.5, 2]]}, )" + input) ==

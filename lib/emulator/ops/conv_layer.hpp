@@ -42,6 +42,13 @@ struct ConvLayer {
 /// Throws Error(unsupported_operation) for what the backend cannot do.
 [[nodiscard]] ConvLayer conv_layer(const Model& model, const Operation& operation, const Backend& backend);
 
+/// The sums of fused_conv2d before its pool and its activation, and the windows of its pool over them.
+[[nodiscard]] ConvLayer fused_sums(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] ConvShape fused_windows(const Model& model, const Operation& operation);
+
+/// The sums of one vector of a recurrent layer, over the present input and an earlier output (op/recurrent.hpp).
+[[nodiscard]] ConvLayer recurrent_sums(const Model& model, const Operation& operation, const Backend& backend);
+
 /// The layer's input, zero points subtracted.
 [[nodiscard]] std::vector<std::int32_t> centred_input(const ConvLayer& layer, const Tensor& input);
 

@@ -8,7 +8,7 @@
 #include "emulator/finisher.hpp"
 #include "emulator/geometry.hpp"
 #include "emulator/operands.hpp"
-#include "emulator/ops/convolution.hpp"
+#include "emulator/ops/conv_layer.hpp"
 #include "emulator/ops/layer_parts.hpp"
 #include "emulator/ops/prepare.hpp"
 #include "lastbit/arith/pwl.hpp"
@@ -138,19 +138,30 @@ std::vector<std::int64_t> all_sums(const Convolution& convolution, const Tensor&
   return sums;
 }
 
-/// Weights and bias as they are, with the proof for this device's sums.
-Convolution plain_convolution(const Model& model, const Operation& operation, const ConvShape& shape, const ConvArithmetic& arithmetic,
-                              const ModelTensor* bias, const ModelTensor* multiplier) {
+/// Weights and bias as they are.
+ConvLayer plain_layer(const Model& model, const Operation& operation, const ConvShape& shape, const ConvArithmetic& arithmetic,
+                      const ModelTensor* bias, const ModelTensor* multiplier) {
   const ModelTensor& weights = model.tensor(operation.inputs[1]);
   require_plain_data(operation, model);
   require_constant(operation, &weights);
   require_constant(operation, bias);
   require_whole_vectors(operation, arithmetic.accumulator, shape.kernel_width * shape.in_channels);
-  std::vector<std::int16_t> values(static_cast<std::size_t>(weights.shape.element_count()));
-  centre<std::int16_t>(*weights.constant, {}, values.size(), values);
-  return Convolution(shape, Direction::forward, arithmetic, std::move(values),
-                     bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0),
-                     largest_centred(model.tensor(operation.inputs[0])), multipliers_of(operation, multiplier, arithmetic));
+  ConvLayer layer{.shape = shape,
+                  .arithmetic = arithmetic,
+                  .weights = std::vector<std::int16_t>(static_cast<std::size_t>(weights.shape.element_count())),
+                  .bias = bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0),
+                  .multipliers = multipliers_of(operation, multiplier, arithmetic),
+                  .operands = {},
+                  .zero_points = {},
+                  .largest_input = largest_centred(model.tensor(operation.inputs[0]))};
+  centre<std::int16_t>(*weights.constant, {}, layer.weights.size(), layer.weights);
+  return layer;
+}
+
+/// With the proof for this device's sums.
+Convolution convolution_of(ConvLayer layer) {
+  return Convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias), layer.largest_input,
+                     std::move(layer.multipliers));
 }
 
 ConvShape fused_shape(const Model& model, const Operation& operation) {
@@ -176,7 +187,7 @@ ConvShape fused_shape(const Model& model, const Operation& operation) {
 }
 
 /// The windows of the pool over the sums.
-ConvShape fused_windows(const Model& model, const Operation& operation, const ConvShape& sums) {
+ConvShape windows_over(const Model& model, const Operation& operation, const ConvShape& sums) {
   const auto& attributes = std::get<FusedConv2dAttributes>(operation.attributes);
   const Shape& out = model.tensor(operation.outputs[0]).shape;
   return {.batch = sums.batch,
@@ -233,38 +244,48 @@ struct FusedLayer {
 
 }  // namespace
 
-Executor prepare_fused_convolution(const Model& model, const Operation& operation, const Backend& backend) {
+ConvLayer fused_sums(const Model& model, const Operation& operation, const Backend& backend) {
   const FusedConvArithmetic& rule = backend.fused_conv;
   if (rule.order == FusedOrder::absent) throw_unsupported(operation, "the backend has no convolution fused with pool and activation");
+  ConvArithmetic arithmetic = select_arithmetic(model, operation, backend.conv);
+  if (rule.order == FusedOrder::pool_then_activation) arithmetic.accumulator = rule.sum;
+  return plain_layer(model, operation, fused_shape(model, operation), arithmetic, input_tensor(model, operation, bias_input), nullptr);
+}
+
+ConvShape fused_windows(const Model& model, const Operation& operation) {
+  return windows_over(model, operation, fused_shape(model, operation));
+}
+
+Executor prepare_fused_convolution(const Model& model, const Operation& operation, const Backend& backend) {
+  const FusedConvArithmetic& rule = backend.fused_conv;
+  Convolution convolution = convolution_of(fused_sums(model, operation, backend));
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const PoolKind pool = std::get<FusedConv2dAttributes>(operation.attributes).pool;
-  const bool activates_first = rule.order == FusedOrder::activation_then_pool;
-  if (pool == PoolKind::sum && activates_first) require_sum_pool(operation, backend.sum_pool);
-  ConvArithmetic arithmetic = select_arithmetic(model, operation, backend.conv);
-  const AccumulatorRule accumulator = arithmetic.accumulator;
-  if (!activates_first) arithmetic.accumulator = rule.sum;
-  const ConvShape shape = fused_shape(model, operation);
+  if (pool == PoolKind::sum && rule.order == FusedOrder::activation_then_pool) require_sum_pool(operation, backend.sum_pool);
   const ModelTensor* const table = input_tensor(model, operation, fused_pwl_input);
-  return FusedLayer{plain_convolution(model, operation, shape, arithmetic, input_tensor(model, operation, bias_input), nullptr),
+  return FusedLayer{std::move(convolution),
                     pool,
-                    fused_windows(model, operation, shape),
+                    fused_windows(model, operation),
                     table == nullptr ? PwlFunction() : PwlFunction(operation, *table, backend.pwl, output.type),
-                    accumulator,
+                    select_arithmetic(model, operation, backend.conv).accumulator,
                     rule,
                     backend.sum_pool,
                     output.type};
 }
 
+ConvLayer recurrent_sums(const Model& model, const Operation& operation, const Backend& backend) {
+  const std::int64_t inputs = model.tensor(operation.inputs[0]).shape[1], outputs = model.tensor(operation.outputs[0]).shape[1];
+  return plain_layer(model, operation, recurrent_shape(inputs, outputs), select_arithmetic(model, operation, backend.recurrent),
+                     input_tensor(model, operation, recurrent_bias_input), input_tensor(model, operation, recurrent_multiplier_input));
+}
+
 Executor prepare_recurrent(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  const ConvArithmetic& arithmetic = select_arithmetic(model, operation, backend.recurrent);
   const std::int64_t rows = input.shape[0], inputs = input.shape[1], outputs = output.shape[1];
   const std::int64_t delay = model.tensor(operation.inputs[recurrent_feedback_input]).shape[0];
   const PwlFunction function(operation, model.tensor(operation.inputs[recurrent_pwl_input]), backend.pwl, output.type);
-  const Convolution convolution =
-      plain_convolution(model, operation, recurrent_shape(inputs, outputs), arithmetic,
-                        input_tensor(model, operation, recurrent_bias_input), input_tensor(model, operation, recurrent_multiplier_input));
+  const Convolution convolution = convolution_of(recurrent_sums(model, operation, backend));
   return [=](const Execution& run) {
     const std::vector<std::int64_t> x = centred(*run.inputs[0], 0), given = centred(*run.inputs[recurrent_feedback_input], 0);
     std::vector<std::int64_t> activations, sums(static_cast<std::size_t>(outputs));

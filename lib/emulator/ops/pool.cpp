@@ -17,20 +17,6 @@
 namespace lastbit {
 namespace {
 
-/// The windows of a pooling; of a global one, a single window over the image.
-ConvShape windows_of(const Model& model, const Operation& operation) {
-  if (operation.kind != OperationKind::global_average_pool) return pool_shape_of(model, operation);
-  const Shape& in = model.tensor(operation.inputs[0]).shape;
-  return {.batch = in[0],
-          .in_height = in[1],
-          .in_width = in[2],
-          .in_channels = in[3],
-          .out_channels = in[3],
-          .kernel_height = in[1],
-          .kernel_width = in[2],
-          .groups = in[3]};
-}
-
 /// Calls visit(sample, rows [y0, y1), columns [x0, x1) inside the image) for every output pixel in order.
 template <class Visit>
 void each_window(const ConvShape& w, Visit&& visit) {
@@ -166,7 +152,7 @@ Executor prepare_pool(const Model& model, const Operation& operation, const Back
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
   const IntegerRange range = bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out);
-  const ConvShape windows = windows_of(model, operation);
+  const ConvShape windows = pool_shape_of(model, operation);
   if (operation.kind == OperationKind::max_pool2d) return prepare_max_pool(windows, range);
   const AveragePoolArithmetic& average = average_rule(backend, operation, in, out);
   if (average.method == DivisionMethod::rescaled) return prepare_rescaled_average(average, operation, windows, in, out, range);

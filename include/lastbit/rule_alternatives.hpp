@@ -1,0 +1,19 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a rule could be instead: the one-rule neighbours of a backend.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+/// Every other value of the rule at `path` with which the backend is still one that fits together: all enumerators of its type; of a number
+/// its neighbours and the widths that devices have. Throws Error(unknown_rule) for a path that the backend does not have.
+[[nodiscard]] std::vector<std::string> alternatives(const Backend& backend, std::string_view path);
+
+}  // namespace lastbit

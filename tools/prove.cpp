@@ -1,0 +1,97 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/prove.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "backend_option.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/npy.hpp"
+#include "model_inputs.hpp"
+#include "progress.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string model, backend, range = "type", layer, folder;
+  std::vector<std::string> settings, inputs;
+  std::optional<int> bits;
+  int threads = 1;
+  bool json = false;
+};
+
+/// The operation's number makes it unique; of long names the end says more.
+std::string file_name(const LayerProof& layer, std::size_t input, std::size_t inputs) {
+  constexpr std::size_t longest = 60;
+  std::string name = layer.name.substr(layer.name.size() - std::min(longest, layer.name.size()));
+  if (!layer.part.empty()) name += "_" + layer.part;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ? c : '_';
+  return std::to_string(layer.operation) + "_" + name + (inputs > 1 ? "_" + std::to_string(input + 1) : "") + ".npy";
+}
+
+/// The inputs that overflow, one .npy per layer and input; their names.
+std::vector<std::string> write_examples(const ProveReport& report, const std::filesystem::path& folder) {
+  std::vector<std::string> files;
+  std::filesystem::create_directories(folder);
+  for (const LayerProof& layer : report.layers) {
+    if (!layer.example) continue;
+    const std::vector<Tensor>& inputs = layer.example->inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      files.push_back((folder / file_name(layer, i, inputs.size())).string());
+      write_npy(files.back(), inputs[i]);
+    }
+  }
+  return files;
+}
+
+int run(const Options& options) {
+  const Model model = read_model(options.model);
+  const SpecSheet sheet = reported_backend(options.backend, options.settings);
+  const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
+  Progress progress("proving");
+  ProveOptions request{.range = options.range == "data" ? InputRange::data : InputRange::type,
+                       .bits = options.bits,
+                       .threads = options.threads,
+                       .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }};
+  if (!options.layer.empty()) request.layer = options.layer;
+  ProveReport report = prove(model, sheet, inputs, request);
+  progress.clear();
+  report.model = options.model;
+  const auto files = options.folder.empty() ? std::vector<std::string>{} : write_examples(report, options.folder);
+  std::cout << (options.json ? to_json(report) : to_text(report));
+  for (const std::string& file : files)
+    if (!options.json) std::cout << "written: " << file << "\n";
+  return report.safe() ? equal : different;
+}
+
+}  // namespace
+
+Subcommand add_prove(CLI::App& root) {
+  CLI::App* app =
+      root.add_subcommand("prove", "bound every running sum: which accumulators cannot overflow, and inputs for those that can");
+  const auto options = std::make_shared<Options>();
+  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
+  app->add_option("--backend", options->backend, "a built-in backend, or a backend file (.json)")->required();
+  add_set_option(*app, options->settings);
+  app->add_option("--input-range", options->range,
+                  "what the layers' inputs can be: all that their types and clamps allow, or what --input shows")
+      ->check(CLI::IsMember({"type", "data"}))
+      ->capture_default_str();
+  add_input_option(*app, options->inputs);
+  app->add_option("--bits", options->bits, "ask about accumulators of this width instead of the device's")->check(CLI::Range(2, 64));
+  app->add_option("--layer", options->layer, "only this one: the name of an operation or of its output");
+  app->add_option("--write", options->folder, "write the inputs that overflow there, one .npy per layer")->type_name("DIR");
+  app->add_option("--threads", options->threads, "threads for the runs on data")->check(CLI::PositiveNumber);
+  app->add_flag("--json", options->json, "print JSON: every channel and tile");
+  app->footer("Exit status: 0 every sum is safe, 1 one can overflow, 2 error.");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool
