@@ -172,20 +172,20 @@ enum class TiePlace : std::uint8_t { clear, near, on };
 [[nodiscard]] Model with_output_scale(const Model& model, std::size_t operation, double factor);
 
 /// A layer with another output scale, fed as the model's.
-struct ScaleFigures {
+struct ScaleTrial {
   double factor = 1;
   std::int64_t values = 0, differing = 0;  ///< b's against a's
   double sqnr_db = 0, cosine = 1;          ///< of b's values against float's
 };
 /// Every factor tried on one layer; empty for layers of which there is no census.
-[[nodiscard]] std::vector<ScaleFigures> scale_sweep(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
-                                                    std::span<const Tensor> inputs, std::span<const double> factors);
+[[nodiscard]] std::vector<ScaleTrial> scale_sweep(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
+                                                  std::span<const Tensor> inputs, std::span<const double> factors);
 
 struct ScaleAdvice {
   std::size_t operation = 0;
   double scale = 0;  ///< the model's
-  ScaleFigures now, best;
-  std::vector<ScaleFigures> tried;
+  ScaleTrial now, best;
+  std::vector<ScaleTrial> tried;
   std::optional<TieCensus> ties;  ///< at the best factor
   Agreement network;              ///< b against a, with this scale changed on both sides
 };

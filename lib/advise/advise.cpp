@@ -210,15 +210,15 @@ class Adviser {
     advice.tried = scale_sweep(model_, position, a_.backend, b_.backend, inputs, factors);
     if (advice.tried.empty() || advice.tried[0].factor != 1) return std::nullopt;
     advice.now = advice.tried[0];
-    const auto least = std::ranges::min_element(advice.tried, {}, &ScaleFigures::differing)->differing;
+    const auto least = std::ranges::min_element(advice.tried, {}, &ScaleTrial::differing)->differing;
     if (advice.now.differing < fewest_differing || 2 * least > advice.now.differing) return std::nullopt;
     const std::int64_t enough = advice.now.differing - ((advice.now.differing - least) * 9 + 9) / 10;
-    const auto far = [](const ScaleFigures& at) { return std::abs(std::log(at.factor)); };
+    const auto far = [](const ScaleTrial& at) { return std::abs(std::log(at.factor)); };
     advice.best = advice.now;
-    for (const ScaleFigures& at : advice.tried) {
+    for (const ScaleTrial& at : advice.tried) {
       if (at.differing <= enough && (advice.best.factor == 1 || far(at) < far(advice.best))) advice.best = at;
     }
-    std::ranges::sort(advice.tried, {}, &ScaleFigures::factor);
+    std::ranges::sort(advice.tried, {}, &ScaleTrial::factor);
     const Model changed = with_output_scale(model_, position, advice.best.factor);
     if (!both_run(changed)) return std::nullopt;
     advice.ties = tie_census(changed, position, a_.backend, b_.backend, inputs);
@@ -256,9 +256,9 @@ class Adviser {
     };
     if (nothing == 0) return;
     const auto half = first_below(0.5), tenth = first_below(0.1), none = first_below(0);
-    if (half != front.end()) add_consequence("at most a half left", *half);
-    if (tenth != front.end() && tenth != half) add_consequence("at most a tenth left", *tenth);
-    if (none != front.end() && none != tenth) add_consequence("nothing left", *none);
+    if (half != none) add_consequence("at most a half left", *half);
+    if (tenth != none && tenth != half) add_consequence("at most a tenth left", *tenth);
+    if (none != front.end()) add_consequence("nothing left", *none);
   }
 
   void add_consequence(const std::string& choice, const FallbackPoint& point) {

@@ -37,7 +37,7 @@ Json to_json(const std::optional<TieCensus>& census) {
           {"either", to_json(census->either)},    {"differing", census->differing}, {"differing_at", to_json(census->differing_at)}};
 }
 
-Json to_json(const ScaleFigures& figures) {
+Json to_json(const ScaleTrial& figures) {
   return {{"factor", figures.factor},
           {"values", figures.values},
           {"differing", figures.differing},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
 #include "compare/report_fields.hpp"
 #include "lastbit/advise.hpp"
@@ -37,6 +38,22 @@ std::string padded(const std::string& text, std::size_t width, Align align) {
   return align == Align::left ? text + space : space + text;
 }
 
+/// Names give way where the line is too long, the widest first.
+void fit(const std::vector<Column>& columns, std::vector<std::size_t>& widths) {
+  constexpr std::size_t narrowest = 8;
+  std::size_t total = std::accumulate(widths.begin(), widths.end(), widths.size() + 1);
+  while (total > line_width) {
+    std::size_t widest = columns.size();
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const bool is_name = columns[c].align == Align::left && columns[c].widest < line_width && widths[c] > narrowest;
+      if (is_name && (widest == columns.size() || widths[c] > widths[widest])) widest = c;
+    }
+    if (widest == columns.size()) return;
+    --widths[widest];
+    --total;
+  }
+}
+
 /// Columns as wide as what stands in them.
 std::string table(const std::vector<Column>& columns, std::vector<std::vector<std::string>> rows) {
   std::vector<std::size_t> widths;
@@ -46,6 +63,10 @@ std::string table(const std::vector<Column>& columns, std::vector<std::vector<st
       row[c] = shortened(row[c], columns[c].widest);
       widths[c] = std::max(widths[c], columns_of(row[c]));
     }
+  }
+  fit(columns, widths);
+  for (auto& row : rows) {
+    for (std::size_t c = 0; c < columns.size(); ++c) row[c] = shortened(row[c], widths[c]);
   }
   std::vector<std::string> titles;
   for (const Column& column : columns) titles.push_back(column.title);
@@ -208,7 +229,7 @@ class Writer {
 
   [[nodiscard]] std::string front_table(const std::vector<FallbackPoint>& front) const {
     std::vector<Column> columns{{"kept"},     {"MAC"},      {"differ"}, {"cosine"},
-                                {"same top"}, {"distance"}, {"error"},  {"layers", Align::left, 80}};
+                                {"same top"}, {"distance"}, {"error"},  {"layers", Align::left, line_width}};
     std::vector<std::vector<std::string>> rows;
     const std::size_t step = (front.size() + rows_shown - 1) / rows_shown;
     for (std::size_t i = 0; i < front.size(); ++i) {
@@ -249,7 +270,7 @@ class Writer {
                                 {"at the end"}};
     std::vector<std::vector<std::string>> rows;
     for (const ScaleAdvice& at : report_.scales) {
-      const auto share = [](const ScaleFigures& figures) { return percent(figures.differing, figures.values); };
+      const auto share = [](const ScaleTrial& figures) { return percent(figures.differing, figures.values); };
       rows.push_back({std::to_string(at.operation), name(at.operation), number_text("%.6g", at.scale), number_text("%.3f", at.best.factor),
                       share(at.now), share(at.best), number_text("%.2f", at.now.sqnr_db), number_text("%.2f", at.best.sqnr_db),
                       cost_text(at.network)});

@@ -110,7 +110,7 @@ class Sweep {
 
   [[nodiscard]] bool possible() const { return of_b_ && (of_a_ || a_.domain == Domain::real); }
 
-  [[nodiscard]] std::optional<ScaleFigures> at(double factor) const {
+  [[nodiscard]] std::optional<ScaleTrial> at(double factor) const {
     const Model changed = with_output_scale(layer_, 0, factor);
     if (!check(changed, b_).empty() || !check(changed, a_).empty()) return std::nullopt;
     const Operation& operation = changed.operations[0];
@@ -118,7 +118,7 @@ class Sweep {
     const auto operands_b = conv_layer(changed, operation, b_).operands;
     const auto operands_a = of_a_ ? conv_layer(changed, operation, a_).operands : std::vector<RescaleOperands>{};
     const Side side_b(changed, b_);
-    ScaleFigures figures{.factor = factor};
+    ScaleTrial figures{.factor = factor};
     std::vector<float> mine;
     for (std::size_t s = 0; s < float_outputs_.size(); ++s) {
       const std::vector<std::int64_t> codes = finished(*of_b_, s, operands_b);
@@ -165,9 +165,9 @@ Model with_output_scale(const Model& model, std::size_t operation, double factor
   return changed;
 }
 
-std::vector<ScaleFigures> scale_sweep(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
-                                      std::span<const Tensor> inputs, std::span<const double> factors) {
-  std::vector<ScaleFigures> tried;
+std::vector<ScaleTrial> scale_sweep(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
+                                    std::span<const Tensor> inputs, std::span<const double> factors) {
+  std::vector<ScaleTrial> tried;
   const Sweep sweep(model, operation, a, b, inputs);
   if (!sweep.possible()) return tried;
   for (const double factor : factors) {
