@@ -60,7 +60,8 @@ struct OverflowExample {
   Int128 sum = 0;               ///< that leaves it
   bool in_partial_sum = false;  ///< not the accumulator but a partial sum of 32 bits on the way to it
   std::vector<Tensor> inputs;   ///< one per data input of the operation; empty where the terms are no codes of an input
-  std::int64_t overflows = 0;   ///< counted when it was run
+  std::int64_t overflows = 0;   ///< of this sum, in the device's accumulator
+  std::int64_t counted = 0;     ///< when the whole operation was run with these inputs; 0 as well where the device does not count
 };
 
 /// Overflows of one layer on given data.

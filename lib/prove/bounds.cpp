@@ -29,7 +29,8 @@ int bits_for(const SumRange& range) {
 }
 
 double margin_in_bits(const SumRange& range, int width) {
-  return static_cast<double>(width - 1) - std::log2(static_cast<double>(magnitude(range)));
+  const double margin = static_cast<double>(width - 1) - std::log2(static_cast<double>(magnitude(range)));
+  return bits_for(range) > width ? std::min(margin, -0x1p-62) : std::max(margin, 0.0);  // a double may miss the last unit
 }
 
 BoundAccumulator::BoundAccumulator(const AccumulatorRule& rule, const SumRange& start, std::size_t group, std::int64_t multiplier)

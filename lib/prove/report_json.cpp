@@ -58,9 +58,9 @@ Json tiles_of(const LayerProof& layer) {
 
 Json example_of(const std::optional<OverflowExample>& example) {
   if (!example) return {};
-  return {{"index", example->index},          {"channel", example->channel},    {"step", example->step},
-          {"terms", example->terms},          {"sum", number(example->sum)},    {"in_partial_sum", example->in_partial_sum},
-          {"inputs", example->inputs.size()}, {"overflows", example->overflows}};
+  return {{"index", example->index},          {"channel", example->channel},     {"step", example->step},
+          {"terms", example->terms},          {"sum", number(example->sum)},     {"in_partial_sum", example->in_partial_sum},
+          {"inputs", example->inputs.size()}, {"overflows", example->overflows}, {"counted", example->counted}};
 }
 
 Json data_of(const std::optional<OverflowCount>& count) {

@@ -40,7 +40,9 @@ std::string short_text(Int128 value) {
   return text.size() <= 11 ? text : real_text("%.3e", static_cast<double>(value));
 }
 
-std::string operation_text(const LayerProof& layer) { return layer.part.empty() ? layer.kind : layer.kind + " " + layer.part; }
+std::string operation_text(const LayerProof& layer) {
+  return layer.part.empty() ? layer.kind : layer.kind.substr(0, layer.kind.find('_')) + " " + layer.part;
+}
 
 std::string plural(std::int64_t count, const std::string& word) { return std::to_string(count) + " " + word + (count == 1 ? "" : "s"); }
 
@@ -49,8 +51,8 @@ std::string margin_text(double margin) { return real_text("%.1f", std::floor(mar
 
 std::string layer_row(const LayerProof& layer) {
   const SumRange sums = layer.sums();
-  return padded(shortened(layer.name, 24), 25) + padded(operation_text(layer).substr(0, 17), 17) + " " +
-         right(std::to_string(layer.terms), 6) + " " + right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
+  return padded(shortened(layer.name, 23), 24) + padded(operation_text(layer).substr(0, 16), 17) + right(std::to_string(layer.terms), 6) +
+         " " + right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
          right(short_text(sums.lower) + " to " + short_text(sums.upper), 25) + " " + right(std::to_string(layer.bits()), 5) + " " +
          right(layer.has_width ? margin_text(layer.margin()) : "-", 6) + " " + right(std::to_string(layer.worst), 7) + "\n";
 }
@@ -62,7 +64,7 @@ std::string place_text(const LayerProof& layer, std::int64_t index) {
 }
 
 std::string step_text(std::int64_t step, std::int64_t terms) {
-  if (step == 0) return "before the first term, with the bias alone";
+  if (step == 0) return "before the first term (the bias alone)";
   if (step > terms) return "with the bias, after all " + std::to_string(terms) + " terms";
   return "after term " + std::to_string(step) + " of " + std::to_string(terms);
 }
@@ -75,16 +77,17 @@ std::string example_lines(const LayerProof& layer) {
   const bool whole = layer.part.empty();
   std::string text = "  for instance channel " + std::to_string(example.channel);
   if (whole) text += " at " + place_text(layer, example.index);
+  const int width = example.in_partial_sum ? 32 : layer.rule.bits;
   text += ":\n  " + std::string(example.in_partial_sum ? "a partial sum is " : "the sum is ") + digits_of(example.sum) + " " +
-          step_text(example.step, example.terms) + "; " + (example.in_partial_sum ? "it" : "the accumulator") + " holds " +
-          limits_text(example.in_partial_sum ? 32 : layer.rule.bits) + "\n";
+          step_text(example.step, example.terms) + "; " + std::to_string(width) + " bits hold " + limits_text(width) + "\n";
   if (example.inputs.empty()) return text + "  computed term by term: its terms are not the codes of one input\n";
-  text += "  run with the input that does it: " + plural(example.overflows, "overflow") + " counted";
-  return text + (example.overflows == 0 ? ", since the device counts none in partial sums" : "") + "\n";
+  if (example.counted > 0) return text + "  run with the input that does it: " + plural(example.counted, "overflow") + " counted\n";
+  return text + "  the input that does it was run; the device does not count these\n";
 }
 
 std::string data_lines(const LayerProof& layer, std::int64_t samples) {
-  if (!layer.on_data) return "";
+  if (samples == 0) return "";
+  if (!layer.on_data) return "  on the data: not counted\n";
   const OverflowCount& count = *layer.on_data;
   std::string text = "  on the data (" + plural(samples, "sample") + "): ";
   if (count.events == 0) return text + "never\n";
@@ -138,7 +141,7 @@ std::string totals(const ProveReport& report) {
                      (safe == 1 ? "is" : "are") + " safe: none of their running sums can leave the accumulator.\n";
   if (const LayerProof* const least = tightest(report)) {
     text += "The least margin: " + margin_text(least->margin()) + " bits, in " + quoted(least->name) + ", channel " +
-            std::to_string(least->worst) + ". ";
+            std::to_string(least->worst) + ".\n";
     int bits = 2;
     for (const LayerProof& layer : report.layers) bits = std::max(bits, layer.has_width ? layer.bits() : 2);
     text += "Accumulators of " + std::to_string(bits) + " bits are always safe.\n";
@@ -147,12 +150,13 @@ std::string totals(const ProveReport& report) {
   return text;
 }
 
-std::string range_text(const ProveReport& report) {
+std::string question(const ProveReport& report) {
   const std::string samples = plural(report.samples, "sample");
-  if (report.float16 && report.range == InputRange::type)
-    return "For every input between the least and the largest values of " + samples + ".\n";
-  if (report.range == InputRange::type) return "For every input: all codes that types, and the sums and clamps before, allow.\n";
-  return "For values between the least and the largest that each tensor had on " + samples + ": no proof for other data.\n";
+  const std::string subject = report.float16 ? "Can a value leave float16?" : "Can an accumulator overflow?";
+  if (report.range == InputRange::data)
+    return subject + " Inputs: what each tensor held, from least to largest, on " + samples + ";\nno proof for other data.\n";
+  if (report.float16) return subject + " Inputs: everything from the least to the largest value of " + samples + ".\n";
+  return subject + " Inputs: every code that types, and sums and clamps before, allow.\n";
 }
 
 std::string magnitude_text(const std::optional<double>& value) { return value ? real_text("%.5g", *value) : "-"; }
@@ -199,11 +203,10 @@ std::string float16_text(const Float16Proof& proof) {
 }  // namespace
 
 std::string to_text(const ProveReport& report) {
-  std::string text = report.model + " on " + report.backend + ": can " +
-                     (report.float16 ? "a value leave float16" : "an accumulator overflow") + "?\n" + range_text(report);
+  std::string text = report.model + " on " + report.backend + "\n" + question(report);
   if (report.bits) text += "Asked about accumulators of " + std::to_string(*report.bits) + " bits instead of the device's own.\n";
   if (report.float16) return text + float16_text(*report.float16);
-  text += "\n" + padded("layer", 25) + padded("operation", 17) + " " + right("terms", 6) + " " + right("width", 5) + " " +
+  text += "\n" + padded("layer", 24) + padded("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
           right("running sums", 25) + " " + right("needs", 5) + " " + right("margin", 6) + " " + right("channel", 7) + "\n";
   for (const LayerProof& layer : report.layers) text += layer_row(layer);
   for (const LayerProof& layer : report.layers) text += tile_text(layer);
