@@ -63,7 +63,10 @@ class Adviser {
         samples_(std::move(samples)),
         options_(options),
         judge_(model_, a.backend, b.backend, samples_) {
-    if (judge_.layers().empty()) throw Error(judge_.run().missing());
+    if (!judge_.layers().empty()) return;
+    const std::vector<Diagnostic>& missing = judge_.run().missing();
+    throw Error(ErrorCode::unsupported_operation, b.name,
+                "none of the network's layers runs there" + (missing.empty() ? "" : "; " + missing.front().text()));
   }
 
   AdviseReport run(bool float16) {
