@@ -259,8 +259,8 @@ class Adviser {
     };
     if (nothing == 0) return;
     const auto half = first_below(0.5), tenth = first_below(0.1), none = first_below(0);
-    if (half != none) add_consequence("at most a half left", *half);
-    if (tenth != none && tenth != half) add_consequence("at most a tenth left", *tenth);
+    if (half != none && half != tenth) add_consequence("at most a half left", *half);
+    if (tenth != none) add_consequence("at most a tenth left", *tenth);
     if (none != front.end()) add_consequence("nothing left", *none);
   }
 
