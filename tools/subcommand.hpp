@@ -27,6 +27,7 @@ struct Subcommand {
 [[nodiscard]] Subcommand add_explain(CLI::App& root);
 [[nodiscard]] Subcommand add_prove(CLI::App& root);
 [[nodiscard]] Subcommand add_quantize(CLI::App& root);
+[[nodiscard]] Subcommand add_gen_golden(CLI::App& root);
 [[nodiscard]] Subcommand add_layer(CLI::App& root);
 [[nodiscard]] Subcommand add_run(CLI::App& root);
 [[nodiscard]] Subcommand add_shrink(CLI::App& root);

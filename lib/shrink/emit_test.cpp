@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "backend_reference.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/shrink.hpp"
-#include "shrink/emit.hpp"
 
 namespace lastbit {
 namespace {
@@ -102,17 +102,19 @@ std::string functions(const ShrunkCase& shrunk) {
   return "inline lastbit::Model layer() {\n  return lastbit::parse_json_model(" + literal(json_model_text(shrunk.model)) +
          ", \".\", \"layer\");\n}\n\n" + "inline std::vector<lastbit::Tensor> inputs() { return {" + inputs + "}; }\n\n" +
          backend_function("a", shrunk.a) + "\n" + backend_function("b", shrunk.b) + R"(
-/// What a backend computes, and on failure why it is not what the other one does.
 inline lastbit::Tensor computed(const lastbit::SpecSheet& sheet) {
   const lastbit::Model model = layer();
   return *lastbit::run(model, sheet.backend, inputs()).tensors[static_cast<std::size_t>(model.outputs[0])];
 }
+
+/// What a failure needs in order to say why.
+inline lastbit::testing::Computation how() { return {.model = layer(), .inputs = inputs(), .a = a(), .b = b()}; }
 )";
 }
 
 std::string assertion(TestFramework framework, const char* side, const Tensor& expected) {
-  const std::string actual = "computed(" + std::string(side) + "())",
-                    matcher = "lastbit::testing::exactly_equal_to(" + tensor_literal(expected) + ")";
+  const std::string actual = "computed(" + std::string(side) + "())";
+  const std::string matcher = "lastbit::testing::exactly_equal_to(" + tensor_literal(expected) + ").explained(how())";
   if (framework == TestFramework::catch2) return "  CHECK_THAT(" + actual + ", " + matcher + ");\n";
   return "  EXPECT_TRUE(lastbit::testing::judge(" + actual + ", " + matcher + "));\n";
 }

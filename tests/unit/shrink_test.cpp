@@ -4,12 +4,12 @@
 
 #include <random>
 
+#include "backend_reference.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/io/tflite.hpp"
 #include "lastbit/rules.hpp"
 #include "lastbit/verify.hpp"
-#include "shrink/emit.hpp"
 #include "shrink/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
