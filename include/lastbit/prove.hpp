@@ -72,7 +72,7 @@ struct OverflowCount {
   };
   std::int64_t sums = 0;         ///< computed; 0: only events were counted
   std::int64_t overflowing = 0;  ///< of them
-  std::int64_t events = 0;       ///< narrowings that changed a value
+  std::int64_t events = 0;       ///< sums that had left the width where they were narrowed
   std::optional<First> first;
 };
 
@@ -135,7 +135,7 @@ struct ProveReport {
   std::vector<LayerProof> layers;  ///< in order
   std::int64_t without_sums = 0;   ///< operations that add nothing up
   std::optional<Float16Proof> float16;
-  std::vector<Guess> guesses;
+  std::vector<Guess> guesses;  ///< that the accumulators, or the operations in float16, rest on
 
   [[nodiscard]] bool safe() const;
 };
@@ -143,7 +143,7 @@ struct ProveReport {
 struct ProveOptions {
   InputRange range = InputRange::type;
   std::optional<int> bits{};           ///< another accumulator width, 2 to 64, for every layer
-  std::optional<std::string> layer{};  ///< only this one: the name of an operation or of its output
+  std::optional<std::string> layer{};  ///< only this one: an operation's number or name, or that of its output
   int threads = 1;
   std::function<void(std::size_t done, std::size_t all)> on_progress{};
 };

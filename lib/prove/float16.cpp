@@ -127,9 +127,10 @@ ProveReport prove_float16(const Model& model, const SpecSheet& sheet, std::span<
   report.backend = sheet.name;
   report.range = options.range;
   report.samples = static_cast<std::int64_t>(samples.size());
-  report.guesses = guesses_of(real, sheet);
   report.float16 = Float16Prover(real, sheet.backend, calibration, options.range).prove();
-  report.float16->keep = names_of(real, smallest_float32_set(real, sheet.backend, calibration, samples));
+  const OperationSet kept = smallest_float32_set(real, sheet.backend, calibration, samples);
+  report.float16->keep = names_of(real, kept);
+  report.guesses = guesses_of(float16_network(real, kept, sheet.backend.float16.conversion), sheet);
   report.float16->missing = names_of(real, without_float16(real, sheet.backend));
   return report;
 }

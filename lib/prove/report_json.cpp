@@ -77,7 +77,8 @@ Json data_of(const std::optional<OverflowCount>& count) {
 }
 
 Json json_of(const LayerProof& layer) {
-  Json json{{"name", layer.name},
+  Json json{{"number", layer.operation},
+            {"name", layer.name},
             {"operation", layer.kind},
             {"part", layer.part},
             {"width", layer.has_width ? Json(layer.rule.bits) : Json()},

@@ -44,6 +44,10 @@ std::string operation_text(const LayerProof& layer) {
   return layer.part.empty() ? layer.kind : layer.kind.substr(0, layer.kind.find('_')) + " " + layer.part;
 }
 
+std::string title(const LayerProof& layer) {
+  return "layer " + std::to_string(layer.operation) + ", " + operation_text(layer) + " " + quoted(layer.name);
+}
+
 std::string plural(std::int64_t count, const std::string& word) { return std::to_string(count) + " " + word + (count == 1 ? "" : "s"); }
 
 /// Rounded down: what is said to be left is left, and what is missing is missing.
@@ -51,8 +55,9 @@ std::string margin_text(double margin) { return real_text("%.1f", std::floor(mar
 
 std::string layer_row(const LayerProof& layer) {
   const SumRange sums = layer.sums();
-  return padded(shortened(layer.name, 23), 24) + padded(operation_text(layer).substr(0, 16), 17) + right(std::to_string(layer.terms), 6) +
-         " " + right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
+  return right(std::to_string(layer.operation), 3) + " " + padded(shortened(layer.name, 19), 20) +
+         padded(operation_text(layer).substr(0, 16), 17) + right(std::to_string(layer.terms), 6) + " " +
+         right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
          right(short_text(sums.lower) + " to " + short_text(sums.upper), 25) + " " + right(std::to_string(layer.bits()), 5) + " " +
          right(layer.has_width ? margin_text(layer.margin()) : "-", 6) + " " + right(std::to_string(layer.worst), 7) + "\n";
 }
@@ -99,7 +104,7 @@ std::string data_lines(const LayerProof& layer, std::int64_t samples) {
 }
 
 std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
-  std::string text = "\n" + quoted(layer.name) + " (" + operation_text(layer) + "):\n  ";
+  std::string text = "\n" + title(layer) + "\n  ";
   if (layer.unsafe_channels() > 0) {
     text += "an accumulator of " + plural(layer.rule.bits, "bit") + " can overflow in " + std::to_string(layer.unsafe_channels()) + " of " +
             plural(static_cast<std::int64_t>(layer.channels.size()), "channel") + "; " + std::to_string(layer.bits()) +
@@ -114,7 +119,7 @@ std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
 std::string tile_text(const LayerProof& layer) {
   constexpr std::size_t shown = 8;
   if (layer.tiles.size() <= 2) return "";
-  std::string text = "\n" + quoted(layer.name) + " saturates once per tile. What arrives there, earlier tiles saturated:\n";
+  std::string text = "\n" + title(layer) + "\n  saturates once per tile; what arrives there, earlier tiles saturated:\n";
   for (std::size_t i = 0; i < std::min(shown, layer.tiles.size()); ++i) {
     const TileProof& tile = layer.tiles[i];
     text += "  after " + right(std::to_string(tile.steps), 7) + " terms  " +
@@ -137,10 +142,10 @@ const LayerProof* tightest(const ProveReport& report) {
 
 std::string totals(const ProveReport& report) {
   const auto safe = std::ranges::count_if(report.layers, [](const LayerProof& layer) { return layer.safe(); });
-  std::string text = "\n" + std::to_string(safe) + " of " + plural(static_cast<std::int64_t>(report.layers.size()), "kind") + " of sums " +
-                     (safe == 1 ? "is" : "are") + " safe: none of their running sums can leave the accumulator.\n";
+  std::string text = "\n" + std::to_string(safe) + " of " + std::to_string(report.layers.size()) +
+                     " kinds of sums are safe: none of their running sums can leave the accumulator.\n";
   if (const LayerProof* const least = tightest(report)) {
-    text += "The least margin: " + margin_text(least->margin()) + " bits, in " + quoted(least->name) + ", channel " +
+    text += "The least margin: " + margin_text(least->margin()) + " bits, in layer " + std::to_string(least->operation) + ", channel " +
             std::to_string(least->worst) + ".\n";
     int bits = 2;
     for (const LayerProof& layer : report.layers) bits = std::max(bits, layer.has_width ? layer.bits() : 2);
@@ -157,6 +162,12 @@ std::string question(const ProveReport& report) {
     return subject + " Inputs: what each tensor held, from least to largest, on " + samples + ";\nno proof for other data.\n";
   if (report.float16) return subject + " Inputs: everything from the least to the largest value of " + samples + ".\n";
   return subject + " Inputs: every code that types, and sums and clamps before, allow.\n";
+}
+
+std::string guess_lines(const ProveReport& report) {
+  std::string text = report.guesses.empty() ? "" : "This rests on guesses:\n";
+  for (const Guess& guess : report.guesses) text += "  " + guess.rule + ": " + guess.source + "\n";
+  return text;
 }
 
 std::string magnitude_text(const std::optional<double>& value) { return value ? real_text("%.5g", *value) : "-"; }
@@ -205,13 +216,13 @@ std::string float16_text(const Float16Proof& proof) {
 std::string to_text(const ProveReport& report) {
   std::string text = report.model + " on " + report.backend + "\n" + question(report);
   if (report.bits) text += "Asked about accumulators of " + std::to_string(*report.bits) + " bits instead of the device's own.\n";
-  if (report.float16) return text + float16_text(*report.float16);
-  text += "\n" + padded("layer", 24) + padded("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
+  if (report.float16) return text + float16_text(*report.float16) + guess_lines(report);
+  text += "\n" + right("no.", 3) + " " + padded("layer", 20) + padded("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
           right("running sums", 25) + " " + right("needs", 5) + " " + right("margin", 6) + " " + right("channel", 7) + "\n";
   for (const LayerProof& layer : report.layers) text += layer_row(layer);
   for (const LayerProof& layer : report.layers) text += tile_text(layer);
   for (const LayerProof& layer : report.layers) text += layer.safe() ? "" : overflow_text(layer, report.samples);
-  return text + totals(report);
+  return text + totals(report) + guess_lines(report);
 }
 
 }  // namespace lastbit
