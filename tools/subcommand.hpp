@@ -18,6 +18,7 @@ struct Subcommand {
   std::function<int()> run;
 };
 
+[[nodiscard]] Subcommand add_advise(CLI::App& root);
 [[nodiscard]] Subcommand add_backends(CLI::App& root);
 [[nodiscard]] Subcommand add_compare(CLI::App& root);
 [[nodiscard]] Subcommand add_demo(CLI::App& root);

@@ -44,6 +44,10 @@ std::string operation_text(const LayerProof& layer) {
   return layer.part.empty() ? layer.kind : layer.kind.substr(0, layer.kind.find('_')) + " " + layer.part;
 }
 
+std::string title(const LayerProof& layer) {
+  return "layer " + std::to_string(layer.operation) + ", " + operation_text(layer) + " " + quoted(layer.name);
+}
+
 std::string plural(std::int64_t count, const std::string& word) { return std::to_string(count) + " " + word + (count == 1 ? "" : "s"); }
 
 /// Rounded down: what is said to be left is left, and what is missing is missing.
@@ -51,8 +55,9 @@ std::string margin_text(double margin) { return real_text("%.1f", std::floor(mar
 
 std::string layer_row(const LayerProof& layer) {
   const SumRange sums = layer.sums();
-  return padded(shortened(layer.name, 23), 24) + padded(operation_text(layer).substr(0, 16), 17) + right(std::to_string(layer.terms), 6) +
-         " " + right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
+  return right(std::to_string(layer.operation), 3) + " " + padded(shortened(layer.name, 19), 20) +
+         padded(operation_text(layer).substr(0, 16), 17) + right(std::to_string(layer.terms), 6) + " " +
+         right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
          right(short_text(sums.lower) + " to " + short_text(sums.upper), 25) + " " + right(std::to_string(layer.bits()), 5) + " " +
          right(layer.has_width ? margin_text(layer.margin()) : "-", 6) + " " + right(std::to_string(layer.worst), 7) + "\n";
 }
@@ -99,14 +104,15 @@ std::string data_lines(const LayerProof& layer, std::int64_t samples) {
 }
 
 std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
-  std::string text = "\n" + quoted(layer.name) + " (" + operation_text(layer) + "):\n  ";
+  std::string text = "\n" + title(layer) + "\n  ";
   if (layer.unsafe_channels() > 0) {
     text += "an accumulator of " + plural(layer.rule.bits, "bit") + " can overflow in " + std::to_string(layer.unsafe_channels()) + " of " +
             plural(static_cast<std::int64_t>(layer.channels.size()), "channel") + "; " + std::to_string(layer.bits()) +
             " bits always hold\n";
-  } else {
-    text +=
-        "partial sums of 32 bits can wrap: they reach " + digits_of(layer.partial->lower) + " to " + digits_of(layer.partial->upper) + "\n";
+  }
+  if (!layer.partial_sums_fit()) {
+    text += std::string(layer.unsafe_channels() > 0 ? "  " : "") + "partial sums of 32 bits can wrap: they reach " +
+            digits_of(layer.partial->lower) + " to " + digits_of(layer.partial->upper) + "\n";
   }
   return text + example_lines(layer) + data_lines(layer, samples);
 }
@@ -114,7 +120,7 @@ std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
 std::string tile_text(const LayerProof& layer) {
   constexpr std::size_t shown = 8;
   if (layer.tiles.size() <= 2) return "";
-  std::string text = "\n" + quoted(layer.name) + " saturates once per tile. What arrives there, earlier tiles saturated:\n";
+  std::string text = "\n" + title(layer) + "\n  saturates once per tile; what arrives there, earlier tiles saturated:\n";
   for (std::size_t i = 0; i < std::min(shown, layer.tiles.size()); ++i) {
     const TileProof& tile = layer.tiles[i];
     text += "  after " + right(std::to_string(tile.steps), 7) + " terms  " +
@@ -137,10 +143,10 @@ const LayerProof* tightest(const ProveReport& report) {
 
 std::string totals(const ProveReport& report) {
   const auto safe = std::ranges::count_if(report.layers, [](const LayerProof& layer) { return layer.safe(); });
-  std::string text = "\n" + std::to_string(safe) + " of " + plural(static_cast<std::int64_t>(report.layers.size()), "kind") + " of sums " +
-                     (safe == 1 ? "is" : "are") + " safe: none of their running sums can leave the accumulator.\n";
+  std::string text = "\n" + std::to_string(safe) + " of " + std::to_string(report.layers.size()) +
+                     " kinds of sums are safe: none of their running sums can leave the accumulator.\n";
   if (const LayerProof* const least = tightest(report)) {
-    text += "The least margin: " + margin_text(least->margin()) + " bits, in " + quoted(least->name) + ", channel " +
+    text += "The least margin: " + margin_text(least->margin()) + " bits, in layer " + std::to_string(least->operation) + ", channel " +
             std::to_string(least->worst) + ".\n";
     int bits = 2;
     for (const LayerProof& layer : report.layers) bits = std::max(bits, layer.has_width ? layer.bits() : 2);
@@ -157,6 +163,12 @@ std::string question(const ProveReport& report) {
     return subject + " Inputs: what each tensor held, from least to largest, on " + samples + ";\nno proof for other data.\n";
   if (report.float16) return subject + " Inputs: everything from the least to the largest value of " + samples + ".\n";
   return subject + " Inputs: every code that types, and sums and clamps before, allow.\n";
+}
+
+std::string guess_lines(const ProveReport& report) {
+  std::string text = report.guesses.empty() ? "" : "This rests on guesses:\n";
+  for (const Guess& guess : report.guesses) text += "  " + guess.rule + ": " + guess.source + "\n";
+  return text;
 }
 
 std::string magnitude_text(const std::optional<double>& value) { return value ? real_text("%.5g", *value) : "-"; }
@@ -181,6 +193,18 @@ std::string written_by(const Float16Tensor& tensor) {
          (tensor.operation.empty() || tensor.operation == tensor.name ? "" : ", written by " + quoted(tensor.operation));
 }
 
+std::string rescaling_text(const Float16Proof& proof) {
+  std::string text;
+  for (const Float16Proof::Rescale& pair : proof.rescale) {
+    const std::string bits = std::to_string(pair.bits);
+    text += "Or divide " + list_of(pair.tensors) + " by 2^" + bits + ":\n  constants of " + list_of(pair.before) + " times 2^-" + bits +
+            ", of " + list_of(pair.behind) + " times 2^" + bits + ".\n";
+  }
+  if (!proof.rescale.empty()) text += "  Run so on the data, " + plural(proof.left_after_rescaling, "value") + " leave float16.\n";
+  if (!proof.unscalable.empty()) text += "No constants around them can divide " + list_of(proof.unscalable) + ".\n";
+  return text;
+}
+
 std::string float16_text(const Float16Proof& proof) {
   std::string text = "\n" + padded("tensor", 37) + padded("operation", 21) + right("on the data", 12) + right("bits", 8) +
                      right("at most", 13) + right("bits", 8) + "\n";
@@ -194,10 +218,7 @@ std::string float16_text(const Float16Proof& proof) {
   else text += "Proven: nothing can leave float16.\n";
   if (!proof.keep.empty()) text += "The smallest set of operations to keep in float32 for this data: " + list_of(proof.keep) + ".\n";
   if (!proof.missing.empty()) text += "Of them the device has not in float16: " + list_of(proof.missing) + ".\n";
-  for (const Float16Proof::Rescale& tensor : proof.rescale)
-    text += "Or divide " + quoted(tensor.tensor) + " by 2^" + std::to_string(tensor.bits) +
-            " where it is made, and multiply where it is read.\n";
-  return text;
+  return text + rescaling_text(proof);
 }
 
 }  // namespace
@@ -205,13 +226,13 @@ std::string float16_text(const Float16Proof& proof) {
 std::string to_text(const ProveReport& report) {
   std::string text = report.model + " on " + report.backend + "\n" + question(report);
   if (report.bits) text += "Asked about accumulators of " + std::to_string(*report.bits) + " bits instead of the device's own.\n";
-  if (report.float16) return text + float16_text(*report.float16);
-  text += "\n" + padded("layer", 24) + padded("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
+  if (report.float16) return text + float16_text(*report.float16) + guess_lines(report);
+  text += "\n" + right("no.", 3) + " " + padded("layer", 20) + padded("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
           right("running sums", 25) + " " + right("needs", 5) + " " + right("margin", 6) + " " + right("channel", 7) + "\n";
   for (const LayerProof& layer : report.layers) text += layer_row(layer);
   for (const LayerProof& layer : report.layers) text += tile_text(layer);
   for (const LayerProof& layer : report.layers) text += layer.safe() ? "" : overflow_text(layer, report.samples);
-  return text + totals(report);
+  return text + totals(report) + guess_lines(report);
 }
 
 }  // namespace lastbit

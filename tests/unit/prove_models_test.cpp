@@ -55,9 +55,8 @@ TEST_CASE("prove: recorded networks do not overflow the accumulators that are pr
     REQUIRE(by_type.safe());
     REQUIRE(by_data.safe());
     for (std::size_t i = 0; i < by_type.layers.size(); ++i) REQUIRE(by_data.layers[i].bits() <= by_type.layers[i].bits());
-    // What the data needs is enough for the data; fewer samples of large networks.
-    const bool large = model.operations.size() > 60;
-    if (!large) REQUIRE(overflows(model, with_width(sheet.backend, width_needed(by_data)), inputs) == 0);
+    // What the data needs is enough for the data.
+    REQUIRE(overflows(model, with_width(sheet.backend, width_needed(by_data)), inputs) == 0);
     std::cout << folder.path().filename().string() << ": " << width_needed(by_type) << " bits for every input, " << width_needed(by_data)
               << " on the data\n";
     ++networks;
