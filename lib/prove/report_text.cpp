@@ -109,9 +109,10 @@ std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
     text += "an accumulator of " + plural(layer.rule.bits, "bit") + " can overflow in " + std::to_string(layer.unsafe_channels()) + " of " +
             plural(static_cast<std::int64_t>(layer.channels.size()), "channel") + "; " + std::to_string(layer.bits()) +
             " bits always hold\n";
-  } else {
-    text +=
-        "partial sums of 32 bits can wrap: they reach " + digits_of(layer.partial->lower) + " to " + digits_of(layer.partial->upper) + "\n";
+  }
+  if (!layer.partial_sums_fit()) {
+    text += std::string(layer.unsafe_channels() > 0 ? "  " : "") + "partial sums of 32 bits can wrap: they reach " +
+            digits_of(layer.partial->lower) + " to " + digits_of(layer.partial->upper) + "\n";
   }
   return text + example_lines(layer) + data_lines(layer, samples);
 }
