@@ -119,11 +119,15 @@ struct Float16Proof {
   std::optional<std::size_t> first_by_bound;  ///< the first that is not proven to stay
   std::vector<std::string> keep;              ///< the smallest set of operations to keep in float32
   std::vector<std::string> missing;           ///< of them, those that the device has not in float16
+  /// The other way out: tensors divided by 2^bits between the constants of the operations before and behind them (advise.hpp).
   struct Rescale {
-    std::string tensor;
-    int bits = 0;  ///< divided by 2^bits it stays in float16
+    std::vector<std::string> tensors;
+    std::vector<std::string> before, behind;  ///< operations whose constants take 2^-bits and 2^bits
+    int bits = 0;
   };
-  std::vector<Rescale> rescale;  ///< the other way out, tensor by tensor
+  std::vector<Rescale> rescale;
+  std::vector<std::string> unscalable;    ///< tensors that leave float16 and cannot be divided so
+  std::int64_t left_after_rescaling = 0;  ///< values that leave float16 on the data once it is done
   [[nodiscard]] bool safe() const { return !first_on_data && !first_by_bound; }
 };
 

@@ -246,10 +246,12 @@ class Writer {
   [[nodiscard]] std::string fallbacks() const {
     const FallbackSearch& search = report_.search;
     std::string text = "\nLayers to keep on a\n";
+    const bool all = search.greedy_samples == report_.samples && search.exact_samples == report_.samples;
+    const auto on = [&](std::int64_t samples) { return all ? std::string() : " (" + samples_text(samples) + ")"; };
     text +=
-        wrapped("Greedy over " + std::to_string(search.alone.size()) + " layers (" + samples_text(search.greedy_samples) + "), and all " +
+        wrapped("Greedy over " + std::to_string(search.alone.size()) + " layers" + on(search.greedy_samples) + ", and all " +
                 std::to_string(std::size_t{1} << search.candidates.size()) + " subsets of " + std::to_string(search.candidates.size()) +
-                " candidates (" + samples_text(search.exact_samples) + "); the figures are of all " + samples_text(report_.samples) + ".");
+                " candidates" + on(search.exact_samples) + (all ? ", on " : "; the figures are of ") + samples_text(report_.samples) + ".");
     text += front_table(search.by_count);
     if (search.by_macs.size() > 1 && report_.macs > 0) text += "By multiply-accumulates kept:\n" + front_table(search.by_macs);
     return text;

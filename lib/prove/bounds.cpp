@@ -85,13 +85,15 @@ BoundAccumulator::Leaving BoundAccumulator::leaving_of(const SumRange& range, in
   return {steps_, above, above ? range.upper : range.lower};
 }
 
-/// A partial sum that may wrap may become anything of 32 bits.
+/// A partial sum that may wrap may become anything of 32 bits, unless it is one known value.
 void BoundAccumulator::flush() {
   if (in_partial_ == 0) return;
   partials_ = partials_ ? hull(*partials_, partial_) : partial_;
   if (!fits_width(partial_, partial_bits)) {
     if (!partial_leaving_) partial_leaving_ = leaving_of(partial_, partial_bits);
-    partial_ = {min_of_width(partial_bits), max_of_width(partial_bits)};
+    const bool known = partial_.lower == partial_.upper;
+    partial_ = known ? SumRange{narrow_wrap(partial_.lower, partial_bits), narrow_wrap(partial_.lower, partial_bits)}
+                     : SumRange{min_of_width(partial_bits), max_of_width(partial_bits)};
   }
   add_to_sum(partial_);
   partial_ = {};

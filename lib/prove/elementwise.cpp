@@ -119,10 +119,16 @@ std::vector<Source> sources_of(const Model& model, const Operation& operation, c
   return sources;
 }
 
-/// The inputs all of whose values are scaled to the ones given; nothing where one of them is a constant.
+/// Whether the inputs can be chosen one by one: none is a constant, none stands twice.
+bool are_free(const Model& model, const Operation& operation) {
+  for (const std::int32_t index : operation.inputs) {
+    if (model.tensor(index).constant || std::ranges::count(operation.inputs, index) > 1) return false;
+  }
+  return true;
+}
+
+/// The inputs all of whose values are scaled to the ones given.
 std::function<std::vector<Tensor>(std::span<const std::int64_t>)> place_of(const std::vector<Source>& sources, const Operands& operands) {
-  const bool all_data = std::ranges::none_of(sources, [](const Source& source) { return source.constant.has_value(); });
-  if (!all_data) return {};
   return [=](std::span<const std::int64_t> scaled) {
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -173,7 +179,7 @@ std::vector<Sums> elementwise_sums(const Model& model, const Operation& operatio
   sums.each = [terms, offset = SumRange{operands.offset, operands.offset}](const VisitSum& visit) {
     visit({.terms = terms, .runs = {}, .bias = offset});
   };
-  sums.place = place_of(sources, operands);
+  if (are_free(model, operation)) sums.place = place_of(sources, operands);
   sums.values = sources.size();
   sums.count = count_of(sources, operands);
   return {sums};

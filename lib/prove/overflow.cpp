@@ -146,6 +146,11 @@ void add(OverflowCount& all, OverflowCount one, std::int64_t sample) {
   all.first->sample = sample;
 }
 
+/// Given, or a constant of the model.
+const Tensor& first_input(const Alone& operation, std::span<const Tensor* const> inputs) {
+  return inputs[0] != nullptr ? *inputs[0] : *operation.model.tensor(operation.model.operations[0].inputs[0]).constant;
+}
+
 std::int64_t events_of(const Emulator& emulator, std::span<const Tensor* const> inputs) {
   Events events;
   static_cast<void>(emulator.run_operation(0, inputs, &events));
@@ -172,7 +177,7 @@ std::optional<OverflowCount> count_overflows(const Sums& sums, const std::vector
   if (!followed) emulator.emplace(operation.model, operation.backend);
   for (std::size_t sample = 0; sample < samples.size(); ++sample) {
     const auto number = static_cast<std::int64_t>(sample);
-    if (sums.layer) count_in_layer(*sums.layer, safe, *samples[sample][0], number, count);
+    if (sums.layer) count_in_layer(*sums.layer, safe, first_input(operation, samples[sample]), number, count);
     else if (sums.count) add(count, sums.count(samples[sample], sums.rule.bits), number);
     else count.events += events_of(*emulator, samples[sample]);
   }

@@ -115,7 +115,10 @@ Json json_of(const Float16Proof& proof) {
   }
   if (proof.first_on_data) json["first_on_data"] = proof.tensors[*proof.first_on_data].name;
   if (proof.first_by_bound) json["first_by_bound"] = proof.tensors[*proof.first_by_bound].name;
-  for (const auto& tensor : proof.rescale) json["rescale"].push_back({{"tensor", tensor.tensor}, {"bits", tensor.bits}});
+  for (const Float16Proof::Rescale& pair : proof.rescale)
+    json["rescale"].push_back({{"tensors", pair.tensors}, {"before", pair.before}, {"behind", pair.behind}, {"bits", pair.bits}});
+  json["unscalable"] = proof.unscalable;
+  json["left_after_rescaling"] = proof.left_after_rescaling;
   return json;
 }
 

@@ -109,9 +109,10 @@ std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
     text += "an accumulator of " + plural(layer.rule.bits, "bit") + " can overflow in " + std::to_string(layer.unsafe_channels()) + " of " +
             plural(static_cast<std::int64_t>(layer.channels.size()), "channel") + "; " + std::to_string(layer.bits()) +
             " bits always hold\n";
-  } else {
-    text +=
-        "partial sums of 32 bits can wrap: they reach " + digits_of(layer.partial->lower) + " to " + digits_of(layer.partial->upper) + "\n";
+  }
+  if (!layer.partial_sums_fit()) {
+    text += std::string(layer.unsafe_channels() > 0 ? "  " : "") + "partial sums of 32 bits can wrap: they reach " +
+            digits_of(layer.partial->lower) + " to " + digits_of(layer.partial->upper) + "\n";
   }
   return text + example_lines(layer) + data_lines(layer, samples);
 }
@@ -192,6 +193,18 @@ std::string written_by(const Float16Tensor& tensor) {
          (tensor.operation.empty() || tensor.operation == tensor.name ? "" : ", written by " + quoted(tensor.operation));
 }
 
+std::string rescaling_text(const Float16Proof& proof) {
+  std::string text;
+  for (const Float16Proof::Rescale& pair : proof.rescale) {
+    const std::string bits = std::to_string(pair.bits);
+    text += "Or divide " + list_of(pair.tensors) + " by 2^" + bits + ":\n  constants of " + list_of(pair.before) + " times 2^-" + bits +
+            ", of " + list_of(pair.behind) + " times 2^" + bits + ".\n";
+  }
+  if (!proof.rescale.empty()) text += "  Run so on the data, " + plural(proof.left_after_rescaling, "value") + " leave float16.\n";
+  if (!proof.unscalable.empty()) text += "No constants around them can divide " + list_of(proof.unscalable) + ".\n";
+  return text;
+}
+
 std::string float16_text(const Float16Proof& proof) {
   std::string text = "\n" + padded("tensor", 37) + padded("operation", 21) + right("on the data", 12) + right("bits", 8) +
                      right("at most", 13) + right("bits", 8) + "\n";
@@ -205,10 +218,7 @@ std::string float16_text(const Float16Proof& proof) {
   else text += "Proven: nothing can leave float16.\n";
   if (!proof.keep.empty()) text += "The smallest set of operations to keep in float32 for this data: " + list_of(proof.keep) + ".\n";
   if (!proof.missing.empty()) text += "Of them the device has not in float16: " + list_of(proof.missing) + ".\n";
-  for (const Float16Proof::Rescale& tensor : proof.rescale)
-    text += "Or divide " + quoted(tensor.tensor) + " by 2^" + std::to_string(tensor.bits) +
-            " where it is made, and multiply where it is read.\n";
-  return text;
+  return text + rescaling_text(proof);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // Advice for a recorded network.
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "lastbit/advise.hpp"
 #include "lastbit/io/model_file.hpp"
@@ -71,4 +72,27 @@ TEST_CASE("advice for a residual network: TFLite's two roundings against VIPNano
     CHECK(end - start <= 100);
     start = end + 1;
   }
+}
+
+TEST_CASE("run_mixed on every recorded network: all on a is a's run, none is b's, states included") {
+  const auto root = models_directory();
+  if (!root) return;
+  const Backend a = find_backend("tflite_double").backend, b = find_backend("tflite_single").backend;
+  int with_states = 0, different = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(*root)) {
+    if (!std::filesystem::exists(entry.path() / "model.tflite")) continue;
+    INFO(entry.path().filename().string());
+    const Model model = read_model(entry.path() / "model.tflite");
+    if (model.inputs.size() != 1) continue;
+    with_states += model.states.empty() ? 0 : 1;
+    const std::vector<Tensor> inputs{read_npy(entry.path() / "input.npy")};
+    const OperationSet all(model.operations.size(), true), none(model.operations.size());
+    const auto output = static_cast<std::size_t>(model.outputs[0]);
+    const Tensor of_a = *run(model, a, inputs).tensors[output], of_b = *run(model, b, inputs).tensors[output];
+    CHECK(*run_mixed(model, a, b, all, inputs).tensors[output] == of_a);
+    CHECK(*run_mixed(model, a, b, none, inputs).tensors[output] == of_b);
+    different += of_a == of_b ? 0 : 1;
+  }
+  CHECK(with_states > 0);
+  CHECK(different > 2);
 }

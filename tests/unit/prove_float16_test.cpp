@@ -115,8 +115,11 @@ TEST_CASE("prove: the first tensor to leave float16, the operations to keep in f
   REQUIRE(proof.tensors[*proof.first_by_bound].name == "sum");
   REQUIRE(proof.keep == std::vector<std::string>{"op1", "op2"});
   REQUIRE(proof.rescale.size() == 1);
-  REQUIRE(proof.rescale[0].tensor == "sum");
-  REQUIRE(proof.rescale[0].bits == 1);
+  REQUIRE(proof.rescale[0].before == std::vector<std::string>{"op0"});
+  REQUIRE(proof.rescale[0].behind == std::vector<std::string>{"op2"});
+  REQUIRE(proof.rescale[0].bits >= 1);
+  REQUIRE(proof.left_after_rescaling == 0);
+  REQUIRE(proof.unscalable.empty());
   REQUIRE(to_text(report).find("'sum'") != std::string::npos);
   REQUIRE_THROWS_AS(prove(net.model, sheet, {}), Error);
   REQUIRE_THROWS_AS(prove(net.model, sheet, std::vector{input}, {.bits = 8}), Error);

@@ -316,6 +316,12 @@ TEST_CASE("prove: adds of every backend have a bound, and it is never smaller th
     REQUIRE(again.layers[0].on_data->overflowing == 32);
     REQUIRE(again.layers[0].on_data->first->sum == less.layers[0].example->sum);
   }
+  Model twice = elementwise(OperationKind::add, {scale_and_zero(0.05, 3), scale_and_zero(0.02, -7)}, scale_and_zero(0.06, 0));
+  twice.operations[0].inputs = {0, 0};
+  twice.inputs = {0};
+  const LayerProof doubled = prove(twice, find_backend("vipnano_v8"), {}, {.bits = 8}).layers.at(0);
+  REQUIRE_FALSE(doubled.safe());
+  REQUIRE(doubled.example->inputs.empty());  // one tensor cannot be chosen twice
   const Model same = elementwise(OperationKind::add_n, std::vector<Quantization>(5, scale_and_zero(0.05, 0)), scale_and_zero(0.05, 0));
   const ProveReport report = prove(same, find_backend("n2d2_fixed_mult16"), {});
   REQUIRE(report.layers.at(0).sums() == SumRange{-5 * 128, 5 * 127});
@@ -356,4 +362,23 @@ TEST_CASE("prove: a matrix product of two tensors is bounded by their ranges") {
   validate(net.model, "test");
   const LayerProof proof = prove(net.model, find_backend("tflite_double"), {}).layers.at(0);
   REQUIRE(proof.sums() == SumRange{-7 * 133 * 127, 7 * 133 * 128});  // a - 5 from -133 to 122, b from -128 to 127
+}
+
+TEST_CASE("prove: a layer of a constant is followed on data like any other") {
+  Layer layer = layers(6)[0];
+  std::mt19937 random(1);
+  layer.model.tensors[0].constant = extreme_tensor(ElementType::int8, {1, 5, 4, 2}, random);
+  layer.model.tensors.push_back(int8_tensor("other", {1, 5, 4, 3}, 3));
+  layer.model.tensors.push_back(int8_tensor("sum", {1, 5, 4, 3}, 3));
+  layer.model.operations.push_back({OperationKind::add, "add", {3, 4}, {5}, ElementwiseAttributes{}});
+  layer.model.inputs = {4};
+  layer.model.outputs = {5};
+  validate(layer.model, "test");
+  const std::vector<Tensor> inputs{extreme_tensor(ElementType::int8, {1, 5, 4, 3}, random)};
+  const ProveReport report = prove(layer.model, find_backend(layer.backend), inputs, {.bits = 12});
+  REQUIRE(report.layers.size() == 2);
+  REQUIRE(report.layers[0].on_data);
+  REQUIRE(report.layers[0].on_data->events == overflows(layer, 12, inputs));
+  REQUIRE(report.layers[0].example);
+  REQUIRE(report.layers[0].example->inputs.empty());  // a constant cannot be chosen
 }

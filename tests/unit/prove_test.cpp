@@ -213,7 +213,9 @@ TEST_CASE("prove: a pair of products of 16 bits wraps for one input alone, and t
   REQUIRE(wraps.partial_leaving()->steps == 2);
   REQUIRE(wraps.partial()->upper == Int128{1} << 31);
   REQUIRE(device_result(sum, {-32768, -32768}) == min_of_width(32));
-  sum.inputs[1].min = -32767;
+  sum.inputs = {{-32768, -32768}, {-32768, -32768}};
+  REQUIRE(bound_of(sum).result() == SumRange{min_of_width(32), min_of_width(32)});
+  sum.inputs = {{-32768, 32767}, {-32767, 32767}};
   REQUIRE_FALSE(bound_of(sum).partial_leaving());
 }
 
