@@ -25,9 +25,10 @@ int run(int count, const char* const* arguments) {
   root.set_version_flag("--version", std::string(version()));
   root.require_subcommand(1);
   root.footer("Exit status: 0 equal or fine, 1 different, 2 usage, unreadable or unsupported input.");
-  const std::vector<Subcommand> subcommands{add_backends(root), add_demo(root),   add_describe(root), add_diff_backends(root),
-                                            add_run(root),      add_verify(root), add_layer(root),    add_compare(root),
-                                            add_explain(root),  add_prove(root),  add_quantize(root), add_identify(root)};
+  const std::vector<Subcommand> subcommands{add_backends(root), add_demo(root),       add_describe(root), add_diff_backends(root),
+                                            add_run(root),      add_verify(root),     add_layer(root),    add_compare(root),
+                                            add_explain(root),  add_gen_golden(root), add_prove(root),    add_quantize(root),
+                                            add_shrink(root),   add_advise(root),     add_identify(root)};
   try {
     const std::string first = count > 1 ? arguments[1] : "-";
     const auto is_named_first = [&](const Subcommand& subcommand) { return subcommand.app->get_name() == first; };

@@ -86,7 +86,7 @@ Subcommand add_prove(CLI::App& root) {
       ->capture_default_str();
   add_input_option(*app, options->inputs);
   app->add_option("--bits", options->bits, "ask about accumulators of this width instead of the device's")->check(CLI::Range(2, 64));
-  app->add_option("--layer", options->layer, "only this one: the name of an operation or of its output");
+  app->add_option("--layer", options->layer, "only this one: an operation's number or name, or the name of its output");
   app->add_option("--write", options->folder, "write the inputs that overflow there, one .npy per layer")->type_name("DIR");
   app->add_option("--threads", options->threads, "threads for the runs on data")->check(CLI::PositiveNumber);
   app->add_flag("--json", options->json, "print JSON: every channel and tile");

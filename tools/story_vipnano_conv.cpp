@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "story_vipnano_conv.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
 
+#include "lastbit/advise.hpp"
 #include "lastbit/compare.hpp"
 #include "lastbit/rules.hpp"
 #include "story.hpp"
@@ -49,14 +51,19 @@ std::vector<StageStep> stages(const Model& layer, const std::string& backend, st
 
 /// The chain with the layers chosen on the CPU and the others on the device.
 Tensor mixed(const Model& model, const std::function<bool(std::size_t)>& on_cpu) {
-  const Emulator of_cpu(model, find_backend(cpu).backend), of_device(model, find_backend(device).backend);
-  Tensor at = images(1);
-  at.reshape(model.tensor(0).shape);
-  for (std::size_t layer = 0; layer < model.operations.size(); ++layer) {
-    const std::vector<const Tensor*> in{&at, nullptr};
-    at = (on_cpu(layer) ? of_cpu : of_device).run_operation(layer, in)[0];
-  }
-  return at;
+  OperationSet chosen(model.operations.size());
+  for (std::size_t layer = 0; layer < chosen.size(); ++layer) chosen[layer] = on_cpu(layer);
+  const std::vector<Tensor> image{images(1)};
+  const Trace trace = run_mixed(model, find_backend(cpu).backend, find_backend(device).backend, chosen, image);
+  return *trace.tensors[static_cast<std::size_t>(model.outputs[0])];
+}
+
+/// One tensor per image.
+std::vector<Tensor> separate(const Tensor& batch, const Shape& image) {
+  std::vector<Tensor> all(static_cast<std::size_t>(batch.shape()[0]), Tensor(ElementType::int8, image));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    std::ranges::copy(batch.bytes().subspan(i * all[i].bytes().size(), all[i].bytes().size()), all[i].bytes().begin());
+  return all;
 }
 
 }  // namespace
@@ -100,10 +107,10 @@ std::vector<PairFigures> pairs() {
   return all;
 }
 
-SideBySide one_value() {
+ValueOnBoth one_value() {
   const Model layer = chain_of(1, activation_scale);
   const LayerAttribution found = explain(layer, inputs(), find_backend(cpu), find_backend(device));
-  SideBySide result{found.differing.front(), 0, {}, {}};
+  ValueOnBoth result{found.differing.front(), 0, {}, {}};
   result.accumulator = accumulator_at(layer, result.value.index);
   result.a = stages(layer, cpu, result.accumulator);
   result.b = stages(layer, device, result.accumulator);
@@ -123,13 +130,13 @@ Growth growth() {
 }
 
 std::vector<ScaleFigures> scales() {
+  const Model layer = chain_of(1, activation_scale);
+  const std::vector<double> factors{0.4, 0.8, 0.84, 1.0, 1.6, 1.68, 2.0, 3.2, 3.4};
+  const std::vector<Tensor> many = separate(images(100), layer.tensor(0).shape);
   std::vector<ScaleFigures> all;
-  for (const double factor : {0.4, 0.8, 0.84, 1.0, 1.6, 1.68, 2.0, 3.2, 3.4}) {
-    const Model layer = chain_of(1, activation_scale * factor);
-    const std::vector<Tensor> many{images(100)};
-    const LayerAttribution found = explain(layer, many, find_backend(cpu), find_backend(device));
-    const double real = activation_scale * layer.tensor(1).quantization.scale() / (activation_scale * factor);
-    all.push_back({activation_scale * factor, real, std::ilogb(real) + 1, found.values, static_cast<std::int64_t>(found.differing.size())});
+  for (const auto& at : scale_sweep(layer, 0, find_backend(cpu).backend, find_backend(device).backend, many, factors)) {
+    const double real = activation_scale * layer.tensor(1).quantization.scale() / (activation_scale * at.factor);
+    all.push_back({activation_scale * at.factor, real, std::ilogb(real) + 1, at.values, at.differing});
   }
   return all;
 }
@@ -235,7 +242,7 @@ int story_vipnano_conv(const StoryOptions& options) {
           "that, exchanged for the device's, turns the CPU's value into the device's.")
       .table(pair_table())
       .text("The V8 against a CPU that rounds once: equal, nothing is left to explain. The V7 also narrows the multiplier to 16 bits.");
-  const SideBySide value = one_value();
+  const ValueOnBoth value = one_value();
   page.section("One of those values, stage by stage")
       .text("Output " + std::to_string(value.value.index) + ": tflite_double gives " + std::to_string(value.value.a) + ", vipnano_v8 " +
             std::to_string(value.value.b) + ". Both start from the same accumulator, " + std::to_string(value.accumulator) + ".");

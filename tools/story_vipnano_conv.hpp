@@ -29,12 +29,12 @@ struct PairFigures {
 [[nodiscard]] std::vector<PairFigures> pairs();
 
 /// One value of that convolution that differs, stage by stage on both.
-struct SideBySide {
+struct ValueOnBoth {
   AttributedValue value;
   std::int64_t accumulator = 0;
   std::vector<StageStep> a, b;
 };
-[[nodiscard]] SideBySide one_value();
+[[nodiscard]] ValueOnBoth one_value();
 
 /// Shares of values that differ, layer by layer.
 struct Growth {

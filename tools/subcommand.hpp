@@ -18,6 +18,7 @@ struct Subcommand {
   std::function<int()> run;
 };
 
+[[nodiscard]] Subcommand add_advise(CLI::App& root);
 [[nodiscard]] Subcommand add_backends(CLI::App& root);
 [[nodiscard]] Subcommand add_compare(CLI::App& root);
 [[nodiscard]] Subcommand add_demo(CLI::App& root);
@@ -27,8 +28,10 @@ struct Subcommand {
 [[nodiscard]] Subcommand add_identify(CLI::App& root);
 [[nodiscard]] Subcommand add_prove(CLI::App& root);
 [[nodiscard]] Subcommand add_quantize(CLI::App& root);
+[[nodiscard]] Subcommand add_gen_golden(CLI::App& root);
 [[nodiscard]] Subcommand add_layer(CLI::App& root);
 [[nodiscard]] Subcommand add_run(CLI::App& root);
+[[nodiscard]] Subcommand add_shrink(CLI::App& root);
 [[nodiscard]] Subcommand add_verify(CLI::App& root);
 
 }  // namespace lastbit::tool

@@ -60,7 +60,8 @@ struct OverflowExample {
   Int128 sum = 0;               ///< that leaves it
   bool in_partial_sum = false;  ///< not the accumulator but a partial sum of 32 bits on the way to it
   std::vector<Tensor> inputs;   ///< one per data input of the operation; empty where the terms are no codes of an input
-  std::int64_t overflows = 0;   ///< counted when it was run
+  std::int64_t overflows = 0;   ///< of this sum, in the device's accumulator
+  std::int64_t counted = 0;     ///< when the whole operation was run with these inputs; 0 as well where the device does not count
 };
 
 /// Overflows of one layer on given data.
@@ -71,7 +72,7 @@ struct OverflowCount {
   };
   std::int64_t sums = 0;         ///< computed; 0: only events were counted
   std::int64_t overflowing = 0;  ///< of them
-  std::int64_t events = 0;       ///< narrowings that changed a value
+  std::int64_t events = 0;       ///< sums that had left the width where they were narrowed
   std::optional<First> first;
 };
 
@@ -118,11 +119,15 @@ struct Float16Proof {
   std::optional<std::size_t> first_by_bound;  ///< the first that is not proven to stay
   std::vector<std::string> keep;              ///< the smallest set of operations to keep in float32
   std::vector<std::string> missing;           ///< of them, those that the device has not in float16
+  /// The other way out: tensors divided by 2^bits between the constants of the operations before and behind them (advise.hpp).
   struct Rescale {
-    std::string tensor;
-    int bits = 0;  ///< divided by 2^bits it stays in float16
+    std::vector<std::string> tensors;
+    std::vector<std::string> before, behind;  ///< operations whose constants take 2^-bits and 2^bits
+    int bits = 0;
   };
-  std::vector<Rescale> rescale;  ///< the other way out, tensor by tensor
+  std::vector<Rescale> rescale;
+  std::vector<std::string> unscalable;    ///< tensors that leave float16 and cannot be divided so
+  std::int64_t left_after_rescaling = 0;  ///< values that leave float16 on the data once it is done
   [[nodiscard]] bool safe() const { return !first_on_data && !first_by_bound; }
 };
 
@@ -134,7 +139,7 @@ struct ProveReport {
   std::vector<LayerProof> layers;  ///< in order
   std::int64_t without_sums = 0;   ///< operations that add nothing up
   std::optional<Float16Proof> float16;
-  std::vector<Guess> guesses;
+  std::vector<Guess> guesses;  ///< that the accumulators, or the operations in float16, rest on
 
   [[nodiscard]] bool safe() const;
 };
@@ -142,7 +147,7 @@ struct ProveReport {
 struct ProveOptions {
   InputRange range = InputRange::type;
   std::optional<int> bits{};           ///< another accumulator width, 2 to 64, for every layer
-  std::optional<std::string> layer{};  ///< only this one: the name of an operation or of its output
+  std::optional<std::string> layer{};  ///< only this one: an operation's number or name, or that of its output
   int threads = 1;
   std::function<void(std::size_t done, std::size_t all)> on_progress{};
 };

@@ -10,17 +10,30 @@
 // Tensors and contiguous ranges of their element types may stand on either side. Integers are compared as integers, floats by value with
 // all NaNs equal. Types must be the same, shapes too where both sides are tensors; the message says what is not, or how many values differ,
 // their share, the largest difference, and the first one with its position and both values.
+//
+// Where a test says how its values were computed, the message says why they differ, and the command that shows it again:
+//
+//   REQUIRE_THAT(actual, exactly_equal_to(expected).explained({.model = model, .inputs = inputs, .a = cpu, .b = npu, .tensor = "conv1"}));
+//
+// A folder written by `lastbit gen-golden` (golden.hpp) is one assertion:
+//
+//   EXPECT_TRUE(unchanged_since(folder, model, backend));     CHECK(unchanged_since(folder, model, backend));
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <filesystem>
 #include <iosfwd>
+#include <memory>
 #include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
 #include "lastbit/tensor.hpp"
 
 namespace lastbit {
@@ -55,6 +68,22 @@ class Verdict {
   std::string message_;
 };
 
+/// The message, for frameworks that print what they judge.
+std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
+
+/// How compared values were computed: by one model and its inputs, on two backends. a is what is expected, b what is judged.
+struct Computation {
+  Model model;
+  std::vector<Tensor> inputs;  ///< as for Emulator::run
+  SpecSheet a, b;
+  std::string tensor{};      ///< its name; empty: the model's first output
+  std::string model_file{};  ///< for the command; empty: the model and its inputs are written to a folder among the system's temporary ones
+  std::vector<std::string> input_files{};
+};
+
+/// Why the value at the index differs between the two backends, stage by stage, and the command that shows it.
+[[nodiscard]] std::string explanation(const Computation& computation, std::int64_t index);
+
 /// A side of a comparison: a tensor, or values without a shape.
 struct Values {
   Tensor tensor;
@@ -80,7 +109,9 @@ struct Tolerance {
   double share = 0;
 };
 
-[[nodiscard]] Verdict judge(const Values& actual, const Values& expected, const Tolerance& tolerance);
+/// `computation`, where given, explains the first value that differs.
+[[nodiscard]] Verdict judge(const Values& actual, const Values& expected, const Tolerance& tolerance,
+                            const Computation* computation = nullptr);
 
 class Matcher {
  public:
@@ -88,7 +119,13 @@ class Matcher {
 
   template <Comparable T>
   [[nodiscard]] Verdict judge(const T& actual) const {
-    return testing::judge(values_of(actual), expected_, tolerance_);
+    return testing::judge(values_of(actual), expected_, tolerance_, computation_.get());
+  }
+  /// The same, whose message also says why.
+  [[nodiscard]] Matcher explained(Computation computation) const {
+    Matcher matcher = *this;
+    matcher.computation_ = std::make_shared<const Computation>(std::move(computation));
+    return matcher;
   }
   [[nodiscard]] std::string description() const;
 
@@ -117,6 +154,7 @@ class Matcher {
 
   Values expected_;
   Tolerance tolerance_;
+  std::shared_ptr<const Computation> computation_;
   mutable std::string message_;
 };
 
@@ -145,6 +183,10 @@ class WithinLsb {
 };
 
 [[nodiscard]] constexpr WithinLsb within_lsb(std::int64_t lsb, double max_share) { return {lsb, max_share}; }
+
+/// A golden store against the model and the backend of today: same network, same rules, same values. The message names the rules that changed
+/// and the first value that differs. Throws Error where the store cannot be read.
+[[nodiscard]] Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend);
 
 }  // namespace testing
 }  // namespace lastbit

@@ -16,8 +16,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 std::string joined(const std::vector<std::string>& words, std::size_t most = 12) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(words.size(), most); ++i) text += (i == 0 ? "" : "; ") + words[i];
-  return words.size() > most ? text + "; … (" + std::to_string(words.size()) + ")" : text;
+  for (std::size_t i = 0; i < std::min(words.size(), most); ++i) text += (i == 0 ? "" : " | ") + words[i];
+  return words.size() > most ? text + " | … (" + std::to_string(words.size()) + ")" : text;
 }
 
 std::string counted(std::int64_t count, const std::string& thing) { return std::to_string(count) + " " + thing + (count == 1 ? "" : "s"); }
@@ -50,7 +50,7 @@ void add_operation(std::ostream& out, const OperationIdentification& operation) 
     out << "  " << i + 1 << ". "
         << (differing == 0 ? "every value equal" : counted(differing, "value") + " of " + std::to_string(operation.values) + " differ")
         << ": " << counted(one.combinations, "combination");
-    if (!one.backends.empty()) out << "; as " << joined(one.backends);
+    if (!one.backends.empty()) out << "; as " << joined(one.backends, 6);
     out << "\n";
   }
   if (!operation.exact()) out << "  no combination of the space explains every value; the nearest one:\n";

@@ -23,8 +23,7 @@ bool is_finite(T value) {
   else return std::isfinite(static_cast<double>(value));
 }
 
-bool fits_inline(const Tensor& constant) {
-  if (constant.element_count() > most_inline_values) return false;
+bool is_sayable(const Tensor& constant) {
   return visit_element_type(constant.type(), [&]<class T>() {  // JSON has neither infinity nor NaN
     return std::ranges::all_of(constant.values<T>(), [](T value) { return is_finite(value); });
   });
@@ -70,13 +69,17 @@ OrderedJson quantization_to_json(const Quantization& quantization) {
   return json;
 }
 
-OrderedJson tensor_to_json(const ModelTensor& tensor, std::size_t index, ConstantFiles& files) {
+/// `files` absent: every constant is inline.
+OrderedJson tensor_to_json(const ModelTensor& tensor, std::size_t index, ConstantFiles* files) {
   OrderedJson json{{"name", tensor.name}, {"type", name_of(tensor.type)}};
   json["shape"] = tensor.shape.sizes();
   if (tensor.quantization.present()) json["quantization"] = quantization_to_json(tensor.quantization);
   if (!tensor.constant) return json;
-  if (fits_inline(*tensor.constant)) json["data"] = data_to_json(*tensor.constant);
-  else json["file"] = files.write(tensor, index);
+  const bool sayable = is_sayable(*tensor.constant);
+  if (!sayable && files == nullptr) throw Error(ErrorCode::bad_input, "tensor '" + tensor.name + "'", "JSON has neither infinity nor NaN");
+  const bool is_inline = sayable && (files == nullptr || tensor.constant->element_count() <= most_inline_values);
+  if (is_inline) json["data"] = data_to_json(*tensor.constant);
+  else json["file"] = files->write(tensor, index);
   return json;
 }
 
@@ -105,11 +108,11 @@ std::string states_text(const Model& model) {
   return ",\n  \"states\": " + list.dump();
 }
 
-void require_own_names(const Model& model, const std::filesystem::path& path) {
+void require_own_names(const Model& model, const std::string& where) {
   std::set<std::string_view> names;
   for (const ModelTensor& tensor : model.tensors) {
     if (!tensor.name.empty() && names.insert(tensor.name).second) continue;
-    throw Error(ErrorCode::bad_input, path.string(), "cannot be written: tensor '" + tensor.name + "' has no name of its own");
+    throw Error(ErrorCode::bad_input, where, "cannot be written: tensor '" + tensor.name + "' has no name of its own");
   }
 }
 
@@ -120,19 +123,24 @@ std::string lines_of(const OrderedJson& list) {
   return text + "\n  ]";
 }
 
-}  // namespace
-
-void write_json_model(const std::filesystem::path& path, const Model& model) {
-  require_own_names(model, path);
-  ConstantFiles files(path);
+std::string text_of(const Model& model, const std::string& where, ConstantFiles* files) {
+  require_own_names(model, where);
   OrderedJson tensors = OrderedJson::array(), operations = OrderedJson::array();
   for (std::size_t i = 0; i < model.tensors.size(); ++i) tensors.push_back(tensor_to_json(model.tensors[i], i, files));
   for (const Operation& operation : model.operations) operations.push_back(operation_to_json(model, operation));
-  const std::string text = "{\n  \"format\": \"lastbit.model.v1\",\n  \"name\": " + OrderedJson(model.name).dump() +
-                           ",\n  \"tensors\": " + lines_of(tensors) + ",\n  \"operations\": " + lines_of(operations) +
-                           ",\n  \"inputs\": " + names_to_json(model, model.inputs).dump() +
-                           ",\n  \"outputs\": " + names_to_json(model, model.outputs).dump() + states_text(model) + "\n}\n";
-  write_file(path, text, {});
+  return "{\n  \"format\": \"lastbit.model.v1\",\n  \"name\": " + OrderedJson(model.name).dump() +
+         ",\n  \"tensors\": " + lines_of(tensors) + ",\n  \"operations\": " + lines_of(operations) +
+         ",\n  \"inputs\": " + names_to_json(model, model.inputs).dump() +
+         ",\n  \"outputs\": " + names_to_json(model, model.outputs).dump() + states_text(model) + "\n}\n";
 }
+
+}  // namespace
+
+void write_json_model(const std::filesystem::path& path, const Model& model) {
+  ConstantFiles files(path);
+  write_file(path, text_of(model, path.string(), &files), {});
+}
+
+std::string json_model_text(const Model& model) { return text_of(model, "model '" + model.name + "'", nullptr); }
 
 }  // namespace lastbit

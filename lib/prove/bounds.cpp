@@ -29,7 +29,8 @@ int bits_for(const SumRange& range) {
 }
 
 double margin_in_bits(const SumRange& range, int width) {
-  return static_cast<double>(width - 1) - std::log2(static_cast<double>(magnitude(range)));
+  const double margin = static_cast<double>(width - 1) - std::log2(static_cast<double>(magnitude(range)));
+  return bits_for(range) > width ? std::min(margin, -0x1p-62) : std::max(margin, 0.0);  // a double may miss the last unit
 }
 
 BoundAccumulator::BoundAccumulator(const AccumulatorRule& rule, const SumRange& start, std::size_t group, std::int64_t multiplier)
@@ -84,13 +85,15 @@ BoundAccumulator::Leaving BoundAccumulator::leaving_of(const SumRange& range, in
   return {steps_, above, above ? range.upper : range.lower};
 }
 
-/// A partial sum that may wrap may become anything of 32 bits.
+/// A partial sum that may wrap may become anything of 32 bits, unless it is one known value.
 void BoundAccumulator::flush() {
   if (in_partial_ == 0) return;
   partials_ = partials_ ? hull(*partials_, partial_) : partial_;
   if (!fits_width(partial_, partial_bits)) {
     if (!partial_leaving_) partial_leaving_ = leaving_of(partial_, partial_bits);
-    partial_ = {min_of_width(partial_bits), max_of_width(partial_bits)};
+    const bool known = partial_.lower == partial_.upper;
+    partial_ = known ? SumRange{narrow_wrap(partial_.lower, partial_bits), narrow_wrap(partial_.lower, partial_bits)}
+                     : SumRange{min_of_width(partial_bits), max_of_width(partial_bits)};
   }
   add_to_sum(partial_);
   partial_ = {};

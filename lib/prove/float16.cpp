@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lastbit/advise.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/float16_network.hpp"
 #include "prove/real_range.hpp"
@@ -79,12 +80,7 @@ class Float16Prover {
     const TensorStatistics& seen = calibration_.tensors[static_cast<std::size_t>(tensor)];
     const double largest = seen.non_finite > 0 ? INFINITY : seen.largest_magnitude();
     const std::size_t place = proof_.tensors.size();
-    if (largest >= first_beyond_float16) {
-      if (!proof_.first_on_data) proof_.first_on_data = place;
-      const double bits = std::ceil(-float16_headroom(largest));
-      if (std::isfinite(bits) && !model_.tensor(tensor).constant)
-        proof_.rescale.push_back({model_.tensor(tensor).name, static_cast<int>(bits)});
-    }
+    if (largest >= first_beyond_float16 && !proof_.first_on_data) proof_.first_on_data = place;
     const bool stays = bound && std::max(*bound, inside.value_or(0)) <= largest_float16;
     if (!stays && !proof_.first_by_bound) proof_.first_by_bound = place;
     const bool constant = model_.tensor(tensor).constant.has_value();
@@ -109,6 +105,36 @@ std::vector<std::string> names_of(const Model& model, const OperationSet& set) {
   return names;
 }
 
+std::vector<std::string> names_of(const Model& model, std::span<const std::size_t> operations) {
+  std::vector<std::string> names;
+  for (const std::size_t operation : operations) names.push_back(model.operations[operation].name);
+  return names;
+}
+
+std::int64_t left_float16(const Model& model, const Backend& backend, std::span<const std::vector<Tensor>> samples) {
+  const Model device = float16_network(model, without_float16(model, backend), backend.float16.conversion);
+  const Emulator emulator(device, backend);
+  std::int64_t left = 0;
+  for (const std::vector<Tensor>& sample : samples) {
+    for (const Events& events : emulator.run(sample, {.count_events = true}).events) left += events.saturated_outputs;
+  }
+  return left;
+}
+
+void add_rescaling(Float16Proof& proof, const Model& model, const Backend& backend, const Calibration& calibration,
+                   std::span<const std::vector<Tensor>> samples) {
+  const Rescaling rescaling = find_rescaling(model, calibration);
+  for (const RescalingPair& pair : rescaling.pairs) {
+    Float16Proof::Rescale& named = proof.rescale.emplace_back();
+    for (const std::int32_t tensor : pair.tensors) named.tensors.push_back(model.tensor(tensor).name);
+    named.before = names_of(model, pair.producers);
+    named.behind = names_of(model, pair.consumers);
+    named.bits = pair.exponent;
+  }
+  for (const UnscalableTensor& tensor : rescaling.refused) proof.unscalable.push_back(model.tensor(tensor.tensor).name);
+  if (!rescaling.pairs.empty()) proof.left_after_rescaling = left_float16(rescaled(model, rescaling), backend, samples);
+}
+
 }  // namespace
 
 bool is_float16_question(const Model& model, const Backend& backend) {
@@ -127,9 +153,11 @@ ProveReport prove_float16(const Model& model, const SpecSheet& sheet, std::span<
   report.backend = sheet.name;
   report.range = options.range;
   report.samples = static_cast<std::int64_t>(samples.size());
-  report.guesses = guesses_of(real, sheet);
   report.float16 = Float16Prover(real, sheet.backend, calibration, options.range).prove();
-  report.float16->keep = names_of(real, smallest_float32_set(real, sheet.backend, calibration, samples));
+  const OperationSet kept = smallest_float32_set(real, sheet.backend, calibration, samples);
+  report.float16->keep = names_of(real, kept);
+  report.guesses = guesses_of(float16_network(real, kept, sheet.backend.float16.conversion), sheet);
+  if (report.float16->first_on_data) add_rescaling(*report.float16, real, sheet.backend, calibration, samples);
   report.float16->missing = names_of(real, without_float16(real, sheet.backend));
   return report;
 }

@@ -30,6 +30,12 @@ struct Request {
   [[nodiscard]] const ModelTensor& input(std::size_t position) const { return model.tensor(operation.inputs[position]); }
   [[nodiscard]] const ModelTensor& output() const { return model.tensor(operation.outputs[0]); }
   [[nodiscard]] IntegerRange codes(std::size_t position) const { return ranges[static_cast<std::size_t>(operation.inputs[position])]; }
+  /// Of an input that the operation replaces as it goes: before and after.
+  [[nodiscard]] IntegerRange state_values(std::size_t position, std::size_t output) const {
+    const IntegerRange before = codes(position), after = ranges[static_cast<std::size_t>(operation.outputs[output])];
+    return centred(IntegerRange{std::min(before.min, after.min), std::max(before.max, after.max)},
+                   input(position).quantization.zero_point());
+  }
   [[nodiscard]] IntegerRange values(std::size_t position) const {
     return centred(codes(position), input(position).quantization.zero_point());
   }
@@ -111,16 +117,37 @@ std::vector<Sums> average_sums(const Request& request) {
   const bool named = rule.method == DivisionMethod::rescaled;
   AccumulatorRule accumulator = narrowed_once;
   if (!named) accumulator.bits = 64;
-  Sums sums = sums_of_layer(window_layer(pool_shape_of(request.model, request.operation), accumulator), {request.values(0)}, "");
+  ConvLayer windows = window_layer(pool_shape_of(request.model, request.operation), accumulator);
+  windows.zero_points = request.input(0).quantization.zero_points;
+  Sums sums = sums_of_layer(std::move(windows), {request.values(0)}, "");
   sums.has_width = named;
   place_whole_input(request, sums);
   return {sums};
 }
 
+/// Over the pixels of an image it is a pool; over other axes it is a row of values.
 std::vector<Sums> mean_sums(const Request& request) {
-  const std::int64_t count = request.input(0).shape.element_count() / request.output().shape.element_count();
-  Sums sums = sums_of_layer(rows_layer(std::vector<std::int64_t>(static_cast<std::size_t>(count), 1), 1, 1, narrowed_once),
-                            {request.values(0)}, "");
+  const Shape& in = request.input(0).shape;
+  std::vector<std::int64_t> axes = std::get<MeanAttributes>(request.operation.attributes).axes;
+  for (std::int64_t& axis : axes) axis += axis < 0 ? static_cast<std::int64_t>(in.rank()) : 0;
+  std::ranges::sort(axes);
+  if (in.rank() == 4 && axes == std::vector<std::int64_t>{1, 2}) {
+    const ConvShape image{.batch = in[0],
+                          .in_height = in[1],
+                          .in_width = in[2],
+                          .in_channels = in[3],
+                          .out_channels = in[3],
+                          .kernel_height = in[1],
+                          .kernel_width = in[2],
+                          .groups = in[3]};
+    ConvLayer windows = window_layer(image, narrowed_once);
+    windows.zero_points = request.input(0).quantization.zero_points;
+    Sums sums = sums_of_layer(std::move(windows), {request.values(0)}, "");
+    place_whole_input(request, sums);
+    return {sums};
+  }
+  const auto count = static_cast<std::size_t>(in.element_count() / request.output().shape.element_count());
+  Sums sums = sums_of_layer(rows_layer(std::vector<std::int64_t>(count, 1), 1, 1, narrowed_once), {request.values(0)}, "");
   sums.layer.reset();  // its inputs are not those of the operation
   return {sums};
 }
@@ -187,7 +214,7 @@ std::vector<Sums> svdf_sums(const Request& request) {
   features.part = "features";
   features.values = static_cast<std::size_t>(request.input(1).shape[1]);
   features.place = place_in(request, {{0, features.values}});
-  Sums times = sums_of_layer(rows_layer(row(request, 2), filters, filters, rule), {request.values(3)}, path);
+  Sums times = sums_of_layer(rows_layer(row(request, 2), filters, filters, rule), {request.state_values(3, 1)}, path);
   times.part = "times";
   ConvLayer filters_added =
       rows_layer(std::vector<std::int64_t>(static_cast<std::size_t>(filters), 1), filters / rank, filters / rank, rule);
@@ -218,7 +245,8 @@ std::vector<Sums> lstm_sums(const Request& request) {
   from_input.part = "from input";
   from_input.values = static_cast<std::size_t>(request.input(input_weights).shape[1]);
   from_input.place = place_in(request, {{0, from_input.values}});
-  Sums from_hidden = sums_of_layer(rows_layer(all_gates(recurrent_weights), rows, 1, gate.accumulator), {request.values(hidden)}, path);
+  Sums from_hidden =
+      sums_of_layer(rows_layer(all_gates(recurrent_weights), rows, 1, gate.accumulator), {request.state_values(hidden, 0)}, path);
   from_hidden.part = "from state";
   for (Sums* sums : {&from_input, &from_hidden}) sums->layer.reset();
   return {from_input, from_hidden};
@@ -227,10 +255,8 @@ std::vector<Sums> lstm_sums(const Request& request) {
 std::vector<Sums> recurrent_sums_of(const Request& request) {
   ConvLayer layer = recurrent_sums(request.model, request.operation, request.backend);
   const auto inputs = static_cast<std::size_t>(request.input(0).shape[1]), outputs = static_cast<std::size_t>(request.output().shape[1]);
-  const IntegerRange given = request.codes(recurrent_feedback_input);
-  const IntegerRange computed = range_of(request.output().type);
   std::vector<IntegerRange> ranges(inputs, request.values(0));
-  ranges.resize(inputs + outputs, {std::min(given.min, computed.min), std::max(given.max, computed.max)});
+  ranges.resize(inputs + outputs, request.state_values(recurrent_feedback_input, 0));
   Sums sums = sums_of_layer(std::move(layer), std::move(ranges), width_path(request));
   sums.layer.reset();
   sums.values = inputs + outputs;
@@ -288,10 +314,11 @@ std::vector<Sums> fused_sums_of(const Request& request) {
   std::vector<Sums> all{sums};
   if (pools_first) all.push_back(pooled_sums(request, sums, pool));
   else if (pool == PoolKind::sum) {
+    const bool activates = input_tensor(request.model, request.operation, fused_pwl_input) != nullptr;
     const bool narrow = size_of(request.output().type) == 1;
-    all.push_back(
-        sums_of_layer(window_layer(fused_windows(request.model, request.operation), running_sum(request.backend.sum_pool, narrow ? 8 : 16)),
-                      {range_of(request.output().type)}, narrow ? "sum_pool.bits_8bit" : "sum_pool.bits"));
+    all.push_back(sums_of_layer(
+        window_layer(fused_windows(request.model, request.operation), running_sum(request.backend.sum_pool, narrow ? 8 : 16)),
+        activates ? std::vector{range_of(request.output().type)} : results_of(sums), narrow ? "sum_pool.bits_8bit" : "sum_pool.bits"));
     all.back().part = "pooled";
   }
   for (Sums& each : all) each.layer.reset();  // steps are followed in the operation as a whole

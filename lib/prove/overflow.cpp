@@ -91,7 +91,7 @@ std::optional<OverflowExample> example_of(const Sums& sums, const Target& target
   if (!sums.place) return example;
   example.inputs = sums.place(values);
   const Trace trace = run(operation.model, operation.backend, example.inputs, {.count_events = true});
-  example.overflows = std::max(example.overflows, trace.events[0].accumulator_overflows);
+  example.counted = trace.events[0].accumulator_overflows;
   return example;
 }
 
@@ -137,6 +137,26 @@ void count_in_layer(const ConvLayer& layer, const std::vector<bool>& safe, const
   }
 }
 
+void add(OverflowCount& all, OverflowCount one, std::int64_t sample) {
+  all.sums += one.sums;
+  all.overflowing += one.overflowing;
+  all.events += one.events;
+  if (all.first || !one.first) return;
+  all.first = one.first;
+  all.first->sample = sample;
+}
+
+/// Given, or a constant of the model.
+const Tensor& first_input(const Alone& operation, std::span<const Tensor* const> inputs) {
+  return inputs[0] != nullptr ? *inputs[0] : *operation.model.tensor(operation.model.operations[0].inputs[0]).constant;
+}
+
+std::int64_t events_of(const Emulator& emulator, std::span<const Tensor* const> inputs) {
+  Events events;
+  static_cast<void>(emulator.run_operation(0, inputs, &events));
+  return events.accumulator_overflows;
+}
+
 }  // namespace
 
 std::optional<OverflowExample> overflow_example(const Sums& sums, std::int64_t channel, const Alone& operation) {
@@ -148,19 +168,18 @@ std::optional<OverflowExample> overflow_example(const Sums& sums, std::int64_t c
   return std::nullopt;
 }
 
-OverflowCount count_overflows(const Sums& sums, const std::vector<bool>& safe, const Alone& operation,
-                              std::span<const std::vector<const Tensor*>> samples) {
+std::optional<OverflowCount> count_overflows(const Sums& sums, const std::vector<bool>& safe, const Alone& operation,
+                                             std::span<const std::vector<const Tensor*>> samples) {
+  const bool followed = sums.layer != nullptr || sums.count != nullptr;
+  if (!followed && sums.rule_path.empty()) return std::nullopt;
   OverflowCount count;
   std::optional<Emulator> emulator;
-  if (!sums.layer) emulator.emplace(operation.model, operation.backend);
+  if (!followed) emulator.emplace(operation.model, operation.backend);
   for (std::size_t sample = 0; sample < samples.size(); ++sample) {
-    if (sums.layer) {
-      count_in_layer(*sums.layer, safe, *samples[sample][0], static_cast<std::int64_t>(sample), count);
-      continue;
-    }
-    Events events;
-    static_cast<void>(emulator->run_operation(0, samples[sample], &events));
-    count.events += events.accumulator_overflows;
+    const auto number = static_cast<std::int64_t>(sample);
+    if (sums.layer) count_in_layer(*sums.layer, safe, first_input(operation, samples[sample]), number, count);
+    else if (sums.count) add(count, sums.count(samples[sample], sums.rule.bits), number);
+    else count.events += events_of(*emulator, samples[sample]);
   }
   return count;
 }

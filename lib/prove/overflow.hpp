@@ -23,7 +23,8 @@ struct Alone {
 
 /// How often the sums leave their width. `samples`: for each one the operation's inputs, null for constants. Channels that are `safe` are
 /// not looked at.
-[[nodiscard]] OverflowCount count_overflows(const Sums& sums, const std::vector<bool>& safe, const Alone& operation,
-                                            std::span<const std::vector<const Tensor*>> samples);
+/// Nothing where the device does not count them and they cannot be followed.
+[[nodiscard]] std::optional<OverflowCount> count_overflows(const Sums& sums, const std::vector<bool>& safe, const Alone& operation,
+                                                           std::span<const std::vector<const Tensor*>> samples);
 
 }  // namespace lastbit

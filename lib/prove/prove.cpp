@@ -38,6 +38,16 @@ void ask_for(Sums& sums, std::optional<int> bits) {
   if (sums.layer) sums.layer->arithmetic.accumulator.bits = sums.rule.bits;
 }
 
+/// What the width is a member of: when and how the sums are narrowed.
+void add_guesses(std::vector<Guess>& guesses, const SpecSheet& sheet, const std::string& width_path) {
+  const std::string accumulator = width_path.substr(0, width_path.rfind('.'));
+  if (width_path.empty()) return;
+  for (const char* rule : {".bits", ".overflow", ".when", ".tile", ".partial"}) {
+    const Evidence* const evidence = evidence_for(sheet, accumulator + rule);
+    if (evidence != nullptr && evidence->level == EvidenceLevel::guess) add_once(guesses, {evidence->rule, evidence->source});
+  }
+}
+
 /// The larger range, with the steps at which its ends are reached.
 void widen(ChannelProof& proof, const ChannelProof& other) {
   if (other.sums.lower < proof.sums.lower) {
@@ -133,13 +143,12 @@ class Samples {
 class Prover {
  public:
   Prover(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, const ProveOptions& options)
-      : model_(model), backend_(sheet.backend), options_(options) {
+      : model_(model), sheet_(sheet), backend_(sheet.backend), options_(options) {
     const Emulator emulator(model, backend_);
     report_.model = model.name;
     report_.backend = sheet.name;
     report_.range = options.range;
     report_.bits = options.bits;
-    report_.guesses = guesses_of(model, sheet);
     ranges_ = ranges_by_type(model);
     if (inputs.empty()) return;
     trace_ = emulator.run(inputs, {.threads = options.threads, .keep_all = true});
@@ -159,8 +168,10 @@ class Prover {
   }
 
  private:
-  [[nodiscard]] bool is_chosen(const Operation& operation) const {
-    return !options_.layer || operation.name == *options_.layer || model_.tensor(operation.outputs[0]).name == *options_.layer;
+  [[nodiscard]] bool is_chosen(std::size_t index) const {
+    const Operation& operation = model_.operations[index];
+    return !options_.layer || *options_.layer == std::to_string(index) || *options_.layer == operation.name ||
+           *options_.layer == model_.tensor(operation.outputs[0]).name;
   }
 
   void prove_operation(std::size_t index) {
@@ -168,13 +179,15 @@ class Prover {
     std::vector<Sums> all = sums_of(model_, operation, backend_, ranges_);
     const Backend asked = asked_about(backend_, all, options_.bits);
     if (options_.bits) all = sums_of(model_, operation, asked, ranges_);
-    if (all.empty() && is_chosen(operation)) ++report_.without_sums;
+    if (all.empty() && is_chosen(index)) ++report_.without_sums;
     std::optional<IntegerRange> outputs;
     for (Sums& sums : all) {
       ask_for(sums, options_.bits);
       Bounded found = bounded(sums);
       if (is_conv_layer(operation.kind)) outputs = range_of_outputs(*sums.layer, found.results);
-      if (is_chosen(operation)) report_.layers.push_back(finished(std::move(found.proof), sums, index, asked));
+      if (!is_chosen(index)) continue;
+      add_guesses(report_.guesses, sheet_, sums.rule_path);
+      report_.layers.push_back(finished(std::move(found.proof), sums, index, asked));
     }
     if (options_.range == InputRange::data) return;
     IntegerRange& range = ranges_[static_cast<std::size_t>(operation.outputs[0])];
@@ -204,6 +217,7 @@ class Prover {
   }
 
   const Model& model_;
+  const SpecSheet& sheet_;
   const Backend& backend_;
   const ProveOptions& options_;
   Trace trace_;

@@ -58,9 +58,9 @@ Json tiles_of(const LayerProof& layer) {
 
 Json example_of(const std::optional<OverflowExample>& example) {
   if (!example) return {};
-  return {{"index", example->index},          {"channel", example->channel},    {"step", example->step},
-          {"terms", example->terms},          {"sum", number(example->sum)},    {"in_partial_sum", example->in_partial_sum},
-          {"inputs", example->inputs.size()}, {"overflows", example->overflows}};
+  return {{"index", example->index},          {"channel", example->channel},     {"step", example->step},
+          {"terms", example->terms},          {"sum", number(example->sum)},     {"in_partial_sum", example->in_partial_sum},
+          {"inputs", example->inputs.size()}, {"overflows", example->overflows}, {"counted", example->counted}};
 }
 
 Json data_of(const std::optional<OverflowCount>& count) {
@@ -77,7 +77,8 @@ Json data_of(const std::optional<OverflowCount>& count) {
 }
 
 Json json_of(const LayerProof& layer) {
-  Json json{{"name", layer.name},
+  Json json{{"number", layer.operation},
+            {"name", layer.name},
             {"operation", layer.kind},
             {"part", layer.part},
             {"width", layer.has_width ? Json(layer.rule.bits) : Json()},
@@ -114,7 +115,10 @@ Json json_of(const Float16Proof& proof) {
   }
   if (proof.first_on_data) json["first_on_data"] = proof.tensors[*proof.first_on_data].name;
   if (proof.first_by_bound) json["first_by_bound"] = proof.tensors[*proof.first_by_bound].name;
-  for (const auto& tensor : proof.rescale) json["rescale"].push_back({{"tensor", tensor.tensor}, {"bits", tensor.bits}});
+  for (const Float16Proof::Rescale& pair : proof.rescale)
+    json["rescale"].push_back({{"tensors", pair.tensors}, {"before", pair.before}, {"behind", pair.behind}, {"bits", pair.bits}});
+  json["unscalable"] = proof.unscalable;
+  json["left_after_rescaling"] = proof.left_after_rescaling;
   return json;
 }
 

@@ -40,7 +40,13 @@ std::string short_text(Int128 value) {
   return text.size() <= 11 ? text : real_text("%.3e", static_cast<double>(value));
 }
 
-std::string operation_text(const LayerProof& layer) { return layer.part.empty() ? layer.kind : layer.kind + " " + layer.part; }
+std::string operation_text(const LayerProof& layer) {
+  return layer.part.empty() ? layer.kind : layer.kind.substr(0, layer.kind.find('_')) + " " + layer.part;
+}
+
+std::string title(const LayerProof& layer) {
+  return "layer " + std::to_string(layer.operation) + ", " + operation_text(layer) + " " + quoted(layer.name);
+}
 
 std::string plural(std::int64_t count, const std::string& word) { return std::to_string(count) + " " + word + (count == 1 ? "" : "s"); }
 
@@ -49,8 +55,9 @@ std::string margin_text(double margin) { return real_text("%.1f", std::floor(mar
 
 std::string layer_row(const LayerProof& layer) {
   const SumRange sums = layer.sums();
-  return padded(shortened(layer.name, 24), 25) + padded(operation_text(layer).substr(0, 17), 17) + " " +
-         right(std::to_string(layer.terms), 6) + " " + right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
+  return right(std::to_string(layer.operation), 3) + " " + padded(shortened(layer.name, 19), 20) +
+         padded(operation_text(layer).substr(0, 16), 17) + right(std::to_string(layer.terms), 6) + " " +
+         right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
          right(short_text(sums.lower) + " to " + short_text(sums.upper), 25) + " " + right(std::to_string(layer.bits()), 5) + " " +
          right(layer.has_width ? margin_text(layer.margin()) : "-", 6) + " " + right(std::to_string(layer.worst), 7) + "\n";
 }
@@ -62,7 +69,7 @@ std::string place_text(const LayerProof& layer, std::int64_t index) {
 }
 
 std::string step_text(std::int64_t step, std::int64_t terms) {
-  if (step == 0) return "before the first term, with the bias alone";
+  if (step == 0) return "before the first term (the bias alone)";
   if (step > terms) return "with the bias, after all " + std::to_string(terms) + " terms";
   return "after term " + std::to_string(step) + " of " + std::to_string(terms);
 }
@@ -75,16 +82,17 @@ std::string example_lines(const LayerProof& layer) {
   const bool whole = layer.part.empty();
   std::string text = "  for instance channel " + std::to_string(example.channel);
   if (whole) text += " at " + place_text(layer, example.index);
+  const int width = example.in_partial_sum ? 32 : layer.rule.bits;
   text += ":\n  " + std::string(example.in_partial_sum ? "a partial sum is " : "the sum is ") + digits_of(example.sum) + " " +
-          step_text(example.step, example.terms) + "; " + (example.in_partial_sum ? "it" : "the accumulator") + " holds " +
-          limits_text(example.in_partial_sum ? 32 : layer.rule.bits) + "\n";
+          step_text(example.step, example.terms) + "; " + std::to_string(width) + " bits hold " + limits_text(width) + "\n";
   if (example.inputs.empty()) return text + "  computed term by term: its terms are not the codes of one input\n";
-  text += "  run with the input that does it: " + plural(example.overflows, "overflow") + " counted";
-  return text + (example.overflows == 0 ? ", since the device counts none in partial sums" : "") + "\n";
+  if (example.counted > 0) return text + "  run with the input that does it: " + plural(example.counted, "overflow") + " counted\n";
+  return text + "  the input that does it was run; the device does not count these\n";
 }
 
 std::string data_lines(const LayerProof& layer, std::int64_t samples) {
-  if (!layer.on_data) return "";
+  if (samples == 0) return "";
+  if (!layer.on_data) return "  on the data: not counted\n";
   const OverflowCount& count = *layer.on_data;
   std::string text = "  on the data (" + plural(samples, "sample") + "): ";
   if (count.events == 0) return text + "never\n";
@@ -96,14 +104,15 @@ std::string data_lines(const LayerProof& layer, std::int64_t samples) {
 }
 
 std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
-  std::string text = "\n" + quoted(layer.name) + " (" + operation_text(layer) + "):\n  ";
+  std::string text = "\n" + title(layer) + "\n  ";
   if (layer.unsafe_channels() > 0) {
     text += "an accumulator of " + plural(layer.rule.bits, "bit") + " can overflow in " + std::to_string(layer.unsafe_channels()) + " of " +
             plural(static_cast<std::int64_t>(layer.channels.size()), "channel") + "; " + std::to_string(layer.bits()) +
             " bits always hold\n";
-  } else {
-    text +=
-        "partial sums of 32 bits can wrap: they reach " + digits_of(layer.partial->lower) + " to " + digits_of(layer.partial->upper) + "\n";
+  }
+  if (!layer.partial_sums_fit()) {
+    text += std::string(layer.unsafe_channels() > 0 ? "  " : "") + "partial sums of 32 bits can wrap: they reach " +
+            digits_of(layer.partial->lower) + " to " + digits_of(layer.partial->upper) + "\n";
   }
   return text + example_lines(layer) + data_lines(layer, samples);
 }
@@ -111,7 +120,7 @@ std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
 std::string tile_text(const LayerProof& layer) {
   constexpr std::size_t shown = 8;
   if (layer.tiles.size() <= 2) return "";
-  std::string text = "\n" + quoted(layer.name) + " saturates once per tile. What arrives there, earlier tiles saturated:\n";
+  std::string text = "\n" + title(layer) + "\n  saturates once per tile; what arrives there, earlier tiles saturated:\n";
   for (std::size_t i = 0; i < std::min(shown, layer.tiles.size()); ++i) {
     const TileProof& tile = layer.tiles[i];
     text += "  after " + right(std::to_string(tile.steps), 7) + " terms  " +
@@ -134,11 +143,11 @@ const LayerProof* tightest(const ProveReport& report) {
 
 std::string totals(const ProveReport& report) {
   const auto safe = std::ranges::count_if(report.layers, [](const LayerProof& layer) { return layer.safe(); });
-  std::string text = "\n" + std::to_string(safe) + " of " + plural(static_cast<std::int64_t>(report.layers.size()), "kind") + " of sums " +
-                     (safe == 1 ? "is" : "are") + " safe: none of their running sums can leave the accumulator.\n";
+  std::string text = "\n" + std::to_string(safe) + " of " + std::to_string(report.layers.size()) +
+                     " kinds of sums are safe: none of their running sums can leave the accumulator.\n";
   if (const LayerProof* const least = tightest(report)) {
-    text += "The least margin: " + margin_text(least->margin()) + " bits, in " + quoted(least->name) + ", channel " +
-            std::to_string(least->worst) + ". ";
+    text += "The least margin: " + margin_text(least->margin()) + " bits, in layer " + std::to_string(least->operation) + ", channel " +
+            std::to_string(least->worst) + ".\n";
     int bits = 2;
     for (const LayerProof& layer : report.layers) bits = std::max(bits, layer.has_width ? layer.bits() : 2);
     text += "Accumulators of " + std::to_string(bits) + " bits are always safe.\n";
@@ -147,12 +156,19 @@ std::string totals(const ProveReport& report) {
   return text;
 }
 
-std::string range_text(const ProveReport& report) {
+std::string question(const ProveReport& report) {
   const std::string samples = plural(report.samples, "sample");
-  if (report.float16 && report.range == InputRange::type)
-    return "For every input between the least and the largest values of " + samples + ".\n";
-  if (report.range == InputRange::type) return "For every input: all codes that types, and the sums and clamps before, allow.\n";
-  return "For values between the least and the largest that each tensor had on " + samples + ": no proof for other data.\n";
+  const std::string subject = report.float16 ? "Can a value leave float16?" : "Can an accumulator overflow?";
+  if (report.range == InputRange::data)
+    return subject + " Inputs: what each tensor held, from least to largest, on " + samples + ";\nno proof for other data.\n";
+  if (report.float16) return subject + " Inputs: everything from the least to the largest value of " + samples + ".\n";
+  return subject + " Inputs: every code that types, and sums and clamps before, allow.\n";
+}
+
+std::string guess_lines(const ProveReport& report) {
+  std::string text = report.guesses.empty() ? "" : "This rests on guesses:\n";
+  for (const Guess& guess : report.guesses) text += "  " + guess.rule + ": " + guess.source + "\n";
+  return text;
 }
 
 std::string magnitude_text(const std::optional<double>& value) { return value ? real_text("%.5g", *value) : "-"; }
@@ -177,6 +193,18 @@ std::string written_by(const Float16Tensor& tensor) {
          (tensor.operation.empty() || tensor.operation == tensor.name ? "" : ", written by " + quoted(tensor.operation));
 }
 
+std::string rescaling_text(const Float16Proof& proof) {
+  std::string text;
+  for (const Float16Proof::Rescale& pair : proof.rescale) {
+    const std::string bits = std::to_string(pair.bits);
+    text += "Or divide " + list_of(pair.tensors) + " by 2^" + bits + ":\n  constants of " + list_of(pair.before) + " times 2^-" + bits +
+            ", of " + list_of(pair.behind) + " times 2^" + bits + ".\n";
+  }
+  if (!proof.rescale.empty()) text += "  Run so on the data, " + plural(proof.left_after_rescaling, "value") + " leave float16.\n";
+  if (!proof.unscalable.empty()) text += "No constants around them can divide " + list_of(proof.unscalable) + ".\n";
+  return text;
+}
+
 std::string float16_text(const Float16Proof& proof) {
   std::string text = "\n" + padded("tensor", 37) + padded("operation", 21) + right("on the data", 12) + right("bits", 8) +
                      right("at most", 13) + right("bits", 8) + "\n";
@@ -190,25 +218,21 @@ std::string float16_text(const Float16Proof& proof) {
   else text += "Proven: nothing can leave float16.\n";
   if (!proof.keep.empty()) text += "The smallest set of operations to keep in float32 for this data: " + list_of(proof.keep) + ".\n";
   if (!proof.missing.empty()) text += "Of them the device has not in float16: " + list_of(proof.missing) + ".\n";
-  for (const Float16Proof::Rescale& tensor : proof.rescale)
-    text += "Or divide " + quoted(tensor.tensor) + " by 2^" + std::to_string(tensor.bits) +
-            " where it is made, and multiply where it is read.\n";
-  return text;
+  return text + rescaling_text(proof);
 }
 
 }  // namespace
 
 std::string to_text(const ProveReport& report) {
-  std::string text = report.model + " on " + report.backend + ": can " +
-                     (report.float16 ? "a value leave float16" : "an accumulator overflow") + "?\n" + range_text(report);
+  std::string text = report.model + " on " + report.backend + "\n" + question(report);
   if (report.bits) text += "Asked about accumulators of " + std::to_string(*report.bits) + " bits instead of the device's own.\n";
-  if (report.float16) return text + float16_text(*report.float16);
-  text += "\n" + padded("layer", 25) + padded("operation", 17) + " " + right("terms", 6) + " " + right("width", 5) + " " +
+  if (report.float16) return text + float16_text(*report.float16) + guess_lines(report);
+  text += "\n" + right("no.", 3) + " " + padded("layer", 20) + padded("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
           right("running sums", 25) + " " + right("needs", 5) + " " + right("margin", 6) + " " + right("channel", 7) + "\n";
   for (const LayerProof& layer : report.layers) text += layer_row(layer);
   for (const LayerProof& layer : report.layers) text += tile_text(layer);
   for (const LayerProof& layer : report.layers) text += layer.safe() ? "" : overflow_text(layer, report.samples);
-  return text + totals(report);
+  return text + totals(report) + guess_lines(report);
 }
 
 }  // namespace lastbit

@@ -104,14 +104,11 @@ void each_sum(const ConvLayer& layer, const std::vector<OutputClass>& classes, c
 }  // namespace
 
 Sums sums_of_layer(ConvLayer layer, std::vector<IntegerRange> inputs, std::string rule_path) {
-  Sums sums{.part = {},
-            .rule = layer.arithmetic.accumulator,
-            .rule_path = std::move(rule_path),
-            .channels = layer.shape.out_channels,
-            .inputs = std::move(inputs),
-            .each = {},
-            .layer = {},
-            .place = {}};
+  Sums sums;
+  sums.rule = layer.arithmetic.accumulator;
+  sums.rule_path = std::move(rule_path);
+  sums.channels = layer.shape.out_channels;
+  sums.inputs = std::move(inputs);
   sums.layer = std::make_shared<ConvLayer>(std::move(layer));
   const auto classes = std::make_shared<const std::vector<OutputClass>>(output_classes(*sums.layer));
   sums.each = [layer = sums.layer, classes](const VisitSum& visit) { each_sum(*layer, *classes, visit); };

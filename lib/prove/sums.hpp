@@ -50,6 +50,8 @@ struct Sums {
   std::shared_ptr<ConvLayer> layer;  ///< where the sums are those of a layer over the operation's first input: data can be followed
   /// The operation's data inputs, in which value i is given to sums as input i. Empty: the terms are no codes of an input.
   std::function<std::vector<Tensor>(std::span<const std::int64_t> values)> place;
+  /// Where there is no layer: overflows of this width on one sample, inputs null for constants. Empty: the device counts by itself.
+  std::function<OverflowCount(std::span<const Tensor* const> inputs, int bits)> count;
   std::size_t values = 0;  ///< how many there are to place
 
   [[nodiscard]] const IntegerRange& range_of(std::size_t input) const { return inputs[input % inputs.size()]; }

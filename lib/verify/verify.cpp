@@ -262,10 +262,15 @@ void adjust(SpecSheet& sheet, const Json& json, const VerifyOptions& options) {
   if (options.adjust) options.adjust(sheet);
 }
 
-SpecSheet sheet_of(const Json& json, const VerifyOptions& options) {
+/// A built-in backend, or one in a file beside the case file.
+SpecSheet named_sheet(const std::string& name, const fs::path& folder) {
+  return find_backend(name.ends_with(".json") ? (folder / name).string() : name);
+}
+
+SpecSheet sheet_of(const Json& json, const fs::path& folder, const VerifyOptions& options) {
   SpecSheet sheet;
   if (options.backend) sheet = *options.backend;
-  else if (json.contains("backend")) sheet = find_backend(JsonView(json["backend"], "case.backend").text());
+  else if (json.contains("backend")) sheet = named_sheet(JsonView(json["backend"], "case.backend").text(), folder);
   else if (!json.contains("parameters") && json.value("primitive", Json()) != "metrics") {
     throw Error(ErrorCode::malformed_file, "case", "'backend' is missing, and none was given");
   }
@@ -291,7 +296,7 @@ void compare_others(const Case& at, const VerifyOptions& options, CaseFailure& t
   for (const Json& other : at.json["also"]) {
     const JsonView view(other, "case.also");
     view.only({"backend", "settings", "outcome"});
-    SpecSheet sheet = find_backend(view["backend"].text());
+    SpecSheet sheet = named_sheet(view["backend"].text(), at.folder);
     adjust(sheet, other, options);
     CaseFailure one;
     one.tensor = "outcome on " + sheet.name;
@@ -305,7 +310,7 @@ void compare_others(const Case& at, const VerifyOptions& options, CaseFailure& t
 
 CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options) {
   require_known_keys(json);
-  const Case at{json, folder, sheet_of(json, options)};
+  const Case at{json, folder, sheet_of(json, folder, options)};
   const bool has_rule_parameters = json.contains("primitive") && json["primitive"] != "metrics";
   if (json.contains("parameters") && !has_rule_parameters) {
     throw Error(ErrorCode::malformed_file, "case", "'parameters' belongs to a primitive");

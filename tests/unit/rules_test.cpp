@@ -85,8 +85,11 @@ TEST_CASE("every rule has a path of its own, and setting it to its own value cha
 }
 
 TEST_CASE("changing one rule shows as exactly that rule") {
-  for (const SpecSheet& sheet : builtin_backends()) {
-    CHECK(diff_backends(sheet.backend, sheet.backend).empty());
+  for (const SpecSheet& sheet : builtin_backends()) CHECK(diff_backends(sheet.backend, sheet.backend).empty());
+  // One backend of every vendor, and those with parts of their own: the others are built of the same parts.
+  for (const char* const name : {"tflite_double", "xnnpack", "onnxruntime", "vipnano_v7", "n2d2_double_shift", "n2d2_fixed_mult16",
+                                 "ascend310", "bernoulli2", "gna3_0", "gna2_software_avx2"}) {
+    const SpecSheet sheet = find_backend(name);
     for (const auto& [path, value] : list_rules(sheet.backend)) {
       const auto changed = neighbours(sheet.backend, path);
       INFO(sheet.name << " " << path);
@@ -111,7 +114,7 @@ TEST_CASE("every built-in backend survives the way through JSON unchanged, and s
   }
   SpecSheet sheet = find_backend("vipnano_v7");
   for (const RuleText& rule : list_rules(vipnano_v7)) {
-    if (!rule.path.starts_with("conv.") && !rule.path.starts_with("add.")) continue;  // the others are built of the same parts
+    if (!rule.path.starts_with("conv.i8.") && !rule.path.starts_with("add.")) continue;  // the others are built of the same parts
     for (const Backend& other : neighbours(vipnano_v7, rule.path)) {
       sheet.backend = other;
       sheet.settings.clear();  // they may name an operation that the neighbour lacks

@@ -24,7 +24,7 @@ TEST_CASE("vipnano-conv: one convolution is one LSB off the CPU that rounds twic
 }
 
 TEST_CASE("vipnano-conv: the value shown ends as each side says, and the last rounding of the CPU is a tie that the exact product is not") {
-  const SideBySide shown = one_value();
+  const ValueOnBoth shown = one_value();
   REQUIRE(shown.a.back().value == std::to_string(shown.value.a));
   REQUIRE(shown.b.back().value == std::to_string(shown.value.b));
   REQUIRE(shown.a.at(2).tie);

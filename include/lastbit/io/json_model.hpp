@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "lastbit/model.hpp"
@@ -20,5 +21,8 @@ namespace lastbit {
 /// Replaces the file. Constants of more than 256 values go to .npy files beside it, "<stem>.<tensor>.npy". Tensors must have names of their own.
 /// Throws Error(unreadable_file | bad_input).
 void write_json_model(const std::filesystem::path& path, const Model& model);
+
+/// The same as text that needs no other file. Throws Error(bad_input), also for constants that are infinite or NaN.
+[[nodiscard]] std::string json_model_text(const Model& model);
 
 }  // namespace lastbit

@@ -7,6 +7,7 @@
 
 #include "compare/report_fields.hpp"
 #include "lastbit/compare.hpp"
+#include "lastbit/golden.hpp"
 
 namespace lastbit {
 
@@ -49,14 +50,24 @@ std::string explain(const TensorDifference& d, const Shape& shape, const Toleran
 
 }  // namespace
 
-Verdict judge(const Values& actual, const Values& expected, const Tolerance& tolerance) {
+Verdict judge(const Values& actual, const Values& expected, const Tolerance& tolerance, const Computation* computation) {
   const std::string why_not = mismatch(actual, expected, tolerance);
   if (!why_not.empty()) return {false, why_not};
   const TensorDifference d = difference(expected.tensor, {}, actual.tensor, {});
   if (d.differing == 0) return {true, "every value is equal"};
   const bool near = d.largest_lsb && *d.largest_lsb >= -tolerance.lsb && *d.largest_lsb <= tolerance.lsb;
-  return {near && d.share() <= tolerance.share, explain(d, (expected.has_shape ? expected : actual).tensor.shape(), tolerance)};
+  const bool passed = near && d.share() <= tolerance.share;
+  std::string message = explain(d, (expected.has_shape ? expected : actual).tensor.shape(), tolerance);
+  if (!passed && computation != nullptr) message += "\n" + explanation(*computation, d.first->index);
+  return {passed, std::move(message)};
 }
+
+Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend) {
+  const GoldenReport report = check_golden(folder, model, backend);
+  return {report.passed(), to_text(report)};
+}
+
+std::ostream& operator<<(std::ostream& out, const Verdict& verdict) { return out << verdict.message(); }
 
 std::string Matcher::description() const {
   const std::string what = type_of(expected_);

@@ -1,0 +1,384 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Proofs of whole layers against the emulator: at the width that is said to be safe nothing overflows, one bit below it the input that is
+// handed out does. The emulator counts; nothing of the proof is used to check it.
+#include <random>
+
+#include "lastbit/error.hpp"
+#include "lastbit/op/add.hpp"
+#include "lastbit/prove.hpp"
+#include "lastbit/rules.hpp"
+#include "support/catch.hpp"
+#include "support/layer_model.hpp"
+#include "support/network.hpp"
+
+using namespace lastbit;
+
+namespace {
+
+Tensor random_tensor(ElementType type, const Shape& shape, std::mt19937& random, int bits) {
+  Tensor tensor(type, shape);
+  visit_element_type(type, [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const int low = std::is_signed_v<T> ? -(1 << (bits - 1)) : 0;
+      for (T& value : tensor.values<T>()) value = static_cast<T>(low + static_cast<int>(random() % (1U << bits)));
+    }
+  });
+  return tensor;
+}
+
+/// Every value at one end of its type, at random.
+Tensor extreme_tensor(ElementType type, const Shape& shape, std::mt19937& random) {
+  Tensor tensor(type, shape);
+  const IntegerRange range = range_of(type);
+  visit_element_type(type, [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      for (T& value : tensor.values<T>()) value = static_cast<T>(random() % 2 == 0 ? range.min : range.max);
+    }
+  });
+  return tensor;
+}
+
+/// A layer and the rules that hold its width.
+struct Layer {
+  std::string name;
+  Model model;
+  std::string backend;
+  std::string width;  ///< rule
+};
+
+ModelTensor int8_tensor(const std::string& name, const Shape& shape, std::int64_t zero_point, std::optional<Tensor> constant = {}) {
+  return {name, ElementType::int8, shape, {{0.05}, {zero_point}, 0}, std::move(constant)};
+}
+
+Layer convolution(std::mt19937& random, OperationKind kind, const Shape& input, const Shape& weights, const Shape& output,
+                  const Conv2dAttributes& attributes, const std::string& backend, const std::string& width) {
+  Layer layer{std::string(name_of(kind)), {}, backend, width};
+  const std::int64_t channels = kind == OperationKind::depthwise_conv2d ? weights.back() : weights[0];
+  Tensor bias(ElementType::int32, {channels});
+  for (std::int32_t& value : bias.values<std::int32_t>()) value = static_cast<std::int32_t>(random() % 20000) - 10000;
+  layer.model.tensors = {int8_tensor("x", input, -5),
+                         int8_tensor("w", weights, 0, random_tensor(ElementType::int8, weights, random, 8)),
+                         {"b", ElementType::int32, {channels}, {{0.0025}, {0}, 0}, bias},
+                         int8_tensor("y", output, 3)};
+  layer.model.operations = {{kind, "layer", {0, 1, 2}, {3}, attributes}};
+  layer.model.inputs = {0};
+  layer.model.outputs = {3};
+  validate(layer.model, "test");
+  return layer;
+}
+
+Conv2dAttributes windows(Extent2d stride, Extent2d dilation, PaddingMode mode) {
+  Conv2dAttributes attributes;
+  attributes.stride = stride;
+  attributes.dilation = dilation;
+  attributes.padding.mode = mode;
+  return attributes;
+}
+
+std::vector<Layer> layers(unsigned seed) {
+  std::mt19937 random(seed);
+  using enum OperationKind;
+  std::vector<Layer> all{
+      convolution(random, conv2d, {1, 5, 4, 2}, {3, 3, 3, 2}, {1, 5, 4, 3}, windows({1, 1}, {1, 1}, PaddingMode::same), "tflite_double",
+                  "conv.i8.accumulator.bits"),
+      convolution(random, conv2d, {1, 7, 7, 2}, {2, 3, 2, 2}, {1, 2, 3, 2}, windows({2, 2}, {2, 1}, PaddingMode::valid), "vipnano_v8",
+                  "conv.i8.accumulator.bits"),
+      convolution(random, depthwise_conv2d, {1, 4, 5, 3}, {1, 3, 3, 6}, {1, 2, 3, 6}, windows({2, 2}, {1, 1}, PaddingMode::same),
+                  "tflite_double", "depthwise_conv.i8.accumulator.bits"),
+      convolution(random, transposed_conv2d, {1, 3, 3, 2}, {2, 3, 3, 2}, {1, 6, 6, 2}, windows({2, 2}, {1, 1}, PaddingMode::same),
+                  "tflite_double", "transposed_conv.i8.accumulator.bits"),
+  };
+  Layer dense{"fully_connected", {}, "onnxruntime", "fully_connected.i8.accumulator.bits"};
+  dense.model.tensors = {int8_tensor("x", {3, 12}, 7), int8_tensor("w", {5, 12}, 0, random_tensor(ElementType::int8, {5, 12}, random, 8)),
+                         int8_tensor("y", {3, 5}, 0)};
+  dense.model.operations = {{fully_connected, "layer", {0, 1}, {2}, FullyConnectedAttributes{}}};
+  dense.model.inputs = {0};
+  dense.model.outputs = {2};
+  validate(dense.model, "test");
+  all.push_back(dense);
+  return all;
+}
+
+std::int64_t overflows(const Layer& layer, int bits, const std::vector<Tensor>& inputs) {
+  Backend backend = find_backend(layer.backend).backend;
+  set_rule(backend, layer.width, std::to_string(bits));
+  return run(layer.model, backend, inputs, {.count_events = true}).events[0].accumulator_overflows;
+}
+
+LayerProof proof_of(const Layer& layer, int bits) {
+  ProveReport report = prove(layer.model, find_backend(layer.backend), {}, {.bits = bits});
+  REQUIRE(report.layers.size() == 1);
+  return report.layers[0];
+}
+
+}  // namespace
+
+TEST_CASE("prove: at the width said to be safe no input overflows, one bit below it the example does") {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    std::mt19937 random(seed);
+    for (const Layer& layer : layers(seed)) {
+      INFO(layer.name << ", seed " << seed);
+      const int bits = proof_of(layer, 32).bits();
+      REQUIRE(proof_of(layer, bits).safe());
+      const ModelTensor& input = layer.model.tensor(0);
+      for (int repeat = 0; repeat < 30; ++repeat) REQUIRE(overflows(layer, bits, {extreme_tensor(input.type, input.shape, random)}) == 0);
+      const LayerProof below = proof_of(layer, bits - 1);
+      REQUIRE_FALSE(below.safe());
+      REQUIRE(below.example);
+      REQUIRE(below.example->inputs.size() == 1);
+      REQUIRE(bits_for({below.example->sum, below.example->sum}) == bits);
+      REQUIRE(overflows(layer, bits - 1, below.example->inputs) == below.example->counted);
+      REQUIRE(below.example->counted > 0);
+      REQUIRE(overflows(layer, bits, below.example->inputs) == 0);
+    }
+  }
+}
+
+TEST_CASE("prove: with every extreme input of a small image, each channel's bound is reached and never passed") {
+  // 3x3 pixels of one channel: 512 inputs; borders of every kind.
+  struct Case {
+    Extent2d stride;
+    PaddingMode mode;
+    std::int64_t low, high;  // a range that does not hold the zero point makes borders the worst places
+  };
+  for (const Case& one :
+       {Case{{1, 1}, PaddingMode::same, -128, 127}, Case{{1, 1}, PaddingMode::valid, -128, 127}, Case{{2, 2}, PaddingMode::same, -128, 127},
+        Case{{1, 1}, PaddingMode::same, 10, 20}, Case{{1, 1}, PaddingMode::same, -100, -40}}) {
+    std::mt19937 random(static_cast<unsigned>(one.high + 500));
+    const std::int64_t out = one.mode == PaddingMode::valid ? 2 : one.stride.height == 2 ? 2 : 3;
+    const Layer layer = convolution(random, OperationKind::conv2d, {1, 3, 3, 1}, {4, 2, 2, 1}, {1, out, out, 4},
+                                    windows(one.stride, {1, 1}, one.mode), "vipnano_v8", "conv.i8.accumulator.bits");
+    std::vector<Tensor> all(1, Tensor(ElementType::int8, {512, 1, 3, 3, 1}));
+    for (std::size_t i = 0; i < 512 * 9; ++i)
+      all[0].values<std::int8_t>()[i] = static_cast<std::int8_t>((i / 9 >> i % 9 & 1U) != 0 ? one.high : one.low);
+    const ProveReport report = prove(layer.model, find_backend(layer.backend), all, {.range = InputRange::data});
+    REQUIRE(report.samples == 512);
+    REQUIRE(report.layers[0].inputs == IntegerRange{one.low, one.high});
+    const auto weights = layer.model.tensor(1).constant->values<std::int8_t>();
+    const auto biases = layer.model.tensor(2).constant->values<std::int32_t>();
+    for (std::int64_t o = 0; o < 4; ++o) {
+      const auto bias = std::int64_t{biases[static_cast<std::size_t>(o)]};
+      std::int64_t least = bias, most = bias;
+      for (std::int64_t sample = 0; sample < 512; ++sample) {
+        for (std::int64_t place = 0; place < out * out; ++place) {
+          std::int64_t sum = bias;
+          for (std::int64_t tap = 0; tap < 4; ++tap) {
+            const std::int64_t y = place / out * one.stride.height + tap / 2, x = place % out * one.stride.width + tap % 2;
+            if (y > 2 || x > 2) continue;  // 2x2 windows are padded below and on the right only
+            const std::int64_t code = (sample >> (y * 3 + x) & 1) != 0 ? one.high : one.low;
+            sum += (code + 5) * weights[static_cast<std::size_t>(o * 4 + tap)];
+            least = std::min(least, sum);
+            most = std::max(most, sum);
+          }
+        }
+      }
+      const SumRange found = report.layers[0].channels[static_cast<std::size_t>(o)].sums;
+      CHECK(found == SumRange{least, most});
+    }
+  }
+}
+
+TEST_CASE("prove: overflows on data are counted, with the place and the step of the first") {
+  const Layer layer = layers(3)[0];
+  const int bits = proof_of(layer, 32).bits() - 2;
+  std::mt19937 random(99);
+  std::vector<Tensor> inputs;
+  for (int tries = 0; tries < 200; ++tries) {
+    inputs = {extreme_tensor(ElementType::int8, {1, 5, 4, 2}, random)};
+    if (overflows(layer, bits, inputs) > 0) break;
+  }
+  const LayerProof proof = prove(layer.model, find_backend(layer.backend), inputs, {.bits = bits}).layers[0];
+  REQUIRE(proof.on_data);
+  REQUIRE(proof.on_data->events == overflows(layer, bits, inputs));
+  REQUIRE(proof.on_data->events > 0);
+  REQUIRE(proof.on_data->sums == 60);
+  REQUIRE(proof.on_data->first);
+  REQUIRE(bits_for({proof.on_data->first->sum, proof.on_data->first->sum}) > bits);
+  REQUIRE(proof.on_data->first->step <= proof.on_data->first->terms + 1);
+  // The exact sum of the first overflowing output, by hand, up to that step.
+  const std::int64_t index = proof.on_data->first->index, o = index % 3, x = index / 3 % 4, y = index / 12;
+  const auto weights = layer.model.tensor(1).constant->values<std::int8_t>();
+  std::int64_t sum = 0, step = 0;
+  for (std::int64_t tap = 0; tap < 18 && step < proof.on_data->first->step; ++tap) {
+    const std::int64_t iy = y + tap / 6 - 1, ix = x + tap / 2 % 3 - 1, c = tap % 2;
+    if (iy < 0 || iy > 4 || ix < 0 || ix > 3) continue;
+    sum += (inputs[0].integer_at((iy * 4 + ix) * 2 + c) + 5) * weights[static_cast<std::size_t>(o * 18 + tap)];
+    ++step;
+  }
+  if (step < proof.on_data->first->step) sum += layer.model.tensor(2).constant->values<std::int32_t>()[static_cast<std::size_t>(o)];
+  REQUIRE(proof.on_data->first->sum == sum);
+}
+
+TEST_CASE("prove: what a layer's clamp lets through is what the next layer is proven for") {
+  Layer first = layers(5)[0];
+  Model& model = first.model;
+  std::get<Conv2dAttributes>(model.operations[0].attributes).bounds.activation = Activation::relu6;
+  std::mt19937 random(4);
+  model.tensors.push_back(int8_tensor("w2", {2, 1, 1, 3}, 0, random_tensor(ElementType::int8, {2, 1, 1, 3}, random, 8)));
+  model.tensors.push_back(int8_tensor("z", {1, 5, 4, 2}, 0));
+  model.operations.push_back({OperationKind::conv2d, "second", {3, 4}, {5}, Conv2dAttributes{}});
+  model.outputs = {5};
+  const SpecSheet sheet = find_backend("vipnano_v8");
+  const ProveReport report = prove(model, sheet, {});
+  REQUIRE(report.layers.size() == 2);
+  REQUIRE(report.layers[0].inputs == IntegerRange{-128, 127});
+  REQUIRE(report.layers[1].inputs == IntegerRange{3, 3 + 120});  // relu6 at a scale of 0.05
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    const Trace trace = run(model, sheet.backend, std::vector{extreme_tensor(ElementType::int8, {1, 5, 4, 2}, random)}, {.keep_all = true});
+    for (std::int64_t i = 0; i < 60; ++i) {
+      REQUIRE(trace.tensors[3]->integer_at(i) >= report.layers[1].inputs.min);
+      REQUIRE(trace.tensors[3]->integer_at(i) <= report.layers[1].inputs.max);
+    }
+  }
+  for (const char* layer : {"second", "z", "1"}) {
+    const ProveReport only = prove(model, sheet, {}, {.layer = layer});
+    REQUIRE(only.layers.size() == 1);
+    REQUIRE(only.layers[0].inputs == report.layers[1].inputs);
+  }
+  REQUIRE_THROWS_AS(prove(model, sheet, {}, {.layer = "third"}), Error);
+  REQUIRE_THROWS_AS(prove(model, sheet, {}, {.range = InputRange::data}), Error);
+  REQUIRE_THROWS_AS(prove(model, sheet, {}, {.bits = 1}), Error);
+  REQUIRE_THROWS_AS(prove(model, find_backend("float"), {}), Error);
+}
+
+namespace {
+
+/// One operation on 8-bit data whose inputs are all given at run time.
+Model elementwise(OperationKind kind, const std::vector<Quantization>& inputs, const Quantization& output) {
+  test::Network net;
+  std::vector<std::int32_t> places;
+  for (const Quantization& q : inputs)
+    places.push_back(net.tensor("x" + std::to_string(places.size()), ElementType::int8, {1, 4, 4, 2}, q));
+  const auto y = net.tensor("y", ElementType::int8, {1, 4, 4, 2}, output);
+  net.operation(kind, places, {y});
+  net.model.inputs = places;
+  net.model.outputs = {y};
+  validate(net.model, "test");
+  return net.model;
+}
+
+Quantization scale_and_zero(double scale, std::int64_t zero_point) { return {{scale}, {zero_point}, 0}; }
+
+}  // namespace
+
+TEST_CASE("prove: the sum of an add is bounded as it is added, and counted on data where it leaves the width") {
+  const Model model = elementwise(OperationKind::add, {scale_and_zero(0.05, 3), scale_and_zero(0.02, -7)}, scale_and_zero(0.06, 0));
+  const SpecSheet sheet = find_backend("vipnano_v8");
+  const LayerProof proof = prove(model, sheet, {}).layers.at(0);
+  const ConvolutionAdd add = convolution_add(sheet.backend.add.convolution_bias, 0.05, 0.02, 10);
+  std::int64_t least = 0, most = 0;
+  for (std::int64_t a = -128; a <= 127; ++a) {
+    for (std::int64_t b = -128; b <= 127; ++b) {
+      const std::int64_t sum = add.weight_a * (a - 3) + add.weight_b * (b - 3) + add.bias;
+      least = std::min(least, sum);
+      most = std::max(most, sum);
+    }
+  }
+  REQUIRE(proof.safe());
+  REQUIRE(proof.sums() == SumRange{least, most});
+  std::mt19937 random(8);
+  const std::vector<Tensor> inputs{random_tensor(ElementType::int8, {1, 4, 4, 2}, random, 8),
+                                   random_tensor(ElementType::int8, {1, 4, 4, 2}, random, 8)};
+  const int bits = proof.bits() - 2;
+  const LayerProof narrow = prove(model, sheet, inputs, {.bits = bits}).layers.at(0);
+  std::int64_t overflowing = 0;
+  for (std::int64_t i = 0; i < 32; ++i) {
+    const std::int64_t sum = add.weight_a * (inputs[0].integer_at(i) - 3) + add.weight_b * (inputs[1].integer_at(i) - 3) + add.bias;
+    overflowing += fits_width(sum, bits) ? 0 : 1;
+  }
+  REQUIRE(narrow.on_data);
+  REQUIRE(narrow.on_data->overflowing == overflowing);
+  REQUIRE(overflowing > 0);
+  REQUIRE(narrow.example);
+  const std::int64_t a = narrow.example->inputs.at(0).integer_at(0), b = narrow.example->inputs.at(1).integer_at(0);
+  const std::int64_t sum = add.weight_a * (a - 3) + add.weight_b * (b - 3) + add.bias;
+  REQUIRE(narrow.example->sum == sum);
+  REQUIRE_FALSE(fits_width(sum, bits));
+}
+
+TEST_CASE("prove: adds of every backend have a bound, and it is never smaller than the sum of some inputs") {
+  for (const char* name : {"tflite_double", "tflite_single", "vipnano_v8", "bernoulli2"}) {
+    const bool symmetric = std::string(name) == "bernoulli2";
+    const Model model =
+        elementwise(OperationKind::sub, {scale_and_zero(0.05, symmetric ? 0 : 3), scale_and_zero(0.02, 0)}, scale_and_zero(0.06, 0));
+    const ProveReport report = prove(model, find_backend(name), {});
+    INFO(name);
+    REQUIRE(report.layers.size() == 1);
+    REQUIRE(report.safe());
+    const ProveReport less = prove(model, find_backend(name), {}, {.bits = report.layers[0].bits() - 1});
+    REQUIRE_FALSE(less.safe());
+    REQUIRE(less.layers[0].example);
+    REQUIRE_FALSE(less.layers[0].example->inputs.empty());
+    // On the inputs of the example, taken as data, the same sum is found.
+    const ProveReport again = prove(model, find_backend(name), less.layers[0].example->inputs, {.bits = report.layers[0].bits() - 1});
+    REQUIRE(again.layers[0].on_data->overflowing == 32);
+    REQUIRE(again.layers[0].on_data->first->sum == less.layers[0].example->sum);
+  }
+  Model twice = elementwise(OperationKind::add, {scale_and_zero(0.05, 3), scale_and_zero(0.02, -7)}, scale_and_zero(0.06, 0));
+  twice.operations[0].inputs = {0, 0};
+  twice.inputs = {0};
+  const LayerProof doubled = prove(twice, find_backend("vipnano_v8"), {}, {.bits = 8}).layers.at(0);
+  REQUIRE_FALSE(doubled.safe());
+  REQUIRE(doubled.example->inputs.empty());  // one tensor cannot be chosen twice
+  const Model same = elementwise(OperationKind::add_n, std::vector<Quantization>(5, scale_and_zero(0.05, 0)), scale_and_zero(0.05, 0));
+  const ProveReport report = prove(same, find_backend("n2d2_fixed_mult16"), {});
+  REQUIRE(report.layers.at(0).sums() == SumRange{-5 * 128, 5 * 127});
+}
+
+TEST_CASE("prove: a pool's sum is bounded by its window, at the borders too") {
+  test::Network net;
+  const Quantization q = scale_and_zero(0.1, -20);
+  const auto x = net.tensor("x", ElementType::int8, {1, 5, 5, 2}, q), y = net.tensor("y", ElementType::int8, {1, 3, 3, 2}, q);
+  Pool2dAttributes pool;
+  pool.filter = {3, 3};
+  pool.stride = {2, 2};
+  pool.padding.mode = PaddingMode::same;
+  net.operation(OperationKind::average_pool2d, {x}, {y}, pool);
+  net.model.inputs = {x};
+  net.model.outputs = {y};
+  validate(net.model, "test");
+  const LayerProof proof = prove(net.model, find_backend("tflite_double"), {}).layers.at(0);
+  REQUIRE_FALSE(proof.has_width);
+  REQUIRE(proof.sums() == SumRange{9 * (-128 + 20), 9 * (127 + 20)});
+  REQUIRE(proof.safe());
+  Tensor data(ElementType::int8, {1, 5, 5, 2});
+  for (std::int8_t& value : data.values<std::int8_t>()) value = 100;
+  const LayerProof on_data = prove(net.model, find_backend("tflite_double"), std::vector{data}, {.range = InputRange::data}).layers.at(0);
+  REQUIRE(on_data.sums() == SumRange{4 * 120, 9 * 120});  // the corners see four pixels
+  const LayerProof narrow = prove(net.model, find_backend("tflite_double"), std::vector{data}, {.bits = 11}).layers.at(0);
+  REQUIRE(narrow.on_data->overflowing == 2);  // 1080 of the middle window, in both channels
+}
+
+TEST_CASE("prove: a matrix product of two tensors is bounded by their ranges") {
+  test::Network net;
+  const auto a = net.tensor("a", ElementType::int8, {1, 3, 7}, scale_and_zero(0.1, 5)),
+             b = net.tensor("b", ElementType::int8, {1, 7, 2}, scale_and_zero(0.1, 0));
+  const auto y = net.tensor("y", ElementType::int8, {1, 3, 2}, scale_and_zero(0.1, 0));
+  net.operation(OperationKind::matmul, {a, b}, {y});
+  net.model.inputs = {a, b};
+  net.model.outputs = {y};
+  validate(net.model, "test");
+  const LayerProof proof = prove(net.model, find_backend("tflite_double"), {}).layers.at(0);
+  REQUIRE(proof.sums() == SumRange{-7 * 133 * 127, 7 * 133 * 128});  // a - 5 from -133 to 122, b from -128 to 127
+}
+
+TEST_CASE("prove: a layer of a constant is followed on data like any other") {
+  Layer layer = layers(6)[0];
+  std::mt19937 random(1);
+  layer.model.tensors[0].constant = extreme_tensor(ElementType::int8, {1, 5, 4, 2}, random);
+  layer.model.tensors.push_back(int8_tensor("other", {1, 5, 4, 3}, 3));
+  layer.model.tensors.push_back(int8_tensor("sum", {1, 5, 4, 3}, 3));
+  layer.model.operations.push_back({OperationKind::add, "add", {3, 4}, {5}, ElementwiseAttributes{}});
+  layer.model.inputs = {4};
+  layer.model.outputs = {5};
+  validate(layer.model, "test");
+  const std::vector<Tensor> inputs{extreme_tensor(ElementType::int8, {1, 5, 4, 3}, random)};
+  const ProveReport report = prove(layer.model, find_backend(layer.backend), inputs, {.bits = 12});
+  REQUIRE(report.layers.size() == 2);
+  REQUIRE(report.layers[0].on_data);
+  REQUIRE(report.layers[0].on_data->events == overflows(layer, 12, inputs));
+  REQUIRE(report.layers[0].example);
+  REQUIRE(report.layers[0].example->inputs.empty());  // a constant cannot be chosen
+}

@@ -1,0 +1,67 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// `lastbit prove` as a shell sees it.
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+#include "lastbit/io/npy.hpp"
+#include "support/catch.hpp"
+#include "support/paths.hpp"
+#include "support/shell.hpp"
+
+using namespace lastbit;
+using test::Shell;
+
+namespace {
+
+const std::string digits = (test::source_directory() / "examples/digits/model.json").string();
+const std::string images = " --input " + (test::source_directory() / "examples/digits/test_images.npy").string();
+const std::string prove_digits = "prove " + digits + " --backend vipnano_v8";
+
+/// Beyond 100 columns; file names and the line with the model's are as long as they are.
+bool has_wide_line(const std::string& text) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (line.size() > 100 && line.find('/') == std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("prove: 0 safe, 1 an accumulator can overflow, 2 error with one line") {
+  const Shell shell;
+  CHECK(shell.status(prove_digits) == 0);
+  CHECK(shell.text("out").find("are safe") != std::string::npos);
+  CHECK_FALSE(has_wide_line(shell.text("out")));
+  CHECK(shell.status(prove_digits + images + " --input-range data --bits 12") == 1);
+  CHECK(shell.text("out").find("no proof for other data") != std::string::npos);
+  CHECK(shell.text("out").find("first in sample") != std::string::npos);
+  CHECK_FALSE(has_wide_line(shell.text("out")));
+  CHECK(shell.text("err").empty());
+  CHECK(shell.status(prove_digits + " --json") == 0);
+  CHECK(shell.text("out").starts_with("{"));
+  for (const char* wrong :
+       {" --input-range data", " --input-range all", " --bits 1", " --bits 65", " --layer none", " --set x", " --threads 0"}) {
+    INFO(wrong);
+    CHECK(shell.status(prove_digits + wrong) == 2);
+    const std::string message = shell.text("err");
+    CHECK(std::count(message.begin(), message.end(), '\n') == 1);
+  }
+  CHECK(shell.status("prove " + digits + " --backend float") == 2);
+  CHECK(shell.status("prove absent.tflite --backend vipnano_v8") == 2);
+}
+
+TEST_CASE("prove: --write leaves the inputs that overflow") {
+  const Shell shell;
+  CHECK(shell.status(prove_digits + " --bits 14 --write there") == 1);
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(shell.file("there"))) {
+    CHECK(read_npy(entry.path()).element_count() > 0);
+    ++files;
+  }
+  CHECK(files >= 2);
+}

@@ -1,0 +1,62 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <memory>
+
+#include "backend_option.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/golden.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "model_inputs.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string model, backend, output, check;
+  std::vector<std::string> settings, inputs;
+  bool outputs_only = false, json = false;
+};
+
+int check(const Options& options) {
+  if (!options.output.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--check and --output exclude each other");
+  if (!options.inputs.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--check takes the inputs of the store, not --input");
+  const std::string backend = options.backend.empty() ? golden_backend(options.check) : options.backend;
+  const GoldenReport report = check_golden(options.check, read_model(options.model), selected_backend(backend, options.settings));
+  std::cout << (options.json ? to_json(report) : to_text(report));
+  return report.passed() ? equal : different;
+}
+
+int write(const Options& options) {
+  if (options.backend.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--backend is needed");
+  if (options.output.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--output is needed, or --check");
+  const Model model = read_model(options.model);
+  const SpecSheet sheet = selected_backend(options.backend, options.settings);
+  write_golden(options.output, model, sheet, read_inputs(model, options.inputs),
+               options.outputs_only ? GoldenTensors::outputs : GoldenTensors::all);
+  const GoldenReport report = check_golden(options.output, model, sheet);
+  if (options.json) std::cout << to_json(report);
+  else std::cout << options.output << ": " << report.tensors << " tensors, " << report.values << " values, on " << report.backend << "\n";
+  return report.passed() ? equal : different;
+}
+
+}  // namespace
+
+Subcommand add_gen_golden(CLI::App& root) {
+  CLI::App* app =
+      root.add_subcommand("gen-golden", "store what a backend computes, with the backend itself, and notice later what changed");
+  const auto options = std::make_shared<Options>();
+  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
+  app->add_option("--backend", options->backend, "a built-in backend, or a file (.json); with --check the one of the store if left out");
+  add_set_option(*app, options->settings);
+  add_input_option(*app, options->inputs);
+  app->add_option("--output", options->output, "write a golden store into this folder")->type_name("DIR");
+  app->add_flag("--outputs-only", options->outputs_only, "store the model's outputs only, not every tensor");
+  app->add_option("--check", options->check, "compare the model and the backend of today with this store")->type_name("DIR");
+  app->add_flag("--json", options->json, "print JSON");
+  app->footer("Exit status: 0 written, or unchanged; 1 a rule, a value or the model changed; 2 error.");
+  return {app, [options] { return options->check.empty() ? write(*options) : check(*options); }};
+}
+
+}  // namespace lastbit::tool

@@ -1,0 +1,72 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/shrink.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "backend_option.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "model_inputs.hpp"
+#include "progress.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string model, a, b, layer, output;
+  std::vector<std::string> settings_a, settings_b, inputs;
+  std::optional<std::int64_t> index;
+  bool json = false;
+};
+
+int run(const Options& options) {
+  Model model = read_model(options.model);
+  const std::filesystem::path path(options.model);
+  model.name = (path.parent_path().filename() / path.filename()).string();  // tells networks apart wherever the files go
+  Progress progress("shrink");
+  ShrinkOptions how{
+      .layer = options.layer.empty() ? std::nullopt : std::optional(options.layer), .index = options.index, .on_progress = {}};
+  how.on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
+  const auto shrunk = shrink(model, read_inputs(model, options.inputs), reported_backend(options.a, options.settings_a),
+                             reported_backend(options.b, options.settings_b), how);
+  progress.clear();
+  if (!shrunk) {
+    std::cout << (options.json ? "null\n" : options.model + ": every layer is equal on both\n");
+    return equal;
+  }
+  std::cout << (options.json ? to_json(*shrunk) : to_text(*shrunk));
+  if (options.output.empty()) return different;
+  const auto refused = write_case(options.output, *shrunk);
+  if (refused) std::cerr << "no layer.tflite: " << *refused << "\n";
+  if (!options.json)
+    std::cout << "\nwritten to " << options.output << ": cases.json, test_catch2.cpp, test_googletest.cpp"
+              << (refused ? "\n" : ", layer.tflite\n");
+  return different;
+}
+
+}  // namespace
+
+Subcommand add_shrink(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("shrink", "find the smallest case in which two backends still differ, for the same cause");
+  const auto options = std::make_shared<Options>();
+  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
+  app->add_option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)")->required();
+  app->add_option("--b", options->b, "the backend that is judged")->required();
+  add_set_option(*app, options->settings_a, "--set-a");
+  add_set_option(*app, options->settings_b, "--set-b");
+  add_input_option(*app, options->inputs);
+  app->add_option("--layer", options->layer,
+                  "this one instead of the first that differs: its number, or the name of the operation or of its output");
+  app->add_option("--index", options->index, "this value of the layer's output (over all samples) instead of one of the commonest cause");
+  app->add_option("--output", options->output, "write the case, a Catch2 test, a GoogleTest test and a .tflite into this folder")
+      ->type_name("DIR");
+  app->add_flag("--json", options->json, "print JSON");
+  app->footer("Exit status: 0 every layer equal, 1 a case was found, 2 error.");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool
