@@ -98,8 +98,8 @@ struct ProbeOptions {
   ProbeWeights weights = ProbeWeights::of_the_layer;
   unsigned seed = 1;
   std::size_t most_outputs = 64;  ///< of a layer with free weights
-  unsigned patience = 20;         ///< how often a search without result is begun anew, about 1,500 constructed values each time
-  std::size_t most_layers = 4;    ///< with free weights: each has a scale of its own
+  unsigned patience = 60;         ///< how long a search without result goes on, in turns of about 1,500 constructed values
+  std::size_t most_layers = 6;    ///< with free weights: each has a scale of its own
 };
 
 /// A layer with an input.

@@ -81,6 +81,12 @@ const std::vector<EncodedScale>* ChannelScales::encoded(const ScaleEncoding& enc
   return known.held ? &known.scales : nullptr;
 }
 
+std::vector<RescaleOperands> ChannelScales::all(const std::vector<EncodedScale>& scales) const {
+  std::vector<RescaleOperands> list = operands_;
+  for (std::size_t c = 0; c < list.size(); ++c) list[c].scale = scales[c];
+  return list;
+}
+
 ConvVariant::ConvVariant(const Model& model, const Operation& operation, PerChannelLowering lowering)
     : layer_(prepared(model, operation, ScaleArithmetic::f64, lowering)),
       scales_(layer_, prepared(model, operation, ScaleArithmetic::f32, lowering)),

@@ -25,6 +25,7 @@ class ChannelScales {
   /// The scale of every channel, encoded; nullptr where the encoding's form does not hold one of them. `number` is the encoding's own, by
   /// which it is found again.
   [[nodiscard]] const std::vector<EncodedScale>* encoded(const ScaleEncoding& encoding, std::size_t number) const;
+  [[nodiscard]] std::vector<RescaleOperands> all(const std::vector<EncodedScale>& scales) const;
   /// Operands with a place for the scale.
   [[nodiscard]] RescaleOperands& operands(std::int64_t channel) const { return operands_[index(channel)]; }
   [[nodiscard]] std::size_t index(std::int64_t channel) const { return operands_.size() == 1 ? 0 : static_cast<std::size_t>(channel); }

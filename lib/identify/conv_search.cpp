@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "emulator/finisher.hpp"
+#include "emulator/operands.hpp"
 
 namespace lastbit {
 namespace {
@@ -62,7 +63,13 @@ std::vector<Value> telling_order(std::span<const ConvData> data) {
 class Level {
  public:
   Level(const ConvSpace& space, std::span<const ConvData> data, std::span<const Value> values)
-      : space_(space), data_(data), values_(values) {}
+      : space_(space), data_(data), values_(values) {
+    std::size_t count = 0;
+    for (const ConvData& each : data) count += each.expected.size();
+    in_rows_ = values.size() == count && count >= rows_pay * data.size() &&
+               std::is_sorted(values.begin(), values.end(),
+                              [](const Value& a, const Value& b) { return a.data != b.data ? a.data < b.data : a.index < b.index; });
+  }
 
   [[nodiscard]] std::vector<SumGroup> groups(const Indices& sums) const {
     std::vector<SumGroup> list;
@@ -77,9 +84,38 @@ class Level {
     return list;
   }
 
+  /// The same for all values of all layers, in order: row by row, as the emulator finishes them.
+  [[nodiscard]] std::int64_t differing_in_rows(const SumGroup& group, std::uint32_t rescale, std::int64_t limit,
+                                               std::uint64_t& outputs) const {
+    const RescaleRule& rule = space_.rescales[rescale];
+    const SumRules& sums = space_.sums[group.sums.front()];
+    std::int64_t count = 0;
+    std::uint64_t hash = 1;
+    std::size_t first = 0;
+    for (const ConvData& data : data_) {
+      const ConvVariant& variant = data.variant(sums.per_channel);
+      const std::vector<EncodedScale>* const scales = variant.scales().encoded(rule.scale, space_.encodings[rescale]);
+      if (scales == nullptr) return -1;
+      const std::size_t size = data.expected.size();
+      const auto begin = group.values.begin() + static_cast<std::ptrdiff_t>(first);
+      std::vector<std::int64_t> values(begin, begin + static_cast<std::ptrdiff_t>(size));
+      const int bits = has_partial_sums(sums.accumulator) ? 64 : width_of_sums(sums.accumulator);
+      Finisher(rule.chain, variant.scales().all(*scales), bits)(values);
+      for (std::size_t i = 0; i < size; ++i) {
+        hash = mixed(hash, values[i]);
+        count += values[i] != data.expected[i] ? 1 : 0;
+      }
+      if (count > limit) break;
+      first += size;
+    }
+    outputs = hash;
+    return count;
+  }
+
   /// How many values differ, counted up to `limit`; -1: the device of this rule has no such scale.
   [[nodiscard]] std::int64_t differing(const SumGroup& group, std::uint32_t rescale, std::int64_t limit, std::uint64_t& outputs) const {
     const RescaleRule& rule = space_.rescales[rescale];
+    if (in_rows_ && applies_scale(rule.chain)) return differing_in_rows(group, rescale, limit, outputs);
     const PerChannelLowering lowering = space_.sums[group.sums.front()].per_channel;
     const bool scaled = applies_scale(rule.chain);
     std::int64_t count = 0;
@@ -117,9 +153,12 @@ class Level {
     return sums;
   }
 
+  static constexpr std::size_t rows_pay = 200;  ///< values of a layer
+
   const ConvSpace& space_;
   std::span<const ConvData> data_;
   std::span<const Value> values_;
+  bool in_rows_ = false;
 };
 
 /// What has survived a level: the groups of sums, and which chains go with them.

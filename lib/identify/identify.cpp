@@ -187,6 +187,42 @@ OperationIdentification identify_conv(const Group& group, const IdentifyOptions&
   return result;
 }
 
+/// A layer with what a dump holds of it.
+IdentifyPair pair_in(const NamedTrace& dump, Model layer, const Operation& operation) {
+  IdentifyPair pair{operation.name, std::move(layer), {}, {}};
+  for (const std::int32_t index : pair.layer.inputs) {
+    const NamedTensor* const input = dump.find(pair.layer.tensor(index).name);
+    if (input != nullptr) pair.inputs.push_back(input->values);
+  }
+  if (const NamedTensor* const output = dump.find(operation.outputs[0])) pair.output = output->values;
+  return pair;
+}
+
+/// Of a batch, a few samples are enough.
+constexpr std::int64_t most_samples = 2;
+std::int64_t samples_in(const IdentifyPair& pair) {
+  const std::int64_t own = pair.layer.tensor(pair.layer.outputs[0]).shape.element_count();
+  return std::clamp<std::int64_t>(pair.output.element_count() / own, 1, most_samples);
+}
+
+Tensor sample_of(const Tensor& batch, const ModelTensor& info, std::int64_t sample) {
+  const std::int64_t size = info.shape.element_count();
+  if (batch.element_count() < (sample + 1) * size || batch.element_count() == size) return batch;
+  Tensor one(batch.type(), info.shape);
+  visit_element_type(batch.type(), [&]<class T>() {
+    const auto from = batch.values<T>().subspan(static_cast<std::size_t>(sample * size), static_cast<std::size_t>(size));
+    std::copy(from.begin(), from.end(), one.values<T>().begin());
+  });
+  return one;
+}
+
+IdentifyPair sample_of(const IdentifyPair& batch, std::int64_t sample) {
+  IdentifyPair one{batch.name, batch.layer, {}, sample_of(batch.output, batch.layer.tensor(batch.layer.outputs[0]), sample)};
+  for (std::size_t i = 0; i < batch.inputs.size(); ++i)
+    one.inputs.push_back(sample_of(batch.inputs[i], batch.layer.tensor(batch.layer.inputs[i]), sample));
+  return one;
+}
+
 }  // namespace
 
 bool Identification::exact() const {
@@ -217,26 +253,15 @@ Identification identify(std::span<const IdentifyPair> pairs, const IdentifyOptio
 
 std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, std::vector<SkippedPair>* skipped) {
   std::vector<IdentifyPair> pairs;
-  const auto skip = [&](const Operation& operation, const std::string& why) {
-    if (skipped != nullptr) skipped->push_back({operation.name, why});
-  };
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     const Operation& operation = model.operations[i];
     if (!is_covered(operation.kind)) continue;
-    IdentifyPair pair{operation.name, extract_operation(model, i), {}, {}};
-    const NamedTensor* const output = dump.find(operation.outputs[0]);
-    bool complete = output != nullptr;
-    for (const std::int32_t index : pair.layer.inputs) {
-      const NamedTensor* const input = dump.find(pair.layer.tensor(index).name);
-      complete = complete && input != nullptr;
-      if (input != nullptr) pair.inputs.push_back(input->values);
-    }
-    if (!complete) {
-      skip(operation, "the dump lacks its input or output");
+    const IdentifyPair whole = pair_in(dump, extract_operation(model, i), operation);
+    if (whole.inputs.size() != whole.layer.inputs.size() || whole.output.element_count() == 0) {
+      if (skipped != nullptr) skipped->push_back({operation.name, "the dump lacks its input or output"});
       continue;
     }
-    pair.output = output->values;
-    pairs.push_back(std::move(pair));
+    for (std::int64_t sample = 0; sample < samples_in(whole); ++sample) pairs.push_back(sample_of(whole, sample));
   }
   return pairs;
 }

@@ -139,10 +139,19 @@ std::vector<std::uint32_t> cells_of(const OutcomeTable& table, std::size_t combi
 }
 
 std::int64_t threshold(const Chain& chain, const RescaleOperands& operands, std::int64_t output, IntegerRange sums) {
+  const auto reaches = [&](std::int64_t sum) { return finish(chain, sum, operands) >= output; };
   std::int64_t low = sums.min, high = sums.max;
+  // Most multipliers hold the scale to five bits or better: the step then lies near the real quotient.
+  const double quotient = static_cast<double>(output - operands.zero_point) / operands.scale.real_f64;
+  if (std::abs(quotient) < 0x1p50) {
+    const auto middle = static_cast<std::int64_t>(quotient);
+    const std::int64_t around = 4 + std::abs(middle) / 32 + static_cast<std::int64_t>(std::min(0x1p40, 1 / operands.scale.real_f64));
+    const std::int64_t from = std::max(low, middle - around), to = std::min(high, middle + around);
+    if (from < to && !reaches(from) && reaches(to)) low = from + 1, high = to;
+  }
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    if (finish(chain, middle, operands) >= output) high = middle;
+    if (reaches(middle)) high = middle;
     else low = middle + 1;
   }
   return low;

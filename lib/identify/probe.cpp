@@ -80,15 +80,18 @@ class FreeDesigner {
     std::vector<std::vector<std::uint32_t>> outcomes;  // of every layer, what it makes of every combination
     std::vector<Combination> combinations;
     DesignedProbe probe;
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const int most_attempts = attempts_per_turn * static_cast<int>(options.patience);
+    int idle = 0;  // attempts since the last one that told something new
+    for (int attempt = 0; attempt < most_attempts && !is_done(probe, combinations.size(), attempt, idle); ++attempt, ++idle) {
       auto layer = attempt_one(options.most_outputs);
       if (!layer) continue;
       const ConvData data(*layer);
       if (combinations.empty()) combinations = sample(distinct_combinations(space_, blocks_, data, all_values(data)), sampled);
       outcomes.push_back(cells_of(OutcomeTable(space_, data, all_values(data), combinations), combinations.size()));
       layers.push_back(std::move(*layer));
+      const std::int64_t before = probe.outcomes;
       probe = together(layers, outcomes, options.most_layers);
-      if (probe.outcomes == static_cast<std::int64_t>(combinations.size()) && combinations.size() > 1) break;
+      if (probe.outcomes > before) idle = 0;
     }
     probe.considered = combinations.size();
     if (probe.outcomes < 2) return std::nullopt;
@@ -97,7 +100,14 @@ class FreeDesigner {
 
  private:
   static constexpr std::size_t pool = 96, sampled = 600;
-  static constexpr int most_attempts = 16;
+  static constexpr int attempts_per_turn = 16, many = 200;
+
+  /// Of many combinations a few layers part enough for one probe; of few, it is worth the search to part them all at once.
+  [[nodiscard]] static bool is_done(const DesignedProbe& probe, std::size_t combinations, int attempt, int idle) {
+    if (probe.outcomes < 2) return false;
+    if (probe.outcomes == static_cast<std::int64_t>(combinations)) return true;
+    return combinations > many ? attempt >= attempts_per_turn : idle > 8 * attempts_per_turn;
+  }
 
   /// The layers that tell most together.
   [[nodiscard]] static DesignedProbe together(const std::vector<IdentifyPair>& layers,
@@ -263,12 +273,7 @@ class FreeDesigner {
 std::optional<DesignedProbe> design_free_probe(const ConvSpace& space, const std::vector<Block>& blocks, const Model& like,
                                                const ProbeOptions& options) {
   if (blocks.empty()) return std::nullopt;
-  // A rare difference may escape one sample of combinations and channels.
-  for (unsigned attempt = 0; attempt < options.patience; ++attempt) {
-    auto probe = FreeDesigner(space, blocks, like, options.seed * 1000 + attempt).design(options);
-    if (probe) return probe;
-  }
-  return std::nullopt;
+  return FreeDesigner(space, blocks, like, options.seed).design(options);
 }
 
 }  // namespace lastbit
