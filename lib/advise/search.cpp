@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "advise/agreement.hpp"
 
@@ -26,10 +27,7 @@ double work_of(const Model& model, const Operation& operation) {
   return work;
 }
 
-struct Cost {
-  double objective = 0, error = 0;
-  friend auto operator<=>(const Cost&, const Cost&) = default;
-};
+using Cost = std::pair<double, double>;  ///< the objective, and where that is equal the error
 
 bool fewer_macs(const FallbackPoint& x, const FallbackPoint& y) { return x.macs < y.macs; }
 
@@ -216,6 +214,7 @@ class Search {
       for (FallbackPoint& at : *list) points.push_back(&at);
     }
     std::vector<std::vector<std::size_t>> choices;
+    choices.reserve(points.size());
     for (const FallbackPoint* at : points) choices.push_back(at->operations);
     const std::vector<Agreement> agreements =
         judge_.judge_all(choices, judge_.samples(), [&](double done) { report("all samples", done); });
