@@ -69,6 +69,7 @@ std::string table(const std::vector<Column>& columns, std::vector<std::vector<st
     for (std::size_t c = 0; c < columns.size(); ++c) row[c] = shortened(row[c], widths[c]);
   }
   std::vector<std::string> titles;
+  titles.reserve(columns.size());
   for (const Column& column : columns) titles.push_back(column.title);
   rows.insert(rows.begin(), titles);
   std::string text;
