@@ -1,6 +1,7 @@
-# Everything comes from the system. Compiled code alone sees these packages; no public header does. Threads and ONNX are linked, so an
+# Everything comes from the system. Compiled code alone sees these packages; no public header does. Threads, oneTBB and ONNX are linked, so an
 # installed lastbit asks for them again (lastbit-config.cmake.in).
 find_package(Threads REQUIRED)
+find_package(TBB REQUIRED)
 find_package(Eigen3 REQUIRED)
 find_package(xsimd REQUIRED)
 find_package(nlohmann_json REQUIRED)

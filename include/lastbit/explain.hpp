@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lastbit/compare.hpp"
+#include "lastbit/one_operation.hpp"
 #include "lastbit/trace.hpp"
 
 namespace lastbit {
@@ -183,8 +184,5 @@ struct DumpReport {
                                       const std::optional<std::string>& layer = std::nullopt);
 [[nodiscard]] std::string to_text(const DumpReport& report);
 [[nodiscard]] std::string to_json(const DumpReport& report);
-
-/// The model that consists of one operation of `model`: its data tensors become inputs and outputs.
-[[nodiscard]] Model extract_operation(const Model& model, std::size_t operation);
 
 }  // namespace lastbit

@@ -7,36 +7,18 @@
 
 #include "compare/report_fields.hpp"
 #include "lastbit/advise.hpp"
+#include "report_layout.hpp"
 
 namespace lastbit {
 namespace {
 
-constexpr std::size_t line_width = 100;
 constexpr std::size_t rows_shown = 12;
 
-enum class Align : std::uint8_t { left, right };
 struct Column {
   std::string title;
   Align align = Align::right;
   std::size_t widest = 24;
 };
-
-std::size_t columns_of(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-/// The end of a name says more than its beginning.
-std::string shortened(const std::string& text, std::size_t width) {
-  if (columns_of(text) <= width) return text;
-  std::size_t start = text.size() - width + 1;
-  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) ++start;
-  return "~" + text.substr(start);
-}
-
-std::string padded(const std::string& text, std::size_t width, Align align) {
-  const std::string space(width - std::min(width, columns_of(text)), ' ');
-  return align == Align::left ? text + space : space + text;
-}
 
 /// Names give way where the line is too long, the widest first.
 void fit(const std::vector<Column>& columns, std::vector<std::size_t>& widths) {
@@ -75,28 +57,11 @@ std::string table(const std::vector<Column>& columns, std::vector<std::vector<st
   std::string text;
   for (const auto& row : rows) {
     std::string line = " ";
-    for (std::size_t c = 0; c < columns.size(); ++c) line += " " + padded(row[c], widths[c], columns[c].align);
+    for (std::size_t c = 0; c < columns.size(); ++c) line += " " + aligned(row[c], widths[c], columns[c].align);
     line = line.substr(0, line.find_last_not_of(' ') + 1);
     text += (line.size() > line_width ? line.substr(0, line_width - 4) + " ..." : line) + "\n";
   }
   return text;
-}
-
-/// Breaks at spaces; every line after the first is indented.
-std::string wrapped(const std::string& text, std::size_t indent = 2) {
-  std::string result, line;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find(' ', start + 1), text.size());
-    const std::string word = text.substr(start, end - start);
-    if (!line.empty() && columns_of(line + word) > line_width) {
-      result += line + "\n";
-      line = std::string(indent, ' ') + word.substr(1);
-    } else {
-      line += word;
-    }
-    start = end;
-  }
-  return result + line + "\n";
 }
 
 std::string percent(double share) {

@@ -6,26 +6,10 @@
 #include <functional>
 
 #include "compare/report_fields.hpp"
+#include "report_layout.hpp"
 
 namespace lastbit {
 namespace {
-
-constexpr std::size_t line_width = 100;
-
-enum class Align : std::uint8_t { left, right };
-
-std::string aligned(std::string text, std::size_t width, Align align) {
-  if (text.size() >= width) return text;
-  return align == Align::left ? text + std::string(width - text.size(), ' ') : std::string(width - text.size(), ' ') + text;
-}
-
-/// The end of a name says more than its beginning.
-std::string shortened(const std::string& text, std::size_t width) {
-  if (text.size() <= width) return text;
-  std::size_t start = text.size() - width + 1;
-  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) ++start;  // not within a UTF-8 character
-  return "~" + text.substr(start);
-}
 
 struct Column {
   std::string group;  ///< stands above neighbours of the same group
@@ -165,24 +149,6 @@ std::string detail_tables(const CompareReport& report) {
   add(histogram_columns(accumulated, "accumulated"), accumulated);
   add(error_columns(), accumulated);
   return text;
-}
-
-/// Breaks at spaces; every line after the first is indented.
-std::string wrapped(const std::string& text, std::size_t indent) {
-  std::string result;
-  std::string line;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find(' ', start + 1), text.size());
-    const std::string word = text.substr(start, end - start);
-    if (line.size() + word.size() > line_width) {
-      result += line + "\n";
-      line = std::string(indent, ' ') + word.substr(1);
-    } else {
-      line += word;
-    }
-    start = end;
-  }
-  return result + line + "\n";
 }
 
 std::string value_text(double value) { return number_text("%.9g", value); }

@@ -182,11 +182,11 @@ class DumpWalk {
     for (std::size_t i = 0; i < model_.operations.size(); ++i) {
       const Operation& operation = model_.operations[i];
       const Model layer = extract_operation(model_, i);
-      const std::vector<Tensor> given = given_to(layer, operation);
+      const std::vector<Tensor> given = inputs_of(model_, i, known_);
       Trace trace = run(layer, sheet_.backend, given);
       const std::int32_t output = operation.outputs[0];
       const auto theirs = dumped(dump_, model_, output);
-      if (is_chosen(model_, i, chosen) && theirs && !rule_prefixes(model_, operation, sheet_.backend).empty()) {
+      if ((!chosen || is_called(model_, i, *chosen)) && theirs && !rule_prefixes(model_, operation, sheet_.backend).empty()) {
         report.layers.push_back(judge(i, layer, given, *trace.tensors[static_cast<std::size_t>(layer.outputs[0])], *theirs));
       }
       keep_outputs(layer, operation, trace);
@@ -203,16 +203,6 @@ class DumpWalk {
       if (!place && trace) place = trace->tensors[static_cast<std::size_t>(index)];
       if (!place) throw Error(ErrorCode::bad_input, model_.tensor(index).name, "this input is neither in the dump nor given");
     }
-  }
-
-  std::vector<Tensor> given_to(const Model& layer, const Operation& operation) const {
-    std::vector<Tensor> given;
-    for (const std::int32_t index : operation.inputs) {
-      if (index == absent_tensor || model_.tensor(index).constant || given.size() == layer.inputs.size()) continue;
-      if (layer.tensor(layer.inputs[given.size()]).name == model_.tensor(index).name)
-        given.push_back(*known_[static_cast<std::size_t>(index)]);
-    }
-    return given;
   }
 
   void keep_outputs(const Model& layer, const Operation& operation, Trace& trace) {

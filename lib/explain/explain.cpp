@@ -139,18 +139,6 @@ void add_evidence(std::vector<RuleEvidence>& evidence, const LayerAttribution& l
   }
 }
 
-std::vector<Tensor> inputs_of(const Model& layer, const Operation& operation, const Model& model, const Trace& trace) {
-  std::vector<Tensor> inputs;
-  for (const std::int32_t index : operation.inputs) {
-    if (index == absent_tensor || model.tensor(index).constant) continue;
-    const auto& name = model.tensor(index).name;
-    if (inputs.size() < layer.inputs.size() && layer.tensor(layer.inputs[inputs.size()]).name == name) {
-      inputs.push_back(*trace.tensors[static_cast<std::size_t>(index)]);
-    }
-  }
-  return inputs;
-}
-
 bool is_explainable(const Model& model, const Operation& operation, const Backend& a, const Backend& b) {
   if (rule_prefixes(model, operation, a).empty() && rule_prefixes(model, operation, b).empty()) return false;
   const ElementType type = model.tensor(operation.outputs[0]).type;
@@ -169,34 +157,6 @@ Origin origin_of(const std::vector<std::int64_t>& y_a, const std::vector<std::in
 }
 
 }  // namespace
-
-Model extract_operation(const Model& model, std::size_t operation) {
-  Model layer;
-  layer.name = model.operations[operation].name;
-  Operation only = model.operations[operation];
-  std::vector<std::pair<std::int32_t, std::int32_t>> known;
-  const auto place = [&](std::int32_t index) {
-    const auto found = std::find_if(known.begin(), known.end(), [&](const auto& entry) { return entry.first == index; });
-    if (found != known.end()) return found->second;
-    const auto at = static_cast<std::int32_t>(layer.tensors.size());
-    layer.tensors.push_back(model.tensor(index));
-    known.emplace_back(index, at);
-    return at;
-  };
-  for (std::int32_t& index : only.inputs) {
-    if (index == absent_tensor) continue;
-    const bool seen = std::any_of(known.begin(), known.end(), [&](const auto& entry) { return entry.first == index; });
-    const bool data = !model.tensor(index).constant;
-    index = place(index);
-    if (data && !seen) layer.inputs.push_back(index);
-  }
-  for (std::int32_t& index : only.outputs) {
-    index = place(index);
-    layer.outputs.push_back(index);
-  }
-  layer.operations.push_back(std::move(only));
-  return layer;
-}
 
 LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b) {
   const Layer runs(layer, inputs);
@@ -229,15 +189,15 @@ ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs
   ExplainReport report{model.name, a.name, b.name, {}, {}};
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     const Operation& operation = model.operations[i];
-    if (!is_explainable(model, operation, a.backend, b.backend) || !is_chosen(model, i, options.layer)) continue;
+    if (!is_explainable(model, operation, a.backend, b.backend) || (options.layer && !is_called(model, i, *options.layer))) continue;
     const Model only = extract_operation(model, i);
-    const std::vector<Tensor> given = inputs_of(only, operation, model, of_a);
+    const std::vector<Tensor> given = inputs_of(model, i, of_a.tensors);
     LayerAttribution& layer = report.layers.emplace_back(explain(only, given, a, b));
     layer.number = i;
     show_first(layer, options.top, only, given, a, b);
     add_evidence(report.evidence, layer, a, b);
     const auto output = static_cast<std::size_t>(operation.outputs[0]);
-    layer.in_network = origin_of(codes_of(*of_a.tensors[output]), layer_codes(only, a.backend, inputs_of(only, operation, model, of_b)),
+    layer.in_network = origin_of(codes_of(*of_a.tensors[output]), layer_codes(only, a.backend, inputs_of(model, i, of_b.tensors)),
                                  codes_of(*of_b.tensors[output]));
   }
   if (report.layers.empty() && options.layer)

@@ -88,12 +88,6 @@ std::vector<std::int64_t> layer_codes(const Model& layer, const Backend& backend
   return codes_of(*trace.tensors[static_cast<std::size_t>(layer.outputs[0])]);
 }
 
-bool is_chosen(const Model& model, std::size_t operation, const std::optional<std::string>& layer) {
-  if (!layer || std::to_string(operation) == *layer) return true;
-  const Operation& candidate = model.operations[operation];
-  return candidate.name == *layer || model.tensor(candidate.outputs[0]).name == *layer;
-}
-
 void add_evidence(std::vector<RuleEvidence>& evidence, const RuleChange& change, std::initializer_list<const SpecSheet*> sheets) {
   for (const SpecSheet* sheet : sheets) {
     const Evidence* const found = evidence_for(*sheet, change.rules.front());

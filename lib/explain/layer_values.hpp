@@ -22,9 +22,6 @@ namespace lastbit {
 /// Of the layer's first output. Throws Error where the backend cannot run it.
 [[nodiscard]] std::vector<std::int64_t> layer_codes(const Model& layer, const Backend& backend, std::span<const Tensor> inputs);
 
-/// Whether an operation is the one asked for: by its name, that of its output, or its number. Nothing asked for: all are.
-[[nodiscard]] bool is_chosen(const Model& model, std::size_t operation, const std::optional<std::string>& layer);
-
 /// What the sheets say of the change's first rule; nothing for a sheet that is silent.
 void add_evidence(std::vector<RuleEvidence>& evidence, const RuleChange& change, std::initializer_list<const SpecSheet*> sheets);
 

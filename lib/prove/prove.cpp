@@ -168,11 +168,7 @@ class Prover {
   }
 
  private:
-  [[nodiscard]] bool is_chosen(std::size_t index) const {
-    const Operation& operation = model_.operations[index];
-    return !options_.layer || *options_.layer == std::to_string(index) || *options_.layer == operation.name ||
-           *options_.layer == model_.tensor(operation.outputs[0]).name;
-  }
+  [[nodiscard]] bool is_chosen(std::size_t index) const { return !options_.layer || is_called(model_, index, *options_.layer); }
 
   void prove_operation(std::size_t index) {
     const Operation& operation = model_.operations[index];

@@ -7,24 +7,10 @@
 #include "lastbit/compare.hpp"
 #include "lastbit/float16_network.hpp"
 #include "prove/report_fields.hpp"
+#include "report_layout.hpp"
 
 namespace lastbit {
 namespace {
-
-std::string padded(const std::string& text, std::size_t width) {
-  return text + std::string(text.size() < width ? width - text.size() : 0, ' ');
-}
-std::string right(const std::string& text, std::size_t width) {
-  return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
-}
-
-/// The end of a name says more than its beginning.
-std::string shortened(const std::string& text, std::size_t width) {
-  if (text.size() <= width) return text;
-  std::size_t start = text.size() - width + 1;
-  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) ++start;  // not within a UTF-8 character
-  return "~" + text.substr(start);
-}
 
 std::string quoted(const std::string& name) { return "'" + shortened(name, 50) + "'"; }
 
@@ -55,8 +41,8 @@ std::string margin_text(double margin) { return real_text("%.1f", std::floor(mar
 
 std::string layer_row(const LayerProof& layer) {
   const SumRange sums = layer.sums();
-  return right(std::to_string(layer.operation), 3) + " " + padded(shortened(layer.name, 19), 20) +
-         padded(operation_text(layer).substr(0, 16), 17) + right(std::to_string(layer.terms), 6) + " " +
+  return right(std::to_string(layer.operation), 3) + " " + left(shortened(layer.name, 19), 20) +
+         left(operation_text(layer).substr(0, 16), 17) + right(std::to_string(layer.terms), 6) + " " +
          right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
          right(short_text(sums.lower) + " to " + short_text(sums.upper), 25) + " " + right(std::to_string(layer.bits()), 5) + " " +
          right(layer.has_width ? margin_text(layer.margin()) : "-", 6) + " " + right(std::to_string(layer.worst), 7) + "\n";
@@ -177,9 +163,8 @@ std::string headroom_text(const std::optional<double>& value) { return value ? r
 std::string float16_row(const Float16Tensor& tensor) {
   std::optional<double> most = tensor.bound;
   if (most && tensor.inside) most = std::max(*most, *tensor.inside);
-  return padded(shortened(tensor.name, 36), 37) + padded(tensor.kind.substr(0, 20), 21) +
-         right(magnitude_text(tensor.largest_on_data), 12) + right(headroom_text(tensor.largest_on_data), 8) +
-         right(magnitude_text(most), 13) + right(headroom_text(most), 8) + "\n";
+  return left(shortened(tensor.name, 36), 37) + left(tensor.kind.substr(0, 20), 21) + right(magnitude_text(tensor.largest_on_data), 12) +
+         right(headroom_text(tensor.largest_on_data), 8) + right(magnitude_text(most), 13) + right(headroom_text(most), 8) + "\n";
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -206,7 +191,7 @@ std::string rescaling_text(const Float16Proof& proof) {
 }
 
 std::string float16_text(const Float16Proof& proof) {
-  std::string text = "\n" + padded("tensor", 37) + padded("operation", 21) + right("on the data", 12) + right("bits", 8) +
+  std::string text = "\n" + left("tensor", 37) + left("operation", 21) + right("on the data", 12) + right("bits", 8) +
                      right("at most", 13) + right("bits", 8) + "\n";
   for (const Float16Tensor& tensor : proof.tensors) {
     if (!tensor.constant || float16_headroom(tensor.largest_on_data) < 0) text += float16_row(tensor);
@@ -227,7 +212,7 @@ std::string to_text(const ProveReport& report) {
   std::string text = report.model + " on " + report.backend + "\n" + question(report);
   if (report.bits) text += "Asked about accumulators of " + std::to_string(*report.bits) + " bits instead of the device's own.\n";
   if (report.float16) return text + float16_text(*report.float16) + guess_lines(report);
-  text += "\n" + right("no.", 3) + " " + padded("layer", 20) + padded("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
+  text += "\n" + right("no.", 3) + " " + left("layer", 20) + left("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
           right("running sums", 25) + " " + right("needs", 5) + " " + right("margin", 6) + " " + right("channel", 7) + "\n";
   for (const LayerProof& layer : report.layers) text += layer_row(layer);
   for (const LayerProof& layer : report.layers) text += tile_text(layer);

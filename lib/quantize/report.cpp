@@ -6,40 +6,14 @@
 
 #include "compare/report_fields.hpp"
 #include "lastbit/quantizer.hpp"
+#include "report_layout.hpp"
 
 namespace lastbit {
 namespace {
 
-constexpr std::size_t page_width = 100;
 constexpr std::size_t name_width = 25;
 constexpr double notable_loss_db = 3;  ///< half of the remaining accuracy
 constexpr std::size_t most_marked = 5;
-
-std::string right(const std::string& text, std::size_t width) { return std::string(width - std::min(width, text.size()), ' ') + text; }
-std::string left(const std::string& text, std::size_t width) { return text + std::string(width - std::min(width, text.size()), ' '); }
-
-/// The end of a name says more than its beginning.
-std::string shortened(const std::string& text, std::size_t width) {
-  if (text.size() <= width) return text;
-  std::size_t start = text.size() - width + 1;
-  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) ++start;  // not within a UTF-8 character
-  return "~" + text.substr(start);
-}
-
-/// Broken at spaces into lines of the page's width; those after the first are indented.
-std::string wrapped(const std::string& text) {
-  std::string page, line;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find(' ', start), text.size());
-    if (!line.empty() && line.size() + 1 + end - start > page_width) {
-      page += line + "\n";
-      line = "   ";
-    }
-    line += (line.empty() ? "" : " ") + text.substr(start, end - start);
-    start = end + 1;
-  }
-  return page + line + "\n";
-}
 
 std::string share_text(double share) {
   if (share == 0) return "-";
@@ -145,9 +119,9 @@ std::string to_text(const QuantizationReport& report) {
     text += "Output '" + shortened(output.name, 40) + "': the largest value stands at the same position in " +
             std::to_string(output.same_top) + " of " + std::to_string(output.samples) + " samples.\n";
   }
-  for (const std::string& note : report.notes) text += wrapped("Note: " + note);
+  for (const std::string& note : report.notes) text += wrapped("Note: " + note, 4);
   if (!report.guesses.empty()) text += "The device's arithmetic rests on guesses:\n";
-  for (const Guess& guess : report.guesses) text += wrapped("- " + guess.rule + ": " + guess.source);
+  for (const Guess& guess : report.guesses) text += wrapped("- " + guess.rule + ": " + guess.source, 4);
   return text;
 }
 

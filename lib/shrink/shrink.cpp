@@ -26,17 +26,6 @@ struct LayerInNetwork {
   [[nodiscard]] std::int64_t values_of_sample() const { return layer.tensor(layer.outputs[0]).shape.element_count(); }
 };
 
-std::vector<Tensor> inputs_of(const Model& model, const Operation& operation, const Trace& trace) {
-  std::vector<Tensor> inputs;
-  std::vector<std::int32_t> seen;
-  for (const std::int32_t index : operation.inputs) {
-    if (index == absent_tensor || model.tensor(index).constant || std::find(seen.begin(), seen.end(), index) != seen.end()) continue;
-    seen.push_back(index);
-    inputs.push_back(*trace.tensors[at(index)]);
-  }
-  return inputs;
-}
-
 bool same_values(const Tensor& a, const Tensor& b) { return std::ranges::equal(a.bytes(), b.bytes()); }
 
 class Locator {
@@ -48,7 +37,7 @@ class Locator {
     bool found = false;
     for (std::size_t i = 0; i < model_.operations.size(); ++i) {
       const Operation& operation = model_.operations[i];
-      if (is_movement(operation.kind) || (name && !is_called(i, *name))) continue;
+      if (is_movement(operation.kind) || (name && !is_called(model_, i, *name))) continue;
       found = true;
       LayerInNetwork layer = layer_at(i);
       if (!same_values(layer.of_a, layer.of_b)) return layer;
@@ -58,13 +47,8 @@ class Locator {
   }
 
  private:
-  [[nodiscard]] bool is_called(std::size_t operation, const std::string& name) const {
-    const Operation& called = model_.operations[operation];
-    return name == std::to_string(operation) || name == called.name || name == model_.tensor(called.outputs[0]).name;
-  }
-
   [[nodiscard]] LayerInNetwork layer_at(std::size_t operation) const {
-    LayerInNetwork layer{extract_operation(model_, operation), inputs_of(model_, model_.operations[operation], trace_), {}, {}, operation};
+    LayerInNetwork layer{extract_operation(model_, operation), inputs_of(model_, operation, trace_.tensors), {}, {}, operation};
     const auto first_output = [&](const Backend& backend) {
       return *lastbit::run(layer.layer, backend, layer.inputs).tensors[at(layer.layer.outputs[0])];
     };

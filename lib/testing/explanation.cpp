@@ -61,15 +61,7 @@ class Explainer {
 
   /// The operation alone, fed with a's tensors.
   [[nodiscard]] std::pair<Model, std::vector<Tensor>> layer(std::size_t operation) const {
-    std::pair<Model, std::vector<Tensor>> result{extract_operation(computation_.model, operation), {}};
-    std::vector<std::int32_t> seen;
-    for (const std::int32_t index : computation_.model.operations[operation].inputs) {
-      const bool is_data = index != absent_tensor && !computation_.model.tensor(index).constant;
-      if (!is_data || std::find(seen.begin(), seen.end(), index) != seen.end()) continue;
-      seen.push_back(index);
-      result.second.push_back(*a_.tensors[at(index)]);
-    }
-    return result;
+    return {extract_operation(computation_.model, operation), inputs_of(computation_.model, operation, a_.tensors)};
   }
 
   [[nodiscard]] std::string cause() const {

@@ -1,0 +1,19 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work shared among the threads of a run. What is computed never depends on how it is shared.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace lastbit {
+
+/// Calls body(first, last) for parts that together are [0, count), each of at least `grain` (the last may be shorter), on the threads of the
+/// enclosing with_threads(); on the caller's alone where there is none, or where `count` is not above `grain`.
+void for_each_part(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
+
+/// Calls body() so that every for_each_part() in it has `threads` threads (at least 1). The first exception is passed on.
+void with_threads(int threads, const std::function<void()>& body);
+
+}  // namespace lastbit
