@@ -183,6 +183,17 @@ void Finisher::operator()(std::span<std::int64_t> values, Events* events) const 
   for (const WideStage& wide : plan_) run_stage(wide, values);
 }
 
+void Finisher::operator()(std::span<const std::int32_t> sums, Tensor& output, std::size_t offset, Events* events) const {
+  const std::vector<std::int64_t> wide(sums.begin(), sums.end());
+  (*this)(wide, output, offset, events);
+}
+
+void Finisher::operator()(std::span<const std::int64_t> sums, Tensor& output, std::size_t offset, Events* events) const {
+  std::vector<std::int64_t> values(sums.begin(), sums.end());
+  (*this)(values, events);
+  store(values, output, offset);
+}
+
 void store(std::span<const std::int64_t> values, Tensor& tensor, std::size_t offset) {
   visit_element_type(tensor.type(), [&]<class T>() {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {

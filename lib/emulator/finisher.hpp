@@ -23,6 +23,10 @@ class Finisher {
   /// Finishes values laid out [rows, channels] in place. Same bits as finish() of arith/rescale.hpp on each.
   void operator()(std::span<std::int64_t> values, Events* events = nullptr) const;
 
+  /// Finishes sums laid out [rows, channels] into `output`, whose type holds the finished values, from element `offset` on. For any thread.
+  void operator()(std::span<const std::int32_t> sums, Tensor& output, std::size_t offset, Events* events) const;
+  void operator()(std::span<const std::int64_t> sums, Tensor& output, std::size_t offset, Events* events) const;
+
  private:
   /// One stage with what it needs from every channel, for 64-bit arithmetic.
   struct WideStage {
