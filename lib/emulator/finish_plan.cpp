@@ -147,8 +147,8 @@ class Planner {
   std::size_t period_;
   bool per_channel_ = false;
   LanePlan<Lane> plan_;
-  Values factors_;  ///< of a product that the next shift will take in; empty: none
-  Values bias_;     ///< what is added to it before
+  Values factors_;                ///< of a product that the next shift will take in; empty: none
+  Values bias_;                   ///< what is added to it before
   std::vector<Interval> before_;  ///< the ranges of the product's value
 };
 
@@ -274,9 +274,8 @@ bool Planner<Lane>::right(const Stage& stage) {
     fraction_[c] = fraction_after_shift(stage, amounts[c]);
   }
   if (stage.kind == StageKind::shift_right) return shift(stage.rounding, std::move(amounts));
-  const Values zeros = each([&](std::size_t c) -> Int128 {
-    return amounts[c] <= 0 ? 0 : power(std::min(amounts[c], 62)) * operands_[c].zero_point;
-  });
+  const Values zeros =
+      each([&](std::size_t c) -> Int128 { return amounts[c] <= 0 ? 0 : power(std::min(amounts[c], 62)) * operands_[c].zero_point; });
   const auto small = [](int amount) { return amount >= 0 && amount <= 62; };
   if (!std::all_of(amounts.begin(), amounts.end(), small)) return false;
   if (std::all_of(amounts.begin(), amounts.end(), [](int amount) { return amount == 0; }))
@@ -358,7 +357,7 @@ bool Planner<Lane>::shift_product(Rounding rule, const std::vector<int>& amounts
   std::vector<Interval> results(channels());
   for (std::size_t c = 0; c < channels(); ++c) {
     Rounded terms = rounded_by(rule, amounts[c]);
-    if (form_of(rule) != ShiftForm::plain && bias_[c] != 0) return false;  // what decides is the sum, not the product alone
+    if (form_of(rule) != ShiftForm::plain && bias_[c] != 0) return false;       // what decides is the sum, not the product alone
     if (form_of(rule) == ShiftForm::sign && factors_[c] == 0) terms.extra = 0;  // a zero has no sign, whatever its factor has
     if (!fits(ranges_[c], product_bits) || !fits(on_the_way(ranges_[c], terms), product_bits)) return false;
     bias[c] = terms.bias + bias_[c], extra[c] = terms.extra;
@@ -376,9 +375,7 @@ void Planner<Lane>::append_product(Rounding rule, const std::vector<int>& amount
   step.unsigned_multiplier = std::any_of(factors_.begin(), factors_.end(), [](Int128 value) { return value >= power(31); });
   auto& product = step.product;
   constexpr bool halves = width == 32;
-  const auto put = [&](LaneParameter<std::int64_t>& to, auto&& function) {
-    to = parameter<std::int64_t>(each(function), halves);
-  };
+  const auto put = [&](LaneParameter<std::int64_t>& to, auto&& function) { to = parameter<std::int64_t>(each(function), halves); };
   put(product.multiplier, [&](std::size_t c) { return factors_[c]; });
   put(product.carry, [&](std::size_t c) -> Int128 { return factors_[c] >= power(31) ? -1 : 0; });
   put(product.amount, [&](std::size_t c) -> Int128 { return amounts[c]; });
@@ -458,7 +455,9 @@ bool Planner<Lane>::in_float(const Stage& stage, std::span<const Stage> later) {
 
 template <class Lane>
 bool Planner<Lane>::stage(const Stage& stage, std::span<const Stage> later) {
-  const auto of = [&](std::int64_t RescaleOperands::*member) { return each([=, this](std::size_t c) { return Int128{operands_[c].*member}; }); };
+  const auto of = [&](std::int64_t RescaleOperands::*member) {
+    return each([=, this](std::size_t c) { return Int128{operands_[c].*member}; });
+  };
   const auto largest = Int128{std::numeric_limits<std::int64_t>::max()};
   switch (stage.kind) {
     case StageKind::shift_left: return left(stage);
@@ -475,8 +474,7 @@ bool Planner<Lane>::stage(const Stage& stage, std::span<const Stage> later) {
              settle({.overflow = Overflow::saturate, .bits = stage.bits});
     case StageKind::two_term_shift:
       if (!multiplied(each([&](std::size_t c) { return Int128{two_term_factor(operands_[c].scale.multiplier)}; }))) return false;
-      for (std::size_t c = 0; c < channels(); ++c)
-        fraction_[c] = fraction_after_multiply(fraction_[c], operands_[c].scale.fraction_bits);
+      for (std::size_t c = 0; c < channels(); ++c) fraction_[c] = fraction_after_multiply(fraction_[c], operands_[c].scale.fraction_bits);
       return settle(stage);
     case StageKind::shift_right:
     case StageKind::shift_right_with_zero_point: return right(stage);
@@ -524,7 +522,8 @@ bool Planner<Lane>::plan(const Chain& chain) {
   for (const Stage* at = chain.begin(); at != chain.end(); ++at) {
     if (!stage(*at, {at + 1, chain.end()})) return false;
     if (factors_.empty() && !all_fit(width)) {
-      const bool wraps = at + 1 != chain.end() && at[1].kind == StageKind::narrow && at[1].overflow == Overflow::wrap && at[1].bits <= width;
+      const bool wraps =
+          at + 1 != chain.end() && at[1].kind == StageKind::narrow && at[1].overflow == Overflow::wrap && at[1].bits <= width;
       if (!wraps) return false;
     }
   }

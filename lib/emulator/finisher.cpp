@@ -38,13 +38,17 @@ template <class Sum>
 kernels::FinishWork work_on(std::span<const Sum> sums, Tensor& output, std::size_t offset) {
   const std::size_t size = size_of(output.type());
   LASTBIT_ASSERT(is_integer(output.type()) && (offset + sums.size()) * size <= output.bytes().size());
-  return {.sums = sums.data(), .sum_size = sizeof(Sum), .out = output.bytes().data() + offset * size, .out_size = size, .count = sums.size()};
+  return {
+      .sums = sums.data(), .sum_size = sizeof(Sum), .out = output.bytes().data() + offset * size, .out_size = size, .count = sums.size()};
 }
 
 }  // namespace
 
 Finisher::Finisher(const Chain& chain, std::vector<RescaleOperands> operands, int accumulator_bits, const kernels::Path& path)
-    : chain_(chain), operands_(std::move(operands)), path_(&path), plan_(finish_plan(chain, operands_, accumulator_bits, path.finish_lanes)) {
+    : chain_(chain),
+      operands_(std::move(operands)),
+      path_(&path),
+      plan_(finish_plan(chain, operands_, accumulator_bits, path.finish_lanes)) {
   if (accumulator_bits > 32) plan_32_bit_ = finish_plan(chain, operands_, 32, path.finish_lanes);
   accumulator_bits_ = accumulator_bits;
 }

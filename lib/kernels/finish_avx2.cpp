@@ -33,9 +33,7 @@ inline I32 shift_up(I32 v, I32 by) { return {_mm256_sllv_epi32(v.raw, by.raw)}; 
 inline I32 shift_down(I32 v, I32 by) { return {_mm256_srav_epi32(v.raw, by.raw)}; }
 inline I32 shift_down_logical(I32 v, I32 by) { return {_mm256_srlv_epi32(v.raw, by.raw)}; }
 inline I32 sign_of(I32 v) { return {_mm256_srai_epi32(v.raw, 31)}; }
-inline I32 one_unless_zero(I32 v) {
-  return {_mm256_add_epi32(_mm256_cmpeq_epi32(v.raw, _mm256_setzero_si256()), _mm256_set1_epi32(1))};
-}
+inline I32 one_unless_zero(I32 v) { return {_mm256_add_epi32(_mm256_cmpeq_epi32(v.raw, _mm256_setzero_si256()), _mm256_set1_epi32(1))}; }
 inline std::int64_t different_lanes(I32 a, I32 b, std::size_t valid) {
   const auto equal = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a.raw, b.raw))));
   return __builtin_popcount(~equal & (valid >= I32::lanes ? 0xFFU : (1U << valid) - 1));
@@ -78,12 +76,8 @@ inline I64 shift_down(I64 v, I64 by) {
   const __m256i offset = _mm256_set1_epi64x(std::int64_t{1} << 63);
   return {_mm256_sub_epi64(_mm256_srlv_epi64(_mm256_xor_si256(v.raw, offset), by.raw), _mm256_srlv_epi64(offset, by.raw))};
 }
-inline I64 shift_down_32(I64 v) {
-  return {_mm256_blend_epi32(_mm256_srli_epi64(v.raw, 32), _mm256_srai_epi32(v.raw, 31), 0xAA)};
-}
-inline I64 one_unless_zero(I64 v) {
-  return {_mm256_add_epi64(_mm256_cmpeq_epi64(v.raw, _mm256_setzero_si256()), _mm256_set1_epi64x(1))};
-}
+inline I64 shift_down_32(I64 v) { return {_mm256_blend_epi32(_mm256_srli_epi64(v.raw, 32), _mm256_srai_epi32(v.raw, 31), 0xAA)}; }
+inline I64 one_unless_zero(I64 v) { return {_mm256_add_epi64(_mm256_cmpeq_epi64(v.raw, _mm256_setzero_si256()), _mm256_set1_epi64x(1))}; }
 inline I64 multiply_low_halves(I64 a, I64 b) { return {_mm256_mul_epi32(a.raw, b.raw)}; }
 inline I64 multiply_low_halves_unsigned(I64 a, I64 b) { return {_mm256_mul_epu32(a.raw, b.raw)}; }
 inline I64 operator*(I64 a, I64 b) {

@@ -72,8 +72,7 @@ void shift_right(const FinishStep<Lane>& step, std::size_t at, const Lane* in, L
 
 inline void multiply_lanes(const FinishStep<std::int64_t>& step, std::size_t at, const std::int64_t* in, std::int64_t* out,
                            std::size_t count) {
-  for (std::size_t i = 0; i < count; i += I64::lanes)
-    (I64::load(in + i) * load<I64>(step.product.multiplier, at + i)).store(out + i);
+  for (std::size_t i = 0; i < count; i += I64::lanes) (I64::load(in + i) * load<I64>(step.product.multiplier, at + i)).store(out + i);
 }
 inline void multiply_lanes(const FinishStep<std::int32_t>&, std::size_t, const std::int32_t*, std::int32_t*, std::size_t) {}
 

@@ -29,8 +29,9 @@ constexpr std::array all_paths {
            avx2::multiply_add_i16,
            avx2::finish,
            avx2::finish_lanes},
-      Path{"avx512vnni", [] { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }, avx2::dot_rows_i16, avx2::multiply_add_i16,
-           avx512::finish, avx512::finish_lanes},
+      Path{"avx512vnni",       [] { return has_avx512() && __builtin_cpu_supports("avx512vnni"); },
+           avx2::dot_rows_i16, avx2::multiply_add_i16,
+           avx512::finish,     avx512::finish_lanes},
 #endif
 };
 

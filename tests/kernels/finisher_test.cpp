@@ -141,10 +141,9 @@ std::vector<RescaleRule> built_in_rules() {
     }
     for (const FunctionArithmetic* function : {&b.leaky_relu, &b.prelu, &b.hard_swish, &b.logistic, &b.tanh, &b.softmax, &b.exp})
       rules.push_back(function->rescale);
-    for (const RescaleRule* rule :
-         {&b.requantize, &b.requantize_16bit, &b.mul.rescale, &b.mean.rescale, &b.average_pool.rescale, &b.global_average_pool.rescale,
-          &b.svdf.state_i8, &b.svdf.state_i16, &b.svdf.output, &b.lstm.gate_i8.rescale, &b.lstm.gate_i16.rescale, &b.lstm.cell,
-          &b.lstm.output})
+    for (const RescaleRule* rule : {&b.requantize, &b.requantize_16bit, &b.mul.rescale, &b.mean.rescale, &b.average_pool.rescale,
+                                    &b.global_average_pool.rescale, &b.svdf.state_i8, &b.svdf.state_i16, &b.svdf.output,
+                                    &b.lstm.gate_i8.rescale, &b.lstm.gate_i16.rescale, &b.lstm.cell, &b.lstm.output})
       rules.push_back(*rule);
   }
   for (const RescaleRule& rule : rules) {
