@@ -22,7 +22,8 @@ enum class Unit : std::uint8_t { multiply_adds, values, operations, bytes, milli
 struct Peer {
   std::string name;
   std::function<void()> run;
-  std::function<Tensor()> output = {};  ///< where its arithmetic is ours, bit for bit; else empty
+  std::function<Tensor()> output = {};   ///< where its arithmetic is ours, bit for bit; else empty
+  std::function<double()> seconds = {};  ///< where it is timed elsewhere: of one run, in place of `run`
   /// A process of its own is measured under these variables, which a library reads once.
   std::vector<std::pair<std::string, std::string>> environment = {};
 };

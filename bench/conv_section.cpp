@@ -6,6 +6,7 @@
 #include "lastbit/backend.hpp"
 #include "layers.hpp"
 #include "networks.hpp"
+#include "onnxruntime_peer.hpp"
 #include "peers.hpp"
 
 namespace lastbit::bench {
@@ -34,6 +35,9 @@ Trial reference_trial(const Layer& layer, const Types& types) {
   trial.peers = onednn_peers({model}, types.with_onednn);
   if (layer.kernel == 1 && std::string_view(types.backend) == "tflite_double") {
     for (Peer& peer : gemmlowp_peers(model)) trial.peers.push_back(std::move(peer));
+  }
+  if (std::string_view(types.backend) == "onnxruntime" && types.types.output != ElementType::int32) {
+    for (Peer& peer : onnxruntime_peers(model)) trial.peers.push_back(std::move(peer));
   }
   return trial;
 }

@@ -5,11 +5,11 @@
 #include <benchmark/benchmark.h>
 
 #include <random>
+#include <stdexcept>
 
 #include "case.hpp"
 #include "emulator/finisher.hpp"
 #include "lastbit/backend.hpp"
-#include "lastbit/error.hpp"
 
 namespace lastbit::bench {
 namespace {
@@ -19,7 +19,8 @@ constexpr int accumulator_bits = 22;
 
 struct Work {
   Finisher finisher;
-  std::vector<std::int64_t> accumulators, values;
+  std::vector<std::int32_t> sums;
+  Tensor output{ElementType::int8, {rows, channels}};
 };
 
 std::vector<RescaleOperands> operands_of(const RescaleRule& rule, std::size_t count) {
@@ -29,39 +30,38 @@ std::vector<RescaleOperands> operands_of(const RescaleRule& rule, std::size_t co
     operands.zero_point = 3;
     operands.min = -128;
     operands.max = 127;
+    operands.storage_min = -128;
+    operands.storage_max = 127;
     list.push_back(operands);
   }
   return list;
 }
 
 void demand_exactness(const RescaleRule& rule, const std::vector<RescaleOperands>& operands, const Work& work) {
-  auto found = work.accumulators;
-  work.finisher(found);
+  const auto found = work.output.values<std::int8_t>();
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i] != finish(rule.chain, work.accumulators[i], operands[i % operands.size()]))
-      throw Error(ErrorCode::bad_input, "finish", "the output differs from that of the definition");
+    if (found[i] != finish(rule.chain, work.sums[i], operands[i % operands.size()]))
+      throw std::runtime_error("finish: the output differs from that of the definition");
   }
 }
 
 Trial finishing_trial(const RescaleRule& rule, std::size_t operand_count) {
   const auto operands = operands_of(rule, operand_count);
   const auto work =
-      std::make_shared<Work>(Work{Finisher(rule.chain, operands, accumulator_bits), std::vector<std::int64_t>(rows * channels), {}});
+      std::make_shared<Work>(Work{Finisher(rule.chain, operands, accumulator_bits), std::vector<std::int32_t>(rows * channels)});
   std::mt19937_64 random(7);
-  for (std::int64_t& value : work->accumulators) value = narrow_wrap(static_cast<std::int64_t>(random()), accumulator_bits);
-  demand_exactness(rule, operands, *work);
+  for (std::int32_t& sum : work->sums) sum = static_cast<std::int32_t>(narrow_wrap(static_cast<std::int64_t>(random()), accumulator_bits));
   const auto run = [work] {
-    work->values = work->accumulators;
-    work->finisher(work->values);
-    benchmark::DoNotOptimize(work->values.data());
+    work->finisher(std::span<const std::int32_t>(work->sums), work->output, 0, nullptr);
+    benchmark::DoNotOptimize(work->output.bytes().data());
   };
+  run();
+  demand_exactness(rule, operands, *work);
   const auto output = [work, run] {
     run();
-    Tensor tensor(ElementType::int8, {rows, channels});
-    store(work->values, tensor);
-    return tensor;
+    return work->output;
   };
-  return {static_cast<double>(work->accumulators.size()), run, output};
+  return {static_cast<double>(work->sums.size()), run, output};
 }
 
 }  // namespace

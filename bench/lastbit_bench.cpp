@@ -94,7 +94,7 @@ int main(int argc, char** argv) try {
   app.add_option("--peer", options.peer, "its peer")->group("");
   CLI11_PARSE(app, argc, argv);
   return lastbit::bench::run(options);
-} catch (const lastbit::Error& error) {
+} catch (const std::runtime_error& error) {
   std::fprintf(stderr, "lastbit_bench: %s\n", error.what());
   return 1;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 #include "lastbit/error.hpp"
 #include "own_process.hpp"
@@ -25,7 +26,7 @@ std::uint64_t fingerprint(const Tensor& tensor) {
 void compare(const Case& one, const Trial& trial, std::uint64_t expected) {
   const auto demand = [&](const std::function<Tensor()>& output, const std::string& whose) {
     if (fingerprint(output()) != expected)
-      throw Error(ErrorCode::bad_input, one.name, "the output of " + whose + " differs from that of the scalar path");
+      throw std::runtime_error(one.name + ": the output of " + whose + " differs from that of the scalar path");
   };
   demand(trial.output, "lastbit");
   for (const Peer& peer : trial.peers) {
@@ -69,17 +70,19 @@ std::vector<std::optional<std::uint64_t>> scalar_fingerprints(const Cases& cases
 Result measure(const Case& one, std::uint64_t expected, const Peaks& peaks, double budget) {
   const Trial trial = one.prepare();
   compare(one, trial, expected);
+  const auto in_turn = [](const Peer& peer) { return !peer.seconds && peer.environment.empty(); };
   std::vector<std::function<void()>> runs{trial.run};
   for (const Peer& peer : trial.peers) {
-    if (peer.environment.empty()) runs.push_back(peer.run);
+    if (in_turn(peer)) runs.push_back(peer.run);
   }
   const std::vector<double> seconds = seconds_in_turns(runs, budget);
   Result result{one.name, one.unit, in_unit(one.unit, trial.work, seconds[0]), 0, {}};
   if (peaks.of(one.roof) > 0) result.roof_share = trial.work / seconds[0] / peaks.of(one.roof);
   std::size_t next = 1;
   for (const Peer& peer : trial.peers) {
-    const double of_peer =
-        peer.environment.empty() ? seconds[next++] : number_from_own_process({"--alone", one.name, "--peer", peer.name}, peer.environment);
+    const double of_peer = in_turn(peer)  ? seconds[next++]
+                           : peer.seconds ? peer.seconds()
+                                          : number_from_own_process({"--alone", one.name, "--peer", peer.name}, peer.environment);
     result.peers.push_back({peer.name, in_unit(one.unit, trial.work, of_peer), of_peer / seconds[0]});
   }
   return result;

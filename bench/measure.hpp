@@ -16,7 +16,7 @@ namespace lastbit::bench {
 /// must come before anything has chosen one.
 [[nodiscard]] std::vector<std::optional<std::uint64_t>> scalar_fingerprints(const Cases& cases);
 
-/// Throws Error where our output differs from the scalar path's or from a peer's of the same arithmetic.
+/// Throws std::runtime_error where our output differs from the scalar path's or from a peer's of the same arithmetic.
 [[nodiscard]] Result measure(const Case& one, std::uint64_t expected, const Peaks& peaks, double budget);
 
 /// Seconds of one run of the named peer: what a process of its own prints (measured by `measure` where a peer has an environment).

@@ -12,8 +12,7 @@
 
 namespace lastbit::bench {
 
-double number_from_own_process(const std::vector<std::string>& arguments,
-                               const std::vector<std::pair<std::string, std::string>>& environment) {
+double number_from_process(const std::vector<std::string>& command, const Environment& environment) {
   int ends[2];
   if (pipe(ends) != 0) throw Error(ErrorCode::bad_input, "benchmark", "no pipe to a process of its own");
   const pid_t child = fork();
@@ -21,10 +20,10 @@ double number_from_own_process(const std::vector<std::string>& arguments,
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);
-    std::vector<char*> argv{const_cast<char*>("lastbit_bench")};
-    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    std::vector<char*> argv;
+    for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
-    execv("/proc/self/exe", argv.data());
+    execvp(argv[0], argv.data());
     _exit(1);
   }
   close(ends[1]);
@@ -34,8 +33,13 @@ double number_from_own_process(const std::vector<std::string>& arguments,
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (status != 0 || text.empty()) throw Error(ErrorCode::bad_input, arguments[1], "a process of its own gave no number");
+  if (status != 0 || text.empty()) throw Error(ErrorCode::bad_input, command[0], "gave no number");
   return std::stod(text);
+}
+
+double number_from_own_process(std::vector<std::string> arguments, const Environment& environment) {
+  arguments.insert(arguments.begin(), "/proc/self/exe");
+  return number_from_process(arguments, environment);
 }
 
 // Not ru_maxrss: that counts what the process held before it became this program.

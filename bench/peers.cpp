@@ -40,7 +40,7 @@ std::vector<Peer> onednn_peers(const std::vector<Model>& layers, Comparison comp
   const auto run = [convolutions] {
     for (const auto& convolution : convolutions()) convolution->run();
   };
-  std::vector<Peer> peers{{"oneDNN, AVX-512 VNNI", run}, {"oneDNN, uncapped", run, {}, {{"ONEDNN_MAX_CPU_ISA", "DEFAULT"}}}};
+  std::vector<Peer> peers{{"oneDNN, AVX-512 VNNI", run}, {"oneDNN, uncapped", run, {}, {}, {{"ONEDNN_MAX_CPU_ISA", "DEFAULT"}}}};
   if (comparison == Comparison::output) peers[0].output = [convolutions] { return convolutions()[0]->output(); };
   return peers;
 }

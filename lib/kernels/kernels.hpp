@@ -9,6 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/finish.hpp"
+
 namespace lastbit::kernels {
 
 /// A group is what one 32-bit lane multiplies at once: four bytes (inputs unsigned, weights signed) or two 16-bit words, both signed.
@@ -64,6 +66,8 @@ struct Path {
   SumProducts dense_words, channelwise_words;
   SumProducts dense_magnitudes, channelwise_magnitudes;
   SumSteps steps;
+  Finish finish;
+  std::size_t finish_lanes;  ///< of 32 bits, in which a plan for `finish` is laid out
 };
 
 /// A row of StepTile holds whole pairs of a path's vectors.
