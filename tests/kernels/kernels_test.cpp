@@ -90,13 +90,13 @@ void compare_products(const kernels::Path& path, Kind kind, const Products& of, 
     }
     return values;
   };
-  const auto input = words(of.offset + row * (of.run_count + of.pixels) + 64), packed = words(vectors * vector_bytes);
-  const auto* const x = reinterpret_cast<const std::byte*>(input.data()) + of.offset;
+  const auto input = words(2 * of.offset + row * (of.run_count + of.pixels) + 64), packed = words(vectors * vector_bytes);
+  const auto* const x = reinterpret_cast<const std::byte*>(input.data()) + (is_bytes(kind) ? of.offset : of.offset * 2);
   const auto* const w = reinterpret_cast<const std::byte*>(packed.data());
   std::vector<const std::byte*> windows;
-  for (std::size_t p = 0; p < of.pixels; ++p) windows.push_back(x + p * (row / 2));
+  for (std::size_t p = 0; p < of.pixels; ++p) windows.push_back(x + p * (row / 4 * 2));
   std::vector<std::ptrdiff_t> runs;
-  for (std::size_t r = 0; r < of.run_count; ++r) runs.push_back(static_cast<std::ptrdiff_t>((of.run_count - 1 - r) * row / 2));
+  for (std::size_t r = 0; r < of.run_count; ++r) runs.push_back(static_cast<std::ptrdiff_t>((of.run_count - 1 - r) * (row / 4 * 2)));
   std::vector<std::int32_t> start(vectors * path.lanes);
   for (std::int32_t& value : start) value = is_magnitudes(kind) ? 0 : static_cast<std::int32_t>(random());
   const std::size_t stride = of.channels + 1;
@@ -178,7 +178,7 @@ void on_every_path(std::int64_t at_least, Body&& body) {
 }
 
 TEST_CASE("sums of products: every path, kind, number of pixels and of channels, tails, unaligned windows, extremes") {
-  on_every_path(200000, [](const kernels::Path& path, Tally& tally) {
+  on_every_path(150000, [](const kernels::Path& path, Tally& tally) {
     for (const Kind kind : all_kinds) {
       if (function_of(path, kind) == nullptr) continue;
       for (const Fill fill : all_fills) {
@@ -195,7 +195,7 @@ TEST_CASE("sums of products: every path, kind, number of pixels and of channels,
 }
 
 TEST_CASE("sums term by term: every path, width, overflow rule and period, counted or not") {
-  on_every_path(100000, [](const kernels::Path& path, Tally& tally) {
+  on_every_path(70000, [](const kernels::Path& path, Tally& tally) {
     for (const int bits : {8, 16, 24, 30, 31, 32, 33, 40, 48}) {
       for (const bool saturates : {true, false}) {
         for (const std::size_t period : {1U, 2U, 5U, 1000U}) {

@@ -142,7 +142,7 @@ void ConvolutionRun::choose_route() {
       return;
     }
     in_32_bits = largest <= max_of_width(32);
-    const bool fits_64_bits = largest <= max_of_width(62) || rule().overflow == Overflow::wrap;
+    const bool fits_64_bits = largest <= max_of_width(62) || (rule().overflow == Overflow::wrap && !counts_);
     if (!in_32_bits && !fits_64_bits) return;
   }
   if (!in_32_bits && layer_.segments_.empty()) return;
@@ -151,7 +151,7 @@ void ConvolutionRun::choose_route() {
   const bool takes_bytes = in_32_bits && !layer_.bytes_.bytes.empty();
   form_ = takes_bytes ? BandForm::unsigned_bytes : BandForm::words;
   packed_ = takes_bytes ? &layer_.bytes_ : &layer_.words_;
-  wraps_to_ = modular && counted_as_ == &SumRoutes::order_free ? rule().bits : 32;
+  wraps_to_ = modular && !counts_ && counted_as_ == &SumRoutes::order_free ? rule().bits : 32;
   prepare_start();
 }
 
@@ -285,7 +285,7 @@ void ConvolutionRun::proven_tile(const OutputArea& area, std::int64_t first_pixe
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t channel = i % channels_;
     const std::int64_t bias = bias_of(first + i), sum = work.narrow[i];
-    work.wide[i] = sum + bias;
+    work.wide[i] = narrow_wrap(Int128{sum} + bias, 64);  // the sum itself, where it is proven
     if (proven_[channel] != 0) {
       ++tally.routes.proven_by_input;
       continue;
@@ -293,7 +293,7 @@ void ConvolutionRun::proven_tile(const OutputArea& area, std::int64_t first_pixe
     const std::int64_t size = work.size[i] == max_of_width(32) ? max_of_width(40) : work.size[i] + unseen_[channel];
     const std::int64_t above = (size + sum + 1) / 2, below = (size - sum + 1) / 2;
     const bool stays =
-        size <= max_of_width(32) && std::max<std::int64_t>(bias, 0) + above <= largest && std::min<std::int64_t>(bias, 0) - below >= least;
+        size <= max_of_width(32) && std::max<Int128>(bias, 0) + above <= largest && std::min<Int128>(bias, 0) - below >= least;
     wanted[i] = stays ? 0 : 1;
     any = any || !stays;
     if (stays) ++tally.routes.proven_by_output;
@@ -345,10 +345,9 @@ void ConvolutionRun::step_group(const OutputArea& area, std::int64_t first_pixel
   const ConvRuns& runs = layer_.words_.runs;
   const bool at_start = layer_.arithmetic_.bias == BiasAt::accumulator_start;
   const bool one_bias = layer_.bias_.size() <= channels_;
-  const auto settle = [&](std::int64_t& sum) {
-    if (fits_width(sum, rule().bits)) return std::int64_t{0};
-    sum = narrow(sum, rule().bits, rule().overflow);
-    return std::int64_t{1};
+  const auto settle = [&](Int128 exact, std::int64_t& sum) {
+    sum = static_cast<std::int64_t>(narrow(exact, rule().bits, rule().overflow));
+    return std::int64_t{sum != exact};
   };
   std::vector<std::ptrdiff_t> offsets;
   for (const auto& run : runs.runs)
@@ -362,8 +361,7 @@ void ConvolutionRun::step_group(const OutputArea& area, std::int64_t first_pixel
     work.step_start.assign(row, 0);
     std::vector<std::int64_t> outside_at_start(per_group);
     for (std::size_t c = 0; at_start && c < per_group; ++c) {
-      work.step_start[c] = bias_of(first + now[0] * channels_ + group * per_group + c);
-      outside_at_start[c] = settle(work.step_start[c]);
+      outside_at_start[c] = settle(bias_of(first + now[0] * channels_ + group * per_group + c), work.step_start[c]);
     }
     work.step_sums.resize(now.size() * row);
     work.step_outside.assign(counts_ ? now.size() * row : 0, 0);
@@ -378,8 +376,7 @@ void ConvolutionRun::step_group(const OutputArea& area, std::int64_t first_pixel
         std::int64_t sum = work.step_sums[k * row + c];
         std::int64_t outside = outside_at_start[c] + (counts_ ? work.step_outside[k * row + c] : 0);
         if (!at_start) {
-          sum += bias_of(first + i);
-          outside += settle(sum);
+          outside += settle(Int128{sum} + bias_of(first + i), sum);
         }
         work.wide[i] = sum;
         tally.events.accumulator_overflows += outside;
