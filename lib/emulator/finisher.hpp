@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "kernels/kernels.hpp"
 #include "lastbit/arith/rescale.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/tensor.hpp"
@@ -18,25 +20,29 @@ class Finisher {
  public:
   Finisher() = default;
   /// `operands` has one entry for all channels or one per channel. `accumulator_bits` bounds the values that will come in.
-  Finisher(const Chain& chain, std::vector<RescaleOperands> operands, int accumulator_bits);
+  Finisher(const Chain& chain, std::vector<RescaleOperands> operands, int accumulator_bits,
+           const kernels::Path& path = kernels::selected_path());
 
   /// Finishes values laid out [rows, channels] in place. Same bits as finish() of arith/rescale.hpp on each.
   void operator()(std::span<std::int64_t> values, Events* events = nullptr) const;
 
+  /// Finishes sums laid out [rows, channels] into `output`, whose type holds the finished values, from element `offset` on. For any thread.
+  void operator()(std::span<const std::int32_t> sums, Tensor& output, std::size_t offset, Events* events) const;
+  void operator()(std::span<const std::int64_t> sums, Tensor& output, std::size_t offset, Events* events) const;
+
+  /// Whether the path's vectors run it, and not the definition value by value.
+  [[nodiscard]] bool is_planned() const { return plan_.has_value(); }
+
  private:
-  /// One stage with what it needs from every channel, for 64-bit arithmetic.
-  struct WideStage {
-    Stage stage;
-    std::vector<std::int64_t> factor;  ///< multiplier
-    std::vector<int> amount;           ///< shift
-  };
-  bool plan_64_bit(int accumulator_bits);
-  void run_stage(const WideStage& wide, std::span<std::int64_t> values) const;
-  void run_reference(std::span<std::int64_t> values, Events* events) const;
+  void run(const std::optional<kernels::FinishPlan>& plan, kernels::FinishWork work, Events* events) const;
+  void run_reference(const kernels::FinishWork& work) const;
 
   Chain chain_;
   std::vector<RescaleOperands> operands_;
-  std::vector<WideStage> plan_;  ///< empty: no proof that 64 bits suffice, so the 128-bit reference runs
+  const kernels::Path* path_ = nullptr;
+  std::optional<kernels::FinishPlan> plan_;         ///< nothing: no proof that the steps suffice, so the definition runs
+  std::optional<kernels::FinishPlan> plan_32_bit_;  ///< for sums of 32 bits, where the accumulator has more
+  int accumulator_bits_ = 0;
 };
 
 /// Copies finished values, which fit its type, into a tensor from `offset` on.

@@ -13,10 +13,25 @@ namespace lastbit {
 namespace kernels {
 namespace {
 
-constexpr std::array all_paths {
-  Path{"scalar", [] { return true; }, scalar::dot_rows_i16, scalar::multiply_add_i16},
 #if defined(__x86_64__)
-      Path{"avx2", [] { return static_cast<bool>(__builtin_cpu_supports("avx2")); }, avx2::dot_rows_i16, avx2::multiply_add_i16},
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+constexpr std::array all_paths {
+  Path{"scalar", [] { return true; }, scalar::dot_rows_i16, scalar::multiply_add_i16, scalar::finish, scalar::finish_lanes},
+#if defined(__x86_64__)
+      Path{"avx2",
+           [] { return static_cast<bool>(__builtin_cpu_supports("avx2")); },
+           avx2::dot_rows_i16,
+           avx2::multiply_add_i16,
+           avx2::finish,
+           avx2::finish_lanes},
+      Path{"avx512vnni",       [] { return has_avx512() && __builtin_cpu_supports("avx512vnni"); },
+           avx2::dot_rows_i16, avx2::multiply_add_i16,
+           avx512::finish,     avx512::finish_lanes},
 #endif
 };
 

@@ -9,6 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/finish.hpp"
+
 namespace lastbit::kernels {
 
 /// out[r] = sum over i of a[i] * rows[r * length + i], modulo 2^32, for r in [0, count).
@@ -23,6 +25,8 @@ struct Path {
   bool (*available)();
   DotRowsI16 dot_rows_i16;
   MultiplyAddI16 multiply_add_i16;
+  Finish finish;
+  std::size_t finish_lanes;  ///< of 32 bits, in which a plan for `finish` is laid out
 };
 
 /// Slowest first; scalar is always available.

@@ -1,17 +1,17 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of accumulators through the Finisher equal finish() of arith/rescale.hpp one by one, whether its 64-bit plan applies or not.
+// Rows of accumulators through the Finisher equal finish() of arith/rescale.hpp one by one, on every path, whether its plan is in lanes of
+// 32 bits, of 64 bits, or there is none; and so do the counts of clamped values.
 #include "emulator/finisher.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "lastbit/backend.hpp"
-#include "lastbit/backends/n2d2.hpp"
-#include "lastbit/backends/onnxruntime.hpp"
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/backends/vipnano.hpp"
-#include "lastbit/backends/xnnpack.hpp"
 #include "support/oracle.hpp"
 #include "support/tally.hpp"
 
@@ -51,64 +51,140 @@ RescaleOperands random_operands(const ScaleEncoding& encoding, Rectifier rectifi
   return operands;
 }
 
+/// What finish() does, and how many clamps have moved the value on its way.
+std::int64_t expected_of(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands, std::int64_t& moved) {
+  InFlight at{accumulator, 0};
+  for (const Stage& stage : chain) {
+    const Int128 before = at.value;
+    at = apply(stage, at, operands);
+    if ((stage.kind == StageKind::clamp || stage.kind == StageKind::saturate) && at.value != before) ++moved;
+  }
+  return finish(chain, accumulator, operands);
+}
+
+constexpr std::array output_types{ElementType::int8,  ElementType::uint8,  ElementType::int16, ElementType::uint16,
+                                  ElementType::int32, ElementType::uint32, ElementType::int64};
+
+/// The values as a tensor holds them, in the middle of others that must stay as they are.
+template <class Sum>
+void compare_tensor(const Finisher& finisher, const std::vector<std::int64_t>& accumulators, const std::vector<std::int64_t>& expected,
+                    std::int64_t moved, ElementType type, Tally& tally) {
+  const std::vector<Sum> sums(accumulators.begin(), accumulators.end());
+  constexpr std::size_t offset = 3, behind = 2;
+  Tensor output(type, Shape{static_cast<std::int64_t>(offset + sums.size() + behind)});
+  std::fill(output.bytes().begin(), output.bytes().end(), std::byte{0x5A});
+  Tensor observed = output, wanted = output;
+  store(expected, wanted, offset);
+  Events events;
+  finisher(sums, output, offset, nullptr);
+  finisher(sums, observed, offset, &events);
+  for (std::int64_t i = 0; i < output.element_count(); ++i) {
+    tally.equal(output.integer_at(i), wanted.integer_at(i), i, sizeof(Sum), type);
+    tally.equal(observed.integer_at(i), wanted.integer_at(i), i, sizeof(Sum), type);
+  }
+  tally.equal(events.saturated_outputs, moved, sizeof(Sum), type);
+  tally.equal(events.outputs, sums.size());
+}
+
+struct Compared {
+  Tally tally;
+  std::int64_t planned = 0, defined = 0, moved = 0;  ///< finishers by plan and by definition; clamps that acted
+};
+
 void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_bits, std::size_t channels, std::mt19937_64& random,
-             Tally& tally) {
+             Compared& compared) {
   const Rectifier rectifier = random() % 2 == 0 ? Rectifier::none : Rectifier::at_zero;
   std::vector<RescaleOperands> operands;
   for (std::size_t c = 0; c < channels; ++c) operands.push_back(random_operands(encoding, rectifier, random));
-  std::vector<std::int64_t> accumulators(channels * 12);
+  std::vector<std::int64_t> accumulators(channels * (1 + random() % 12));
   for (std::int64_t& value : accumulators) value = of_width(accumulator_bits, random);
-  const Finisher finisher(chain, operands, accumulator_bits);
-  auto found = accumulators, observed = accumulators;
-  Events events;
-  finisher(found);
-  finisher(observed, &events);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const std::int64_t expected = finish(chain, accumulators[i], operands[i % channels]);
-    const EncodedScale& scale = operands[i % channels].scale;
-    tally.equal(found[i], expected, accumulator_bits, accumulators[i], scale.multiplier, scale.exponent, chain.begin()->kind);
-    tally.equal(observed[i], expected, accumulator_bits, accumulators[i], scale.multiplier, scale.exponent);
+  std::vector<std::int64_t> expected(accumulators.size());
+  std::int64_t moved = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = expected_of(chain, accumulators[i], operands[i % channels], moved);
+  compared.moved += moved;
+  const ElementType type = output_types[random() % output_types.size()];
+  for (const kernels::Path& path : kernels::paths()) {
+    if (!path.available()) continue;
+    const Finisher finisher(chain, operands, accumulator_bits, path);
+    ++(finisher.is_planned() ? compared.planned : compared.defined);
+    auto found = accumulators, observed = accumulators;
+    Events events;
+    finisher(found);
+    finisher(observed, &events);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const EncodedScale& scale = operands[i % channels].scale;
+      compared.tally.equal(found[i], expected[i], accumulator_bits, accumulators[i], scale.multiplier, scale.exponent, chain.begin()->kind,
+                           channels, i, path.finish_lanes);
+      compared.tally.equal(observed[i], expected[i], accumulator_bits, accumulators[i], scale.multiplier, scale.exponent);
+    }
+    compared.tally.equal(events.outputs, found.size());
+    compared.tally.equal(events.saturated_outputs, moved, accumulator_bits, path.finish_lanes);
+    compare_tensor<std::int64_t>(finisher, accumulators, expected, moved, type, compared.tally);
+    if (accumulator_bits <= 32) compare_tensor<std::int32_t>(finisher, accumulators, expected, moved, type, compared.tally);
   }
-  tally.equal(events.outputs, found.size());
 }
 
-struct NamedRule {
-  const char* name;
-  RescaleRule rule;
-  int widest;
-};
+void append_rules(const ConvByType& conv, std::vector<RescaleRule>& rules) {
+  for (const ConvArithmetic* arithmetic : {&conv.i8, &conv.u8, &conv.i16_bias32, &conv.i16_bias64, &conv.i8_weights16, &conv.i16_weights8})
+    rules.push_back(arithmetic->rescale);
+}
 
-const NamedRule named_rules[] = {
-    {"tflite_double conv", tflite_double.conv.i8.rescale, 32},
-    {"tflite_double conv, 16 bits", tflite_double.conv.i16_bias64.rescale, 64},
-    {"tflite_double requantize", tflite_double.requantize, 32},
-    {"tflite_double add operand", tflite_double.add.operand, 32},
-    {"tflite_single conv", tflite_single.conv.i8.rescale, 32},
-    {"tflite_single mean", tflite_single.mean.rescale, 32},
-    {"xnnpack conv", xnnpack_delegate.conv.i8.rescale, 32},
-    {"onnxruntime conv", onnxruntime_cpu.conv.i8.rescale, 32},
-    {"vipnano_v8 conv", vipnano_v8.conv.i8.rescale, 32},
-    {"vipnano_v8 mul", vipnano_v8.mul.rescale, 32},
-    {"vipnano_v7 conv", vipnano_v7.conv.i8.rescale, 32},
-    {"n2d2_single_shift conv", n2d2_single_shift.conv.i8.rescale, 32},
-    {"n2d2_single_shift conv, 16 bits", n2d2_single_shift.conv.i16_bias64.rescale, 64},
-    {"n2d2_double_shift conv", n2d2_double_shift.conv.i8.rescale, 32},
-    {"n2d2_fixed_mult16 conv", n2d2_fixed_mult16.conv.i8.rescale, 32},
-    {"n2d2_fixed_mult32 conv, 16 bits", n2d2_fixed_mult32.conv.i16_bias64.rescale, 64},
-    {"n2d2_float_mult conv", n2d2_float_mult.conv.i8.rescale, 32},
-};
-
-TEST_CASE("the built-in chains: extreme and random accumulators, every width, one operand or one per channel") {
-  INFO("seed " << seed);
-  for (const NamedRule& named : named_rules) {
-    INFO(named.name);
-    REQUIRE_FALSE(named.rule.chain.empty());
-    std::mt19937_64 random(seed);
-    Tally tally;
-    for (int bits = 2; bits <= named.widest; ++bits) {
-      for (const std::size_t channels : {1U, 1U, 3U, 8U, 17U}) compare(named.rule.chain, named.rule.scale, bits, channels, random, tally);
+/// Every chain of every built-in backend, once.
+std::vector<RescaleRule> built_in_rules() {
+  std::vector<RescaleRule> rules, distinct;
+  for (const SpecSheet& sheet : builtin_backends()) {
+    const Backend& b = sheet.backend;
+    for (const ConvByType* conv : {&b.conv, &b.depthwise_conv, &b.transposed_conv, &b.fully_connected, &b.matmul, &b.recurrent})
+      append_rules(*conv, rules);
+    for (const AddArithmetic* add : {&b.add, &b.sub}) {
+      for (const RescaleRule* rule : {&add->operand, &add->output, &add->output_16bit, &add->output_above_one}) rules.push_back(*rule);
     }
-    tally.check(31 * 12 * 30);
+    for (const FunctionArithmetic* function : {&b.leaky_relu, &b.prelu, &b.hard_swish, &b.logistic, &b.tanh, &b.softmax, &b.exp})
+      rules.push_back(function->rescale);
+    for (const RescaleRule* rule : {&b.requantize, &b.requantize_16bit, &b.mul.rescale, &b.mean.rescale, &b.average_pool.rescale,
+                                    &b.global_average_pool.rescale, &b.svdf.state_i8, &b.svdf.state_i16, &b.svdf.output,
+                                    &b.lstm.gate_i8.rescale, &b.lstm.gate_i16.rescale, &b.lstm.cell, &b.lstm.output})
+      rules.push_back(*rule);
+  }
+  for (const RescaleRule& rule : rules) {
+    if (!rule.chain.empty() && std::find(distinct.begin(), distinct.end(), rule) == distinct.end()) distinct.push_back(rule);
+  }
+  return distinct;
+}
+
+TEST_CASE("the built-in chains on every path: extreme and random accumulators, every width, one operand or one per channel") {
+  INFO("seed " << seed);
+  const std::vector<RescaleRule> rules = built_in_rules();
+  REQUIRE(rules.size() > 30);
+  std::int64_t planned = 0, defined = 0, moved = 0;
+  for (std::size_t r = 0; r < rules.size(); ++r) {
+    INFO("rule " << r);
+    std::mt19937_64 random(seed);
+    Compared compared;
+    for (int bits = 2; bits <= 64; ++bits) {
+      for (const std::size_t channels : {1U, 1U, 3U, 8U, 17U, 32U})
+        compare(rules[r].chain, rules[r].scale, bits, channels, random, compared);
+      if (bits % 16 == 0) compare(rules[r].chain, rules[r].scale, bits, 700, random, compared);
+    }
+    compared.tally.check(63 * 60);
+    planned += compared.planned, defined += compared.defined, moved += compared.moved;
+  }
+  CHECK(moved > 10000);
+  CHECK(planned > defined);  // the other operands are far from what a model has
+}
+
+TEST_CASE("the layers of a network never run by definition: every built-in chain has a plan for them") {
+  INFO("seed " << seed);
+  std::mt19937_64 random(seed);
+  const std::vector<RescaleRule> rules = built_in_rules();
+  for (std::size_t r = 0; r < rules.size(); ++r) {
+    INFO("rule " << r);
+    for (const int bits : {16, 24, 32, 40}) {
+      const double scale = std::ldexp(1.0, bits == 40 ? -20 : 8 - bits / 2);
+      RescaleOperands operands{.scale = encode(rules[r].scale, scale), .zero_point = 3, .min = -128, .max = 127};
+      operands.storage_min = -128, operands.storage_max = 127;
+      CHECK(Finisher(rules[r].chain, {operands}, bits).is_planned());
+    }
   }
 }
 
@@ -149,7 +225,7 @@ Stage random_stage(std::mt19937_64& random) {
 TEST_CASE("random chains of up to four stages, in any order") {
   INFO("seed " << seed);
   std::mt19937_64 random(seed);
-  Tally tally;
+  Compared compared;
   for (int round = 0; round < 20000; ++round) {
     Chain chain;
     const std::size_t length = 1 + random() % 4;
@@ -162,9 +238,11 @@ TEST_CASE("random chains of up to four stages, in any order") {
       chain.stages[chain.size++] = stage;
     }
     const ScaleEncoding& encoding = random() % 2 == 0 ? tflite::multiplier_q31 : vipnano::scale_f32;
-    compare(chain, encoding, 2 + static_cast<int>(random() % 63), 1 + random() % 3, random, tally);
+    compare(chain, encoding, 2 + static_cast<int>(random() % 63), 1 + random() % 3, random, compared);
   }
-  tally.check(20000 * 24);
+  compared.tally.check(20000 * 24);
+  CHECK(compared.planned > 4000);
+  CHECK(compared.defined > 4000);
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// From accumulators to outputs: rows of output channels through each backend's chain, one operand for all or one per channel.
+#include <benchmark/benchmark.h>
+
+#include <random>
+#include <stdexcept>
+
+#include "case.hpp"
+#include "emulator/finisher.hpp"
+#include "lastbit/backend.hpp"
+
+namespace lastbit::bench {
+namespace {
+
+constexpr std::size_t rows = 256, channels = 128;
+constexpr int accumulator_bits = 22;
+
+struct Work {
+  Finisher finisher;
+  std::vector<std::int32_t> sums;
+  Tensor output{ElementType::int8, {rows, channels}};
+};
+
+std::vector<RescaleOperands> operands_of(const RescaleRule& rule, std::size_t count) {
+  std::vector<RescaleOperands> list;
+  for (std::size_t c = 0; c < count; ++c) {
+    RescaleOperands operands{.scale = encode(rule.scale, 0.0003 + 0.000001 * static_cast<double>(c))};
+    operands.zero_point = 3;
+    operands.min = -128;
+    operands.max = 127;
+    operands.storage_min = -128;
+    operands.storage_max = 127;
+    list.push_back(operands);
+  }
+  return list;
+}
+
+void demand_exactness(const RescaleRule& rule, const std::vector<RescaleOperands>& operands, const Work& work) {
+  const auto found = work.output.values<std::int8_t>();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != finish(rule.chain, work.sums[i], operands[i % operands.size()]))
+      throw std::runtime_error("finish: the output differs from that of the definition");
+  }
+}
+
+Trial finishing_trial(const RescaleRule& rule, std::size_t operand_count) {
+  const auto operands = operands_of(rule, operand_count);
+  const auto work =
+      std::make_shared<Work>(Work{Finisher(rule.chain, operands, accumulator_bits), std::vector<std::int32_t>(rows * channels)});
+  std::mt19937_64 random(7);
+  for (std::int32_t& sum : work->sums) sum = static_cast<std::int32_t>(narrow_wrap(static_cast<std::int64_t>(random()), accumulator_bits));
+  const auto run = [work] {
+    work->finisher(std::span<const std::int32_t>(work->sums), work->output, 0, nullptr);
+    benchmark::DoNotOptimize(work->output.bytes().data());
+  };
+  run();
+  demand_exactness(rule, operands, *work);
+  const auto output = [work, run] {
+    run();
+    return work->output;
+  };
+  return {static_cast<double>(work->sums.size()), run, output};
+}
+
+}  // namespace
+
+void add_finishing(Cases& cases) {
+  for (const char* backend : {"tflite_double", "tflite_single", "xnnpack", "onnxruntime", "vipnano_v8", "vipnano_v7", "n2d2_single_shift",
+                              "n2d2_double_shift", "n2d2_fixed_mult16", "n2d2_fixed_mult32", "n2d2_float_mult", "bernoulli2"}) {
+    for (const std::size_t count : {std::size_t{1}, channels}) {
+      cases.push_back({"finish/" + std::string(backend) + (count == 1 ? "/per_tensor" : "/per_channel"), Unit::values, Roof::none,
+                       [=] { return finishing_trial(find_backend(backend).backend.conv.i8.rescale, count); }});
+    }
+  }
+}
+
+}  // namespace lastbit::bench
