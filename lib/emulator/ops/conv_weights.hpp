@@ -55,6 +55,7 @@ class WeightSums {
   WeightSums(std::span<const std::int16_t> weights, std::size_t channels);
   /// For inputs in `range`, every term times `multiplier`.
   [[nodiscard]] SumBounds bounds(std::size_t channel, const IntegerRange& range, std::int64_t multiplier = 1) const;
+  [[nodiscard]] std::int64_t total(std::size_t channel) const { return positive_[channel] - negative_[channel]; }
   [[nodiscard]] std::int64_t magnitude(std::size_t channel) const { return positive_[channel] + negative_[channel]; }
   [[nodiscard]] std::size_t channels() const { return positive_.size(); }
 

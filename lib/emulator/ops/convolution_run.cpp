@@ -21,7 +21,7 @@ constexpr std::int64_t grain_products = 256 * 1024;  // less is not worth anothe
 struct Workspace {
   Band band, magnitudes;
   std::vector<const std::byte*> windows, magnitude_windows;
-  std::vector<std::ptrdiff_t> offsets;
+  std::vector<std::ptrdiff_t> offsets, group_offsets;
   std::vector<std::int32_t> narrow, part, size;
   std::vector<std::int64_t> wide;
   std::vector<const std::int16_t*> step_windows;
@@ -50,9 +50,9 @@ class ConvolutionRun {
   void run_part(std::int64_t first, std::int64_t last, Tally& tally) const;
   void multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const SumSegment& segment,
                 std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense, kernels::SumProducts channelwise,
-                const Workspace& work) const;
-  void set_windows(const Band& band, const PackedWeights& packed, const OutputArea& area, std::int64_t first, std::int64_t count,
-                   std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) const;
+                Workspace& work) const;
+  static void set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
+                          std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets);
   void narrow_tile(std::size_t first, std::size_t pixels, Workspace& work, Tally& tally) const;
   void wide_tile(std::size_t first, std::size_t pixels, Workspace& work, Tally& tally) const;
   void proven_tile(const OutputArea& area, std::int64_t first_pixel, std::size_t first, std::size_t pixels, Workspace& work,
@@ -60,8 +60,8 @@ class ConvolutionRun {
   void step_tile(const OutputArea& area, std::int64_t first_pixel, std::size_t first, std::size_t pixels, const std::vector<char>& wanted,
                  Workspace& work, Tally& tally) const;
   [[nodiscard]] bool has_step_kernel() const;
-  void step_group(const OutputArea& area, std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen,
-                  std::size_t group, const std::vector<char>& wanted, std::size_t period, Workspace& work, Tally& tally) const;
+  void step_group(std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen, std::size_t group,
+                  const std::vector<char>& wanted, std::size_t period, Workspace& work, Tally& tally) const;
   void step_reference(std::size_t output, Workspace& work, std::size_t first, Tally& tally) const;
   void deliver(std::size_t first, std::span<const std::int32_t> narrow, std::span<const std::int64_t> wide, Tally& tally) const;
   [[nodiscard]] std::int64_t bias_of(std::size_t output) const {
@@ -82,10 +82,9 @@ class ConvolutionRun {
   bool adds_bias_ = false;  ///< after the sums of a narrow tile: there is one per position
   int wraps_to_ = 32;       ///< a narrow tile
   std::vector<std::int32_t> start_;
-  std::vector<char> proven_;           ///< of every channel, by this input's range
-  std::vector<std::int64_t> unseen_;   ///< of every channel: what magnitudes of 2^15 hide
-  std::vector<std::int64_t> centred_;  ///< the input by itself, for terms that no kernel follows
-  std::vector<std::int32_t> reference_input_;
+  std::vector<char> proven_;                   ///< of every channel, by this input's range
+  std::vector<std::int64_t> unseen_;           ///< of every channel: what magnitudes of 2^15 hide
+  std::vector<std::int32_t> reference_input_;  ///< centred, for terms that no kernel follows
   std::int64_t SumRoutes::*counted_as_ = &SumRoutes::order_free;
 };
 
@@ -132,6 +131,7 @@ void ConvolutionRun::choose_route() {
       if (!has_products) return;
       route_ = Route::prove_outputs;
       packed_ = &layer_.words_;
+      prepare_start();
       unseen_.assign(channels_, 0);
       const auto taps = index(layer_.shape_.taps());
       for (std::size_t o = 0; o < channels_; ++o) {
@@ -157,26 +157,20 @@ void ConvolutionRun::choose_route() {
 
 /// Modulo 2^32, like the sums: the bias, and what unsigned codes add to every product.
 void ConvolutionRun::prepare_start() {
+  start_ = spread_channels(*packed_, {}, layer_.path_->lanes);  // 0
   if (route_ != Route::narrow) return;
   adds_bias_ = layer_.bias_.size() > channels_;
   std::vector<std::int32_t> start(channels_);
-  const std::vector<std::int16_t>& weights = layer_.weights_;
-  const std::size_t taps = weights.size() / channels_;
   for (std::size_t o = 0; o < channels_; ++o) {
     std::uint64_t sum = layer_.bias_.size() == channels_ ? static_cast<std::uint64_t>(layer_.bias_[o]) : 0;
-    if (form_ == BandForm::unsigned_bytes) {
-      std::int64_t weight_sum = 0;
-      for (std::size_t t = 0; t < taps; ++t) weight_sum += weights[o * taps + t];
-      sum -= static_cast<std::uint64_t>(weight_sum * unsigned_zero_point(input_));
-    }
+    if (form_ == BandForm::unsigned_bytes) sum -= static_cast<std::uint64_t>(layer_.weight_sums_.total(o) * unsigned_zero_point(input_));
     start[o] = static_cast<std::int32_t>(narrow_wrap(static_cast<std::int64_t>(sum), 32));
   }
   start_ = spread_channels(*packed_, start, layer_.path_->lanes);
 }
 
-void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, const OutputArea& area, std::int64_t first,
-                                 std::int64_t count, std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) const {
-  static_cast<void>(area);
+void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
+                                 std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) {
   windows.resize(index(count));
   offsets.clear();
   const bool channelwise = packed.runs.channelwise;
@@ -187,10 +181,11 @@ void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, 
 
 void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const SumSegment& segment,
                               std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense,
-                              kernels::SumProducts channelwise, const Workspace& work) const {
+                              kernels::SumProducts channelwise, Workspace& work) const {
   const std::size_t lanes = layer_.path_->lanes;
   const std::size_t skipped = (segment.first_run * packed.groups + segment.first_group) * lanes * kernels::group_bytes;
-  std::vector<std::ptrdiff_t> offsets(segment.run_count);
+  std::vector<std::ptrdiff_t>& offsets = work.group_offsets;
+  offsets.resize(segment.run_count);
   for (std::size_t group = 0; group < packed.conv_groups; ++group) {
     const std::size_t channel_bytes = group * index(layer_.shape_.group_channels()) * bytes_of(form_);
     for (std::size_t r = 0; r < segment.run_count; ++r)
@@ -247,9 +242,8 @@ void ConvolutionRun::wide_tile(std::size_t first, std::size_t pixels, Workspace&
   const std::size_t count = pixels * channels_;
   work.part.resize(count);
   work.wide.assign(count, 0);
-  const std::vector<std::int32_t> start = spread_channels(*packed_, std::vector<std::int32_t>(channels_), layer_.path_->lanes);
   for (const SumSegment& segment : layer_.segments_) {
-    multiply(*packed_, work.windows.data(), pixels, segment, start, work.part.data(), layer_.path_->dense_words,
+    multiply(*packed_, work.windows.data(), pixels, segment, start_, work.part.data(), layer_.path_->dense_words,
              layer_.path_->channelwise_words, work);
     for (std::size_t i = 0; i < count; ++i) work.wide[i] += work.part[i];
   }
@@ -273,10 +267,9 @@ void ConvolutionRun::proven_tile(const OutputArea& area, std::int64_t first_pixe
   work.narrow.resize(count);
   work.size.resize(count);
   const SumSegment whole{0, packed_->runs.runs.size(), 0, packed_->groups};
-  const std::vector<std::int32_t> start = spread_channels(*packed_, std::vector<std::int32_t>(channels_), layer_.path_->lanes);
   const kernels::Path& path = *layer_.path_;
-  multiply(*packed_, work.windows.data(), pixels, whole, start, work.narrow.data(), path.dense_words, path.channelwise_words, work);
-  multiply(layer_.magnitudes_, work.magnitude_windows.data(), pixels, whole, start, work.size.data(), path.dense_magnitudes,
+  multiply(*packed_, work.windows.data(), pixels, whole, start_, work.narrow.data(), path.dense_words, path.channelwise_words, work);
+  multiply(layer_.magnitudes_, work.magnitude_windows.data(), pixels, whole, start_, work.size.data(), path.dense_magnitudes,
            path.channelwise_magnitudes, work);
   const std::int64_t least = min_of_width(rule().bits), largest = max_of_width(rule().bits);
   std::vector<char> wanted(count, 0);
@@ -331,15 +324,13 @@ void ConvolutionRun::step_tile(const OutputArea& area, std::int64_t first_pixel,
         const bool asked = std::any_of(from, from + static_cast<std::ptrdiff_t>(per_group), [](char one) { return one != 0; });
         if (asked && (!tiled || layer_.shape_.group_at(column) == together)) chosen.push_back(p);
       }
-      if (!chosen.empty()) step_group(area, first_pixel, first, chosen, group, wanted, tiled ? rule().tile(together) : 1, work, tally);
+      if (!chosen.empty()) step_group(first_pixel, first, chosen, group, wanted, tiled ? rule().tile(together) : 1, work, tally);
     }
   }
 }
 
-void ConvolutionRun::step_group(const OutputArea& area, std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen,
-                                std::size_t group, const std::vector<char>& wanted, std::size_t period, Workspace& work,
-                                Tally& tally) const {
-  static_cast<void>(area);
+void ConvolutionRun::step_group(std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen, std::size_t group,
+                                const std::vector<char>& wanted, std::size_t period, Workspace& work, Tally& tally) const {
   const auto groups = index(layer_.shape_.groups);
   const std::size_t per_group = channels_ / groups, row = layer_.step_row_, taps = index(layer_.shape_.taps());
   const ConvRuns& runs = layer_.words_.runs;
@@ -415,12 +406,12 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
   for (std::int64_t pixel = 0; pixel < area.pixels(); pixel += tile_pixels) {
     const std::int64_t pixels = std::min(tile_pixels, area.pixels() - pixel);
     const std::size_t first = area_start + index(pixel) * channels_;
-    if (packed_ != nullptr) set_windows(work.band, *packed_, area, pixel, pixels, work.windows, work.offsets);
+    if (packed_ != nullptr) set_windows(work.band, *packed_, pixel, pixels, work.windows, work.offsets);
     switch (route_) {
       case Route::narrow: narrow_tile(first, index(pixels), work, tally); break;
       case Route::wide: wide_tile(first, index(pixels), work, tally); break;
       case Route::prove_outputs:
-        set_windows(work.magnitudes, layer_.magnitudes_, area, pixel, pixels, work.magnitude_windows, work.offsets);
+        set_windows(work.magnitudes, layer_.magnitudes_, pixel, pixels, work.magnitude_windows, work.offsets);
         proven_tile(area, pixel, first, index(pixels), work, tally);
         break;
       case Route::step_by_step:
