@@ -28,7 +28,7 @@ int run(int count, const char* const* arguments) {
   const std::vector<Subcommand> subcommands{add_backends(root), add_demo(root),       add_describe(root), add_diff_backends(root),
                                             add_run(root),      add_verify(root),     add_layer(root),    add_compare(root),
                                             add_explain(root),  add_gen_golden(root), add_prove(root),    add_quantize(root),
-                                            add_shrink(root),   add_advise(root),     add_identify(root)};
+                                            add_shrink(root),   add_advise(root),     add_identify(root), add_sweep(root)};
   try {
     const std::string first = count > 1 ? arguments[1] : "-";
     const auto is_named_first = [&](const Subcommand& subcommand) { return subcommand.app->get_name() == first; };

@@ -22,7 +22,7 @@ std::string names_of_inputs(const Model& model) {
 }
 
 /// Where "NAME=FILE" goes: the longest input name that the text begins with, since names may hold '='. Nothing: a plain file.
-std::optional<std::size_t> named_position(const Model& model, const std::string& text) {
+std::optional<std::size_t> named_position(const Model& model, const std::string& option, const std::string& text) {
   std::optional<std::size_t> best;
   std::size_t length = 0;
   for (std::size_t i = 0; i < model.inputs.size(); ++i) {
@@ -32,7 +32,7 @@ std::optional<std::size_t> named_position(const Model& model, const std::string&
     length = name.size();
   }
   if (!best && text.find('=') != std::string::npos && !std::filesystem::exists(text)) {
-    throw Error(ErrorCode::bad_input, "--input " + text, "the model has no input of this name; its inputs: " + names_of_inputs(model));
+    throw Error(ErrorCode::bad_input, option + " " + text, "the model has no input of this name; its inputs: " + names_of_inputs(model));
   }
   return best;
 }
@@ -46,32 +46,35 @@ CLI::Option* add_input_option(CLI::App& app, std::vector<std::string>& inputs) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-std::vector<Tensor> read_inputs(const Model& model, const std::vector<std::string>& inputs) {
-  std::vector<std::string> files(model.inputs.size());
+std::vector<std::string> by_input(const Model& model, const std::string& option, const std::vector<std::string>& texts) {
+  std::vector<std::string> places(model.inputs.size());
   std::vector<std::string> unnamed;
-  for (const std::string& text : inputs) {
-    const auto position = named_position(model, text);
+  for (const std::string& text : texts) {
+    const auto position = named_position(model, option, text);
     if (!position) {
       unnamed.push_back(text);
       continue;
     }
-    const std::string file = text.substr(model.tensor(model.inputs[*position]).name.size() + 1);
-    if (file.empty()) throw Error(ErrorCode::bad_input, "--input " + text, "a file is needed after '='");
-    if (!files[*position].empty()) throw Error(ErrorCode::bad_input, "--input " + text, "this input is given twice");
-    files[*position] = file;
+    const std::string place = text.substr(model.tensor(model.inputs[*position]).name.size() + 1);
+    if (place.empty()) throw Error(ErrorCode::bad_input, option + " " + text, "a file is needed after '='");
+    if (!places[*position].empty()) throw Error(ErrorCode::bad_input, option + " " + text, "this input is given twice");
+    places[*position] = place;
   }
-  for (const std::string& file : unnamed) {
-    const auto free = std::find(files.begin(), files.end(), std::string());
-    if (free == files.end())
-      throw Error(ErrorCode::bad_input, "--input " + file, "one too many; the model's inputs: " + names_of_inputs(model));
-    *free = file;
+  for (const std::string& place : unnamed) {
+    const auto free = std::find(places.begin(), places.end(), std::string());
+    if (free == places.end())
+      throw Error(ErrorCode::bad_input, option + " " + place, "one too many; the model's inputs: " + names_of_inputs(model));
+    *free = place;
   }
-  if (std::find(files.begin(), files.end(), std::string()) != files.end()) {
-    throw Error(ErrorCode::bad_input, "--input", "every input of the model is needed: " + names_of_inputs(model));
+  if (std::find(places.begin(), places.end(), std::string()) != places.end()) {
+    throw Error(ErrorCode::bad_input, option, "every input of the model is needed: " + names_of_inputs(model));
   }
+  return places;
+}
+
+std::vector<Tensor> read_inputs(const Model& model, const std::vector<std::string>& inputs) {
   std::vector<Tensor> tensors;
-  tensors.reserve(files.size());
-  for (const std::string& file : files) tensors.push_back(read_npy(file));
+  for (const std::string& file : by_input(model, "--input", inputs)) tensors.push_back(read_npy(file));
   return tensors;
 }
 

@@ -11,11 +11,8 @@
 
 namespace lastbit::tool {
 
-/// One list of tensors per sample, in the order of the model's inputs; at most `most` samples (0: all). `place` is
-///   a .npy file, one sample or several along a leading dimension; or a folder of such files, in the order of their names;
-///   where the model has several inputs, a folder that holds, per input, a file or folder of its name (characters other than letters, digits,
-///   '-', '.' and '_' written as '_').
-/// Values are float32, or of the input's type. Throws Error naming the file: unreadable, of another type or size, not finite.
+/// One list of tensors per sample, in the order of the model's inputs; at most `most` samples (0: all). What `place` may be: see
+/// lastbit/samples.hpp. Throws Error naming the file: unreadable, of another type or size, not finite.
 [[nodiscard]] std::vector<std::vector<Tensor>> read_samples(const Model& model, const std::filesystem::path& place, std::int64_t most);
 
 }  // namespace lastbit::tool

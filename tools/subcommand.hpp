@@ -32,6 +32,7 @@ struct Subcommand {
 [[nodiscard]] Subcommand add_layer(CLI::App& root);
 [[nodiscard]] Subcommand add_run(CLI::App& root);
 [[nodiscard]] Subcommand add_shrink(CLI::App& root);
+[[nodiscard]] Subcommand add_sweep(CLI::App& root);
 [[nodiscard]] Subcommand add_verify(CLI::App& root);
 
 }  // namespace lastbit::tool

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compare/report_fields.hpp"
+#include "json_number.hpp"
 #include "lastbit/advise.hpp"
 
 namespace lastbit {
@@ -11,23 +12,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON has no infinity and no NaN.
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return number_text("%f", value);
-}
-
 Json to_json(const Agreement& agreement) {
   return {{"samples", agreement.samples},
           {"values", agreement.values},
           {"differing", agreement.differing},
           {"same_top", agreement.same_top},
-          {"cosine", number(agreement.cosine())},
-          {"distance", number(agreement.distance())},
-          {"relative_error", number(agreement.relative_error())}};
+          {"cosine", json_number(agreement.cosine())},
+          {"distance", json_number(agreement.distance())},
+          {"relative_error", json_number(agreement.relative_error())}};
 }
 
-Json to_json(const Interval& interval) { return Json::array({number(interval.low), number(interval.high)}); }
+Json to_json(const Interval& interval) { return Json::array({json_number(interval.low), json_number(interval.high)}); }
 
 Json to_json(const TieCount& count) { return {{"on", count.on}, {"near", count.near}}; }
 
@@ -41,8 +36,8 @@ Json to_json(const ScaleTrial& figures) {
   return {{"factor", figures.factor},
           {"values", figures.values},
           {"differing", figures.differing},
-          {"sqnr_db", number(figures.sqnr_db)},
-          {"cosine", number(figures.cosine)}};
+          {"sqnr_db", json_number(figures.sqnr_db)},
+          {"cosine", json_number(figures.cosine)}};
 }
 
 Json to_json(const Float16Figures& figures) {
@@ -72,10 +67,14 @@ Json to_json(const FallbackSearch& search) {
 }
 
 Json to_json(const LayerAdvice& layer) {
-  return {{"operation", layer.operation}, {"name", layer.name},
-          {"kind", layer.kind},           {"macs", layer.macs},
-          {"values", layer.values},       {"differing", layer.differing},
-          {"error", number(layer.error)}, {"alone", layer.alone ? to_json(*layer.alone) : Json()},
+  return {{"operation", layer.operation},
+          {"name", layer.name},
+          {"kind", layer.kind},
+          {"macs", layer.macs},
+          {"values", layer.values},
+          {"differing", layer.differing},
+          {"error", json_number(layer.error)},
+          {"alone", layer.alone ? to_json(*layer.alone) : Json()},
           {"ties", to_json(layer.ties)}};
 }
 
@@ -101,7 +100,7 @@ Json to_json(const Float16Advice& advice) {
             {"kept", to_json(advice.kept)},
             {"rescaling", to_json(advice.rescaling)},
             {"with_rescaling", to_json(advice.with_rescaling)}};
-  for (const double bits : advice.headroom) json["headroom"].push_back(number(bits));
+  for (const double bits : advice.headroom) json["headroom"].push_back(json_number(bits));
   return json;
 }
 
@@ -113,7 +112,7 @@ Json to_json(const Consequence& consequence) {
           {"distance_interval", consequence.distance ? to_json(*consequence.distance) : Json()}};
 }
 
-Json optional_number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
+Json optional_number(const std::optional<double>& value) { return value ? json_number(*value) : Json(); }
 
 }  // namespace
 

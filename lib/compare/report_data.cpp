@@ -4,21 +4,16 @@
 #include <nlohmann/json.hpp>
 
 #include "compare/report_fields.hpp"
+#include "json_number.hpp"
 
 namespace lastbit {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// JSON has no infinity and no NaN.
-OrderedJson number(double value) {
-  if (std::isfinite(value)) return value;
-  return number_text("%f", value);
-}
-
 OrderedJson to_json(const ElementMetrics& metrics) {
   OrderedJson json;
-  for (const MetricField& field : metric_fields) json[std::string(field.name)] = number(metrics.*field.value);
+  for (const MetricField& field : metric_fields) json[std::string(field.name)] = json_number(metrics.*field.value);
   return json;
 }
 
@@ -32,8 +27,8 @@ OrderedJson to_json(const TensorDifference& d) {
   if (d.first) {
     json["first"] = {{"index", d.first->index},
                      {"coordinates", coordinates(d.shape, d.first->index)},
-                     {"a", number(d.first->a)},
-                     {"b", number(d.first->b)}};
+                     {"a", json_number(d.first->a)},
+                     {"b", json_number(d.first->b)}};
   }
   json["saturated"] = {{"a", d.saturated_a}, {"b", d.saturated_b}};
   json["non_finite"] = {{"a", d.metrics.non_finite_truth}, {"b", d.metrics.non_finite_mine}};

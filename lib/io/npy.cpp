@@ -173,7 +173,18 @@ bool holds_only_zero_and_one(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Tensor parse_npy(std::span<const std::byte> bytes, std::string_view where) {
+namespace {
+
+/// What stands before the values.
+struct Preamble {
+  ElementType type = ElementType::int8;
+  Shape shape;
+  bool fortran_order = false;
+  std::size_t start = 0;  ///< of the values
+};
+
+/// Of a file of `size` bytes that begins with `bytes`.
+Preamble parse_preamble(std::span<const std::byte> bytes, std::uint64_t size, std::string_view where) {
   const auto fail = [&](const std::string& reason) { throw Error(ErrorCode::malformed_file, std::string(where), reason); };
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(magic) || text.size() < magic.size() + 2) fail("not a .npy file");
@@ -187,12 +198,56 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::string_view where) {
   if (header.shape->size() > largest_rank) fail("more than " + std::to_string(largest_rank) + " dimensions");
   const auto count = checked_element_count(*header.shape, *header.type);
   if (!count) fail("shape " + Shape(*header.shape).text() + " has a size below 1 or is too large");
-  const std::size_t needed = static_cast<std::size_t>(*count) * size_of(*header.type), found = bytes.size() - start - length;
+  const std::uint64_t needed = static_cast<std::uint64_t>(*count) * size_of(*header.type), found = size - start - length;
   if (found != needed) fail(std::to_string(found) + " bytes of values; the header promises " + std::to_string(needed));
-  Tensor tensor(*header.type, Shape(std::move(*header.shape)));
-  std::memcpy(tensor.bytes().data(), bytes.data() + start + length, needed);
-  if (tensor.type() == ElementType::boolean && !holds_only_zero_and_one(tensor.bytes())) fail("a bool is neither 0 nor 1");
-  return *header.fortran_order ? from_fortran_order(tensor) : tensor;
+  return {*header.type, Shape(std::move(*header.shape)), *header.fortran_order, start + length};
+}
+
+/// Values as they lie in a file.
+Tensor finished(Tensor stored, bool fortran_order, std::string_view where) {
+  if (stored.type() == ElementType::boolean && !holds_only_zero_and_one(stored.bytes()))
+    throw Error(ErrorCode::malformed_file, std::string(where), "a bool is neither 0 nor 1");
+  return fortran_order ? from_fortran_order(stored) : stored;
+}
+
+}  // namespace
+
+Tensor parse_npy(std::span<const std::byte> bytes, std::string_view where) {
+  Preamble preamble = parse_preamble(bytes, bytes.size(), where);
+  Tensor tensor(preamble.type, std::move(preamble.shape));
+  std::memcpy(tensor.bytes().data(), bytes.data() + preamble.start, tensor.bytes().size());
+  return finished(std::move(tensor), preamble.fortran_order, where);
+}
+
+NpyFile::NpyFile(const std::filesystem::path& path) : path_(path), stream_(open_file(path)) {
+  constexpr std::size_t longest_preamble = 12 + longest_header;
+  const std::uint64_t size = std::filesystem::file_size(path);
+  std::vector<std::byte> start(static_cast<std::size_t>(std::min<std::uint64_t>(size, longest_preamble)));
+  read_at(0, start);
+  Preamble preamble = parse_preamble(start, size, path.string());
+  type_ = preamble.type;
+  shape_ = std::move(preamble.shape);
+  fortran_order_ = preamble.fortran_order;
+  start_ = preamble.start;
+}
+
+void NpyFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) {
+  stream_.clear();
+  stream_.seekg(static_cast<std::streamoff>(offset));
+  stream_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!stream_) throw Error(ErrorCode::unreadable_file, path_.string(), "the file has become shorter, or cannot be read");
+}
+
+Tensor NpyFile::rows(std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> sizes(shape_.sizes().begin(), shape_.sizes().end());
+  const std::int64_t all = sizes.empty() ? 1 : std::exchange(sizes[0], count);
+  Tensor tensor(type_, Shape(std::move(sizes)));
+  // In Fortran order the rows of one position lie together, position after position; else the rows themselves do.
+  const std::size_t pieces = fortran_order_ ? tensor.bytes().size() / (static_cast<std::size_t>(count) * size_of(type_)) : 1;
+  const std::size_t piece = tensor.bytes().size() / pieces, row = piece / static_cast<std::size_t>(count);
+  for (std::size_t i = 0; i < pieces; ++i)
+    read_at(start_ + (i * static_cast<std::size_t>(all) + static_cast<std::size_t>(first)) * row, tensor.bytes().subspan(i * piece, piece));
+  return finished(std::move(tensor), fortran_order_, path_.string());
 }
 
 Tensor read_npy(const std::filesystem::path& path) { return parse_npy(read_file(path), path.string()); }

@@ -1,6 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "lastbit/io/npy.hpp"
@@ -132,4 +133,33 @@ TEST_CASE("what is no file is refused") {
     CHECK(refusal->says(path.string()));
   }
   CHECK(refusal_of([&] { write_npy("/nonexistent/a.npy", Tensor(ElementType::int8, {1})); }));
+}
+
+TEST_CASE("rows of a file are those of the whole, in either order of the axes, and of no file that read_npy refuses") {
+  const auto path = scratch("rows.npy");
+  std::vector<std::int16_t> counting(60);
+  std::iota(counting.begin(), counting.end(), std::int16_t{0});
+  const std::string values(reinterpret_cast<const char*>(counting.data()), 2 * counting.size());
+  for (const std::string order : {"False", "True"}) {
+    std::ofstream(path, std::ios::binary) << npy(dictionary("<i2", "(5, 3, 4)", order), values);
+    const Tensor whole = read_npy(path);
+    NpyFile file(path);
+    REQUIRE(file.shape() == Shape{5, 3, 4});
+    REQUIRE(file.type() == ElementType::int16);
+    for (std::int64_t first = 0; first < 5; ++first) {
+      for (std::int64_t count = 1; first + count <= 5; ++count) {
+        const auto part = whole.values<std::int16_t>().subspan(static_cast<std::size_t>(first) * 12, static_cast<std::size_t>(count) * 12);
+        REQUIRE(file.rows(first, count) == Tensor::from<std::int16_t>(Shape{count, 3, 4}, part));
+      }
+    }
+  }
+  std::ofstream(path, std::ios::binary) << npy(dictionary("<i2", "(5, 3, 5)"), values);
+  CHECK_THROWS_WITH(NpyFile(path), contains_text("the header promises 150"));
+  std::ofstream(path, std::ios::binary) << npy(dictionary("|b1", "(4,)"), std::string("\x01\x00\x01\x02", 4));
+  NpyFile bools(path);
+  CHECK(bools.rows(0, 3).element_count() == 3);
+  CHECK_THROWS_WITH(bools.rows(3, 1), contains_text("a bool is neither 0 nor 1"));
+  std::ofstream(path, std::ios::binary) << npy(dictionary("<i4", "()"), std::string("\x07\x00\x00\x00", 4));
+  CHECK(NpyFile(path).rows(0, 1) == Tensor::from<std::int32_t>({}, std::vector<std::int32_t>{7}));
+  std::filesystem::remove(path);
 }

@@ -1,0 +1,4 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#define CATCH_CONFIG_MAIN
+#include <catch2/catch.hpp>

@@ -1,0 +1,474 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sweeps: however the samples are split, merged and interrupted, the bytes are the same; and they say what `compare` says of all at once.
+#include "lastbit/sweep.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "lastbit/error.hpp"
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/rules.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+#include "support/scratch.hpp"
+#include "support/two_convolutions.hpp"
+#include "sweep_ranks.hpp"
+
+using namespace lastbit;
+using namespace lastbit::test;
+
+namespace {
+
+constexpr std::int64_t samples = 40;
+
+/// Random samples for a model with one int8 input.
+Tensor random_batch(const Model& model, std::int64_t count, unsigned seed) {
+  std::vector<std::int64_t> sizes{count};
+  const auto own = model.tensor(model.inputs[0]).shape.sizes();
+  sizes.insert(sizes.end(), own.begin(), own.end());
+  std::mt19937 random(seed);
+  return random_int8(Shape(std::move(sizes)), random);
+}
+
+std::vector<SpecSheet> sheets(const std::vector<std::string>& names) {
+  std::vector<SpecSheet> list;
+  for (const std::string& name : names) list.push_back(find_backend(name));
+  return list;
+}
+
+/// A network on which the backends differ now and then, and its data in one file.
+struct Fixture {
+  Fixture() { write_npy(file, random_batch(network.model, samples, 7)); }
+
+  [[nodiscard]] SampleSource source() const { return SampleSource(network.model, std::vector{file}); }
+  [[nodiscard]] Sweeper sweeper(const SweepOptions& options = {
+                                    .threads = 1, .batch = 4, .golden = Golden::with, .count_events = true}) const {
+    return Sweeper(network.model, sheets({"tflite_double", "tflite_single", "vipnano_v8"}), options);
+  }
+
+  Scratch folder;
+  TwoConvolutions network{3, 0.5};
+  std::filesystem::path file = folder.path() / "data.npy";
+};
+
+std::string whole_report(const Sweeper& sweeper, const SweepStatistics& statistics) {
+  const SweepReport report{"model", "data", &sweeper, &statistics, samples};
+  return to_json(report) + to_csv(report) + to_text(report);
+}
+
+void write_text(const std::filesystem::path& file, const std::string& text) { std::ofstream(file) << text; }
+
+bool close(double a, double b, double relative) { return a == b || std::abs(a - b) <= relative * std::abs(b); }
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("Any split of the samples, merged in any order, gives the same bytes") {
+  const Fixture fixture;
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  SweepStatistics whole = sweeper.nothing();
+  sweeper.add(whole, source, 0, samples);
+  const std::string expected = whole.text(), report = whole_report(sweeper, whole);
+  REQUIRE(nlohmann::json::parse(to_json(SweepReport{"", "", &sweeper, &whole, samples}))["equal"] == false);
+  std::mt19937 random(GENERATE(1U, 2U, 3U, 4U, 5U));
+  std::vector<SweepStatistics> parts;
+  for (std::int64_t first = 0; first < samples;) {
+    const auto count = std::min<std::int64_t>(1 + static_cast<std::int64_t>(random() % 9), samples - first);
+    parts.push_back(sweeper.nothing());
+    sweeper.add(parts.back(), source, first, count);
+    first += count;
+  }
+  std::shuffle(parts.begin(), parts.end(), random);
+  while (parts.size() > 1) {  // a random tree of merges, each part through its text
+    const std::size_t from = random() % parts.size(), into = (from + 1 + random() % (parts.size() - 1)) % parts.size();
+    SweepStatistics read = sweeper.nothing();
+    read.read(parts[from].text(), "part");
+    parts[into].merge(read);
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(from));
+  }
+  REQUIRE(parts[0].text() == expected);
+  REQUIRE(whole_report(sweeper, parts[0]) == report);
+}
+
+TEST_CASE("Threads and batches do not show in a sweep") {
+  const Fixture fixture;
+  std::string first;
+  for (const SweepOptions& options :
+       {SweepOptions{.threads = 1, .batch = 0, .golden = Golden::with}, SweepOptions{.threads = 3, .batch = 7, .golden = Golden::with},
+        SweepOptions{.threads = 2, .batch = 1, .golden = Golden::with}}) {
+    const Sweeper sweeper = fixture.sweeper(options);
+    SampleSource source = fixture.source();
+    SweepState state({}, sweeper, source);
+    sweep(state, sweeper, source);
+    const std::string report = whole_report(sweeper, state.statistics);
+    if (first.empty()) first = report;
+    REQUIRE(report == first);
+  }
+}
+
+TEST_CASE("A sweep says what compare says of the whole data set at once") {
+  const Fixture fixture;
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  SweepState state({}, sweeper, source);
+  sweep(state, sweeper, source);
+  const std::vector<Tensor> inputs{read_npy(fixture.file)};
+  for (std::size_t b = 1; b < 3; ++b) {
+    const CompareReport compared =
+        compare_backends(fixture.network.model, sweeper.backends()[0], sweeper.backends()[b], inputs, {.golden = Golden::with});
+    const BackendSums& sums = state.statistics.backends[b];
+    REQUIRE(compared.layers.size() == sums.tensors.size());
+    for (std::size_t t = 0; t < sums.tensors.size(); ++t) {
+      const LayerDifference& layer = compared.layers[t];
+      INFO(sweeper.backends()[b].name << " " << layer.name);
+      CHECK(sweeper.tensors()[t].name == layer.name);
+      CHECK(sums.tensors[t].values == layer.accumulated.values);
+      CHECK(sums.tensors[t].differing == layer.accumulated.differing);
+      CHECK(sums.tensors[t].histogram == layer.accumulated.histogram);
+      CHECK(std::abs(sums.tensors[t].largest_lsb()) == std::abs(layer.accumulated.largest_lsb.value()));
+      CHECK(close(sums.tensors[t].golden.cosine(), layer.golden->b.cosine, 1e-12));
+      CHECK(close(sums.tensors[t].golden.root_mean_square_error(), layer.golden->b.root_mean_square_error, 1e-12));
+      CHECK(close(sums.tensors[t].golden.sqnr_db(), layer.golden->b.sqnr_db, 1e-9));
+      CHECK(close(sums.tensors[t].golden.relative_euclidean(), layer.golden->b.relative_euclidean, 1e-12));
+      CHECK(sums.tensors[t].golden.largest_error == layer.golden->b.max_absolute_error);
+    }
+    CHECK(sums.tensors.back().differing > 0);
+    REQUIRE(compared.outputs.size() == sums.answers.size());
+    CHECK(sums.answers[0].as_reference == compared.outputs[0].same_top);
+    CHECK(sums.answers[0].samples == samples);
+  }
+}
+
+TEST_CASE("A sweep's sums of differences, samples and events, by hand") {
+  const Fixture fixture;
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  SweepState state({}, sweeper, source);
+  sweep(state, sweeper, source);
+  const std::vector<Tensor> inputs{read_npy(fixture.file)};
+  const RunOptions all{.keep_all = true, .count_events = true};
+  const Trace a = run(fixture.network.model, sweeper.backends()[0].backend, inputs, all);
+  const Trace b = run(fixture.network.model, sweeper.backends()[1].backend, inputs, all);
+  for (const std::size_t t : {std::size_t{1}, std::size_t{2}}) {
+    const auto index = static_cast<std::size_t>(sweeper.tensors()[t].index);
+    const auto x = a.tensors[index]->values<std::int8_t>(), y = b.tensors[index]->values<std::int8_t>();
+    std::int64_t sum = 0, magnitudes = 0;
+    std::vector<bool> differs(samples);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      sum += y[i] - x[i];
+      magnitudes += std::abs(y[i] - x[i]);
+      if (x[i] != y[i]) differs[i / (x.size() / samples)] = true;
+    }
+    const TensorSums& sums = state.statistics.backends[1].tensors[t];
+    REQUIRE(sums.lsb_sum == sum);
+    REQUIRE(sums.lsb_magnitude_sum == magnitudes);
+    REQUIRE(magnitudes > 0);
+    REQUIRE(sums.samples_differing == std::count(differs.begin(), differs.end(), true));
+    REQUIRE(sums.first_sample == std::find(differs.begin(), differs.end(), true) - differs.begin());
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    REQUIRE(state.statistics.backends[1].events[i].outputs == b.events[i].outputs);
+    REQUIRE(state.statistics.backends[1].events[i].saturated_outputs == b.events[i].saturated_outputs);
+  }
+}
+
+TEST_CASE("Integers against reals are compared as real values") {
+  const Fixture fixture;
+  const Sweeper sweeper(fixture.network.model, sheets({"tflite_double", "float"}), {.batch = 8});
+  SampleSource source = fixture.source();
+  SweepState state({}, sweeper, source);
+  sweep(state, sweeper, source);
+  const TensorSums& output = state.statistics.backends[1].tensors.back();
+  CHECK(!sweeper.as_integers(1, 2));
+  CHECK(output.differing > 0);
+  CHECK(output.reference.values == output.values);
+  CHECK(output.histogram == LsbHistogram());
+  const CompareReport compared = compare_backends(fixture.network.model, sweeper.backends()[0], sweeper.backends()[1],
+                                                  std::vector<Tensor>{read_npy(fixture.file)}, {});
+  CHECK(output.differing == compared.layers.back().accumulated.differing);
+  CHECK(close(output.reference.cosine(), compared.layers.back().accumulated.metrics.cosine, 1e-12));
+}
+
+TEST_CASE("Values that are not finite are counted apart") {
+  constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  RealSums sums;
+  sums.add(std::vector<float>{3, inf, 1, nan, 0}, std::vector<float>{4, 1, -inf, nan, 1});
+  CHECK(sums.values == 2);
+  CHECK(sums.non_finite == 3);
+  CHECK(sums.judged.to_double() == 9);
+  CHECK(sums.truth.to_double() == 17);
+  CHECK(sums.product.to_double() == 12);
+  CHECK(sums.largest_error == 1);
+  CHECK(sums.root_mean_square_error() == 1);
+}
+
+TEST_CASE("Of two largest differences the positive one, whichever came first") {
+  TensorSums a, b;
+  a.lowest_lsb = -3;
+  b.highest_lsb = 3;
+  TensorSums ab = a, ba = b;
+  ab.merge(b);
+  ba.merge(a);
+  CHECK(ab.largest_lsb() == 3);
+  CHECK(ba.largest_lsb() == 3);
+  ab.lowest_lsb = std::numeric_limits<std::int64_t>::min();
+  CHECK(ab.largest_lsb() == std::numeric_limits<std::int64_t>::min());
+}
+
+TEST_CASE("Statistics of extreme values read back") {
+  const Fixture fixture;
+  const Sweeper sweeper = fixture.sweeper();
+  SweepStatistics statistics = sweeper.nothing();
+  statistics.samples.add({3, 9});
+  statistics.samples.add({0, 1});
+  TensorSums& sums = statistics.backends[2].tensors[1];
+  sums.lowest_lsb = std::numeric_limits<std::int64_t>::min();
+  sums.highest_lsb = std::numeric_limits<std::int64_t>::max();
+  sums.lsb_sum = -(Int128{1} << 100);
+  sums.lsb_magnitude_sum = (Int128{1} << 120) + 1;
+  sums.first_sample = 0;
+  sums.golden.add(std::vector<float>{0x1p127F, 0x1p-149F}, std::vector<float>{-0x1p127F, 0x1p-149F});
+  SweepStatistics read = sweeper.nothing();
+  read.read(statistics.text(), "text");
+  CHECK(read.text() == statistics.text());
+  CHECK(read.backends[2].tensors[1] == sums);
+  CHECK(read.samples == statistics.samples);
+}
+
+TEST_CASE("Sets of samples") {
+  SampleSet set;
+  set.add({4, 6});
+  set.add({8, 9});
+  set.add({6, 8});
+  set.add({0, 1});
+  set.add({2, 2});
+  CHECK(std::ranges::equal(set.ranges(), std::vector<SampleRange>{{0, 1}, {4, 9}}));
+  CHECK(set.count() == 6);
+  CHECK(std::ranges::equal(set.missing(12).ranges(), std::vector<SampleRange>{{1, 4}, {9, 12}}));
+  CHECK(set.missing(9).count() == 3);
+  for (const SampleRange& twice : {SampleRange{0, 1}, {3, 5}, {5, 6}, {8, 20}, {0, 20}}) CHECK_THROWS_AS(set.add(twice), Error);
+  CHECK(set.count() == 6);
+}
+
+TEST_CASE("What was counted is not counted twice") {
+  const Fixture fixture;
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  SweepStatistics a = sweeper.nothing(), b = sweeper.nothing();
+  sweeper.add(a, source, 0, 8);
+  sweeper.add(b, source, 4, 8);
+  const std::string before = a.text();
+  CHECK_THROWS_WITH(a.merge(b), contains_text("samples 4 to 11"));
+  CHECK(a.text() == before);
+}
+
+TEST_CASE("An interrupted sweep goes on where it was, with other batches and threads") {
+  const Fixture fixture;
+  const Sweeper sweeper = fixture.sweeper(),
+                others = fixture.sweeper({.threads = 2, .batch = 3, .golden = Golden::with, .count_events = true});
+  SampleSource source = fixture.source();
+  SweepState whole({}, sweeper, source);
+  sweep(whole, sweeper, source);
+  const std::filesystem::path file = fixture.folder.path() / "state.json";
+  for (int rounds = 0;; ++rounds) {
+    const Sweeper& now = rounds % 2 == 0 ? sweeper : others;
+    SweepState state(file, now, source);
+    REQUIRE(state.statistics.samples.count() == std::min<std::int64_t>(samples, rounds / 2 * 14 + rounds % 2 * 8));
+    int batches = 0;
+    sweep(state, now, source, {.interval = std::chrono::milliseconds(0), .stop = [&] { return batches++ == 2; }});
+    if (state.missing().count() > 0) continue;
+    REQUIRE(rounds > 3);
+    REQUIRE(state.statistics.text() == whole.statistics.text());
+    break;
+  }
+  SweepState finished(fixture.folder.path() / "state.json", sweeper, source);
+  REQUIRE(finished.missing().count() == 0);
+}
+
+TEST_CASE("A sweep that meets a bad sample keeps what came before it") {
+  const Fixture fixture;
+  Tensor data(ElementType::float32, {10, 1, 12, 12, 8});
+  const std::filesystem::path file = fixture.folder.path() / "bad.npy", kept = fixture.folder.path() / "state.json";
+  data.values<float>()[5 * 12 * 12 * 8 + 3] = std::numeric_limits<float>::quiet_NaN();
+  write_npy(file, data);
+  const Sweeper sweeper = fixture.sweeper({.batch = 2});
+  SampleSource source(fixture.network.model, std::vector{file});
+  SweepState state(kept, sweeper, source);
+  CHECK_THROWS_WITH(sweep(state, sweeper, source, {.interval = std::chrono::hours(1)}),
+                    contains_text("bad.npy: value 3 of sample 5 is NaN"));
+  const SweepState again(kept, sweeper, source);
+  CHECK(again.statistics.samples.count() == 4);
+  CHECK(std::ranges::equal(again.missing().ranges(), std::vector<SampleRange>{{4, 10}}));
+}
+
+TEST_CASE("A state of something else is refused in one line that says of what") {
+  const Fixture fixture;
+  const std::filesystem::path file = fixture.folder.path() / "state.json";
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  SweepState state(file, sweeper, source);
+  sweep(state, sweeper, source, {.stop = [n = 0]() mutable { return n++ == 2; }});
+  const auto refused = [&](const Sweeper& other, const SampleSource& data, const std::string& why) {
+    const auto refusal = refusal_of([&] { const SweepState again(file, other, data); });
+    INFO(why << ": " << (refusal ? refusal->message : "accepted"));
+    REQUIRE(refusal);
+    CHECK(refusal->says(why));
+    CHECK(refusal->says("state.json"));
+    CHECK(refusal->is_one_line());
+  };
+  const TwoConvolutions another(4, 0.5);
+  refused(Sweeper(another.model, sheets({"tflite_double", "tflite_single", "vipnano_v8"}), {.golden = Golden::with, .count_events = true}),
+          source, "another model");
+  refused(Sweeper(fixture.network.model, sheets({"tflite_double", "tflite_single"}), {.golden = Golden::with, .count_events = true}),
+          source, "other backends");
+  auto changed = sheets({"tflite_double", "tflite_single", "vipnano_v8"});
+  set_rule(changed[2].backend, "*.i8.per_channel", "float_scale");
+  refused(Sweeper(fixture.network.model, changed, {.golden = Golden::with, .count_events = true}), source, "other backends");
+  refused(fixture.sweeper({.golden = Golden::without, .count_events = true}), source, "'golden'");
+  refused(fixture.sweeper({.golden = Golden::with, .count_events = false}), source, "'events'");
+  const std::filesystem::path moved = fixture.folder.path() / "other.npy";
+  write_npy(moved, random_batch(fixture.network.model, samples, 8));
+  refused(sweeper, SampleSource(fixture.network.model, std::vector{moved}), "other data");
+  write_npy(fixture.file, random_batch(fixture.network.model, samples, 9));
+  refused(sweeper, fixture.source(), "other data");
+}
+
+TEST_CASE("A damaged state is refused in one line") {
+  const Fixture fixture;
+  const std::filesystem::path file = fixture.folder.path() / "state.json";
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  SweepState state(file, sweeper, source);
+  sweep(state, sweeper, source);
+  const std::string good = file_text(file);
+  const std::vector<std::string> damaged{"",
+                                         good.substr(0, good.size() / 2),
+                                         replaced(good, "sweep.state.v1", "sweep.state.v9"),
+                                         replaced(good, "[[0,40]]", "[[0,41]]"),
+                                         replaced(good, "[[0,40]]", "[[0,20],[20,40]]"),
+                                         replaced(good, "[[0,40]]", "[[20,10]]"),
+                                         replaced(good, "[[0,40]]", "[[-1,40]]"),
+                                         replaced(good, "\"values\":46080", "\"values\":-1"),
+                                         replaced(good, "*16^", "*17^"),
+                                         replaced(good, "\"lsb_sum\":\"0\"", "\"lsb_sum\":\"99999999999999999999999999999999999999999\""),
+                                         replaced(good, "\"tensors\":[{", "\"tensors\":[{\"more\":1,"),
+                                         replaced(good, "\"answers\":[{", "\"answers\":[{},{")};
+  for (const std::string& text : damaged) {
+    write_text(file, text);
+    const auto refusal = refusal_of([&] { const SweepState again(file, sweeper, source); });
+    REQUIRE(refusal);
+    INFO(refusal->message);
+    CHECK(refusal->is_one_line());
+    CHECK(refusal->says("state.json"));
+  }
+  write_text(file, good);
+  const SweepState again(file, sweeper, source);
+  CHECK(again.statistics.text() == state.statistics.text());
+}
+
+TEST_CASE("A network that remembers is reset for every sample: their order does not matter") {
+  const Model model = parse_json_model(file_text(seed_directory("json_model_fuzz") / "svdf.json"), "/nonexistent", "svdf");
+  const Scratch folder;
+  write_npy(folder.path() / "data.npy", random_batch(model, 12, 1));
+  SampleSource source(model, std::vector{folder.path() / "data.npy"});
+  const Sweeper sweeper(model, sheets({"tflite_double", "float"}), {.batch = 12});
+  SweepStatistics forwards = sweeper.nothing(), backwards = sweeper.nothing();
+  sweeper.add(forwards, source, 0, 12);
+  for (std::int64_t first = 12; first-- > 0;) sweeper.add(backwards, source, first, 1);
+  CHECK(forwards.text() == backwards.text());
+  CHECK(forwards.backends[1].tensors.back().values > 0);
+}
+
+TEST_CASE("Samples are read a few at a time from one file or many, in either order of the axes") {
+  const Fixture fixture;
+  const Model& model = fixture.network.model;
+  const Tensor whole = read_npy(fixture.file);
+  const std::size_t size = whole.bytes().size() / samples;
+  const std::filesystem::path parts = fixture.folder.path() / "parts";
+  std::filesystem::create_directory(parts);
+  const auto part = [&](std::int64_t first, std::int64_t count, bool alone) {
+    Tensor tensor(ElementType::int8, alone ? Shape{1, 12, 12, 8} : Shape{count, 1, 12, 12, 8});
+    std::ranges::copy(whole.bytes().subspan(static_cast<std::size_t>(first) * size, tensor.bytes().size()), tensor.bytes().begin());
+    return tensor;
+  };
+  write_npy(parts / "a.npy", part(0, 13, false));
+  write_npy(parts / "b.npy", part(13, 1, true));
+  write_npy(parts / "c.npy", part(14, 1, false));
+  write_npy(parts / "d.npy", part(15, 25, false));
+  SampleSource one = fixture.source(), many(model, std::vector{parts});
+  REQUIRE(many.samples() == samples);
+  for (std::int64_t first = 0; first < samples; first += 3) {
+    for (const std::int64_t count : {std::int64_t{1}, std::int64_t{2}, std::min<std::int64_t>(17, samples - first)}) {
+      if (first + count > samples) continue;
+      const Tensor expected = part(first, count, false);
+      REQUIRE(one.read(first, count)[0] == expected);
+      REQUIRE(many.read(first, count)[0] == expected);
+    }
+  }
+  CHECK(one.identity() != many.identity());
+  CHECK(one.identity() == fixture.source().identity());
+}
+
+TEST_CASE("Data that does not fit the network is refused by the name of its file") {
+  const Fixture fixture;
+  const Model& model = fixture.network.model;
+  const std::filesystem::path folder = fixture.folder.path() / "mixed";
+  std::filesystem::create_directory(folder);
+  const auto refusal = [&](const std::filesystem::path& place) {
+    const auto found = refusal_of([&] { const SampleSource source(model, std::vector{place}); });
+    REQUIRE(found);
+    return found->message;
+  };
+  CHECK_THAT(refusal(folder), contains_text("mixed: no .npy file"));
+  CHECK_THAT(refusal(folder / "none.npy"), contains_text("none.npy: No such file"));
+  write_npy(folder / "a.npy", Tensor(ElementType::int8, {1, 12, 12, 8}));
+  write_npy(folder / "b.npy", Tensor(ElementType::float32, {2, 1, 12, 12, 8}));
+  CHECK_THAT(refusal(folder), contains_text("b.npy: float32, but a.npy is int8"));
+  write_npy(folder / "b.npy", Tensor(ElementType::int8, {2, 12, 12, 8}));
+  CHECK_THAT(refusal(folder), contains_text("b.npy: shape 2x12x12x8"));
+  write_npy(folder / "b.npy", Tensor(ElementType::int16, {2, 1, 12, 12, 8}));
+  CHECK_THAT(refusal(folder), contains_text("b.npy: int16"));
+  write_npy(folder / "b.npy", Tensor(ElementType::int8, {2, 1, 12, 12, 8}));
+  SampleSource source(model, std::vector{folder});
+  REQUIRE(source.samples() == 3);
+  std::filesystem::resize_file(folder / "b.npy", 500);
+  CHECK_THROWS_WITH((void)source.read(0, 3), contains_text("b.npy"));
+}
+
+TEST_CASE("A text report fits 100 columns") {
+  const Fixture fixture;
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  SweepState state({}, sweeper, source);
+  sweep(state, sweeper, source, {.stop = [n = 0]() mutable { return n++ == 2; }});
+  const SweepReport report{"a model with a long name, in a long folder name/model.json", "data", &sweeper, &state.statistics, samples};
+  std::istringstream text(to_text(report));
+  std::size_t longest = 0;
+  for (std::string line; std::getline(text, line);) longest = std::max(longest, line.size());
+  CHECK(longest <= 100);
+  CHECK(longest > 60);
+  CHECK_THAT(to_text(report), contains_text("INCOMPLETE: of 40 samples these are missing: 8 to 39"));
+  CHECK(nlohmann::json::parse(to_json(report))["missing"] == nlohmann::json::parse("[[8, 39]]"));
+  CHECK(!report.complete());
+}
+
+// What a lastbit without MPI does where a launcher started several: the source is compiled into this test as well.
+int tool::launched_processes() { return 4; }
+
+TEST_CASE("Without MPI several processes do not all do the same work") {
+  CHECK_THROWS_WITH((void)tool::sweep_on_ranks({}, {}),
+                    contains_text("4 processes were started together, but this lastbit was built without MPI"));
+}

@@ -1,0 +1,181 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/sweep.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "lastbit/error.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "model_inputs.hpp"
+#include "progress.hpp"
+#include "subcommand.hpp"
+#include "sweep_ranks.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string model, state, json, csv;
+  std::vector<std::string> data, backends;
+  SweepOptions sweep;
+  double checkpoint = 1, lost_after = 30;
+  bool golden = false;
+};
+
+volatile std::sig_atomic_t signal_seen = 0;
+
+/// A second signal ends the process at once.
+void stop_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::signal(signal, [](int seen) {
+      signal_seen = seen;
+      std::signal(seen, SIG_DFL);
+    });
+  }
+}
+
+bool stopped() { return signal_seen != 0; }
+
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : " ") + text;
+  return all;
+}
+
+SweepWork prepare(const Options& options) {
+  SweepWork work;
+  work.model = std::make_unique<Model>(read_model(options.model));
+  std::vector<SpecSheet> backends;
+  for (const std::string& backend : options.backends) backends.push_back(find_backend(backend));
+  SweepOptions sweep = options.sweep;
+  sweep.golden = options.golden ? Golden::with : Golden::without;
+  work.sweeper = std::make_unique<Sweeper>(*work.model, std::move(backends), sweep);
+  std::vector<std::filesystem::path> places;
+  const bool one_place = options.data.size() == 1 && std::filesystem::exists(options.data[0]);
+  if (one_place) places = places_of_inputs(*work.model, options.data[0]);
+  else
+    for (const std::string& place : by_input(*work.model, "--data", options.data)) places.emplace_back(place);
+  work.source = std::make_unique<SampleSource>(*work.model, places);
+  return work;
+}
+
+/// "-": to stdout.
+void write(const std::string& file, const std::string& text) {
+  if (file.empty()) return;
+  if (file == "-") {
+    std::cout << text << std::flush;
+    return;
+  }
+  std::ofstream out(file, std::ios::binary);
+  out << text << std::flush;
+  if (!out) throw Error(ErrorCode::unreadable_file, file, "cannot be written");
+}
+
+std::string kept_text(const SweepState& state) {
+  const std::string done =
+      std::to_string(state.statistics.samples.count()) + " of " + std::to_string(state.samples()) + " samples are done";
+  if (state.file().empty()) return done + " and lost: there is no --state to go on from";
+  return done + " and kept in " + state.file().string() + "; the same command goes on from there";
+}
+
+/// What is complete is reported; what failed half-way too, marked as incomplete; what the user stopped is not.
+int finish(const Options& options, const SweepWork& work, const SweepState& state, const SweepEnd& end) {
+  const SweepReport report{options.model, joined(options.data), work.sweeper.get(), &state.statistics, state.samples()};
+  if (!end.stopped && state.statistics.samples.count() > 0) {
+    write(options.json, to_json(report));
+    write(options.csv, to_csv(report));
+    if (options.json != "-" && options.csv != "-") std::cout << to_text(report) << std::flush;
+  }
+  if (report.complete()) return report.equal() ? equal : different;
+  std::cerr << "lastbit: " << end.error << "; " << kept_text(state) << std::endl;
+  return failed;
+}
+
+/// Without a launcher.
+int sweep_alone(const Options& options, const RanksControl& control) {
+  const SweepWork work = prepare(options);
+  SweepState state(control.state, *work.sweeper, *work.source);
+  SweepEnd end;
+  try {
+    sweep(state, *work.sweeper, *work.source, {.interval = control.interval, .progress = control.progress, .stop = control.stop});
+    if (stopped() && state.missing().count() > 0) end = {"sweep: stopped by signal " + std::to_string(signal_seen), true};
+  } catch (const Error& error) {
+    end = {error.what(), false};
+  }
+  return control.finish(work, state, end);
+}
+
+int run(const Options& options) {
+  stop_on_signals();
+  Progress progress("samples");
+  RanksControl control{
+      .state = options.state,
+      .interval = milliseconds_of(options.checkpoint),
+      .lost_after = milliseconds_of(options.lost_after),
+      .progress = [&](auto done, auto all) { progress.show(static_cast<std::size_t>(done), static_cast<std::size_t>(all)); },
+      .stop = stopped,
+      .finish =
+          [&](const SweepWork& work, const SweepState& state, const SweepEnd& end) {
+            progress.clear();
+            return finish(options, work, state, end);
+          }};
+  if (launched_processes() > 1) return sweep_on_ranks([&] { return prepare(options); }, control);
+  return sweep_alone(options, control);
+}
+
+}  // namespace
+
+int launched_processes() {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {  // Open MPI; MPICH and those that follow it
+    if (const char* const count = std::getenv(variable)) return std::max(1, std::atoi(count));
+  }
+  return 1;
+}
+
+Subcommand add_sweep(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("sweep",
+                                      "run a whole data set on several backends and count per layer what differs; goes on after a kill; "
+                                      "spreads over machines under mpirun");
+  const auto options = std::make_shared<Options>();
+  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
+  app->add_option("--data", options->data,
+                  "samples: a .npy with a leading dimension of samples, or a folder of .npy files in the order of their names; of several "
+                  "inputs one NAME=PLACE each, or a folder with a file or folder per input")
+      ->type_name("[NAME=]DIR|FILE.npy")
+      ->required()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_option("--backends", options->backends, "built-in backends or backend files (.json); the others are compared with the first")
+      ->type_name("A,B,…")
+      ->required()
+      ->delimiter(',');
+  app->add_flag("--golden", options->golden, "compute the float path too: cosine, SQNR and errors of every backend against it");
+  app->add_flag("--events", options->sweep.count_events, "count saturated outputs and sums that left the accumulator");
+  app->add_option("--state", options->state, "keep what is done in FILE (of a folder, in sweep.json), and go on from what is there")
+      ->type_name("FILE|DIR");
+  app->add_option("--checkpoint", options->checkpoint, "write the state at most every so many seconds; 0: after every batch")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  app->add_option("--batch", options->sweep.batch, "compute so many samples together; 0: as memory suggests")->check(CLI::Range(0, 65536));
+  app->add_option("--threads", options->sweep.threads, "share the work of a process among so many threads")->check(CLI::Range(1, 1024));
+  app->add_option("--lost-after", options->lost_after, "under mpirun: deal a rank's samples again after so many seconds of silence")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str();
+  app->add_option("--json", options->json, "write every figure to FILE; without FILE, or with -, to stdout")
+      ->type_name("FILE")
+      ->expected(0, 1)
+      ->default_str("-");
+  app->add_option("--csv", options->csv, "the same, one line per backend and tensor")->type_name("FILE")->expected(0, 1)->default_str("-");
+  app->footer("Exit status: 0 every value as on the first backend, 1 some differ, 2 error or incomplete.");
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace lastbit::tool

@@ -1,0 +1,399 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rank 0 deals chunks of samples to all ranks, itself among them, merges what comes back and keeps the state; it alone writes anything.
+// On every rank one thread computes while the main one answers messages, so a rank that is silent for long is lost, and its chunk is dealt
+// again. Statistics merge exactly, so neither the number of ranks nor who computed what shows in the report.
+#include "sweep_ranks.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <future>
+#include <iostream>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lastbit/error.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::microseconds pause(200);  // between two looks at the messages
+constexpr std::chrono::milliseconds beat(1000);  // a rank is heard at least so often
+constexpr std::int64_t chunks_per_rank = 4;      // of what is left, so that the last chunks are small
+constexpr std::int64_t most_batches = 64;        // of a chunk: what is lost with a rank
+constexpr int report_tag = 1, order_tag = 2;
+
+// ---- Messages ----
+
+/// From a rank to rank 0: a letter, a line, and the rest.
+enum class ReportKind : char {
+  ready = 'r',  ///< the line: host; the rest: identity of the work
+  unfit = 'u',  ///< the line: host; the rest: why it cannot take part
+  done = 'd',   ///< the line: empty, or why the chunk is not complete; the rest: statistics
+  alive = 'a'
+};
+
+struct Report {
+  int rank = 0;
+  ReportKind kind = ReportKind::alive;
+  std::string line, rest;
+};
+
+std::string packed(ReportKind kind, std::string line = {}, const std::string& rest = {}) {
+  std::ranges::replace(line, '\n', ' ');
+  return std::string(1, static_cast<char>(kind)) + line + "\n" + rest;
+}
+
+Report unpacked(int rank, const std::string& text) {
+  const std::size_t end = text.find('\n');
+  return {rank, static_cast<ReportKind>(text[0]), text.substr(1, end - 1), text.substr(end + 1)};
+}
+
+/// From rank 0: samples to compute; or, in the place of `first`, the exit status to leave with; or just a sign of life.
+enum class OrderKind : std::int64_t { compute, leave, alive };
+using Order = std::array<std::int64_t, 3>;  // kind, first, last
+
+class Session {
+ public:
+  Session() {
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  }
+  ~Session() { MPI_Finalize(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+
+ private:
+  int rank_ = 0, size_ = 1;
+};
+
+std::string host_name() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  MPI_Get_processor_name(name.data(), &length);
+  return {name.data(), static_cast<std::size_t>(length)};
+}
+
+void send(int rank, OrderKind kind, std::int64_t first = 0, std::int64_t last = 0) {
+  const Order order{static_cast<std::int64_t>(kind), first, last};
+  MPI_Send(order.data(), static_cast<int>(order.size()), MPI_INT64_T, rank, order_tag, MPI_COMM_WORLD);
+}
+
+/// Whether a message with this tag is there, from whom and how long.
+std::optional<MPI_Status> waiting(int rank, int tag) {
+  int there = 0;
+  MPI_Status status;
+  MPI_Iprobe(rank, tag, MPI_COMM_WORLD, &there, &status);
+  return there != 0 ? std::optional(status) : std::nullopt;
+}
+
+std::optional<Report> next_report() {
+  const auto status = waiting(MPI_ANY_SOURCE, report_tag);
+  if (!status) return std::nullopt;
+  int length = 0;
+  MPI_Get_count(&*status, MPI_CHAR, &length);
+  std::string text(static_cast<std::size_t>(length), '\0');
+  MPI_Recv(text.data(), length, MPI_CHAR, status->MPI_SOURCE, report_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return unpacked(status->MPI_SOURCE, text);
+}
+
+// ---- Computing, in a thread of its own ----
+
+struct Outcome {
+  SampleRange chunk;
+  SweepStatistics statistics;  ///< of all of it, or of what came before the error
+  std::string error;
+};
+
+class Computer {
+ public:
+  explicit Computer(const SweepWork& work) : work_(&work) {}
+
+  [[nodiscard]] bool busy() const { return outcome_.valid(); }
+  void start(SampleRange chunk) {
+    outcome_ = std::async(std::launch::async, [work = work_, chunk] { return compute(*work, chunk); });
+  }
+  /// What the thread has finished since start().
+  [[nodiscard]] std::optional<Outcome> take() {
+    if (!busy() || outcome_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+    return outcome_.get();
+  }
+
+ private:
+  static Outcome compute(const SweepWork& work, SampleRange chunk) {
+    Outcome outcome{chunk, work.sweeper->nothing(), {}};
+    const std::int64_t batch = work.sweeper->options().batch;
+    try {
+      for (std::int64_t first = chunk.first; first < chunk.last; first += batch)
+        work.sweeper->add(outcome.statistics, *work.source, first, std::min(batch, chunk.last - first));
+    } catch (const std::exception& error) {
+      outcome.error = error.what();
+    }
+    return outcome;
+  }
+
+  const SweepWork* work_;
+  std::future<Outcome> outcome_;
+};
+
+std::string identity_of(const SweepWork& work) { return work.sweeper->identity() + " " + work.source->identity(); }
+
+// ---- Every rank but 0 ----
+
+class Worker {
+ public:
+  Worker(const std::function<SweepWork()>& prepare, const RanksControl& control) : control_(control) {
+    try {
+      work_ = prepare();
+      computer_.emplace(work_);
+      post(packed(ReportKind::ready, host_name(), identity_of(work_)));
+    } catch (const std::exception& error) {
+      post(packed(ReportKind::unfit, host_name(), error.what()));
+    }
+  }
+
+  /// Until rank 0 says with which status to leave.
+  int serve() {
+    while (true) {
+      if (control_.stop()) std::_Exit(failed_status);  // the launcher ends the job: nobody waits for MPI_Finalize
+      if (const auto order = next_order()) {
+        const auto [kind, first, last] = *order;
+        heard_ = Clock::now();
+        if (static_cast<OrderKind>(kind) == OrderKind::leave) return static_cast<int>(first);
+        if (static_cast<OrderKind>(kind) == OrderKind::compute) computer_->start({first, last});
+      }
+      if (computer_) report_outcome();
+      if (sent() && Clock::now() - posted_ > beat) post(packed(ReportKind::alive));
+      if (Clock::now() - heard_ > control_.lost_after) leave_alone();
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
+ private:
+  static constexpr int failed_status = 2;
+
+  static std::optional<Order> next_order() {
+    if (!waiting(0, order_tag)) return std::nullopt;
+    Order order{};
+    MPI_Recv(order.data(), static_cast<int>(order.size()), MPI_INT64_T, 0, order_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return order;
+  }
+
+  void report_outcome() {
+    if (!sent()) return;
+    if (const auto outcome = computer_->take()) post(packed(ReportKind::done, outcome->error, outcome->statistics.text()));
+  }
+
+  /// Sends without waiting; one message at a time.
+  void post(std::string text) {
+    message_ = std::move(text);
+    MPI_Isend(message_.data(), static_cast<int>(message_.size()), MPI_CHAR, 0, report_tag, MPI_COMM_WORLD, &request_);
+    posted_ = Clock::now();
+  }
+  bool sent() {
+    int done = 0;
+    MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  }
+
+  [[noreturn]] void leave_alone() const {
+    std::cerr << "lastbit: sweep: rank 0 has not been heard for long: it is lost, and with it what was not in its state" << std::endl;
+    std::_Exit(failed_status);
+  }
+
+  const RanksControl& control_;
+  SweepWork work_;
+  std::optional<Computer> computer_;
+  std::string message_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  Clock::time_point posted_ = Clock::now(), heard_ = Clock::now();
+};
+
+// ---- Rank 0 ----
+
+/// What rank 0 knows of a rank.
+struct Member {
+  std::string host = "a host not known yet";
+  bool ready = false;
+  bool out = false;  ///< gets no more chunks
+  std::optional<SampleRange> chunk = {};
+  Clock::time_point heard = Clock::now();
+};
+
+std::string text_of(SampleRange range) { return "samples " + std::to_string(range.first) + " to " + std::to_string(range.last - 1); }
+
+class Dealer {
+ public:
+  Dealer(const SweepWork& work, const RanksControl& control, int ranks)
+      : work_(work),
+        control_(control),
+        state_(control.state, *work.sweeper, *work.source),
+        left_(state_.missing()),
+        computer_(work),
+        members_(static_cast<std::size_t>(ranks)) {
+    members_[0].host = host_name();
+    members_[0].ready = true;
+  }
+
+  /// Returns the exit status, with which every rank is told to leave.
+  int work() {
+    while (!over()) {
+      while (const auto report = next_report()) handle(*report);
+      if (const auto outcome = computer_.take()) finish_chunk(0, outcome->statistics, outcome->error);
+      find_lost();
+      deal();
+      if (control_.stop()) stop();
+      control_.progress(state_.statistics.samples.count(), state_.samples());
+      std::this_thread::sleep_for(pause);
+    }
+    state_.keep();
+    if (end_.error.empty() && state_.missing().count() > 0) end_.error = "sweep: no rank is left that could go on";
+    return control_.finish(work_, state_, end_);
+  }
+
+  /// The lost ones may be gone for good: they are not waited for.
+  void dismiss(int status) {
+    for (std::size_t rank = 1; rank < members_.size(); ++rank)
+      if (!lost(members_[rank])) send(static_cast<int>(rank), OrderKind::leave, status);
+  }
+
+ private:
+  [[nodiscard]] bool lost(const Member& member) const { return Clock::now() - member.heard > control_.lost_after; }
+
+  /// Nothing is being computed, and nothing more will be.
+  [[nodiscard]] bool over() const {
+    if (std::ranges::any_of(members_, [](const Member& member) { return member.chunk.has_value(); })) return false;
+    const bool nobody = std::ranges::all_of(members_, [](const Member& member) { return member.out; });
+    return left_.count() == 0 || nobody || !end_.error.empty();
+  }
+
+  void say(int rank, const std::string& what) const {
+    std::cerr << "lastbit: sweep: rank " << rank << " on " << members_[static_cast<std::size_t>(rank)].host << " " << what << std::endl;
+  }
+
+  void handle(const Report& report) {
+    Member& member = members_[static_cast<std::size_t>(report.rank)];
+    member.heard = Clock::now();
+    send(report.rank, OrderKind::alive);
+    if (report.kind == ReportKind::ready || report.kind == ReportKind::unfit) welcome(report, member);
+    if (report.kind != ReportKind::done || !member.chunk) return;  // a rank that had been given up has nothing to give
+    SweepStatistics statistics = work_.sweeper->nothing();
+    statistics.read(report.rest, "rank " + std::to_string(report.rank) + " on " + member.host);
+    finish_chunk(report.rank, statistics, report.line);
+  }
+
+  void welcome(const Report& report, Member& member) {
+    member.host = report.line;
+    member.ready = report.kind == ReportKind::ready && report.rest == identity_of(work_);
+    member.out = !member.ready;
+    if (report.kind == ReportKind::unfit) say(report.rank, "takes no part: " + report.rest);
+    else if (member.out) say(report.rank, "takes no part: its model, backends or data are not those of rank 0");
+  }
+
+  void finish_chunk(int rank, const SweepStatistics& statistics, const std::string& error) {
+    Member& member = members_[static_cast<std::size_t>(rank)];
+    const SampleRange chunk = *std::exchange(member.chunk, std::nullopt);
+    state_.statistics.merge(statistics);
+    state_.keep(control_.interval);
+    if (error.empty()) return;
+    member.out = true;
+    SampleSet rest;
+    std::int64_t next = chunk.first;
+    for (const SampleRange& range : statistics.samples.ranges()) next = range.last;  // whole batches, from the first on
+    rest.add({next, chunk.last});
+    left_.add(rest);
+    say(rank, "failed at " + text_of({next, chunk.last}) + ": " + error);
+    if (failed_at_ && *failed_at_ == next) end_.error = error;  // two ranks cannot: it is the data
+    failed_at_ = next;
+  }
+
+  void find_lost() {
+    for (std::size_t rank = 1; rank < members_.size(); ++rank) {
+      Member& member = members_[rank];
+      if (member.out || !lost(member)) continue;
+      member.out = true;
+      const std::optional<SampleRange> chunk = std::exchange(member.chunk, std::nullopt);
+      if (chunk) left_.add(*chunk);
+      say(static_cast<int>(rank), "is lost: nothing heard for " + std::to_string(control_.lost_after.count() / 1000) + " s" +
+                                      (chunk ? "; " + text_of(*chunk) + " are dealt again" : ""));
+    }
+  }
+
+  void deal() {
+    for (std::size_t rank = 0; rank < members_.size() && end_.error.empty(); ++rank) {
+      Member& member = members_[rank];
+      if (!member.ready || member.out || member.chunk || left_.count() == 0) continue;
+      member.chunk = next_chunk();
+      if (rank == 0) computer_.start(*member.chunk);
+      else send(static_cast<int>(rank), OrderKind::compute, member.chunk->first, member.chunk->last);
+    }
+  }
+
+  /// A share of what is left, in whole batches.
+  SampleRange next_chunk() {
+    const std::int64_t batch = work_.sweeper->options().batch;
+    const std::int64_t share = left_.count() / (chunks_per_rank * static_cast<std::int64_t>(members_.size()));
+    const std::int64_t size = batch * std::clamp<std::int64_t>(share / batch, 1, most_batches);
+    const SampleRange range = left_.ranges().front();
+    const SampleRange chunk{range.first, std::min(range.last, range.first + size)};
+    SampleSet rest;
+    rest.add({chunk.last, range.last});
+    for (const SampleRange& other : left_.ranges().subspan(1)) rest.add(other);
+    left_ = std::move(rest);
+    return chunk;
+  }
+
+  /// The launcher ends the job, perhaps because a rank died: what is done is kept, and nobody is waited for.
+  [[noreturn]] void stop() {
+    state_.keep();
+    end_ = {"sweep: stopped by the launcher or a signal", true};
+    std::_Exit(control_.finish(work_, state_, end_));
+  }
+
+  const SweepWork& work_;
+  const RanksControl& control_;
+  SweepState state_;
+  SampleSet left_;  ///< neither done nor being computed
+  Computer computer_;
+  std::vector<Member> members_;
+  std::optional<std::int64_t> failed_at_;
+  SweepEnd end_;
+};
+
+/// Every other rank stands ready, or failed as this one did and would say the same.
+void dismiss_all(const Session& session) {
+  constexpr int failed_status = 2;
+  for (int rank = 1; rank < session.size(); ++rank) send(rank, OrderKind::leave, failed_status);
+}
+
+}  // namespace
+
+int sweep_on_ranks(const std::function<SweepWork()>& prepare, const RanksControl& control) {
+  const Session session;
+  if (session.rank() > 0) return Worker(prepare, control).serve();
+  try {
+    const SweepWork work = prepare();
+    Dealer dealer(work, control, session.size());
+    const int status = dealer.work();
+    dealer.dismiss(status);
+    return status;
+  } catch (...) {
+    dismiss_all(session);
+    throw;
+  }
+}
+
+}  // namespace lastbit::tool
