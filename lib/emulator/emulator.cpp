@@ -3,14 +3,16 @@
 #include "lastbit/emulator.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <thread>
+#include <mutex>
 
 #include "emulator/executor.hpp"
 #include "emulator/float16/prepare.hpp"
 #include "emulator/operands.hpp"
 #include "emulator/ops/prepare.hpp"
 #include "lastbit/op/quantize.hpp"
+#include "parallel.hpp"
 
 namespace lastbit {
 
@@ -122,6 +124,7 @@ std::int64_t sample_count(const ModelTensor& expected, const Tensor& given) {
 }
 
 Tensor slice_sample(const Tensor& batch, const Shape& shape, std::int64_t sample) {
+  if (batch.shape() == shape) return batch;
   Tensor out(batch.type(), shape);
   const auto bytes = out.bytes();
   std::copy_n(batch.bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()), bytes.size(),
@@ -147,6 +150,12 @@ void require_finite(const Tensor& given, const std::string& name) {
 
 }  // namespace
 
+/// What is counted and measured in one sample, per operation; empty where it is not asked for.
+struct Emulator::Observation {
+  std::vector<Events> events;
+  std::vector<OperationCost> costs;
+};
+
 struct Emulator::Prepared {
   const Model* user = nullptr;
   std::optional<Model> real;  ///< the dequantised model of the real domain
@@ -157,8 +166,7 @@ struct Emulator::Prepared {
   [[nodiscard]] const Model& model() const { return real ? *real : *user; }
   void find_last_uses();
   [[nodiscard]] Tensor convert_input(std::size_t position, const Tensor& given) const;
-  void execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, Events* events) const;
-  void run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, std::vector<Events>* events) const;
+  void run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, Observation* observed) const;
   [[nodiscard]] std::vector<Tensor> initial_states() const;
 };
 
@@ -220,13 +228,9 @@ Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& giv
                   (!real && is_integer(wanted.type) && wanted.quantization.present() ? ", or float32 to be quantised" : ""));
 }
 
-void Emulator::Prepared::execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
-                                 Events* events) const {
-  executors[operation]({inputs, outputs, events});
-}
-
-void Emulator::Prepared::run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, std::vector<Events>* events) const {
+void Emulator::Prepared::run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, Observation* observed) const {
   std::vector<const Tensor*> inputs;
+  const bool counts = observed != nullptr && !observed->events.empty(), measures = observed != nullptr && !observed->costs.empty();
   for (std::size_t i = 0; i < executors.size(); ++i) {
     const Operation& operation = model().operations[i];
     inputs.clear();
@@ -234,8 +238,10 @@ void Emulator::Prepared::run_sample(std::vector<std::optional<Tensor>>& tensors,
       const auto at = static_cast<std::size_t>(index);
       inputs.push_back(index == absent_tensor ? nullptr : tensors[at] ? &*tensors[at] : &*model().tensors[at].constant);
     }
+    const auto start = std::chrono::steady_clock::now();
     auto outputs = allocate_outputs(model(), operation);
-    execute(i, inputs, outputs, events == nullptr ? nullptr : &(*events)[i]);
+    executors[i]({inputs, outputs, counts ? &observed->events[i] : nullptr, measures ? &observed->costs[i].sums : nullptr});
+    if (measures) observed->costs[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (std::size_t o = 0; o < outputs.size(); ++o) tensors[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
     for (const auto index : operation.inputs) {
       if (!keep_all && index != absent_tensor && last_use[static_cast<std::size_t>(index)] == i)
@@ -269,29 +275,12 @@ const Model& Emulator::model() const { return prepared_->model(); }
 
 namespace {
 
-/// Runs body(sample) for every sample on `threads` threads; the first exception is passed on.
-template <class Body>
-void for_each_sample(std::int64_t samples, int threads, Body&& body) {
-  const std::int64_t workers = std::clamp<std::int64_t>(threads, 1, samples);
-  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(workers));
-  const auto work = [&](std::int64_t worker) {
-    try {
-      for (std::int64_t sample = worker; sample < samples; sample += workers) body(sample);
-    } catch (...) {
-      failures[static_cast<std::size_t>(worker)] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> pool;
-  for (std::int64_t worker = 1; worker < workers; ++worker) pool.emplace_back(work, worker);
-  work(0);
-  for (auto& thread : pool) thread.join();
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
+/// Moves a run's only sample to its place, or copies one of several, if the tensor has a place for it.
+void keep_sample(Tensor& kept, Tensor&& value, std::int64_t sample) {
+  if (kept.shape() == value.shape()) {
+    kept = std::move(value);
+    return;
   }
-}
-
-/// Copies one sample to its place, if the tensor has a place for it.
-void keep_sample(Tensor& kept, const Tensor& value, std::int64_t sample) {
   const auto bytes = value.bytes();
   const std::size_t offset = static_cast<std::size_t>(sample) * bytes.size();
   if (offset < kept.bytes().size()) std::copy(bytes.begin(), bytes.end(), kept.bytes().begin() + static_cast<std::ptrdiff_t>(offset));
@@ -336,29 +325,36 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
       for (const auto index : operation.outputs) keep(index, kept);
     }
   }
-  std::vector<std::vector<Events>> events(options.count_events ? static_cast<std::size_t>(samples) : 0,
-                                          std::vector<Events>(model.operations.size()));
+  if (options.count_events) trace.events.resize(model.operations.size());
+  if (options.measure) trace.costs.resize(model.operations.size());
   const bool carries = !model.states.empty() && options.states == StatesBetweenSamples::carried;
   const std::vector<Tensor> initial = prepared_->initial_states();
   std::vector<Tensor> carried = initial;
+  std::mutex merging;
+  const auto run_samples = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t sample = first; sample < last; ++sample) {
+      std::vector<std::optional<Tensor>> tensors(model.tensors.size());
+      for (std::size_t i = 0; i < given.size(); ++i)
+        tensors[static_cast<std::size_t>(model.inputs[i])] = slice_sample(given[i], model.tensor(model.inputs[i]).shape, sample);
+      for (std::size_t i = 0; i < model.states.size(); ++i)
+        tensors[static_cast<std::size_t>(model.states[i].before)] = carries ? carried[i] : initial[i];
+      Observation observed{std::vector<Events>(trace.events.size()), std::vector<OperationCost>(trace.costs.size())};
+      prepared_->run_sample(tensors, options.keep_all, &observed);
+      for (std::size_t i = 0; carries && i < carried.size(); ++i) carried[i] = *tensors[static_cast<std::size_t>(model.states[i].after)];
+      for (std::size_t t = 0; t < tensors.size(); ++t) {
+        if (trace.tensors[t])
+          keep_sample(*trace.tensors[t], tensors[t] ? std::move(*tensors[t]) : Tensor(*model.tensors[t].constant), sample);
+      }
+      const std::scoped_lock lock(merging);
+      for (std::size_t i = 0; i < observed.events.size(); ++i) trace.events[i] += observed.events[i];
+      for (std::size_t i = 0; i < observed.costs.size(); ++i) {
+        trace.costs[i].seconds += observed.costs[i].seconds;
+        trace.costs[i].sums += observed.costs[i].sums;
+      }
+    }
+  };
   // A sample that needs what the one before it leaves behind must wait for it.
-  for_each_sample(samples, carries ? 1 : options.threads, [&](std::int64_t sample) {
-    std::vector<std::optional<Tensor>> tensors(model.tensors.size());
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      tensors[static_cast<std::size_t>(model.inputs[i])] = slice_sample(given[i], model.tensor(model.inputs[i]).shape, sample);
-    }
-    for (std::size_t i = 0; i < model.states.size(); ++i)
-      tensors[static_cast<std::size_t>(model.states[i].before)] = carries ? carried[i] : initial[i];
-    prepared_->run_sample(tensors, options.keep_all, options.count_events ? &events[static_cast<std::size_t>(sample)] : nullptr);
-    for (std::size_t t = 0; t < tensors.size(); ++t) {
-      if (trace.tensors[t]) keep_sample(*trace.tensors[t], tensors[t] ? *tensors[t] : *model.tensors[t].constant, sample);
-    }
-    for (std::size_t i = 0; carries && i < carried.size(); ++i) carried[i] = *tensors[static_cast<std::size_t>(model.states[i].after)];
-  });
-  if (options.count_events) trace.events.resize(model.operations.size());
-  for (const auto& sample : events) {
-    for (std::size_t i = 0; i < sample.size(); ++i) trace.events[i] += sample[i];
-  }
+  with_threads(options.threads, [&] { carries ? run_samples(0, samples) : for_each_part(samples, 1, run_samples); });
   return trace;
 }
 
@@ -370,7 +366,7 @@ std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<con
     if (all[i] == nullptr && index != absent_tensor) all[i] = &*model().tensor(index).constant;
   }
   auto outputs = allocate_outputs(model(), at);
-  prepared_->execute(operation, all, outputs, events);
+  prepared_->executors[operation]({all, outputs, events});
   return outputs;
 }
 

@@ -115,13 +115,21 @@ void Finisher::operator()(const Tensor& codes, Tensor& output, Events* events) c
                         });
 }
 
-void store(std::span<const std::int64_t> values, Tensor& tensor, std::size_t offset) {
+namespace {
+
+template <class Value>
+void store_values(std::span<const Value> values, Tensor& tensor, std::size_t offset) {
   visit_element_type(tensor.type(), [&]<class T>() {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       const auto out = tensor.values<T>().subspan(offset, values.size());
-      std::transform(values.begin(), values.end(), out.begin(), [](std::int64_t value) { return static_cast<T>(value); });
+      std::transform(values.begin(), values.end(), out.begin(), [](Value value) { return static_cast<T>(value); });
     }
   });
 }
+
+}  // namespace
+
+void store(std::span<const std::int64_t> values, Tensor& tensor, std::size_t offset) { store_values(values, tensor, offset); }
+void store(std::span<const std::int32_t> values, Tensor& tensor, std::size_t offset) { store_values(values, tensor, offset); }
 
 }  // namespace lastbit

@@ -58,5 +58,6 @@ class Finisher {
 
 /// Copies finished values, which fit its type, into a tensor from `offset` on.
 void store(std::span<const std::int64_t> values, Tensor& tensor, std::size_t offset = 0);
+void store(std::span<const std::int32_t> values, Tensor& tensor, std::size_t offset = 0);
 
 }  // namespace lastbit
