@@ -135,7 +135,7 @@ void Convolution::pack() {
     if (proven_by_types_) return;
   }
   words_ = pack_weights(geometry_, weights, BandForm::words, path_->lanes);
-  if (!in_32_bits) segments_ = sum_segments(geometry_, weights, words_, largest_input_);
+  if (!in_32_bits) pack_wide(weights);
   const bool narrows_once = rule.when == NarrowingPoint::at_end && !has_partial_sums(rule);
   if (proven_by_types_ || rule.bits > 32 || narrows_once) return;
   magnitudes_ = pack_weights(geometry_, weights, BandForm::magnitudes, path_->lanes);
@@ -148,6 +148,22 @@ void Convolution::pack() {
   for (std::size_t o = 0; o < groups * channels; ++o) {
     for (std::size_t t = 0; t < taps; ++t) step_weights_[(o / channels * taps + t) * step_row_ + o % channels] = weights[o * taps + t];
   }
+}
+
+/// Words, unless taking off so often costs more than multiplying bytes of them twice.
+void Convolution::pack_wide(const std::vector<std::int16_t>& weights) {
+  cuts_ = sum_cuts(geometry_, weights, words_, largest_input_);
+  std::vector<std::int16_t> low(weights.size()), high(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    low[i] = static_cast<std::int16_t>(narrow_wrap(std::int64_t{weights[i]}, 8));
+    high[i] = static_cast<std::int16_t>((weights[i] - low[i]) / 256);
+  }
+  std::vector<std::size_t> cuts = sum_cuts(geometry_, std::vector<std::int16_t>(weights.size(), 128), words_, largest_input_);
+  constexpr std::size_t gain = 4;
+  if (!cuts_.empty() && cuts_.size() <= gain * cuts.size()) return;
+  cuts_ = std::move(cuts);
+  low_ = pack_weights(geometry_, low, BandForm::words, path_->lanes);
+  high_ = pack_weights(geometry_, high, BandForm::words, path_->lanes);
 }
 
 void Convolution::sums(const ConvInput& input, std::span<std::int64_t> out, Events* events, SumRoutes* routes) const {
