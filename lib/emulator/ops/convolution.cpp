@@ -67,7 +67,10 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
     fold_multipliers();
     weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
   }
-  if (input_type_ != ElementType::uint16) pack();
+  if (input_type_ == ElementType::uint16) return;
+  pack(direction_ == Direction::transposed ? turned(weights_, shape_) : weights_);
+  const bool in_kernels = !bytes_.bytes.empty() || accumulator_bits_ <= 32 || !cuts_.empty();
+  if (proven_by_types_ && in_kernels) weights_ = {};
 }
 
 /// Exact terms times the multiplier are exact terms of larger weights: 128 * 255 fits 16 bits.
@@ -123,9 +126,7 @@ void Convolution::prove(std::int64_t largest_input) {
   accumulator_bits_ = proven_by_types_ ? bits_for(largest) : rule.overflow == Overflow::exact ? 64 : rule.bits;
 }
 
-void Convolution::pack() {
-  if (direction_ == Direction::transposed) forward_weights_ = turned(weights_, shape_);
-  const std::vector<std::int16_t>& weights = forward_weights_.empty() ? weights_ : forward_weights_;
+void Convolution::pack(const std::vector<std::int16_t>& weights) {
   const AccumulatorRule& rule = arithmetic_.accumulator;
   const bool in_32_bits =
       (proven_by_types_ && accumulator_bits_ <= 32) || (rule.overflow == Overflow::wrap && rule.bits <= 32 && is_order_independent(rule));

@@ -54,7 +54,7 @@ class Convolution {
   friend class ConvolutionRun;
   void fold_multipliers();
   void prove(std::int64_t largest_input);
-  void pack();
+  void pack(const std::vector<std::int16_t>& weights);
   void pack_wide(const std::vector<std::int16_t>& weights);
   [[nodiscard]] bool drops_no_term() const;
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> bias_range(std::size_t channel) const;
@@ -66,15 +66,14 @@ class Convolution {
   ConvShape shape_;
   Direction direction_;
   ConvArithmetic arithmetic_;
-  std::vector<std::int16_t> weights_;
+  std::vector<std::int16_t> weights_;  ///< empty where the packed ones serve every input
   std::vector<std::int64_t> bias_;
   std::vector<std::int64_t> multipliers_;
   ElementType input_type_;
   std::int64_t largest_input_;
 
   const kernels::Path* path_;
-  ConvGeometry geometry_;                      ///< of the equal forward convolution
-  std::vector<std::int16_t> forward_weights_;  ///< of that, in its order; empty where they are weights_
+  ConvGeometry geometry_;  ///< of the equal forward convolution
   WeightSums weight_sums_;
   bool proven_by_types_ = false;  ///< of all channels
   int accumulator_bits_ = 64;
