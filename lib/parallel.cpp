@@ -33,7 +33,7 @@ void for_each_part(std::int64_t count, std::int64_t grain, const std::function<v
   if (count <= 0) return;
   const int threads = inside_arena ? tbb::this_task_arena::max_concurrency() : 1;
   if (threads == 1 || count <= grain) return body(0, count);
-  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads, (count + grain - 1) / grain);
+  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads, count / grain);
   tbb::parallel_for(
       tbb::blocked_range<std::int64_t>(0, parts, 1),
       [&](const tbb::blocked_range<std::int64_t>& range) {

@@ -104,6 +104,7 @@ class Emulator {
 
  private:
   struct Observation;
+  struct SampleTensors;
   struct Prepared;
   std::unique_ptr<Prepared> prepared_;
 };

@@ -124,7 +124,6 @@ std::int64_t sample_count(const ModelTensor& expected, const Tensor& given) {
 }
 
 Tensor slice_sample(const Tensor& batch, const Shape& shape, std::int64_t sample) {
-  if (batch.shape() == shape) return batch;
   Tensor out(batch.type(), shape);
   const auto bytes = out.bytes();
   std::copy_n(batch.bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()), bytes.size(),
@@ -150,6 +149,19 @@ void require_finite(const Tensor& given, const std::string& name) {
 
 }  // namespace
 
+/// The tensors of one sample, by their index in the model: its own, and inputs that lie elsewhere.
+struct Emulator::SampleTensors {
+  std::vector<std::optional<Tensor>> own;
+  std::vector<const Tensor*> borrowed;
+
+  explicit SampleTensors(std::size_t count) : own(count), borrowed(count, nullptr) {}
+  [[nodiscard]] const Tensor& at(std::size_t index, const Model& model) const {
+    return own[index] ? *own[index] : borrowed[index] != nullptr ? *borrowed[index] : *model.tensors[index].constant;
+  }
+  /// For whoever keeps it.
+  [[nodiscard]] Tensor take(std::size_t index, const Model& model) { return own[index] ? std::move(*own[index]) : at(index, model); }
+};
+
 /// What is counted and measured in one sample, per operation; empty where it is not asked for.
 struct Emulator::Observation {
   std::vector<Events> events;
@@ -165,8 +177,8 @@ struct Emulator::Prepared {
 
   [[nodiscard]] const Model& model() const { return real ? *real : *user; }
   void find_last_uses();
-  [[nodiscard]] Tensor convert_input(std::size_t position, const Tensor& given) const;
-  void run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, Observation* observed) const;
+  [[nodiscard]] std::optional<Tensor> convert_input(std::size_t position, const Tensor& given) const;
+  void run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const;
   [[nodiscard]] std::vector<Tensor> initial_states() const;
 };
 
@@ -195,13 +207,14 @@ void Emulator::Prepared::find_last_uses() {
   for (const State& state : model().states) last_use[static_cast<std::size_t>(state.after)] = model().operations.size();
 }
 
-// Types: what the model wants, or float for a quantised tensor (quantised by the backend's rule), or codes for the real domain.
-Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& given) const {
+// Nothing to do for the type that the model wants. Else: float for a quantised tensor (quantised by the backend's rule), or codes for the
+// real domain.
+std::optional<Tensor> Emulator::Prepared::convert_input(std::size_t position, const Tensor& given) const {
   const auto index = model().inputs[position];
   const ModelTensor& wanted = model().tensor(index);
   const ModelTensor& original = user->tensor(index);
   const bool takes_float32 = wanted.type == ElementType::float16 && backend.float16.method != Float16Method::absent;
-  if (given.type() == wanted.type) return given;
+  if (given.type() == wanted.type) return std::nullopt;
   if (real && given.type() == original.type) return dequantized(given, original.quantization);
   if (!real && given.type() == ElementType::float32 && is_integer(wanted.type) && wanted.quantization.present()) {
     require_finite(given, wanted.name);
@@ -228,24 +241,22 @@ Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& giv
                   (!real && is_integer(wanted.type) && wanted.quantization.present() ? ", or float32 to be quantised" : ""));
 }
 
-void Emulator::Prepared::run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, Observation* observed) const {
+void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const {
   std::vector<const Tensor*> inputs;
-  const bool counts = observed != nullptr && !observed->events.empty(), measures = observed != nullptr && !observed->costs.empty();
+  const bool counts = !observed.events.empty(), measures = !observed.costs.empty();
   for (std::size_t i = 0; i < executors.size(); ++i) {
     const Operation& operation = model().operations[i];
     inputs.clear();
-    for (const auto index : operation.inputs) {
-      const auto at = static_cast<std::size_t>(index);
-      inputs.push_back(index == absent_tensor ? nullptr : tensors[at] ? &*tensors[at] : &*model().tensors[at].constant);
-    }
+    for (const auto index : operation.inputs)
+      inputs.push_back(index == absent_tensor ? nullptr : &tensors.at(static_cast<std::size_t>(index), model()));
     const auto start = std::chrono::steady_clock::now();
     auto outputs = allocate_outputs(model(), operation);
-    executors[i]({inputs, outputs, counts ? &observed->events[i] : nullptr, measures ? &observed->costs[i].sums : nullptr});
-    if (measures) observed->costs[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    for (std::size_t o = 0; o < outputs.size(); ++o) tensors[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
+    executors[i]({inputs, outputs, counts ? &observed.events[i] : nullptr, measures ? &observed.costs[i].sums : nullptr});
+    if (measures) observed.costs[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (std::size_t o = 0; o < outputs.size(); ++o) tensors.own[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
     for (const auto index : operation.inputs) {
       if (!keep_all && index != absent_tensor && last_use[static_cast<std::size_t>(index)] == i)
-        tensors[static_cast<std::size_t>(index)].reset();
+        tensors.own[static_cast<std::size_t>(index)].reset();
     }
   }
 }
@@ -275,12 +286,8 @@ const Model& Emulator::model() const { return prepared_->model(); }
 
 namespace {
 
-/// Moves a run's only sample to its place, or copies one of several, if the tensor has a place for it.
-void keep_sample(Tensor& kept, Tensor&& value, std::int64_t sample) {
-  if (kept.shape() == value.shape()) {
-    kept = std::move(value);
-    return;
-  }
+/// Copies one of several samples to its place, if the tensor has a place for it.
+void keep_sample(Tensor& kept, const Tensor& value, std::int64_t sample) {
   const auto bytes = value.bytes();
   const std::size_t offset = static_cast<std::size_t>(sample) * bytes.size();
   if (offset < kept.bytes().size()) std::copy(bytes.begin(), bytes.end(), kept.bytes().begin() + static_cast<std::ptrdiff_t>(offset));
@@ -294,7 +301,7 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
     throw Error(ErrorCode::bad_input, "model '" + model.name + "'",
                 std::to_string(inputs.size()) + " inputs given, " + std::to_string(model.inputs.size()) + " needed");
   }
-  std::vector<Tensor> given;
+  std::vector<std::optional<Tensor>> converted;
   std::int64_t samples = 1;
   bool batched = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -307,7 +314,7 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
     }
     batched = extra;
     samples = count;
-    given.push_back(prepared_->convert_input(i, inputs[i]));
+    converted.push_back(prepared_->convert_input(i, inputs[i]));
   }
 
   Trace trace{std::vector<std::optional<Tensor>>(model.tensors.size()), {}, std::string(host_path())};
@@ -315,7 +322,7 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
   const auto keep = [&](std::int32_t index, std::int64_t count) {
     const ModelTensor& tensor = model.tensor(index);
     auto& place = trace.tensors[static_cast<std::size_t>(index)];
-    if (!place) place.emplace(tensor.type, batched ? with_samples(tensor.shape, count) : tensor.shape);
+    if (!place) place = batched ? Tensor(tensor.type, with_samples(tensor.shape, count)) : Tensor();
   };
   for (const auto index : model.outputs) keep(index, samples);
   if (options.keep_all) {
@@ -333,18 +340,26 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
   std::mutex merging;
   const auto run_samples = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t sample = first; sample < last; ++sample) {
-      std::vector<std::optional<Tensor>> tensors(model.tensors.size());
-      for (std::size_t i = 0; i < given.size(); ++i)
-        tensors[static_cast<std::size_t>(model.inputs[i])] = slice_sample(given[i], model.tensor(model.inputs[i]).shape, sample);
-      for (std::size_t i = 0; i < model.states.size(); ++i)
-        tensors[static_cast<std::size_t>(model.states[i].before)] = carries ? carried[i] : initial[i];
-      Observation observed{std::vector<Events>(trace.events.size()), std::vector<OperationCost>(trace.costs.size())};
-      prepared_->run_sample(tensors, options.keep_all, &observed);
-      for (std::size_t i = 0; carries && i < carried.size(); ++i) carried[i] = *tensors[static_cast<std::size_t>(model.states[i].after)];
-      for (std::size_t t = 0; t < tensors.size(); ++t) {
-        if (trace.tensors[t])
-          keep_sample(*trace.tensors[t], tensors[t] ? std::move(*tensors[t]) : Tensor(*model.tensors[t].constant), sample);
+      SampleTensors tensors(model.tensors.size());
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto index = static_cast<std::size_t>(model.inputs[i]);
+        const Tensor& given = converted[i] ? *converted[i] : inputs[i];
+        if (batched) tensors.own[index] = slice_sample(given, model.tensors[index].shape, sample);
+        else tensors.borrowed[index] = &given;
       }
+      for (std::size_t i = 0; i < model.states.size(); ++i)
+        tensors.borrowed[static_cast<std::size_t>(model.states[i].before)] = carries ? &carried[i] : &initial[i];
+      Observation observed{std::vector<Events>(trace.events.size()), std::vector<OperationCost>(trace.costs.size())};
+      prepared_->run_sample(tensors, options.keep_all, observed);
+      std::vector<Tensor> after;
+      for (std::size_t i = 0; carries && i < carried.size(); ++i)
+        after.push_back(tensors.at(static_cast<std::size_t>(model.states[i].after), model));
+      for (std::size_t t = 0; t < trace.tensors.size(); ++t) {
+        if (!trace.tensors[t]) continue;
+        if (batched) keep_sample(*trace.tensors[t], tensors.at(t, model), sample);
+        else *trace.tensors[t] = tensors.take(t, model);
+      }
+      if (carries) carried = std::move(after);
       const std::scoped_lock lock(merging);
       for (std::size_t i = 0; i < observed.events.size(); ++i) trace.events[i] += observed.events[i];
       for (std::size_t i = 0; i < observed.costs.size(); ++i) {

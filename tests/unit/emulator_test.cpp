@@ -30,6 +30,24 @@ const Tensor& output_of(const Trace& trace) { return *trace.tensors[static_cast<
 
 }  // namespace
 
+TEST_CASE("a measured run says of every operation how its sums were found, for any number of threads") {
+  for (const int threads : {1, 3}) {
+    const Trace trace = run(digits(), tflite_double, images(), {.threads = threads, .measure = true});
+    REQUIRE(trace.costs.size() == digits().operations.size());
+    const std::int64_t samples = images()[0].shape()[0];
+    for (std::size_t i = 0; i < trace.costs.size(); ++i) {
+      const Operation& operation = digits().operations[i];
+      const SumRoutes& sums = trace.costs[i].sums;
+      const bool multiplies = operation.kind == OperationKind::conv2d || operation.kind == OperationKind::depthwise_conv2d ||
+                              operation.kind == OperationKind::fully_connected;
+      CHECK(sums.proven_by_type == (multiplies ? samples * digits().tensor(operation.outputs[0]).shape.element_count() : 0));
+      CHECK(sums.order_free + sums.proven_by_input + sums.proven_by_output + sums.step_by_step == 0);
+      CHECK(trace.costs[i].seconds > 0);
+    }
+  }
+  CHECK(run(digits(), tflite_double, images()).costs.empty());
+}
+
 TEST_CASE("a sample of a batch is the sample alone, for any number of threads") {
   const Trace batch = run(digits(), tflite_double, images(), {.threads = 1});
   CHECK(output_of(run(digits(), tflite_double, images(), {.threads = 3})) == output_of(batch));

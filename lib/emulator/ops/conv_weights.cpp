@@ -104,43 +104,31 @@ SumBounds WeightSums::bounds(std::size_t channel, const IntegerRange& range, std
   return {-(plus * down + minus * up) * multiplier, (plus * up + minus * down) * multiplier};
 }
 
-std::vector<SumSegment> sum_segments(const ConvGeometry& geometry, std::span<const std::int16_t> weights, const PackedWeights& packed,
-                                     std::int64_t largest_input) {
+std::vector<std::size_t> sum_cuts(const ConvGeometry& geometry, std::span<const std::int16_t> weights, const PackedWeights& packed,
+                                  std::int64_t largest_input) {
   const std::int64_t most = largest_input == 0 ? max_of_width(62) : max_of_width(32) / largest_input;
   const auto channels = static_cast<std::size_t>(geometry.shape.out_channels);
-  const std::size_t runs = packed.runs.runs.size(), groups = packed.groups;
-  // Magnitudes of every group of every channel, then segments as long as the most any channel allows.
-  std::vector<std::int64_t> magnitude(runs * groups * channels);
-  each_packed(geometry, {packed.runs, groups, {}, 0, 1, 1, 1}, group_bytes / 2, 1, [&](std::size_t at, std::size_t w) {
-    const std::size_t channel = at / (runs * groups * 2), group = at / 2 % (runs * groups);
-    magnitude[group * channels + channel] += std::abs(std::int64_t{weights[w]});
+  const std::size_t groups = packed.runs.runs.size() * packed.groups, values = group_bytes / 2;
+  std::vector<std::int64_t> magnitudes(groups * channels);  // of every group, for every channel
+  each_packed(geometry, {packed.runs, packed.groups, {}, 0, 1, 1, 1}, values, 1, [&](std::size_t at, std::size_t w) {
+    magnitudes[at / values % groups * channels + at / values / groups] += std::abs(std::int64_t{weights[w]});
   });
-  std::vector<SumSegment> segments;
-  std::vector<std::int64_t> sums(channels, most + 1);  // so that the first group begins a segment
-  for (std::size_t g = 0; g < runs * groups; ++g) {
-    const std::int64_t* const added = magnitude.data() + g * channels;
-    bool fits = true, fits_alone = true;
+  std::vector<std::size_t> cuts{0};
+  std::vector<std::int64_t> sums(channels, 0);
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::int64_t* const added = magnitudes.data() + g * channels;
+    bool fits = true;
     for (std::size_t o = 0; o < channels; ++o) {
+      if (added[o] > most) return {};
       fits = fits && sums[o] + added[o] <= most;
-      fits_alone = fits_alone && added[o] <= most;
     }
-    if (!fits_alone) return {};
-    const bool same_run = !segments.empty() && segments.back().first_run + segments.back().run_count == g / groups + 1 && g % groups != 0;
-    const bool next_run = groups == 1 && !segments.empty();
-    if (fits && (same_run || next_run)) {
-      for (std::size_t o = 0; o < channels; ++o) sums[o] += added[o];
-      if (same_run) ++segments.back().groups;
-      else ++segments.back().run_count;
-      continue;
+    if (!fits) {
+      cuts.push_back(g);
+      std::fill(sums.begin(), sums.end(), 0);
     }
-    segments.push_back({g / groups, 1, g % groups, 1});
-    std::copy(added, added + channels, sums.begin());
+    for (std::size_t o = 0; o < channels; ++o) sums[o] += added[o];
   }
-  std::int64_t largest = 0;
-  const WeightSums whole(weights, channels);
-  for (std::size_t o = 0; o < channels; ++o) largest = std::max(largest, whole.magnitude(o));
-  if (largest <= most) return {{0, runs, 0, groups}};
-  return segments;
+  return cuts;
 }
 
 }  // namespace lastbit

@@ -55,6 +55,7 @@ class WeightSums {
   WeightSums(std::span<const std::int16_t> weights, std::size_t channels);
   /// For inputs in `range`, every term times `multiplier`.
   [[nodiscard]] SumBounds bounds(std::size_t channel, const IntegerRange& range, std::int64_t multiplier = 1) const;
+  [[nodiscard]] std::int64_t total(std::size_t channel) const { return positive_[channel] - negative_[channel]; }
   [[nodiscard]] std::int64_t magnitude(std::size_t channel) const { return positive_[channel] + negative_[channel]; }
   [[nodiscard]] std::size_t channels() const { return positive_.size(); }
 
@@ -62,12 +63,9 @@ class WeightSums {
   std::vector<std::int64_t> positive_, negative_;
 };
 
-/// A part of every sum that fits 32 bits whatever the input: groups [first_group, first_group + groups) of runs [first_run, …).
-struct SumSegment {
-  std::size_t first_run = 0, run_count = 0, first_group = 0, groups = 0;
-};
-/// Parts that make up the sums for inputs of at most `largest_input` in magnitude; empty where one group alone can be too large.
-[[nodiscard]] std::vector<SumSegment> sum_segments(const ConvGeometry& geometry, std::span<const std::int16_t> weights,
-                                                   const PackedWeights& packed, std::int64_t largest_input);
+/// Groups of the packed runs, counted through all of them, at which a sum of 32 bits must be taken off so that none of inputs of at most
+/// `largest_input` in magnitude leaves them. Empty where one group alone can be too large.
+[[nodiscard]] std::vector<std::size_t> sum_cuts(const ConvGeometry& geometry, std::span<const std::int16_t> weights,
+                                                const PackedWeights& packed, std::int64_t largest_input);
 
 }  // namespace lastbit

@@ -67,7 +67,10 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
     fold_multipliers();
     weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
   }
-  if (input_type_ != ElementType::uint16) pack();
+  if (input_type_ == ElementType::uint16) return;
+  pack(direction_ == Direction::transposed ? turned(weights_, shape_) : weights_);
+  const bool in_kernels = !bytes_.bytes.empty() || accumulator_bits_ <= 32 || !cuts_.empty();
+  if (proven_by_types_ && in_kernels) weights_ = {};
 }
 
 /// Exact terms times the multiplier are exact terms of larger weights: 128 * 255 fits 16 bits.
@@ -123,9 +126,7 @@ void Convolution::prove(std::int64_t largest_input) {
   accumulator_bits_ = proven_by_types_ ? bits_for(largest) : rule.overflow == Overflow::exact ? 64 : rule.bits;
 }
 
-void Convolution::pack() {
-  if (direction_ == Direction::transposed) forward_weights_ = turned(weights_, shape_);
-  const std::vector<std::int16_t>& weights = forward_weights_.empty() ? weights_ : forward_weights_;
+void Convolution::pack(const std::vector<std::int16_t>& weights) {
   const AccumulatorRule& rule = arithmetic_.accumulator;
   const bool in_32_bits =
       (proven_by_types_ && accumulator_bits_ <= 32) || (rule.overflow == Overflow::wrap && rule.bits <= 32 && is_order_independent(rule));
@@ -135,7 +136,7 @@ void Convolution::pack() {
     if (proven_by_types_) return;
   }
   words_ = pack_weights(geometry_, weights, BandForm::words, path_->lanes);
-  if (!in_32_bits) segments_ = sum_segments(geometry_, weights, words_, largest_input_);
+  if (!in_32_bits) pack_wide(weights);
   const bool narrows_once = rule.when == NarrowingPoint::at_end && !has_partial_sums(rule);
   if (proven_by_types_ || rule.bits > 32 || narrows_once) return;
   magnitudes_ = pack_weights(geometry_, weights, BandForm::magnitudes, path_->lanes);
@@ -148,6 +149,22 @@ void Convolution::pack() {
   for (std::size_t o = 0; o < groups * channels; ++o) {
     for (std::size_t t = 0; t < taps; ++t) step_weights_[(o / channels * taps + t) * step_row_ + o % channels] = weights[o * taps + t];
   }
+}
+
+/// Words, unless taking off so often costs more than multiplying bytes of them twice.
+void Convolution::pack_wide(const std::vector<std::int16_t>& weights) {
+  cuts_ = sum_cuts(geometry_, weights, words_, largest_input_);
+  std::vector<std::int16_t> low(weights.size()), high(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    low[i] = static_cast<std::int16_t>(narrow_wrap(std::int64_t{weights[i]}, 8));
+    high[i] = static_cast<std::int16_t>((weights[i] - low[i]) / 256);
+  }
+  std::vector<std::size_t> cuts = sum_cuts(geometry_, std::vector<std::int16_t>(weights.size(), 128), words_, largest_input_);
+  constexpr std::size_t gain = 4;
+  if (!cuts_.empty() && cuts_.size() <= gain * cuts.size()) return;
+  cuts_ = std::move(cuts);
+  low_ = pack_weights(geometry_, low, BandForm::words, path_->lanes);
+  high_ = pack_weights(geometry_, high, BandForm::words, path_->lanes);
 }
 
 void Convolution::sums(const ConvInput& input, std::span<std::int64_t> out, Events* events, SumRoutes* routes) const {

@@ -54,7 +54,8 @@ class Convolution {
   friend class ConvolutionRun;
   void fold_multipliers();
   void prove(std::int64_t largest_input);
-  void pack();
+  void pack(const std::vector<std::int16_t>& weights);
+  void pack_wide(const std::vector<std::int16_t>& weights);
   [[nodiscard]] bool drops_no_term() const;
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> bias_range(std::size_t channel) const;
   [[nodiscard]] std::int64_t multiplier(std::size_t channel) const { return multipliers_.empty() ? 1 : multipliers_[channel]; }
@@ -65,21 +66,22 @@ class Convolution {
   ConvShape shape_;
   Direction direction_;
   ConvArithmetic arithmetic_;
-  std::vector<std::int16_t> weights_;
+  std::vector<std::int16_t> weights_;  ///< empty where the packed ones serve every input
   std::vector<std::int64_t> bias_;
   std::vector<std::int64_t> multipliers_;
   ElementType input_type_;
   std::int64_t largest_input_;
 
   const kernels::Path* path_;
-  ConvGeometry geometry_;                      ///< of the equal forward convolution
-  std::vector<std::int16_t> forward_weights_;  ///< of that, in its order; empty where they are weights_
+  ConvGeometry geometry_;  ///< of the equal forward convolution
   WeightSums weight_sums_;
   bool proven_by_types_ = false;  ///< of all channels
   int accumulator_bits_ = 64;
   PackedWeights bytes_, words_, magnitudes_;  ///< those that can be asked for
-  std::vector<SumSegment> segments_;          ///< of words_, into 32 bits each
-  std::vector<std::int16_t> step_weights_;    ///< [group][tap][channels in whole vectors]
+  /// Sums of more than 32 bits are made of parts that fit them, cut at these groups: of words_, or of low and high bytes of the weights.
+  std::vector<std::size_t> cuts_;
+  PackedWeights low_, high_;                ///< w = low + 256 high; empty where words_ serve
+  std::vector<std::int16_t> step_weights_;  ///< [group][tap][channels in whole vectors]
   std::size_t step_row_ = 0;
 };
 

@@ -21,11 +21,16 @@ constexpr std::int64_t grain_products = 256 * 1024;  // less is not worth anothe
 struct Workspace {
   Band band, magnitudes;
   std::vector<const std::byte*> windows, magnitude_windows;
-  std::vector<std::ptrdiff_t> offsets;
+  std::vector<std::ptrdiff_t> offsets, group_offsets;
   std::vector<std::int32_t> narrow, part, size;
   std::vector<std::int64_t> wide;
   std::vector<const std::int16_t*> step_windows;
   std::vector<std::int64_t> step_sums, step_outside, step_start;
+};
+
+/// Groups [first_group, first_group + groups) of each of the runs [first_run, first_run + run_count).
+struct GroupRange {
+  std::size_t first_run = 0, run_count = 0, first_group = 0, groups = 0;
 };
 
 std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
@@ -48,20 +53,28 @@ class ConvolutionRun {
   void prepare_start();
   void run_area(const OutputArea& area, Workspace& work, Tally& tally) const;
   void run_part(std::int64_t first, std::int64_t last, Tally& tally) const;
-  void multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const SumSegment& segment,
+  void multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
                 std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense, kernels::SumProducts channelwise,
-                const Workspace& work) const;
-  void set_windows(const Band& band, const PackedWeights& packed, const OutputArea& area, std::int64_t first, std::int64_t count,
-                   std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) const;
+                Workspace& work) const;
+  static void set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
+                          std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets);
   void narrow_tile(std::size_t first, std::size_t pixels, Workspace& work, Tally& tally) const;
+  void add_products(std::size_t first, std::size_t last, std::size_t pixels, Workspace& work) const;
   void wide_tile(std::size_t first, std::size_t pixels, Workspace& work, Tally& tally) const;
+  struct BiasRoom {
+    std::int64_t above = 0, below = 0, bias = 0;
+  };
+  [[nodiscard]] std::vector<BiasRoom> rooms_at(std::size_t first) const;
   void proven_tile(const OutputArea& area, std::int64_t first_pixel, std::size_t first, std::size_t pixels, Workspace& work,
                    Tally& tally) const;
   void step_tile(const OutputArea& area, std::int64_t first_pixel, std::size_t first, std::size_t pixels, const std::vector<char>& wanted,
                  Workspace& work, Tally& tally) const;
   [[nodiscard]] bool has_step_kernel() const;
-  void step_group(const OutputArea& area, std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen,
-                  std::size_t group, const std::vector<char>& wanted, std::size_t period, Workspace& work, Tally& tally) const;
+  [[nodiscard]] bool has_tile_products(std::size_t period) const;
+  void step_tiles(std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen, const std::vector<char>& wanted,
+                  std::size_t period, Workspace& work, Tally& tally) const;
+  void step_group(std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen, std::size_t group,
+                  const std::vector<char>& wanted, std::size_t period, Workspace& work, Tally& tally) const;
   void step_reference(std::size_t output, Workspace& work, std::size_t first, Tally& tally) const;
   void deliver(std::size_t first, std::span<const std::int32_t> narrow, std::span<const std::int64_t> wide, Tally& tally) const;
   [[nodiscard]] std::int64_t bias_of(std::size_t output) const {
@@ -82,10 +95,9 @@ class ConvolutionRun {
   bool adds_bias_ = false;  ///< after the sums of a narrow tile: there is one per position
   int wraps_to_ = 32;       ///< a narrow tile
   std::vector<std::int32_t> start_;
-  std::vector<char> proven_;           ///< of every channel, by this input's range
-  std::vector<std::int64_t> unseen_;   ///< of every channel: what magnitudes of 2^15 hide
-  std::vector<std::int64_t> centred_;  ///< the input by itself, for terms that no kernel follows
-  std::vector<std::int32_t> reference_input_;
+  std::vector<char> proven_;                   ///< of every channel, by this input's range
+  std::vector<std::int64_t> unseen_;           ///< of every channel: what magnitudes of 2^15 hide
+  std::vector<std::int32_t> reference_input_;  ///< centred, for terms that no kernel follows
   std::int64_t SumRoutes::*counted_as_ = &SumRoutes::order_free;
 };
 
@@ -132,6 +144,7 @@ void ConvolutionRun::choose_route() {
       if (!has_products) return;
       route_ = Route::prove_outputs;
       packed_ = &layer_.words_;
+      prepare_start();
       unseen_.assign(channels_, 0);
       const auto taps = index(layer_.shape_.taps());
       for (std::size_t o = 0; o < channels_; ++o) {
@@ -145,7 +158,7 @@ void ConvolutionRun::choose_route() {
     const bool fits_64_bits = largest <= max_of_width(62) || (rule().overflow == Overflow::wrap && !counts_);
     if (!in_32_bits && !fits_64_bits) return;
   }
-  if (!in_32_bits && layer_.segments_.empty()) return;
+  if (!in_32_bits && layer_.cuts_.empty()) return;
   if (!layer_.multipliers_.empty()) return;
   route_ = in_32_bits ? Route::narrow : Route::wide;
   const bool takes_bytes = in_32_bits && !layer_.bytes_.bytes.empty();
@@ -157,26 +170,20 @@ void ConvolutionRun::choose_route() {
 
 /// Modulo 2^32, like the sums: the bias, and what unsigned codes add to every product.
 void ConvolutionRun::prepare_start() {
+  start_ = spread_channels(*packed_, {}, layer_.path_->lanes);  // 0
   if (route_ != Route::narrow) return;
   adds_bias_ = layer_.bias_.size() > channels_;
   std::vector<std::int32_t> start(channels_);
-  const std::vector<std::int16_t>& weights = layer_.weights_;
-  const std::size_t taps = weights.size() / channels_;
   for (std::size_t o = 0; o < channels_; ++o) {
     std::uint64_t sum = layer_.bias_.size() == channels_ ? static_cast<std::uint64_t>(layer_.bias_[o]) : 0;
-    if (form_ == BandForm::unsigned_bytes) {
-      std::int64_t weight_sum = 0;
-      for (std::size_t t = 0; t < taps; ++t) weight_sum += weights[o * taps + t];
-      sum -= static_cast<std::uint64_t>(weight_sum * unsigned_zero_point(input_));
-    }
+    if (form_ == BandForm::unsigned_bytes) sum -= static_cast<std::uint64_t>(layer_.weight_sums_.total(o) * unsigned_zero_point(input_));
     start[o] = static_cast<std::int32_t>(narrow_wrap(static_cast<std::int64_t>(sum), 32));
   }
   start_ = spread_channels(*packed_, start, layer_.path_->lanes);
 }
 
-void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, const OutputArea& area, std::int64_t first,
-                                 std::int64_t count, std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) const {
-  static_cast<void>(area);
+void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
+                                 std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) {
   windows.resize(index(count));
   offsets.clear();
   const bool channelwise = packed.runs.channelwise;
@@ -185,12 +192,13 @@ void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, 
     offsets.push_back(channelwise ? band.interleaved_offset(run.ky, run.kx) : band.offset(run.ky, run.kx));
 }
 
-void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const SumSegment& segment,
+void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
                               std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense,
-                              kernels::SumProducts channelwise, const Workspace& work) const {
+                              kernels::SumProducts channelwise, Workspace& work) const {
   const std::size_t lanes = layer_.path_->lanes;
   const std::size_t skipped = (segment.first_run * packed.groups + segment.first_group) * lanes * kernels::group_bytes;
-  std::vector<std::ptrdiff_t> offsets(segment.run_count);
+  std::vector<std::ptrdiff_t>& offsets = work.group_offsets;
+  offsets.resize(segment.run_count);
   for (std::size_t group = 0; group < packed.conv_groups; ++group) {
     const std::size_t channel_bytes = group * index(layer_.shape_.group_channels()) * bytes_of(form_);
     for (std::size_t r = 0; r < segment.run_count; ++r)
@@ -243,16 +251,32 @@ void ConvolutionRun::narrow_tile(std::size_t first, std::size_t pixels, Workspac
   deliver(first, work.narrow, {}, tally);
 }
 
-void ConvolutionRun::wide_tile(std::size_t first, std::size_t pixels, Workspace& work, Tally& tally) const {
+/// Adds the products of groups [first, last), counted through all runs, to work.wide.
+void ConvolutionRun::add_products(std::size_t first, std::size_t last, std::size_t pixels, Workspace& work) const {
   const std::size_t count = pixels * channels_;
   work.part.resize(count);
-  work.wide.assign(count, 0);
-  const std::vector<std::int32_t> start = spread_channels(*packed_, std::vector<std::int32_t>(channels_), layer_.path_->lanes);
-  for (const SumSegment& segment : layer_.segments_) {
-    multiply(*packed_, work.windows.data(), pixels, segment, start, work.part.data(), layer_.path_->dense_words,
-             layer_.path_->channelwise_words, work);
-    for (std::size_t i = 0; i < count; ++i) work.wide[i] += work.part[i];
+  const bool split = !layer_.low_.bytes.empty();
+  for (const PackedWeights* const part : {split ? &layer_.low_ : &layer_.words_, split ? &layer_.high_ : nullptr}) {
+    if (part == nullptr) continue;
+    const std::int64_t factor = part == &layer_.high_ ? 256 : 1;
+    for (std::size_t at = first, end = 0; at < last; at = end) {
+      const auto cut = std::upper_bound(layer_.cuts_.begin(), layer_.cuts_.end(), at);
+      end = cut == layer_.cuts_.end() ? last : std::min(last, *cut);
+      const std::size_t run = at / part->groups, within = at % part->groups, whole = (end - at) / part->groups;
+      GroupRange range{run, 1, within, std::min(end - at, part->groups - within)};
+      if (within == 0 && whole > 0) range = {run, whole, 0, part->groups};
+      end = at + range.run_count * range.groups;
+      multiply(*part, work.windows.data(), pixels, range, start_, work.part.data(), layer_.path_->dense_words,
+               layer_.path_->channelwise_words, work);
+      for (std::size_t i = 0; i < count; ++i) work.wide[i] += factor * work.part[i];
+    }
   }
+}
+
+void ConvolutionRun::wide_tile(std::size_t first, std::size_t pixels, Workspace& work, Tally& tally) const {
+  const std::size_t count = pixels * channels_;
+  work.wide.assign(count, 0);
+  add_products(0, packed_->runs.runs.size() * packed_->groups, pixels, work);
   const bool narrows = counted_as_ == &SumRoutes::order_free && rule().overflow != Overflow::exact;
   for (std::size_t i = 0; i < count; ++i) {
     const auto sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(work.wide[i]) + static_cast<std::uint64_t>(bias_of(first + i)));
@@ -265,6 +289,17 @@ void ConvolutionRun::wide_tile(std::size_t first, std::size_t pixels, Workspace&
   deliver(first, {}, work.wide, tally);
 }
 
+/// How far the sums of one pixel's terms may go on each side of their bias, channel by channel; less than 0 where the bias is outside itself.
+std::vector<ConvolutionRun::BiasRoom> ConvolutionRun::rooms_at(std::size_t first) const {
+  std::vector<BiasRoom> rooms(channels_);
+  for (std::size_t c = 0; c < channels_; ++c) {
+    const std::int64_t bias = bias_of(first + c);
+    rooms[c] = {narrow_saturate(Int128{max_of_width(rule().bits)} - std::max<std::int64_t>(bias, 0), 64),
+                narrow_saturate(std::min<Int128>(bias, 0) - min_of_width(rule().bits), 64), bias};
+  }
+  return rooms;
+}
+
 // With S the sum of all terms and A that of their magnitudes, the positive ones add up to (A + S) / 2 and the negative ones to (S - A) / 2:
 // between those lies every partial sum. A stops at 2^31 - 1, where nothing is proven; below it S is exact modulo 2^32.
 void ConvolutionRun::proven_tile(const OutputArea& area, std::int64_t first_pixel, std::size_t first, std::size_t pixels, Workspace& work,
@@ -272,32 +307,31 @@ void ConvolutionRun::proven_tile(const OutputArea& area, std::int64_t first_pixe
   const std::size_t count = pixels * channels_;
   work.narrow.resize(count);
   work.size.resize(count);
-  const SumSegment whole{0, packed_->runs.runs.size(), 0, packed_->groups};
-  const std::vector<std::int32_t> start = spread_channels(*packed_, std::vector<std::int32_t>(channels_), layer_.path_->lanes);
+  const GroupRange whole{0, packed_->runs.runs.size(), 0, packed_->groups};
   const kernels::Path& path = *layer_.path_;
-  multiply(*packed_, work.windows.data(), pixels, whole, start, work.narrow.data(), path.dense_words, path.channelwise_words, work);
-  multiply(layer_.magnitudes_, work.magnitude_windows.data(), pixels, whole, start, work.size.data(), path.dense_magnitudes,
+  multiply(*packed_, work.windows.data(), pixels, whole, start_, work.narrow.data(), path.dense_words, path.channelwise_words, work);
+  multiply(layer_.magnitudes_, work.magnitude_windows.data(), pixels, whole, start_, work.size.data(), path.dense_magnitudes,
            path.channelwise_magnitudes, work);
-  const std::int64_t least = min_of_width(rule().bits), largest = max_of_width(rule().bits);
   std::vector<char> wanted(count, 0);
-  bool any = false;
+  std::int64_t failing = 0, by_input = 0;
   work.wide.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t channel = i % channels_;
-    const std::int64_t bias = bias_of(first + i), sum = work.narrow[i];
-    work.wide[i] = narrow_wrap(Int128{sum} + bias, 64);  // the sum itself, where it is proven
-    if (proven_[channel] != 0) {
-      ++tally.routes.proven_by_input;
-      continue;
+  const bool one_bias = layer_.bias_.size() <= channels_;
+  std::vector<BiasRoom> rooms = one_bias ? rooms_at(first) : std::vector<BiasRoom>{};
+  for (std::size_t p = 0; p < pixels; ++p) {
+    if (!one_bias) rooms = rooms_at(first + p * channels_);
+    for (std::size_t c = 0; c < channels_; ++c) {
+      const std::size_t i = p * channels_ + c;
+      const std::int64_t sum = work.narrow[i], size = work.size[i] + unseen_[c];
+      const bool stays = size < max_of_width(32) && (size + sum + 1) / 2 <= rooms[c].above && (size - sum + 1) / 2 <= rooms[c].below;
+      work.wide[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(rooms[c].bias));
+      wanted[i] = stays || proven_[c] != 0 ? 0 : 1;
+      failing += wanted[i];
+      by_input += proven_[c];
     }
-    const std::int64_t size = work.size[i] == max_of_width(32) ? max_of_width(40) : work.size[i] + unseen_[channel];
-    const std::int64_t above = (size + sum + 1) / 2, below = (size - sum + 1) / 2;
-    const bool stays =
-        size <= max_of_width(32) && std::max<Int128>(bias, 0) + above <= largest && std::min<Int128>(bias, 0) - below >= least;
-    wanted[i] = stays ? 0 : 1;
-    any = any || !stays;
-    if (stays) ++tally.routes.proven_by_output;
   }
+  tally.routes.proven_by_input += by_input;
+  tally.routes.proven_by_output += static_cast<std::int64_t>(count) - by_input - failing;
+  const bool any = failing > 0;
   if (any) step_tile(area, first_pixel, first, pixels, wanted, work, tally);
   deliver(first, {}, work.wide, tally);
 }
@@ -318,28 +352,64 @@ void ConvolutionRun::step_tile(const OutputArea& area, std::int64_t first_pixel,
     }
     return;
   }
-  const auto groups = index(layer_.shape_.groups);
-  const std::size_t per_group = channels_ / groups;
   const bool tiled = rule().when == NarrowingPoint::every_tile;
-  for (std::size_t group = 0; group < groups; ++group) {
-    // Pixels that the device treats together narrow after equally many terms.
-    for (std::size_t together = 1; together <= (tiled ? largest_group : 1); ++together) {
-      std::vector<std::size_t> chosen;
-      for (std::size_t p = 0; p < pixels; ++p) {
-        const std::int64_t column = area.first_column + (first_pixel + static_cast<std::int64_t>(p)) % area.columns();
-        const auto from = wanted.begin() + static_cast<std::ptrdiff_t>(p * channels_ + group * per_group);
-        const bool asked = std::any_of(from, from + static_cast<std::ptrdiff_t>(per_group), [](char one) { return one != 0; });
-        if (asked && (!tiled || layer_.shape_.group_at(column) == together)) chosen.push_back(p);
-      }
-      if (!chosen.empty()) step_group(area, first_pixel, first, chosen, group, wanted, tiled ? rule().tile(together) : 1, work, tally);
+  // Pixels that the device treats together narrow after equally many terms.
+  for (std::size_t together = 1; together <= (tiled ? largest_group : 1); ++together) {
+    std::vector<std::size_t> chosen;
+    for (std::size_t p = 0; p < pixels; ++p) {
+      const std::int64_t column = area.first_column + (first_pixel + static_cast<std::int64_t>(p)) % area.columns();
+      const auto from = wanted.begin() + static_cast<std::ptrdiff_t>(p * channels_);
+      const bool asked = std::any_of(from, from + static_cast<std::ptrdiff_t>(channels_), [](char one) { return one != 0; });
+      if (asked && (!tiled || layer_.shape_.group_at(column) == together)) chosen.push_back(p);
+    }
+    if (chosen.empty()) continue;
+    const std::size_t period = tiled ? rule().tile(together) : 1;
+    if (has_tile_products(period)) step_tiles(first_pixel, first, chosen, wanted, period, work, tally);
+    else {
+      for (std::size_t group = 0; group < index(layer_.shape_.groups); ++group)
+        step_group(first_pixel, first, chosen, group, wanted, period, work, tally);
     }
   }
 }
 
-void ConvolutionRun::step_group(const OutputArea& area, std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen,
-                                std::size_t group, const std::vector<char>& wanted, std::size_t period, Workspace& work,
-                                Tally& tally) const {
-  static_cast<void>(area);
+/// Tiles that end between two groups, and are long enough to be multiplied by themselves.
+bool ConvolutionRun::has_tile_products(std::size_t period) const {
+  constexpr std::size_t shortest = 16;
+  return rule().when == NarrowingPoint::every_tile && period >= shortest && period % 2 == 0 && layer_.words_.runs.length % 2 == 0 &&
+         !layer_.cuts_.empty();
+}
+
+/// As step_group, for tiles: within one the order is free.
+void ConvolutionRun::step_tiles(std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen,
+                                const std::vector<char>& wanted, std::size_t period, Workspace& work, Tally& tally) const {
+  const std::size_t groups = layer_.words_.runs.runs.size() * layer_.words_.groups, count = chosen.size() * channels_;
+  const std::vector<std::int64_t> before = std::move(work.wide);
+  work.windows.clear();
+  for (const std::size_t p : chosen) work.windows.push_back(work.band.window(first_pixel + static_cast<std::int64_t>(p)));
+  work.wide.resize(count);
+  work.step_outside.assign(count, 0);
+  const auto output_of = [&](std::size_t i) { return chosen[i / channels_] * channels_ + i % channels_; };
+  const auto settle = [&](std::size_t i, Int128 exact) {
+    work.wide[i] = static_cast<std::int64_t>(narrow(exact, rule().bits, rule().overflow));
+    work.step_outside[i] += work.wide[i] != exact ? 1 : 0;
+  };
+  for (std::size_t i = 0; i < count; ++i) settle(i, bias_of(first + output_of(i)));
+  for (std::size_t g = 0; g < groups; g += period / 2) {
+    add_products(g, std::min(groups, g + period / 2), chosen.size(), work);
+    for (std::size_t i = 0; i < count; ++i) settle(i, work.wide[i]);
+  }
+  std::vector<std::int64_t> sums = std::exchange(work.wide, before);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t output = output_of(i);
+    if (wanted[output] == 0) continue;
+    work.wide[output] = sums[i];
+    tally.events.accumulator_overflows += work.step_outside[i];
+    ++tally.routes.step_by_step;
+  }
+}
+
+void ConvolutionRun::step_group(std::int64_t first_pixel, std::size_t first, const std::vector<std::size_t>& chosen, std::size_t group,
+                                const std::vector<char>& wanted, std::size_t period, Workspace& work, Tally& tally) const {
   const auto groups = index(layer_.shape_.groups);
   const std::size_t per_group = channels_ / groups, row = layer_.step_row_, taps = index(layer_.shape_.taps());
   const ConvRuns& runs = layer_.words_.runs;
@@ -415,12 +485,12 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
   for (std::int64_t pixel = 0; pixel < area.pixels(); pixel += tile_pixels) {
     const std::int64_t pixels = std::min(tile_pixels, area.pixels() - pixel);
     const std::size_t first = area_start + index(pixel) * channels_;
-    if (packed_ != nullptr) set_windows(work.band, *packed_, area, pixel, pixels, work.windows, work.offsets);
+    if (packed_ != nullptr) set_windows(work.band, *packed_, pixel, pixels, work.windows, work.offsets);
     switch (route_) {
       case Route::narrow: narrow_tile(first, index(pixels), work, tally); break;
       case Route::wide: wide_tile(first, index(pixels), work, tally); break;
       case Route::prove_outputs:
-        set_windows(work.magnitudes, layer_.magnitudes_, area, pixel, pixels, work.magnitude_windows, work.offsets);
+        set_windows(work.magnitudes, layer_.magnitudes_, pixel, pixels, work.magnitude_windows, work.offsets);
         proven_tile(area, pixel, first, index(pixels), work, tally);
         break;
       case Route::step_by_step:
