@@ -100,9 +100,7 @@ inline F32 operator-(F32 a, F32 b) { return {_mm512_sub_ps(a.raw, b.raw)}; }
 inline F32 operator-(F32 a) { return {_mm512_sub_ps(_mm512_setzero_ps(), a.raw)}; }
 inline F32 operator/(F32 a, F32 b) { return {_mm512_div_ps(a.raw, b.raw)}; }
 inline F32 fused(F32 a, F32 b, F32 c) { return {_mm512_fmadd_ps(a.raw, b.raw, c.raw)}; }
-inline bool all_within(F32 v, float limit) {
-  return _mm512_cmp_ps_mask(_mm512_abs_ps(v.raw), _mm512_set1_ps(limit), _CMP_LT_OQ) == 0xFFFF;
-}
+inline bool all_within(F32 v, float limit) { return _mm512_cmp_ps_mask(_mm512_abs_ps(v.raw), _mm512_set1_ps(limit), _CMP_LT_OQ) == 0xFFFF; }
 inline F32 operator*(F32 a, F32 b) { return {_mm512_mul_ps(a.raw, b.raw)}; }
 inline F32 smaller(F32 a, F32 b) { return {_mm512_min_ps(a.raw, b.raw)}; }
 inline F32 larger(F32 a, F32 b) { return {_mm512_max_ps(a.raw, b.raw)}; }

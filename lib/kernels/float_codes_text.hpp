@@ -5,8 +5,8 @@
 
 template <FloatForm form>
 inline I32 code_of(F32 x, const FloatRounding& rounding) {
-  return to_integer(rounded<form>(x, F32::all(float_code_limit), F32::all(static_cast<float>(rounding.up)),
-                                  F32::all(static_cast<float>(rounding.down))));
+  return to_integer(
+      rounded<form>(x, F32::all(float_code_limit), F32::all(static_cast<float>(rounding.up)), F32::all(static_cast<float>(rounding.down))));
 }
 
 template <FloatForm form, bool is_sum>

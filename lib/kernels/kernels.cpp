@@ -23,7 +23,8 @@ namespace {
 /// With binary16 conversions and fused products, which every such processor has; not all compilers can ask for them by name.
 bool has_avx2() {
   unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __builtin_cpu_supports("avx2") != 0 && __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0 && (ecx & bit_FMA) != 0;
+  return __builtin_cpu_supports("avx2") != 0 && __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0 &&
+         (ecx & bit_FMA) != 0;
 }
 
 /// Leaf 7.1, EAX bit 4, which older compilers cannot ask for by name; the system saves 256-bit registers where it lets AVX2 run.

@@ -157,10 +157,9 @@ bool has_float_codes(const ModelTensor& output, Rounding rounding) { return size
 /// Two operands of 32 bits combined in float32, then bounded.
 Executor in_float(Pair pair, kernels::CombineInFloat kernel, const kernels::FloatPair& floats, const ModelTensor& output,
                   IntegerRange range) {
-  return pairwise_in<std::int32_t>(std::move(pair), Finisher({clamp()}, {operands_for({}, output, range)}, 32),
-                                   [=](const std::int32_t* a, const std::int32_t* b, std::int32_t* out, std::size_t count) {
-                                     kernel(floats, a, b, out, count);
-                                   });
+  return pairwise_in<std::int32_t>(
+      std::move(pair), Finisher({clamp()}, {operands_for({}, output, range)}, 32),
+      [=](const std::int32_t* a, const std::int32_t* b, std::int32_t* out, std::size_t count) { kernel(floats, a, b, out, count); });
 }
 
 /// Raw integers, not centred: the zero points are part of the float constant.
