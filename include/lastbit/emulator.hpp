@@ -93,7 +93,8 @@ class Emulator {
   /// Inputs in the model's order, each of the model's shape or with one extra leading dimension of N samples (the same N for all).
   /// Float inputs of a quantised tensor are quantised by the backend's rule; the real domain takes quantised inputs and dequantises them.
   /// Throws Error(shape_mismatch | type_mismatch) naming the input.
-  [[nodiscard]] Trace run(std::span<const Tensor> inputs, const RunOptions& options = {}) const;
+  /// `recycled` is a trace of an earlier run that nobody needs any more: its memory is used again.
+  [[nodiscard]] Trace run(std::span<const Tensor> inputs, const RunOptions& options = {}, Trace recycled = {}) const;
 
   /// One operation on the given data tensors (null for constants and absent ones): what this backend makes of another's inputs.
   [[nodiscard]] std::vector<Tensor> run_operation(std::size_t operation, std::span<const Tensor* const> inputs,

@@ -104,9 +104,19 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
 
 namespace {
 
-std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operation) {
+/// Memory for the outputs, an earlier run's where it fits; what it holds is overwritten.
+std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operation, std::span<std::optional<Tensor>> spare) {
   std::vector<Tensor> outputs;
-  for (const auto index : operation.outputs) outputs.emplace_back(model.tensor(index).type, model.tensor(index).shape);
+  for (const auto index : operation.outputs) {
+    const ModelTensor& wanted = model.tensor(index);
+    auto& old = spare[static_cast<std::size_t>(index)];
+    const bool fits = old && old->type() == wanted.type && old->shape() == wanted.shape;
+    outputs.push_back(fits ? std::move(*old) : Tensor(wanted.type, wanted.shape));
+    old.reset();
+#if !defined(NDEBUG)
+    std::ranges::fill(outputs.back().bytes(), std::byte{0xA5});  // so that a test sees a value that nobody has written
+#endif
+  }
   return outputs;
 }
 
@@ -153,8 +163,9 @@ void require_finite(const Tensor& given, const std::string& name) {
 struct Emulator::SampleTensors {
   std::vector<std::optional<Tensor>> own;
   std::vector<const Tensor*> borrowed;
+  std::vector<std::optional<Tensor>> spare;  ///< not needed any more: memory for tensors to come
 
-  explicit SampleTensors(std::size_t count) : own(count), borrowed(count, nullptr) {}
+  explicit SampleTensors(std::size_t count) : own(count), borrowed(count, nullptr), spare(count) {}
   [[nodiscard]] const Tensor& at(std::size_t index, const Model& model) const {
     return own[index] ? *own[index] : borrowed[index] != nullptr ? *borrowed[index] : *model.tensors[index].constant;
   }
@@ -250,7 +261,7 @@ void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Obser
     for (const auto index : operation.inputs)
       inputs.push_back(index == absent_tensor ? nullptr : &tensors.at(static_cast<std::size_t>(index), model()));
     const auto start = std::chrono::steady_clock::now();
-    auto outputs = allocate_outputs(model(), operation);
+    auto outputs = allocate_outputs(model(), operation, tensors.spare);
     executors[i]({inputs, outputs, counts ? &observed.events[i] : nullptr, measures ? &observed.costs[i].sums : nullptr});
     if (measures) observed.costs[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (std::size_t o = 0; o < outputs.size(); ++o) tensors.own[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
@@ -295,7 +306,7 @@ void keep_sample(Tensor& kept, const Tensor& value, std::int64_t sample) {
 
 }  // namespace
 
-Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) const {
+Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options, Trace recycled) const {
   const Model& model = prepared_->model();
   if (inputs.size() != model.inputs.size()) {
     throw Error(ErrorCode::bad_input, "model '" + model.name + "'",
@@ -339,8 +350,9 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
   std::vector<Tensor> carried = initial;
   std::mutex merging;
   const auto run_samples = [&](std::int64_t first, std::int64_t last) {
+    SampleTensors tensors(model.tensors.size());
     for (std::int64_t sample = first; sample < last; ++sample) {
-      SampleTensors tensors(model.tensors.size());
+      if (!batched && recycled.tensors.size() == model.tensors.size()) tensors.spare = std::move(recycled.tensors);
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto index = static_cast<std::size_t>(model.inputs[i]);
         const Tensor& given = converted[i] ? *converted[i] : inputs[i];
@@ -359,6 +371,8 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
         if (batched) keep_sample(*trace.tensors[t], tensors.at(t, model), sample);
         else *trace.tensors[t] = tensors.take(t, model);
       }
+      std::swap(tensors.own, tensors.spare);
+      std::ranges::fill(tensors.own, std::nullopt);
       if (carries) carried = std::move(after);
       const std::scoped_lock lock(merging);
       for (std::size_t i = 0; i < observed.events.size(); ++i) trace.events[i] += observed.events[i];
@@ -380,7 +394,8 @@ std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<con
     const auto index = at.inputs[i];
     if (all[i] == nullptr && index != absent_tensor) all[i] = &*model().tensor(index).constant;
   }
-  auto outputs = allocate_outputs(model(), at);
+  std::vector<std::optional<Tensor>> no_spare(model().tensors.size());
+  auto outputs = allocate_outputs(model(), at, no_spare);
   prepared_->executors[operation]({all, outputs, events});
   return outputs;
 }

@@ -48,6 +48,22 @@ TEST_CASE("a measured run says of every operation how its sums were found, for a
   CHECK(run(digits(), tflite_double, images()).costs.empty());
 }
 
+TEST_CASE("a run in the memory of an earlier one gives the same bits") {
+  const Emulator emulator(digits(), tflite_double);
+  const Shape one = digits().tensor(digits().inputs[0]).shape;
+  const auto pixels = images()[0].values<std::int8_t>();
+  Trace recycled;
+  for (std::size_t sample = 0; sample < 5; ++sample) {
+    const auto size = static_cast<std::size_t>(one.element_count());
+    const std::vector<Tensor> input{Tensor::from<std::int8_t>(one, pixels.subspan(sample * size, size))};
+    const Trace fresh = emulator.run(input, {.keep_all = true});
+    const auto before = recycled.tensors.empty() ? nullptr : output_of(recycled).bytes().data();
+    recycled = emulator.run(input, {.keep_all = true}, std::move(recycled));
+    CHECK(recycled.tensors == fresh.tensors);
+    if (before != nullptr) CHECK(output_of(recycled).bytes().data() == before);
+  }
+}
+
 TEST_CASE("a sample of a batch is the sample alone, for any number of threads") {
   const Trace batch = run(digits(), tflite_double, images(), {.threads = 1});
   CHECK(output_of(run(digits(), tflite_double, images(), {.threads = 3})) == output_of(batch));
