@@ -98,18 +98,3 @@ TEST_CASE("A killed rank ends the job; what was done is kept, and any number of 
   CHECK(Sweeping::wait(digits.start(on_ranks(2, Sweeping::arguments("--state state.json --json report.json")))) == 1);
   CHECK(digits.shell.text("report.json") == digits.shell.text("alone.json"));
 }
-
-TEST_CASE("Under a launcher that goes on, the samples of a killed rank are dealt again", "[.kill]") {
-  const Sweeping digits(many);
-  if (!mpirun_works(digits)) return;
-  const std::string open_mpi_4 = "--enable-recovery";
-  if (Sweeping::wait(digits.start(on_ranks(2, "--version", open_mpi_4))) != 0) {
-    std::cout << "left out: this mpirun has no --enable-recovery\n";
-    return;
-  }
-  REQUIRE(digits.shell.status(Sweeping::arguments("--json alone.json")) == 1);
-  const int status = status_after_kill(digits, 2, open_mpi_4);
-  CHECK(status == 0);  // mpirun's own; the ranks' is not passed on
-  CHECK_THAT(digits.shell.text("err"), contains_text("is lost: nothing heard for 3 s"));
-  CHECK(digits.shell.text("report.json") == digits.shell.text("alone.json"));
-}
