@@ -3,6 +3,7 @@
 //
 // Convolutions of 8-bit data, end to end: tensor in, finished tensor out.
 #include "case.hpp"
+#include "kernels/kernels.hpp"
 #include "lastbit/backend.hpp"
 #include "layers.hpp"
 #include "networks.hpp"
@@ -42,6 +43,12 @@ Trial reference_trial(const Layer& layer, const Types& types) {
   return trial;
 }
 
+/// One layer on a path of our choice.
+Trial path_trial(const Layer& layer, const kernels::Path& path) {
+  const kernels::ScopedPath chosen(path);
+  return layer_trial(prepare_model(model_of(layer, signed_types), find_backend("tflite_double").backend));
+}
+
 /// All convolutions of a network, one after the other; the output is the last one's.
 Trial network_trial(const char* network, const char* backend) {
   const std::vector<Model> models = convolutions_of(network);
@@ -65,6 +72,11 @@ void add_convolutions(Cases& cases) {
       cases.push_back({"conv/" + std::string(types.backend) + "/" + types.name + "/" + name_of(layer), Unit::multiply_adds,
                        Roof::byte_dot_product, [&layer, &types] { return reference_trial(layer, types); }});
     }
+  }
+  for (const kernels::Path& path : kernels::paths()) {
+    if (!path.available()) continue;
+    cases.push_back({"path/" + std::string(path.name) + "/s8s8/" + name_of(reference_layers[0]), Unit::multiply_adds,
+                     Roof::byte_dot_product, [&path] { return path_trial(reference_layers[0], path); }});
   }
   for (const char* network : {"ic_resnet8_int8", "mobilenet_v2_224_int8"}) {
     for (const char* backend : {"tflite_double", "xnnpack", "vipnano_v8", "onnxruntime"}) {

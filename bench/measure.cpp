@@ -2,14 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 
+#include "kernels/kernels.hpp"
 #include "lastbit/error.hpp"
 #include "own_process.hpp"
 #include "timing.hpp"
@@ -23,7 +18,13 @@ std::uint64_t fingerprint(const Tensor& tensor) {
   return hash;
 }
 
-void compare(const Case& one, const Trial& trial, std::uint64_t expected) {
+std::uint64_t on_scalar_path(const Case& one) {
+  const kernels::ScopedPath scalar(kernels::paths().front());
+  return fingerprint(one.prepare().output());
+}
+
+void compare(const Case& one, const Trial& trial) {
+  const std::uint64_t expected = on_scalar_path(one);
   const auto demand = [&](const std::function<Tensor()>& output, const std::string& whose) {
     if (fingerprint(output()) != expected)
       throw std::runtime_error(one.name + ": the output of " + whose + " differs from that of the scalar path");
@@ -36,40 +37,9 @@ void compare(const Case& one, const Trial& trial, std::uint64_t expected) {
 
 }  // namespace
 
-std::vector<std::optional<std::uint64_t>> scalar_fingerprints(const Cases& cases) {
-  struct Message {
-    std::uint64_t known, value;
-  };
-  int ends[2];
-  if (pipe(ends) != 0) throw Error(ErrorCode::bad_input, "benchmark", "no pipe to a process for the scalar path");
-  const pid_t child = fork();
-  if (child == 0) {
-    setenv("LASTBIT_PATH", "scalar", 1);
-    close(ends[0]);
-    for (const Case& one : cases) {
-      Message message{};
-      try {
-        message = {1, fingerprint(one.prepare().output())};
-      } catch (const Error& error) {
-        std::fprintf(stderr, "%s is left out: %s\n", one.name.c_str(), error.what());
-      }
-      if (write(ends[1], &message, sizeof message) != static_cast<ssize_t>(sizeof message)) _exit(1);
-    }
-    _exit(0);
-  }
-  close(ends[1]);
-  std::vector<std::optional<std::uint64_t>> values;
-  for (Message message{}; read(ends[0], &message, sizeof message) == static_cast<ssize_t>(sizeof message);)
-    values.push_back(message.known == 0 ? std::nullopt : std::optional(message.value));
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
-  if (values.size() != cases.size()) throw Error(ErrorCode::bad_input, cases[values.size()].name, "the scalar path gave no output");
-  return values;
-}
-
-Result measure(const Case& one, std::uint64_t expected, const Peaks& peaks, double budget) {
+Result measure(const Case& one, const Peaks& peaks, double budget) {
   const Trial trial = one.prepare();
-  compare(one, trial, expected);
+  compare(one, trial);
   const auto in_turn = [](const Peer& peer) { return !peer.seconds && peer.environment.empty(); };
   std::vector<std::function<void()>> runs{trial.run};
   for (const Peer& peer : trial.peers) {

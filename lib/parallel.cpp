@@ -3,6 +3,7 @@
 #include "parallel.hpp"
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -33,7 +34,7 @@ void for_each_part(std::int64_t count, std::int64_t grain, const std::function<v
   if (count <= 0) return;
   const int threads = inside_arena ? tbb::this_task_arena::max_concurrency() : 1;
   if (threads == 1 || count <= grain) return body(0, count);
-  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads, (count + grain - 1) / grain);
+  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads, count / grain);
   tbb::parallel_for(
       tbb::blocked_range<std::int64_t>(0, parts, 1),
       [&](const tbb::blocked_range<std::int64_t>& range) {
@@ -47,6 +48,7 @@ void for_each_part(std::int64_t count, std::int64_t grain, const std::function<v
 
 void with_threads(int threads, const std::function<void()>& body) {
   if (threads <= 1) return body();
+  const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
   tbb::task_arena arena(threads);
   arena.execute([&] {
     const Inside inside;

@@ -9,8 +9,8 @@
 
 namespace lastbit {
 
-/// Calls body(first, last) for parts that together are [0, count), each of at least `grain` (the last may be shorter), on the threads of the
-/// enclosing with_threads(); on the caller's alone where there is none, or where `count` is not above `grain`.
+/// Calls body(first, last) for parts that together are [0, count), each of at least `grain` unless there is only one, on the threads of the
+/// enclosing with_threads(); on the caller's alone where there is none.
 void for_each_part(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
 /// Calls body() so that every for_each_part() in it has `threads` threads (at least 1). The first exception is passed on.

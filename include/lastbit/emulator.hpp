@@ -32,14 +32,39 @@ struct Events {
   }
 };
 
+/// How the sums of one operation were found, in outputs. A sum that cannot leave its accumulator is the same in any order.
+struct SumRoutes {
+  std::int64_t order_free = 0;        ///< nothing to prove: the rule narrows once, or modulo a power of two
+  std::int64_t proven_by_type = 0;    ///< no input of its type can make a sum of the channel leave
+  std::int64_t proven_by_input = 0;   ///< none within the range of this input
+  std::int64_t proven_by_output = 0;  ///< the positive and the negative part of this very sum stay inside
+  std::int64_t step_by_step = 0;      ///< followed in the device's order
+
+  SumRoutes& operator+=(const SumRoutes& other) {
+    order_free += other.order_free;
+    proven_by_type += other.proven_by_type;
+    proven_by_input += other.proven_by_input;
+    proven_by_output += other.proven_by_output;
+    step_by_step += other.step_by_step;
+    return *this;
+  }
+};
+
+/// What computing one operation took, over all samples; of several threads the times are added up.
+struct OperationCost {
+  double seconds = 0;
+  SumRoutes sums;  ///< all 0 for an operation that is no sum of products
+};
+
 /// A batch of samples is a sequence of calls. carried: a state goes from one to the next, as in an interpreter that is not reset, so they are
 /// computed one after the other. reset: every sample begins with the states at 0.
 enum class StatesBetweenSamples : std::uint8_t { carried, reset };
 
 struct RunOptions {
-  int threads = 1;        ///< samples are shared among threads; never changes a bit
+  int threads = 1;        ///< samples, or parts of operations, are shared among threads; never changes a bit
   bool keep_all = false;  ///< keep every tensor, not only the model's outputs
   bool count_events = false;
+  bool measure = false;           ///< fill Trace::costs
   std::int64_t keep_samples = 0;  ///< of a batch, how many samples keep_all keeps of tensors that are no outputs; 0: all
   StatesBetweenSamples states = StatesBetweenSamples::carried;  ///< of models that have states
 };
@@ -48,8 +73,9 @@ struct RunOptions {
 /// With a batch of N samples each tensor carries N, or the number of samples kept, as an extra leading dimension.
 struct Trace {
   std::vector<std::optional<Tensor>> tensors;
-  std::vector<Events> events;  ///< one per operation; empty unless counted
-  std::string path;            ///< the host path that computed it
+  std::vector<Events> events;          ///< one per operation; empty unless counted
+  std::string path;                    ///< the host path that computed it
+  std::vector<OperationCost> costs{};  ///< one per operation; empty unless measured
 };
 
 /// What keeps a backend from running a model: unsupported operations, types, quantisations. Empty: it can run.
@@ -67,7 +93,8 @@ class Emulator {
   /// Inputs in the model's order, each of the model's shape or with one extra leading dimension of N samples (the same N for all).
   /// Float inputs of a quantised tensor are quantised by the backend's rule; the real domain takes quantised inputs and dequantises them.
   /// Throws Error(shape_mismatch | type_mismatch) naming the input.
-  [[nodiscard]] Trace run(std::span<const Tensor> inputs, const RunOptions& options = {}) const;
+  /// `recycled` is a trace of an earlier run that nobody needs any more: its memory is used again.
+  [[nodiscard]] Trace run(std::span<const Tensor> inputs, const RunOptions& options = {}, Trace recycled = {}) const;
 
   /// One operation on the given data tensors (null for constants and absent ones): what this backend makes of another's inputs.
   [[nodiscard]] std::vector<Tensor> run_operation(std::size_t operation, std::span<const Tensor* const> inputs,
@@ -77,6 +104,8 @@ class Emulator {
   [[nodiscard]] const Model& model() const;
 
  private:
+  struct Observation;
+  struct SampleTensors;
   struct Prepared;
   std::unique_ptr<Prepared> prepared_;
 };

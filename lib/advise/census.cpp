@@ -146,22 +146,12 @@ std::optional<LayerSums> layer_sums(const Model& model, std::size_t operation, c
   LayerSums result{conv_layer(model, at, backend), {}, 64};
   const ConvLayer& layer = result.layer;
   if (layer.delivers_sums()) return std::nullopt;
-  const Convolution convolution(layer.shape, layer.direction, layer.arithmetic, layer.weights, layer.bias, layer.largest_input,
-                                layer.multipliers);
+  const Convolution convolution(layer.shape, layer.direction, layer.arithmetic, layer.weights, layer.bias, layer.input_type,
+                                layer.largest_input, layer.multipliers);
   result.bits = convolution.accumulator_bits();
-  const bool is_wide = model.tensor(at.inputs[0]).type == ElementType::uint16;
-  const auto row = static_cast<std::size_t>(layer.shape.out_width * layer.shape.out_channels);
   for (const Tensor& input : inputs) {
-    const std::vector<std::int32_t> wide = centred_input(layer, input);
-    const std::vector<std::int16_t> narrow(wide.begin(), wide.end());
     std::vector<std::int64_t>& sums = result.sums.emplace_back(static_cast<std::size_t>(layer.shape.out_count()));
-    std::span<std::int64_t> rest(sums);
-    for (std::int64_t n = 0; n < layer.shape.batch; ++n) {
-      for (std::int64_t y = 0; y < layer.shape.out_height; ++y, rest = rest.subspan(row)) {
-        if (is_wide) convolution.accumulate_row(std::span<const std::int32_t>(wide), n, y, rest.first(row), nullptr);
-        else convolution.accumulate_row(std::span<const std::int16_t>(narrow), n, y, rest.first(row), nullptr);
-      }
-    }
+    convolution.sums(conv_input(input, layer.zero_points), sums, nullptr);
   }
   return result;
 }

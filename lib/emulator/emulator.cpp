@@ -3,14 +3,16 @@
 #include "lastbit/emulator.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <thread>
+#include <mutex>
 
 #include "emulator/executor.hpp"
 #include "emulator/float16/prepare.hpp"
 #include "emulator/operands.hpp"
 #include "emulator/ops/prepare.hpp"
 #include "lastbit/op/quantize.hpp"
+#include "parallel.hpp"
 
 namespace lastbit {
 
@@ -102,9 +104,19 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
 
 namespace {
 
-std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operation) {
+/// Memory for the outputs, an earlier run's where it fits; what it holds is overwritten.
+std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operation, std::span<std::optional<Tensor>> spare) {
   std::vector<Tensor> outputs;
-  for (const auto index : operation.outputs) outputs.emplace_back(model.tensor(index).type, model.tensor(index).shape);
+  for (const auto index : operation.outputs) {
+    const ModelTensor& wanted = model.tensor(index);
+    auto& old = spare[static_cast<std::size_t>(index)];
+    const bool fits = old && old->type() == wanted.type && old->shape() == wanted.shape;
+    outputs.push_back(fits ? std::move(*old) : Tensor(wanted.type, wanted.shape));
+    old.reset();
+#if !defined(NDEBUG)
+    std::ranges::fill(outputs.back().bytes(), std::byte{0xA5});  // so that a test sees a value that nobody has written
+#endif
+  }
   return outputs;
 }
 
@@ -147,6 +159,26 @@ void require_finite(const Tensor& given, const std::string& name) {
 
 }  // namespace
 
+/// The tensors of one sample, by their index in the model: its own, and inputs that lie elsewhere.
+struct Emulator::SampleTensors {
+  std::vector<std::optional<Tensor>> own;
+  std::vector<const Tensor*> borrowed;
+  std::vector<std::optional<Tensor>> spare;  ///< not needed any more: memory for tensors to come
+
+  explicit SampleTensors(std::size_t count) : own(count), borrowed(count, nullptr), spare(count) {}
+  [[nodiscard]] const Tensor& at(std::size_t index, const Model& model) const {
+    return own[index] ? *own[index] : borrowed[index] != nullptr ? *borrowed[index] : *model.tensors[index].constant;
+  }
+  /// For whoever keeps it.
+  [[nodiscard]] Tensor take(std::size_t index, const Model& model) { return own[index] ? std::move(*own[index]) : at(index, model); }
+};
+
+/// What is counted and measured in one sample, per operation; empty where it is not asked for.
+struct Emulator::Observation {
+  std::vector<Events> events;
+  std::vector<OperationCost> costs;
+};
+
 struct Emulator::Prepared {
   const Model* user = nullptr;
   std::optional<Model> real;  ///< the dequantised model of the real domain
@@ -156,9 +188,8 @@ struct Emulator::Prepared {
 
   [[nodiscard]] const Model& model() const { return real ? *real : *user; }
   void find_last_uses();
-  [[nodiscard]] Tensor convert_input(std::size_t position, const Tensor& given) const;
-  void execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, Events* events) const;
-  void run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, std::vector<Events>* events) const;
+  [[nodiscard]] std::optional<Tensor> convert_input(std::size_t position, const Tensor& given) const;
+  void run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const;
   [[nodiscard]] std::vector<Tensor> initial_states() const;
 };
 
@@ -187,13 +218,14 @@ void Emulator::Prepared::find_last_uses() {
   for (const State& state : model().states) last_use[static_cast<std::size_t>(state.after)] = model().operations.size();
 }
 
-// Types: what the model wants, or float for a quantised tensor (quantised by the backend's rule), or codes for the real domain.
-Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& given) const {
+// Nothing to do for the type that the model wants. Else: float for a quantised tensor (quantised by the backend's rule), or codes for the
+// real domain.
+std::optional<Tensor> Emulator::Prepared::convert_input(std::size_t position, const Tensor& given) const {
   const auto index = model().inputs[position];
   const ModelTensor& wanted = model().tensor(index);
   const ModelTensor& original = user->tensor(index);
   const bool takes_float32 = wanted.type == ElementType::float16 && backend.float16.method != Float16Method::absent;
-  if (given.type() == wanted.type) return given;
+  if (given.type() == wanted.type) return std::nullopt;
   if (real && given.type() == original.type) return dequantized(given, original.quantization);
   if (!real && given.type() == ElementType::float32 && is_integer(wanted.type) && wanted.quantization.present()) {
     require_finite(given, wanted.name);
@@ -220,26 +252,22 @@ Tensor Emulator::Prepared::convert_input(std::size_t position, const Tensor& giv
                   (!real && is_integer(wanted.type) && wanted.quantization.present() ? ", or float32 to be quantised" : ""));
 }
 
-void Emulator::Prepared::execute(std::size_t operation, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
-                                 Events* events) const {
-  executors[operation]({inputs, outputs, events});
-}
-
-void Emulator::Prepared::run_sample(std::vector<std::optional<Tensor>>& tensors, bool keep_all, std::vector<Events>* events) const {
+void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const {
   std::vector<const Tensor*> inputs;
+  const bool counts = !observed.events.empty(), measures = !observed.costs.empty();
   for (std::size_t i = 0; i < executors.size(); ++i) {
     const Operation& operation = model().operations[i];
     inputs.clear();
-    for (const auto index : operation.inputs) {
-      const auto at = static_cast<std::size_t>(index);
-      inputs.push_back(index == absent_tensor ? nullptr : tensors[at] ? &*tensors[at] : &*model().tensors[at].constant);
-    }
-    auto outputs = allocate_outputs(model(), operation);
-    execute(i, inputs, outputs, events == nullptr ? nullptr : &(*events)[i]);
-    for (std::size_t o = 0; o < outputs.size(); ++o) tensors[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
+    for (const auto index : operation.inputs)
+      inputs.push_back(index == absent_tensor ? nullptr : &tensors.at(static_cast<std::size_t>(index), model()));
+    const auto start = std::chrono::steady_clock::now();
+    auto outputs = allocate_outputs(model(), operation, tensors.spare);
+    executors[i]({inputs, outputs, counts ? &observed.events[i] : nullptr, measures ? &observed.costs[i].sums : nullptr});
+    if (measures) observed.costs[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (std::size_t o = 0; o < outputs.size(); ++o) tensors.own[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
     for (const auto index : operation.inputs) {
       if (!keep_all && index != absent_tensor && last_use[static_cast<std::size_t>(index)] == i)
-        tensors[static_cast<std::size_t>(index)].reset();
+        tensors.own[static_cast<std::size_t>(index)].reset();
     }
   }
 }
@@ -269,28 +297,7 @@ const Model& Emulator::model() const { return prepared_->model(); }
 
 namespace {
 
-/// Runs body(sample) for every sample on `threads` threads; the first exception is passed on.
-template <class Body>
-void for_each_sample(std::int64_t samples, int threads, Body&& body) {
-  const std::int64_t workers = std::clamp<std::int64_t>(threads, 1, samples);
-  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(workers));
-  const auto work = [&](std::int64_t worker) {
-    try {
-      for (std::int64_t sample = worker; sample < samples; sample += workers) body(sample);
-    } catch (...) {
-      failures[static_cast<std::size_t>(worker)] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> pool;
-  for (std::int64_t worker = 1; worker < workers; ++worker) pool.emplace_back(work, worker);
-  work(0);
-  for (auto& thread : pool) thread.join();
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-}
-
-/// Copies one sample to its place, if the tensor has a place for it.
+/// Copies one of several samples to its place, if the tensor has a place for it.
 void keep_sample(Tensor& kept, const Tensor& value, std::int64_t sample) {
   const auto bytes = value.bytes();
   const std::size_t offset = static_cast<std::size_t>(sample) * bytes.size();
@@ -299,13 +306,13 @@ void keep_sample(Tensor& kept, const Tensor& value, std::int64_t sample) {
 
 }  // namespace
 
-Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) const {
+Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options, Trace recycled) const {
   const Model& model = prepared_->model();
   if (inputs.size() != model.inputs.size()) {
     throw Error(ErrorCode::bad_input, "model '" + model.name + "'",
                 std::to_string(inputs.size()) + " inputs given, " + std::to_string(model.inputs.size()) + " needed");
   }
-  std::vector<Tensor> given;
+  std::vector<std::optional<Tensor>> converted;
   std::int64_t samples = 1;
   bool batched = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -318,7 +325,7 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
     }
     batched = extra;
     samples = count;
-    given.push_back(prepared_->convert_input(i, inputs[i]));
+    converted.push_back(prepared_->convert_input(i, inputs[i]));
   }
 
   Trace trace{std::vector<std::optional<Tensor>>(model.tensors.size()), {}, std::string(host_path())};
@@ -326,7 +333,7 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
   const auto keep = [&](std::int32_t index, std::int64_t count) {
     const ModelTensor& tensor = model.tensor(index);
     auto& place = trace.tensors[static_cast<std::size_t>(index)];
-    if (!place) place.emplace(tensor.type, batched ? with_samples(tensor.shape, count) : tensor.shape);
+    if (!place) place = batched ? Tensor(tensor.type, with_samples(tensor.shape, count)) : Tensor();
   };
   for (const auto index : model.outputs) keep(index, samples);
   if (options.keep_all) {
@@ -336,29 +343,47 @@ Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options) c
       for (const auto index : operation.outputs) keep(index, kept);
     }
   }
-  std::vector<std::vector<Events>> events(options.count_events ? static_cast<std::size_t>(samples) : 0,
-                                          std::vector<Events>(model.operations.size()));
+  if (options.count_events) trace.events.resize(model.operations.size());
+  if (options.measure) trace.costs.resize(model.operations.size());
   const bool carries = !model.states.empty() && options.states == StatesBetweenSamples::carried;
   const std::vector<Tensor> initial = prepared_->initial_states();
   std::vector<Tensor> carried = initial;
+  std::mutex merging;
+  const auto run_samples = [&](std::int64_t first, std::int64_t last) {
+    SampleTensors tensors(model.tensors.size());
+    for (std::int64_t sample = first; sample < last; ++sample) {
+      if (!batched && recycled.tensors.size() == model.tensors.size()) tensors.spare = std::move(recycled.tensors);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto index = static_cast<std::size_t>(model.inputs[i]);
+        const Tensor& given = converted[i] ? *converted[i] : inputs[i];
+        if (batched) tensors.own[index] = slice_sample(given, model.tensors[index].shape, sample);
+        else tensors.borrowed[index] = &given;
+      }
+      for (std::size_t i = 0; i < model.states.size(); ++i)
+        tensors.borrowed[static_cast<std::size_t>(model.states[i].before)] = carries ? &carried[i] : &initial[i];
+      Observation observed{std::vector<Events>(trace.events.size()), std::vector<OperationCost>(trace.costs.size())};
+      prepared_->run_sample(tensors, options.keep_all, observed);
+      std::vector<Tensor> after;
+      for (std::size_t i = 0; carries && i < carried.size(); ++i)
+        after.push_back(tensors.at(static_cast<std::size_t>(model.states[i].after), model));
+      for (std::size_t t = 0; t < trace.tensors.size(); ++t) {
+        if (!trace.tensors[t]) continue;
+        if (batched) keep_sample(*trace.tensors[t], tensors.at(t, model), sample);
+        else *trace.tensors[t] = tensors.take(t, model);
+      }
+      std::swap(tensors.own, tensors.spare);
+      std::ranges::fill(tensors.own, std::nullopt);
+      if (carries) carried = std::move(after);
+      const std::scoped_lock lock(merging);
+      for (std::size_t i = 0; i < observed.events.size(); ++i) trace.events[i] += observed.events[i];
+      for (std::size_t i = 0; i < observed.costs.size(); ++i) {
+        trace.costs[i].seconds += observed.costs[i].seconds;
+        trace.costs[i].sums += observed.costs[i].sums;
+      }
+    }
+  };
   // A sample that needs what the one before it leaves behind must wait for it.
-  for_each_sample(samples, carries ? 1 : options.threads, [&](std::int64_t sample) {
-    std::vector<std::optional<Tensor>> tensors(model.tensors.size());
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      tensors[static_cast<std::size_t>(model.inputs[i])] = slice_sample(given[i], model.tensor(model.inputs[i]).shape, sample);
-    }
-    for (std::size_t i = 0; i < model.states.size(); ++i)
-      tensors[static_cast<std::size_t>(model.states[i].before)] = carries ? carried[i] : initial[i];
-    prepared_->run_sample(tensors, options.keep_all, options.count_events ? &events[static_cast<std::size_t>(sample)] : nullptr);
-    for (std::size_t t = 0; t < tensors.size(); ++t) {
-      if (trace.tensors[t]) keep_sample(*trace.tensors[t], tensors[t] ? *tensors[t] : *model.tensors[t].constant, sample);
-    }
-    for (std::size_t i = 0; carries && i < carried.size(); ++i) carried[i] = *tensors[static_cast<std::size_t>(model.states[i].after)];
-  });
-  if (options.count_events) trace.events.resize(model.operations.size());
-  for (const auto& sample : events) {
-    for (std::size_t i = 0; i < sample.size(); ++i) trace.events[i] += sample[i];
-  }
+  with_threads(options.threads, [&] { carries ? run_samples(0, samples) : for_each_part(samples, 1, run_samples); });
   return trace;
 }
 
@@ -369,8 +394,9 @@ std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<con
     const auto index = at.inputs[i];
     if (all[i] == nullptr && index != absent_tensor) all[i] = &*model().tensor(index).constant;
   }
-  auto outputs = allocate_outputs(model(), at);
-  prepared_->execute(operation, all, outputs, events);
+  std::vector<std::optional<Tensor>> no_spare(model().tensors.size());
+  auto outputs = allocate_outputs(model(), at, no_spare);
+  prepared_->executors[operation]({all, outputs, events});
   return outputs;
 }
 

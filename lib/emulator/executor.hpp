@@ -17,6 +17,7 @@ struct Execution {
   std::span<const Tensor* const> inputs;
   std::span<Tensor> outputs;
   Events* events = nullptr;
+  SumRoutes* routes = nullptr;  ///< null unless measured
 };
 
 /// Called once per sample, from several threads at once; holds everything prepared and no state.

@@ -90,10 +90,11 @@ class Planner {
  public:
   static constexpr int width = width_of<Lane>;
 
-  Planner(std::span<const RescaleOperands> operands, int accumulator_bits, std::size_t lanes)
+  Planner(std::span<const RescaleOperands> operands, const FinisherInput& input, std::size_t lanes)
       : operands_(operands),
+        input_(input),
         lanes_(lanes),
-        ranges_(operands.size(), Interval{-power(accumulator_bits - 1), power(accumulator_bits - 1) - 1}),
+        ranges_(operands.size(), Interval{input.smallest, input.largest}),
         fraction_(operands.size(), 0),
         period_(period_of(operands.size(), lanes)) {}
 
@@ -127,7 +128,9 @@ class Planner {
   bool add(const Values& addends);
   bool bound(const Values& low, const Values& high, bool counted);
   bool settle(const Stage& stage);
+  bool begin();
   bool left(const Stage& stage);
+  bool shift_left(const Values& amounts, const Stage& stage);
   bool multiplied(const Values& factors);
   bool half(const Stage& stage);
   bool right(const Stage& stage);
@@ -141,6 +144,7 @@ class Planner {
   void split_last();
 
   std::span<const RescaleOperands> operands_;
+  FinisherInput input_;
   std::size_t lanes_;
   std::vector<Interval> ranges_;  ///< of the value, or of the product that has no step yet
   std::vector<int> fraction_;
@@ -218,9 +222,7 @@ bool Planner<Lane>::settle(const Stage& stage) {
 }
 
 template <class Lane>
-bool Planner<Lane>::left(const Stage& stage) {
-  if (!flush()) return false;
-  const Values amounts = each([&](std::size_t c) { return std::clamp(operands_[c].scale.exponent, 0, 62); });
+bool Planner<Lane>::shift_left(const Values& amounts, const Stage& stage) {
   if (std::all_of(amounts.begin(), amounts.end(), [](Int128 amount) { return amount == 0; })) return settle(stage);
   for (std::size_t c = 0; c < channels(); ++c) {
     const Int128 factor = power(static_cast<int>(amounts[c]));
@@ -228,6 +230,18 @@ bool Planner<Lane>::left(const Stage& stage) {
   }
   append(FinishOp::shift_left).amount = parameter<Lane>(amounts);
   return settle(stage);
+}
+
+template <class Lane>
+bool Planner<Lane>::left(const Stage& stage) {
+  return flush() && shift_left(each([&](std::size_t c) { return std::clamp(operands_[c].scale.exponent, 0, 62); }), stage);
+}
+
+/// Before the chain.
+template <class Lane>
+bool Planner<Lane>::begin() {
+  if (!all_fit(width) || !add(Values(channels(), Int128{-input_.zero_point})) || !all_fit(width)) return false;
+  return input_.left_shift == 0 || shift_left(Values(channels(), input_.left_shift), {.overflow = Overflow::wrap, .bits = 32});
 }
 
 /// Begins a product, which waits for its shift.
@@ -518,7 +532,7 @@ void Planner<Lane>::split_last() {
 
 template <class Lane>
 bool Planner<Lane>::plan(const Chain& chain) {
-  if (operands_.empty() || !all_fit(width)) return false;
+  if (operands_.empty() || !begin()) return false;
   for (const Stage* at = chain.begin(); at != chain.end(); ++at) {
     if (!stage(*at, {at + 1, chain.end()})) return false;
     if (factors_.empty() && !all_fit(width)) {
@@ -534,16 +548,16 @@ bool Planner<Lane>::plan(const Chain& chain) {
 
 }  // namespace
 
-std::optional<FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands, int accumulator_bits,
+std::optional<FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands, const FinisherInput& input,
                                       std::size_t lanes) {
-  Planner<std::int32_t> narrow(operands, accumulator_bits, lanes);
+  Planner<std::int32_t> narrow(operands, input, lanes);
   FinishPlan plan;
   if (narrow.plan(chain)) {
     plan.period = narrow.period();
     plan.narrow = narrow.take();
     return plan;
   }
-  Planner<std::int64_t> wide(operands, accumulator_bits, std::max<std::size_t>(1, lanes / 2));
+  Planner<std::int64_t> wide(operands, input, std::max<std::size_t>(1, lanes / 2));
   if (!wide.plan(chain)) return std::nullopt;
   plan.in_64_bits = true;
   plan.period = wide.period();

@@ -13,8 +13,21 @@
 
 namespace lastbit {
 
-/// A plan for accumulators of `accumulator_bits` on a path whose vectors have `lanes` lanes of 32 bits; nothing where no width is proven.
+/// What comes in, and what happens to it before the chain: code - zero_point, then * 2^left_shift modulo 2^32.
+struct FinisherInput {
+  std::int64_t smallest = 0, largest = 0;
+  std::int64_t zero_point = 0;
+  int left_shift = 0;
+
+  [[nodiscard]] static FinisherInput of_width(int bits) { return {min_of_width(bits), max_of_width(bits)}; }
+  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t code) const {
+    const std::int64_t centred = code - zero_point;
+    return left_shift == 0 ? centred : narrow_wrap(centred * (std::int64_t{1} << left_shift), 32);
+  }
+};
+
+/// A plan for a path whose vectors have `lanes` lanes of 32 bits; nothing where no width is proven.
 [[nodiscard]] std::optional<kernels::FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands,
-                                                             int accumulator_bits, std::size_t lanes);
+                                                             const FinisherInput& input, std::size_t lanes);
 
 }  // namespace lastbit

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "emulator/finish_plan.hpp"
 #include "kernels/kernels.hpp"
 #include "lastbit/arith/rescale.hpp"
 #include "lastbit/emulator.hpp"
@@ -22,6 +23,9 @@ class Finisher {
   /// `operands` has one entry for all channels or one per channel. `accumulator_bits` bounds the values that will come in.
   Finisher(const Chain& chain, std::vector<RescaleOperands> operands, int accumulator_bits,
            const kernels::Path& path = kernels::selected_path());
+  /// For codes, which are centred and perhaps shifted before the chain.
+  Finisher(const Chain& chain, std::vector<RescaleOperands> operands, const FinisherInput& input,
+           const kernels::Path& path = kernels::selected_path());
 
   /// Finishes values laid out [rows, channels] in place. Same bits as finish() of arith/rescale.hpp on each.
   void operator()(std::span<std::int64_t> values, Events* events = nullptr) const;
@@ -30,6 +34,12 @@ class Finisher {
   void operator()(std::span<const std::int32_t> sums, Tensor& output, std::size_t offset, Events* events) const;
   void operator()(std::span<const std::int64_t> sums, Tensor& output, std::size_t offset, Events* events) const;
 
+  /// The same for codes of any integer type, [rows, channels], to be stored as integers of `out_size` bytes, which receive the low bits.
+  void operator()(const void* codes, ElementType type, std::size_t count, void* out, std::size_t out_size, Events* events) const;
+  /// A whole tensor of codes, shared among the threads of the run.
+  void operator()(const Tensor& codes, Tensor& output, Events* events) const;
+
+  [[nodiscard]] std::size_t channels() const { return operands_.size(); }
   /// Whether the path's vectors run it, and not the definition value by value.
   [[nodiscard]] bool is_planned() const { return plan_.has_value(); }
 
@@ -42,10 +52,12 @@ class Finisher {
   const kernels::Path* path_ = nullptr;
   std::optional<kernels::FinishPlan> plan_;         ///< nothing: no proof that the steps suffice, so the definition runs
   std::optional<kernels::FinishPlan> plan_32_bit_;  ///< for sums of 32 bits, where the accumulator has more
-  int accumulator_bits_ = 0;
+  FinisherInput input_;
+  bool has_32_bit_plan_ = false;
 };
 
 /// Copies finished values, which fit its type, into a tensor from `offset` on.
 void store(std::span<const std::int64_t> values, Tensor& tensor, std::size_t offset = 0);
+void store(std::span<const std::int32_t> values, Tensor& tensor, std::size_t offset = 0);
 
 }  // namespace lastbit

@@ -72,13 +72,19 @@ std::vector<std::byte> padding_element(const ModelTensor& input, const PadAttrib
   });
 }
 
+/// The element again and again: what is written so far is what is copied next.
+void fill(std::span<std::byte> to, const std::vector<std::byte>& element) {
+  std::memcpy(to.data(), element.data(), element.size());
+  for (std::size_t done = element.size(); done < to.size(); done *= 2)
+    std::memcpy(to.data() + done, to.data(), std::min(done, to.size() - done));
+}
+
 Executor prepare_pad(const ModelTensor& input, const Shape& to, const PadAttributes& attributes) {
   StridedLayout target = row_major(to);
   for (std::size_t axis = 0; axis < to.rank(); ++axis) target.offset += attributes.paddings[axis][0] * target.strides[axis];
   const Executor copy = copies(StridedLoop<2>(input.shape.sizes(), {row_major(input.shape), target}));
   return [copy, element = padding_element(input, attributes)](const Execution& run) {
-    const std::span<std::byte> bytes = run.outputs[0].bytes();
-    for (std::size_t i = 0; i < bytes.size(); i += element.size()) std::memcpy(bytes.data() + i, element.data(), element.size());
+    fill(run.outputs[0].bytes(), element);
     copy(run);
   };
 }

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "lastbit/tensor.hpp"
+
 namespace lastbit::kernels {
 
 /// What one step reads for every lane: the same for all channels (stride 0), or one value per channel (stride 1).
@@ -83,7 +85,7 @@ struct FinishPlan {
 /// A piece of work: `sums` begins with the first channel.
 struct FinishWork {
   const void* sums = nullptr;
-  std::size_t sum_size = 4;  ///< bytes of a sum: 4 or 8
+  ElementType sum_type = ElementType::int32;  ///< an integer, of 8 to 64 bits
   void* out = nullptr;
   std::size_t out_size = 1;  ///< bytes of an output: 1, 2, 4 or 8; it receives the low bits
   std::size_t count = 0;

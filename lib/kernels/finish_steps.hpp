@@ -264,6 +264,19 @@ inline const Lane* lanes_of(const Sum* sums, std::size_t start, std::size_t coun
 }
 
 template <class Lane>
+inline const Lane* lanes_of(const FinishWork& work, std::size_t start, std::size_t count, Lane* buffer) {
+  switch (work.sum_type) {
+    case ElementType::int8: return lanes_of(static_cast<const std::int8_t*>(work.sums), start, count, work.count, buffer);
+    case ElementType::uint8: return lanes_of(static_cast<const std::uint8_t*>(work.sums), start, count, work.count, buffer);
+    case ElementType::int16: return lanes_of(static_cast<const std::int16_t*>(work.sums), start, count, work.count, buffer);
+    case ElementType::uint16: return lanes_of(static_cast<const std::uint16_t*>(work.sums), start, count, work.count, buffer);
+    case ElementType::uint32: return lanes_of(static_cast<const std::uint32_t*>(work.sums), start, count, work.count, buffer);
+    case ElementType::int64: return lanes_of(static_cast<const std::int64_t*>(work.sums), start, count, work.count, buffer);
+    default: return lanes_of(static_cast<const std::int32_t*>(work.sums), start, count, work.count, buffer);
+  }
+}
+
+template <class Lane>
 void finish_lanes_of(const LanePlan<Lane>& plan, std::size_t period, const FinishWork& work) {
   Lane buffer[finish_block];
   std::size_t count = 0;
@@ -271,8 +284,7 @@ void finish_lanes_of(const LanePlan<Lane>& plan, std::size_t period, const Finis
     const std::size_t at = period == 0 ? 0 : start % period;
     count = work.count - start < finish_block ? work.count - start : finish_block;
     if (period != 0 && period - at < count) count = period - at;
-    const Lane* in = work.sum_size == 4 ? lanes_of(static_cast<const std::int32_t*>(work.sums), start, count, work.count, buffer)
-                                        : lanes_of(static_cast<const std::int64_t*>(work.sums), start, count, work.count, buffer);
+    const Lane* in = lanes_of(work, start, count, buffer);
     for (const FinishStep<Lane>& step : plan.steps) {
       run_step(step, at, in, buffer, count, work.moved);
       in = buffer;

@@ -3,37 +3,103 @@
 #include "kernels/kernels.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <string>
 
+#include "kernels/paths.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace lastbit {
 namespace kernels {
 namespace {
 
 #if defined(__x86_64__)
-bool has_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
+/// Leaf 7.1, EAX bit 4, which older compilers cannot ask for by name; the system saves 256-bit registers where it lets AVX2 run.
+bool has_avxvnni() {
+  unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__builtin_cpu_supports("avx2") == 0 || __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0) return false;
+  return (eax >> 4 & 1U) != 0;
+}
+
+bool has_avx512vnni() {
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
 }
 #endif
 
 constexpr std::array all_paths {
-  Path{"scalar", [] { return true; }, scalar::dot_rows_i16, scalar::multiply_add_i16, scalar::finish, scalar::finish_lanes},
+  Path{"scalar",
+       [] { return true; },
+       4,
+       nullptr,
+       nullptr,
+       scalar::dense_words,
+       scalar::channelwise_words,
+       scalar::dense_magnitudes,
+       scalar::channelwise_magnitudes,
+       scalar::steps,
+       scalar::finish,
+       scalar::finish_lanes},
 #if defined(__x86_64__)
       Path{"avx2",
-           [] { return static_cast<bool>(__builtin_cpu_supports("avx2")); },
-           avx2::dot_rows_i16,
-           avx2::multiply_add_i16,
+           [] { return __builtin_cpu_supports("avx2") != 0; },
+           8,
+           nullptr,
+           nullptr,
+           avx2::dense_words,
+           avx2::channelwise_words,
+           avx2::dense_magnitudes,
+           avx2::channelwise_magnitudes,
+           avx2::steps,
            avx2::finish,
            avx2::finish_lanes},
-      Path{"avx512vnni",       [] { return has_avx512() && __builtin_cpu_supports("avx512vnni"); },
-           avx2::dot_rows_i16, avx2::multiply_add_i16,
-           avx512::finish,     avx512::finish_lanes},
+      Path{"avxvnni",
+           has_avxvnni,
+           8,
+           avxvnni::dense_bytes,
+           avxvnni::channelwise_bytes,
+           avxvnni::dense_words,
+           avxvnni::channelwise_words,
+           avxvnni::dense_magnitudes,
+           avxvnni::channelwise_magnitudes,
+           avxvnni::steps,
+           avx2::finish,
+           avx2::finish_lanes},
+      Path{"avx512vnni",
+           has_avx512vnni,
+           16,
+           avx512vnni::dense_bytes,
+           avx512vnni::channelwise_bytes,
+           avx512vnni::dense_words,
+           avx512vnni::channelwise_words,
+           avx512vnni::dense_magnitudes,
+           avx512vnni::channelwise_magnitudes,
+           avx512vnni::steps,
+           avx512::finish,
+           avx512::finish_lanes},
+#elif defined(__aarch64__)
+      Path{"neon",
+           [] { return true; },
+           4,
+           nullptr,
+           nullptr,
+           neon::dense_words,
+           neon::channelwise_words,
+           neon::dense_magnitudes,
+           neon::channelwise_magnitudes,
+           neon::steps,
+           scalar::finish,
+           scalar::finish_lanes},
 #endif
 };
+
+std::atomic<const Path*> scoped_path = nullptr;
 
 const Path& select() {
   const char* const forced = std::getenv("LASTBIT_PATH");
@@ -55,9 +121,13 @@ const Path& select() {
 std::span<const Path> paths() { return all_paths; }
 
 const Path& selected_path() {
+  if (const Path* const scoped = scoped_path) return *scoped;
   static const Path& path = select();
   return path;
 }
+
+ScopedPath::ScopedPath(const Path& path) : before_(scoped_path.exchange(&path)) {}
+ScopedPath::~ScopedPath() { scoped_path = before_; }
 
 }  // namespace kernels
 

@@ -30,6 +30,40 @@ const Tensor& output_of(const Trace& trace) { return *trace.tensors[static_cast<
 
 }  // namespace
 
+TEST_CASE("a measured run says of every operation how its sums were found, for any number of threads") {
+  for (const int threads : {1, 3}) {
+    const Trace trace = run(digits(), tflite_double, images(), {.threads = threads, .measure = true});
+    REQUIRE(trace.costs.size() == digits().operations.size());
+    const std::int64_t samples = images()[0].shape()[0];
+    for (std::size_t i = 0; i < trace.costs.size(); ++i) {
+      const Operation& operation = digits().operations[i];
+      const SumRoutes& sums = trace.costs[i].sums;
+      const bool multiplies = operation.kind == OperationKind::conv2d || operation.kind == OperationKind::depthwise_conv2d ||
+                              operation.kind == OperationKind::fully_connected;
+      CHECK(sums.proven_by_type == (multiplies ? samples * digits().tensor(operation.outputs[0]).shape.element_count() : 0));
+      CHECK(sums.order_free + sums.proven_by_input + sums.proven_by_output + sums.step_by_step == 0);
+      CHECK(trace.costs[i].seconds > 0);
+    }
+  }
+  CHECK(run(digits(), tflite_double, images()).costs.empty());
+}
+
+TEST_CASE("a run in the memory of an earlier one gives the same bits") {
+  const Emulator emulator(digits(), tflite_double);
+  const Shape one = digits().tensor(digits().inputs[0]).shape;
+  const auto pixels = images()[0].values<std::int8_t>();
+  Trace recycled;
+  for (std::size_t sample = 0; sample < 5; ++sample) {
+    const auto size = static_cast<std::size_t>(one.element_count());
+    const std::vector<Tensor> input{Tensor::from<std::int8_t>(one, pixels.subspan(sample * size, size))};
+    const Trace fresh = emulator.run(input, {.keep_all = true});
+    const auto before = recycled.tensors.empty() ? nullptr : output_of(recycled).bytes().data();
+    recycled = emulator.run(input, {.keep_all = true}, std::move(recycled));
+    CHECK(recycled.tensors == fresh.tensors);
+    if (before != nullptr) CHECK(output_of(recycled).bytes().data() == before);
+  }
+}
+
 TEST_CASE("a sample of a batch is the sample alone, for any number of threads") {
   const Trace batch = run(digits(), tflite_double, images(), {.threads = 1});
   CHECK(output_of(run(digits(), tflite_double, images(), {.threads = 3})) == output_of(batch));

@@ -54,19 +54,22 @@ struct SoftmaxParameters {
   return encode(rule, input_scale * beta / (10.0 / 65535.0));
 }
 
-/// `rescale` gives Q5.26 values that fit 32 bits for every difference from `smallest_difference` to 0. A row has one column or more.
-template <ByteElement Input, class Output, DifferenceRescale Rescale>
+/// Step 2 for 8-bit inputs. `rescale` gives Q5.26 values that fit 32 bits for every difference from `smallest_difference` to 0.
+template <DifferenceRescale Rescale>
+[[nodiscard]] constexpr std::int32_t softmax_exponential(std::int32_t difference, Rescale&& rescale) noexcept {
+  return fixed_exp<5>(static_cast<std::int32_t>(narrow_exact(std::int64_t{rescale(difference)}, 32)));
+}
+
+/// A row of one column or more; `exp_of` is step 2, for every difference from `smallest_difference` to 0.
+template <ByteElement Input, class Output, DifferenceRescale Exponential>
 requires ByteElement<Output> || std::same_as<Output, std::int16_t>
-constexpr void softmax_row(std::span<const Input> input, std::span<Output> output, std::int32_t smallest_difference,
-                           Rescale&& rescale) noexcept {
+constexpr void softmax_row_of(std::span<const Input> input, std::span<Output> output, std::int32_t smallest_difference,
+                              Exponential&& exp_of) noexcept {
   constexpr int accumulator_integer_bits = 12;
   constexpr int output_bits = static_cast<int>(sizeof(Output)) * 8;
   constexpr std::int32_t lowest = std::numeric_limits<Output>::min();
   LASTBIT_ASSERT(!input.empty() && input.size() == output.size());
   const std::int32_t top = *std::ranges::max_element(input);
-  const auto exp_of = [&](std::int32_t difference) {  // 2.
-    return fixed_exp<5>(static_cast<std::int32_t>(narrow_exact(std::int64_t{rescale(difference)}, 32)));
-  };
   std::int64_t sum = 0;
   for (const std::int32_t value : input) {
     if (value - top < smallest_difference) continue;                                   // 1.
@@ -81,6 +84,15 @@ constexpr void softmax_row(std::span<const Input> input, std::span<Output> outpu
                                    : divide_by_power_of_two_i32(doubling_high_multiply_i32(inverse.reciprocal, exp_of(difference)), shift);
     output[i] = static_cast<Output>(std::clamp<std::int32_t>(share + lowest, lowest, std::numeric_limits<Output>::max()));
   }
+}
+
+/// The same with the rescaling of a difference.
+template <ByteElement Input, class Output, DifferenceRescale Rescale>
+requires ByteElement<Output> || std::same_as<Output, std::int16_t>
+constexpr void softmax_row(std::span<const Input> input, std::span<Output> output, std::int32_t smallest_difference,
+                           Rescale&& rescale) noexcept {
+  softmax_row_of<Input, Output>(input, output, smallest_difference,
+                                [&](std::int32_t difference) { return softmax_exponential(difference, rescale); });
 }
 
 /// `rescale` maps a difference so that -65535 stands for -10. Input and output may be the same memory. A row has one column or more.

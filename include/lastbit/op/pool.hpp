@@ -32,21 +32,40 @@ namespace lastbit {
   return std::max<std::int64_t>(divide(one, count, rule.reciprocal_rounding), 1);
 }
 
+/// Steps 1 and 2 of reciprocal and fixed_reciprocal, for one count.
+class AverageByReciprocal {
+ public:
+  constexpr AverageByReciprocal(const AveragePoolArithmetic& rule, std::int64_t count) noexcept : rounding_(rule.rounding) {
+    if (rule.method == DivisionMethod::fixed_reciprocal) {
+      sum_shift_ = rule.sum_shift;
+      multiplier_ = fixed_reciprocal(rule, count);
+      amount_ = rule.reciprocal_shift;
+      return;
+    }
+    const ScaleEncoding encoding{.arithmetic = ScaleArithmetic::f64,
+                                 .significant_bits = rule.reciprocal_bits,
+                                 .rounding = rule.reciprocal_rounding,
+                                 .normalization = Normalization::one_to_two,
+                                 .min_exponent = -62,
+                                 .max_exponent = 62};
+    const EncodedScale reciprocal = encode(encoding, 1.0 / static_cast<double>(count));
+    multiplier_ = reciprocal.multiplier;
+    amount_ = reciprocal.fraction_bits - reciprocal.exponent;
+  }
+  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t sum) const noexcept {
+    return static_cast<std::int64_t>(multiply_shift(sum >> sum_shift_, multiplier_, amount_, rounding_));
+  }
+
+ private:
+  Rounding rounding_;
+  int sum_shift_ = 0, amount_ = 0;
+  std::int64_t multiplier_ = 0;
+};
+
 /// Steps 1 and 2 of exact, reciprocal and fixed_reciprocal.
 [[nodiscard]] constexpr std::int64_t average(const AveragePoolArithmetic& rule, std::int64_t sum, std::int64_t count) noexcept {
-  if (rule.method == DivisionMethod::fixed_reciprocal)
-    return static_cast<std::int64_t>(
-        multiply_shift(sum >> rule.sum_shift, fixed_reciprocal(rule, count), rule.reciprocal_shift, rule.rounding));
-  if (rule.method != DivisionMethod::reciprocal) return divide(sum, count, rule.rounding);
-  const ScaleEncoding encoding{.arithmetic = ScaleArithmetic::f64,
-                               .significant_bits = rule.reciprocal_bits,
-                               .rounding = rule.reciprocal_rounding,
-                               .normalization = Normalization::one_to_two,
-                               .min_exponent = -62,
-                               .max_exponent = 62};
-  const EncodedScale reciprocal = encode(encoding, 1.0 / static_cast<double>(count));
-  return static_cast<std::int64_t>(
-      multiply_shift(sum, reciprocal.multiplier, reciprocal.fraction_bits - reciprocal.exponent, rule.rounding));
+  const bool by_reciprocal = rule.method == DivisionMethod::fixed_reciprocal || rule.method == DivisionMethod::reciprocal;
+  return by_reciprocal ? AverageByReciprocal(rule, count)(sum) : divide(sum, count, rule.rounding);
 }
 
 /// The float factor of float_scale.

@@ -4,6 +4,8 @@
 // conv2d, depthwise_conv2d, transposed_conv2d, fully_connected and matmul as layers: which tensors, which arithmetic, which scales.
 #include "emulator/ops/conv_layer.hpp"
 
+#include <memory>
+
 #include "emulator/broadcast.hpp"
 #include "emulator/finisher.hpp"
 #include "emulator/geometry.hpp"
@@ -141,21 +143,19 @@ Quantization weight_quantization(const Model& model, const Operation& operation)
   return quantization;
 }
 
-/// `Value` holds every centred input.
-template <class Value>
-void run_rows(const Convolution& convolution, const Finisher& finisher, bool raw, const Quantization& quantization, const Execution& run) {
-  const ConvShape& shape = convolution.shape();
-  std::vector<Value> input(static_cast<std::size_t>(run.inputs[0]->element_count()));
-  centre<Value>(*run.inputs[0], quantization.zero_points, input.size(), input);
-  std::vector<std::int64_t> row(static_cast<std::size_t>(shape.out_width * shape.out_channels));
-  std::size_t offset = 0;
-  for (std::int64_t n = 0; n < shape.batch; ++n) {
-    for (std::int64_t y = 0; y < shape.out_height; ++y, offset += row.size()) {
-      convolution.accumulate_row(input, n, y, row, run.events);
-      if (!raw) finisher(row, run.events);
-      store(row, run.outputs[0], offset);
-    }
-  }
+/// Finishes every tile of sums into its place, or delivers it as it is.
+void run_layer(const Convolution& convolution, const ConvInput& input, const Finisher* finisher, const Execution& run,
+               std::size_t offset = 0) {
+  convolution.for_each_tile(
+      input,
+      [&](const SumTile& tile) {
+        Tensor& output = run.outputs[0];
+        if (finisher == nullptr)
+          tile.wide.empty() ? store(tile.narrow, output, offset + tile.first) : store(tile.wide, output, offset + tile.first);
+        else if (tile.wide.empty()) (*finisher)(tile.narrow, output, offset + tile.first, tile.events);
+        else (*finisher)(tile.wide, output, offset + tile.first, tile.events);
+      },
+      run.events, run.routes);
 }
 
 }  // namespace
@@ -189,6 +189,7 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
                   std::move(constants.multipliers),
                   {},
                   input.quantization.zero_points,
+                  input.type,
                   largest_centred(input)};
   if (!delivers_accumulators(output, layer.arithmetic))
     layer.operands = chain_operands(operation, layer.arithmetic, input, lowered.values.quantization, output);
@@ -226,14 +227,17 @@ std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std:
 Executor prepare_convolution(const Model& model, const Operation& operation, const Backend& backend) {
   ConvLayer layer = conv_layer(model, operation, backend);
   const bool raw = layer.delivers_sums();
-  Convolution convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias),
-                          layer.largest_input, std::move(layer.multipliers));
-  Finisher finisher;
-  if (!raw) finisher = make_finisher(operation, layer.arithmetic, std::move(layer.operands), convolution.accumulator_bits());
-  const ModelTensor& input = model.tensor(operation.inputs[0]);
-  const auto rows = input.type == ElementType::uint16 ? run_rows<std::int32_t> : run_rows<std::int16_t>;
-  return [convolution = std::move(convolution), finisher = std::move(finisher), raw, rows,
-          quantization = input.quantization](const Execution& run) { rows(convolution, finisher, raw, quantization, run); };
+  const auto convolution =
+      std::make_shared<Convolution>(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias),
+                                    layer.input_type, layer.largest_input, std::move(layer.multipliers));
+  std::shared_ptr<const Finisher> finisher;
+  if (!raw) {
+    finisher =
+        std::make_shared<Finisher>(make_finisher(operation, layer.arithmetic, std::move(layer.operands), convolution->accumulator_bits()));
+  }
+  return [convolution, finisher, zero_points = model.tensor(operation.inputs[0]).quantization.zero_points](const Execution& run) {
+    run_layer(*convolution, conv_input(*run.inputs[0], zero_points), finisher.get(), run);
+  };
 }
 
 namespace {
@@ -303,7 +307,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
     centre<std::int16_t>(*run.inputs[0], a_quantization.zero_points, left.size(), left);
     centre<std::int16_t>(*run.inputs[1], b_quantization.zero_points, column_size, right);
     const ConvShape conv{.in_width = shape.rows, .in_channels = shape.terms, .out_width = shape.rows, .out_channels = shape.columns};
-    std::vector<std::int64_t> row(static_cast<std::size_t>(shape.rows * shape.columns));
+    const auto matrix_size = static_cast<std::size_t>(shape.rows * shape.columns);
     for (std::size_t i = 0; i < shape.a_offsets.size(); ++i) {
       const auto part = [](const std::vector<std::int16_t>& from, std::int64_t offset, std::int64_t count) {
         return std::span(from).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(count));
@@ -312,9 +316,8 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
       const auto input = matrix(part(left, shape.a_offsets[i], shape.rows * shape.terms), shape.terms, shape.rows, attributes.transpose_a);
       auto weights =
           matrix(part(right, shape.b_offsets[i], shape.terms * shape.columns), shape.terms, shape.columns, !attributes.transpose_b);
-      Convolution(conv, Direction::forward, arithmetic, std::move(weights), {}, largest).accumulate_row(input, 0, 0, row, run.events);
-      if (!raw) finisher(row, run.events);
-      store(row, run.outputs[0], i * row.size());
+      const Convolution product(conv, Direction::forward, arithmetic, std::move(weights), {}, ElementType::int16, largest);
+      run_layer(product, conv_input(std::span<const std::int16_t>(input)), raw ? nullptr : &finisher, run, i * matrix_size);
     }
   };
 }

@@ -25,7 +25,8 @@ struct ConvLayer {
   std::vector<std::int64_t> multipliers;  ///< of rows: empty, or one per channel
   std::vector<RescaleOperands> operands;  ///< of the chain: one, or one per channel; empty where the sums themselves are delivered
   std::vector<std::int64_t> zero_points;  ///< of the input
-  std::int64_t largest_input = 0;         ///< magnitude of a value minus its zero point, by the input's type
+  ElementType input_type = ElementType::int16;
+  std::int64_t largest_input = 0;  ///< magnitude of a value minus its zero point, by the input's type
 
   [[nodiscard]] bool delivers_sums() const { return operands.empty(); }
   [[nodiscard]] std::int64_t multiplier(std::int64_t channel) const {

@@ -1,37 +1,76 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// What is known about a layer before it runs: its sums as a forward convolution, their bounds, their weights in the kernels' order.
 #include "emulator/ops/convolution.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "kernels/kernels.hpp"
-#include "lastbit/op/transposed_conv2d.hpp"
-
 namespace lastbit {
 namespace {
 
-int bits_for(std::int64_t magnitude) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(magnitude))) + 1; }
+int bits_for(Int128 magnitude) {
+  int bits = 1;
+  while (bits < 127 && magnitude >> (bits - 1) != 0) ++bits;
+  return bits;
+}
+
+/// A transposed convolution is a forward one over its input with stride - 1 zeros between neighbours, the kernel turned round.
+ConvGeometry forward_geometry(const ConvShape& shape, Direction direction) {
+  ConvGeometry geometry{.shape = shape};
+  ConvShape& s = geometry.shape;
+  if (direction == Direction::transposed) {
+    geometry.row_step = std::exchange(s.stride_height, 1);
+    geometry.column_step = std::exchange(s.stride_width, 1);
+    s.pad_top = s.kernel_height - 1 - s.pad_top;
+    s.pad_left = s.kernel_width - 1 - s.pad_left;
+  }
+  if (is_channelwise(s)) geometry.repeat = s.out_channels / s.in_channels;
+  return geometry;
+}
+
+/// Kernel rows and columns in reverse.
+std::vector<std::int16_t> turned(const std::vector<std::int16_t>& weights, const ConvShape& shape) {
+  std::vector<std::int16_t> out(weights.size());
+  const auto positions = static_cast<std::size_t>(shape.kernel_height * shape.kernel_width);
+  const auto channels = static_cast<std::size_t>(shape.group_channels());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const std::size_t o = i / (positions * channels), position = i / channels % positions;
+    out[(o * positions + positions - 1 - position) * channels + i % channels] = weights[i];
+  }
+  return out;
+}
+
+bool fit_bytes(const std::vector<std::int16_t>& weights) {
+  return std::all_of(weights.begin(), weights.end(), [](std::int16_t weight) { return weight >= -128 && weight <= 127; });
+}
 
 }  // namespace
 
 Convolution::Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
-                         std::vector<std::int64_t> bias, std::int64_t largest_input, std::vector<std::int64_t> multipliers)
+                         std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input,
+                         std::vector<std::int64_t> multipliers)
     : shape_(shape),
       direction_(direction),
       arithmetic_(arithmetic),
       weights_(std::move(weights)),
       bias_(std::move(bias)),
-      multipliers_(std::move(multipliers)) {
+      multipliers_(std::move(multipliers)),
+      input_type_(input),
+      largest_input_(largest_input),
+      path_(&kernels::selected_path()),
+      geometry_(forward_geometry(shape, direction)) {
+  weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
   prove(largest_input);
-  if (never_overflows_ || !has_partial_sums(arithmetic_.accumulator)) fold_multipliers();
-  if (!is_depthwise()) return;
-  const auto channels = static_cast<std::size_t>(shape_.out_channels);
-  const std::size_t taps = weights_.size() / channels;
-  tap_major_weights_.resize(weights_.size());
-  for (std::size_t o = 0; o < channels; ++o) {
-    for (std::size_t t = 0; t < taps; ++t) tap_major_weights_[t * channels + o] = weights_[o * taps + t];
+  if (proven_by_types_ || !has_partial_sums(arithmetic_.accumulator)) {
+    fold_multipliers();
+    weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
   }
+  if (input_type_ == ElementType::uint16) return;
+  pack(direction_ == Direction::transposed ? turned(weights_, shape_) : weights_);
+  const bool in_kernels = !bytes_.bytes.empty() || accumulator_bits_ <= 32 || !cuts_.empty();
+  if (proven_by_types_ && in_kernels) weights_ = {};
 }
 
 /// Exact terms times the multiplier are exact terms of larger weights: 128 * 255 fits 16 bits.
@@ -50,136 +89,92 @@ bool Convolution::drops_no_term() const {
   return partial.tail != PartialTail::dropped || partial.vector == 0 || (whole_rows && run % partial.vector == 0);
 }
 
-Int128 Convolution::largest_bias(std::size_t channel) const {
-  const auto channels = static_cast<std::size_t>(shape_.out_channels);
-  Int128 largest = 0;
-  for (std::size_t i = channel; i < bias_.size(); i += channels) largest = std::max(largest, bias_[i] < 0 ? -Int128{bias_[i]} : bias_[i]);
-  return largest;
+std::pair<std::int64_t, std::int64_t> Convolution::bias_range(std::size_t channel) const {
+  std::int64_t least = 0, largest = 0;
+  for (std::size_t i = channel; i < bias_.size(); i += static_cast<std::size_t>(shape_.out_channels)) {
+    least = std::min(least, bias_[i]);
+    largest = std::max(largest, bias_[i]);
+  }
+  return {least, largest};
 }
 
-// Every partial sum of channel o, in any order and with the bias at either end, is at most |bias| + multiplier * max|x| * sum|w|.
-// Where that fits the accumulator, no rule of it can act and any order is exact; sums of 32 bits must hold max|x| * sum|w| as well.
+SumBounds Convolution::with_bias(std::size_t channel, const IntegerRange& range) const {
+  SumBounds bounds = weight_sums_.bounds(channel, range, multiplier(channel));
+  const auto [least, largest] = bias_range(channel);
+  return {bounds.lower + least, bounds.upper + largest};
+}
+
+// Every partial sum, in any order and with the bias at either end, lies between the bounds. Where those fit the accumulator no rule of it
+// can act. Sums of consecutive terms are kept modulo 2^32 by themselves, and must neither wrap nor lose a term.
+bool Convolution::is_proven(std::size_t channel, const IntegerRange& range) const {
+  const AccumulatorRule& rule = arithmetic_.accumulator;
+  const SumBounds total = with_bias(channel, range), terms = weight_sums_.bounds(channel, range);
+  if (total.lower < min_of_width(rule.bits) || total.upper > max_of_width(rule.bits)) return false;
+  return !has_partial_sums(rule) || (terms.lower >= min_of_width(32) && terms.upper <= max_of_width(32) && drops_no_term());
+}
+
 void Convolution::prove(std::int64_t largest_input) {
-  const std::size_t taps = weights_.size() / static_cast<std::size_t>(shape_.out_channels);
-  std::int64_t largest_sum = 0;
-  Int128 largest_total = 0;  // a bias may have 64 bits of its own
-  bool partial_sums_fit = true;
-  for (std::size_t o = 0; o < static_cast<std::size_t>(shape_.out_channels); ++o) {
-    std::int64_t weight_sum = 0;
-    for (std::size_t t = 0; t < taps; ++t) weight_sum += std::abs(std::int64_t{weights_[o * taps + t]});
-    const std::int64_t sum = weight_sum * largest_input * multiplier(o);
-    largest_sum = std::max(largest_sum, sum);
-    largest_total = std::max(largest_total, sum + largest_bias(o));
-    partial_sums_fit = partial_sums_fit && weight_sum * largest_input <= max_of_width(32);
+  const IntegerRange range{-largest_input, largest_input};
+  proven_by_types_ = true;
+  Int128 largest = 0;
+  for (std::size_t o = 0; o < weight_sums_.channels(); ++o) {
+    proven_by_types_ = proven_by_types_ && is_proven(o, range);
+    const SumBounds bounds = with_bias(o, range);
+    largest = std::max({largest, bounds.upper, -bounds.lower});
   }
   const AccumulatorRule& rule = arithmetic_.accumulator;
-  const bool adds_exactly = !has_partial_sums(rule) || (partial_sums_fit && drops_no_term());
-  never_overflows_ = largest_total <= max_of_width(rule.bits) && adds_exactly;
-  accumulator_bits_ = never_overflows_                   ? bits_for(static_cast<std::int64_t>(largest_total))
-                      : rule.overflow == Overflow::exact ? 64
-                                                         : rule.bits;
-  const bool modular = rule.overflow == Overflow::wrap && rule.bits <= 32 && !has_partial_sums(rule);
-  fits_32_bit_sums_ = modular || (never_overflows_ && bits_for(largest_sum) <= 32);
+  accumulator_bits_ = proven_by_types_ ? bits_for(largest) : rule.overflow == Overflow::exact ? 64 : rule.bits;
 }
 
-void Convolution::accumulate_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
-                                 Events* events) const {
-  const bool observe_overflow = events != nullptr && !never_overflows_;
-  if (direction_ == Direction::forward && fits_32_bit_sums_ && !observe_overflow) return row_32_bit(input, n, y, out);
-  step_by_step_row(input, n, y, out, events);
-}
-
-void Convolution::accumulate_row(std::span<const std::int32_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
-                                 Events* events) const {
-  step_by_step_row(input, n, y, out, events);
-}
-
-template <class Value>
-void Convolution::step_by_step_row(std::span<const Value> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out,
-                                   Events* events) const {
-  const auto sum = direction_ == Direction::forward ? accumulate_values<Value> : accumulate_transposed_values<Value>;
-  std::size_t next = 0;
-  for (std::int64_t x = 0; x < shape_.out_width; ++x) {
-    for (std::int64_t o = 0; o < shape_.out_channels; ++o) {
-      Accumulator accumulator = sum(shape_, {n, y, x, o}, input, weights_, bias_, arithmetic_.accumulator, arithmetic_.bias,
-                                    multiplier(static_cast<std::size_t>(o)));
-      out[next++] = accumulator.result();
-      if (events != nullptr) events->accumulator_overflows += accumulator.overflow_count();
-    }
+void Convolution::pack(const std::vector<std::int16_t>& weights) {
+  const AccumulatorRule& rule = arithmetic_.accumulator;
+  const bool in_32_bits =
+      (proven_by_types_ && accumulator_bits_ <= 32) || (rule.overflow == Overflow::wrap && rule.bits <= 32 && is_order_independent(rule));
+  const bool is_8_bit = input_type_ == ElementType::int8 || input_type_ == ElementType::uint8;
+  if (in_32_bits && is_8_bit && path_->dense_bytes != nullptr && fit_bytes(weights)) {
+    bytes_ = pack_weights(geometry_, weights, BandForm::unsigned_bytes, path_->lanes);
+    if (proven_by_types_) return;
   }
-}
-
-void Convolution::row_32_bit(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int64_t> out) const {
-  thread_local std::vector<std::int32_t> sums;
-  sums.assign(out.size(), 0);
-  if (is_depthwise()) depthwise_row(input, n, y, sums);
-  else dense_row(input, n, y, sums);
-  // The 32-bit sums are the true ones, or all that modulo 2^bits needs; only then is the bias added in 64 bits.
-  const int bits = never_overflows_ ? 64 : arithmetic_.accumulator.bits;
-  const auto channels = static_cast<std::size_t>(shape_.out_channels);
-  const bool per_position = bias_.size() > channels;
-  const std::int64_t* const first_bias =
-      bias_.empty() ? nullptr : bias_.data() + (per_position ? static_cast<std::size_t>(y) * out.size() : 0);
-  for (std::size_t i = 0; i < out.size(); i += channels) {
-    const std::int64_t* const bias = first_bias == nullptr || !per_position ? first_bias : first_bias + i;
-    for (std::size_t o = 0; o < channels; ++o) {
-      out[i + o] = narrow_wrap(
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[i + o]) + static_cast<std::uint64_t>(bias == nullptr ? 0 : bias[o])),
-          bits);
-    }
-  }
-}
-
-void Convolution::depthwise_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int32_t> sums) const {
-  const auto& kernels = kernels::selected_path();
-  const auto channels = static_cast<std::size_t>(shape_.out_channels);
-  const auto multiplier = static_cast<std::size_t>(shape_.out_channels / shape_.in_channels);
-  thread_local std::vector<std::int16_t> spread;
-  spread.resize(channels);
-  for (std::int64_t x = 0; x < shape_.out_width; ++x) {
-    std::int32_t* const at = sums.data() + static_cast<std::size_t>(x) * channels;
-    for (std::int64_t ky = 0; ky < shape_.kernel_height; ++ky) {
-      const std::int64_t in_y = y * shape_.stride_height + ky * shape_.dilation_height - shape_.pad_top;
-      if (in_y < 0 || in_y >= shape_.in_height) continue;
-      for (std::int64_t kx = 0; kx < shape_.kernel_width; ++kx) {
-        const std::int64_t in_x = x * shape_.stride_width + kx * shape_.dilation_width - shape_.pad_left;
-        if (in_x < 0 || in_x >= shape_.in_width) continue;
-        const std::int16_t* pixel = input.data() + ((n * shape_.in_height + in_y) * shape_.in_width + in_x) * shape_.in_channels;
-        if (multiplier > 1) {
-          for (std::size_t o = 0; o < channels; ++o) spread[o] = pixel[o / multiplier];
-          pixel = spread.data();
-        }
-        kernels.multiply_add_i16(pixel, tap_major_weights_.data() + static_cast<std::size_t>(ky * shape_.kernel_width + kx) * channels,
-                                 channels, at);
-      }
-    }
-  }
-}
-
-void Convolution::dense_row(std::span<const std::int16_t> input, std::int64_t n, std::int64_t y, std::span<std::int32_t> sums) const {
-  const auto& kernels = kernels::selected_path();
-  const std::int64_t per_tap = shape_.group_channels();
+  words_ = pack_weights(geometry_, weights, BandForm::words, path_->lanes);
+  if (!in_32_bits) pack_wide(weights);
+  const bool narrows_once = rule.when == NarrowingPoint::at_end && !has_partial_sums(rule);
+  if (proven_by_types_ || rule.bits > 32 || narrows_once) return;
+  magnitudes_ = pack_weights(geometry_, weights, BandForm::magnitudes, path_->lanes);
+  if (is_channelwise(shape_) || has_partial_sums(rule)) return;
+  // [group][tap][channel]
+  const auto groups = static_cast<std::size_t>(shape_.groups), channels = static_cast<std::size_t>(shape_.out_channels) / groups;
   const auto taps = static_cast<std::size_t>(shape_.taps());
-  const auto out_per_group = static_cast<std::size_t>(shape_.out_channels / shape_.groups);
-  thread_local std::vector<std::int16_t> patch;
-  for (std::int64_t x = 0; x < shape_.out_width; ++x) {
-    for (std::int64_t g = 0; g < shape_.groups; ++g) {
-      patch.assign(taps, 0);
-      for (std::int64_t ky = 0; ky < shape_.kernel_height; ++ky) {
-        const std::int64_t in_y = y * shape_.stride_height + ky * shape_.dilation_height - shape_.pad_top;
-        if (in_y < 0 || in_y >= shape_.in_height) continue;
-        for (std::int64_t kx = 0; kx < shape_.kernel_width; ++kx) {
-          const std::int64_t in_x = x * shape_.stride_width + kx * shape_.dilation_width - shape_.pad_left;
-          if (in_x < 0 || in_x >= shape_.in_width) continue;
-          const auto from = input.begin() + ((n * shape_.in_height + in_y) * shape_.in_width + in_x) * shape_.in_channels + g * per_tap;
-          std::copy(from, from + per_tap, patch.begin() + (ky * shape_.kernel_width + kx) * per_tap);
-        }
-      }
-      const std::size_t first = static_cast<std::size_t>(g) * out_per_group;
-      kernels.dot_rows_i16(patch.data(), weights_.data() + first * taps, taps, out_per_group,
-                           sums.data() + static_cast<std::size_t>(x * shape_.out_channels) + first);
-    }
+  step_row_ = kernels::whole_vectors(channels, 2 * path_->lanes);
+  step_weights_.resize(groups * taps * step_row_);
+  for (std::size_t o = 0; o < groups * channels; ++o) {
+    for (std::size_t t = 0; t < taps; ++t) step_weights_[(o / channels * taps + t) * step_row_ + o % channels] = weights[o * taps + t];
   }
+}
+
+/// Words, unless taking off so often costs more than multiplying bytes of them twice.
+void Convolution::pack_wide(const std::vector<std::int16_t>& weights) {
+  cuts_ = sum_cuts(geometry_, weights, words_, largest_input_);
+  std::vector<std::int16_t> low(weights.size()), high(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    low[i] = static_cast<std::int16_t>(narrow_wrap(std::int64_t{weights[i]}, 8));
+    high[i] = static_cast<std::int16_t>((weights[i] - low[i]) / 256);
+  }
+  std::vector<std::size_t> cuts = sum_cuts(geometry_, std::vector<std::int16_t>(weights.size(), 128), words_, largest_input_);
+  constexpr std::size_t gain = 4;
+  if (!cuts_.empty() && cuts_.size() <= gain * cuts.size()) return;
+  cuts_ = std::move(cuts);
+  low_ = pack_weights(geometry_, low, BandForm::words, path_->lanes);
+  high_ = pack_weights(geometry_, high, BandForm::words, path_->lanes);
+}
+
+void Convolution::sums(const ConvInput& input, std::span<std::int64_t> out, Events* events, SumRoutes* routes) const {
+  for_each_tile(
+      input,
+      [&](const SumTile& tile) {
+        if (tile.wide.empty()) std::copy(tile.narrow.begin(), tile.narrow.end(), out.begin() + static_cast<std::ptrdiff_t>(tile.first));
+        else std::copy(tile.wide.begin(), tile.wide.end(), out.begin() + static_cast<std::ptrdiff_t>(tile.first));
+      },
+      events, routes);
 }
 
 }  // namespace lastbit

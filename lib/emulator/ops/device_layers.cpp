@@ -124,17 +124,9 @@ Executor prepare_sum_pool(const Model& model, const Operation& operation, const 
 namespace {
 
 /// Every sum of a layer, [batch, out_height, out_width, out_channels].
-std::vector<std::int64_t> all_sums(const Convolution& convolution, const Tensor& tensor, Events* events) {
-  const ConvShape& shape = convolution.shape();
-  std::vector<std::int16_t> input(static_cast<std::size_t>(tensor.element_count()));
-  centre<std::int16_t>(tensor, {}, input.size(), input);
-  std::vector<std::int64_t> sums(static_cast<std::size_t>(shape.out_count()));
-  const auto row = static_cast<std::size_t>(shape.out_width * shape.out_channels);
-  std::size_t offset = 0;
-  for (std::int64_t n = 0; n < shape.batch; ++n) {
-    for (std::int64_t y = 0; y < shape.out_height; ++y, offset += row)
-      convolution.accumulate_row(input, n, y, std::span(sums).subspan(offset, row), events);
-  }
+std::vector<std::int64_t> all_sums(const Convolution& convolution, const Tensor& tensor, const Execution& run) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(convolution.shape().out_count()));
+  convolution.sums(conv_input(tensor, {}), sums, run.events, run.routes);
   return sums;
 }
 
@@ -153,6 +145,7 @@ ConvLayer plain_layer(const Model& model, const Operation& operation, const Conv
                   .multipliers = multipliers_of(operation, multiplier, arithmetic),
                   .operands = {},
                   .zero_points = {},
+                  .input_type = model.tensor(operation.inputs[0]).type,
                   .largest_input = largest_centred(model.tensor(operation.inputs[0]))};
   centre<std::int16_t>(*weights.constant, {}, layer.weights.size(), layer.weights);
   return layer;
@@ -160,8 +153,8 @@ ConvLayer plain_layer(const Model& model, const Operation& operation, const Conv
 
 /// With the proof for this device's sums.
 Convolution convolution_of(ConvLayer layer) {
-  return Convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias), layer.largest_input,
-                     std::move(layer.multipliers));
+  return Convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias), layer.input_type,
+                     layer.largest_input, std::move(layer.multipliers));
 }
 
 ConvShape fused_shape(const Model& model, const Operation& operation) {
@@ -215,7 +208,7 @@ struct FusedLayer {
   ElementType type;  ///< of the output
 
   void operator()(const Execution& run) const {
-    std::vector<std::int64_t> values = all_sums(convolution, *run.inputs[0], run.events);
+    std::vector<std::int64_t> values = all_sums(convolution, *run.inputs[0], run);
     if (rule.order == FusedOrder::pool_then_activation) {
       AccumulatorRule plain = rule.sum;  // vectors add products, not the sums of a pool
       plain.partial = {};
@@ -285,7 +278,9 @@ Executor prepare_recurrent(const Model& model, const Operation& operation, const
   const std::int64_t rows = input.shape[0], inputs = input.shape[1], outputs = output.shape[1];
   const std::int64_t delay = model.tensor(operation.inputs[recurrent_feedback_input]).shape[0];
   const PwlFunction function(operation, model.tensor(operation.inputs[recurrent_pwl_input]), backend.pwl, output.type);
-  const Convolution convolution = convolution_of(recurrent_sums(model, operation, backend));
+  ConvLayer layer = recurrent_sums(model, operation, backend);
+  layer.input_type = ElementType::int16;  // joined from the input and earlier outputs
+  const Convolution convolution = convolution_of(std::move(layer));
   return [=](const Execution& run) {
     const std::vector<std::int64_t> x = centred(*run.inputs[0], 0), given = centred(*run.inputs[recurrent_feedback_input], 0);
     std::vector<std::int64_t> activations, sums(static_cast<std::size_t>(outputs));
@@ -296,7 +291,7 @@ Executor prepare_recurrent(const Model& model, const Operation& operation, const
       const auto narrow_16 = [](std::int64_t value) { return static_cast<std::int16_t>(value); };
       std::transform(x.data() + n * inputs, x.data() + (n + 1) * inputs, joined.begin(), narrow_16);
       std::transform(h, h + outputs, joined.begin() + inputs, narrow_16);
-      convolution.accumulate_row(joined, 0, 0, sums, run.events);
+      convolution.sums(conv_input(std::span<const std::int16_t>(joined)), sums, run.events, run.routes);
       if (run.outputs.size() > 1) store(sums, run.outputs[1], static_cast<std::size_t>(n * outputs));
       function(sums, run.events);
       activations.insert(activations.end(), sums.begin(), sums.end());

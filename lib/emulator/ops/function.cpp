@@ -4,8 +4,11 @@
 // leaky_relu, prelu, hard_swish, logistic, tanh and softmax.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "emulator/broadcast.hpp"
+#include "emulator/code_map.hpp"
+#include "emulator/counted_parts.hpp"
 #include "emulator/finisher.hpp"
 #include "emulator/operands.hpp"
 #include "emulator/ops/prepare.hpp"
@@ -38,17 +41,19 @@ const FunctionArithmetic& required_rule(const Backend& backend, const Operation&
   throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(tensor.type)) + " data");
 }
 
+/// f of every code.
+Executor by_code(ElementType from, CodeMap::Function f) {
+  return [map = CodeMap(from, std::move(f))](const Execution& run) { map(*run.inputs[0], run.outputs[0]); };
+}
+
 /// f of the dequantised value, quantised with one rounding by the rule.
 Executor float_function(const ModelTensor& input, const ModelTensor& output, Rounding rounding, std::function<float(float)> f) {
   const QuantizeArithmetic quantizer{.rounding = rounding};
-  return [=, f = std::move(f), from = input.quantization, to = output.quantization, range = range_of(output.type)](const Execution& run) {
-    auto values = centred(*run.inputs[0], from.zero_point());
-    for (auto& value : values) {
-      const float real = f(static_cast<float>(from.scale()) * static_cast<float>(value));
-      value = quantize(quantizer, real, static_cast<float>(to.scale()), to.zero_point(), range);
-    }
-    store(values, run.outputs[0]);
-  };
+  return by_code(input.type, [=, f = std::move(f), from = input.quantization, to = output.quantization,
+                              range = range_of(output.type)](std::int64_t code) {
+    const float real = f(static_cast<float>(from.scale()) * static_cast<float>(code - from.zero_point()));
+    return quantize(quantizer, real, static_cast<float>(to.scale()), to.zero_point(), range);
+  });
 }
 
 float real_function(OperationKind kind, double x) {
@@ -86,35 +91,26 @@ Executor prepare_leaky(const Model& model, const Operation& operation, const Bac
   return [=, zero = input.quantization.zero_point(), alpha_zero = per_channel ? alphas->quantization.zero_point() : 0,
           sign = alpha < 0 ? -1 : 1,
           offsets = per_channel ? broadcast_offsets(alphas->shape, output.shape) : std::vector<std::int64_t>{}](const Execution& run) {
-    auto values = centred(*run.inputs[0], zero);
-    auto falling = values;
     const auto slopes = per_channel ? centred(*run.inputs[1], alpha_zero) : std::vector<std::int64_t>{};
-    for (std::size_t i = 0; i < falling.size(); ++i) falling[i] *= per_channel ? slopes[static_cast<std::size_t>(offsets[i])] : sign;
-    const auto signs = values;
-    positive(values);
-    negative(falling);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = signs[i] >= 0 ? values[i] : falling[i];
-    to_output(values, run.events);
-    store(values, run.outputs[0]);
+    constexpr std::int64_t values_per_part = 4096;
+    for_each_counted_part(
+        run.events, run.outputs[0].element_count(), values_per_part, [&](std::int64_t first, std::int64_t last, Events* events) {
+          std::vector<std::int64_t> rising, falling;
+          for (std::int64_t i = first; i < last; ++i) {
+            const std::int64_t value = run.inputs[0]->integer_at(i) - zero;
+            rising.push_back(value);
+            falling.push_back(value * (per_channel ? slopes[static_cast<std::size_t>(offsets[static_cast<std::size_t>(i)])] : sign));
+          }
+          const auto values = rising;
+          positive(rising);
+          negative(falling);
+          for (std::size_t i = 0; i < values.size(); ++i) rising[i] = values[i] >= 0 ? rising[i] : falling[i];
+          to_output(std::span<const std::int64_t>(rising), run.outputs[0], static_cast<std::size_t>(first), events);
+        });
   };
 }
 
 namespace {
-
-/// Applies f to every value of an integer tensor; 8-bit types go through a table made once.
-template <class T>
-Executor by_code(std::function<std::int64_t(std::int64_t)> f) {
-  if constexpr (sizeof(T) == 1) {
-    std::vector<std::int64_t> table(256);
-    for (std::size_t code = 0; code < 256; ++code) table[code] = f(static_cast<T>(code));
-    f = [table = std::move(table)](std::int64_t code) { return table[static_cast<std::uint8_t>(code)]; };
-  }
-  return [f = std::move(f)](const Execution& run) {
-    auto values = centred(*run.inputs[0], 0);
-    std::transform(values.begin(), values.end(), values.begin(), f);
-    store(values, run.outputs[0]);
-  };
-}
 
 /// The argument of a fixed-point function. Whatever a chain of the user's own makes of it, it stays in the function's domain.
 std::int32_t fixed_argument(const Chain& chain, const EncodedScale& scale, std::int32_t value, std::int32_t largest) {
@@ -127,11 +123,11 @@ Executor fixed_sigmoid(const FunctionArithmetic& rule, const ModelTensor& input,
   const double scale = input.quantization.scale();
   if (input.type == ElementType::int16) {
     const SigmoidTableInput table = sigmoid_table_input(function, scale);
-    return by_code<std::int16_t>([=](std::int64_t code) { return sigmoid_i16<function>(static_cast<std::int16_t>(code), table); });
+    return by_code(input.type, [=](std::int64_t code) { return sigmoid_i16<function>(static_cast<std::int16_t>(code), table); });
   }
   if (input.type != ElementType::int8) throw_type(operation, input);
   const SigmoidParameters parameters = sigmoid_parameters(rule.rescale.scale, scale);
-  return by_code<std::int8_t>([=, zero = input.quantization.zero_point()](std::int64_t code) {
+  return by_code(input.type, [=, zero = input.quantization.zero_point()](std::int64_t code) {
     const auto rescale = [&](std::int32_t value) {
       return fixed_argument(rule.rescale.chain, parameters.scale, value, std::numeric_limits<std::int32_t>::max());
     };
@@ -145,9 +141,9 @@ Executor fixed_hard_swish(const FunctionArithmetic& rule, const ModelTensor& inp
       static_cast<float>(output.quantization.scale()), static_cast<std::int32_t>(output.quantization.zero_point()));
   if (p.output_exponent > 0) throw_unsupported(operation, "the input scale is 128 output scales or more");
   if (input.type == ElementType::int8)
-    return by_code<std::int8_t>([=](std::int64_t x) { return hard_swish(p, static_cast<std::int8_t>(x)); });
+    return by_code(input.type, [=](std::int64_t x) { return hard_swish(p, static_cast<std::int8_t>(x)); });
   if (input.type == ElementType::uint8)
-    return by_code<std::uint8_t>([=](std::int64_t x) { return hard_swish(p, static_cast<std::uint8_t>(x)); });
+    return by_code(input.type, [=](std::int64_t x) { return hard_swish(p, static_cast<std::uint8_t>(x)); });
   throw_type(operation, input);
 }
 
@@ -172,15 +168,31 @@ Executor prepare_function(const Model& model, const Operation& operation, const 
 namespace {
 
 template <class Input, class Output>
-void softmax_rows_fixed(const Execution& run, const SoftmaxParameters& parameters, const Chain& chain) {
+void softmax_rows_fixed(const Execution& run, const SoftmaxParameters& parameters, const Chain& chain,
+                        [[maybe_unused]] const std::vector<std::int32_t>& exponentials) {
   const auto in = run.inputs[0]->values<Input>();
   const auto out = run.outputs[0].values<Output>();
   const auto columns = static_cast<std::size_t>(run.inputs[0]->shape().rank() == 0 ? 1 : run.inputs[0]->shape().back());
   const auto rescale = [&](std::int32_t value) { return fixed_argument(chain, parameters.scale, value, 0); };
-  for (std::size_t row = 0; row < in.size(); row += columns) {
-    if constexpr (sizeof(Input) == 2) softmax_row_i16(in.subspan(row, columns), out.subspan(row, columns), rescale);
-    else softmax_row<Input, Output>(in.subspan(row, columns), out.subspan(row, columns), parameters.smallest_difference, rescale);
+  if constexpr (sizeof(Input) == 2) {
+    for (std::size_t row = 0; row < in.size(); row += columns)
+      softmax_row_i16(in.subspan(row, columns), out.subspan(row, columns), rescale);
+  } else {
+    const auto exponential = [&](std::int32_t difference) { return exponentials[static_cast<std::size_t>(-difference)]; };
+    for (std::size_t row = 0; row < in.size(); row += columns) {
+      softmax_row_of<Input, Output>(in.subspan(row, columns), out.subspan(row, columns), parameters.smallest_difference, exponential);
+    }
   }
+}
+
+/// exp of every difference of 8-bit codes that counts, by its magnitude.
+std::vector<std::int32_t> softmax_exponentials(const SoftmaxParameters& parameters, const Chain& chain) {
+  std::vector<std::int32_t> exponentials(256, 0);
+  for (std::int32_t difference = 0; difference >= -255 && difference >= parameters.smallest_difference; --difference) {
+    exponentials[static_cast<std::size_t>(-difference)] =
+        softmax_exponential(difference, [&](std::int32_t value) { return fixed_argument(chain, parameters.scale, value, 0); });
+  }
+  return exponentials;
 }
 
 Executor fixed_softmax(const FunctionArithmetic& rule, double beta, const ModelTensor& input, const ModelTensor& output,
@@ -189,12 +201,13 @@ Executor fixed_softmax(const FunctionArithmetic& rule, double beta, const ModelT
   const Chain chain = rule.rescale.chain;
   if (input.type == ElementType::int16 && output.type == ElementType::int16) {
     return [chain, parameters = SoftmaxParameters{softmax_scale_i16(encoding, beta, input.quantization.scale()), 0}](const Execution& run) {
-      softmax_rows_fixed<std::int16_t, std::int16_t>(run, parameters, chain);
+      softmax_rows_fixed<std::int16_t, std::int16_t>(run, parameters, chain, {});
     };
   }
   const auto rows = [&]<class Input, class Output>() -> Executor {
-    return [chain, parameters = softmax_parameters(encoding, beta, input.quantization.scale())](const Execution& run) {
-      softmax_rows_fixed<Input, Output>(run, parameters, chain);
+    const SoftmaxParameters parameters = softmax_parameters(encoding, beta, input.quantization.scale());
+    return [chain, parameters, exponentials = softmax_exponentials(parameters, chain)](const Execution& run) {
+      softmax_rows_fixed<Input, Output>(run, parameters, chain, exponentials);
     };
   };
   if (input.type == ElementType::int8 && output.type == ElementType::int8) return rows.template operator()<std::int8_t, std::int8_t>();
@@ -203,23 +216,46 @@ Executor fixed_softmax(const FunctionArithmetic& rule, double beta, const ModelT
   throw_type(operation, input);
 }
 
-/// exp(beta * s * (x - max)) / sum, in double, one rounding to the output.
+/// exp(scale * (x - max)) / sum, in double, one rounding to the output. `exponentials` has those of differences of 8-bit codes.
+template <class In, class Out, class Quantize>
+void softmax_row_in_float(std::span<const In> in, std::span<Out> out, double scale, std::span<const double> exponentials,
+                          const Quantize& quantized) {
+  thread_local std::vector<double> shares;
+  shares.resize(in.size());
+  const In top = *std::max_element(in.begin(), in.end());
+  double sum = 0;
+  for (std::size_t c = 0; c < in.size(); ++c) {
+    const std::int64_t difference = static_cast<std::int64_t>(in[c]) - static_cast<std::int64_t>(top);
+    shares[c] = sizeof(In) == 1 ? exponentials[static_cast<std::size_t>(-difference)] : std::exp(scale * static_cast<double>(difference));
+    sum += shares[c];
+  }
+  for (std::size_t c = 0; c < in.size(); ++c) out[c] = static_cast<Out>(quantized(static_cast<float>(shares[c] / sum)));
+}
+
+template <class Body>
+void with_integers(const Tensor& tensor, Body&& body) {
+  visit_element_type(tensor.type(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
+  });
+}
+
 Executor float_softmax(Rounding rounding, double beta, const ModelTensor& input, const ModelTensor& output) {
   const QuantizeArithmetic quantizer{.rounding = rounding};
-  return [=, scale = beta * input.quantization.scale(), to = output.quantization, range = range_of(output.type)](const Execution& run) {
-    auto values = centred(*run.inputs[0], 0);
+  const double scale = beta * input.quantization.scale();
+  std::vector<double> exponentials(256);
+  for (int difference = 0; difference < 256; ++difference)
+    exponentials[static_cast<std::size_t>(difference)] = std::exp(scale * static_cast<double>(-difference));
+  return [=, to = output.quantization, range = range_of(output.type)](const Execution& run) {
     const auto columns = static_cast<std::size_t>(run.inputs[0]->shape().rank() == 0 ? 1 : run.inputs[0]->shape().back());
-    std::vector<double> shares(columns);
-    for (std::size_t row = 0; row < values.size(); row += columns) {
-      const auto at = values.begin() + static_cast<std::ptrdiff_t>(row);
-      const std::int64_t top = *std::max_element(at, at + static_cast<std::ptrdiff_t>(columns));
-      double sum = 0;
-      for (std::size_t c = 0; c < columns; ++c) sum += shares[c] = std::exp(scale * static_cast<double>(values[row + c] - top));
-      for (std::size_t c = 0; c < columns; ++c) {
-        values[row + c] = quantize(quantizer, static_cast<float>(shares[c] / sum), static_cast<float>(to.scale()), to.zero_point(), range);
-      }
-    }
-    store(values, run.outputs[0]);
+    const auto quantized = [&](float share) { return quantize(quantizer, share, static_cast<float>(to.scale()), to.zero_point(), range); };
+    with_integers(*run.inputs[0], [&]<class In>() {
+      with_integers(run.outputs[0], [&]<class Out>() {
+        const auto in = run.inputs[0]->values<In>();
+        const auto out = run.outputs[0].values<Out>();
+        for (std::size_t row = 0; row < in.size(); row += columns)
+          softmax_row_in_float<In, Out>(in.subspan(row, columns), out.subspan(row, columns), scale, exponentials, quantized);
+      });
+    });
   };
 }
 

@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <type_traits>
 
+#include "emulator/counted_parts.hpp"
 #include "emulator/finisher.hpp"
 #include "emulator/geometry.hpp"
 #include "emulator/operands.hpp"
@@ -17,80 +18,110 @@
 namespace lastbit {
 namespace {
 
-/// Calls visit(sample, rows [y0, y1), columns [x0, x1) inside the image) for every output pixel in order.
-template <class Visit>
-void each_window(const ConvShape& w, Visit&& visit) {
-  for (std::int64_t n = 0; n < w.batch; ++n) {
-    for (std::int64_t y = 0; y < w.out_height; ++y) {
-      const std::int64_t top = y * w.stride_height - w.pad_top;
-      for (std::int64_t x = 0; x < w.out_width; ++x) {
-        const std::int64_t left = x * w.stride_width - w.pad_left;
-        visit(n, std::max<std::int64_t>(top, 0), std::min(top + w.kernel_height, w.in_height), std::max<std::int64_t>(left, 0),
-              std::min(left + w.kernel_width, w.in_width));
-      }
-    }
-  }
+constexpr std::int64_t taps_per_part = 65536;  ///< times channels: what a thread does at least
+
+/// The part of a window that lies inside the image.
+struct Window {
+  std::int64_t y0, y1, x0, x1;
+  [[nodiscard]] std::int64_t count() const { return (y1 - y0) * (x1 - x0); }
+};
+
+Window window_at(const ConvShape& w, std::int64_t y, std::int64_t x) {
+  const std::int64_t top = y * w.stride_height - w.pad_top, left = x * w.stride_width - w.pad_left;
+  return {std::max<std::int64_t>(top, 0), std::min(top + w.kernel_height, w.in_height), std::max<std::int64_t>(left, 0),
+          std::min(left + w.kernel_width, w.in_width)};
 }
 
-/// Reduces every window channel by channel: out[pixel, c] = combine over taps, starting at `start`.
-template <class T, class Combine>
-std::vector<std::int64_t> reduce(const ConvShape& w, std::span<const T> input, std::int64_t start, std::vector<std::int64_t>* counts,
-                                 Combine&& combine) {
+/// Calls body(values of the channels, how many) for every tap of a window that lies inside the image, in order.
+template <class T, class Body>
+void each_tap(const ConvShape& w, std::span<const T> input, std::int64_t n, const Window& window, Body&& body) {
   const auto channels = static_cast<std::size_t>(w.in_channels);
-  std::vector<std::int64_t> out(static_cast<std::size_t>(w.batch * w.out_height * w.out_width) * channels, start);
-  std::int64_t* at = out.data();
-  each_window(w, [&](std::int64_t n, std::int64_t y0, std::int64_t y1, std::int64_t x0, std::int64_t x1) {
-    for (std::int64_t y = y0; y < y1; ++y) {
-      for (std::int64_t x = x0; x < x1; ++x) {
-        const T* const pixel = input.data() + ((n * w.in_height + y) * w.in_width + x) * w.in_channels;
-        for (std::size_t c = 0; c < channels; ++c) at[c] = combine(at[c], static_cast<std::int64_t>(pixel[c]));
-      }
-    }
-    if (counts != nullptr) counts->push_back((y1 - y0) * (x1 - x0));
-    at += channels;
-  });
-  return out;
-}
-
-void bound(std::vector<std::int64_t>& values, IntegerRange range, Events* events) {
-  for (auto& value : values) {
-    const std::int64_t bounded = std::clamp(value, range.min, range.max);
-    if (events != nullptr && bounded != value) ++events->saturated_outputs;
-    value = bounded;
+  for (std::int64_t y = window.y0; y < window.y1; ++y) {
+    const T* pixel = input.data() + ((n * w.in_height + y) * w.in_width + window.x0) * w.in_channels;
+    for (std::int64_t x = window.x0; x < window.x1; ++x, pixel += channels) body(pixel, channels);
   }
-  if (events != nullptr) events->outputs += static_cast<std::int64_t>(values.size());
 }
 
-Executor prepare_max_pool(const ConvShape& windows, IntegerRange range) {
-  return [=](const Execution& run) {
-    visit_element_type(run.inputs[0]->type(), [&]<class T>() {
-      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-        const auto larger = [](std::int64_t a, std::int64_t b) { return std::max(a, b); };
-        auto values = reduce<T>(windows, run.inputs[0]->values<T>(), std::numeric_limits<std::int64_t>::min(), nullptr, larger);
-        bound(values, range, run.events);
-        store(values, run.outputs[0]);
-      }
+/// Calls pixel(sample, window, index of its first output, events) for every output pixel, rows shared among threads.
+template <class Pixel>
+void each_pixel(const ConvShape& w, Events* events, Pixel&& pixel) {
+  const std::int64_t work = w.out_width * w.kernel_height * w.kernel_width * w.in_channels;
+  for_each_counted_part(events, w.batch * w.out_height, std::max<std::int64_t>(1, taps_per_part / work),
+                        [&](std::int64_t first, std::int64_t last, Events* counted) {
+                          for (std::int64_t row = first; row < last; ++row) {
+                            const std::int64_t n = row / w.out_height, y = row % w.out_height;
+                            for (std::int64_t x = 0; x < w.out_width; ++x)
+                              pixel(n, window_at(w, y, x), static_cast<std::size_t>((row * w.out_width + x) * w.in_channels), counted);
+                          }
+                        });
+}
+
+/// Calls body.template operator()<T>() with the type of an integer tensor.
+template <class Body>
+void with_integers(const Tensor& tensor, Body&& body) {
+  visit_element_type(tensor.type(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
+  });
+}
+
+Executor prepare_max_pool(const ConvShape& windows, const ModelTensor& in, const ModelTensor& out, IntegerRange range) {
+  const IntegerRange codes = range_of(in.type);
+  return [=, finisher = Finisher({clamp()}, {operands_for({}, out, range)}, FinisherInput{codes.min, codes.max})](const Execution& run) {
+    with_integers(*run.inputs[0], [&]<class T>() {
+      const auto input = run.inputs[0]->values<T>();
+      Tensor& output = run.outputs[0];
+      const std::size_t size = size_of(output.type());
+      each_pixel(windows, run.events, [&](std::int64_t n, const Window& window, std::size_t at, Events* events) {
+        thread_local std::vector<T> largest;
+        largest.assign(static_cast<std::size_t>(windows.in_channels), std::numeric_limits<T>::min());
+        each_tap<T>(windows, input, n, window, [](const T* tap, std::size_t channels) {
+          T* const to = largest.data();
+          for (std::size_t c = 0; c < channels; ++c) to[c] = tap[c] > to[c] ? tap[c] : to[c];
+        });
+        finisher(largest.data(), element_type_of<T>, largest.size(), output.bytes().data() + at * size, size, events);
+      });
     });
   };
 }
 
-/// Step 2 of the contract on every sum.
-void divide_sums(const AveragePoolArithmetic& rule, std::vector<std::int64_t>& sums, const std::vector<std::int64_t>& counts,
-                 const ConvShape& w, const Quantization& in, const Quantization& out) {
-  const std::int64_t window = w.kernel_height * w.kernel_width;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    std::int64_t count = counts[i / static_cast<std::size_t>(w.in_channels)];
-    std::int64_t& value = sums[i];
-    if (rule.padding == PaddingCount::included) {
-      value += (window - count) * in.zero_point();
-      count = window;
+/// The sum of every window, channel by channel, into the row given to pixel(sums, window, index of the first output, events).
+template <class Sum, class Pixel>
+void each_window_sum(const ConvShape& w, const Tensor& tensor, Events* events, Pixel&& pixel) {
+  with_integers(tensor, [&]<class T>() {
+    const auto input = tensor.values<T>();
+    each_pixel(w, events, [&](std::int64_t n, const Window& window, std::size_t at, Events* counted) {
+      thread_local std::vector<Sum> sums;
+      sums.assign(static_cast<std::size_t>(w.in_channels), 0);
+      each_tap<T>(w, input, n, window, [](const T* tap, std::size_t channels) {
+        Sum* const to = sums.data();
+        for (std::size_t c = 0; c < channels; ++c) to[c] = static_cast<Sum>(to[c] + static_cast<Sum>(tap[c]));
+      });
+      pixel(std::span<Sum>(sums), window, at, counted);
+    });
+  });
+}
+
+/// Step 2 of the contract on the sums of one window.
+template <class Sum>
+void divide_sums(const AveragePoolArithmetic& rule, std::span<Sum> sums, std::int64_t inside, std::span<std::int64_t> out,
+                 const ConvShape& w, const Quantization& from, const Quantization& to) {
+  const bool padded = rule.padding == PaddingCount::included;
+  const std::int64_t count = padded ? w.kernel_height * w.kernel_width : inside;
+  const std::int64_t padding = padded ? (count - inside) * from.zero_point() : 0;
+  if (rule.method == DivisionMethod::exact) {
+    with_rounding(rule.rounding, [&]<Rounding fixed>() {
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        out[i] = divide<Sum>(static_cast<Sum>(sums[i] + padding), static_cast<Sum>(count), fixed);
+    });
+  } else if (rule.method != DivisionMethod::float_scale) {
+    const AverageByReciprocal average(rule, count);
+    for (std::size_t i = 0; i < sums.size(); ++i) out[i] = average(sums[i] + padding);
+  } else {
+    const float scale = average_scale(from.scale(), to.scale(), count);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const float real = static_cast<float>(sums[i] + padding - count * from.zero_point()) * scale;
+      out[i] = round_to_integer(real, rule.rounding) + to.zero_point();
     }
-    if (rule.method != DivisionMethod::float_scale) {
-      value = average(rule, value, count);
-      continue;
-    }
-    const float real = static_cast<float>(value - count * in.zero_point()) * average_scale(in.scale(), out.scale(), count);
-    value = round_to_integer(real, rule.rounding) + out.zero_point();
   }
 }
 
@@ -120,29 +151,41 @@ std::map<std::int64_t, Finisher> finishers_by_count(const AveragePoolArithmetic&
     finishers.emplace(count, Finisher(chain, {operands_for(scale, out, range)}, 32));
   };
   if (rule.padding == PaddingCount::included) add(w.kernel_height * w.kernel_width);
-  else
-    each_window(w, [&](std::int64_t, std::int64_t y0, std::int64_t y1, std::int64_t x0, std::int64_t x1) { add((y1 - y0) * (x1 - x0)); });
+  else {
+    for (std::int64_t y = 0; y < w.out_height; ++y) {
+      for (std::int64_t x = 0; x < w.out_width; ++x) add(window_at(w, y, x).count());
+    }
+  }
   return finishers;
 }
 
+/// Sums minus zero points are taken modulo 2^32.
 Executor prepare_rescaled_average(const AveragePoolArithmetic& rule, const Operation& operation, const ConvShape& windows,
                                   const ModelTensor& in, const ModelTensor& out, IntegerRange range) {
   return [=, finishers = finishers_by_count(rule, operation, windows, in, out, range),
           zero = in.quantization.zero_point()](const Execution& run) {
-    visit_element_type(run.inputs[0]->type(), [&]<class T>() {
-      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-        std::vector<std::int64_t> counts;
-        auto sums = reduce<T>(windows, run.inputs[0]->values<T>(), 0, &counts, std::plus<>());
-        const auto channels = static_cast<std::size_t>(windows.in_channels);
-        for (std::size_t pixel = 0; pixel < counts.size(); ++pixel) {
-          const std::span<std::int64_t> row(sums.data() + pixel * channels, channels);
-          for (auto& sum : row) sum = narrow_wrap(sum - counts[pixel] * zero, 32);
-          const std::int64_t count = rule.padding == PaddingCount::included ? windows.kernel_height * windows.kernel_width : counts[pixel];
-          finishers.at(count)(row, run.events);
-        }
-        store(sums, run.outputs[0]);
-      }
-    });
+    each_window_sum<std::int64_t>(windows, *run.inputs[0], run.events,
+                                  [&](std::span<std::int64_t> sums, const Window& window, std::size_t at, Events* events) {
+                                    for (auto& sum : sums) sum = narrow_wrap(sum - window.count() * zero, 32);
+                                    const bool padded = rule.padding == PaddingCount::included;
+                                    const std::int64_t count = padded ? windows.kernel_height * windows.kernel_width : window.count();
+                                    finishers.at(count)(std::span<const std::int64_t>(sums), run.outputs[0], at, events);
+                                  });
+  };
+}
+
+template <class Sum>
+Executor prepare_average(const AveragePoolArithmetic& rule, const ConvShape& windows, const ModelTensor& in, const ModelTensor& out,
+                         IntegerRange range) {
+  return [=, finisher = Finisher({clamp()}, {operands_for({}, out, range)}, 64), from = in.quantization,
+          to = out.quantization](const Execution& run) {
+    each_window_sum<Sum>(windows, *run.inputs[0], run.events,
+                         [&](std::span<Sum> sums, const Window& window, std::size_t at, Events* events) {
+                           thread_local std::vector<std::int64_t> values;
+                           values.resize(sums.size());
+                           divide_sums<Sum>(rule, sums, window.count(), values, windows, from, to);
+                           finisher(std::span<const std::int64_t>(values), run.outputs[0], at, events);
+                         });
   };
 }
 
@@ -153,39 +196,51 @@ Executor prepare_pool(const Model& model, const Operation& operation, const Back
   const ModelTensor& out = model.tensor(operation.outputs[0]);
   const IntegerRange range = bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out);
   const ConvShape windows = pool_shape_of(model, operation);
-  if (operation.kind == OperationKind::max_pool2d) return prepare_max_pool(windows, range);
+  if (operation.kind == OperationKind::max_pool2d) return prepare_max_pool(windows, in, out, range);
   const AveragePoolArithmetic& average = average_rule(backend, operation, in, out);
   if (average.method == DivisionMethod::rescaled) return prepare_rescaled_average(average, operation, windows, in, out, range);
-  return [=, rule = average, from = in.quantization, to = out.quantization](const Execution& run) {
-    visit_element_type(run.inputs[0]->type(), [&]<class T>() {
-      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-        std::vector<std::int64_t> counts;
-        auto sums = reduce<T>(windows, run.inputs[0]->values<T>(), 0, &counts, std::plus<>());
-        divide_sums(rule, sums, counts, windows, from, to);
-        bound(sums, range, run.events);
-        store(sums, run.outputs[0]);
-      }
-    });
-  };
+  // Twice the sum of a window, for the rounding, with its padding.
+  const bool small = size_of(in.type) <= 2 && windows.kernel_height * windows.kernel_width < 1 << 13;
+  return small ? prepare_average<std::int32_t>(average, windows, in, out, range)
+               : prepare_average<std::int64_t>(average, windows, in, out, range);
 }
 
 namespace {
 
-/// For every input element, the output element it is averaged into.
-std::vector<std::int64_t> mean_targets(const Shape& in, const std::vector<std::int64_t>& axes) {
-  std::vector<std::int64_t> targets{0};
+/// Input elements in runs along the last axis; where it is averaged, a run is summed, else it is added element by element.
+struct MeanRuns {
+  std::size_t length = 1;
+  bool summed = false;
+  std::vector<std::int64_t> targets;  ///< for every run, the output element of its first element
+};
+
+MeanRuns mean_runs(const Shape& in, const std::vector<std::int64_t>& axes) {
+  MeanRuns runs{1, false, {0}};
   for (std::size_t axis = 0; axis < in.rank(); ++axis) {
     const bool reduced = std::any_of(axes.begin(), axes.end(), [&](std::int64_t a) {
       return a == static_cast<std::int64_t>(axis) || a + static_cast<std::int64_t>(in.rank()) == static_cast<std::int64_t>(axis);
     });
+    const bool last = axis + 1 == in.rank();
+    if (last) runs.length = static_cast<std::size_t>(in[axis]), runs.summed = reduced;
     std::vector<std::int64_t> next;
-    next.reserve(targets.size() * static_cast<std::size_t>(in[axis]));
-    for (const std::int64_t target : targets) {
-      for (std::int64_t i = 0; i < in[axis]; ++i) next.push_back(reduced ? target : target * in[axis] + i);
+    for (const std::int64_t target : runs.targets) {
+      for (std::int64_t i = 0; i < (last ? 1 : in[axis]); ++i) next.push_back(reduced ? target : target * in[axis] + i);
     }
-    targets = std::move(next);
+    runs.targets = std::move(next);
   }
-  return targets;
+  return runs;
+}
+
+/// Sums modulo 2^32 of codes minus the zero point.
+template <class T>
+void add_runs(const MeanRuns& runs, std::span<const T> input, std::int64_t zero_point, std::span<std::int32_t> sums) {
+  const auto zero = static_cast<std::uint32_t>(zero_point);
+  const auto add = [](std::int32_t& sum, std::uint32_t value) { sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + value); };
+  for (std::size_t run = 0; run < runs.targets.size(); ++run) {
+    const T* const from = input.data() + run * runs.length;
+    std::int32_t* const to = sums.data() + runs.targets[run];
+    for (std::size_t i = 0; i < runs.length; ++i) add(to[runs.summed ? 0 : i], static_cast<std::uint32_t>(from[i]) - zero);
+  }
 }
 
 }  // namespace
@@ -201,15 +256,12 @@ Executor prepare_mean(const Model& model, const Operation& operation, const Back
   EncodedScale scale =
       encode(encoding, effective_scale(encoding.arithmetic, in.quantization.scale(), 1.0, out.quantization.scale() * per_output));
   if (rule.method == MeanMethod::count_in_multiplier) scale = fold_count(scale, count);
-  return [=, targets = mean_targets(in.shape, std::get<MeanAttributes>(operation.attributes).axes), zero = in.quantization.zero_point(),
+  return [runs = mean_runs(in.shape, std::get<MeanAttributes>(operation.attributes).axes), zero = in.quantization.zero_point(),
           finisher = Finisher(output_chain(operation, rule.rescale.chain), {operands_for(scale, out, range_of(out.type))}, 32)](
              const Execution& run) {
-    const auto values = centred(*run.inputs[0], zero);
-    std::vector<std::int64_t> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0);
-    for (std::size_t i = 0; i < values.size(); ++i) sums[static_cast<std::size_t>(targets[i])] += values[i];
-    for (auto& sum : sums) sum = narrow_wrap(sum, 32);
-    finisher(sums, run.events);
-    store(sums, run.outputs[0]);
+    std::vector<std::int32_t> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0);
+    with_integers(*run.inputs[0], [&]<class T>() { add_runs<T>(runs, run.inputs[0]->values<T>(), zero, sums); });
+    finisher(sums, run.outputs[0], 0, run.events);
   };
 }
 

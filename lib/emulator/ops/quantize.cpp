@@ -5,26 +5,48 @@
 #include "lastbit/op/quantize.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
+#include <type_traits>
 
+#include "emulator/code_map.hpp"
 #include "emulator/finisher.hpp"
 #include "emulator/operands.hpp"
 #include "emulator/ops/prepare.hpp"
 #include "lastbit/op/dynamic_quantize.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "parallel.hpp"
 
 namespace lastbit {
+namespace {
+
+constexpr std::int64_t values_per_part = 4096;
+
+/// Calls body.template operator()<T>() with the type of an integer tensor.
+template <class Body>
+void with_integers(const Tensor& tensor, Body&& body) {
+  visit_element_type(tensor.type(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
+  });
+}
+
+}  // namespace
 
 Executor prepare_quantize(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   return [rule = backend.quantize, quantization = output.quantization, channels = ChannelIndex(output),
           range = range_of(output.type)](const Execution& run) {
     const auto real = run.inputs[0]->values<float>();
-    std::vector<std::int64_t> out(real.size());
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const std::size_t channel = channels(i);
-      out[i] = quantize(rule, real[i], static_cast<float>(quantization.scale(channel)), quantization.zero_point(channel), range);
-    }
-    store(out, run.outputs[0]);
+    with_integers(run.outputs[0], [&]<class T>() {
+      const auto out = run.outputs[0].values<T>();
+      for_each_part(static_cast<std::int64_t>(out.size()), values_per_part, [&](std::int64_t first, std::int64_t last) {
+        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+          const std::size_t channel = quantization.per_channel() ? channels(i) : 0;
+          out[i] = static_cast<T>(
+              quantize(rule, real[i], static_cast<float>(quantization.scale(channel)), quantization.zero_point(channel), range));
+        }
+      });
+    });
   };
 }
 
@@ -45,12 +67,17 @@ Executor prepare_dynamic_quantize(const Model&, const Operation& operation, cons
 Executor prepare_dequantize(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   return [rule = backend.dequantize, quantization = input.quantization, channels = ChannelIndex(input)](const Execution& run) {
-    const auto values = centred(*run.inputs[0], 0);
     const auto out = run.outputs[0].values<float>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t channel = channels(i);
-      out[i] = dequantize(rule, values[i] - quantization.zero_point(channel), quantization.scale(channel));
-    }
+    with_integers(*run.inputs[0], [&]<class T>() {
+      const auto codes = run.inputs[0]->values<T>();
+      for_each_part(static_cast<std::int64_t>(out.size()), values_per_part, [&](std::int64_t first, std::int64_t last) {
+        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+          const std::size_t channel = quantization.per_channel() ? channels(i) : 0;
+          const auto code = static_cast<std::int64_t>(codes[i]);
+          out[i] = dequantize(rule, code - quantization.zero_point(channel), quantization.scale(channel));
+        }
+      });
+    });
   };
 }
 
@@ -72,27 +99,28 @@ bool is_retyping(const ModelTensor& from, const ModelTensor& to) {
          from.quantization.zero_point() - to.quantization.zero_point() == range_of(from.type).min - range_of(to.type).min;
 }
 
-/// The requantisation of one input to the output's scale.
+FinisherInput codes_of(const ModelTensor& tensor) {
+  const IntegerRange range = range_of(tensor.type);
+  return {range.min, range.max, tensor.quantization.zero_point()};
+}
+
+/// The requantisation of one input's codes to the output's scale.
 Finisher requantizer(const Operation& operation, const RescaleRule& rule, const ModelTensor& input, const ModelTensor& output,
                      const OutputBounds& bounds) {
   if (rule.chain.empty()) throw_unsupported(operation, "the backend has no requantisation");
   const Chain& chain = output_chain(operation, rule.chain, bounds);
   auto operands = layer_operands(operation, rule.scale, scales_to(rule.scale, input.quantization, output), output, bounds);
   for (RescaleOperands& channel : operands) channel.data_bits = bits_of(input.type);
-  return Finisher(chain, std::move(operands), std::min(bits_of(input.type) + 1, 64));
+  return Finisher(chain, std::move(operands), codes_of(input));
 }
 
 Executor rescaled_between(const Model& model, const Operation& operation, const Backend& backend, const OutputBounds& bounds) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const bool retypes = operation.kind == OperationKind::requantize && is_retyping(input, output);
-  return [finisher = retypes ? Finisher({add_zero_point(), clamp()}, {operands_for({}, output, bounds_of(bounds, output))}, 9)
-                             : requantizer(operation, requantization_of(model, operation, backend), input, output, bounds),
-          zero = input.quantization.zero_point()](const Execution& run) {
-    auto values = centred(*run.inputs[0], zero);
-    finisher(values, run.events);
-    store(values, run.outputs[0]);
-  };
+  return [finisher = retypes ? Finisher({add_zero_point(), clamp()}, {operands_for({}, output, bounds_of(bounds, output))}, codes_of(input))
+                             : requantizer(operation, requantization_of(model, operation, backend), input, output, bounds)](
+             const Execution& run) { finisher(*run.inputs[0], run.outputs[0], run.events); };
 }
 
 }  // namespace
@@ -105,31 +133,30 @@ Executor prepare_clip(const Model& model, const Operation& operation, const Back
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const OutputBounds& attributes = std::get<ClipAttributes>(operation.attributes).bounds;
   if (model.tensor(operation.inputs[0]).quantization != output.quantization) return rescaled_between(model, operation, backend, attributes);
-  return [bounds = bounds_of(attributes, output)](const Execution& run) {
-    auto values = centred(*run.inputs[0], 0);
-    for (auto& value : values) value = std::clamp(value, bounds.min, bounds.max);
-    store(values, run.outputs[0]);
-  };
+  const IntegerRange range = range_of(output.type);
+  return [finisher = Finisher({clamp()}, {operands_for({}, output, bounds_of(attributes, output))}, FinisherInput{range.min, range.max})](
+             const Execution& run) { finisher(*run.inputs[0], run.outputs[0], nullptr); };
 }
 
 namespace {
 
-/// One input of a concatenation, code by code.
-std::vector<std::int64_t> concat_codes(ConcatMethod method, const Backend& backend, const Tensor& input, const Quantization& from,
-                                       const ModelTensor& output) {
-  const Quantization& to = output.quantization;
-  const auto out_scale = static_cast<float>(to.scale());
+/// What a concatenation makes of one code of an input; nothing where codes stay as they are.
+std::optional<CodeMap> concat_codes(ConcatMethod method, const Backend& backend, const ModelTensor& input, const ModelTensor& output,
+                                    IntegerRange bounds) {
+  const Quantization from = input.quantization, to = output.quantization;
   const IntegerRange range = range_of(output.type);
-  auto codes = centred(input, 0);
-  if (from.scale() == to.scale() && from.zero_point() == to.zero_point()) return codes;
+  const bool same = from.scale() == to.scale() && from.zero_point() == to.zero_point();
+  if (same && bounds == range && input.type == output.type) return std::nullopt;
+  const auto out_scale = static_cast<float>(to.scale());
   const ScaleAndBias line = scale_and_bias(static_cast<float>(from.scale()), from.zero_point(), out_scale);
-  for (auto& code : codes) {
-    code = method == ConcatMethod::scale_and_bias
-               ? std::clamp(apply(line, code) + to.zero_point(), range.min, range.max)
-               : quantize(backend.quantize, dequantize(backend.dequantize, code - from.zero_point(), from.scale()), out_scale,
-                          to.zero_point(), range);
-  }
-  return codes;
+  return CodeMap(input.type, [=, quantizer = backend.quantize, dequantizer = backend.dequantize](std::int64_t code) {
+    if (!same) {
+      code = method == ConcatMethod::scale_and_bias
+                 ? std::clamp(apply(line, code) + to.zero_point(), range.min, range.max)
+                 : quantize(quantizer, dequantize(dequantizer, code - from.zero_point(), from.scale()), out_scale, to.zero_point(), range);
+    }
+    return std::clamp(code, bounds.min, bounds.max);
+  });
 }
 
 }  // namespace
@@ -140,35 +167,37 @@ Executor prepare_concat(const Model& model, const Operation& operation, const Ba
   const ConcatMethod method = output.type == ElementType::uint8 ? backend.concat.method_uint8 : backend.concat.method;
   if (method == ConcatMethod::absent) throw_unsupported(operation, "the backend cannot concatenate this type");
   const IntegerRange range = bounds_of(attributes.activation, output);
-  std::vector<Quantization> from;
+  std::vector<std::optional<CodeMap>> maps;
   std::vector<Finisher> rescalers;
   for (const auto index : operation.inputs) {
+    const ModelTensor& input = model.tensor(index);
+    if (method == ConcatMethod::copy) require_equal_quantization(operation, input, output);
     if (method == ConcatMethod::rescaled)
-      rescalers.push_back(requantizer(operation, requantization_of(model, operation, backend), model.tensor(index), output,
-                                      {.activation = attributes.activation}));
-    if (method == ConcatMethod::copy) require_equal_quantization(operation, model.tensor(index), output);
-    from.push_back(model.tensor(index).quantization);
+      rescalers.push_back(
+          requantizer(operation, requantization_of(model, operation, backend), input, output, {.activation = attributes.activation}));
+    else maps.push_back(concat_codes(method, backend, input, output, range));
   }
   const auto rank = static_cast<std::int64_t>(output.shape.rank());
   const auto axis = static_cast<std::size_t>(attributes.axis < 0 ? attributes.axis + rank : attributes.axis);
-  std::int64_t outer = 1;
-  for (std::size_t i = 0; i < axis; ++i) outer *= output.shape[i];
+  std::size_t outer = 1;
+  for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(output.shape[i]);
   return [=](const Execution& run) {
-    const std::int64_t row = run.outputs[0].element_count() / outer;
-    std::vector<std::int64_t> out(static_cast<std::size_t>(run.outputs[0].element_count()));
-    std::int64_t at = 0;
+    Tensor& out = run.outputs[0];
+    const std::size_t row = out.bytes().size() / outer;
+    std::size_t at = 0;
     for (std::size_t i = 0; i < run.inputs.size(); ++i) {
-      auto codes = method == ConcatMethod::rescaled ? centred(*run.inputs[i], from[i].zero_point())
-                                                    : concat_codes(method, backend, *run.inputs[i], from[i], output);
-      if (method == ConcatMethod::rescaled) rescalers[i](codes, run.events);
-      const std::int64_t part = static_cast<std::int64_t>(codes.size()) / outer;
-      for (std::int64_t o = 0; o < outer; ++o) {
-        std::transform(codes.begin() + o * part, codes.begin() + (o + 1) * part, out.begin() + o * row + at,
-                       [&](std::int64_t code) { return std::clamp(code, range.min, range.max); });
+      const Tensor* input = run.inputs[i];
+      Tensor mapped;
+      if (!rescalers.empty() || maps[i]) {
+        mapped = Tensor(out.type(), input->shape());
+        if (!rescalers.empty()) rescalers[i](*input, mapped, run.events);
+        else (*maps[i])(*input, mapped);
+        input = &mapped;
       }
+      const std::size_t part = input->bytes().size() / outer;
+      for (std::size_t o = 0; o < outer; ++o) std::memcpy(out.bytes().data() + o * row + at, input->bytes().data() + o * part, part);
       at += part;
     }
-    store(out, run.outputs[0]);
   };
 }
 

@@ -1,0 +1,118 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "differential/compare_paths.hpp"
+
+#include <algorithm>
+
+#include "emulator/operands.hpp"
+#include "emulator/ops/conv_layer.hpp"
+#include "kernels/kernels.hpp"
+#include "lastbit/emulator.hpp"
+
+namespace lastbit::test {
+namespace {
+
+struct Outcome {
+  Tensor output;
+  Events events;
+};
+
+Outcome run(const Emulator& emulator, const RandomLayer& layer, int threads, bool count) {
+  Trace trace = emulator.run(layer.inputs, {.threads = threads, .count_events = count});
+  return {std::move(*trace.tensors[static_cast<std::size_t>(layer.model.outputs[0])]), count ? trace.events[0] : Events{}};
+}
+
+/// Where two tensors of one type and shape differ.
+std::optional<std::size_t> first_difference(const Tensor& a, const Tensor& b) {
+  if (a.type() != b.type() || a.shape() != b.shape()) return 0;
+  const auto found = std::mismatch(a.bytes().begin(), a.bytes().end(), b.bytes().begin());
+  if (found.first == a.bytes().end()) return {};
+  return static_cast<std::size_t>(found.first - a.bytes().begin()) / size_of(a.type());
+}
+
+std::string text_at(const Tensor& tensor, std::size_t index) {
+  if (is_integer(tensor.type())) return std::to_string(tensor.integer_at(static_cast<std::int64_t>(index)));
+  if (tensor.type() == ElementType::float16) return "bits " + std::to_string(tensor.values<Float16>()[index].bits);
+  return std::to_string(tensor.values<float>()[index]);
+}
+
+bool equal(const Events& a, const Events& b) {
+  return a.accumulator_overflows == b.accumulator_overflows && a.saturated_outputs == b.saturated_outputs && a.outputs == b.outputs;
+}
+
+std::string text(const Events& events) {
+  return std::to_string(events.accumulator_overflows) + " overflows, " + std::to_string(events.saturated_outputs) + " saturated of " +
+         std::to_string(events.outputs);
+}
+
+const OutputBounds& bounds_of_layer(const Operation& operation) {
+  const auto* const conv = std::get_if<Conv2dAttributes>(&operation.attributes);
+  return conv != nullptr ? conv->bounds : std::get<FullyConnectedAttributes>(operation.attributes).bounds;
+}
+
+/// Every output by its own sum, term by term, and the chain's definition.
+std::optional<std::string> difference_from_steps(const RandomLayer& random, const Outcome& scalar, Comparisons& comparisons) {
+  const Operation& operation = random.model.operations[0];
+  const ConvLayer layer = conv_layer(random.model, operation, random.backend);
+  const std::vector<std::int32_t> input = centred_input(layer, random.inputs[0]);
+  std::int64_t overflows = 0, left = 0;
+  const std::int64_t count = scalar.output.element_count();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const ConvIndex at = output_at(layer.shape, i);
+    Accumulator sum = accumulate(layer, input, at);
+    std::int64_t expected = sum.result();
+    overflows += sum.overflow_count();
+    left += sum.overflow_count() > 0 ? 1 : 0;
+    if (layer.delivers_sums()) {
+      expected = narrow_wrap(expected, bits_of(scalar.output.type()));
+    } else {
+      const Chain& chain = output_chain(operation, layer.arithmetic.rescale.chain, bounds_of_layer(operation));
+      expected = finish(chain, expected, layer.operands_of(at.o));
+    }
+    if (scalar.output.integer_at(i) != expected)
+      return "element " + std::to_string(i) + " is " + std::to_string(scalar.output.integer_at(i)) + ", step by step " +
+             std::to_string(expected);
+  }
+  comparisons.values += count;
+  ++comparisons.overflowing[left == 0 ? 0 : left < count ? 1 : 2];
+  if (scalar.events.accumulator_overflows != overflows)
+    return std::to_string(scalar.events.accumulator_overflows) + " overflows, step by step " + std::to_string(overflows);
+  return {};
+}
+
+bool has_steps(const RandomLayer& layer) {
+  return is_conv_layer(layer.model.operations[0].kind) && is_integer(layer.inputs[0].type()) && layer.backend.domain == Domain::integer;
+}
+
+}  // namespace
+
+std::optional<std::string> difference_between_paths(const RandomLayer& layer, Comparisons& comparisons) {
+  std::optional<Outcome> scalar;
+  for (const kernels::Path& path : kernels::paths()) {
+    if (!path.available()) continue;
+    const kernels::ScopedPath chosen(path);
+    const Emulator emulator(layer.model, layer.backend);
+    for (const int threads : {1, 2, 3}) {
+      for (const bool count : {true, false}) {
+        Outcome outcome = run(emulator, layer, threads, count);
+        ++comparisons.runs;
+        if (!scalar) {
+          scalar = std::move(outcome);
+          continue;
+        }
+        const std::string where =
+            std::string(path.name) + ", " + std::to_string(threads) + " threads, events " + (count ? "counted: " : "not counted: ");
+        comparisons.values += outcome.output.element_count();
+        if (const auto at = first_difference(outcome.output, scalar->output))
+          return where + "element " + std::to_string(*at) + " is " + text_at(outcome.output, *at) + ", scalar " +
+                 text_at(scalar->output, *at);
+        if (count && !equal(outcome.events, scalar->events)) return where + text(outcome.events) + "; scalar " + text(scalar->events);
+      }
+    }
+  }
+  ++comparisons.layers;
+  ++comparisons.kinds[std::string(name_of(layer.model.operations[0].kind))];
+  return has_steps(layer) ? difference_from_steps(layer, *scalar, comparisons) : std::nullopt;
+}
+
+}  // namespace lastbit::test

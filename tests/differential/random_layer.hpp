@@ -1,0 +1,27 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A layer of any kind on a device of any kind, rules changed at random: small, but with the values that separate one path from another.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "differential/choices.hpp"
+#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit::test {
+
+struct RandomLayer {
+  Model model;  ///< of one operation
+  Backend backend;
+  std::string device;  ///< the built-in backend, and the rules that were changed
+  std::vector<Tensor> inputs;
+};
+
+/// Nothing where the choices do not make a layer that the device has.
+[[nodiscard]] std::optional<RandomLayer> random_layer(Choices& choose);
+
+}  // namespace lastbit::test
