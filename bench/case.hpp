@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lastbit/tensor.hpp"
+#include "timing.hpp"
 
 namespace lastbit::bench {
 
@@ -44,6 +45,7 @@ struct Case {
   Unit unit = Unit::multiply_adds;
   Roof roof = Roof::none;
   std::function<Trial()> prepare;
+  Clock clock = Clock::thread;
 };
 
 /// Every section appends its cases; preparing them is left to the run, so that a filter costs nothing.

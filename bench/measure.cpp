@@ -45,7 +45,7 @@ Result measure(const Case& one, const Peaks& peaks, double budget) {
   for (const Peer& peer : trial.peers) {
     if (in_turn(peer)) runs.push_back(peer.run);
   }
-  const std::vector<double> seconds = seconds_in_turns(runs, budget);
+  const std::vector<double> seconds = seconds_in_turns(runs, budget, one.clock);
   Result result{one.name, one.unit, in_unit(one.unit, trial.work, seconds[0]), 0, {}};
   if (peaks.of(one.roof) > 0) result.roof_share = trial.work / seconds[0] / peaks.of(one.roof);
   std::size_t next = 1;
@@ -61,7 +61,7 @@ Result measure(const Case& one, const Peaks& peaks, double budget) {
 double seconds_of_peer(const Case& one, const std::string& peer, double budget) {
   const Trial trial = one.prepare();
   for (const Peer& candidate : trial.peers) {
-    if (candidate.name == peer) return seconds_in_turns({&candidate.run, 1}, budget)[0];
+    if (candidate.name == peer) return seconds_in_turns({&candidate.run, 1}, budget, one.clock)[0];
   }
   throw Error(ErrorCode::bad_input, one.name, "has no peer '" + peer + "'");
 }

@@ -59,8 +59,8 @@ Trial observed_trial(const std::shared_ptr<Prepared>& network, const RunOptions&
   return observed;
 }
 
-void add(Cases& cases, const std::string& name, std::function<Trial()> prepare) {
-  cases.push_back({name, Unit::milliseconds, Roof::none, std::move(prepare)});
+void add(Cases& cases, const std::string& name, std::function<Trial()> prepare, Clock clock = Clock::thread) {
+  cases.push_back({name, Unit::milliseconds, Roof::none, std::move(prepare), clock});
 }
 
 }  // namespace
@@ -71,9 +71,11 @@ void add_networks(Cases& cases) {
     for (const std::string backend : backends)
       add(cases, "network/" + backend + "/" + network, [=] { return trial(prepare_network(network, backend), keeping_all); });
     for (const std::string backend : {"tflite_double", "vipnano_v8"}) {
-      add(cases, "two_threads/" + backend + "/" + network, [=] { return threads_trial(prepare_network(network, backend)); });
-      add(cases, "two_threads_batch_8/" + backend + "/" + network,
-          [=] { return threads_trial(repeated(prepare_network(network, backend))); });
+      add(
+          cases, "two_threads/" + backend + "/" + network, [=] { return threads_trial(prepare_network(network, backend)); }, Clock::wall);
+      add(
+          cases, "two_threads_batch_8/" + backend + "/" + network,
+          [=] { return threads_trial(repeated(prepare_network(network, backend))); }, Clock::wall);
     }
   }
 }

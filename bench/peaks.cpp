@@ -28,7 +28,9 @@ void word_dot_products() { LASTBIT_REPEATED("vpdpwssd"); }
 #undef LASTBIT_REPEATED
 #endif
 
-double per_second(const std::function<void()>& run, double work, double budget) { return work / seconds_in_turns({&run, 1}, budget)[0]; }
+double per_second(const std::function<void()>& run, double work, double budget) {
+  return work / seconds_in_turns({&run, 1}, budget, Clock::thread)[0];
+}
 
 }  // namespace
 

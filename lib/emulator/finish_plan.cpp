@@ -59,24 +59,6 @@ constexpr Rounded rounded_by(Rounding rule, int amount) {
   return {};
 }
 
-/// Fractions from which a truncated float goes one up, and one down.
-struct Thresholds {
-  double up = 2, down = -2;  ///< never
-};
-
-Thresholds thresholds_of(Rounding rule) {
-  const float half = 0.5F, above = std::nextafter(half, 1.0F), least = std::numeric_limits<float>::denorm_min();
-  switch (rule) {
-    case Rounding::floor: return {2, -least};
-    case Rounding::ceil: return {least, -2};
-    case Rounding::half_up: return {half, -above};
-    case Rounding::half_down: return {above, -half};
-    case Rounding::half_away: return {half, -half};
-    case Rounding::half_toward_zero: return {above, -above};
-    default: return {};
-  }
-}
-
 /// How many values the parameters of channels repeat after: whole rows, and whole vectors if that asks for few of them.
 std::size_t period_of(std::size_t channels, std::size_t lanes) {
   if (channels == 1) return 0;
@@ -454,12 +436,11 @@ bool Planner<Lane>::in_float(const Stage& stage, std::span<const Stage> later) {
     }
     ranges_[c] = range;
   }
-  const Thresholds thresholds = thresholds_of(stage.rounding);
   Step& step = append(FinishOp::float_scale);
-  step.float_form = stage.rounding == Rounding::half_even ? kernels::FloatForm::half_even : kernels::FloatForm::thresholds;
+  step.rounding = float_rounding(stage.rounding);
   step.in_double = in_double;
   step.onto_zero = onto_zero;
-  step.limit = limit, step.up = thresholds.up, step.down = thresholds.down;
+  step.limit = limit;
   step.scale_f64 = parameter<double>(scales);
   step.zero_f64 = parameter<double>(zeros);
   step.scale_f32 = parameter<float>(scales);
@@ -547,6 +528,24 @@ bool Planner<Lane>::plan(const Chain& chain) {
 }
 
 }  // namespace
+
+kernels::FloatRounding float_rounding(Rounding rule) {
+  constexpr auto thresholds = kernels::FloatForm::thresholds;
+  constexpr double never = 2;
+  const float half = 0.5F, above = std::nextafter(half, 1.0F), least = std::numeric_limits<float>::denorm_min();
+  switch (rule) {
+    case Rounding::half_even: return {};
+    case Rounding::floor: return {thresholds, never, -least};
+    case Rounding::ceil: return {thresholds, least, -never};
+    case Rounding::half_up: return {thresholds, half, -above};
+    case Rounding::half_down: return {thresholds, above, -half};
+    case Rounding::half_away: return {thresholds, half, -half};
+    case Rounding::half_toward_zero: return {thresholds, above, -above};
+    case Rounding::toward_zero:
+    case Rounding::to_odd: break;
+  }
+  return {thresholds, never, -never};
+}
 
 std::optional<FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands, const FinisherInput& input,
                                       std::size_t lanes) {

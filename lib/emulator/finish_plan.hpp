@@ -26,6 +26,9 @@ struct FinisherInput {
   }
 };
 
+/// A rule as kernels round floats by it; none of them has to_odd.
+[[nodiscard]] kernels::FloatRounding float_rounding(Rounding rule);
+
 /// A plan for a path whose vectors have `lanes` lanes of 32 bits; nothing where no width is proven.
 [[nodiscard]] std::optional<kernels::FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands,
                                                              const FinisherInput& input, std::size_t lanes);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/float_codes.hpp"
 #include "lastbit/tensor.hpp"
 
 namespace lastbit::kernels {
@@ -26,10 +27,6 @@ struct LaneParameter {
 ///   plain   (x + bias) >> amount                             sign    (x + bias + (x < 0 ? extra : 0)) >> amount
 ///   parity  (x + bias + ((x >> amount) & extra)) >> amount   sticky  x >> amount | ((x & extra) != 0)
 enum class ShiftForm : std::uint8_t { plain, sign, parity, sticky };
-
-/// How a float becomes an integer: to the nearest, ties to even, or truncated, then 1 up where the fraction that was cut off is at least
-/// `up`, 1 down where it is at most `down`.
-enum class FloatForm : std::uint8_t { half_even, thresholds };
 
 enum class FinishOp : std::uint8_t {
   add,             ///< v + bias, modulo the lane
@@ -60,12 +57,12 @@ struct FinishStep {
   LaneParameter<Lane> bias, amount, extra, low, high;
   ProductParameters product;
 
-  FloatForm float_form = FloatForm::half_even;
+  FloatRounding rounding;
   bool in_double = false;
   bool onto_zero = false;
   LaneParameter<float> scale_f32, zero_f32;
   LaneParameter<double> scale_f64, zero_f64;
-  double limit = 0, up = 0, down = 0;
+  double limit = 0;
 };
 
 /// The steps, and the last of all: v + bias into [low, high], stored as the output's type.

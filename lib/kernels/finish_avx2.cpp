@@ -9,10 +9,10 @@
 #include <type_traits>
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,popcnt"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,popcnt"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,popcnt")
+#pragma GCC target("avx2,fma,popcnt")
 #endif
 
 namespace lastbit::kernels::avx2 {
@@ -25,6 +25,7 @@ struct I32 {
   void store(std::int32_t* at) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), raw); }
 };
 inline I32 operator+(I32 a, I32 b) { return {_mm256_add_epi32(a.raw, b.raw)}; }
+inline I32 times(I32 a, I32 b) { return {_mm256_mullo_epi32(a.raw, b.raw)}; }
 inline I32 operator&(I32 a, I32 b) { return {_mm256_and_si256(a.raw, b.raw)}; }
 inline I32 operator|(I32 a, I32 b) { return {_mm256_or_si256(a.raw, b.raw)}; }
 inline I32 smaller(I32 a, I32 b) { return {_mm256_min_epi32(a.raw, b.raw)}; }
@@ -111,6 +112,12 @@ struct F32 {
 inline F32 operator+(F32 a, F32 b) { return {_mm256_add_ps(a.raw, b.raw)}; }
 inline F32 operator-(F32 a, F32 b) { return {_mm256_sub_ps(a.raw, b.raw)}; }
 inline F32 operator-(F32 a) { return {_mm256_sub_ps(_mm256_setzero_ps(), a.raw)}; }
+inline F32 operator/(F32 a, F32 b) { return {_mm256_div_ps(a.raw, b.raw)}; }
+inline F32 fused(F32 a, F32 b, F32 c) { return {_mm256_fmadd_ps(a.raw, b.raw, c.raw)}; }
+inline bool all_within(F32 v, float limit) {
+  const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), v.raw);
+  return _mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(limit), _CMP_LT_OQ)) == 0xFF;
+}
 inline F32 operator*(F32 a, F32 b) { return {_mm256_mul_ps(a.raw, b.raw)}; }
 inline F32 smaller(F32 a, F32 b) { return {_mm256_min_ps(a.raw, b.raw)}; }
 inline F32 larger(F32 a, F32 b) { return {_mm256_max_ps(a.raw, b.raw)}; }
@@ -169,9 +176,12 @@ inline I32 integers_of(const Doubles& v) {
 
 #include "kernels/finish_steps.hpp"
 
+#include "kernels/float_codes_text.hpp"
+
 }  // namespace
 
 void finish(const FinishPlan& plan, const FinishWork& work) { run_plan(plan, work); }
+const FloatCodeKernels float_codes{sum_in_float, product_in_float, codes_from_float};
 
 }  // namespace lastbit::kernels::avx2
 

@@ -26,6 +26,7 @@ struct I32 {
   void store(std::int32_t* at) const { _mm512_storeu_si512(at, raw); }
 };
 inline I32 operator+(I32 a, I32 b) { return {_mm512_add_epi32(a.raw, b.raw)}; }
+inline I32 times(I32 a, I32 b) { return {_mm512_mullo_epi32(a.raw, b.raw)}; }
 inline I32 operator&(I32 a, I32 b) { return {_mm512_and_si512(a.raw, b.raw)}; }
 inline I32 operator|(I32 a, I32 b) { return {_mm512_or_si512(a.raw, b.raw)}; }
 inline I32 smaller(I32 a, I32 b) { return {_mm512_min_epi32(a.raw, b.raw)}; }
@@ -97,6 +98,9 @@ struct F32 {
 inline F32 operator+(F32 a, F32 b) { return {_mm512_add_ps(a.raw, b.raw)}; }
 inline F32 operator-(F32 a, F32 b) { return {_mm512_sub_ps(a.raw, b.raw)}; }
 inline F32 operator-(F32 a) { return {_mm512_sub_ps(_mm512_setzero_ps(), a.raw)}; }
+inline F32 operator/(F32 a, F32 b) { return {_mm512_div_ps(a.raw, b.raw)}; }
+inline F32 fused(F32 a, F32 b, F32 c) { return {_mm512_fmadd_ps(a.raw, b.raw, c.raw)}; }
+inline bool all_within(F32 v, float limit) { return _mm512_cmp_ps_mask(_mm512_abs_ps(v.raw), _mm512_set1_ps(limit), _CMP_LT_OQ) == 0xFFFF; }
 inline F32 operator*(F32 a, F32 b) { return {_mm512_mul_ps(a.raw, b.raw)}; }
 inline F32 smaller(F32 a, F32 b) { return {_mm512_min_ps(a.raw, b.raw)}; }
 inline F32 larger(F32 a, F32 b) { return {_mm512_max_ps(a.raw, b.raw)}; }
@@ -147,9 +151,12 @@ inline I32 integers_of(const Doubles& v) {
 
 #include "kernels/finish_steps.hpp"
 
+#include "kernels/float_codes_text.hpp"
+
 }  // namespace
 
 void finish(const FinishPlan& plan, const FinishWork& work) { run_plan(plan, work); }
+const FloatCodeKernels float_codes{sum_in_float, product_in_float, codes_from_float};
 
 }  // namespace lastbit::kernels::avx512
 

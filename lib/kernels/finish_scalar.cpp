@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Vectors of one lane.
+#include <cmath>
 #include <type_traits>
 
 #include "kernels/finish.hpp"
@@ -42,6 +43,7 @@ inline void store_as(V v, T* at) {
   *at = static_cast<T>(v.raw);
 }
 
+inline I32 times(I32 a, I32 b) { return a * b; }
 inline I64 shift_up_32(I64 v) { return shift_up(v, {32}); }
 inline I64 shift_down_32(I64 v) { return shift_down(v, {32}); }
 inline I64 shift_down_logical_32(I64 v) { return shift_down_logical(v, {32}); }
@@ -81,6 +83,9 @@ struct Real {
 using F32 = Real<float>;
 using F64 = Real<double>;
 
+inline F32 operator/(F32 a, F32 b) { return {a.raw / b.raw}; }
+inline F32 fused(F32 a, F32 b, F32 c) { return {std::fma(a.raw, b.raw, c.raw)}; }
+inline bool all_within(F32 v, float limit) { return std::abs(v.raw) < limit; }
 inline F32 to_float(I32 v) { return {static_cast<float>(v.raw)}; }
 inline I32 to_integer(F32 v) { return {static_cast<std::int32_t>(v.raw)}; }
 inline F64 to_single(F64 v) { return {static_cast<double>(static_cast<float>(v.raw))}; }
@@ -96,8 +101,11 @@ inline I32 integers_of(const Doubles& v) { return {static_cast<std::int32_t>(v.p
 
 #include "kernels/finish_steps.hpp"
 
+#include "kernels/float_codes_text.hpp"
+
 }  // namespace
 
 void finish(const FinishPlan& plan, const FinishWork& work) { run_plan(plan, work); }
+const FloatCodeKernels float_codes{sum_in_float, product_in_float, codes_from_float};
 
 }  // namespace lastbit::kernels::scalar

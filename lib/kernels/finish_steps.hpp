@@ -143,7 +143,7 @@ inline F rounded(F x, F limit, F up, F down) {
 template <FloatForm form>
 void float_scale_f32(const FinishStep<std::int32_t>& step, std::size_t at, const std::int32_t* in, std::int32_t* out, std::size_t count) {
   const F32 limit = F32::all(static_cast<float>(step.limit));
-  const F32 up = F32::all(static_cast<float>(step.up)), down = F32::all(static_cast<float>(step.down));
+  const F32 up = F32::all(static_cast<float>(step.rounding.up)), down = F32::all(static_cast<float>(step.rounding.down));
   for (std::size_t i = 0; i < count; i += I32::lanes) {
     F32 x = to_float(I32::load(in + i)) * load<F32>(step.scale_f32, at + i);
     if (step.onto_zero) x = x + load<F32>(step.zero_f32, at + i);
@@ -160,7 +160,7 @@ inline F64 scaled_double(const FinishStep<Lane>& step, std::size_t position, std
     x = x + load_part<F64>(step.zero_f64, position, part);
     if constexpr (is_float) x = to_single(x);
   }
-  return rounded<form>(x, F64::all(step.limit), F64::all(step.up), F64::all(step.down));
+  return rounded<form>(x, F64::all(step.limit), F64::all(step.rounding.up), F64::all(step.rounding.down));
 }
 
 template <FloatForm form>
@@ -215,7 +215,7 @@ void run_step(const FinishStep<Lane>& step, std::size_t at, const Lane* in, Lane
       if (moved != nullptr && step.counted) return clamp<true>(step, at, in, out, count, moved);
       return clamp<false>(step, at, in, out, count, nullptr);
     case FinishOp::float_scale:
-      if (step.float_form == FloatForm::half_even) return float_scale<FloatForm::half_even>(step, at, in, out, count);
+      if (step.rounding.form == FloatForm::half_even) return float_scale<FloatForm::half_even>(step, at, in, out, count);
       return float_scale<FloatForm::thresholds>(step, at, in, out, count);
     case FinishOp::shift_right:
     case FinishOp::multiply_shift: break;

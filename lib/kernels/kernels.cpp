@@ -20,10 +20,17 @@ namespace kernels {
 namespace {
 
 #if defined(__x86_64__)
+/// With binary16 conversions and fused products, which every such processor has; not all compilers can ask for them by name.
+bool has_avx2() {
+  unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __builtin_cpu_supports("avx2") != 0 && __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0 &&
+         (ecx & bit_FMA) != 0;
+}
+
 /// Leaf 7.1, EAX bit 4, which older compilers cannot ask for by name; the system saves 256-bit registers where it lets AVX2 run.
 bool has_avxvnni() {
   unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__builtin_cpu_supports("avx2") == 0 || __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if (!has_avx2() || __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0) return false;
   return (eax >> 4 & 1U) != 0;
 }
 
@@ -45,10 +52,12 @@ constexpr std::array all_paths {
        scalar::channelwise_magnitudes,
        scalar::steps,
        scalar::finish,
-       scalar::finish_lanes},
+       scalar::finish_lanes,
+       &scalar::float_codes,
+       nullptr},
 #if defined(__x86_64__)
       Path{"avx2",
-           [] { return __builtin_cpu_supports("avx2") != 0; },
+           has_avx2,
            8,
            nullptr,
            nullptr,
@@ -58,7 +67,9 @@ constexpr std::array all_paths {
            avx2::channelwise_magnitudes,
            avx2::steps,
            avx2::finish,
-           avx2::finish_lanes},
+           avx2::finish_lanes,
+           &avx2::float_codes,
+           &avx2::half},
       Path{"avxvnni",
            has_avxvnni,
            8,
@@ -70,7 +81,9 @@ constexpr std::array all_paths {
            avxvnni::channelwise_magnitudes,
            avxvnni::steps,
            avx2::finish,
-           avx2::finish_lanes},
+           avx2::finish_lanes,
+           &avx2::float_codes,
+           &avx2::half},
       Path{"avx512vnni",
            has_avx512vnni,
            16,
@@ -82,7 +95,9 @@ constexpr std::array all_paths {
            avx512vnni::channelwise_magnitudes,
            avx512vnni::steps,
            avx512::finish,
-           avx512::finish_lanes},
+           avx512::finish_lanes,
+           &avx512::float_codes,
+           &avx512::half},
 #elif defined(__aarch64__)
       Path{"neon",
            [] { return true; },
@@ -95,7 +110,9 @@ constexpr std::array all_paths {
            neon::channelwise_magnitudes,
            neon::steps,
            scalar::finish,
-           scalar::finish_lanes},
+           scalar::finish_lanes,
+           &scalar::float_codes,
+           nullptr},
 #endif
 };
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "kernels/finish.hpp"
+#include "kernels/half.hpp"
 
 namespace lastbit::kernels {
 
@@ -68,6 +69,8 @@ struct Path {
   SumSteps steps;
   Finish finish;
   std::size_t finish_lanes;  ///< of 32 bits, in which a plan for `finish` is laid out
+  const FloatCodeKernels* float_codes;
+  const HalfKernels* half;   ///< null: binary16 value by value
 };
 
 /// A row of StepTile holds whole pairs of a path's vectors.

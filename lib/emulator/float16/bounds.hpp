@@ -4,6 +4,7 @@
 
 #include "emulator/float16/steps.hpp"
 #include "float/real.hpp"
+#include "kernels/half.hpp"
 
 namespace lastbit {
 
@@ -14,6 +15,8 @@ class Float16Bounds {
       : min_(rounder.converted(bounds.min)), max_(rounder.converted(bounds.max)), bounds_(bounds), rounder_(rounder) {
     static_cast<void>(rounder_.take_left());
   }
+
+  [[nodiscard]] kernels::HalfBounds for_vectors() const { return {bounds_.min, bounds_.max, min_.bits, max_.bits}; }
 
   [[nodiscard]] Float16 operator()(Float16 value) const {
     const float real = rounder_.real(value);

@@ -9,12 +9,15 @@
 #include <bit>
 #include <cmath>
 
+#include "emulator/counted_parts.hpp"
 #include "emulator/float16/prepare.hpp"
-#include "emulator/float16/steps.hpp"
+#include "emulator/float16/vectors.hpp"
 #include "emulator/operands.hpp"
 
 namespace lastbit {
 namespace {
+
+constexpr std::int64_t values_per_part = 16384;
 
 /// A finite positive float with only its leading significant bits.
 float leading_bits(float value, int bits) {
@@ -40,16 +43,30 @@ void store_integers(std::span<const std::int64_t> values, Tensor& tensor) {
 Executor prepare_float16_cast(const Model& model, const Operation& operation, const Float16Arithmetic& rules) {
   const bool from_float32 = model.tensor(operation.inputs[0]).type == ElementType::float32;
   const bool to_float32_type = model.tensor(operation.outputs[0]).type == ElementType::float32;
+  const kernels::HalfKernels* const half = half_kernels({&rules.conversion});
   return [=](const Execution& run) {
-    Float16Rounder rounder(rules);
-    OutputCounter counter(rounder, run.events);
-    for (std::int64_t at = 0; at < run.outputs[0].element_count(); ++at) {
-      const auto i = static_cast<std::size_t>(at);
-      if (from_float32) run.outputs[0].values<Float16>()[i] = rounder.cast(run.inputs[0]->values<float>()[i]);
-      else if (to_float32_type) run.outputs[0].values<float>()[i] = rounder.real(run.inputs[0]->values<Float16>()[i]);
-      else run.outputs[0].values<Float16>()[i] = rounder.passed(run.inputs[0]->values<Float16>()[i]);
-      counter.next();
-    }
+    const auto part = [&](std::int64_t first, std::int64_t last, Events* events) {
+      Float16Rounder rounder(rules);
+      OutputCounter counter(rounder, events);
+      const auto count = static_cast<std::size_t>(last - first);
+      const auto halves = [&](const Tensor& tensor) { return tensor.values<Float16>().data() + first; };
+      const auto out = [&] { return run.outputs[0].values<Float16>().data() + first; };
+      if (from_float32) {
+        const float* const in = run.inputs[0]->values<float>().data() + first;
+        each_half(
+            half, count, counter, [&](std::size_t i, std::size_t left) { return half->from_float(in + i, patterns(out() + i), left); },
+            [&](std::size_t i) { out()[i] = rounder.cast(in[i]); });
+      } else if (to_float32_type) {
+        const Float16* const in = halves(*run.inputs[0]);
+        float* const to = run.outputs[0].values<float>().data() + first;
+        each_half(
+            half, count, counter, [&](std::size_t i, std::size_t left) { return half->to_float(patterns(in + i), to + i, left); },
+            [&](std::size_t i) { to[i] = rounder.real(in[i]); });
+      } else {
+        pass_values(half, rounder, counter, nullptr, halves(*run.inputs[0]), out(), count);
+      }
+    };
+    for_each_counted_part(run.events, run.outputs[0].element_count(), values_per_part, part);
   };
 }
 

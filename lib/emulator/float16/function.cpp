@@ -9,8 +9,9 @@
 // exp is correctly rounded. Max, min and the bounds of relu round nothing.
 #include <cmath>
 
-#include "emulator/float16/bounds.hpp"
+#include "emulator/counted_parts.hpp"
 #include "emulator/float16/prepare.hpp"
+#include "emulator/float16/vectors.hpp"
 #include "emulator/operands.hpp"
 
 namespace lastbit {
@@ -42,7 +43,17 @@ Executor map_steps(const Float16Arithmetic& rules, StepPrecision precision, Func
 }
 
 Executor bound(const Float16Arithmetic& rules, const RealBounds& bounds) {
-  return map(rules, [bounds](Float16Rounder& rounder, Float16 x) { return Float16Bounds(bounds, rounder)(rounder.passed(x)); });
+  return [rules, bounds, half = half_kernels({&rules.conversion})](const Execution& run) {
+    constexpr std::int64_t values_per_part = 16384;
+    for_each_counted_part(run.events, run.outputs[0].element_count(), values_per_part,
+                          [&](std::int64_t first, std::int64_t last, Events* events) {
+                            Float16Rounder rounder(rules);
+                            OutputCounter counter(rounder, events);
+                            const Float16Bounds bounded(bounds, rounder);
+                            pass_values(half, rounder, counter, &bounded, run.inputs[0]->values<Float16>().data() + first,
+                                        run.outputs[0].values<Float16>().data() + first, static_cast<std::size_t>(last - first));
+                          });
+  };
 }
 
 Executor leaky(const Float16Arithmetic& rules, double alpha) {

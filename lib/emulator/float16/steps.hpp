@@ -115,6 +115,10 @@ class OutputCounter {
     ++events_->outputs;
     events_->saturated_outputs += left ? 1 : 0;
   }
+  /// Outputs that are known to be finite.
+  void skip(std::size_t count) {
+    if (events_ != nullptr) events_->outputs += static_cast<std::int64_t>(count);
+  }
 
  private:
   Float16Rounder& rounder_;

@@ -3,6 +3,9 @@
 //
 // pwl, sum_pool2d, fused_conv2d and recurrent.
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <mutex>
 #include <utility>
 
 #include "emulator/finisher.hpp"
@@ -15,11 +18,13 @@
 #include "lastbit/op/recurrent.hpp"
 #include "lastbit/op/sum_pool.hpp"
 #include "lastbit/shape.hpp"
+#include "parallel.hpp"
 
 namespace lastbit {
 namespace {
 
-/// A piecewise-linear function and the width of its result.
+/// A piecewise-linear function and the width of its result: arith/pwl.hpp without a branch. Below the first base x counts as that base; beside
+/// the bases lie more that no x reaches, so that the search halves a power of two.
 class PwlFunction {
  public:
   PwlFunction() = default;
@@ -29,21 +34,77 @@ class PwlFunction {
     const auto records = table.constant->values<std::int32_t>();
     for (std::size_t i = 0; i < records.size(); i += 3) {
       segments_.push_back(pwl_segment(records[i], static_cast<std::int16_t>(records[i + 1]), static_cast<std::int16_t>(records[i + 2])));
+      bases_.push_back(segments_.back().x_base);
     }
+    bases_.resize(std::bit_ceil(bases_.size()), std::numeric_limits<std::int64_t>::max());
+  }
+
+  /// Says how many values left the width.
+  std::int64_t operator()(std::span<std::int64_t> values) const {
+    if (segments_.empty()) return 0;
+    std::int64_t moved = 0;
+    for (std::int64_t& value : values) {
+      const std::int64_t exact = exact_value(static_cast<std::int32_t>(value));
+      value = narrow(exact, bits_, overflow_);
+      moved += value != exact ? 1 : 0;
+    }
+    return moved;
   }
 
   void operator()(std::span<std::int64_t> values, Events* events) const {
-    if (segments_.empty()) return;
-    for (std::int64_t& value : values) {
-      const std::int64_t exact = evaluate_pwl(segments_, static_cast<std::int32_t>(value));
-      value = narrow(exact, bits_, overflow_);
-      if (events != nullptr && value != exact) ++events->saturated_outputs;
-    }
-    if (events != nullptr) events->outputs += static_cast<std::int64_t>(values.size());
+    std::mutex adding;
+    for_each_part(static_cast<std::int64_t>(values.size()), grain, [&](std::int64_t first, std::int64_t last) {
+      const std::int64_t moved = (*this)(values.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
+      count(moved, last - first, events, adding);
+    });
+  }
+
+  /// Of a tensor, into another.
+  void operator()(const Tensor& input, Tensor& output, Events* events) const {
+    std::mutex adding;
+    for_each_part(input.element_count(), grain, [&](std::int64_t first, std::int64_t last) {
+      std::array<std::int64_t, 512> block;
+      std::int64_t moved = 0;
+      for (std::int64_t at = first; at < last; at += static_cast<std::int64_t>(block.size())) {
+        const auto size = static_cast<std::size_t>(std::min<std::int64_t>(last - at, static_cast<std::int64_t>(block.size())));
+        const std::span<std::int64_t> values = std::span(block).first(size);
+        widen(input, static_cast<std::size_t>(at), values);
+        moved += (*this)(values);
+        store(values, output, static_cast<std::size_t>(at));
+      }
+      count(moved, last - first, events, adding);
+    });
   }
 
  private:
+  static constexpr std::int64_t grain = 4096;
+
+  static void widen(const Tensor& tensor, std::size_t first, std::span<std::int64_t> values) {
+    visit_element_type(tensor.type(), [&]<class T>() {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        const auto from = tensor.values<T>().subspan(first, values.size());
+        std::copy(from.begin(), from.end(), values.begin());
+      }
+    });
+  }
+
+  void count(std::int64_t moved, std::int64_t values, Events* events, std::mutex& adding) const {
+    if (events == nullptr || segments_.empty()) return;
+    const std::scoped_lock lock(adding);
+    events->saturated_outputs += moved;
+    events->outputs += values;
+  }
+
+  [[nodiscard]] std::int64_t exact_value(std::int64_t x) const {
+    x = std::max(x, bases_[0]);
+    std::size_t at = 0;
+    for (std::size_t step = bases_.size() / 2; step > 0; step /= 2) at += bases_[at + step] <= x ? step : 0;
+    const PwlSegment& segment = segments_[at];
+    return (((x - segment.x_base) * segment.slope) >> segment.shift) + segment.y_base;
+  }
+
   std::vector<PwlSegment> segments_;
+  std::vector<std::int64_t> bases_;
   Overflow overflow_ = Overflow::saturate;
   int bits_ = 32;
 };
@@ -101,11 +162,7 @@ void require_sum_pool(const Operation& operation, const SumPoolArithmetic& rule)
 Executor prepare_pwl(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const PwlFunction function(operation, model.tensor(operation.inputs[1]), backend.pwl, output.type);
-  return [function](const Execution& run) {
-    std::vector<std::int64_t> values = centred(*run.inputs[0], 0);
-    function(values, run.events);
-    store(values, run.outputs[0]);
-  };
+  return [function](const Execution& run) { function(*run.inputs[0], run.outputs[0], run.events); };
 }
 
 Executor prepare_sum_pool(const Model& model, const Operation& operation, const Backend& backend) {

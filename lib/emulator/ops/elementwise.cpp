@@ -64,7 +64,7 @@ Executor pairwise_in(Pair pair, Finisher finisher, Combine combine) {
   return [pair = std::move(pair), finisher = std::move(finisher), combine = std::move(combine)](const Execution& run) {
     Tensor& output = run.outputs[0];
     for_each_counted_part(run.events, output.element_count(), values_per_part, [&](std::int64_t first, std::int64_t last, Events* events) {
-      Value a[kernels::finish_block], b[kernels::finish_block], gathered[2 * kernels::finish_block];
+      Value a[kernels::finish_block]{}, b[kernels::finish_block]{}, gathered[2 * kernels::finish_block];
       each_block(first, last, kernels::finish_block, [&](std::size_t at, std::size_t count) {
         const auto values = [&](const Operand& operand, const Tensor& tensor, Value* to) {
           operand.finisher(operand.codes.read(tensor, at, count, gathered), tensor.type(), count, to, sizeof(Value), nullptr);
@@ -151,6 +151,17 @@ Executor weighted_sum(const AddArithmetic& rule, Pair pair, const Scales& scales
       });
 }
 
+/// Whether the float kernels give the codes: they hold integers from 2^30 on, which no bound of 16 bits tells from others.
+bool has_float_codes(const ModelTensor& output, Rounding rounding) { return size_of(output.type) <= 2 && rounding != Rounding::to_odd; }
+
+/// Two operands of 32 bits combined in float32, then bounded.
+Executor in_float(Pair pair, kernels::CombineInFloat kernel, const kernels::FloatPair& floats, const ModelTensor& output,
+                  IntegerRange range) {
+  return pairwise_in<std::int32_t>(
+      std::move(pair), Finisher({clamp()}, {operands_for({}, output, range)}, 32),
+      [=](const std::int32_t* a, const std::int32_t* b, std::int32_t* out, std::size_t count) { kernel(floats, a, b, out, count); });
+}
+
 /// Raw integers, not centred: the zero points are part of the float constant.
 Executor float_sum(const Model& model, const Operation& operation, const AddArithmetic& rule, const Scales& scales, IntegerRange range,
                    float sign) {
@@ -158,9 +169,14 @@ Executor float_sum(const Model& model, const Operation& operation, const AddArit
   const auto zero = [&](std::int32_t index) { return static_cast<float>(model.tensor(index).quantization.zero_point()); };
   const FloatSum sum = float_sum_of(static_cast<float>(scales.a), static_cast<float>(scales.b) * sign, static_cast<float>(scales.out),
                                     zero(operation.inputs[0]), zero(operation.inputs[1]), zero(operation.outputs[0]));
+  Pair pair = pair_of(model, operation, 0, 0);
+  if (pair.narrow && has_float_codes(output, rule.rounding)) {
+    const kernels::FloatPair floats{sum.ratio_a, sum.ratio_b, sum.fixed, float_rounding(rule.rounding)};
+    return in_float(std::move(pair), kernels::selected_path().float_codes->sum, floats, output, range);
+  }
   Finisher finisher({clamp()}, {operands_for({}, output, range)}, 64);
   return pairwise_in<std::int64_t>(
-      pair_of(model, operation, 0, 0), std::move(finisher),
+      std::move(pair), std::move(finisher),
       [=, rounding = rule.rounding](const std::int64_t* a, const std::int64_t* b, std::int64_t* out, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
           const float inner = std::fma(static_cast<float>(b[i]), sum.ratio_b, sum.fixed);
@@ -337,6 +353,10 @@ Executor prepare_mul(const Model& model, const Operation& operation, const Backe
     case MulMethod::float_product: {
       const float ratio = static_cast<float>(scales.a) * static_cast<float>(scales.b) / static_cast<float>(scales.out);
       const float zero = static_cast<float>(output.quantization.zero_point());
+      if (pair.narrow && Int128{pair.a.largest} * pair.b.largest <= max_of_width(32) && has_float_codes(output, rule.rounding)) {
+        const kernels::FloatPair floats{ratio, 0, zero, float_rounding(rule.rounding)};
+        return in_float(std::move(pair), kernels::selected_path().float_codes->product, floats, output, range);
+      }
       Finisher finisher({clamp()}, {operands_for({}, output, range)}, 64);
       return pairwise_in<std::int64_t>(
           std::move(pair), std::move(finisher),

@@ -32,20 +32,87 @@ void with_integers(const Tensor& tensor, Body&& body) {
 
 }  // namespace
 
+namespace {
+
+/// One scale, in float32, by the vectors of the path; value by value where one is NaN or far out of range.
+class VectorQuantizer {
+ public:
+  VectorQuantizer(const QuantizeArithmetic& rule, const ModelTensor& output)
+      : rule_(rule),
+        scale_(static_cast<float>(output.quantization.scale())),
+        zero_point_(output.quantization.zero_point()),
+        range_(range_of(output.type)),
+        path_(&kernels::selected_path()) {
+    const bool adds_before = rule.zero_point == ZeroPointAt::before_rounding;
+    const bool divides = rule.division == ScaleDivision::divide;
+    floats_ = {divides, divides ? scale_ : 1.0F / scale_, adds_before ? static_cast<float>(zero_point_) : 0.0F,
+               float_rounding(rule.rounding)};
+    constexpr auto limit = static_cast<std::int64_t>(kernels::float_code_limit);
+    bound_ = Finisher({clamp()}, {operands_for({}, output, range_)}, FinisherInput{-limit, limit, adds_before ? 0 : -zero_point_});
+  }
+
+  [[nodiscard]] static bool serves(const QuantizeArithmetic& rule, const ModelTensor& output) {
+    return rule.division != ScaleDivision::divide_in_double && rule.rounding != Rounding::to_odd && !output.quantization.per_channel() &&
+           size_of(output.type) <= 2;
+  }
+
+  template <class T>
+  void operator()(std::span<const float> in, std::span<T> out) const {
+    std::int32_t codes[kernels::finish_block];
+    for (std::size_t i = 0; i < in.size();) {
+      const std::size_t count = std::min(kernels::finish_block, in.size() - i);
+      const std::size_t done = path_->float_codes->codes(floats_, in.data() + i, codes, count);
+      bound_(codes, ElementType::int32, done, out.data() + i, sizeof(T), nullptr);
+      i += done;
+      if (done == count) continue;
+      for (const std::size_t end = std::min(in.size(), i + path_->finish_lanes); i < end; ++i)
+        out[i] = static_cast<T>(quantize(rule_, in[i], scale_, zero_point_, range_));
+    }
+  }
+
+ private:
+  QuantizeArithmetic rule_;
+  float scale_;
+  std::int64_t zero_point_;
+  IntegerRange range_;
+  const kernels::Path* path_;
+  kernels::FloatToCode floats_;
+  Finisher bound_;
+};
+
+/// Calls body(first, last) for parts of an integer tensor's values, with their type.
+template <class Body>
+void each_integer_part(const Tensor& tensor, Body&& body) {
+  with_integers(tensor, [&]<class T>() {
+    for_each_part(tensor.element_count(), values_per_part, [&](std::int64_t first, std::int64_t last) {
+      body.template operator()<T>(static_cast<std::size_t>(first), static_cast<std::size_t>(last));
+    });
+  });
+}
+
+Executor quantize_by_vectors(const QuantizeArithmetic& rule, const ModelTensor& output) {
+  return [quantizer = VectorQuantizer(rule, output)](const Execution& run) {
+    each_integer_part(run.outputs[0], [&]<class T>(std::size_t first, std::size_t last) {
+      quantizer(run.inputs[0]->values<float>().subspan(first, last - first), run.outputs[0].values<T>().subspan(first, last - first));
+    });
+  };
+}
+
+}  // namespace
+
 Executor prepare_quantize(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& output = model.tensor(operation.outputs[0]);
+  if (VectorQuantizer::serves(backend.quantize, output)) return quantize_by_vectors(backend.quantize, output);
   return [rule = backend.quantize, quantization = output.quantization, channels = ChannelIndex(output),
           range = range_of(output.type)](const Execution& run) {
     const auto real = run.inputs[0]->values<float>();
-    with_integers(run.outputs[0], [&]<class T>() {
+    each_integer_part(run.outputs[0], [&]<class T>(std::size_t first, std::size_t last) {
       const auto out = run.outputs[0].values<T>();
-      for_each_part(static_cast<std::int64_t>(out.size()), values_per_part, [&](std::int64_t first, std::int64_t last) {
-        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
-          const std::size_t channel = quantization.per_channel() ? channels(i) : 0;
-          out[i] = static_cast<T>(
-              quantize(rule, real[i], static_cast<float>(quantization.scale(channel)), quantization.zero_point(channel), range));
-        }
-      });
+      for (std::size_t i = first; i < last; ++i) {
+        const std::size_t channel = channels(i);
+        out[i] = static_cast<T>(
+            quantize(rule, real[i], static_cast<float>(quantization.scale(channel)), quantization.zero_point(channel), range));
+      }
     });
   };
 }
@@ -66,17 +133,23 @@ Executor prepare_dynamic_quantize(const Model&, const Operation& operation, cons
 
 Executor prepare_dequantize(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
-  return [rule = backend.dequantize, quantization = input.quantization, channels = ChannelIndex(input)](const Execution& run) {
+  const auto real = [rule = backend.dequantize, quantization = input.quantization](std::int64_t code, std::size_t channel) {
+    return dequantize(rule, code - quantization.zero_point(channel), quantization.scale(channel));
+  };
+  std::vector<float> table;  // by the low 8 bits of the code
+  if (size_of(input.type) == 1 && !input.quantization.per_channel()) {
+    const IntegerRange range = range_of(input.type);
+    table.resize(256);
+    for (std::int64_t code = range.min; code <= range.max; ++code) table[static_cast<std::uint8_t>(code)] = real(code, 0);
+  }
+  return [real, table = std::move(table), channels = ChannelIndex(input)](const Execution& run) {
     const auto out = run.outputs[0].values<float>();
-    with_integers(*run.inputs[0], [&]<class T>() {
+    each_integer_part(*run.inputs[0], [&]<class T>(std::size_t first, std::size_t last) {
       const auto codes = run.inputs[0]->values<T>();
-      for_each_part(static_cast<std::int64_t>(out.size()), values_per_part, [&](std::int64_t first, std::int64_t last) {
-        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
-          const std::size_t channel = quantization.per_channel() ? channels(i) : 0;
-          const auto code = static_cast<std::int64_t>(codes[i]);
-          out[i] = dequantize(rule, code - quantization.zero_point(channel), quantization.scale(channel));
-        }
-      });
+      for (std::size_t i = first; i < last; ++i) {
+        if (table.empty()) out[i] = real(static_cast<std::int64_t>(codes[i]), channels(i));
+        else out[i] = table[static_cast<std::uint8_t>(codes[i])];
+      }
     });
   };
 }
