@@ -94,7 +94,7 @@ int finish(const Options& options, const SweepWork& work, const SweepState& stat
     write(options.csv, to_csv(report));
     if (options.json != "-" && options.csv != "-") std::cout << to_text(report) << std::flush;
   }
-  if (report.complete()) return report.equal() ? equal : different;
+  if (end.error.empty() && report.complete()) return report.equal() ? equal : different;
   std::cerr << "lastbit: " << end.error << "; " << kept_text(state) << std::endl;
   return failed;
 }

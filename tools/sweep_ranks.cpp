@@ -30,6 +30,9 @@ constexpr std::chrono::milliseconds beat(1000);  // a rank is heard at least so 
 constexpr std::int64_t chunks_per_rank = 4;      // of what is left, so that the last chunks are small
 constexpr std::int64_t most_batches = 64;        // of a chunk: what is lost with a rank
 constexpr int report_tag = 1, order_tag = 2;
+// Messages this short are handed over whole. Of a longer one the launcher's library fetches the rest from the sender, and waits for ever where
+// that one has died meanwhile.
+constexpr std::size_t longest_piece = 2048;
 
 // ---- Messages ----
 
@@ -57,7 +60,9 @@ Report unpacked(int rank, const std::string& text) {
   return {rank, static_cast<ReportKind>(text[0]), text.substr(1, end - 1), text.substr(end + 1)};
 }
 
-/// From rank 0: samples to compute; or, in the place of `first`, the exit status to leave with; or just a sign of life.
+/// From rank 0: samples to compute; or, in the place of `first`, the exit status to leave with, and in that of `last` a Farewell; or just a
+/// sign of life.
+enum class Farewell : std::int64_t { together, alone };  ///< MPI_Finalize waits for every rank, for dead ones too
 enum class OrderKind : std::int64_t { compute, leave, alive };
 using Order = std::array<std::int64_t, 3>;  // kind, first, last
 
@@ -100,15 +105,54 @@ std::optional<MPI_Status> waiting(int rank, int tag) {
   return there != 0 ? std::optional(status) : std::nullopt;
 }
 
-std::optional<Report> next_report() {
+/// A piece of a report: whether more follow, and text.
+struct Piece {
+  int rank = 0;
+  bool last = true;
+  std::string text;
+};
+
+constexpr char more_follow = '+', last_piece = '.';
+
+std::optional<Piece> next_piece() {
   const auto status = waiting(MPI_ANY_SOURCE, report_tag);
   if (!status) return std::nullopt;
   int length = 0;
   MPI_Get_count(&*status, MPI_CHAR, &length);
-  std::string text(static_cast<std::size_t>(length), '\0');
+  std::string text(static_cast<std::size_t>(length), last_piece);
   MPI_Recv(text.data(), length, MPI_CHAR, status->MPI_SOURCE, report_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return unpacked(status->MPI_SOURCE, text);
+  return Piece{status->MPI_SOURCE, text[0] != more_follow, text.substr(1)};
 }
+
+/// Sends reports to rank 0 without waiting for it.
+class Outbox {
+ public:
+  /// Only where nothing is under way.
+  void post(std::string report) {
+    report_ = std::move(report);
+    next_ = 0;
+    last_post_ = Clock::now();
+    push();
+  }
+  /// Sends what can be sent now. True where nothing is under way.
+  bool push() {
+    int done = 0;
+    while (MPI_Test(&request_, &done, MPI_STATUS_IGNORE), done != 0 && next_ < report_.size()) {
+      const std::size_t count = std::min(longest_piece - 1, report_.size() - next_);
+      piece_ = (next_ + count < report_.size() ? more_follow : last_piece) + report_.substr(next_, count);
+      next_ += count;
+      MPI_Isend(piece_.data(), static_cast<int>(piece_.size()), MPI_CHAR, 0, report_tag, MPI_COMM_WORLD, &request_);
+    }
+    return done != 0;
+  }
+  [[nodiscard]] Clock::time_point last_post() const { return last_post_; }
+
+ private:
+  std::string report_, piece_;
+  std::size_t next_ = 0;  ///< byte of the report
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  Clock::time_point last_post_ = Clock::now();
+};
 
 // ---- Computing, in a thread of its own ----
 
@@ -159,9 +203,9 @@ class Worker {
     try {
       work_ = prepare();
       computer_.emplace(work_);
-      post(packed(ReportKind::ready, host_name(), identity_of(work_)));
+      outbox_.post(packed(ReportKind::ready, host_name(), identity_of(work_)));
     } catch (const std::exception& error) {
-      post(packed(ReportKind::unfit, host_name(), error.what()));
+      outbox_.post(packed(ReportKind::unfit, host_name(), error.what()));
     }
   }
 
@@ -172,11 +216,10 @@ class Worker {
       if (const auto order = next_order()) {
         const auto [kind, first, last] = *order;
         heard_ = Clock::now();
-        if (static_cast<OrderKind>(kind) == OrderKind::leave) return static_cast<int>(first);
+        if (static_cast<OrderKind>(kind) == OrderKind::leave) return leave(static_cast<int>(first), static_cast<Farewell>(last));
         if (static_cast<OrderKind>(kind) == OrderKind::compute) computer_->start({first, last});
       }
-      if (computer_) report_outcome();
-      if (sent() && Clock::now() - posted_ > beat) post(packed(ReportKind::alive));
+      if (outbox_.push()) report();
       if (Clock::now() - heard_ > control_.lost_after) leave_alone();
       std::this_thread::sleep_for(pause);
     }
@@ -192,21 +235,15 @@ class Worker {
     return order;
   }
 
-  void report_outcome() {
-    if (!sent()) return;
-    if (const auto outcome = computer_->take()) post(packed(ReportKind::done, outcome->error, outcome->statistics.text()));
+  static int leave(int status, Farewell farewell) {
+    if (farewell == Farewell::alone) std::_Exit(status);
+    return status;
   }
 
-  /// Sends without waiting; one message at a time.
-  void post(std::string text) {
-    message_ = std::move(text);
-    MPI_Isend(message_.data(), static_cast<int>(message_.size()), MPI_CHAR, 0, report_tag, MPI_COMM_WORLD, &request_);
-    posted_ = Clock::now();
-  }
-  bool sent() {
-    int done = 0;
-    MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
-    return done != 0;
+  void report() {
+    const std::optional<Outcome> outcome = computer_ ? computer_->take() : std::nullopt;
+    if (outcome) outbox_.post(packed(ReportKind::done, outcome->error, outcome->statistics.text()));
+    else if (Clock::now() - outbox_.last_post() > beat) outbox_.post(packed(ReportKind::alive));
   }
 
   [[noreturn]] void leave_alone() const {
@@ -217,9 +254,8 @@ class Worker {
   const RanksControl& control_;
   SweepWork work_;
   std::optional<Computer> computer_;
-  std::string message_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
-  Clock::time_point posted_ = Clock::now(), heard_ = Clock::now();
+  Outbox outbox_;
+  Clock::time_point heard_ = Clock::now();
 };
 
 // ---- Rank 0 ----
@@ -228,8 +264,10 @@ class Worker {
 struct Member {
   std::string host = "a host not known yet";
   bool ready = false;
-  bool out = false;  ///< gets no more chunks
+  bool out = false;   ///< gets no more chunks
+  bool lost = false;  ///< has been silent for long
   std::optional<SampleRange> chunk = {};
+  std::string begun = {};  ///< of a report whose last piece is still to come
   Clock::time_point heard = Clock::now();
 };
 
@@ -251,7 +289,7 @@ class Dealer {
   /// Returns the exit status, with which every rank is told to leave.
   int work() {
     while (!over()) {
-      while (const auto report = next_report()) handle(*report);
+      while (const auto piece = next_piece()) collect(*piece);
       if (const auto outcome = computer_.take()) finish_chunk(0, outcome->statistics, outcome->error);
       find_lost();
       deal();
@@ -264,15 +302,19 @@ class Dealer {
     return control_.finish(work_, state_, end_);
   }
 
-  /// The lost ones may be gone for good: they are not waited for.
+  /// Where ranks are lost, perhaps for good, nobody waits for them, nor returns.
   void dismiss(int status) {
+    const bool any_lost = std::ranges::any_of(members_, &Member::lost);
+    const Farewell farewell = any_lost ? Farewell::alone : Farewell::together;
     for (std::size_t rank = 1; rank < members_.size(); ++rank)
-      if (!lost(members_[rank])) send(static_cast<int>(rank), OrderKind::leave, status);
+      if (!members_[rank].lost) send(static_cast<int>(rank), OrderKind::leave, status, static_cast<std::int64_t>(farewell));
+    if (!any_lost) return;
+    for (const Clock::time_point until = Clock::now() + beat; Clock::now() < until; std::this_thread::sleep_for(pause))
+      (void)next_piece();  // which lets MPI deliver what was sent
+    std::_Exit(status);
   }
 
  private:
-  [[nodiscard]] bool lost(const Member& member) const { return Clock::now() - member.heard > control_.lost_after; }
-
   /// Nothing is being computed, and nothing more will be.
   [[nodiscard]] bool over() const {
     if (std::ranges::any_of(members_, [](const Member& member) { return member.chunk.has_value(); })) return false;
@@ -284,9 +326,15 @@ class Dealer {
     std::cerr << "lastbit: sweep: rank " << rank << " on " << members_[static_cast<std::size_t>(rank)].host << " " << what << std::endl;
   }
 
+  void collect(const Piece& piece) {
+    Member& member = members_[static_cast<std::size_t>(piece.rank)];
+    member.heard = Clock::now();
+    member.begun += piece.text;
+    if (piece.last) handle(unpacked(piece.rank, std::exchange(member.begun, {})));
+  }
+
   void handle(const Report& report) {
     Member& member = members_[static_cast<std::size_t>(report.rank)];
-    member.heard = Clock::now();
     send(report.rank, OrderKind::alive);
     if (report.kind == ReportKind::ready || report.kind == ReportKind::unfit) welcome(report, member);
     if (report.kind != ReportKind::done || !member.chunk) return;  // a rank that had been given up has nothing to give
@@ -323,8 +371,8 @@ class Dealer {
   void find_lost() {
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
       Member& member = members_[rank];
-      if (member.out || !lost(member)) continue;
-      member.out = true;
+      if (member.lost || Clock::now() - member.heard <= control_.lost_after) continue;
+      member.lost = member.out = true;
       const std::optional<SampleRange> chunk = std::exchange(member.chunk, std::nullopt);
       if (chunk) left_.add(*chunk);
       say(static_cast<int>(rank), "is lost: nothing heard for " + std::to_string(control_.lost_after.count() / 1000) + " s" +

@@ -164,8 +164,8 @@ class Sweeper {
 /// Statistics on disk. Whatever happens, the file holds one state or the next.
 class SweepState {
  public:
-  /// Reads what the file (in a folder: sweep.json) holds. An empty path: kept nowhere. Throws Error where it is of another model, other
-  /// backends, other data or another version, or cannot be read.
+  /// Reads what the file (in a folder: sweep.json) holds, or begins it. An empty path: kept nowhere. Throws Error where it is of another
+  /// model, other backends, other data or another version, or cannot be read or written.
   SweepState(const std::filesystem::path& path, const Sweeper& sweeper, const SampleSource& source);
 
   SweepStatistics statistics;

@@ -190,7 +190,11 @@ SweepState::SweepState(const std::filesystem::path& path, const Sweeper& sweeper
   identity["data"] = source.identity();
   identity["samples"] = samples_;
   identity_ = identity.dump();
-  if (file_.empty() || !std::filesystem::exists(file_)) return;
+  if (file_.empty()) return;
+  if (!std::filesystem::exists(file_)) {
+    keep();  // what cannot be written is better known before the work than after it
+    return;
+  }
   const Json json = parse_json(read_text_file(file_), file_.string());
   const JsonView view(json, file_.string());
   view.only({"format", "identity", "statistics"});

@@ -108,6 +108,17 @@ void count_difference(TensorSums& sums, const Batch& a, const Batch& b, bool as_
   sums.reference.add(x.values<float>(), y.values<float>());
 }
 
+/// Says of which backend a refusal is.
+Emulator emulator_of(const Model& model, const SpecSheet& sheet) {
+  try {
+    return Emulator(model, sheet.backend);
+  } catch (const Error& error) {
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    for (Diagnostic& diagnostic : diagnostics) diagnostic.where = sheet.name + ": " + diagnostic.where;
+    throw Error(std::move(diagnostics));
+  }
+}
+
 std::int64_t count_equal(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
   std::int64_t equal = 0;
   for (std::size_t i = 0; i < a.size(); ++i) equal += a[i] == b[i] ? 1 : 0;
@@ -181,7 +192,7 @@ Sweeper::Sweeper(const Model& model, std::vector<SpecSheet> backends, const Swee
         std::clamp<std::int64_t>(default_batch_bytes / bytes_per_sample(model, prepared_->tensors), 1, largest_default_batch);
   for (std::size_t o = 0; o < model.outputs.size(); ++o)
     if (model.tensor(model.outputs[o]).shape.element_count() > 1) prepared_->answers.push_back(o);
-  for (const SpecSheet& sheet : prepared_->backends) prepared_->emulators.emplace_back(model, sheet.backend);
+  for (const SpecSheet& sheet : prepared_->backends) prepared_->emulators.push_back(emulator_of(model, sheet));
   if (options.golden == Golden::with) prepared_->golden.emplace(model, find_backend("float").backend);
 }
 
