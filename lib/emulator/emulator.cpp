@@ -170,7 +170,10 @@ struct Emulator::SampleTensors {
     return own[index] ? *own[index] : borrowed[index] != nullptr ? *borrowed[index] : *model.tensors[index].constant;
   }
   /// For whoever keeps it.
-  [[nodiscard]] Tensor take(std::size_t index, const Model& model) { return own[index] ? std::move(*own[index]) : at(index, model); }
+  [[nodiscard]] Tensor take(std::size_t index, const Model& model) {
+    if (own[index]) return std::move(*own[index]);
+    return at(index, model);
+  }
 };
 
 /// What is counted and measured in one sample, per operation; empty where it is not asked for.

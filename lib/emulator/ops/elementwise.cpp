@@ -31,7 +31,7 @@ Operand operand_of(const ModelTensor& tensor, const Shape& to, std::int64_t zero
                    const EncodedScale& scale = {}) {
   const IntegerRange range = range_of(tensor.type);
   return {CodeReader(tensor.shape, to), Finisher(chain, {{.scale = scale}}, FinisherInput{range.min, range.max, zero_point, left_shift}),
-          std::max(range.max - zero_point, zero_point - range.min)};
+          narrow_saturate(std::max(Int128{range.max} - zero_point, Int128{zero_point} - range.min), 64)};
 }
 
 struct Pair {
