@@ -37,8 +37,8 @@ struct Trial {
   std::vector<Peer> peers = {};
 };
 
-/// The instruction that bounds a rate (peaks.hpp).
-enum class Roof : std::uint8_t { none, byte_dot_product, word_dot_product, memory };
+/// What bounds a rate (peaks.hpp).
+enum class Roof : std::uint8_t { none, byte_dot_product, word_dot_product, cache_copy };
 
 struct Case {
   std::string name;  ///< <section>/<backend>/<types>/<shape>

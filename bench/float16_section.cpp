@@ -52,7 +52,7 @@ void add_float16(Cases& cases) {
   for (const char* backend : {"ascend910b", "ascend310"}) {
     for (const Operands& operation : operations) {
       cases.push_back({"float16/" + std::string(backend) + "/" + operation.name, is_cast(operation) ? Unit::bytes : Unit::operations,
-                       is_cast(operation) ? Roof::memory : Roof::none,
+                       is_cast(operation) ? Roof::cache_copy : Roof::none,
                        [&operation, backend] { return float16_trial(operation, backend); }});
     }
   }

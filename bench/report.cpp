@@ -40,9 +40,9 @@ const char* name_of(Unit unit) {
 
 void print_machine(const Peaks& peaks) {
   const auto& cpu = benchmark::CPUInfo::Get();
-  std::printf("path %s; %d cores; peaks of one thread: byte dot products %s GMAC/s, word dot products %s GMAC/s, memory copy %s GB/s\n\n",
+  std::printf("path %s; %d cores; peaks of one thread: byte dot products %s GMAC/s, word dot products %s GMAC/s, copy in cache %s GB/s\n\n",
               std::string(host_path()).c_str(), cpu.num_cpus, number(peaks.byte_dot_product * 1e-9).c_str(),
-              number(peaks.word_dot_product * 1e-9).c_str(), number(peaks.memory * 1e-9).c_str());
+              number(peaks.word_dot_product * 1e-9).c_str(), number(peaks.cache_copy * 1e-9).c_str());
 }
 
 void print_header() { std::printf(row_format, "name", "lastbit", "", "peer", "of peer", "ratio", "roof"); }
@@ -64,7 +64,7 @@ void write_json(const std::string& file, const Peaks& peaks, const std::vector<R
   report["path"] = host_path();
   report["peaks"] = {{"byte_dot_product_macs_per_second", peaks.byte_dot_product},
                      {"word_dot_product_macs_per_second", peaks.word_dot_product},
-                     {"memory_bytes_per_second", peaks.memory}};
+                     {"cache_copy_bytes_per_second", peaks.cache_copy}};
   report["results"] = nlohmann::ordered_json::array();
   for (const Result& result : results) {
     nlohmann::ordered_json row{{"name", result.name}, {"unit", name_of(result.unit)}, {"value", result.value}};

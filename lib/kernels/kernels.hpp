@@ -70,7 +70,7 @@ struct Path {
   Finish finish;
   std::size_t finish_lanes;  ///< of 32 bits, in which a plan for `finish` is laid out
   const FloatCodeKernels* float_codes;
-  const HalfKernels* half;   ///< null: binary16 value by value
+  const HalfKernels* half;  ///< null: binary16 value by value
 };
 
 /// A row of StepTile holds whole pairs of a path's vectors.
