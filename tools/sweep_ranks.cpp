@@ -6,10 +6,7 @@
 // again. Statistics merge exactly, so neither the number of ranks nor who computed what shows in the report.
 #include "sweep_ranks.hpp"
 
-#include <mpi.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <future>
 #include <iostream>
@@ -19,140 +16,15 @@
 #include <vector>
 
 #include "lastbit/error.hpp"
+#include "rank_messages.hpp"
 
 namespace lastbit::tool {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds pause(200);  // between two looks at the messages
 constexpr std::chrono::milliseconds beat(1000);  // a rank is heard at least so often
 constexpr std::int64_t chunks_per_rank = 4;      // of what is left, so that the last chunks are small
 constexpr std::int64_t most_batches = 64;        // of a chunk: what is lost with a rank
-constexpr int report_tag = 1, order_tag = 2;
-// Messages this short are handed over whole. Of a longer one the launcher's library fetches the rest from the sender, and waits for ever where
-// that one has died meanwhile.
-constexpr std::size_t longest_piece = 2048;
-
-// ---- Messages ----
-
-/// From a rank to rank 0: a letter, a line, and the rest.
-enum class ReportKind : char {
-  ready = 'r',  ///< the line: host; the rest: identity of the work
-  unfit = 'u',  ///< the line: host; the rest: why it cannot take part
-  done = 'd',   ///< the line: empty, or why the chunk is not complete; the rest: statistics
-  alive = 'a'
-};
-
-struct Report {
-  int rank = 0;
-  ReportKind kind = ReportKind::alive;
-  std::string line, rest;
-};
-
-std::string packed(ReportKind kind, std::string line = {}, const std::string& rest = {}) {
-  std::ranges::replace(line, '\n', ' ');
-  return std::string(1, static_cast<char>(kind)) + line + "\n" + rest;
-}
-
-Report unpacked(int rank, const std::string& text) {
-  const std::size_t end = text.find('\n');
-  return {rank, static_cast<ReportKind>(text[0]), text.substr(1, end - 1), text.substr(end + 1)};
-}
-
-/// From rank 0: samples to compute; or, in the place of `first`, the exit status to leave with, and in that of `last` a Farewell; or just a
-/// sign of life.
-enum class Farewell : std::int64_t { together, alone };  ///< MPI_Finalize waits for every rank, for dead ones too
-enum class OrderKind : std::int64_t { compute, leave, alive };
-using Order = std::array<std::int64_t, 3>;  // kind, first, last
-
-class Session {
- public:
-  Session() {
-    int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    MPI_Comm_size(MPI_COMM_WORLD, &size_);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  }
-  ~Session() { MPI_Finalize(); }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
-
- private:
-  int rank_ = 0, size_ = 1;
-};
-
-std::string host_name() {
-  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-  int length = 0;
-  MPI_Get_processor_name(name.data(), &length);
-  return {name.data(), static_cast<std::size_t>(length)};
-}
-
-void send(int rank, OrderKind kind, std::int64_t first = 0, std::int64_t last = 0) {
-  const Order order{static_cast<std::int64_t>(kind), first, last};
-  MPI_Send(order.data(), static_cast<int>(order.size()), MPI_INT64_T, rank, order_tag, MPI_COMM_WORLD);
-}
-
-/// Whether a message with this tag is there, from whom and how long.
-std::optional<MPI_Status> waiting(int rank, int tag) {
-  int there = 0;
-  MPI_Status status;
-  MPI_Iprobe(rank, tag, MPI_COMM_WORLD, &there, &status);
-  return there != 0 ? std::optional(status) : std::nullopt;
-}
-
-/// A piece of a report: whether more follow, and text.
-struct Piece {
-  int rank = 0;
-  bool last = true;
-  std::string text;
-};
-
-constexpr char more_follow = '+', last_piece = '.';
-
-std::optional<Piece> next_piece() {
-  const auto status = waiting(MPI_ANY_SOURCE, report_tag);
-  if (!status) return std::nullopt;
-  int length = 0;
-  MPI_Get_count(&*status, MPI_CHAR, &length);
-  std::string text(static_cast<std::size_t>(length), last_piece);
-  MPI_Recv(text.data(), length, MPI_CHAR, status->MPI_SOURCE, report_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return Piece{status->MPI_SOURCE, text[0] != more_follow, text.substr(1)};
-}
-
-/// Sends reports to rank 0 without waiting for it.
-class Outbox {
- public:
-  /// Only where nothing is under way.
-  void post(std::string report) {
-    report_ = std::move(report);
-    next_ = 0;
-    last_post_ = Clock::now();
-    push();
-  }
-  /// Sends what can be sent now. True where nothing is under way.
-  bool push() {
-    int done = 0;
-    while (MPI_Test(&request_, &done, MPI_STATUS_IGNORE), done != 0 && next_ < report_.size()) {
-      const std::size_t count = std::min(longest_piece - 1, report_.size() - next_);
-      piece_ = (next_ + count < report_.size() ? more_follow : last_piece) + report_.substr(next_, count);
-      next_ += count;
-      MPI_Isend(piece_.data(), static_cast<int>(piece_.size()), MPI_CHAR, 0, report_tag, MPI_COMM_WORLD, &request_);
-    }
-    return done != 0;
-  }
-  [[nodiscard]] Clock::time_point last_post() const { return last_post_; }
-
- private:
-  std::string report_, piece_;
-  std::size_t next_ = 0;  ///< byte of the report
-  MPI_Request request_ = MPI_REQUEST_NULL;
-  Clock::time_point last_post_ = Clock::now();
-};
 
 // ---- Computing, in a thread of its own ----
 
@@ -214,10 +86,9 @@ class Worker {
     while (true) {
       if (control_.stop()) std::_Exit(failed_status);  // the launcher ends the job: nobody waits for MPI_Finalize
       if (const auto order = next_order()) {
-        const auto [kind, first, last] = *order;
         heard_ = Clock::now();
-        if (static_cast<OrderKind>(kind) == OrderKind::leave) return leave(static_cast<int>(first), static_cast<Farewell>(last));
-        if (static_cast<OrderKind>(kind) == OrderKind::compute) computer_->start({first, last});
+        if (order->kind == OrderKind::leave) return leave(static_cast<int>(order->first), static_cast<Farewell>(order->last));
+        if (order->kind == OrderKind::compute) computer_->start({order->first, order->last});
       }
       if (outbox_.push()) report();
       if (Clock::now() - heard_ > control_.lost_after) leave_alone();
@@ -227,13 +98,6 @@ class Worker {
 
  private:
   static constexpr int failed_status = 2;
-
-  static std::optional<Order> next_order() {
-    if (!waiting(0, order_tag)) return std::nullopt;
-    Order order{};
-    MPI_Recv(order.data(), static_cast<int>(order.size()), MPI_INT64_T, 0, order_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return order;
-  }
 
   static int leave(int status, Farewell farewell) {
     if (farewell == Farewell::alone) std::_Exit(status);
@@ -307,7 +171,7 @@ class Dealer {
     const bool any_lost = std::ranges::any_of(members_, &Member::lost);
     const Farewell farewell = any_lost ? Farewell::alone : Farewell::together;
     for (std::size_t rank = 1; rank < members_.size(); ++rank)
-      if (!members_[rank].lost) send(static_cast<int>(rank), OrderKind::leave, status, static_cast<std::int64_t>(farewell));
+      if (!members_[rank].lost) send(static_cast<int>(rank), {OrderKind::leave, status, static_cast<std::int64_t>(farewell)});
     if (!any_lost) return;
     for (const Clock::time_point until = Clock::now() + beat; Clock::now() < until; std::this_thread::sleep_for(pause))
       (void)next_piece();  // which lets MPI deliver what was sent
@@ -335,7 +199,7 @@ class Dealer {
 
   void handle(const Report& report) {
     Member& member = members_[static_cast<std::size_t>(report.rank)];
-    send(report.rank, OrderKind::alive);
+    send(report.rank, {OrderKind::alive});
     if (report.kind == ReportKind::ready || report.kind == ReportKind::unfit) welcome(report, member);
     if (report.kind != ReportKind::done || !member.chunk) return;  // a rank that had been given up has nothing to give
     SweepStatistics statistics = work_.sweeper->nothing();
@@ -386,7 +250,7 @@ class Dealer {
       if (!member.ready || member.out || member.chunk || left_.count() == 0) continue;
       member.chunk = next_chunk();
       if (rank == 0) computer_.start(*member.chunk);
-      else send(static_cast<int>(rank), OrderKind::compute, member.chunk->first, member.chunk->last);
+      else send(static_cast<int>(rank), {OrderKind::compute, member.chunk->first, member.chunk->last});
     }
   }
 
@@ -424,7 +288,8 @@ class Dealer {
 /// Every other rank stands ready, or failed as this one did and would say the same.
 void dismiss_all(const Session& session) {
   constexpr int failed_status = 2;
-  for (int rank = 1; rank < session.size(); ++rank) send(rank, OrderKind::leave, failed_status);
+  for (int rank = 1; rank < session.size(); ++rank)
+    send(rank, {OrderKind::leave, failed_status, static_cast<std::int64_t>(Farewell::together)});
 }
 
 }  // namespace
