@@ -4,10 +4,12 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace lastbit {
@@ -48,7 +50,10 @@ void for_each_part(std::int64_t count, std::int64_t grain, const std::function<v
 
 void with_threads(int threads, const std::function<void()>& body) {
   if (threads <= 1) return body();
-  const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+  // More than the machine has must be allowed; a limit that is set anew wakes and stops workers, so that it is not touched otherwise.
+  std::optional<tbb::global_control> more;
+  if (threads > tbb::info::default_concurrency())
+    more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
   tbb::task_arena arena(threads);
   arena.execute([&] {
     const Inside inside;
