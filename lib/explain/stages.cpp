@@ -5,20 +5,10 @@
 
 #include "lastbit/explain.hpp"
 #include "lastbit/rules.hpp"
+#include "wide_digits.hpp"
 
 namespace lastbit {
 namespace {
-
-std::string text_of(Int128 value) {
-  const bool negative = value < 0;
-  auto rest = negative ? UInt128{0} - static_cast<UInt128>(value) : static_cast<UInt128>(value);
-  std::string digits;
-  do digits += static_cast<char>('0' + static_cast<int>(rest % 10));
-  while ((rest /= 10) != 0);
-  if (negative) digits += '-';
-  std::reverse(digits.begin(), digits.end());
-  return digits;
-}
 
 /// The kind and the rules it reads, sizes with their unit: "multiply 24 bits floor".
 std::string name_of_stage(const Stage& stage) {
@@ -75,7 +65,7 @@ std::vector<StageStep> trace_stages(const Chain& chain, std::int64_t accumulator
     const InFlight before = at;
     at = apply(stage, at, operands);
     places = places_after(stage, before, at, operands, places);
-    steps.push_back({name_of_stage(stage), text_of(at.value), std::ldexp(static_cast<double>(at.value), -places),
+    steps.push_back({name_of_stage(stage), digits_of(at.value), std::ldexp(static_cast<double>(at.value), -places),
                      rounds_a_tie(stage, before, operands)});
   }
   return steps;

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lastbit/float16_network.hpp"
-#include "prove/report_fields.hpp"
+#include "lastbit/prove.hpp"
+#include "wide_digits.hpp"
 
 namespace lastbit {
 namespace {

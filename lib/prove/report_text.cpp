@@ -6,8 +6,9 @@
 
 #include "lastbit/compare.hpp"
 #include "lastbit/float16_network.hpp"
-#include "prove/report_fields.hpp"
+#include "lastbit/prove.hpp"
 #include "report_layout.hpp"
+#include "wide_digits.hpp"
 
 namespace lastbit {
 namespace {

@@ -10,6 +10,7 @@
 #include "io/json.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/sweep.hpp"
+#include "wide_digits.hpp"
 
 namespace lastbit {
 namespace {
@@ -18,16 +19,6 @@ using Ordered = nlohmann::ordered_json;
 
 constexpr std::string_view format = "lastbit.sweep.state.v1";
 constexpr const char* file_in_folder = "sweep.json";
-
-std::string text_of(Int128 value) {
-  UInt128 rest = value < 0 ? -static_cast<UInt128>(value) : static_cast<UInt128>(value);
-  std::string digits;
-  do digits += static_cast<char>('0' + static_cast<int>(rest % 10));
-  while ((rest /= 10) != 0);
-  if (value < 0) digits += '-';
-  std::ranges::reverse(digits);
-  return digits;
-}
 
 Int128 wide_integer(const JsonView& json) {
   constexpr std::size_t most_digits = 37;  // below 2^127
@@ -75,8 +66,8 @@ Ordered to_json(const TensorSums& sums) {
   if (sums.first_sample) json["first_sample"] = *sums.first_sample;
   json["histogram"] = sums.histogram.counts;
   json["lsb"] = {sums.lowest_lsb, sums.highest_lsb};
-  json["lsb_sum"] = text_of(sums.lsb_sum);
-  json["lsb_magnitude_sum"] = text_of(sums.lsb_magnitude_sum);
+  json["lsb_sum"] = digits_of(sums.lsb_sum);
+  json["lsb_magnitude_sum"] = digits_of(sums.lsb_magnitude_sum);
   if (holds_any(sums.reference)) json["reference"] = to_json(sums.reference);
   if (holds_any(sums.golden)) json["golden"] = to_json(sums.golden);
   return json;

@@ -16,12 +16,10 @@ constexpr std::size_t band_bytes = 256 * 1024;       // of input rows at a time:
 constexpr std::int64_t tile_sums = 16 * 1024;        // 32 bits each
 constexpr std::int64_t grain_products = 256 * 1024;  // less is not worth another thread
 
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 }  // namespace
 
 ConvolutionRun::ConvolutionRun(const Convolution& layer, const ConvInput& input, const ReceiveSums& receive, bool counts)
-    : layer_(layer), input_(input), receive_(receive), counts_(counts), channels_(index(layer.shape_.out_channels)) {
+    : layer_(layer), input_(input), receive_(receive), counts_(counts), channels_(size_from(layer.shape_.out_channels)) {
   choose_route();
   const bool may_step = route_ == Route::prove_outputs || route_ == Route::step_by_step;
   if (may_step && !has_step_kernel()) {
@@ -65,7 +63,7 @@ void ConvolutionRun::choose_route() {
       packed_ = &layer_.words_;
       prepare_start();
       unseen_.assign(channels_, 0);
-      const auto taps = index(layer_.shape_.taps());
+      const auto taps = size_from(layer_.shape_.taps());
       for (std::size_t o = 0; o < channels_; ++o) {
         if (range.min <= -32768) unseen_[o] += layer_.weight_sums_.magnitude(o);
         for (std::size_t t = 0; t < taps; ++t)
@@ -112,7 +110,7 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
     work.magnitudes.fill(layer_.geometry_, input_, area, BandForm::magnitudes);
     if (packed_->runs.channelwise) work.magnitudes.interleave(lanes);
   }
-  const std::size_t area_start = index(((area.sample * s.out_height + area.first_row) * s.out_width + area.first_column)) * channels_;
+  const std::size_t area_start = size_from(((area.sample * s.out_height + area.first_row) * s.out_width + area.first_column)) * channels_;
   for (std::int64_t pixel = 0; pixel < area.pixels(); pixel += tile_pixels) {
     const std::int64_t pixels = std::min(tile_pixels, area.pixels() - pixel);
     const Tile tile{area, pixel, area_start + static_cast<std::size_t>(pixel) * channels_, static_cast<std::size_t>(pixels), work, tally};
@@ -125,7 +123,7 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
         proven_tile(tile);
         break;
       case Route::step_by_step:
-        work.wide.resize(index(pixels) * channels_);
+        work.wide.resize(size_from(pixels) * channels_);
         step_tile(tile, std::vector<char>(work.wide.size(), 1));
         deliver(tile, {}, work.wide);
         break;

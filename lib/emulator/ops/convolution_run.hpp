@@ -12,6 +12,9 @@
 
 namespace lastbit {
 
+/// A size or index of a shape, which is never negative.
+[[nodiscard]] constexpr std::size_t size_from(std::int64_t value) { return static_cast<std::size_t>(value); }
+
 /// What a thread needs between the input and the sums; kept from one run to the next.
 struct Workspace {
   Band band, magnitudes;

@@ -9,12 +9,6 @@
 #include "lastbit/op/transposed_conv2d.hpp"
 
 namespace lastbit {
-namespace {
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
-
-}  // namespace
-
 bool ConvolutionRun::has_step_kernel() const {
   if (layer_.step_weights_.empty() || !layer_.multipliers_.empty()) return false;
   if (rule().when == NarrowingPoint::every_add) return rule().overflow != Overflow::exact;
@@ -43,7 +37,7 @@ void ConvolutionRun::step_tile(const Tile& tile, const std::vector<char>& wanted
     const std::size_t period = tiled ? rule().tile(together) : 1;
     if (has_tile_products(period)) step_tiles(tile, chosen, wanted, period);
     else {
-      for (std::size_t group = 0; group < index(layer_.shape_.groups); ++group) step_group(tile, chosen, group, wanted, period);
+      for (std::size_t group = 0; group < size_from(layer_.shape_.groups); ++group) step_group(tile, chosen, group, wanted, period);
     }
   }
 }
@@ -86,8 +80,8 @@ void ConvolutionRun::step_tiles(const Tile& tile, const std::vector<std::size_t>
 
 void ConvolutionRun::step_group(const Tile& tile, const std::vector<std::size_t>& chosen, std::size_t group,
                                 const std::vector<char>& wanted, std::size_t period) const {
-  const auto groups = index(layer_.shape_.groups);
-  const std::size_t per_group = channels_ / groups, row = layer_.step_row_, taps = index(layer_.shape_.taps());
+  const auto groups = size_from(layer_.shape_.groups);
+  const std::size_t per_group = channels_ / groups, row = layer_.step_row_, taps = size_from(layer_.shape_.taps());
   const ConvRuns& runs = layer_.words_.runs;
   const bool at_start = layer_.arithmetic_.bias == BiasAt::accumulator_start;
   const bool one_bias = layer_.bias_.size() <= channels_;
@@ -98,7 +92,7 @@ void ConvolutionRun::step_group(const Tile& tile, const std::vector<std::size_t>
   std::vector<std::ptrdiff_t> offsets;
   for (const auto& run : runs.runs)
     offsets.push_back(tile.work.band.offset(run.ky, run.kx) / 2 +
-                      static_cast<std::ptrdiff_t>(group * index(layer_.shape_.group_channels())));
+                      static_cast<std::ptrdiff_t>(group * size_from(layer_.shape_.group_channels())));
   const std::size_t at_once = one_bias ? chosen.size() : 1;  // one start for all, or one for each
   for (std::size_t begin = 0; begin < chosen.size(); begin += at_once) {
     const std::span<const std::size_t> now(chosen.data() + begin, at_once);
@@ -142,7 +136,7 @@ void ConvolutionRun::step_reference(const Tile& tile, std::size_t output) const 
   const auto sum_of =
       layer_.direction_ == Direction::forward ? accumulate_values<std::int32_t> : accumulate_transposed_values<std::int32_t>;
   Accumulator sum =
-      sum_of(s, at, reference_input_, layer_.weights_, layer_.bias_, rule(), layer_.arithmetic_.bias, layer_.multiplier(index(at.o)));
+      sum_of(s, at, reference_input_, layer_.weights_, layer_.bias_, rule(), layer_.arithmetic_.bias, layer_.multiplier(size_from(at.o)));
   tile.work.wide[output - tile.first] = sum.result();
   tile.tally.events.accumulator_overflows += sum.overflow_count();
   ++tile.tally.routes.step_by_step;

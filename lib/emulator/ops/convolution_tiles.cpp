@@ -7,18 +7,13 @@
 #include "emulator/ops/convolution_run.hpp"
 
 namespace lastbit {
-namespace {
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
-
-}  // namespace
-
 void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
                                  std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) {
-  windows.resize(index(count));
+  windows.resize(size_from(count));
   offsets.clear();
   const bool channelwise = packed.runs.channelwise;
-  for (std::int64_t p = 0; p < count; ++p) windows[index(p)] = channelwise ? band.interleaved_window(first + p) : band.window(first + p);
+  for (std::int64_t p = 0; p < count; ++p)
+    windows[size_from(p)] = channelwise ? band.interleaved_window(first + p) : band.window(first + p);
   for (const auto& run : packed.runs.runs)
     offsets.push_back(channelwise ? band.interleaved_offset(run.ky, run.kx) : band.offset(run.ky, run.kx));
 }
@@ -31,7 +26,7 @@ void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* cons
   std::vector<std::ptrdiff_t>& offsets = work.group_offsets;
   offsets.resize(segment.run_count);
   for (std::size_t group = 0; group < packed.conv_groups; ++group) {
-    const std::size_t channel_bytes = group * index(layer_.shape_.group_channels()) * bytes_of(form_);
+    const std::size_t channel_bytes = group * size_from(layer_.shape_.group_channels()) * bytes_of(form_);
     for (std::size_t r = 0; r < segment.run_count; ++r)
       offsets[r] =
           work.offsets[segment.first_run + r] + static_cast<std::ptrdiff_t>(channel_bytes + segment.first_group * kernels::group_bytes);

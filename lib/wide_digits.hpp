@@ -1,10 +1,12 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// Integers of 128 bits as decimal text, which the standard library does not write.
 #pragma once
 
 #include <string>
 
-#include "lastbit/prove.hpp"
+#include "lastbit/arith/integer.hpp"
 
 namespace lastbit {
 
