@@ -3,7 +3,7 @@
 //
 // Convolutions of 8-bit data, end to end: tensor in, finished tensor out.
 #include "case.hpp"
-#include "kernels/kernels.hpp"
+#include "engine/kernels/kernels.hpp"
 #include "lastbit/backend.hpp"
 #include "layers.hpp"
 #include "networks.hpp"

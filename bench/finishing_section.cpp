@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "case.hpp"
-#include "emulator/finisher.hpp"
+#include "engine/finisher.hpp"
 #include "lastbit/backend.hpp"
 
 namespace lastbit::bench {

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "kernels/kernels.hpp"
+#include "engine/kernels/kernels.hpp"
 #include "lastbit/error.hpp"
 #include "own_process.hpp"
 #include "timing.hpp"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/backends/ascend.hpp"
 
+#include "devices/sheets.hpp"
 #include "lastbit/rules.hpp"
-#include "sheets.hpp"
 
 namespace lastbit {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/backends/xnnpack.hpp"
 
-#include "sheets.hpp"
+#include "devices/sheets.hpp"
 
 namespace lastbit {
 namespace {

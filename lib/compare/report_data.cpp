@@ -3,8 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "compare/json_number.hpp"
 #include "compare/report_fields.hpp"
-#include "json_number.hpp"
 
 namespace lastbit {
 namespace {

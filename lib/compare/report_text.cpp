@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "compare/report_fields.hpp"
-#include "report_layout.hpp"
+#include "compare/report_layout.hpp"
 
 namespace lastbit {
 namespace {

@@ -1,8 +1,8 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// lib/parallel.hpp on one thread, for a processor without oneTBB.
-#include "parallel.hpp"
+// lib/engine/parallel.hpp on one thread, for a processor without oneTBB.
+#include "engine/parallel.hpp"
 
 namespace lastbit {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "emulator/operands.hpp"
-#include "emulator/ops/conv_layer.hpp"
-#include "kernels/kernels.hpp"
+#include "engine/kernels/kernels.hpp"
+#include "engine/operands.hpp"
+#include "engine/ops/conv_layer.hpp"
 #include "lastbit/emulator.hpp"
 
 namespace lastbit::test {

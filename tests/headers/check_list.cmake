@@ -1,6 +1,9 @@
 # Fails if a public header exists that no target lists.
-file(GLOB_RECURSE present LIST_DIRECTORIES false "${SOURCE_DIR}/include/*.hpp" "${SOURCE_DIR}/backends/*/include/*.hpp")
-list(TRANSFORM present REPLACE "^.*/include/" "")
+file(GLOB_RECURSE present LIST_DIRECTORIES false "${SOURCE_DIR}/include/*.hpp")
+list(TRANSFORM present REPLACE "^.*/include/[a-z]+/" "")
+file(GLOB vendor_headers "${SOURCE_DIR}/backends/*/*.hpp")
+list(TRANSFORM vendor_headers REPLACE "^.*/" "lastbit/backends/")
+list(APPEND present ${vendor_headers})
 list(REMOVE_ITEM present ${LISTED})
 if(present)
   message(FATAL_ERROR "public headers that no CMakeLists.txt lists: ${present}")

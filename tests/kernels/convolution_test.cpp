@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whatever route the proof picks, on every path, the sums equal the step-by-step sums of op/conv2d.hpp, and so do the overflow events.
-#include "emulator/ops/convolution.hpp"
+#include "engine/ops/convolution.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "engine/kernels/kernels.hpp"
 #include "lastbit/op/transposed_conv2d.hpp"
 #include "support/oracle.hpp"
 #include "support/tally.hpp"

@@ -3,7 +3,7 @@
 //
 // Rows of accumulators through the Finisher equal finish() of arith/rescale.hpp one by one, on every path, whether its plan is in lanes of
 // 32 bits, of 64 bits, or there is none; and so do the counts of clamped values.
-#include "emulator/finisher.hpp"
+#include "engine/finisher.hpp"
 
 #include <algorithm>
 #include <cmath>

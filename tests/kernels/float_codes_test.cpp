@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Codes computed in float32 in vectors equal the same steps one by one, rounded without the floating-point environment, on every path.
-#include "kernels/float_codes.hpp"
+#include "engine/kernels/float_codes.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "emulator/finish_plan.hpp"
-#include "kernels/kernels.hpp"
+#include "engine/finish_plan.hpp"
+#include "engine/kernels/kernels.hpp"
 #include "lastbit/arith/binary_float.hpp"
 #include "support/oracle.hpp"
 #include "support/tally.hpp"

@@ -3,13 +3,13 @@
 //
 // binary16 in vectors equals arith/float16.hpp pattern by pattern, on every path that has them: all 2^16 patterns where one operand varies,
 // every pattern against chosen ones where two do, tails, bounds; and a kernel stops exactly where a result leaves the finite values.
-#include "kernels/half.hpp"
+#include "engine/kernels/half.hpp"
 
 #include <cmath>
 #include <functional>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "engine/kernels/kernels.hpp"
 #include "lastbit/arith/float16.hpp"
 #include "support/tally.hpp"
 

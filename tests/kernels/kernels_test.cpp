@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every host path against the sum itself, and so against every other path: odd lengths, unaligned pointers, tails, extremes.
-#include "kernels/kernels.hpp"
+#include "engine/kernels/kernels.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-#include "io/file.hpp"
+#include "formats/file.hpp"
 #include "lastbit/emulator.hpp"
 
 namespace lastbit::test {

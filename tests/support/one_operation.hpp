@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/executor.hpp"
+#include "engine/executor.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit::test {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "io/json_model.hpp"
+#include "formats/json_model.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit::test {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "gna/pwl_design.hpp"
+#include "gna/toolchain/pwl_design.hpp"
 #include "lastbit/arith/pwl.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/quantizer.hpp"

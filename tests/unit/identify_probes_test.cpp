@@ -7,8 +7,8 @@
 #include <map>
 #include <random>
 
-#include "identify/conv_search.hpp"
-#include "identify/probe.hpp"
+#include "analysis/identify/conv_search.hpp"
+#include "analysis/identify/probe.hpp"
 #include "support/catch.hpp"
 #include "support/hidden_device.hpp"
 

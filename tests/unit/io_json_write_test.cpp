@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "io/json_model.hpp"
+#include "formats/json_model.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/model_file.hpp"

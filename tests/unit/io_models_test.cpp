@@ -4,7 +4,7 @@
 // What the reader finds in real networks against what another program wrote down about them.
 #include <set>
 
-#include "io/json.hpp"
+#include "formats/json.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/tflite.hpp"
 #include "support/catch.hpp"

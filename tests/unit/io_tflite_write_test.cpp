@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
 
-#include "io/json_model.hpp"
+#include "formats/json_model.hpp"
 #include "lastbit/io/tflite.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"

@@ -1,6 +1,6 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel.hpp"
+#include "engine/parallel.hpp"
 
 #include <atomic>
 #include <mutex>

@@ -5,8 +5,8 @@
 // input handed out saturates it as well.
 #include <nlohmann/json.hpp>
 
-#include "io/file.hpp"
-#include "io/json_model.hpp"
+#include "formats/file.hpp"
+#include "formats/json_model.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/prove.hpp"

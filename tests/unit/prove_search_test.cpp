@@ -5,8 +5,8 @@
 #include <iostream>
 #include <random>
 
+#include "analysis/prove/sums.hpp"
 #include "lastbit/arith/accumulator.hpp"
-#include "prove/sums.hpp"
 #include "support/catch.hpp"
 
 using namespace lastbit;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <random>
 
+#include "analysis/prove/bounds.hpp"
+#include "analysis/prove/ranges.hpp"
+#include "analysis/prove/sums.hpp"
 #include "lastbit/prove.hpp"
-#include "prove/bounds.hpp"
-#include "prove/ranges.hpp"
-#include "prove/sums.hpp"
 #include "support/catch.hpp"
 
 using namespace lastbit;

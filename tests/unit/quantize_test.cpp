@@ -9,11 +9,11 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/quantizer.hpp"
-#include "quantize/quality.hpp"
 #include "support/catch.hpp"
 #include "support/network.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"
+#include "toolchains/quality.hpp"
 
 using namespace lastbit;
 using lastbit::test::Network;

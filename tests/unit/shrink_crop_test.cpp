@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every cut of a layer computes the value that it was cut to, and delta debugging finds what it looks for.
-#include "shrink/crop.hpp"
+#include "analysis/shrink/crop.hpp"
 
 #include <map>
 #include <random>
 #include <set>
 
+#include "analysis/shrink/ddmin.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
-#include "shrink/ddmin.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 

@@ -4,13 +4,13 @@
 
 #include <random>
 
-#include "backend_reference.hpp"
+#include "analysis/backend_reference.hpp"
+#include "analysis/shrink/oracle.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/io/tflite.hpp"
 #include "lastbit/rules.hpp"
 #include "lastbit/verify.hpp"
-#include "shrink/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 #include "support/scratch.hpp"

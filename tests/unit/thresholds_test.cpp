@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Histograms small enough to work out by hand.
-#include "quantize/thresholds.hpp"
+#include "toolchains/thresholds.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "quantize/statistics.hpp"
 #include "support/catch.hpp"
+#include "toolchains/statistics.hpp"
 
 using namespace lastbit;
 

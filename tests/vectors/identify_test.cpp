@@ -9,10 +9,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "identify/conv_data.hpp"
-#include "identify/space.hpp"
-#include "io/file.hpp"
-#include "io/json_model.hpp"
+#include "analysis/identify/conv_data.hpp"
+#include "analysis/identify/space.hpp"
+#include "formats/file.hpp"
+#include "formats/json_model.hpp"
 #include "lastbit/identify.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"

@@ -1,0 +1,52 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "gna/toolchain/network.hpp"
+
+namespace lastbit::gna {
+
+bool is_activation(OperationKind kind) {
+  using enum OperationKind;
+  return kind == relu || kind == relu6 || kind == relu_n1_to_1 || kind == clip || kind == leaky_relu || kind == logistic ||
+         kind == OperationKind::tanh;
+}
+
+const OutputBounds& bounds_of(const Operation& layer) {
+  if (layer.kind == OperationKind::fully_connected) return std::get<FullyConnectedAttributes>(layer.attributes).bounds;
+  return std::get<Conv2dAttributes>(layer.attributes).bounds;
+}
+
+Network::Network(const Model& model) : model_(model), readers_(model.tensors.size()) {
+  for (std::size_t i = 0; i < model_.operations.size(); ++i) {
+    for (const std::int32_t input : model_.operations[i].inputs)
+      if (input != absent_tensor) readers_[static_cast<std::size_t>(input)].push_back(i);
+  }
+  for (const std::int32_t output : model_.outputs) readers_[static_cast<std::size_t>(output)].push_back(model_.operations.size());
+}
+
+/// The one operation that reads the output, or nothing.
+std::optional<std::size_t> Network::only_reader(const Operation& operation) const {
+  const auto& readers = readers_[static_cast<std::size_t>(operation.outputs[0])];
+  if (readers.size() != 1 || readers[0] == model_.operations.size()) return std::nullopt;
+  return readers[0];
+}
+
+Chain Network::chain_from(std::size_t index) const {
+  Chain chain;
+  const Operation* last = &model_.operations[index];
+  chain.members = {index};
+  const auto next = [&](auto&& wanted) -> const Operation* {
+    const auto reader = only_reader(*last);
+    if (!reader || !wanted(model_.operations[*reader].kind)) return nullptr;
+    chain.members.push_back(*reader);
+    return last = &model_.operations[*reader];
+  };
+  if (is_activation(last->kind)) chain.activation = last;
+  else chain.layer = last;
+  const bool bare = chain.layer != nullptr && bounds_of(*chain.layer) == OutputBounds{};
+  if (bare) chain.activation = next(is_activation);
+  if (chain.layer != nullptr && chain.layer->kind == OperationKind::conv2d)
+    chain.pool = next([](OperationKind kind) { return kind == OperationKind::max_pool2d; });
+  return chain;
+}
+
+}  // namespace lastbit::gna

@@ -1,0 +1,324 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// "int8": what the public TFLite quantiser does (tensorflow/lite/tools/optimize, read; TFLite's 8-bit quantisation specification).
+//
+//   data      asymmetric int8: min and max are widened to hold 0; scale = (max - min) / 255, zero point = half_away(-128 - min / scale), in
+//             float32. With data=int16: symmetric, scale = max |x| / 32767.
+//   weights   symmetric int8 in [-127, 127]: scale = max |w| / 127 per output channel, code = half_away(w * (127 / max |w|)), in float32.
+//             Where a bias would need more than half of the 32 bits, the scale grows until it does not.
+//   bias      int32 (int64 with int16 data) at scale input * weights, code = half_away(b * (1 / scale)), in float32.
+//   ties      pools, data movement and concat have one quantisation for all that they read and write; over their common range.
+//   fixed     softmax and logistic: scale 1/256, zero point -128; tanh: 1/128, 0. int16: 1/32768, 0.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "lastbit/arith/binary_float.hpp"
+#include "lastbit/error.hpp"
+#include "toolchains/device_model.hpp"
+#include "toolchains/quantizers.hpp"
+
+namespace lastbit {
+namespace {
+
+/// Ranges narrower than this are widened: a scale of zero means nothing.
+constexpr float narrowest_range = 1e-6F;
+/// Likewise of weights; a bias then sets their scale.
+constexpr float smallest_magnitude = 0x1p-56F;
+
+constexpr QuantizeArithmetic rounding_half_away{.division = ScaleDivision::divide, .rounding = Rounding::half_away};
+
+struct Settings {
+  ElementType data = ElementType::int8;
+  bool weights_per_channel = true;
+  bool dense_per_channel = false;
+  std::string range;
+  double percentile = 100;
+
+  explicit Settings(const QuantizationRequest& request)
+      : data(*element_type_from(request.option("data"))),
+        weights_per_channel(request.option("weights") == "channel"),
+        dense_per_channel(request.option("dense") == "channel"),
+        range(request.option("range")) {
+    const std::string& text = request.option("percentile");
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percentile);
+    if (error != std::errc{} || end != text.data() + text.size() || !(percentile > 0 && percentile <= 100)) {
+      throw Error(ErrorCode::bad_input, "option percentile=" + text, "a number above 0, at most 100");
+    }
+  }
+};
+
+Quantization per_tensor(double scale, std::int64_t zero_point) { return {{scale}, {zero_point}, 0}; }
+
+Quantization data_quantization(RealRange range, ElementType type) {
+  const float min = std::min(static_cast<float>(range.min), 0.0F), max = std::max(static_cast<float>(range.max), 0.0F);
+  if (type == ElementType::int16) return per_tensor(double{std::max({-min, max, narrowest_range / 2}) / 32767.0F}, 0);
+  const float scale = std::max(max - min, narrowest_range) / 255.0F;
+  const float zero_point = std::clamp(-128.0F - min / scale, -128.0F, 127.0F);
+  return per_tensor(double{scale}, round_to_integer(zero_point, Rounding::half_away));
+}
+
+/// The quantisation that an operation's output has whatever its values are.
+std::optional<Quantization> fixed_quantization(OperationKind kind, ElementType type) {
+  using enum OperationKind;
+  if (kind != softmax && kind != logistic && kind != OperationKind::tanh) return std::nullopt;
+  if (type == ElementType::int16) return per_tensor(1.0 / 32768, 0);
+  return kind == OperationKind::tanh ? per_tensor(1.0 / 128, 0) : per_tensor(1.0 / 256, -128);
+}
+
+bool ties_input_to_output(OperationKind kind) {
+  using enum OperationKind;
+  return keeps_values(kind) || kind == resize || kind == average_pool2d || kind == global_average_pool || kind == concat;
+}
+
+/// TFLite quantises networks with memory by rules of their own, and knows nothing of operations that other vendors have.
+bool has_rule(OperationKind kind) {
+  using enum OperationKind;
+  return kind != svdf && kind != lstm && kind != recurrent && kind != pwl && kind != fused_conv2d && kind != sum_pool2d &&
+         kind != dynamic_quantize && kind != argmax;
+}
+
+void require_rules(const Model& model) {
+  std::vector<Diagnostic> problems;
+  for (const Operation& operation : model.operations) {
+    if (has_rule(operation.kind)) continue;
+    const std::string place = std::string(name_of(operation.kind)) + " '" + operation.name + "'";
+    problems.push_back({ErrorCode::unsupported_operation, place, "quantiser int8 has no rule for it"});
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+}
+
+/// [min, max] times the factor, of 128 tried, that leaves the least squared error of 256 codes over the histogram.
+RealRange least_squares_range(const Histogram& histogram) {
+  RealRange best{histogram.min, histogram.max};
+  double least = std::numeric_limits<double>::infinity();
+  const double width = (histogram.max - histogram.min) / static_cast<double>(histogram.counts.size());
+  for (int part = 128; part > 0; --part) {
+    const RealRange range{histogram.min * part / 128, histogram.max * part / 128};
+    const Quantization codes = data_quantization(range, ElementType::int8);
+    double error = 0;
+    for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
+      if (histogram.counts[i] == 0) continue;
+      const double middle = histogram.min + width * (static_cast<double>(i) + 0.5);
+      const double code = std::clamp(std::round(middle / codes.scale()) + static_cast<double>(codes.zero_point()), -128.0, 127.0);
+      const double left = middle - (code - static_cast<double>(codes.zero_point())) * codes.scale();
+      error += static_cast<double>(histogram.counts[i]) * left * left;
+    }
+    if (error < least) {
+      least = error;
+      best = range;
+    }
+  }
+  return best;
+}
+
+/// Zeros are exact whatever the range: their bin counts as much as the next one. Data of one sign have all codes for their magnitudes.
+double divergence_threshold(const TensorStatistics& statistics) {
+  Histogram magnitudes = statistics.magnitudes;
+  magnitudes.counts[0] = std::min(magnitudes.counts[0], magnitudes.counts[1]);
+  const bool one_sign = statistics.min >= 0 || statistics.max <= 0;
+  return kl_threshold(magnitudes, one_sign ? 256 : 128, {.first = 0, .step = 16}, 1e-6);
+}
+
+RealRange chosen_range(const TensorStatistics& statistics, const Settings& settings) {
+  const RealRange whole{statistics.min, statistics.max};
+  if (settings.range == "percentile") return central_range(statistics.histogram, (100 - settings.percentile) / 200);
+  if (settings.range == "mse") return least_squares_range(statistics.histogram);
+  if (settings.range == "kl") {
+    const double threshold = divergence_threshold(statistics);
+    return {std::max(whole.min, -threshold), std::min(whole.max, threshold)};
+  }
+  return whole;
+}
+
+class Int8Quantizer {
+ public:
+  explicit Int8Quantizer(const QuantizationRequest& request)
+      : request_(request), settings_(request), model_(request.model), groups_(model_.tensors.size()) {}
+
+  QuantizedNetwork run() {
+    require_rules(request_.model);
+    tie_tensors();
+    quantize_data();
+    for (Operation& operation : model_.operations) {
+      if (is_layer(operation)) quantize_layer(operation);
+      quantize_attributes(operation, model_.tensor(operation.outputs[0]));
+    }
+    return {std::move(model_), std::move(notes_)};
+  }
+
+ private:
+  [[nodiscard]] bool is_constant(std::int32_t tensor) const {
+    return tensor != absent_tensor && model_.tensor(tensor).constant.has_value();
+  }
+  [[nodiscard]] bool is_layer(const Operation& operation) const { return has_weights(operation.kind) && is_constant(operation.inputs[1]); }
+
+  [[nodiscard]] const Quantization* fixed(std::int32_t tensor) const {
+    const auto& found = fixed_[static_cast<std::size_t>(groups_.root(tensor))];
+    return found ? &*found : nullptr;
+  }
+
+  void tie_tensors() {
+    fixed_.resize(model_.tensors.size());
+    std::vector<Operation> operations;
+    for (Operation& operation : model_.operations) {
+      const std::int32_t output = operation.outputs[0];
+      if (ties_input_to_output(operation.kind)) {
+        if (operation.kind == OperationKind::concat && operation.inputs.size() > 1) free_fixed_inputs(operation, operations);
+        for (const auto* list : {&operation.inputs, &operation.outputs}) {
+          for (const std::int32_t tensor : *list) groups_.join(operation.inputs[0], tensor);
+        }
+      } else {
+        fixed_[static_cast<std::size_t>(output)] = fixed_quantization(operation.kind, settings_.data);
+      }
+      operations.push_back(std::move(operation));
+    }
+    model_.operations = std::move(operations);
+  }
+
+  /// What is joined has one scale; an input whose scale is fixed is requantised first.
+  void free_fixed_inputs(Operation& concat, std::vector<Operation>& before) {
+    for (std::int32_t& input : concat.inputs) {
+      if (fixed(input) == nullptr) continue;
+      const auto copy = static_cast<std::int32_t>(model_.tensors.size());
+      ModelTensor tensor = model_.tensor(input);
+      tensor.name += " for " + concat.name;
+      before.push_back({OperationKind::requantize, tensor.name, {input}, {copy}, RequantizeAttributes{}});
+      origin_.resize(model_.tensors.size());
+      origin_.push_back(input);
+      model_.tensors.push_back(std::move(tensor));
+      groups_.add();
+      fixed_.emplace_back();
+      input = copy;
+    }
+  }
+
+  /// Data are what is no weight and no bias of a layer.
+  [[nodiscard]] std::vector<bool> data_tensors() const {
+    std::vector<bool> data(model_.tensors.size(), false);
+    for (const std::int32_t input : model_.inputs) data[static_cast<std::size_t>(input)] = true;
+    for (const Operation& operation : model_.operations) {
+      for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+        if (operation.inputs[i] != absent_tensor && (i == 0 || !is_layer(operation)))
+          data[static_cast<std::size_t>(operation.inputs[i])] = true;
+      }
+      for (const std::int32_t output : operation.outputs) data[static_cast<std::size_t>(output)] = true;
+    }
+    return data;
+  }
+
+  [[nodiscard]] const TensorStatistics& statistics(std::size_t tensor) const {
+    const bool is_copy = tensor >= request_.calibration.tensors.size();
+    return request_.calibration.tensors[is_copy ? static_cast<std::size_t>(origin_[tensor]) : tensor];
+  }
+
+  void quantize_data() {
+    const std::vector<bool> data = data_tensors();
+    std::vector<RealRange> ranges(model_.tensors.size());
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
+      if (!data[t]) continue;
+      const TensorStatistics& seen = statistics(t);
+      const RealRange range = model_.tensors[t].constant ? RealRange{seen.min, seen.max} : chosen_range(seen, settings_);
+      RealRange& group = ranges[static_cast<std::size_t>(groups_.root(static_cast<std::int32_t>(t)))];
+      group = hull(group, range);
+    }
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
+      if (!data[t]) continue;
+      const auto index = static_cast<std::int32_t>(t);
+      const Quantization* known = fixed(index);
+      const RealRange range = ranges[static_cast<std::size_t>(groups_.root(index))];
+      set_quantization(model_.tensors[t], settings_.data, known != nullptr ? *known : data_quantization(range, settings_.data),
+                       rounding_half_away);
+    }
+  }
+
+  void quantize_layer(const Operation& operation) {
+    const bool per_channel = operation.kind == OperationKind::fully_connected ? settings_.dense_per_channel : settings_.weights_per_channel;
+    ModelTensor& weights = model_.tensors[static_cast<std::size_t>(operation.inputs[1])];
+    const std::int64_t axis = channel_axis(operation.kind);
+    std::vector<double> largest{largest_magnitude(*weights.constant)};
+    if (per_channel) largest = channel_magnitudes(*weights.constant, axis);
+    std::vector<float> magnitudes(largest.begin(), largest.end());
+    for (float& magnitude : magnitudes) magnitude = std::max(magnitude, smallest_magnitude);
+    const Quantization& input = model_.tensor(operation.inputs[0]).quantization;
+    const bool has_bias = operation.inputs.size() > 2 && is_constant(operation.inputs[2]);
+    if (has_bias) widen_for_bias(operation, magnitudes, static_cast<float>(input.scale()));
+    quantize_weights(weights, magnitudes, axis);
+    if (has_bias) quantize_bias(model_.tensors[static_cast<std::size_t>(operation.inputs[2])], input, weights.quantization);
+  }
+
+  [[nodiscard]] std::int64_t largest_bias() const { return settings_.data == ElementType::int8 ? max_of_width(32) : max_of_width(40); }
+
+  /// A bias takes at most half of its range.
+  void widen_for_bias(const Operation& operation, std::vector<float>& magnitudes, float input_scale) {
+    const std::span<const float> bias = model_.tensor(operation.inputs[2]).constant->values<float>();
+    const auto largest_code = static_cast<double>(largest_bias());
+    std::size_t widened = 0;
+    for (std::size_t i = 0; i < bias.size(); ++i) {
+      float& magnitude = magnitudes[magnitudes.size() == 1 ? 0 : i];
+      const double needed = std::abs(double{bias[i]});
+      if (needed < 0.5 * double{input_scale} * double{magnitude / 127.0F} * largest_code) continue;
+      magnitude = static_cast<float>(2 * needed / largest_code * (127.0 / double{input_scale}));
+      ++widened;
+    }
+    if (widened > 0) {
+      notes_.push_back("'" + operation.name + "': in " + std::to_string(widened) +
+                       " channels the bias, not the weights, sets the weights' scale");
+    }
+  }
+
+  /// TFLite multiplies by 127 / magnitude, which is not quite the inverse of the scale that it stores.
+  static void quantize_weights(ModelTensor& weights, const std::vector<float>& magnitudes, std::int64_t axis) {
+    const bool per_channel = magnitudes.size() > 1;
+    weights.constant = coded(*weights.constant, ElementType::int8, per_channel ? std::optional(axis) : std::nullopt,
+                             [&](std::size_t channel, float value) {
+                               const float factor = 127.0F / magnitudes[channel];
+                               return std::clamp<std::int64_t>(round_to_integer(value * factor, Rounding::half_away), -127, 127);
+                             });
+    weights.type = ElementType::int8;
+    weights.quantization = {{}, std::vector<std::int64_t>(magnitudes.size(), 0), per_channel ? axis : 0};
+    for (const float magnitude : magnitudes) weights.quantization.scales.push_back(double{magnitude / 127.0F});
+  }
+
+  void quantize_bias(ModelTensor& bias, const Quantization& input, const Quantization& weights) const {
+    bias.quantization = accumulator_quantization(input, weights, ScaleArithmetic::f32);
+    bias.type = settings_.data == ElementType::int8 ? ElementType::int32 : ElementType::int64;
+    const std::int64_t limit = range_of(bias.type).max;
+    bias.constant = coded(*bias.constant, bias.type, bias.quantization.per_channel() ? std::optional<std::int64_t>(0) : std::nullopt,
+                          [&](std::size_t channel, float value) {
+                            const float factor = 1.0F / static_cast<float>(bias.quantization.scale(channel));
+                            return std::clamp(round_to_integer(value * factor, Rounding::half_away), -limit, limit);
+                          });
+  }
+
+  const QuantizationRequest& request_;
+  Settings settings_;
+  Model model_;
+  TensorGroups groups_;
+  std::vector<std::optional<Quantization>> fixed_;  ///< of each group's root
+  std::vector<std::int32_t> origin_;                ///< of tensors beyond those of the float network: the one that they copy
+  std::vector<std::string> notes_;
+};
+
+QuantizedNetwork quantize_int8(const QuantizationRequest& request) { return Int8Quantizer(request).run(); }
+
+}  // namespace
+
+Quantizer int8_quantizer() {
+  return {.name = "int8",
+          .title = "TFLite's integer quantisation: symmetric int8 weights per channel, asymmetric int8 data, int32 bias",
+          .options = {{"data", "int8", {"int8", "int16"}, "type of the data; int16 is symmetric, with a 64-bit bias"},
+                      {"weights", "channel", {"channel", "tensor"}, "one scale per output channel of convolutions, or one for all"},
+                      {"dense", "tensor", {"channel", "tensor"}, "the same for fully connected layers"},
+                      {"range",
+                       "max",
+                       {"max", "percentile", "mse", "kl"},
+                       "range of the data: all of it, the central percentile, least squared error, or least divergence"},
+                      {"percentile", "99.99", {}, "per cent of the values within the range, with range=percentile"}},
+          .quantize = quantize_int8};
+}
+
+}  // namespace lastbit

@@ -1,0 +1,304 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/advise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analysis/advise/float16_rescaling.hpp"
+#include "analysis/advise/search.hpp"
+#include "analysis/advise/side.hpp"
+#include "lastbit/explain.hpp"
+#include "lastbit/quantizer.hpp"
+
+namespace lastbit {
+namespace {
+
+using Samples = std::vector<std::vector<Tensor>>;
+
+constexpr std::int64_t most_census_values = 4'000'000;  ///< of all layers together; bounds the samples of the census
+constexpr std::int64_t fewest_differing = 10;           ///< values of a layer that make its output scale worth a try
+constexpr int scale_steps = 20;                         ///< tried on either side of the model's scale
+
+/// The network with the tensor of this name as its only output.
+void judge_at(Model& model, const std::string& name) {
+  const auto tensor = model.find_tensor(name);
+  const bool computed = tensor && std::ranges::any_of(model.operations, [&](const Operation& operation) {
+                          return std::ranges::find(operation.outputs, *tensor) != operation.outputs.end();
+                        });
+  if (!computed) throw Error(ErrorCode::bad_input, "advise", "the network computes no tensor called '" + name + "'");
+  model.outputs = {*tensor};
+}
+
+bool has_float16(const Backend& backend) { return backend.domain == Domain::integer && backend.float16.method != Float16Method::absent; }
+
+bool is_half_network(const Model& model) {
+  return std::ranges::any_of(model.tensors, [](const ModelTensor& tensor) { return tensor.type == ElementType::float16; });
+}
+
+/// As real values.
+Samples real_samples(const Model& model, std::span<const std::vector<Tensor>> samples) {
+  Samples real;
+  for (const std::vector<Tensor>& sample : samples) {
+    require_sample(model, sample);
+    std::vector<Tensor>& tensors = real.emplace_back();
+    for (std::size_t i = 0; i < sample.size(); ++i) tensors.push_back(dequantized(sample[i], model.tensor(model.inputs[i]).quantization));
+  }
+  return real;
+}
+
+/// What b has of an operation fed with a's tensors, over some samples.
+struct OwnDifference {
+  std::int64_t values = 0, differing = 0;
+  double error_energy = 0, energy = 0;
+};
+
+class Adviser {
+ public:
+  Adviser(Model model, const SpecSheet& a, const SpecSheet& b, Samples samples, const AdviseOptions& options)
+      : model_(std::move(model)),
+        a_(a),
+        b_(b),
+        samples_(std::move(samples)),
+        options_(options),
+        judge_(model_, a.backend, b.backend, samples_) {
+    if (!judge_.layers().empty()) return;
+    const std::vector<Diagnostic>& missing = judge_.run().missing();
+    throw Error(ErrorCode::unsupported_operation, b.name,
+                "none of the network's layers runs there" + (missing.empty() ? "" : "; " + missing.front().text()));
+  }
+
+  AdviseReport run(bool float16) {
+    AdviseReport& report = report_;
+    report.float16 = float16;
+    report.objective = options_.objective.value_or(float16 ? Objective::relative_error : Objective::differing);
+    describe();
+    report.search = search_with(model_, judge_, report.objective, options_);
+    add_layers();
+    if (float16) report.halves = advise_float16(model_, a_.backend, b_.backend, samples_);
+    else add_scales();
+    add_consequences();
+    return std::move(report_);
+  }
+
+ private:
+  void progress(std::string_view what, double done) const {
+    if (options_.progress) options_.progress(what, done);
+  }
+
+  void describe() {
+    report_.model = model_.name;
+    report_.a = a_.name;
+    report_.b = b_.name;
+    for (const Operation& operation : model_.operations) {
+      report_.names.push_back(operation.name);
+      report_.macs += multiply_accumulates(model_, operation);
+    }
+    for (const std::int32_t output : model_.outputs)
+      report_.judged_at += (report_.judged_at.empty() ? "" : ", ") + model_.tensor(output).name;
+    report_.samples = static_cast<std::int64_t>(samples_.size());
+    report_.missing = judge_.run().missing();
+    for (const SpecSheet* sheet : {&a_, &b_}) {
+      for (const Guess& guess : guesses_of(model_, *sheet)) add_once(report_.guesses, guess);
+    }
+  }
+
+  /// So many samples that the census of all layers stays within bounds.
+  [[nodiscard]] std::size_t census_samples() const {
+    std::int64_t values = 1;
+    for (const std::size_t layer : judge_.layers()) values += model_.tensor(model_.operations[layer].outputs[0]).shape.element_count();
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(most_census_values / values, 1, static_cast<std::int64_t>(samples_.size())));
+  }
+
+  void add_layers() {
+    const Side a(model_, a_.backend), b(model_, b_.backend);
+    const std::size_t count = census_samples();
+    report_.census_samples = static_cast<std::int64_t>(count);
+    const OperationSet all(model_.operations.size(), true);
+    judge_.run().reset_states();
+    std::vector<std::vector<std::optional<Tensor>>> traces;
+    for (std::size_t s = 0; s < count; ++s) traces.push_back(judge_.run().tensors(samples_[s], all));
+    const std::vector<std::size_t> layers = judge_.layers();
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      add_layer(layers[i], a, b, traces);
+      progress("ties", static_cast<double>(i + 1) / static_cast<double>(layers.size()));
+    }
+  }
+
+  void add_layer(std::size_t position, const Side& a, const Side& b, const std::vector<std::vector<std::optional<Tensor>>>& traces) {
+    const Operation& operation = model_.operations[position];
+    const bool reached =
+        std::ranges::all_of(operation.outputs, [&](std::int32_t index) { return traces[0][static_cast<std::size_t>(index)].has_value(); });
+    if (!reached) return;  // behind the tensor that is judged
+    LayerAdvice layer;
+    layer.operation = position;
+    layer.name = operation.name;
+    layer.kind = name_of(operation.kind);
+    layer.macs = multiply_accumulates(model_, operation);
+    OwnDifference own;
+    std::vector<Tensor>& first_inputs = inputs_[position];
+    for (const auto& trace : traces) add_own(own, operation, position, a, b, trace, first_inputs);
+    layer.values = own.values;
+    layer.differing = own.differing;
+    layer.error = own.error_energy == 0 ? 0 : std::sqrt(own.error_energy / own.energy);
+    const auto alone = std::ranges::find_if(report_.search.alone, [&](const FallbackPoint& at) { return at.operations[0] == position; });
+    if (alone != report_.search.alone.end()) layer.alone = alone->agreement;
+    if (!report_.float16) layer.ties = tie_census(model_, position, a_.backend, b_.backend, first_inputs);
+    report_.layers.push_back(std::move(layer));
+  }
+
+  /// Both sides get what b would read; a's result is taken as b would hold it.
+  void add_own(OwnDifference& own, const Operation& operation, std::size_t position, const Side& a, const Side& b,
+               const std::vector<std::optional<Tensor>>& trace, std::vector<Tensor>& first_inputs) const {
+    std::vector<Tensor> for_a(operation.inputs.size()), for_b(operation.inputs.size());
+    std::vector<const Tensor*> of_a(operation.inputs.size()), of_b(operation.inputs.size());
+    for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+      const std::int32_t index = operation.inputs[i];
+      if (index == absent_tensor || !trace[static_cast<std::size_t>(index)]) continue;
+      for_b[i] = b.in_form(*trace[static_cast<std::size_t>(index)], index);
+      for_a[i] = a.in_form(for_b[i], index);
+      of_a[i] = &for_a[i];
+      of_b[i] = &for_b[i];
+    }
+    if (of_b[0] != nullptr) first_inputs.push_back(for_b[0]);
+    const std::vector<Tensor> expected = a.run(position, of_a), found = b.run(position, of_b);
+    for (std::size_t o = 0; o < found.size(); ++o) {
+      const Quantization& quantization = model_.tensor(operation.outputs[o]).quantization;
+      const TensorDifference d = difference(b.in_form(expected[o], operation.outputs[o]), quantization, found[o], quantization);
+      own.values += d.values;
+      own.differing += d.differing;
+      const Tensor truth = dequantized(expected[o], quantization), mine = dequantized(found[o], quantization);
+      for (std::size_t i = 0; i < truth.values<float>().size(); ++i) {
+        const double y = truth.values<float>()[i], x = mine.values<float>()[i];
+        own.error_energy += (x - y) * (x - y);
+        own.energy += y * y;
+      }
+    }
+  }
+
+  [[nodiscard]] bool input_follows(std::size_t position) const {
+    const Model changed = with_output_scale(model_, position, 2);
+    return std::ranges::any_of(model_.inputs,
+                               [&](std::int32_t input) { return changed.tensor(input).quantization != model_.tensor(input).quantization; });
+  }
+
+  void add_scales() {
+    Model all = model_;
+    for (const LayerAdvice& layer : report_.layers) {
+      if (!layer.ties || layer.ties->differing == 0 || input_follows(layer.operation)) continue;
+      progress("output scales", static_cast<double>(layer.operation) / static_cast<double>(model_.operations.size()));
+      if (const auto advice = scale_for(layer.operation)) {
+        const Model changed = with_output_scale(all, layer.operation, advice->best.factor);
+        if (both_run(changed)) all = changed;
+        report_.scales.push_back(*advice);
+      }
+    }
+    if (report_.scales.empty()) return;
+    report_.all_scales = agreement_with(all);
+    report_.sqnr_db_before = sqnr_db_of(model_);
+    report_.sqnr_db_after = sqnr_db_of(all);
+  }
+
+  /// The factor nearest to 1 that avoids nine tenths of what the best one avoids; nothing where that is less than half.
+  [[nodiscard]] std::optional<ScaleAdvice> scale_for(std::size_t position) {
+    std::vector<double> factors{1};
+    for (int i = 1; i <= scale_steps; ++i) {
+      for (const int sign : {-1, 1}) factors.push_back(1 + options_.scale_reach * sign * i / scale_steps);
+    }
+    const std::vector<Tensor>& inputs = inputs_[position];
+    ScaleAdvice advice;
+    advice.operation = position;
+    advice.scale = model_.tensor(model_.operations[position].outputs[0]).quantization.scale();
+    advice.tried = scale_sweep(model_, position, a_.backend, b_.backend, inputs, factors);
+    if (advice.tried.empty() || advice.tried[0].factor != 1) return std::nullopt;
+    advice.now = advice.tried[0];
+    const auto least = std::ranges::min_element(advice.tried, {}, &ScaleTrial::differing)->differing;
+    if (advice.now.differing < fewest_differing || 2 * least > advice.now.differing) return std::nullopt;
+    const std::int64_t enough = advice.now.differing - ((advice.now.differing - least) * 9 + 9) / 10;
+    const auto far = [](const ScaleTrial& at) { return std::abs(std::log(at.factor)); };
+    advice.best = advice.now;
+    for (const ScaleTrial& at : advice.tried) {
+      if (at.differing <= enough && (advice.best.factor == 1 || far(at) < far(advice.best))) advice.best = at;
+    }
+    std::ranges::sort(advice.tried, {}, &ScaleTrial::factor);
+    const Model changed = with_output_scale(model_, position, advice.best.factor);
+    if (!both_run(changed)) return std::nullopt;
+    advice.ties = tie_census(changed, position, a_.backend, b_.backend, inputs);
+    advice.network = agreement_with(changed);
+    return advice;
+  }
+
+  /// As much of it as of the model itself.
+  [[nodiscard]] bool both_run(const Model& model) const {
+    return check(model, a_.backend).empty() && Side(model, b_.backend).missing().size() == report_.missing.size();
+  }
+
+  /// b's outputs against a's, of another model for the same samples.
+  [[nodiscard]] Agreement agreement_with(const Model& model) const {
+    Judge judge(model, a_.backend, b_.backend, samples_);
+    Agreement total;
+    for (const Agreement& one : judge.judge({}, samples_.size())) total.add(one);
+    return total;
+  }
+
+  [[nodiscard]] double sqnr_db_of(const Model& model) const {
+    Judge judge(model, Backend{.domain = Domain::real}, b_.backend, samples_);
+    Agreement total;
+    for (const Agreement& one : judge.judge({}, samples_.size())) total.add(one);
+    return -20 * std::log10(total.relative_error());
+  }
+
+  void add_consequences() {
+    const std::vector<FallbackPoint>& front = report_.search.by_count;
+    const double nothing = cost_of(front.front().agreement, report_.objective);
+    add_consequence("the device alone", front.front());
+    const auto first_below = [&](double share) {
+      return std::ranges::find_if(front,
+                                  [&](const FallbackPoint& at) { return cost_of(at.agreement, report_.objective) <= share * nothing; });
+    };
+    if (nothing == 0) return;
+    const auto half = first_below(0.5), tenth = first_below(0.1), none = first_below(0);
+    if (half != none && half != tenth) add_consequence("at most a half left", *half);
+    if (tenth != none) add_consequence("at most a tenth left", *tenth);
+    if (none != front.end()) add_consequence("nothing left", *none);
+  }
+
+  void add_consequence(const std::string& choice, const FallbackPoint& point) {
+    Consequence consequence{choice, point.operations, {}, {}, {}};
+    std::vector<double> distances;
+    for (const Agreement& one : judge_.judge(point.operations, samples_.size())) {
+      consequence.agreement.add(one);
+      distances.push_back(one.distance_sum);
+    }
+    consequence.flips = wilson_interval(consequence.agreement.samples - consequence.agreement.same_top, consequence.agreement.samples);
+    consequence.distance = bootstrap_interval(distances);
+    report_.consequences.push_back(std::move(consequence));
+  }
+
+  Model model_;
+  const SpecSheet& a_;
+  const SpecSheet& b_;
+  Samples samples_;
+  const AdviseOptions& options_;
+  Judge judge_;
+  AdviseReport report_;
+  std::map<std::size_t, std::vector<Tensor>> inputs_;  ///< by operation: its first input on b, of every sample of the census
+};
+
+}  // namespace
+
+AdviseReport advise(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const std::vector<Tensor>> samples,
+                    const AdviseOptions& options) {
+  if (samples.empty()) throw Error(ErrorCode::bad_input, "advise", "at least one sample is needed");
+  const bool float16 = has_float16(b.backend) && !is_half_network(model);
+  if (float16 && a.backend.domain != Domain::real)
+    throw Error(ErrorCode::bad_input, "advise", b.name + " computes a float network in float16: it can only be judged against float");
+  Model judged = float16 ? float_network(model) : model;
+  if (!options.judged_at.empty()) judge_at(judged, options.judged_at);
+  Samples given = float16 ? real_samples(model, samples) : Samples(samples.begin(), samples.end());
+  Adviser adviser(std::move(judged), a, b, std::move(given), options);
+  return adviser.run(float16);
+}
+
+}  // namespace lastbit

@@ -1,0 +1,114 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/advise/side.hpp"
+
+#include <algorithm>
+
+#include "engine/operands.hpp"
+#include "lastbit/explain.hpp"
+#include "lastbit/op/quantize.hpp"
+
+namespace lastbit {
+namespace {
+
+Tensor as_float16(const Tensor& real, const Float16Rules& conversion) {
+  Tensor half(ElementType::float16, real.shape());
+  std::ranges::transform(real.values<float>(), half.values<Float16>().begin(), [&](float value) { return to_float16(value, conversion); });
+  return half;
+}
+
+/// A float32 network on a device that computes in float16: every tensor in float16.
+void halve(Model& model, const Float16Rules& conversion) {
+  for (ModelTensor& tensor : model.tensors) {
+    if (tensor.type != ElementType::float32) continue;
+    tensor.type = ElementType::float16;
+    if (tensor.constant) tensor.constant = as_float16(*tensor.constant, conversion);
+  }
+}
+
+bool is_float32(const Model& model) {
+  return std::ranges::all_of(model.tensors, [](const ModelTensor& tensor) { return tensor.type == ElementType::float32; });
+}
+
+/// Sums without a scale stand for no real value that another arithmetic could take over.
+void require_scaled(const Model& model, const Operation& operation) {
+  using enum OperationKind;
+  const bool sums = operation.kind == conv2d || operation.kind == depthwise_conv2d || operation.kind == transposed_conv2d ||
+                    operation.kind == fully_connected || operation.kind == matmul;
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  if (!sums || !is_integer(output.type) || output.quantization.present()) return;
+  throw_unsupported(operation, "its output '" + output.name + "' holds sums without a scale, which float cannot take over");
+}
+
+}  // namespace
+
+Side::Side(const Model& model, const Backend& backend) : model_(model), backend_(backend), view_(std::make_unique<Model>(model)) {
+  const bool halves = backend.domain == Domain::integer && backend.float16.method != Float16Method::absent && is_float32(model);
+  if (halves) halve(*view_, backend.float16.conversion);
+  view_->operations.clear();
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    Model only = extract_operation(model, i);
+    if (halves) halve(only, backend.float16.conversion);
+    std::vector<Diagnostic> why = check(only, backend);
+    if (backend.domain == Domain::real && why.empty()) require_scaled(model, model.operations[i]);
+    places_.emplace_back();
+    if (why.empty()) {
+      places_.back() = view_->operations.size();
+      view_->operations.push_back(model.operations[i]);
+    }
+    missing_.insert(missing_.end(), why.begin(), why.end());
+  }
+  emulator_.emplace(*view_, backend);
+}
+
+Tensor Side::quantized(const Tensor& real, std::int32_t tensor) const {
+  const ModelTensor& wanted = model_.tensor(tensor);
+  const Quantization& quantization = wanted.quantization;
+  const ChannelIndex channel_of(wanted);
+  Tensor out(wanted.type, real.shape());
+  const IntegerRange range = range_of(wanted.type);
+  visit_element_type(wanted.type, [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      for (std::size_t i = 0; i < out.values<T>().size(); ++i) {
+        const std::size_t channel = channel_of(i);
+        out.values<T>()[i] =
+            static_cast<T>(quantize(backend_.quantize, real.values<float>()[i], static_cast<float>(quantization.scale(channel)),
+                                    quantization.zero_point(channel), range));
+      }
+    }
+  });
+  return out;
+}
+
+Tensor Side::in_form(const Tensor& given, std::int32_t tensor) const {
+  const ElementType wanted = type_of(tensor);
+  if (given.type() == wanted) return given;
+  const Tensor real = dequantized(given, model_.tensor(tensor).quantization);
+  if (wanted == ElementType::float16) return as_float16(real, backend_.float16.conversion);
+  return is_integer(wanted) ? quantized(real, tensor) : real;
+}
+
+std::vector<Tensor> Side::run(std::size_t operation, std::span<const Tensor* const> inputs) const {
+  return emulator_->run_operation(*places_[operation], inputs);
+}
+
+void require_sample(const Model& model, std::span<const Tensor> sample) {
+  if (sample.size() != model.inputs.size()) {
+    throw Error(ErrorCode::bad_input, "model '" + model.name + "'",
+                std::to_string(sample.size()) + " inputs given, " + std::to_string(model.inputs.size()) + " needed");
+  }
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    const ModelTensor& input = model.tensor(model.inputs[i]);
+    const std::string where = "input '" + input.name + "'";
+    if (sample[i].shape() != input.shape) {
+      throw Error(ErrorCode::shape_mismatch, where, "shape " + sample[i].shape().text() + "; " + input.shape.text() + " is needed");
+    }
+    if (sample[i].type() != input.type && sample[i].type() != ElementType::float32) {
+      throw Error(
+          ErrorCode::type_mismatch, where,
+          "element type " + std::string(name_of(sample[i].type())) + "; " + std::string(name_of(input.type)) + " is needed, or float32");
+    }
+  }
+}
+
+}  // namespace lastbit

@@ -1,0 +1,227 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/explain/changes.hpp"
+
+#include <algorithm>
+
+#include "analysis/explain/decisions.hpp"
+#include "lastbit/operation_rules.hpp"
+#include "sheet/rule_tree.hpp"
+
+namespace lastbit {
+namespace {
+
+/// Calls found(member) with the member of `node` that `path` names, whatever its type.
+template <class Node, class Found>
+void visit_path(Node& node, std::string_view path, Found& found) {
+  const std::size_t dot = path.find('.');
+  const std::string_view first = path.substr(0, dot);
+  each_rule(node, [&](std::string_view name, auto& member) {
+    if (name != first) return;
+    if (dot == std::string_view::npos) found(member);
+    else if constexpr (RuleStructure<std::remove_reference_t<decltype(member)>>) visit_path(member, path.substr(dot + 1), found);
+  });
+}
+
+/// The member of type T at the path, or nullptr.
+template <class T, class Node>
+auto* member_at(Node& node, std::string_view path) {
+  using Pointer = std::conditional_t<std::is_const_v<Node>, const T*, T*>;
+  Pointer pointer = nullptr;
+  auto found = [&](auto& member) {
+    if constexpr (ConstOr<std::remove_reference_t<decltype(member)>, T>) pointer = &member;
+  };
+  visit_path(node, path, found);
+  return pointer;
+}
+
+/// Makes the structure at the path equal to that of `from`.
+void copy_at(Backend& to, const Backend& from, const std::string& path) {
+  auto found = [&]<class T>(T& member) {
+    if (const T* const source = member_at<T>(from, path)) member = *source;
+  };
+  visit_path(to, path, found);
+}
+
+/// The paths of every RescaleRule at or below a path.
+template <class Node>
+void collect_rescale_rules(const Node& node, const std::string& path, std::vector<std::string>& paths) {
+  if constexpr (ConstOr<Node, RescaleRule>) {
+    paths.push_back(path);
+  } else {
+    each_rule(node, [&](std::string_view name, const auto& member) {
+      if constexpr (RuleStructure<std::remove_reference_t<decltype(member)>>) collect_rescale_rules(member, join_path(path, name), paths);
+    });
+  }
+}
+
+bool same_form(const Chain& a, const Chain& b) {
+  const auto alike = [](const Stage& x, const Stage& y) { return x.kind == y.kind && x.amount == y.amount; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), alike);
+}
+
+/// The only rule at or below the path that both backends have and that differs, if there is just one. (Another stage can make rules read
+/// that were not, or not read that were: they come along.)
+const RuleDifference* single_difference(const std::vector<RuleDifference>& differences, const std::string& path) {
+  const RuleDifference* single = nullptr;
+  for (const RuleDifference& each : differences) {
+    if (!covers(path, each.path) || each.a.empty() || each.b.empty()) continue;
+    if (single != nullptr) return nullptr;
+    single = &each;
+  }
+  return single;
+}
+
+std::string text_of(std::optional<Rounding> rounding) { return rounding ? std::string(name_of(*rounding)) : "none"; }
+
+/// What the device's register holds of the multiplier, as text: "24 bits, floor".
+std::string width_text(const RescaleDecisions& decisions) {
+  const ScaleEncoding& scale = decisions.scale;
+  std::string text = std::to_string(scale.significant_bits) + " bits, " + std::string(name_of(scale.rounding));
+  if (decisions.multiplier_bits > 0 && decisions.multiplier_bits < scale.significant_bits) {
+    text += ", narrowed to " + std::to_string(decisions.multiplier_bits) + ", " + std::string(name_of(decisions.narrowing));
+  }
+  return text;
+}
+
+/// One decision: its name, its text, and how to copy it.
+struct Decision {
+  std::string_view name;
+  std::string_view rule;  ///< below the RescaleRule
+  std::string (*text)(const RescaleDecisions&);
+  void (*copy)(RescaleDecisions&, const RescaleDecisions&);
+};
+
+constexpr std::array decisions{
+    Decision{"rectifier", "chain",
+             [](const RescaleDecisions& d) { return std::string(d.rectified_first ? "before the multiplier" : "by the clamp"); },
+             [](RescaleDecisions& to, const RescaleDecisions& from) { to.rectified_first = from.rectified_first; }},
+    Decision{"scale arithmetic", "scale.arithmetic", [](const RescaleDecisions& d) { return std::string(name_of(d.scale.arithmetic)); },
+             [](RescaleDecisions& to, const RescaleDecisions& from) { to.scale.arithmetic = from.scale.arithmetic; }},
+    // Before the width, which a product in float does not have.
+    Decision{"float scale", "chain",
+             [](const RescaleDecisions& d) { return std::string(d.in_float ? "float product" : "integer product"); },
+             [](RescaleDecisions& to, const RescaleDecisions& from) { to.in_float = from.in_float; }},
+    Decision{"multiplier width", "scale.significant_bits", width_text,
+             [](RescaleDecisions& to, const RescaleDecisions& from) {
+               const ScaleArithmetic arithmetic = to.scale.arithmetic;
+               to.scale = from.scale;
+               to.scale.arithmetic = arithmetic;
+               to.multiplier_bits = from.multiplier_bits;
+               to.narrowing = from.narrowing;
+             }},
+    Decision{"first rounding", "chain", [](const RescaleDecisions& d) { return text_of(d.first_rounding); },
+             [](RescaleDecisions& to, const RescaleDecisions& from) { to.first_rounding = from.first_rounding; }},
+    Decision{"last rounding", "chain", [](const RescaleDecisions& d) { return text_of(d.last_rounding); },
+             [](RescaleDecisions& to, const RescaleDecisions& from) { to.last_rounding = from.last_rounding; }},
+};
+
+/// The ways to the output as decisions, if both can be taken apart.
+bool add_decisions(Substitution& result, const Backend& b, const std::string& path) {
+  RescaleRule& start = *member_at<RescaleRule>(result.start, path);
+  const auto of_a = decisions_of(start), of_b = decisions_of(*member_at<RescaleRule>(b, path));
+  if (!of_a || !of_b) return false;
+  start = rescale_from(*of_a);
+  for (const Decision& decision : decisions) {
+    const std::string from = decision.text(*of_a), to = decision.text(*of_b);
+    if (from == to) continue;
+    result.changes.push_back({{std::string(decision.name), from + " -> " + to, {join_path(path, decision.rule)}}, [=](Backend& backend) {
+                                RescaleRule& rule = *member_at<RescaleRule>(backend, path);
+                                RescaleDecisions current = *decisions_of(rule);
+                                decision.copy(current, *of_b);
+                                rule = rescale_from(current);
+                              }});
+  }
+  return true;
+}
+
+class Collector {
+ public:
+  Collector(const Backend& a, const Backend& b, std::string prefix, ChainView view) : b_(b), prefix_(std::move(prefix)), view_(view) {
+    result_.start = a;
+  }
+
+  Substitution collect() {
+    const std::vector<RuleDifference> differences = diff_backends(result_.start, b_);
+    const auto concerns = [&](const RuleDifference& difference) { return covers(prefix_, difference.path); };
+    std::vector<std::string> rescale_rules;
+    collect_rescale_rules(result_.start, "", rescale_rules);
+    std::string handled;
+    for (const RuleDifference& difference : differences) {
+      if (!concerns(difference) || (!handled.empty() && covers(handled, difference.path))) continue;
+      handled = add(difference, differences, rescale_rules);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// Adds the change that the difference belongs to; returns the path below which everything is covered by it.
+  std::string add(const RuleDifference& difference, const std::vector<RuleDifference>& all, const std::vector<std::string>& rescale_rules) {
+    const auto inside = [&](const std::string& path) { return covers(path, difference.path); };
+    const auto found = std::find_if(rescale_rules.begin(), rescale_rules.end(), inside);
+    if (found != rescale_rules.end()) {
+      const Chain& of_a = member_at<RescaleRule>(result_.start, *found)->chain;
+      const Chain& of_b = member_at<RescaleRule>(b_, *found)->chain;
+      if (const RuleDifference* const single = single_difference(all, *found)) {
+        add_rule(*single);
+        return *found;
+      }
+      if (same_form(of_a, of_b)) return add_rule(difference);
+      if (view_ == ChainView::decisions && add_decisions(result_, b_, *found)) return *found;
+      return add_structure(*found, "way to the output", "all of " + *found);
+    }
+    if (difference.a.empty() || difference.b.empty() || difference.path.ends_with(".method"))
+      return add_structure(prefix_, "method", difference.a + " -> " + difference.b + ", with all their rules");
+    return add_rule(difference);
+  }
+
+  std::string add_rule(const RuleDifference& difference) {
+    const auto apply = [path = difference.path, value = difference.b](Backend& backend) { replace_rule(backend, path, value); };
+    result_.changes.push_back({{difference.path, difference.a + " -> " + difference.b, {difference.path}}, apply});
+    return difference.path;
+  }
+
+  std::string add_structure(const std::string& path, const std::string& name, const std::string& what) {
+    // The changes made so far may lie inside; the structure covers them.
+    std::erase_if(result_.changes, [&](const AppliedChange& change) { return covers(path, change.change.rules.front()); });
+    result_.changes.push_back({{name, what, {path}}, [path, b = b_](Backend& backend) { copy_at(backend, b, path); }});
+    return path;
+  }
+
+  const Backend& b_;
+  std::string prefix_;
+  ChainView view_;
+  Substitution result_;
+};
+
+}  // namespace
+
+namespace {
+
+/// Of operations whose rules lie in several places, or all in the same one.
+Substitution collect_all(const std::vector<std::string>& prefixes, const Backend& a, const Backend& b, ChainView view) {
+  Substitution all{a, {}};
+  for (const std::string& prefix : prefixes) {
+    Substitution part = Collector(all.start, b, prefix, view).collect();
+    all.start = part.start;
+    all.changes.insert(all.changes.end(), part.changes.begin(), part.changes.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+Substitution substitution(const Model& model, const Operation& operation, const Backend& a, const Backend& b, ChainView view) {
+  const std::vector<std::string> of_a = rule_prefixes(model, operation, a), of_b = rule_prefixes(model, operation, b);
+  if (of_a.empty() || of_b.empty()) return {a, {}};
+  if (of_a == of_b) return collect_all(of_a, a, b, view);
+  // One backend has rules of its own for this data type, the other uses those of another: compare what each reads, in one place.
+  Backend of_b_at_a = b;
+  const auto* const read = member_at<ConvArithmetic>(b, of_b.front());
+  auto* const place = member_at<ConvArithmetic>(of_b_at_a, of_a.front());
+  if (read == nullptr || place == nullptr) return {a, {}};
+  *place = *read;
+  return collect_all(of_a, a, of_b_at_a, view);
+}
+
+}  // namespace lastbit

@@ -1,0 +1,208 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/explain.hpp"
+
+#include <algorithm>
+
+#include "analysis/explain/changes.hpp"
+#include "analysis/explain/layer_values.hpp"
+
+namespace lastbit {
+namespace {
+
+/// One layer on any backend.
+class Layer {
+ public:
+  Layer(const Model& model, std::span<const Tensor> inputs) : model_(model), inputs_(inputs) {}
+  [[nodiscard]] std::vector<std::int64_t> on(const Backend& backend) const { return layer_codes(model_, backend, inputs_); }
+
+ private:
+  const Model& model_;
+  std::span<const Tensor> inputs_;
+};
+
+/// The substitution whose start computes a's values and whose end computes b's: by decisions if that is exact, else by whole ways.
+Substitution exact_substitution(const Model& model, const Layer& layer, const Backend& a, const Backend& b,
+                                const std::vector<std::int64_t>& of_a, const std::vector<std::int64_t>& of_b) {
+  Substitution result = substitution(model, model.operations[0], a, b, ChainView::decisions);
+  Backend end = result.start;
+  for (const AppliedChange& change : result.changes) change.apply(end);
+  if (layer.on(result.start) == of_a && layer.on(end) == of_b) return result;
+  return substitution(model, model.operations[0], a, b, ChainView::whole);
+}
+
+/// Every set of `size` out of `count`, in lexical order. False from visit ends it.
+template <class Visit>
+void each_subset(std::size_t count, std::size_t size, Visit&& visit) {
+  std::vector<std::size_t> chosen(size);
+  for (std::size_t i = 0; i < size; ++i) chosen[i] = i;
+  while (visit(chosen)) {
+    std::size_t at = size;
+    while (at > 0 && chosen[at - 1] == count - size + at - 1) --at;
+    if (at == 0) return;
+    ++chosen[at - 1];
+    for (std::size_t i = at; i < size; ++i) chosen[i] = chosen[i - 1] + 1;
+  }
+}
+
+/// Sets of changes tried for one layer; beyond it the values left are unexplained.
+constexpr int most_trials = 400;
+
+class Attributor {
+ public:
+  Attributor(const Layer& layer, const Substitution& substitution, LayerAttribution& result)
+      : layer_(layer), substitution_(substitution), result_(result) {}
+
+  void attribute() {
+    const std::size_t count = substitution_.changes.size();
+    std::int64_t open = static_cast<std::int64_t>(result_.differing.size());
+    int trials = 0;
+    for (std::size_t size = 1; size <= count && open > 0; ++size) {
+      each_subset(count, size, [&](const std::vector<std::size_t>& chosen) {
+        open -= attempt(chosen);
+        return ++trials < most_trials;
+      });
+      if (trials >= most_trials) break;
+    }
+    result_.unexplained = open;
+    sort_causes();
+  }
+
+ private:
+  /// Attributes the open values that this set explains; returns how many. Counts the values that an equally small set explained before.
+  std::int64_t attempt(const std::vector<std::size_t>& chosen) {
+    Backend hybrid = substitution_.start;
+    for (const std::size_t change : chosen) substitution_.changes[change].apply(hybrid);
+    const std::vector<std::int64_t> values = layer_.on(hybrid);
+    Cause cause{chosen, 0, 0, 0, 0, {}};
+    const std::size_t number = result_.causes.size();
+    for (AttributedValue& value : result_.differing) {
+      if (values[static_cast<std::size_t>(value.index)] != value.b) continue;
+      if (value.cause) {
+        Cause& earlier = result_.causes[*value.cause];
+        if (earlier.changes.size() == chosen.size()) ++earlier.alternatives;
+        continue;
+      }
+      value.cause = number;
+      ++cause.values;
+      cause.histogram.add(value.b - value.a);
+    }
+    if (cause.values > 0) result_.causes.push_back(cause);
+    return cause.values;
+  }
+
+  void sort_causes() {
+    std::vector<std::size_t> order(result_.causes.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](auto x, auto y) { return result_.causes[x].values > result_.causes[y].values; });
+    std::vector<Cause> sorted;
+    std::vector<std::size_t> place(order.size());
+    for (const std::size_t old : order) {
+      place[old] = sorted.size();
+      sorted.push_back(result_.causes[old]);
+    }
+    result_.causes = std::move(sorted);
+    for (AttributedValue& value : result_.differing) {
+      if (value.cause) value.cause = place[*value.cause];
+    }
+  }
+
+  const Layer& layer_;
+  const Substitution& substitution_;
+  LayerAttribution& result_;
+};
+
+void count_negative(LayerAttribution& result, std::int64_t zero_point) {
+  for (const AttributedValue& value : result.differing) {
+    if (value.cause && std::min(value.a, value.b) < zero_point) ++result.causes[*value.cause].negative;
+  }
+}
+
+void count_ties(LayerAttribution& result, const Model& layer, std::span<const Tensor> inputs, const Backend& a, const Backend& b) {
+  const auto of_a = ValueTracer::make(layer, a, inputs), of_b = ValueTracer::make(layer, b, inputs);
+  if (!of_a || !of_b) return;
+  for (const AttributedValue& value : result.differing) {
+    if (value.cause && (of_a->rounds_a_tie(value.index) || of_b->rounds_a_tie(value.index))) ++result.causes[*value.cause].ties;
+  }
+}
+
+void show_first(LayerAttribution& result, std::size_t top, const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a,
+                const SpecSheet& b) {
+  for (std::size_t i = 0; i < std::min(top, result.differing.size()); ++i) {
+    if (auto both = side_by_side(layer, inputs, result.differing[i].index, a, b)) result.shown.push_back(std::move(*both));
+  }
+}
+
+void add_evidence(std::vector<RuleEvidence>& evidence, const LayerAttribution& layer, const SpecSheet& a, const SpecSheet& b) {
+  for (const Cause& cause : layer.causes) {
+    for (const std::size_t change : cause.changes) add_evidence(evidence, layer.changes[change], {&a, &b});
+  }
+}
+
+bool is_explainable(const Model& model, const Operation& operation, const Backend& a, const Backend& b) {
+  if (rule_prefixes(model, operation, a).empty() && rule_prefixes(model, operation, b).empty()) return false;
+  const ElementType type = model.tensor(operation.outputs[0]).type;
+  return is_integer(type) || type == ElementType::float16 || type == ElementType::float32;
+}
+
+/// x_a, x_b: what the layer was given; y_a, y_b: what came out. a on x_b tells the inherited part from the layer's own.
+Origin origin_of(const std::vector<std::int64_t>& y_a, const std::vector<std::int64_t>& a_of_x_b, const std::vector<std::int64_t>& y_b) {
+  Origin origin;
+  for (std::size_t i = 0; i < y_a.size(); ++i) {
+    if (y_a[i] == y_b[i]) continue;
+    const bool own = a_of_x_b[i] != y_b[i], inherited = a_of_x_b[i] != y_a[i];
+    ++(own && inherited ? origin.both : own ? origin.own : origin.inherited);
+  }
+  return origin;
+}
+
+}  // namespace
+
+LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b) {
+  const Layer runs(layer, inputs);
+  const Operation& operation = layer.operations.at(0);
+  const ModelTensor& output = layer.tensor(operation.outputs[0]);
+  const std::vector<std::int64_t> of_a = runs.on(a.backend), of_b = runs.on(b.backend);
+  LayerAttribution result;
+  result.name = output.name;
+  result.operation = name_of(operation.kind);
+  result.values = static_cast<std::int64_t>(of_a.size());
+  for (const SpecSheet* sheet : {&a, &b}) {
+    for (const Guess& guess : guesses_of(layer, operation, *sheet)) add_once(result.guesses, guess);
+  }
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    if (of_a[i] != of_b[i]) result.differing.push_back({static_cast<std::int64_t>(i), of_a[i], of_b[i], {}});
+  }
+  if (result.differing.empty()) return result;
+  const Substitution substitution = exact_substitution(layer, runs, a.backend, b.backend, of_a, of_b);
+  for (const AppliedChange& change : substitution.changes) result.changes.push_back(change.change);
+  Attributor(runs, substitution, result).attribute();
+  count_negative(result, output.quantization.zero_point());
+  count_ties(result, layer, inputs, a.backend, b.backend);
+  return result;
+}
+
+ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
+                              const ExplainOptions& options) {
+  const RunOptions everything{.keep_all = true};
+  const Trace of_a = run(model, a.backend, inputs, everything), of_b = run(model, b.backend, inputs, everything);
+  ExplainReport report{model.name, a.name, b.name, {}, {}};
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const Operation& operation = model.operations[i];
+    if (!is_explainable(model, operation, a.backend, b.backend) || (options.layer && !is_called(model, i, *options.layer))) continue;
+    const Model only = extract_operation(model, i);
+    const std::vector<Tensor> given = inputs_of(model, i, of_a.tensors);
+    LayerAttribution& layer = report.layers.emplace_back(explain(only, given, a, b));
+    layer.number = i;
+    show_first(layer, options.top, only, given, a, b);
+    add_evidence(report.evidence, layer, a, b);
+    const auto output = static_cast<std::size_t>(operation.outputs[0]);
+    layer.in_network = origin_of(codes_of(*of_a.tensors[output]), layer_codes(only, a.backend, inputs_of(model, i, of_b.tensors)),
+                                 codes_of(*of_b.tensors[output]));
+  }
+  if (report.layers.empty() && options.layer)
+    throw Error(ErrorCode::bad_input, "explain", "no layer with arithmetic is called '" + *options.layer + "'");
+  return report;
+}
+
+}  // namespace lastbit

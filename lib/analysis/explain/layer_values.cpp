@@ -1,0 +1,153 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/explain/layer_values.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "lastbit/rules.hpp"
+
+namespace lastbit {
+namespace {
+
+/// Sign and magnitude as a number: -0 and +0 are 0.
+template <class Bits>
+std::int64_t place_among_numbers(Bits bits) {
+  constexpr Bits sign = static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 1));
+  const auto magnitude = static_cast<std::int64_t>(static_cast<Bits>(bits & static_cast<Bits>(~sign)));
+  return (bits & sign) != 0 ? -magnitude : magnitude;
+}
+
+std::int64_t code_at(const Tensor& tensor, std::int64_t index) {
+  const auto i = static_cast<std::size_t>(index);
+  if (tensor.type() == ElementType::float32) return place_among_numbers(std::bit_cast<std::uint32_t>(tensor.values<float>()[i]));
+  if (tensor.type() == ElementType::float16) return place_among_numbers(tensor.values<Float16>()[i].bits);
+  return tensor.integer_at(index);
+}
+
+bool has_rules(const Backend& backend) { return backend.domain == Domain::integer; }
+
+std::string rule_text(const AccumulatorRule& rule) { return std::to_string(rule.bits) + " bits, " + std::string(name_of(rule.overflow)); }
+
+/// The first term after which the sum had left its width.
+std::optional<AccumulatorEvent> first_event(const ConvLayer& layer, std::span<const std::int32_t> input, const ConvIndex& at) {
+  std::vector<std::size_t> runs;
+  const std::vector<ConvTerm> terms = terms_of(layer, at, &runs);
+  const std::int64_t bias = bias_at_output(layer.shape, at, layer.bias);
+  const bool starts = layer.arithmetic.bias == BiasAt::accumulator_start;
+  Accumulator sum(layer.arithmetic.accumulator, starts ? bias : 0, layer.shape.group_at(at.x), layer.multiplier(at.o));
+  AccumulatorEvent event{0, static_cast<std::int64_t>(terms.size()), rule_text(layer.arithmetic.accumulator)};
+  std::size_t run = 0;
+  for (std::size_t t = 0; t < terms.size() && sum.overflow_count() == 0; ++t) {
+    if (run < runs.size() && runs[run] == t) {
+      ++run;
+      sum.begin_run(static_cast<std::int64_t>((run < runs.size() ? runs[run] : terms.size()) - t));
+    }
+    sum.add(std::int64_t{input[terms[t].input]} * layer.weights[terms[t].weight]);
+    event.term = static_cast<std::int64_t>(t) + 1;
+  }
+  if (sum.overflow_count() == 0 && !starts) sum.add_beside(bias);
+  if (sum.overflow_count() == 0) (void)sum.result();
+  return sum.overflow_count() > 0 ? std::optional(event) : std::nullopt;
+}
+
+bool holds_value(const std::vector<StageStep>& steps, double real) {
+  return std::any_of(steps.begin(), steps.end(), [&](const StageStep& step) { return step.real == real; });
+}
+
+/// The first step of `one` whose value `other` never holds.
+const StageStep* first_of_its_own(const ValueTrace& one, const ValueTrace& other) {
+  const auto own = std::find_if(one.steps.begin(), one.steps.end(), [&](const StageStep& step) {
+    return step.real != static_cast<double>(other.accumulator) && !holds_value(other.steps, step.real);
+  });
+  return own == one.steps.end() ? nullptr : &*own;
+}
+
+std::string parting(const ValueTrace& a, const ValueTrace& b) {
+  if (a.accumulator != b.accumulator) return "accumulator";
+  for (const StageStep* step : {first_of_its_own(a, b), first_of_its_own(b, a)}) {
+    if (step != nullptr) return step->stage;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> codes_of(const Tensor& tensor) {
+  std::vector<std::int64_t> codes(static_cast<std::size_t>(tensor.element_count()));
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = code_at(tensor, static_cast<std::int64_t>(i));
+  return codes;
+}
+
+std::vector<std::int64_t> layer_codes(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) {
+  if (!has_rules(backend)) {
+    throw Error(ErrorCode::bad_input, "explain",
+                "a backend of real numbers has no rules that could make a difference; compare shows how far");
+  }
+  const Trace trace = run(layer, backend, inputs);
+  return codes_of(*trace.tensors[static_cast<std::size_t>(layer.outputs[0])]);
+}
+
+void add_evidence(std::vector<RuleEvidence>& evidence, const RuleChange& change, std::initializer_list<const SpecSheet*> sheets) {
+  for (const SpecSheet* sheet : sheets) {
+    const Evidence* const found = evidence_for(*sheet, change.rules.front());
+    if (found == nullptr) continue;
+    RuleEvidence entry{found->rule, sheet->name, std::string(name_of(found->level)), found->source};
+    if (std::find(evidence.begin(), evidence.end(), entry) == evidence.end()) evidence.push_back(std::move(entry));
+  }
+}
+
+std::optional<ValueTracer> ValueTracer::make(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) {
+  const Operation& operation = layer.operations.at(0);
+  const auto input = static_cast<std::size_t>(operation.inputs.at(0));
+  if (!is_conv_layer(operation.kind) || !is_integer(layer.tensors[input].type) || inputs.empty()) return std::nullopt;
+  const Trace trace = run(layer, backend, inputs.first(1), {.keep_all = true});
+  const ConvLayer conv = conv_layer(layer, operation, backend);
+  return make(layer, backend, std::make_shared<std::vector<std::int32_t>>(centred_input(conv, *trace.tensors[input])));
+}
+
+std::optional<ValueTracer> ValueTracer::make(const Model& layer, const Backend& backend,
+                                             std::shared_ptr<const std::vector<std::int32_t>> input) {
+  const Operation& operation = layer.operations.at(0);
+  if (!is_conv_layer(operation.kind) || !has_rules(backend)) return std::nullopt;
+  ConvLayer conv = conv_layer(layer, operation, backend);
+  if (conv.delivers_sums()) return std::nullopt;
+  return ValueTracer(std::move(conv), std::move(input));
+}
+
+std::pair<std::span<const std::int32_t>, ConvIndex> ValueTracer::place(std::int64_t index) const {
+  const ConvShape& shape = layer_.shape;
+  const std::int64_t outputs = shape.out_count(), sample = index / outputs;
+  const auto size = static_cast<std::size_t>(shape.batch * shape.in_height * shape.in_width * shape.in_channels);
+  return {std::span(*input_).subspan(static_cast<std::size_t>(sample) * size, size), output_at(shape, index % outputs)};
+}
+
+std::int64_t ValueTracer::output(std::int64_t index) const {
+  const auto [input, at] = place(index);
+  return finish(layer_.arithmetic.rescale.chain, accumulate(layer_, input, at).result(), layer_.operands_of(at.o));
+}
+
+ValueTrace ValueTracer::trace(std::int64_t index) const {
+  const auto [input, at] = place(index);
+  const std::int64_t sum = accumulate(layer_, input, at).result();
+  const Chain& chain = layer_.arithmetic.rescale.chain;
+  return {sum, first_event(layer_, input, at), trace_stages(chain, sum, layer_.operands_of(at.o)),
+          finish(chain, sum, layer_.operands_of(at.o))};
+}
+
+bool ValueTracer::rounds_a_tie(std::int64_t index) const {
+  const auto [input, at] = place(index);
+  const auto steps = trace_stages(layer_.arithmetic.rescale.chain, accumulate(layer_, input, at).result(), layer_.operands_of(at.o));
+  return std::any_of(steps.begin(), steps.end(), [](const StageStep& step) { return step.tie; });
+}
+
+std::optional<SideBySide> side_by_side(const Model& layer, std::span<const Tensor> inputs, std::int64_t index, const SpecSheet& a,
+                                       const SpecSheet& b) {
+  const auto of_a = ValueTracer::make(layer, a.backend, inputs), of_b = ValueTracer::make(layer, b.backend, inputs);
+  if (!of_a || !of_b) return std::nullopt;
+  SideBySide both{index, of_a->trace(index), of_b->trace(index), {}};
+  both.parts_at = parting(both.a, both.b);
+  return both;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,54 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One layer, computed on any backend, as numbers that can be subtracted; and single values of it, step by step.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/ops/conv_layer.hpp"
+#include "lastbit/explain.hpp"
+
+namespace lastbit {
+
+/// Integers as they are; floating-point values by their place among the numbers of their type, so that neighbours differ by 1.
+[[nodiscard]] std::vector<std::int64_t> codes_of(const Tensor& tensor);
+
+/// Of the layer's first output. Throws Error where the backend cannot run it.
+[[nodiscard]] std::vector<std::int64_t> layer_codes(const Model& layer, const Backend& backend, std::span<const Tensor> inputs);
+
+/// What the sheets say of the change's first rule; nothing for a sheet that is silent.
+void add_evidence(std::vector<RuleEvidence>& evidence, const RuleChange& change, std::initializer_list<const SpecSheet*> sheets);
+
+/// Single outputs of a convolution or fully connected layer, without computing the others.
+class ValueTracer {
+ public:
+  /// Nothing for other operations, and where sums are delivered as they are. `inputs` as for Emulator::run.
+  [[nodiscard]] static std::optional<ValueTracer> make(const Model& layer, const Backend& backend, std::span<const Tensor> inputs);
+  /// The same with an input that has been through centred_input.
+  [[nodiscard]] static std::optional<ValueTracer> make(const Model& layer, const Backend& backend,
+                                                       std::shared_ptr<const std::vector<std::int32_t>> input);
+
+  [[nodiscard]] std::int64_t output(std::int64_t index) const;
+  [[nodiscard]] ValueTrace trace(std::int64_t index) const;
+  /// Whether any stage rounds a value that lies half-way.
+  [[nodiscard]] bool rounds_a_tie(std::int64_t index) const;
+  [[nodiscard]] const std::shared_ptr<const std::vector<std::int32_t>>& input() const { return input_; }
+
+ private:
+  ValueTracer(ConvLayer layer, std::shared_ptr<const std::vector<std::int32_t>> input)
+      : layer_(std::move(layer)), input_(std::move(input)) {}
+
+  /// The sample that holds the output, and the output in it.
+  [[nodiscard]] std::pair<std::span<const std::int32_t>, ConvIndex> place(std::int64_t index) const;
+
+  ConvLayer layer_;
+  std::shared_ptr<const std::vector<std::int32_t>> input_;
+};
+
+}  // namespace lastbit

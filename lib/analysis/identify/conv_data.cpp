@@ -1,0 +1,173 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/identify/conv_data.hpp"
+
+#include <algorithm>
+
+#include "lastbit/error.hpp"
+#include "lastbit/operation_rules.hpp"
+
+namespace lastbit {
+namespace {
+
+/// A rule that every layer can be prepared with; only its scale arithmetic is looked at.
+ConvArithmetic plain_arithmetic(ScaleArithmetic arithmetic, PerChannelLowering lowering, bool multiplies_rows) {
+  ScaleEncoding scale;
+  scale.arithmetic = arithmetic;
+  scale.min_exponent = -2000;
+  return {.accumulator = {.bits = 64},
+          .row_multiplier = multiplies_rows ? RowMultiplier::of_terms : RowMultiplier::absent,
+          .per_channel = lowering,
+          .rescale = {scale, {clip(), multiply(), shift_right(Rounding::floor), add_zero_point(), clamp()}}};
+}
+
+ConvLayer prepared(const Model& model, const Operation& operation, ScaleArithmetic arithmetic, PerChannelLowering lowering) {
+  const bool multiplies_rows = operation.inputs.size() > multiplier_input && operation.inputs[multiplier_input] != absent_tensor;
+  return conv_layer(model, operation, backend_of(plain_arithmetic(arithmetic, lowering, multiplies_rows)));
+}
+
+int bits_for(Int128 magnitude) {
+  int bits = 1;
+  while (bits < 100 && (Int128{1} << (bits - 1)) <= magnitude) ++bits;
+  return bits;
+}
+
+const Operation& only_operation(const Model& model) {
+  if (model.operations.size() != 1) throw Error(ErrorCode::bad_input, model.name, "is not a layer of one operation");
+  return model.operations[0];
+}
+
+}  // namespace
+
+Backend backend_of(const ConvArithmetic& arithmetic) {
+  const ConvByType by_type{
+      .i8 = arithmetic, .i16_bias32 = arithmetic, .i16_bias64 = arithmetic, .i8_weights16 = arithmetic, .i16_weights8 = arithmetic};
+  Backend backend;
+  backend.conv = backend.depthwise_conv = backend.transposed_conv = backend.fully_connected = by_type;
+  return backend;
+}
+
+const ConvArithmetic* arithmetic_in(const Model& layer, const Backend& backend) {
+  const Operation& operation = only_operation(layer);
+  switch (operation.kind) {
+    case OperationKind::depthwise_conv2d: return conv_arithmetic_of(layer, operation, backend.depthwise_conv).second;
+    case OperationKind::transposed_conv2d: return conv_arithmetic_of(layer, operation, backend.transposed_conv).second;
+    case OperationKind::fully_connected: return conv_arithmetic_of(layer, operation, backend.fully_connected).second;
+    default: return conv_arithmetic_of(layer, operation, backend.conv).second;
+  }
+}
+
+std::vector<std::int64_t> integers_of(const Tensor& tensor) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(tensor.element_count()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = tensor.integer_at(static_cast<std::int64_t>(i));
+  return values;
+}
+
+ChannelScales::ChannelScales(const ConvLayer& in_double, const ConvLayer& in_float) : operands_(in_double.operands) {
+  for (const RescaleOperands& each : in_double.operands) real_[0].push_back(each.scale.real_f64);
+  for (const RescaleOperands& each : in_float.operands) real_[1].push_back(each.scale.real_f64);
+}
+
+const std::vector<EncodedScale>* ChannelScales::encoded(const ScaleEncoding& encoding, std::size_t number) const {
+  if (known_.size() <= number) known_.resize(number + 1);
+  Known& known = known_[number];
+  if (!known.computed) {
+    known.computed = true;
+    const std::vector<double>& real = real_[encoding.arithmetic == ScaleArithmetic::f64 ? 0 : 1];
+    const double largest = real.empty() ? 0 : *std::max_element(real.begin(), real.end());
+    for (const double each : real) known.scales.push_back(encode(encoding, each, largest));
+    known.held = std::all_of(known.scales.begin(), known.scales.end(), [&](const EncodedScale& scale) { return holds(encoding, scale); });
+  }
+  return known.held ? &known.scales : nullptr;
+}
+
+std::vector<RescaleOperands> ChannelScales::all(const std::vector<EncodedScale>& scales) const {
+  std::vector<RescaleOperands> list = operands_;
+  for (std::size_t c = 0; c < list.size(); ++c) list[c].scale = scales[c];
+  return list;
+}
+
+ConvVariant::ConvVariant(const Model& model, const Operation& operation, PerChannelLowering lowering)
+    : layer_(prepared(model, operation, ScaleArithmetic::f64, lowering)),
+      scales_(layer_, prepared(model, operation, ScaleArithmetic::f32, lowering)),
+      given_bias_(layer_.bias) {}
+
+const std::vector<std::int64_t>& ConvVariant::bias(const SumRules& rules) const {
+  const auto [at, fresh] = biases_.try_emplace({rules.bias_bits, rules.bias_rounding});
+  if (fresh) {
+    for (const std::int64_t value : given_bias_) at->second.push_back(stored_bias(value, rules.bias_bits, rules.bias_rounding));
+  }
+  return at->second;
+}
+
+void ConvVariant::set_input(std::vector<std::int32_t> input) {
+  input_ = std::move(input);
+  terms_.assign(static_cast<std::size_t>(layer_.shape.out_count()), {});
+}
+
+const ConvVariant::Terms& ConvVariant::terms(std::int64_t index) const {
+  Terms& known = terms_[static_cast<std::size_t>(index)];
+  if (known.magnitude >= 0) return known;
+  const ConvIndex at = output_at(layer_.shape, index);
+  known.magnitude = 0;
+  for (const ConvTerm& term : terms_of(layer_, at)) {
+    const std::int64_t product = std::int64_t{input_[term.input]} * layer_.weights[term.weight] * layer_.multiplier(at.o);
+    known.sum += product;
+    known.magnitude += std::abs(product);
+  }
+  return known;
+}
+
+std::int64_t ConvVariant::sum(const SumRules& rules, std::int64_t index) const {
+  const ConvIndex at = output_at(layer_.shape, index);
+  const AccumulatorRule& rule = rules.accumulator;
+  const std::vector<std::int64_t>& stored = bias(rules);
+  if (!has_partial_sums(rule)) {
+    const Terms& known = terms(index);
+    const Int128 offset = bias_at_output(layer_.shape, at, stored);
+    const Int128 exact = offset + known.sum;
+    if (bits_for(known.magnitude + (offset < 0 ? -offset : offset)) <= rule.bits) return static_cast<std::int64_t>(exact);
+    if (is_order_independent(rule)) return narrow(exact, rule.bits, rule.overflow);
+  }
+  layer_.bias = stored;
+  layer_.arithmetic.accumulator = rule;
+  layer_.arithmetic.bias = rules.bias;
+  return accumulate(layer_, input_, at).result();
+}
+
+int ConvVariant::bits(std::int64_t index) const {
+  const Int128 offset = bias_at_output(layer_.shape, output_at(layer_.shape, index), given_bias_);
+  return bits_for(terms(index).magnitude + (offset < 0 ? -offset : offset));
+}
+
+ConvData::ConvData(const IdentifyPair& pair) : expected(integers_of(pair.output)) {
+  const Operation& operation = only_operation(pair.layer);
+  variants.emplace_back(pair.layer, operation, PerChannelLowering::native);
+  if (pair.layer.tensor(operation.inputs[1]).quantization.per_channel())
+    variants.emplace_back(pair.layer, operation, PerChannelLowering::requantized_to_tensor);
+  if (pair.inputs.size() != 1) throw Error(ErrorCode::bad_input, pair.name, "one input is needed");
+  const auto wanted = pair.layer.tensor(operation.inputs[0]).shape.element_count();
+  const std::int64_t outputs = variants[0].layer().shape.out_count();
+  if (pair.inputs[0].element_count() != wanted || pair.output.element_count() != outputs) {
+    throw Error(ErrorCode::shape_mismatch, pair.name,
+                std::to_string(pair.inputs[0].element_count()) + " input and " + std::to_string(pair.output.element_count()) +
+                    " output values; the layer has " + std::to_string(wanted) + " and " + std::to_string(outputs));
+  }
+  for (ConvVariant& variant : variants) variant.set_input(centred_input(variant.layer(), pair.inputs[0]));
+}
+
+SpaceScope scope_of(const IdentifyPair& pair) {
+  const Operation& operation = only_operation(pair.layer);
+  const ModelTensor& input = pair.layer.tensor(operation.inputs[0]);
+  const ConvLayer layer = prepared(pair.layer, operation, ScaleArithmetic::f64, PerChannelLowering::native);
+  const bool clips = std::any_of(layer.operands.begin(), layer.operands.end(), [](const auto& each) { return each.clip != no_clip; });
+  const bool rectifies =
+      std::any_of(layer.operands.begin(), layer.operands.end(), [](const auto& each) { return each.rectifier == Rectifier::at_zero; });
+  return {.sums_only = layer.delivers_sums(),
+          .per_channel = pair.layer.tensor(operation.inputs[1]).quantization.per_channel(),
+          .wide_data = size_of(input.type) == 2,
+          .clips = clips,
+          .rectifies = rectifies};
+}
+
+}  // namespace lastbit

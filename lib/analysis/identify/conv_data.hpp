@@ -1,0 +1,97 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One convolution-like layer with what the device made of it, ready to be summed by any rule and finished by any chain.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/identify/space.hpp"
+#include "engine/ops/conv_layer.hpp"
+#include "lastbit/identify.hpp"
+
+namespace lastbit {
+
+/// Operands of a chain with one effective scale, or one per channel, in the encoding of a rule.
+class ChannelScales {
+ public:
+  ChannelScales() = default;
+  explicit ChannelScales(const ConvLayer& in_double, const ConvLayer& in_float);
+
+  /// The scale of every channel, encoded; nullptr where the encoding's form does not hold one of them. `number` is the encoding's own, by
+  /// which it is found again.
+  [[nodiscard]] const std::vector<EncodedScale>* encoded(const ScaleEncoding& encoding, std::size_t number) const;
+  [[nodiscard]] std::vector<RescaleOperands> all(const std::vector<EncodedScale>& scales) const;
+  /// Operands with a place for the scale.
+  [[nodiscard]] RescaleOperands& operands(std::int64_t channel) const { return operands_[index(channel)]; }
+  [[nodiscard]] std::size_t index(std::int64_t channel) const { return operands_.size() == 1 ? 0 : static_cast<std::size_t>(channel); }
+
+ private:
+  std::vector<double> real_[2];  ///< by ScaleArithmetic
+  mutable std::vector<RescaleOperands> operands_;
+  struct Known {
+    bool computed = false, held = false;
+    std::vector<EncodedScale> scales;
+  };
+  mutable std::vector<Known> known_;
+};
+
+/// The layer, with an input, as one way to lower per-channel scales makes it.
+class ConvVariant {
+ public:
+  ConvVariant(const Model& model, const Operation& operation, PerChannelLowering lowering);
+
+  [[nodiscard]] const ConvLayer& layer() const { return layer_; }
+  [[nodiscard]] const ChannelScales& scales() const { return scales_; }
+  [[nodiscard]] const std::vector<std::int64_t>& given_bias() const { return given_bias_; }
+
+  /// Centred; as large as the layer's.
+  void set_input(std::vector<std::int32_t> input);
+  /// The sum of one output.
+  [[nodiscard]] std::int64_t sum(const SumRules& rules, std::int64_t index) const;
+  /// Bits that no partial sum of the output leaves, in any order.
+  [[nodiscard]] int bits(std::int64_t index) const;
+
+ private:
+  struct Terms {
+    std::int64_t sum = 0, magnitude = -1;  ///< -1: not yet known
+  };
+  [[nodiscard]] const Terms& terms(std::int64_t index) const;
+  [[nodiscard]] const std::vector<std::int64_t>& bias(const SumRules& rules) const;
+
+  mutable ConvLayer layer_;  ///< its bias and rules are those of the sum asked for last
+  ChannelScales scales_;
+  std::vector<std::int64_t> given_bias_;
+  std::vector<std::int32_t> input_;
+  mutable std::map<std::pair<int, Rounding>, std::vector<std::int64_t>> biases_;
+  mutable std::vector<Terms> terms_;
+};
+
+/// A pair.
+struct ConvData {
+  explicit ConvData(const IdentifyPair& pair);
+
+  [[nodiscard]] const ConvVariant& variant(PerChannelLowering lowering) const {
+    return variants[lowering == PerChannelLowering::requantized_to_tensor && variants.size() > 1 ? 1 : 0];
+  }
+  [[nodiscard]] std::int64_t channel(std::int64_t index) const { return index % variants[0].layer().shape.out_channels; }
+
+  std::vector<ConvVariant> variants;  ///< native; and requantized_to_tensor where scales are per channel
+  std::vector<std::int64_t> expected;
+};
+
+[[nodiscard]] SpaceScope scope_of(const IdentifyPair& pair);
+
+/// A backend all of whose convolution-like operations follow one arithmetic.
+[[nodiscard]] Backend backend_of(const ConvArithmetic& arithmetic);
+
+/// The rules by which a backend computes the layer.
+[[nodiscard]] const ConvArithmetic* arithmetic_in(const Model& layer, const Backend& backend);
+
+[[nodiscard]] std::vector<std::int64_t> integers_of(const Tensor& tensor);
+
+}  // namespace lastbit

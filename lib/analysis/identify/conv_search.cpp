@@ -1,0 +1,321 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/identify/conv_search.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+#include <unordered_map>
+
+#include "engine/finisher.hpp"
+#include "engine/operands.hpp"
+
+namespace lastbit {
+namespace {
+
+struct Value {
+  std::uint32_t data = 0;
+  std::int64_t index = 0;
+};
+
+/// A combination under judgement: a way to sum, which stands for all that give the same sums, and a chain.
+struct Judged {
+  std::uint32_t group = 0, rescale = 0;
+  std::int64_t differing = 0;
+  std::uint64_t outputs = 0;
+};
+
+/// Ways to sum that agree on some values, with their sums.
+struct SumGroup {
+  Indices sums;
+  std::vector<std::int64_t> values;
+};
+
+std::uint64_t hash_of(std::span<const std::int64_t> values) {
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{1}, mixed);
+}
+
+/// Values in an order in which the first ones tell most: those within the bounds first, at random; every eighth one at a bound.
+std::vector<Value> telling_order(std::span<const ConvData> data) {
+  std::vector<Value> inside, at_bounds;
+  for (std::uint32_t d = 0; d < data.size(); ++d) {
+    const auto [least, most] = std::minmax_element(data[d].expected.begin(), data[d].expected.end());
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(data[d].expected.size()); ++i) {
+      const std::int64_t value = data[d].expected[static_cast<std::size_t>(i)];
+      (value == *least || value == *most ? at_bounds : inside).push_back({d, i});
+    }
+  }
+  std::mt19937 random(1);
+  std::shuffle(inside.begin(), inside.end(), random);
+  std::shuffle(at_bounds.begin(), at_bounds.end(), random);
+  std::vector<Value> order;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    order.push_back(inside[i]);
+    if (i % 8 == 7 && next < at_bounds.size()) order.push_back(at_bounds[next++]);
+  }
+  order.insert(order.end(), at_bounds.begin() + static_cast<std::ptrdiff_t>(next), at_bounds.end());
+  return order;
+}
+
+/// One level of the search: some of the values.
+class Level {
+ public:
+  Level(const ConvSpace& space, std::span<const ConvData> data, std::span<const Value> values)
+      : space_(space), data_(data), values_(values) {
+    std::size_t count = 0;
+    for (const ConvData& each : data) count += each.expected.size();
+    in_rows_ = values.size() == count && count >= rows_pay * data.size() &&
+               std::is_sorted(values.begin(), values.end(),
+                              [](const Value& a, const Value& b) { return a.data != b.data ? a.data < b.data : a.index < b.index; });
+  }
+
+  [[nodiscard]] std::vector<SumGroup> groups(const Indices& sums) const {
+    std::vector<SumGroup> list;
+    std::unordered_map<std::uint64_t, std::size_t> known;
+    for (const std::uint32_t sum : sums) {
+      std::vector<std::int64_t> values = values_by(space_.sums[sum]);
+      const std::uint64_t key = mixed(hash_of(values), static_cast<std::int64_t>(space_.sums[sum].per_channel));
+      const auto [at, fresh] = known.try_emplace(key, list.size());
+      if (fresh) list.push_back({{}, std::move(values)});
+      list[at->second].sums.push_back(sum);
+    }
+    return list;
+  }
+
+  /// The same for all values of all layers, in order: row by row, as the emulator finishes them.
+  [[nodiscard]] std::int64_t differing_in_rows(const SumGroup& group, std::uint32_t rescale, std::int64_t limit,
+                                               std::uint64_t& outputs) const {
+    const RescaleRule& rule = space_.rescales[rescale];
+    const SumRules& sums = space_.sums[group.sums.front()];
+    std::int64_t count = 0;
+    std::uint64_t hash = 1;
+    std::size_t first = 0;
+    for (const ConvData& data : data_) {
+      const ConvVariant& variant = data.variant(sums.per_channel);
+      const std::vector<EncodedScale>* const scales = variant.scales().encoded(rule.scale, space_.encodings[rescale]);
+      if (scales == nullptr) return -1;
+      const std::size_t size = data.expected.size();
+      const auto begin = group.values.begin() + static_cast<std::ptrdiff_t>(first);
+      std::vector<std::int64_t> values(begin, begin + static_cast<std::ptrdiff_t>(size));
+      const int bits = has_partial_sums(sums.accumulator) ? 64 : width_of_sums(sums.accumulator);
+      Finisher(rule.chain, variant.scales().all(*scales), bits)(values);
+      for (std::size_t i = 0; i < size; ++i) {
+        hash = mixed(hash, values[i]);
+        count += values[i] != data.expected[i] ? 1 : 0;
+      }
+      if (count > limit) break;
+      first += size;
+    }
+    outputs = hash;
+    return count;
+  }
+
+  /// How many values differ, counted up to `limit`; -1: the device of this rule has no such scale.
+  [[nodiscard]] std::int64_t differing(const SumGroup& group, std::uint32_t rescale, std::int64_t limit, std::uint64_t& outputs) const {
+    const RescaleRule& rule = space_.rescales[rescale];
+    if (in_rows_ && applies_scale(rule.chain)) return differing_in_rows(group, rescale, limit, outputs);
+    const PerChannelLowering lowering = space_.sums[group.sums.front()].per_channel;
+    const bool scaled = applies_scale(rule.chain);
+    std::int64_t count = 0;
+    std::uint64_t hash = 1;
+    std::uint32_t current = std::numeric_limits<std::uint32_t>::max();
+    const std::vector<EncodedScale>* scales = nullptr;
+    const ConvVariant* variant = nullptr;
+    for (std::size_t i = 0; i < values_.size() && count <= limit; ++i) {
+      const auto [d, index] = values_[i];
+      if (d != current) {
+        current = d;
+        variant = &data_[d].variant(lowering);
+        scales = scaled ? variant->scales().encoded(rule.scale, space_.encodings[rescale]) : nullptr;
+        if (scaled && scales == nullptr) return -1;
+      }
+      std::int64_t output = group.values[i];
+      if (scaled) {
+        const std::int64_t channel = data_[d].channel(index);
+        RescaleOperands& operands = variant->scales().operands(channel);
+        operands.scale = (*scales)[variant->scales().index(channel)];
+        output = finish(rule.chain, output, operands);
+      }
+      hash = mixed(hash, output);
+      count += output != data_[d].expected[static_cast<std::size_t>(index)] ? 1 : 0;
+    }
+    outputs = hash;
+    return count;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::int64_t> values_by(const SumRules& rules) const {
+    std::vector<std::int64_t> sums;
+    sums.reserve(values_.size());
+    for (const auto& [d, index] : values_) sums.push_back(data_[d].variant(rules.per_channel).sum(rules, index));
+    return sums;
+  }
+
+  static constexpr std::size_t rows_pay = 200;  ///< values of a layer
+
+  const ConvSpace& space_;
+  std::span<const ConvData> data_;
+  std::span<const Value> values_;
+  bool in_rows_ = false;
+};
+
+/// What has survived a level: the groups of sums, and which chains go with them.
+struct Survivors {
+  std::vector<SumGroup> groups;
+  std::vector<Judged> judged;
+};
+
+/// Judges every combination of the blocks. Counting stops once a combination is clearly worse than the best.
+Survivors judge(const Level& level, const std::vector<Block>& blocks, std::int64_t slack) {
+  Survivors result;
+  std::int64_t best = std::numeric_limits<std::int64_t>::max() / 4;
+  for (const Block& block : blocks) {
+    for (SumGroup& group : level.groups(block.sums)) {
+      const auto number = static_cast<std::uint32_t>(result.groups.size());
+      for (const std::uint32_t rescale : block.rescales) {
+        Judged judged{number, rescale, 0, 0};
+        const std::int64_t limit = best + best / 2 + slack;
+        judged.differing = level.differing(group, rescale, limit, judged.outputs);
+        if (judged.differing < 0 || judged.differing > limit) continue;
+        best = std::min(best, judged.differing);
+        result.judged.push_back(judged);
+      }
+      result.groups.push_back(std::move(group));
+    }
+  }
+  std::erase_if(result.judged, [&](const Judged& each) { return each.differing > best + best / 2 + slack; });
+  return result;
+}
+
+/// Where some agree with every value: these, and up to `most` others that are next; of several with the same outputs all or none. Where none
+/// does, few values are a poor judge: everything stays.
+void keep_best(std::vector<Judged>& judged, std::size_t most) {
+  std::stable_sort(judged.begin(), judged.end(), [](const Judged& a, const Judged& b) {
+    return a.differing != b.differing ? a.differing < b.differing : a.outputs < b.outputs;
+  });
+  if (judged.empty() || judged[0].differing > 0) return;
+  std::size_t kept = 0;
+  while (kept < judged.size() && judged[kept].differing == judged[0].differing) ++kept;
+  kept = std::max(kept, std::min(judged.size(), most));
+  while (kept < judged.size() && judged[kept].outputs == judged[kept - 1].outputs) ++kept;
+  judged.resize(kept);
+}
+
+/// Combinations as blocks: per group of sums the chains that go with it.
+std::vector<Block> blocks_of(const Survivors& survivors) {
+  std::map<std::uint32_t, Block> by_group;
+  for (const Judged& each : survivors.judged) {
+    Block& block = by_group[each.group];
+    if (block.sums.empty()) block.sums = survivors.groups[each.group].sums;
+    block.rescales.push_back(each.rescale);
+  }
+  std::vector<Block> blocks;
+  for (auto& [group, block] : by_group) {
+    std::sort(block.rescales.begin(), block.rescales.end());
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+/// The best `most` classes.
+std::vector<ConvClass> classes_of(Survivors survivors, std::int64_t values, std::size_t most) {
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<Judged>> by_outputs;
+  for (const Judged& each : survivors.judged) by_outputs[{each.differing, each.outputs}].push_back(each);
+  std::vector<ConvClass> classes;
+  for (auto& [key, members] : by_outputs) {
+    if (classes.size() == most) break;
+    survivors.judged = std::move(members);
+    classes.push_back({values - key.first, key.second, blocks_of(survivors)});
+  }
+  return classes;
+}
+
+/// What differs nowhere.
+std::vector<Block> all_equal(const Level& level, const std::vector<Block>& blocks) {
+  Survivors survivors;
+  for (const Block& block : blocks) {
+    for (SumGroup& group : level.groups(block.sums)) {
+      const auto number = static_cast<std::uint32_t>(survivors.groups.size());
+      for (const std::uint32_t rescale : block.rescales) {
+        Judged judged{number, rescale, 0, 0};
+        if (level.differing(group, rescale, 0, judged.outputs) == 0) survivors.judged.push_back(judged);
+      }
+      group.values.clear();
+      survivors.groups.push_back(std::move(group));
+    }
+  }
+  return blocks_of(survivors);
+}
+
+}  // namespace
+
+ConvSpace conv_space(const SpaceScope& scope) {
+  ConvSpace space{sum_space(scope), rescale_space(scope), {}};
+  std::vector<ScaleEncoding> known;
+  for (const RescaleRule& rule : space.rescales) {
+    auto at = std::find(known.begin(), known.end(), rule.scale);
+    if (at == known.end()) at = known.insert(known.end(), rule.scale);
+    space.encodings.push_back(static_cast<std::uint32_t>(at - known.begin()));
+  }
+  return space;
+}
+
+Block everything(const ConvSpace& space) {
+  Block block{Indices(space.sums.size()), Indices(space.rescales.size())};
+  std::iota(block.sums.begin(), block.sums.end(), 0U);
+  std::iota(block.rescales.begin(), block.rescales.end(), 0U);
+  return block;
+}
+
+std::int64_t count_of(std::span<const Block> blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), std::int64_t{0}, [](std::int64_t sum, const Block& b) { return sum + b.count(); });
+}
+
+ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t most_classes,
+                                    const std::function<void(double)>& progress) const {
+  const std::vector<Value> order = telling_order(data_);
+  ConvSearchResult result;
+  result.values = static_cast<std::int64_t>(order.size());
+  std::vector<Block> blocks = start;
+  constexpr std::size_t few[] = {16, 100, 800, 6000};
+  constexpr std::int64_t slack = 2;
+  double done = 0;
+  for (const std::size_t count : few) {
+    if (count * 2 > order.size()) break;
+    std::vector<Value> some(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
+    // Neighbours share their layer, so that its scales are looked up once.
+    std::stable_sort(some.begin(), some.end(), [](const Value& a, const Value& b) { return a.data < b.data; });
+    Survivors survivors = judge(Level(space_, data_, some), blocks, slack);
+    keep_best(survivors.judged, 64);
+    blocks = blocks_of(survivors);
+    if (progress) progress(done += 0.15);
+  }
+  std::vector<Value> all;
+  for (std::uint32_t d = 0; d < data_.size(); ++d) {
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(data_[d].expected.size()); ++i) all.push_back({d, i});
+  }
+  Survivors survivors = judge(Level(space_, data_, all), blocks, slack);
+  result.distinct_sums = static_cast<std::int64_t>(survivors.groups.size());
+  result.classes = classes_of(std::move(survivors), result.values, most_classes);
+  for (const ConvData& data : data_) {
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(data.expected.size()); ++i)
+      result.sum_bits = std::max(result.sum_bits, data.variants[0].bits(i));
+  }
+  if (progress) progress(1);
+  return result;
+}
+
+std::vector<Block> ConvSearch::exact(const std::vector<Block>& start) const {
+  const std::vector<Value> order = telling_order(data_);
+  std::vector<Block> blocks = start;
+  constexpr std::size_t first = 6;  // on few values few ways to sum differ, and most chains already fail
+  for (const std::size_t count : {std::min(first, order.size()), order.size()}) {
+    std::vector<Value> some(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
+    blocks = all_equal(Level(space_, data_, some), blocks);
+  }
+  return blocks;
+}
+
+}  // namespace lastbit

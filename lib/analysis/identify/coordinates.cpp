@@ -1,0 +1,125 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a combination decides, read off its rules.
+#include "analysis/identify/space.hpp"
+#include "lastbit/rules.hpp"
+
+namespace lastbit {
+namespace {
+
+std::string bits_text(int bits) { return std::to_string(bits) + " bits"; }
+template <NamedEnum E>
+std::string text(E value) {
+  return std::string(name_of(value));
+}
+
+std::string narrowing_text(const AccumulatorRule& rule) {
+  if (rule.overflow == Overflow::wrap) return "(order does not matter)";
+  if (rule.when != NarrowingPoint::every_tile) return text(rule.when);
+  return "every tile of " + std::to_string(rule.tile(1));
+}
+
+std::string partial_text(const PartialSums& partial) {
+  if (partial.method == PartialMethod::absent) return "none";
+  std::string words = std::to_string(partial.terms(1)) + " terms in 32 bits";
+  if (partial.vector > 0) words += ", vectors of " + std::to_string(partial.vector) + ", tail " + text(partial.tail);
+  return words;
+}
+
+std::string multiplier_text(const ScaleEncoding& scale) {
+  if (scale.form != MultiplierForm::any) return text(scale.form);
+  std::string words = bits_text(scale.significant_bits) + " " + text(scale.rounding);
+  if (scale.carry == MultiplierCarry::saturate) words += " saturate";
+  if (scale.normalization == Normalization::layer) words += ", one exponent for the layer";
+  return words;
+}
+
+/// A chain, stage by stage.
+class Reader {
+ public:
+  explicit Reader(const RescaleRule& rule) : multiplier_(multiplier_text(rule.scale)) {
+    for (const Stage& stage : rule.chain) read(stage);
+    if (shifts_.size() == 1 && float_.empty()) last_ = shifts_[0];
+    if (shifts_.size() == 2) first_ = shifts_[0], last_ = shifts_[1];
+  }
+
+  [[nodiscard]] std::vector<Coordinate> coordinates(const RescaleRule& rule) const {
+    const bool integer = reads_multiplier(rule.chain);
+    return {{"way", way_},
+            {"scale computed in", text(rule.scale.arithmetic)},
+            {"multiplier", integer ? multiplier_ : "none (product in " + float_ + ")"},
+            {"first rounding", first_},
+            {"last rounding", last_},
+            {"zero point", zero_point_},
+            {"intermediate width", width_},
+            {"rectifier", !rectified_ || width_ == "none" ? "by the bounds"
+                          : saturated_                    ? "on the sum alone"
+                                                          : "on the sum"}};
+  }
+
+ private:
+  void step(std::string_view name) { way_ += (way_.empty() ? "" : ", ") + std::string(name); }
+  void shift(const Stage& stage) {
+    if (stage.kind == StageKind::shift_right_with_zero_point) zero_point_ = "before rounding";
+    step("shift");
+    shifts_.push_back((half_ ? "half added, " : "") + text(stage.rounding));
+    half_ = false;
+  }
+  void width(const std::string& where, const Stage& stage) {
+    if (stage.bits >= 64) return;
+    if (width_ == "none") width_.clear();
+    width_ += (width_.empty() ? "" : "; ") + where + bits_text(stage.bits) + " " + text(stage.overflow);
+  }
+  void product(const Stage& stage) {
+    if (stage.kind == StageKind::float_scale_with_zero_point) zero_point_ = "before rounding";
+    step("float product");
+    float_ = stage.arithmetic == ScaleArithmetic::f32 ? "float" : "double";
+    last_ = text(stage.rounding);
+  }
+
+  void read(const Stage& stage) {
+    switch (stage.kind) {
+      case StageKind::shift_left: return width("shift left ", stage);
+      case StageKind::multiply:
+        if (stage.bits > 0) multiplier_ += ", " + bits_text(stage.bits) + " " + text(stage.rounding) + " kept";
+        return step("multiply");
+      case StageKind::doubling_high_multiply: first_ = text(stage.rounding); return step("doubling high multiply");
+      case StageKind::two_term_shift: width("two terms ", stage); return step("two terms");
+      case StageKind::shift_right:
+      case StageKind::shift_right_with_zero_point: return shift(stage);
+      case StageKind::float_scale:
+      case StageKind::float_scale_with_zero_point: return product(stage);
+      case StageKind::add_half: half_ = true; return width("half ", stage);
+      case StageKind::narrow: return width(way_.empty() || way_ == "shift" ? "before the multiplier " : "after ", stage);
+      case StageKind::add_zero_point: zero_point_ = "after rounding"; return;
+      case StageKind::relu: rectified_ = true; return;
+      case StageKind::saturate: saturated_ = true; return;
+      default: return;  // clip, clamp: given by the layer
+    }
+  }
+
+  std::string way_, multiplier_, float_, first_ = "none", last_ = "none", zero_point_ = "none", width_ = "none";
+  std::vector<std::string> shifts_;
+  bool half_ = false, rectified_ = false, saturated_ = false;
+};
+
+}  // namespace
+
+std::vector<Coordinate> coordinates_of(const SumRules& rules) {
+  const AccumulatorRule& accumulator = rules.accumulator;
+  return {{"accumulator width", bits_text(accumulator.bits)},
+          {"accumulator overflow", text(accumulator.overflow)},
+          {"accumulator narrowed", narrowing_text(accumulator)},
+          {"partial sums", partial_text(accumulator.partial)},
+          {"bias added", text(rules.bias)},
+          {"bias width", rules.bias_bits == 0 ? "as given" : bits_text(rules.bias_bits) + " " + text(rules.bias_rounding)},
+          {"per-channel scales", text(rules.per_channel)}};
+}
+
+std::vector<Coordinate> coordinates_of(const RescaleRule& rule) {
+  if (!applies_scale(rule.chain)) return {};
+  return Reader(rule).coordinates(rule);
+}
+
+}  // namespace lastbit

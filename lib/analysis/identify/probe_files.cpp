@@ -1,0 +1,133 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// design_probe, and a probe as files.
+#include <cmath>
+#include <fstream>
+
+#include "analysis/identify/other_search.hpp"
+#include "analysis/identify/probe.hpp"
+#include "formats/json_model.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/npy.hpp"
+#include "lastbit/io/tflite.hpp"
+
+namespace lastbit {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<const IdentifyPair*> alike(std::span<const IdentifyPair> pairs) {
+  std::vector<const IdentifyPair*> list;
+  for (const IdentifyPair& pair : pairs) {
+    if (!reason_to_skip(pair).empty() || !is_conv_layer(pair.layer.operations[0].kind)) continue;
+    const auto type_of = [](const IdentifyPair& one) { return one.layer.tensor(one.layer.operations[0].inputs[0]).type; };
+    const bool same = list.empty() ||
+                      (pair.layer.operations[0].kind == list.front()->layer.operations[0].kind && type_of(pair) == type_of(*list.front()));
+    if (same) list.push_back(&pair);
+  }
+  if (list.empty()) throw Error(ErrorCode::bad_input, "probe", "no convolution-like layer among the pairs");
+  return list;
+}
+
+SpaceScope joined(const std::vector<const IdentifyPair*>& pairs) {
+  SpaceScope scope = scope_of(*pairs.front());
+  for (const IdentifyPair* pair : pairs) {
+    const SpaceScope own = scope_of(*pair);
+    scope.per_channel = scope.per_channel || own.per_channel;
+    scope.clips = scope.clips || own.clips;
+    scope.rectifies = scope.rectifies || own.rectifies;
+  }
+  return scope;
+}
+
+OrderedJson operand(const ModelTensor& tensor, const std::string& file) {
+  OrderedJson json{{"file", file}, {"type", name_of(tensor.type)}};
+  const Quantization& quantization = tensor.quantization;
+  if (!quantization.present()) return json;
+  if (quantization.per_channel()) json["scale"] = quantization.scales;
+  else json["scale"] = quantization.scale();
+  if (quantization.zero_point() != 0) json["zero_point"] = quantization.zero_point();
+  return json;
+}
+
+constexpr const char* roles[] = {"input", "weights", "bias", "multiplier"};
+
+/// `lastbit.layer.v1` beside its arrays, whose names begin with `stem`.
+OrderedJson layer_json(const Model& model, const std::string& stem) {
+  const Operation& operation = model.operations[0];
+  OrderedJson json{{"format", "lastbit.layer.v1"}, {"op", name_of(operation.kind)}};
+  for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+    if (operation.inputs[i] == absent_tensor) continue;
+    const OrderedJson one = operand(model.tensor(operation.inputs[i]), stem + "_" + roles[i] + ".npy");
+    if (i == 0) json["inputs"] = OrderedJson::array({one});
+    else json[roles[i]] = one;
+  }
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  json["output"] = {{"type", name_of(output.type)}};
+  if (output.quantization.present()) {
+    json["output"]["scale"] = output.quantization.scale();
+    json["output"]["zero_point"] = output.quantization.zero_point();
+  }
+  const OrderedJson attributes = attributes_to_json(operation.kind, operation.attributes);
+  if (!attributes.empty()) json["attributes"] = attributes;
+  return json;
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file) throw Error(ErrorCode::unreadable_file, path.string(), "cannot be written");
+}
+
+void write_layer(const fs::path& folder, const std::string& stem, const ProbeLayer& probe, std::string& notes) {
+  const Operation& operation = probe.layer.operations[0];
+  write_npy(folder / (stem + "_input.npy"), probe.inputs.at(0));
+  for (std::size_t i = 1; i < operation.inputs.size(); ++i) {
+    if (operation.inputs[i] != absent_tensor)
+      write_npy(folder / (stem + "_" + roles[i] + ".npy"), *probe.layer.tensor(operation.inputs[i]).constant);
+  }
+  write_text(folder / (stem + ".json"), layer_json(probe.layer, stem).dump(2) + "\n");
+  try {
+    write_tflite(probe.layer, folder / (stem + ".tflite"));
+  } catch (const Error& error) {  // what such a file cannot hold is left to the other files
+    notes += "There is no " + stem + ".tflite: " + error.what() + "\n";
+  }
+}
+
+}  // namespace
+
+std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options) {
+  const std::vector<const IdentifyPair*> used = alike(pairs);
+  std::vector<ConvData> data;
+  for (const IdentifyPair* pair : used) data.emplace_back(*pair);
+  const ConvSpace space = conv_space(joined(used));
+  const std::vector<Block> left = ConvSearch(space, data).search({everything(space)}, 1).classes.front().blocks;
+  auto designed = options.weights == ProbeWeights::free ? design_free_probe(space, left, used.front()->layer, options)
+                                                        : design_input_probe(space, left, *used.front(), options);
+  if (!designed) return std::nullopt;
+  Probe probe{{}, count_of(left), static_cast<std::int64_t>(designed->considered), designed->outcomes, designed->bits};
+  for (IdentifyPair& pair : designed->layers) probe.layers.push_back({std::move(pair.layer), std::move(pair.inputs)});
+  return probe;
+}
+
+void write_probe(const fs::path& folder, const Probe& probe) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(ErrorCode::unreadable_file, folder.string(), error.message());
+  std::string notes, arguments;
+  for (std::size_t i = 0; i < probe.layers.size(); ++i) {
+    const std::string stem = "probe_" + std::to_string(i + 1);
+    write_layer(folder, stem, probe.layers[i], notes);
+    arguments += " --layer " + stem + ".json --output " + stem + "_answer.npy";
+  }
+  write_text(
+      folder / "README.txt",
+      "On these layers the combinations of rules that are left differ: " + std::to_string(probe.outcomes) + " outcomes among " +
+          std::to_string(probe.considered) +
+          " of them.\nprobe_N.tflite is a layer as a model that a board's compiler takes, probe_N.json the same for lastbit. Run each on "
+          "the device with probe_N_input.npy, keep its integer output as probe_N_answer.npy, and add to the command:\n " +
+          arguments + "\n" + notes);
+}
+
+}  // namespace lastbit

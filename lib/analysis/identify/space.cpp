@@ -1,0 +1,304 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/identify/space.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lastbit {
+namespace {
+
+using enum Rounding;
+
+// ---- sums ----
+
+constexpr std::array<std::uint8_t, 9> accumulator_widths{32, 24, 20, 16, 28, 40, 48, 64, 18};
+
+/// Terms between two narrowings, for one vector and for groups of two to eight: input buffers of the devices that are known to have them.
+const std::array<TermsByGroup, 4> tiles{
+    TermsByGroup({12288, 6144, 4032, 3072, 2400, 2016, 1728, 1536}), TermsByGroup({6144, 3072, 2016, 1536, 1152, 1008, 864, 768}),
+    TermsByGroup({16384, 8192, 5440, 4096, 3264, 2688, 2304, 2048}), TermsByGroup({32768, 16384, 10880, 8192, 6528, 5376, 4608, 4096})};
+
+/// Sums that vector instructions make of 16-bit data.
+constexpr std::array<PartialSums, 4> partial_sums{
+    PartialSums{.method = PartialMethod::consecutive_terms, .terms = 2, .vector = 8, .tail = PartialTail::exact},
+    PartialSums{.method = PartialMethod::consecutive_terms, .terms = 2, .vector = 16, .tail = PartialTail::exact},
+    PartialSums{.method = PartialMethod::consecutive_terms, .terms = 2, .vector = 8, .tail = PartialTail::dropped},
+    PartialSums{.method = PartialMethod::consecutive_terms, .terms = 2}};
+
+struct BiasWidth {
+  std::uint8_t bits;
+  Rounding rounding;
+};
+constexpr std::array bias_widths{BiasWidth{0, floor},      BiasWidth{24, floor}, BiasWidth{24, half_away}, BiasWidth{16, floor},
+                                 BiasWidth{16, half_away}, BiasWidth{8, floor},  BiasWidth{8, half_away}};
+
+std::vector<AccumulatorRule> accumulators(const SpaceScope& scope) {
+  std::vector<AccumulatorRule> list;
+  for (const std::uint8_t bits : accumulator_widths) {
+    list.push_back({.bits = bits, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add});
+    list.push_back({.bits = bits, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add});
+    list.push_back({.bits = bits, .overflow = Overflow::saturate, .when = NarrowingPoint::at_end});
+  }
+  for (const TermsByGroup& tile : tiles)
+    list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = tile});
+  if (!scope.wide_data) return list;
+  for (const PartialSums& partial : partial_sums) {
+    list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::at_end, .partial = partial});
+    list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = tiles[2], .partial = partial});
+  }
+  return list;
+}
+
+// ---- from sum to output ----
+
+/// A multiplier: how many bits the compiler gives it, and how many the device keeps of them.
+struct Multiplier {
+  std::uint8_t bits;
+  Rounding rounding;
+  std::uint8_t kept = 0;  ///< 0: all
+  Rounding narrowing = floor;
+  Normalization normalization = Normalization::half_to_one;
+  MultiplierCarry carry = MultiplierCarry::renormalize;
+};
+constexpr auto layer = Normalization::layer;
+constexpr std::array multipliers{
+    Multiplier{31, half_away},
+    Multiplier{31, floor},
+    Multiplier{31, half_even},
+    Multiplier{24, floor},
+    Multiplier{24, half_away},
+    Multiplier{24, half_even},
+    Multiplier{24, floor, 16},
+    Multiplier{24, floor, 15},
+    Multiplier{24, floor, 16, half_up},
+    Multiplier{31, half_away, 15, half_up},
+    Multiplier{31, half_away, 16, half_up},
+    Multiplier{31, half_away, 15},
+    Multiplier{31, half_away, 16},
+    Multiplier{16, half_away},
+    Multiplier{16, half_even},
+    Multiplier{15, half_away},
+    Multiplier{15, half_even},
+    Multiplier{15, half_away, 0, floor, Normalization::half_to_one, MultiplierCarry::saturate},
+    Multiplier{8, floor},
+    Multiplier{8, half_away},
+    Multiplier{1, half_away},
+    Multiplier{31, half_away, 0, floor, layer},
+    Multiplier{15, half_away, 0, floor, layer},
+    Multiplier{15, floor, 0, floor, layer},
+    Multiplier{16, half_away, 0, floor, layer},
+};
+constexpr std::array arithmetics{ScaleArithmetic::f64, ScaleArithmetic::f32};
+constexpr std::array last_roundings{half_even, half_away, half_up, half_down, half_toward_zero, floor, toward_zero, ceil, to_odd};
+constexpr std::array first_roundings{half_up, half_even, half_away, floor, toward_zero, to_odd};
+
+ScaleEncoding encoding_of(const Multiplier& multiplier, ScaleArithmetic arithmetic) {
+  // A device of 31 bits is the one of TFLite, which makes scales below 2^-32 zero.
+  const bool q31 = multiplier.bits == 31 && multiplier.normalization != layer;
+  const auto lowest = static_cast<std::int16_t>(multiplier.normalization == layer ? multiplier.bits - 50 : q31 ? -31 : -300);
+  return {.arithmetic = arithmetic,
+          .significant_bits = multiplier.bits,
+          .rounding = multiplier.rounding,
+          .normalization = multiplier.normalization,
+          .min_exponent = lowest,
+          .max_exponent = q31 ? std::int16_t{127} : std::int16_t{300},
+          .carry = multiplier.carry};
+}
+
+Stage multiply_stage(const Multiplier& multiplier) {
+  Stage stage = multiply();
+  if (multiplier.kept == 0) return stage;
+  stage.bits = multiplier.kept;
+  stage.rounding = multiplier.narrowing;
+  return stage;
+}
+
+/// Rules under construction: every chain begins with the clip, where layers have one, and ends in the bounds.
+class Rules {
+ public:
+  explicit Rules(const SpaceScope& scope) : clips_(scope.clips), rectifies_(scope.rectifies) {}
+
+  void add(const ScaleEncoding& scale, std::initializer_list<Stage> stages) {
+    push(scale, stages, Rectifier::none, clamp());
+    if (!rectifies_ || std::none_of(stages.begin(), stages.end(), leaves_width)) return;
+    push(scale, stages, Rectifier::at_zero, clamp());
+    push(scale, stages, Rectifier::at_zero, saturate());
+  }
+  [[nodiscard]] std::vector<RescaleRule> take() { return std::move(list_); }
+
+ private:
+  /// Only then it matters whether a rectifier acts on the sum or by the bounds of the output.
+  static bool leaves_width(const Stage& stage) {
+    return stage.bits < 64 && (stage.kind == StageKind::narrow || stage.kind == StageKind::shift_left ||
+                               stage.kind == StageKind::two_term_shift || stage.kind == StageKind::add_half);
+  }
+
+  void push(const ScaleEncoding& scale, std::initializer_list<Stage> stages, Rectifier rectifier, const Stage& bounds) {
+    RescaleRule rule{scale, {}};
+    const auto append = [&](const Stage& stage) { rule.chain.stages[rule.chain.size++] = stage; };
+    if (rectifier == Rectifier::at_zero) append(relu());
+    if (clips_) append(clip());
+    for (const Stage& stage : stages) append(stage);
+    const StageKind last = rule.chain.stages[rule.chain.size - 1U].kind;
+    if (last != StageKind::shift_right_with_zero_point && last != StageKind::float_scale_with_zero_point) append(add_zero_point());
+    append(bounds);
+    list_.push_back(rule);
+  }
+
+  bool clips_, rectifies_;
+  std::vector<RescaleRule> list_;
+};
+
+/// VIPNano, TFLite's single rounding, N2D2's fixed multiplier, and what lies between them.
+void add_one_shift(Rules& rules) {
+  for (const Multiplier& multiplier : multipliers) {
+    const Stage times = multiply_stage(multiplier);
+    for (const ScaleArithmetic arithmetic : arithmetics) {
+      const ScaleEncoding scale = encoding_of(multiplier, arithmetic);
+      for (const Rounding rounding : last_roundings) {
+        const Stage shift = shift_right(rounding);
+        rules.add(scale, {times, shift});
+        rules.add(scale, {times, shift_right_with_zero_point(rounding)});
+        rules.add(scale, {times, shift, narrow_to(32, Overflow::wrap)});
+        rules.add(scale, {narrow_to(32, Overflow::wrap), times, shift});
+        rules.add(scale, {narrow_to(32, Overflow::wrap), times, shift, narrow_to(32, Overflow::wrap)});
+        rules.add(scale, {narrow_to(32, Overflow::saturate), times, shift});
+      }
+      rules.add(scale, {times, add_half(64, Overflow::wrap), shift_right(toward_zero)});
+    }
+  }
+}
+
+/// A rounding at the binary point of the multiplier, and one more for what the exponent asks for.
+void add_two_shifts(Rules& rules) {
+  for (const Multiplier& multiplier : multipliers) {
+    for (const ScaleArithmetic arithmetic : arithmetics) {
+      const ScaleEncoding scale = encoding_of(multiplier, arithmetic);
+      for (const Rounding first : first_roundings) {
+        for (const Rounding last : last_roundings)
+          rules.add(scale, {multiply_stage(multiplier), shift_right_by_fraction(first), shift_right(last)});
+      }
+    }
+  }
+}
+
+/// gemmlowp, CMSIS-NN, TFLite's double rounding: a shift left, the high half of the doubled product, a shift right.
+void add_doubling_high(Rules& rules) {
+  for (const Multiplier& multiplier : {multipliers[0], multipliers[1], multipliers[2]}) {
+    for (const ScaleArithmetic arithmetic : arithmetics) {
+      for (const Overflow overflow : {Overflow::wrap, Overflow::saturate}) {
+        for (const Rounding first : first_roundings) {
+          for (const Rounding last : last_roundings) {
+            rules.add(encoding_of(multiplier, arithmetic),
+                      {shift_left(32, overflow), doubling_high_multiply(32, first), shift_right_by_exponent(last)});
+          }
+        }
+      }
+    }
+  }
+}
+
+/// XNNPACK, ONNX Runtime, N2D2's FLOAT_MULT.
+void add_float(Rules& rules) {
+  for (const ScaleArithmetic arithmetic : arithmetics) {
+    ScaleEncoding scale;
+    scale.arithmetic = arithmetic;
+    for (const ScaleArithmetic product : {ScaleArithmetic::f32, ScaleArithmetic::f64}) {
+      for (const Rounding rounding : last_roundings) {
+        rules.add(scale, {float_scale(rounding, product)});
+        rules.add(scale, {float_scale_with_zero_point(rounding, product)});
+      }
+    }
+  }
+}
+
+/// Devices that only shift (N2D2's SINGLE_SHIFT and DOUBLE_SHIFT): of layers whose scales have that form.
+void add_shifts_alone(Rules& rules) {
+  const ScaleEncoding power{.significant_bits = 1,
+                            .rounding = half_away,
+                            .normalization = Normalization::one_to_two,
+                            .form = MultiplierForm::power_of_two,
+                            .min_exponent = -62,
+                            .max_exponent = 0};
+  ScaleEncoding two_powers = power;
+  two_powers.significant_bits = 24;
+  two_powers.form = MultiplierForm::power_of_two_plus_one;
+  for (const Rounding rounding : last_roundings) {
+    rules.add(power, {shift_right_by_exponent(rounding)});
+    for (const Overflow overflow : {Overflow::wrap, Overflow::saturate}) {
+      rules.add(two_powers, {two_term_shift(32, overflow), shift_right(rounding)});
+      rules.add(two_powers, {two_term_shift(64, overflow), shift_right(rounding)});
+    }
+  }
+  for (const Rounding truncation : {floor, toward_zero}) {
+    for (const Overflow overflow : {Overflow::wrap, Overflow::saturate}) {
+      rules.add(power, {add_half_by_exponent(32, overflow), shift_right_by_exponent(truncation)});
+      rules.add(power, {add_half_by_exponent(64, overflow), shift_right_by_exponent(truncation)});
+      rules.add(two_powers, {two_term_shift(32, overflow), add_half(32, overflow), shift_right(truncation)});
+      rules.add(two_powers, {two_term_shift(64, overflow), add_half(64, overflow), shift_right(truncation)});
+    }
+  }
+}
+
+/// Horizon BPU: a shift so that 16 bits suffice, the multiplier, and the rest of the shift.
+void add_split_shift(Rules& rules) {
+  for (const Multiplier& multiplier : {multipliers[17], multipliers[15], multipliers[16]}) {
+    for (const ScaleArithmetic arithmetic : arithmetics) {
+      for (const Overflow overflow : {Overflow::saturate, Overflow::wrap}) {
+        for (const Rounding first : {floor, half_up, half_even, half_away, toward_zero}) {
+          for (const Rounding last : last_roundings) {
+            ScaleEncoding scale = encoding_of(multiplier, arithmetic);
+            scale.min_exponent = -2000;
+            scale.max_exponent = 2000;
+            rules.add(scale, {shift_right_excess(30, 31, first), narrow_to(16, overflow), multiply(), shift_right_rest(31, last)});
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<SumRules> sum_space(const SpaceScope& scope) {
+  std::vector<SumRules> list;
+  const auto lowerings = scope.per_channel ? std::vector{PerChannelLowering::native, PerChannelLowering::requantized_to_tensor}
+                                           : std::vector{PerChannelLowering::native};
+  for (const PerChannelLowering lowering : lowerings) {
+    for (const BiasWidth& width : bias_widths) {
+      for (const AccumulatorRule& accumulator : accumulators(scope)) {
+        for (const BiasAt bias : {BiasAt::accumulator_start, BiasAt::accumulator_end})
+          list.push_back({accumulator, bias, width.bits, width.rounding, lowering});
+      }
+    }
+  }
+  return list;
+}
+
+std::vector<RescaleRule> rescale_space(const SpaceScope& scope) {
+  if (scope.sums_only) return {RescaleRule{{}, {clamp()}}};
+  Rules rules(scope);
+  add_one_shift(rules);
+  add_doubling_high(rules);
+  add_float(rules);
+  add_shifts_alone(rules);
+  add_two_shifts(rules);
+  add_split_shift(rules);
+  return rules.take();
+}
+
+ConvArithmetic arithmetic_of(const SumRules& sum, const RescaleRule& rescale) {
+  return {.accumulator = sum.accumulator,
+          .bias = sum.bias,
+          .per_channel = sum.per_channel,
+          .bias_bits = sum.bias_bits,
+          .bias_rounding = sum.bias_rounding,
+          .rescale = rescale};
+}
+
+SumRules sum_rules_of(const ConvArithmetic& arithmetic) {
+  return {arithmetic.accumulator, arithmetic.bias, arithmetic.bias_bits, arithmetic.bias_rounding, arithmetic.per_channel};
+}
+
+}  // namespace lastbit

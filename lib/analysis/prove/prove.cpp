@@ -1,0 +1,247 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/prove.hpp"
+
+#include <algorithm>
+
+#include "analysis/prove/float16.hpp"
+#include "analysis/prove/overflow.hpp"
+#include "analysis/prove/ranges.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/explain.hpp"
+#include "lastbit/rules.hpp"
+
+namespace lastbit {
+namespace {
+
+void require_options(const Backend& backend, std::span<const Tensor> inputs, const ProveOptions& options) {
+  if (options.bits && (*options.bits < 2 || *options.bits > 64))
+    throw Error(ErrorCode::bad_input, "prove", "an accumulator has 2 to 64 bits, not " + std::to_string(*options.bits));
+  if (options.range == InputRange::data && inputs.empty()) throw Error(ErrorCode::bad_input, "prove", "the range of the data needs inputs");
+  if (backend.domain == Domain::real)
+    throw Error(ErrorCode::unsupported_operation, "prove", "the float backend has no accumulators to prove");
+}
+
+/// The backend with the width that was asked about, in whatever the operation reads.
+Backend asked_about(const Backend& backend, std::span<const Sums> sums, std::optional<int> bits) {
+  Backend asked = backend;
+  for (const Sums& each : sums) {
+    if (bits && !each.rule_path.empty()) set_rule(asked, each.rule_path, std::to_string(*bits));
+  }
+  return asked;
+}
+
+void ask_for(Sums& sums, std::optional<int> bits) {
+  if (!bits) return;
+  sums.rule.bits = static_cast<std::uint8_t>(*bits);
+  sums.has_width = true;
+  if (sums.layer) sums.layer->arithmetic.accumulator.bits = sums.rule.bits;
+}
+
+/// What the width is a member of: when and how the sums are narrowed.
+void add_guesses(std::vector<Guess>& guesses, const SpecSheet& sheet, const std::string& width_path) {
+  const std::string accumulator = width_path.substr(0, width_path.rfind('.'));
+  if (width_path.empty()) return;
+  for (const char* rule : {".bits", ".overflow", ".when", ".tile", ".partial"}) {
+    const Evidence* const evidence = evidence_for(sheet, accumulator + rule);
+    if (evidence != nullptr && evidence->level == EvidenceLevel::guess) add_once(guesses, {evidence->rule, evidence->source});
+  }
+}
+
+/// The larger range, with the steps at which its ends are reached.
+void widen(ChannelProof& proof, const ChannelProof& other) {
+  if (other.sums.lower < proof.sums.lower) {
+    proof.sums.lower = other.sums.lower;
+    proof.lower_steps = other.lower_steps;
+  }
+  if (other.sums.upper > proof.sums.upper) {
+    proof.sums.upper = other.sums.upper;
+    proof.upper_steps = other.upper_steps;
+  }
+}
+
+void add_tiles(std::vector<TileProof>& all, const std::vector<TileProof>& tiles, std::int64_t channel, int bits) {
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    if (i == all.size()) all.push_back({tiles[i].steps, tiles[i].sums, channel});
+    TileProof& tile = all[i];
+    const SumRange both = hull(tile.sums, tiles[i].sums);
+    if (margin_in_bits(tiles[i].sums, bits) < margin_in_bits(tile.sums, bits)) tile.channel = channel;
+    tile.sums = both;
+    tile.steps = std::max(tile.steps, tiles[i].steps);
+  }
+}
+
+struct Bounded {
+  LayerProof proof;
+  std::vector<IntegerRange> results;  ///< of every channel
+};
+
+Bounded bounded(const Sums& sums) {
+  Bounded found;
+  LayerProof& proof = found.proof;
+  proof.part = sums.part;
+  proof.rule = sums.rule;
+  proof.has_width = sums.has_width;
+  std::vector<std::optional<ChannelProof>> channels(static_cast<std::size_t>(sums.channels));
+  std::vector<std::optional<SumRange>> results(channels.size());
+  sums.each([&](const Sum& sum) {
+    const BoundAccumulator total = bound(sums, sum);
+    const auto channel = static_cast<std::size_t>(sum.channel);
+    if (channels[channel]) widen(*channels[channel], total.sums());
+    else channels[channel] = total.sums();
+    results[channel] = results[channel] ? hull(*results[channel], total.result()) : total.result();
+    if (total.partial()) proof.partial = proof.partial ? hull(*proof.partial, *total.partial()) : *total.partial();
+    add_tiles(proof.tiles, total.tiles(), sum.channel, sums.rule.bits);
+    proof.terms = std::max(proof.terms, static_cast<std::int64_t>(sum.terms.size()));
+  });
+  for (const auto& channel : channels) proof.channels.push_back(*channel);
+  for (const auto& result : results) found.results.push_back({narrow_saturate(result->lower, 64), narrow_saturate(result->upper, 64)});
+  const auto margin = [&](const ChannelProof& channel) { return margin_in_bits(channel.sums, sums.rule.bits); };
+  const auto worst = std::ranges::min_element(proof.channels, {}, margin);
+  proof.worst = static_cast<std::size_t>(worst - proof.channels.begin());
+  return found;
+}
+
+/// The tensors of one run, sample by sample.
+class Samples {
+ public:
+  Samples(const Model& model, const Trace& trace, bool batched) : model_(model), trace_(trace), batched_(batched) {}
+
+  /// For every sample the operation's inputs, null for constants.
+  [[nodiscard]] std::vector<std::vector<const Tensor*>> of(const Operation& operation) {
+    tensors_.clear();
+    std::vector<std::vector<const Tensor*>> samples;
+    for (std::int64_t s = 0; s < count(); ++s) {
+      std::vector<const Tensor*>& inputs = samples.emplace_back();
+      for (const std::int32_t index : operation.inputs) {
+        const bool given = index != absent_tensor && !model_.tensor(index).constant;
+        inputs.push_back(given ? slice(index, s) : nullptr);
+      }
+    }
+    return samples;
+  }
+  [[nodiscard]] std::int64_t count() const {
+    return batched_ ? trace_.tensors[static_cast<std::size_t>(model_.outputs[0])]->shape()[0] : 1;
+  }
+
+ private:
+  const Tensor* slice(std::int32_t index, std::int64_t sample) {
+    const Tensor& all = *trace_.tensors[static_cast<std::size_t>(index)];
+    if (!batched_) return &all;
+    Tensor& one = *tensors_.emplace_back(std::make_unique<Tensor>(all.type(), model_.tensor(index).shape));
+    const std::size_t size = one.bytes().size();
+    std::ranges::copy(all.bytes().subspan(static_cast<std::size_t>(sample) * size, size), one.bytes().begin());
+    return &one;
+  }
+
+  const Model& model_;
+  const Trace& trace_;
+  bool batched_;
+  std::vector<std::unique_ptr<Tensor>> tensors_;
+};
+
+class Prover {
+ public:
+  Prover(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, const ProveOptions& options)
+      : model_(model), sheet_(sheet), backend_(sheet.backend), options_(options) {
+    const Emulator emulator(model, backend_);
+    report_.model = model.name;
+    report_.backend = sheet.name;
+    report_.range = options.range;
+    report_.bits = options.bits;
+    ranges_ = ranges_by_type(model);
+    if (inputs.empty()) return;
+    trace_ = emulator.run(inputs, {.threads = options.threads, .keep_all = true});
+    samples_.emplace(model, trace_, inputs[0].shape() != model.tensor(model.inputs[0]).shape);
+    report_.samples = samples_->count();
+    if (options.range == InputRange::data) ranges_ = ranges_on(model, trace_);
+  }
+
+  ProveReport prove() {
+    for (std::size_t i = 0; i < model_.operations.size(); ++i) {
+      if (options_.on_progress) options_.on_progress(i, model_.operations.size());
+      prove_operation(i);
+    }
+    const bool found = !report_.layers.empty() || report_.without_sums > 0;
+    if (!found) throw Error(ErrorCode::bad_input, "prove", "no layer is called '" + options_.layer.value_or("") + "'");
+    return std::move(report_);
+  }
+
+ private:
+  [[nodiscard]] bool is_chosen(std::size_t index) const { return !options_.layer || is_called(model_, index, *options_.layer); }
+
+  void prove_operation(std::size_t index) {
+    const Operation& operation = model_.operations[index];
+    std::vector<Sums> all = sums_of(model_, operation, backend_, ranges_);
+    const Backend asked = asked_about(backend_, all, options_.bits);
+    if (options_.bits) all = sums_of(model_, operation, asked, ranges_);
+    if (all.empty() && is_chosen(index)) ++report_.without_sums;
+    std::optional<IntegerRange> outputs;
+    for (Sums& sums : all) {
+      ask_for(sums, options_.bits);
+      Bounded found = bounded(sums);
+      if (is_conv_layer(operation.kind)) outputs = range_of_outputs(*sums.layer, found.results);
+      if (!is_chosen(index)) continue;
+      add_guesses(report_.guesses, sheet_, sums.rule_path);
+      report_.layers.push_back(finished(std::move(found.proof), sums, index, asked));
+    }
+    if (options_.range == InputRange::data) return;
+    IntegerRange& range = ranges_[static_cast<std::size_t>(operation.outputs[0])];
+    range = outputs ? *outputs : range_after(model_, operation, asked, ranges_);
+    // Only movements have several outputs of one range; states are what their types hold.
+    if (is_movement(operation.kind)) {
+      for (const std::int32_t output : operation.outputs) ranges_[static_cast<std::size_t>(output)] = range;
+    }
+  }
+
+  LayerProof finished(LayerProof proof, const Sums& sums, std::size_t index, const Backend& asked) {
+    const Operation& operation = model_.operations[index];
+    const ModelTensor& output = model_.tensor(operation.outputs[0]);
+    proof.operation = index;
+    proof.name = output.name.empty() ? "operation " + std::to_string(index) : output.name;
+    proof.kind = std::string(name_of(operation.kind));
+    proof.output = output.shape;
+    proof.inputs = ranges_[static_cast<std::size_t>(operation.inputs[0])];
+    if (proof.safe()) return proof;
+    const Alone alone{extract_operation(model_, index), asked};
+    proof.example = overflow_example(sums, static_cast<std::int64_t>(proof.worst), alone);
+    if (!samples_) return proof;
+    std::vector<bool> safe;
+    for (const ChannelProof& channel : proof.channels) safe.push_back(bits_for(channel.sums) <= proof.rule.bits);
+    proof.on_data = count_overflows(sums, safe, alone, samples_->of(operation));
+    return proof;
+  }
+
+  const Model& model_;
+  const SpecSheet& sheet_;
+  const Backend& backend_;
+  const ProveOptions& options_;
+  Trace trace_;
+  std::optional<Samples> samples_;
+  TensorRanges ranges_;
+  ProveReport report_;
+};
+
+}  // namespace
+
+SumRange LayerProof::sums() const {
+  SumRange all = channels.front().sums;
+  for (const ChannelProof& channel : channels) all = hull(all, channel.sums);
+  return all;
+}
+
+std::int64_t LayerProof::unsafe_channels() const {
+  return std::ranges::count_if(channels, [&](const ChannelProof& channel) { return channel.bits() > rule.bits; });
+}
+
+bool ProveReport::safe() const {
+  return std::ranges::all_of(layers, [](const LayerProof& layer) { return layer.safe(); }) && (!float16 || float16->safe());
+}
+
+ProveReport prove(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, const ProveOptions& options) {
+  require_options(sheet.backend, inputs, options);
+  if (is_float16_question(model, sheet.backend)) return prove_float16(model, sheet, inputs, options);
+  return Prover(model, sheet, inputs, options).prove();
+}
+
+}  // namespace lastbit

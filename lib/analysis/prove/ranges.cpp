@@ -1,0 +1,146 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/prove/ranges.hpp"
+
+#include <algorithm>
+
+#include "engine/operands.hpp"
+#include "lastbit/operation_rules.hpp"
+
+namespace lastbit {
+namespace {
+
+IntegerRange hull(const IntegerRange& a, const IntegerRange& b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+
+IntegerRange range_in(const Tensor& tensor) {
+  IntegerRange range{tensor.integer_at(0), tensor.integer_at(0)};
+  for (std::int64_t i = 1; i < tensor.element_count(); ++i) range = hull(range, {tensor.integer_at(i), tensor.integer_at(i)});
+  return range;
+}
+
+IntegerRange of_type(ElementType type) { return is_integer(type) ? range_of(type) : IntegerRange{}; }
+
+bool ends_in_clamp(const Chain& chain) { return !chain.empty() && chain.stages[chain.size - 1U].kind == StageKind::clamp; }
+
+/// The stage without its wrap-around: what it would be if it had room.
+Stage unwrapped(Stage stage) {
+  if (stage.overflow == Overflow::wrap) stage.overflow = Overflow::exact;
+  return stage;
+}
+
+bool keeps_order(const Stage& stage) { return stage.kind != StageKind::table && stage.kind != StageKind::pwl; }
+
+IntegerRange hull_of_inputs(const Operation& operation, const TensorRanges& ranges) {
+  IntegerRange range = ranges[static_cast<std::size_t>(operation.inputs[0])];
+  for (const std::int32_t index : operation.inputs) {
+    if (index != absent_tensor) range = hull(range, ranges[static_cast<std::size_t>(index)]);
+  }
+  return range;
+}
+
+/// Values move; a pad adds its own.
+IntegerRange range_after_movement(const Model& model, const Operation& operation, const TensorRanges& ranges) {
+  const IntegerRange range = ranges[static_cast<std::size_t>(operation.inputs[0])];
+  if (operation.kind != OperationKind::pad) return range;
+  const std::int64_t zero = model.tensor(operation.inputs[0]).quantization.zero_point();
+  const std::int64_t value = std::get<PadAttributes>(operation.attributes).value.value_or(zero);
+  return hull(range, {value, value});
+}
+
+IntegerRange clamped(const IntegerRange& range, const IntegerRange& bounds) {
+  return {std::clamp(range.min, bounds.min, bounds.max), std::clamp(range.max, bounds.min, bounds.max)};
+}
+
+bool average_is_clamped(const AveragePoolArithmetic& rule) {
+  return rule.method != DivisionMethod::rescaled || ends_in_clamp(rule.rescale.chain);
+}
+
+bool sum_is_clamped(const AddArithmetic& rule) {
+  const bool by_chain = rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit ||
+                        rule.method == AddMethod::common_scale || rule.method == AddMethod::equal_scales;
+  const bool one_chain = rule.output_16bit.chain.empty() && rule.output_above_one.chain.empty();
+  return !by_chain || (one_chain && ends_in_clamp(rule.output.chain));
+}
+
+bool same_quantization(const Model& model, const Operation& operation) {
+  const Quantization& out = model.tensor(operation.outputs[0]).quantization;
+  return std::ranges::all_of(operation.inputs, [&](std::int32_t index) { return model.tensor(index).quantization == out; });
+}
+
+}  // namespace
+
+TensorRanges ranges_by_type(const Model& model) {
+  TensorRanges ranges;
+  for (const ModelTensor& tensor : model.tensors) {
+    const bool known = tensor.constant && is_integer(tensor.type) && tensor.shape.element_count() > 0;
+    ranges.push_back(known ? range_in(*tensor.constant) : of_type(tensor.type));
+  }
+  return ranges;
+}
+
+TensorRanges ranges_on(const Model& model, const Trace& trace) {
+  TensorRanges ranges = ranges_by_type(model);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (trace.tensors[i] && is_integer(trace.tensors[i]->type())) ranges[i] = range_in(*trace.tensors[i]);
+  }
+  return ranges;
+}
+
+IntegerRange range_through(const Chain& chain, const IntegerRange& accumulators, const RescaleOperands& operands) {
+  const Stage& last = chain.stages[chain.size - 1U];
+  const IntegerRange at_most =
+      last.kind == StageKind::clamp ? IntegerRange{operands.min, operands.max} : IntegerRange{operands.storage_min, operands.storage_max};
+  InFlight low{accumulators.min, 0}, high{accumulators.max, 0};
+  for (const Stage& stage : chain) {
+    const InFlight low_before = low, high_before = high;
+    low = apply(stage, low, operands);
+    high = apply(stage, high, operands);
+    const bool wraps = apply(unwrapped(stage), low_before, operands).value != low.value ||
+                       apply(unwrapped(stage), high_before, operands).value != high.value;
+    if (!keeps_order(stage) || wraps) return at_most;
+  }
+  return {narrow_saturate(low.value, 64), narrow_saturate(high.value, 64)};
+}
+
+IntegerRange range_of_outputs(const ConvLayer& layer, std::span<const IntegerRange> results) {
+  std::optional<IntegerRange> all;
+  for (std::size_t o = 0; o < results.size(); ++o) {
+    const IntegerRange one =
+        layer.delivers_sums() ? results[o]
+                              : range_through(layer.arithmetic.rescale.chain, results[o], layer.operands_of(static_cast<std::int64_t>(o)));
+    all = all ? hull(*all, one) : one;
+  }
+  return *all;
+}
+
+IntegerRange range_after(const Model& model, const Operation& operation, const Backend& backend, const TensorRanges& ranges) {
+  using enum OperationKind;
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const IntegerRange type = of_type(output.type);
+  if (!is_integer(output.type) || !is_integer(model.tensor(operation.inputs[0]).type)) return type;
+  if (is_movement(operation.kind)) return range_after_movement(model, operation, ranges);
+  const bool keeps = same_quantization(model, operation);
+  switch (operation.kind) {
+    case max_pool2d:
+      return clamped(hull_of_inputs(operation, ranges), bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, output));
+    case average_pool2d:
+    case global_average_pool: {
+      const auto& rule = operation.kind == average_pool2d ? backend.average_pool : backend.global_average_pool;
+      return average_is_clamped(rule) ? bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, output) : type;
+    }
+    case add:
+    case sub: {
+      const AddArithmetic& rule = operation.kind == add ? backend.add : backend.sub;
+      return sum_is_clamped(rule) ? bounds_of(std::get<ElementwiseAttributes>(operation.attributes).bounds, output) : type;
+    }
+    case concat: return keeps && backend.concat.method != ConcatMethod::rescaled ? hull_of_inputs(operation, ranges) : type;
+    case clip:
+      return keeps ? clamped(hull_of_inputs(operation, ranges), bounds_of(std::get<ClipAttributes>(operation.attributes).bounds, output))
+                   : type;
+    case relu: return ends_in_clamp(requantization_of(model, operation, backend).chain) ? bounds_of(Activation::relu, output) : type;
+    case relu6: return ends_in_clamp(requantization_of(model, operation, backend).chain) ? bounds_of(Activation::relu6, output) : type;
+    default: return type;
+  }
+}
+
+}  // namespace lastbit

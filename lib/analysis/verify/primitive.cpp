@@ -1,0 +1,251 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/verify/primitive.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
+#include <vector>
+
+#include "lastbit/arith/fixed_function.hpp"
+#include "lastbit/arith/float16.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/rules.hpp"
+
+namespace lastbit {
+namespace {
+
+/// What a rule may depend on besides its inputs.
+struct Context {
+  const Backend& backend;
+  Float16Rules float16;
+};
+
+/// One element: the inputs in the order of the primitive's names (a float32 as its bits), to the results in theirs.
+using ElementRule = std::function<std::vector<std::int64_t>(const Context&, const std::vector<std::int64_t>&)>;
+
+struct Primitive {
+  std::string_view name;
+  std::vector<std::string> inputs;
+  std::vector<std::string> results;
+  ElementRule rule;
+  std::vector<std::string_view> parameters = {};
+  Domain domain = Domain::integer;  ///< of the inputs: integers, or float32
+};
+
+/// A chain without its last two stages, zero point and clamp.
+std::int64_t rescale(const RescaleRule& rule, const std::vector<std::int64_t>& in) {
+  Chain chain = rule.chain;
+  while (chain.size > 0 &&
+         (chain.stages[chain.size - 1U].kind == StageKind::clamp || chain.stages[chain.size - 1U].kind == StageKind::add_zero_point)) {
+    --chain.size;
+  }
+  return finish(chain, in[0],
+                {.scale = {.multiplier = in[1], .significant_bits = 31, .fraction_bits = 31, .exponent = static_cast<int>(in[2])}});
+}
+
+std::int32_t low32(std::int64_t value) { return static_cast<std::int32_t>(value); }
+
+Float16 half(std::int64_t pattern) { return {static_cast<std::uint16_t>(pattern)}; }
+
+/// One of the four operations on patterns.
+Primitive float16_operation(std::string_view name, Float16 (*operation)(Float16, Float16, const Float16Rules&)) {
+  Primitive primitive{name, {"a", "b"}, {"value"}, nullptr, {"rounding", "overflow", "top_exponent"}};
+  primitive.rule = [operation](const Context& c, const auto& in) {
+    return std::vector<std::int64_t>{operation(half(in[0]), half(in[1]), c.float16).bits};
+  };
+  return primitive;
+}
+
+template <class Integer>
+Primitive float16_to_integer(std::string_view name) {
+  return {name,
+          {"a"},
+          {"value"},
+          [](const Context& c, const auto& in) { return std::vector<std::int64_t>{to_integer<Integer>(half(in[0]), c.float16.rounding)}; },
+          {"rounding"}};
+}
+
+std::vector<Primitive> float16_primitives() {
+  std::vector<Primitive> list{
+      {"float16_from_f32",
+       {"real"},
+       {"value"},
+       [](const Context& c, const auto& in) {
+         return std::vector<std::int64_t>{to_float16(std::bit_cast<float>(low32(in[0])), c.float16).bits};
+       },
+       {"rounding", "overflow"},
+       Domain::real},
+      {"float16_from_i32",
+       {"a"},
+       {"value"},
+       [](const Context& c, const auto& in) { return std::vector<std::int64_t>{to_float16(low32(in[0]), c.float16).bits}; },
+       {"rounding", "overflow"}},
+      float16_to_integer<std::int8_t>("float16_to_i8"),
+      float16_to_integer<std::uint8_t>("float16_to_u8"),
+      float16_to_integer<std::int16_t>("float16_to_i16"),
+      float16_to_integer<std::int32_t>("float16_to_i32"),
+      float16_operation("float16_add", add),
+      float16_operation("float16_sub", subtract),
+      float16_operation("float16_mul", multiply),
+      float16_operation("float16_div", divide),
+  };
+  list.back().parameters.emplace_back("zero_division");
+  return list;
+}
+
+std::vector<Primitive> integer_primitives() {
+  return {
+      {"rescale_i32",
+       {"accumulator", "multiplier", "shift"},
+       {"value"},
+       [](const Context& c, const auto& in) { return std::vector{rescale(c.backend.conv.i8.rescale, in)}; }},
+      {"rescale_i64",
+       {"accumulator", "multiplier", "shift"},
+       {"value"},
+       [](const Context& c, const auto& in) { return std::vector{rescale(c.backend.conv.i16_bias64.rescale, in)}; }},
+      {"doubling_high_multiply_i32",
+       {"a", "b"},
+       {"value"},
+       [](const Context&, const auto& in) { return std::vector<std::int64_t>{doubling_high_multiply_i32(low32(in[0]), low32(in[1]))}; }},
+      {"doubling_high_multiply_i16",
+       {"a", "b"},
+       {"value"},
+       [](const Context&, const auto& in) {
+         return std::vector<std::int64_t>{doubling_high_multiply_i16(static_cast<std::int16_t>(in[0]), static_cast<std::int16_t>(in[1]))};
+       }},
+      {"rounding_divide_by_power_of_two",
+       {"a", "exponent"},
+       {"value"},
+       [](const Context&, const auto& in) {
+         return std::vector<std::int64_t>{divide_by_power_of_two_i32(low32(in[0]), static_cast<int>(in[1]))};
+       }},
+      {"exp_on_negative_q5_26",
+       {"a"},
+       {"value"},
+       [](const Context&, const auto& in) { return std::vector<std::int64_t>{fixed_exp<5>(low32(in[0]))}; }},
+      {"logistic_q4_27",
+       {"a"},
+       {"value"},
+       [](const Context&, const auto& in) { return std::vector<std::int64_t>{fixed_logistic<4>(low32(in[0]))}; }},
+      {"tanh_q4_27",
+       {"a"},
+       {"value"},
+       [](const Context&, const auto& in) { return std::vector<std::int64_t>{fixed_tanh<4>(low32(in[0]))}; }},
+  };
+}
+
+const std::vector<Primitive>& primitives() {
+  static const std::vector<Primitive> list = [] {
+    std::vector<Primitive> all = integer_primitives();
+    const std::vector<Primitive> more = float16_primitives();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }();
+  return list;
+}
+
+Error bad_parameter(const Primitive& primitive, std::string_view name, const std::string& problem) {
+  return Error(ErrorCode::bad_input, std::string(primitive.name), "parameter '" + std::string(name) + "' " + problem);
+}
+
+/// One rule from its parameter, which the primitive may not have.
+template <NamedEnum Rule>
+void read_parameter(const Primitive& primitive, const PrimitiveParameters& given, std::string_view name, Rule& rule) {
+  const auto found = given.find(name);
+  if (found == given.end()) return;
+  const auto names = names_of(rule);
+  const auto position = std::find(names.begin(), names.end(), found->second);
+  if (position == names.end()) throw bad_parameter(primitive, name, "is '" + found->second + "'");
+  rule = static_cast<Rule>(position - names.begin());
+}
+
+/// Rounding and overflow have no default.
+Float16Rules read_float16_rules(const Primitive& primitive, const PrimitiveParameters& given) {
+  const auto takes = [&](std::string_view name) {
+    return std::find(primitive.parameters.begin(), primitive.parameters.end(), name) != primitive.parameters.end();
+  };
+  for (const auto& [name, value] : given) {
+    if (!takes(name)) throw bad_parameter(primitive, name, "is unknown");
+  }
+  for (const std::string_view name : {"rounding", "overflow"}) {
+    if (takes(name) && !given.contains(name)) throw bad_parameter(primitive, name, "is missing");
+  }
+  Float16Rules rules;
+  read_parameter(primitive, given, "rounding", rules.rounding);
+  read_parameter(primitive, given, "overflow", rules.overflow);
+  read_parameter(primitive, given, "top_exponent", rules.top_exponent);
+  read_parameter(primitive, given, "zero_division", rules.zero_division);
+  return rules;
+}
+
+const Tensor& input_of(const NamedTensors& inputs, std::string_view name, std::string_view primitive) {
+  const auto found = inputs.find(name);
+  if (found == inputs.end()) throw Error(ErrorCode::bad_input, std::string(primitive), "input '" + std::string(name) + "' is missing");
+  return found->second;
+}
+
+/// The only primitive whose input is real.
+NamedTensors encode_multipliers(const Backend& backend, const NamedTensors& inputs) {
+  const Tensor& real = input_of(inputs, "real", "encode_multiplier");
+  if (real.type() != ElementType::float64) throw Error(ErrorCode::type_mismatch, "encode_multiplier", "input 'real' must be float64");
+  Tensor multiplier(ElementType::int64, real.shape()), shift(ElementType::int64, real.shape());
+  for (std::size_t i = 0; i < real.values<double>().size(); ++i) {
+    const EncodedScale scale = encode(backend.conv.i8.rescale.scale, real.values<double>()[i]);
+    multiplier.values<std::int64_t>()[i] = scale.multiplier;
+    shift.values<std::int64_t>()[i] = scale.exponent;
+  }
+  NamedTensors results;
+  results.emplace("multiplier", std::move(multiplier));
+  results.emplace("shift", std::move(shift));
+  return results;
+}
+
+bool has_domain(const Tensor& tensor, Domain domain) {
+  return domain == Domain::real ? tensor.type() == ElementType::float32 : is_integer(tensor.type());
+}
+
+std::int64_t element_of(const Tensor& tensor, std::int64_t index) {
+  if (tensor.type() != ElementType::float32) return tensor.integer_at(index);
+  return std::bit_cast<std::int32_t>(tensor.values<float>()[static_cast<std::size_t>(index)]);
+}
+
+NamedTensors run_elementwise(const Primitive& primitive, const Context& context, const NamedTensors& inputs) {
+  std::vector<const Tensor*> operands;
+  for (const auto& name : primitive.inputs) {
+    operands.push_back(&input_of(inputs, name, primitive.name));
+    if (!has_domain(*operands.back(), primitive.domain) || operands.back()->element_count() != operands.front()->element_count()) {
+      const std::string kind = primitive.domain == Domain::real ? "a float32" : "an integer";
+      throw Error(ErrorCode::bad_input, std::string(primitive.name),
+                  "input '" + name + "' must be " + kind + " array as long as the first");
+    }
+  }
+  NamedTensors results;
+  for (const auto& name : primitive.results) results.emplace(name, Tensor(ElementType::int64, operands.front()->shape()));
+  std::vector<std::int64_t> element(operands.size());
+  for (std::int64_t i = 0; i < operands.front()->element_count(); ++i) {
+    for (std::size_t o = 0; o < operands.size(); ++o) element[o] = element_of(*operands[o], i);
+    const auto values = primitive.rule(context, element);
+    for (std::size_t r = 0; r < values.size(); ++r) {
+      results.find(primitive.results[r])->second.values<std::int64_t>()[static_cast<std::size_t>(i)] = values[r];
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
+NamedTensors run_primitive(std::string_view name, const Backend& backend, const NamedTensors& inputs,
+                           const PrimitiveParameters& parameters) {
+  if (name == "encode_multiplier") {
+    if (!parameters.empty()) throw Error(ErrorCode::bad_input, "encode_multiplier", "takes no parameters");
+    return encode_multipliers(backend, inputs);
+  }
+  for (const Primitive& primitive : primitives()) {
+    if (primitive.name == name) return run_elementwise(primitive, {backend, read_float16_rules(primitive, parameters)}, inputs);
+  }
+  throw Error(ErrorCode::bad_input, "primitive", "unknown primitive '" + std::string(name) + "'");
+}
+
+}  // namespace lastbit

@@ -1,0 +1,373 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/verify/primitive.hpp"
+#include "formats/file.hpp"
+#include "formats/json.hpp"
+#include "formats/json_model.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/npy.hpp"
+#include "lastbit/metrics.hpp"
+#include "lastbit/rules.hpp"
+
+namespace lastbit {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One case of one file, with what is needed to compute it.
+struct Case {
+  const Json& json;
+  fs::path folder;
+  SpecSheet sheet;
+};
+
+Json read_json(const fs::path& file) {
+  Json json = parse_json(read_text_file(file), file.string());
+  const bool cases =
+      json.is_object() && json.value("format", Json()) == "lastbit.cases.v1" && json.contains("cases") && json["cases"].is_array();
+  if (!cases) throw Error(ErrorCode::malformed_file, file.string(), "not a case file of format lastbit.cases.v1");
+  return json;
+}
+
+void require_known_keys(const Json& json) {
+  static const std::vector<std::string> known{"name",   "backend",  "settings", "model", "primitive",   "parameters",
+                                              "inputs", "expected", "report",   "note",  "saturations", "also"};
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      throw Error(ErrorCode::malformed_file, "case", "unknown key '" + key + "'");
+  }
+}
+
+const Json& member(const Json& json, const char* key) {
+  if (!json.contains(key)) throw Error(ErrorCode::malformed_file, "case", "'" + std::string(key) + "' is missing");
+  return json[key];
+}
+
+/// A file beside the case file, or the values themselves.
+Tensor tensor_of(const Case& at, const Json& json) {
+  if (json.is_object()) return tensor_from_json(JsonView(json, "tensor"));
+  return read_npy(at.folder / json.get<std::string>());
+}
+
+/// The files of a primitive case, by name.
+NamedTensors read_named(const Case& at, const char* key) {
+  NamedTensors tensors;
+  for (const auto& [name, file] : member(at.json, key).items()) tensors.emplace(name, tensor_of(at, file));
+  return tensors;
+}
+
+/// The files of a model case by tensor index: named ones, or a list in the order of `indices`.
+std::map<std::int32_t, Tensor> read_indexed(const Case& at, const char* key, const Model& model, const std::vector<std::int32_t>& indices) {
+  const Json& files = member(at.json, key);
+  if (files.is_array() && files.size() != indices.size()) {
+    throw Error(ErrorCode::bad_input, key, std::to_string(files.size()) + " files for " + std::to_string(indices.size()) + " tensors");
+  }
+  std::map<std::int32_t, Tensor> tensors;
+  std::size_t next = 0;
+  for (const auto& [name, file] : files.items()) {
+    const auto index = files.is_array() ? std::optional(indices[next++]) : model.find_tensor(name);
+    if (!index) throw Error(ErrorCode::bad_input, key, "no tensor '" + name + "'");
+    tensors.emplace(*index, tensor_of(at, file));
+  }
+  return tensors;
+}
+
+template <class T>
+bool same_value(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(a) && std::isnan(b));
+  return a == b;
+}
+
+std::string text_of(const Tensor& tensor, std::int64_t index) {
+  std::ostringstream text;
+  text.precision(9);
+  visit_element_type(tensor.type(), [&]<class T>() {
+    const T value = tensor.values<T>()[static_cast<std::size_t>(index)];
+    if constexpr (sizeof(T) == 1) text << static_cast<int>(value);
+    else if constexpr (std::is_same_v<T, Float16>) text << static_cast<float>(value);
+    else text << value;
+  });
+  return text.str();
+}
+
+/// Indices at which two tensors of one size differ. Integers of different types are compared by value only for primitives (int64 results).
+template <class Differs>
+void count_differences(const Tensor& expected, const Tensor& got, CaseFailure& failure, Differs&& differs) {
+  for (std::int64_t i = 0; i < expected.element_count(); ++i) {
+    if (!differs(i)) continue;
+    if (failure.differing++ == 0) {
+      failure.index = i;
+      failure.expected = text_of(expected, i);
+      failure.got = text_of(got, i);
+    }
+  }
+}
+
+/// The comparison of one expected tensor; differing == 0 is a pass.
+CaseFailure compare(const std::string& name, const Tensor& expected, const Tensor& got, bool any_integer_type) {
+  CaseFailure failure;
+  failure.tensor = name;
+  failure.values = expected.element_count();
+  if (expected.type() != got.type() && !any_integer_type) {
+    throw Error(ErrorCode::type_mismatch, name,
+                "expected " + std::string(name_of(expected.type())) + ", computed " + std::string(name_of(got.type())));
+  }
+  if (expected.element_count() != got.element_count()) {
+    throw Error(ErrorCode::shape_mismatch, name, "expected shape " + expected.shape().text() + ", computed " + got.shape().text());
+  }
+  if (any_integer_type) {
+    count_differences(expected, got, failure, [&](std::int64_t i) { return expected.integer_at(i) != got.integer_at(i); });
+    return failure;
+  }
+  visit_element_type(expected.type(), [&]<class T>() {
+    const auto a = expected.values<T>();
+    const auto b = got.values<T>();
+    count_differences(expected, got, failure,
+                      [&](std::int64_t i) { return !same_value(a[static_cast<std::size_t>(i)], b[static_cast<std::size_t>(i)]); });
+  });
+  return failure;
+}
+
+/// Adds one comparison to those of the case: the first failing tensor is reported, the values of all are counted.
+void add_comparison(CaseFailure& total, CaseFailure one) {
+  one.values += total.values;
+  if (total.differing > 0) total.values = one.values;
+  else total = std::move(one);
+}
+
+Model model_of(const Case& at) {
+  const Json& model = member(at.json, "model");
+  if (model.is_string()) return read_model(at.folder / model.get<std::string>());
+  return parse_json_model(model.dump(), at.folder, "model");
+}
+
+/// Sums that left their width and outputs that left their type: how many, or (a flag) whether there were any.
+CaseFailure compare_saturations(const Json& expected, const Trace& trace) {
+  std::int64_t count = 0;
+  for (const Events& events : trace.events) count += events.accumulator_overflows + events.saturated_outputs;
+  CaseFailure failure;
+  failure.tensor = "saturations";
+  failure.values = 1;
+  const Json got = expected.is_boolean() ? Json(count > 0) : Json(count);
+  if (!expected.is_boolean() && !expected.is_number_integer()) {
+    throw Error(ErrorCode::malformed_file, "saturations", "a count or a flag is needed");
+  }
+  failure.differing = got == expected ? 0 : 1;
+  failure.expected = expected.dump();
+  failure.got = got.dump();
+  return failure;
+}
+
+CaseFailure run_model_case(const Case& at) {
+  const Model model = model_of(at);
+  const auto given = read_indexed(at, "inputs", model, model.inputs);
+  std::vector<Tensor> inputs;
+  for (const auto index : model.inputs) {
+    const auto found = given.find(index);
+    if (found == given.end()) throw Error(ErrorCode::bad_input, "inputs", "no file for '" + model.tensor(index).name + "'");
+    inputs.push_back(found->second);
+    if (inputs.back().element_count() == model.tensor(index).shape.element_count()) inputs.back().reshape(model.tensor(index).shape);
+  }
+  if (given.size() != inputs.size()) throw Error(ErrorCode::bad_input, "inputs", "a file for a tensor that is no input");
+  const bool counts = at.json.contains("saturations");
+  const Trace trace = run(model, at.sheet.backend, inputs, {.keep_all = true, .count_events = counts});
+  CaseFailure total;
+  for (const auto& [index, expected] : read_indexed(at, "expected", model, model.outputs)) {
+    const auto& computed = trace.tensors[static_cast<std::size_t>(index)];
+    const std::string& name = model.tensor(index).name;
+    if (!computed) throw Error(ErrorCode::bad_input, name, "is not computed");
+    add_comparison(total, compare(name, expected, *computed, false));
+  }
+  if (counts) add_comparison(total, compare_saturations(at.json["saturations"], trace));
+  return total;
+}
+
+CaseFailure run_primitive_case(const Case& at, const std::string& primitive) {
+  const Json given = at.json.value("parameters", Json::object());
+  PrimitiveParameters parameters;
+  for (const auto& [name, value] : given.items()) parameters.emplace(name, value.get<std::string>());
+  const NamedTensors results = run_primitive(primitive, at.sheet.backend, read_named(at, "inputs"), parameters);
+  CaseFailure total;
+  for (const auto& [name, expected] : read_named(at, "expected")) {
+    const auto found = results.find(name);
+    if (found == results.end()) throw Error(ErrorCode::bad_input, name, "no such result of " + primitive);
+    add_comparison(total, compare(name, expected, found->second, true));
+  }
+  return total;
+}
+
+/// Numbers inside a figure such as "(0.002;0.994),(0.002;0.994)" or "0.999953", and the text between them.
+std::pair<std::string, std::vector<double>> numbers_in(const std::string& text) {
+  std::string rest;
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t used = 0;
+    const bool starts = std::string_view("+-.0123456789").find(text[i]) != std::string_view::npos;
+    char* end = nullptr;
+    const double number = starts ? std::strtod(text.c_str() + i, &end) : 0;
+    if (starts) used = static_cast<std::size_t>(end - (text.c_str() + i));
+    if (used > 0) numbers.push_back(number);
+    else rest += text[i];
+    i += std::max<std::size_t>(used, 1);
+  }
+  return {rest, numbers};
+}
+
+/// Figures are sums of floats in another order, so they agree to 1e-5 of their size (and half a unit of the last printed place).
+bool same_figure(const std::string& expected, const std::string& got) {
+  const auto [words_a, a] = numbers_in(expected);
+  const auto [words_b, b] = numbers_in(got);
+  return words_a == words_b && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+           return std::isfinite(x - y) && std::abs(x - y) <= 1e-5 * std::max({1.0, std::abs(x), std::abs(y)});
+         });
+}
+
+CaseFailure run_metrics_case(const Case& at) {
+  const NamedTensors inputs = read_named(at, "inputs");
+  const auto floats = [&](const char* name) {
+    const auto found = inputs.find(name);
+    if (found == inputs.end() || found->second.type() != ElementType::float32)
+      throw Error(ErrorCode::bad_input, name, "a float32 input is needed");
+    return found->second.values<float>();
+  };
+  CaseFailure failure;
+  for (const auto& [name, value] : metrics_report(floats("mine"), floats("truth"))) {
+    if (!member(at.json, "report").contains(name)) continue;
+    const auto expected = at.json["report"][name].get<std::string>();
+    ++failure.values;
+    if (!same_figure(expected, value) && failure.differing++ == 0) failure.tensor = name, failure.expected = expected, failure.got = value;
+  }
+  if (failure.values != static_cast<std::int64_t>(at.json["report"].size()))
+    throw Error(ErrorCode::malformed_file, "report", "unknown figure");
+  return failure;
+}
+
+/// Settings of a case, then the caller's.
+void adjust(SpecSheet& sheet, const Json& json, const VerifyOptions& options) {
+  const Json settings = json.value("settings", Json::object());
+  for (const auto& [path, value] : settings.items()) {
+    set_rule(sheet.backend, path, value.is_number_integer() ? value.dump() : JsonView(value, "case.settings." + path).text());
+  }
+  if (options.adjust) options.adjust(sheet);
+}
+
+/// A built-in backend, or one in a file beside the case file.
+SpecSheet named_sheet(const std::string& name, const fs::path& folder) {
+  return find_backend(name.ends_with(".json") ? (folder / name).string() : name);
+}
+
+SpecSheet sheet_of(const Json& json, const fs::path& folder, const VerifyOptions& options) {
+  SpecSheet sheet;
+  if (options.backend) sheet = *options.backend;
+  else if (json.contains("backend")) sheet = named_sheet(JsonView(json["backend"], "case.backend").text(), folder);
+  else if (!json.contains("parameters") && json.value("primitive", Json()) != "metrics") {
+    throw Error(ErrorCode::malformed_file, "case", "'backend' is missing, and none was given");
+  }
+  adjust(sheet, json, options);
+  return sheet;
+}
+
+/// What a model case's values are on another backend: "equal", "differs", or "refused" by the emulator.
+std::string outcome_on(const Case& at) {
+  try {
+    Json values_only = at.json;
+    values_only.erase("saturations");
+    return run_model_case({values_only, at.folder, at.sheet}).differing == 0 ? "equal" : "differs";
+  } catch (const Error& error) {
+    const bool refused = error.diagnostics().front().code == ErrorCode::unsupported_operation;
+    if (!refused) throw;
+    return "refused";
+  }
+}
+
+/// The backends that "also" names, each with the outcome that was recorded.
+void compare_others(const Case& at, const VerifyOptions& options, CaseFailure& total) {
+  for (const Json& other : at.json["also"]) {
+    const JsonView view(other, "case.also");
+    view.only({"backend", "settings", "outcome"});
+    SpecSheet sheet = named_sheet(view["backend"].text(), at.folder);
+    adjust(sheet, other, options);
+    CaseFailure one;
+    one.tensor = "outcome on " + sheet.name;
+    one.values = 1;
+    one.expected = view["outcome"].text();
+    one.got = outcome_on({at.json, at.folder, std::move(sheet)});
+    one.differing = one.got == one.expected ? 0 : 1;
+    add_comparison(total, std::move(one));
+  }
+}
+
+CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options) {
+  require_known_keys(json);
+  const Case at{json, folder, sheet_of(json, folder, options)};
+  const bool has_rule_parameters = json.contains("primitive") && json["primitive"] != "metrics";
+  if (json.contains("parameters") && !has_rule_parameters) {
+    throw Error(ErrorCode::malformed_file, "case", "'parameters' belongs to a primitive");
+  }
+  CaseFailure result;
+  const bool has_model = !json.contains("primitive");
+  if ((json.contains("also") || json.contains("saturations")) && !has_model) {
+    throw Error(ErrorCode::malformed_file, "case", "'also' and 'saturations' belong to a model");
+  }
+  if (has_model) result = run_model_case(at);
+  else if (json["primitive"] == "metrics") result = run_metrics_case(at);
+  else result = run_primitive_case(at, json["primitive"].get<std::string>());
+  if (result.values == 0) throw Error(ErrorCode::malformed_file, "expected", "nothing to compare");
+  if (json.contains("also") && !options.backend) compare_others(at, options, result);
+  result.backend = at.sheet.name;
+  return result;
+}
+
+void verify_file(const fs::path& file, const VerifyOptions& options, VerifyReport& report) {
+  if (options.on_file) options.on_file(file.string());
+  const Json json = read_json(file);
+  for (const Json& one : json["cases"]) {
+    if (report.failures.size() >= options.stop_after) return;
+    CaseFailure result;
+    try {
+      result = run_case(one, file.parent_path(), options);
+    } catch (const Error& error) {
+      result.reason = error.what();
+    } catch (const Json::exception& error) {
+      result.reason = std::string("malformed case: ") + error.what();
+    }
+    report.values += result.values;
+    if (result.differing == 0 && result.reason.empty()) {
+      ++report.passed;
+      continue;
+    }
+    result.file = file.string();
+    if (one.is_object() && one.contains("name") && one["name"].is_string()) result.name = one["name"].get<std::string>();
+    report.failures.push_back(std::move(result));
+  }
+}
+
+}  // namespace
+
+VerifyReport verify(const fs::path& directory, const VerifyOptions& options) {
+  std::vector<fs::path> files;
+  if (fs::is_regular_file(directory)) files.push_back(directory);
+  else if (!fs::is_directory(directory)) throw Error(ErrorCode::unreadable_file, directory.string(), "no such folder");
+  else {
+    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+      if (entry.path().filename() == "cases.json") files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  VerifyReport report;
+  for (const auto& file : files) verify_file(file, options, report);
+  return report;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,135 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "formats/file.hpp"
+#include "formats/json.hpp"
+#include "lastbit/io/npy.hpp"
+#include "lastbit/trace.hpp"
+
+namespace lastbit {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::string_view format = "lastbit.trace.v1";
+
+/// Safe whatever the tensor is called.
+std::string file_name(std::int32_t index) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "tensor_%03d.npy", index);
+  return text.data();
+}
+
+OrderedJson tensor_to_json(const NamedTensor& tensor) {
+  OrderedJson json{{"index", tensor.index},
+                   {"name", tensor.name},
+                   {"file", file_name(tensor.index)},
+                   {"op", tensor.operation},
+                   {"shape", tensor.values.shape().sizes()},
+                   {"dtype", name_of(tensor.values.type())}};
+  json["scale"] = tensor.quantization.scales;
+  json["zero_point"] = tensor.quantization.zero_points;
+  json["axis"] = tensor.quantization.axis;
+  return json;
+}
+
+OrderedJson events_to_json(const NamedEvents& named) {
+  return {{"operation", named.operation},
+          {"accumulator_overflows", named.events.accumulator_overflows},
+          {"saturated_outputs", named.events.saturated_outputs},
+          {"outputs", named.events.outputs}};
+}
+
+OrderedJson trace_to_json(const NamedTrace& trace) {
+  OrderedJson json{{"format", format}, {"model", trace.model}, {"backend", trace.backend}, {"path", trace.path}};
+  json["tensors"] = OrderedJson::array();
+  for (const NamedTensor& tensor : trace.tensors) json["tensors"].push_back(tensor_to_json(tensor));
+  json["events"] = OrderedJson::array();
+  for (const NamedEvents& events : trace.events) json["events"].push_back(events_to_json(events));
+  json["guesses"] = OrderedJson::array();
+  for (const Guess& guess : trace.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  return json;
+}
+
+Quantization quantization_from(const JsonView& json, const Shape& shape) {
+  Quantization q{json["scale"].numbers(), json["zero_point"].integers(), json["axis"].integer()};
+  const bool per_channel = q.scales.size() > 1 || q.zero_points.size() > 1;
+  const bool axis_fits = q.axis >= 0 && q.axis < static_cast<std::int64_t>(shape.rank());
+  const std::size_t channels = !per_channel || !axis_fits ? 1 : static_cast<std::size_t>(shape[static_cast<std::size_t>(q.axis)]);
+  const auto fits = [&](std::size_t count) { return count <= 1 || (axis_fits && count == channels); };
+  if (!fits(q.scales.size()) || !fits(q.zero_points.size()))
+    json.fail("as many scales and zero points as the axis has indices are needed, or one");
+  return q;
+}
+
+/// The file must lie in the folder itself.
+std::filesystem::path local_file(const std::filesystem::path& folder, const JsonView& json) {
+  const std::filesystem::path name(json.text());
+  if (name.empty() || name != name.filename() || name == "." || name == "..")
+    json.fail("the name of a file in the trace's own folder is needed");
+  return folder / name;
+}
+
+NamedTensor tensor_from_json(const JsonView& json, const std::filesystem::path& folder) {
+  json.only({"index", "name", "file", "op", "shape", "dtype", "scale", "zero_point", "axis"});
+  const std::int64_t index = json["index"].integer();
+  if (index < 0 || index > std::numeric_limits<std::int32_t>::max()) json["index"].fail("not the index of a tensor");
+  Tensor values = read_npy(local_file(folder, json["file"]));
+  if (Shape(json["shape"].integers()) != values.shape()) json["shape"].fail("the file holds " + values.shape().text());
+  if (json["dtype"].text() != name_of(values.type())) json["dtype"].fail("the file holds " + std::string(name_of(values.type())));
+  Quantization quantization = quantization_from(json, values.shape());
+  return {static_cast<std::int32_t>(index), json["name"].text(), json["op"].text(), std::move(quantization), std::move(values)};
+}
+
+NamedEvents events_from_json(const JsonView& json) {
+  json.only({"operation", "accumulator_overflows", "saturated_outputs", "outputs"});
+  return {json["operation"].text(),
+          {json["accumulator_overflows"].integer(), json["saturated_outputs"].integer(), json["outputs"].integer()}};
+}
+
+NamedTrace trace_from_json(const JsonView& json, const std::filesystem::path& folder) {
+  json.only({"format", "model", "backend", "path", "tensors", "events", "guesses"});
+  if (json["format"].text() != format) json["format"].fail("\"" + std::string(format) + "\" is needed");
+  NamedTrace trace{json["model"].text(), json["backend"].text(), json["path"].text(), {}, {}, {}};
+  const JsonView tensors = json["tensors"];
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    NamedTensor tensor = tensor_from_json(tensors.at(i), folder);
+    if (trace.find(tensor.index) != nullptr) tensors.at(i).fail("another tensor has this index");
+    trace.tensors.push_back(std::move(tensor));
+  }
+  const JsonView events = json["events"];
+  for (std::size_t i = 0; i < events.size(); ++i) trace.events.push_back(events_from_json(events.at(i)));
+  const JsonView guesses = json["guesses"];
+  for (std::size_t i = 0; i < guesses.size(); ++i) {
+    const JsonView guess = guesses.at(i);
+    guess.only({"rule", "source"});
+    trace.guesses.push_back({guess["rule"].text(), guess["source"].text()});
+  }
+  return trace;
+}
+
+}  // namespace
+
+void write_trace(const std::filesystem::path& folder, const NamedTrace& trace) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error(ErrorCode::unreadable_file, folder.string(), "cannot be created: " + error.message());
+  for (const NamedTensor& tensor : trace.tensors) write_npy(folder / file_name(tensor.index), tensor.values);
+  const std::string text = trace_to_json(trace).dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  write_file(folder / "trace.json", text, {});
+}
+
+NamedTrace read_trace(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "trace.json";
+  const Json json = parse_json(read_text_file(file), file.string());
+  return trace_from_json({json, file.string()}, folder);
+}
+
+}  // namespace lastbit

@@ -1,0 +1,419 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/emulator.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+
+#include "engine/executor.hpp"
+#include "engine/float16/prepare.hpp"
+#include "engine/operands.hpp"
+#include "engine/ops/prepare.hpp"
+#include "engine/parallel.hpp"
+#include "lastbit/op/quantize.hpp"
+
+namespace lastbit {
+
+namespace {
+
+/// Signed codes with zero point 0 only.
+void require_symmetric(const Model& model, const Operation& operation) {
+  for (const auto* list : {&operation.inputs, &operation.outputs}) {
+    for (const auto index : *list) {
+      if (index == absent_tensor) continue;
+      const ModelTensor& tensor = model.tensor(index);
+      const bool is_unsigned = is_integer(tensor.type) && range_of(tensor.type).min == 0;
+      if (is_unsigned)
+        throw_unsupported(operation,
+                          "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; the device has signed codes");
+      const auto& zero_points = tensor.quantization.zero_points;
+      const auto other = std::ranges::find_if(zero_points, [](std::int64_t zero_point) { return zero_point != 0; });
+      if (other == zero_points.end()) continue;
+      throw_unsupported(operation,
+                        "tensor '" + tensor.name + "' has zero point " + std::to_string(*other) + "; the device has only zero point 0");
+    }
+  }
+}
+
+bool is_float32_operation(const Model& model, const Operation& operation) {
+  const auto is_float32 = [&](std::int32_t index) { return index == absent_tensor || model.tensor(index).type == ElementType::float32; };
+  return std::all_of(operation.inputs.begin(), operation.inputs.end(), is_float32) &&
+         std::all_of(operation.outputs.begin(), operation.outputs.end(), is_float32);
+}
+
+}  // namespace
+
+Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend) {
+  if (is_movement(operation.kind)) return prepare_movement(model, operation);
+  if (is_float16_operation(model, operation, backend)) return prepare_float16(model, operation, backend);
+  if (backend.float32 == Float32Operations::golden && is_float32_operation(model, operation)) return prepare_real(model, operation);
+  for (const auto* list : {&operation.inputs, &operation.outputs}) {
+    for (const auto index : *list) {
+      const bool converts = operation.kind == OperationKind::quantize || operation.kind == OperationKind::dequantize ||
+                            operation.kind == OperationKind::dynamic_quantize;
+      if (index == absent_tensor || converts || is_integer(model.tensor(index).type)) continue;
+      throw_unsupported(operation, "tensor '" + model.tensor(index).name + "' is " + std::string(name_of(model.tensor(index).type)) +
+                                       "; integer backends need quantised data (the float backend runs it)");
+    }
+  }
+  if (backend.coding == Coding::symmetric) require_symmetric(model, operation);
+  switch (operation.kind) {
+    case OperationKind::conv2d:
+    case OperationKind::depthwise_conv2d:
+    case OperationKind::transposed_conv2d:
+    case OperationKind::fully_connected: return prepare_convolution(model, operation, backend);
+    case OperationKind::matmul: return prepare_matmul(model, operation, backend);
+    case OperationKind::max_pool2d:
+    case OperationKind::average_pool2d:
+    case OperationKind::global_average_pool: return prepare_pool(model, operation, backend);
+    case OperationKind::mean: return prepare_mean(model, operation, backend);
+    case OperationKind::add:
+    case OperationKind::add_n:
+    case OperationKind::sub: return prepare_add(model, operation, backend);
+    case OperationKind::mul: return prepare_mul(model, operation, backend);
+    case OperationKind::concat: return prepare_concat(model, operation, backend);
+    case OperationKind::quantize: return prepare_quantize(model, operation, backend);
+    case OperationKind::dequantize: return prepare_dequantize(model, operation, backend);
+    case OperationKind::dynamic_quantize: return prepare_dynamic_quantize(model, operation, backend);
+    case OperationKind::clip: return prepare_clip(model, operation, backend);
+    case OperationKind::requantize:
+    case OperationKind::relu:
+    case OperationKind::relu6:
+    case OperationKind::relu_n1_to_1: return prepare_requantize(model, operation, backend);
+    case OperationKind::leaky_relu:
+    case OperationKind::prelu: return prepare_leaky(model, operation, backend);
+    case OperationKind::hard_swish:
+    case OperationKind::logistic:
+    case OperationKind::tanh:
+    case OperationKind::exp: return prepare_function(model, operation, backend);
+    case OperationKind::resize: return prepare_resize(model, operation, backend);
+    case OperationKind::pwl: return prepare_pwl(model, operation, backend);
+    case OperationKind::sum_pool2d: return prepare_sum_pool(model, operation, backend);
+    case OperationKind::fused_conv2d: return prepare_fused_convolution(model, operation, backend);
+    case OperationKind::recurrent: return prepare_recurrent(model, operation, backend);
+    case OperationKind::softmax: return prepare_softmax(model, operation, backend);
+    case OperationKind::svdf: return prepare_svdf(model, operation, backend);
+    case OperationKind::lstm: return prepare_lstm(model, operation, backend);
+    case OperationKind::argmax: return prepare_argmax(model, operation, backend);
+    default: break;  // data movement, done above; cast, which no integer arithmetic has
+  }
+  throw_unsupported(operation, "the backend has no such arithmetic");
+}
+
+namespace {
+
+/// Memory for the outputs, an earlier run's where it fits; what it holds is overwritten.
+std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operation, std::span<std::optional<Tensor>> spare) {
+  std::vector<Tensor> outputs;
+  for (const auto index : operation.outputs) {
+    const ModelTensor& wanted = model.tensor(index);
+    auto& old = spare[static_cast<std::size_t>(index)];
+    const bool fits = old && old->type() == wanted.type && old->shape() == wanted.shape;
+    outputs.push_back(fits ? std::move(*old) : Tensor(wanted.type, wanted.shape));
+    old.reset();
+#if !defined(NDEBUG)
+    std::ranges::fill(outputs.back().bytes(), std::byte{0xA5});  // so that a test sees a value that nobody has written
+#endif
+  }
+  return outputs;
+}
+
+/// How many samples an input carries: 1 for the model's own shape, N for one extra leading dimension.
+std::int64_t sample_count(const ModelTensor& expected, const Tensor& given) {
+  if (given.shape() == expected.shape) return 1;
+  const auto sizes = given.shape().sizes();
+  const auto own = expected.shape.sizes();
+  const bool batch = sizes.size() == own.size() + 1 && std::equal(own.begin(), own.end(), sizes.begin() + 1);
+  if (!batch || sizes[0] < 1) {
+    throw Error(ErrorCode::shape_mismatch, "input '" + expected.name + "'",
+                "shape " + given.shape().text() + "; " + expected.shape.text() + " is needed, or one extra leading dimension of samples");
+  }
+  return sizes[0];
+}
+
+Tensor slice_sample(const Tensor& batch, const Shape& shape, std::int64_t sample) {
+  Tensor out(batch.type(), shape);
+  const auto bytes = out.bytes();
+  std::copy_n(batch.bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()), bytes.size(),
+              bytes.begin());
+  return out;
+}
+
+Shape with_samples(const Shape& shape, std::int64_t samples) {
+  std::vector<std::int64_t> sizes{samples};
+  sizes.insert(sizes.end(), shape.sizes().begin(), shape.sizes().end());
+  return Shape(std::move(sizes));
+}
+
+/// No code stands for infinity or NaN.
+void require_finite(const Tensor& given, const std::string& name) {
+  const auto values = given.values<float>();
+  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  if (bad == values.end()) return;
+  throw Error(
+      ErrorCode::bad_input, "input '" + name + "'",
+      "value " + std::to_string(bad - values.begin()) + " is " + (std::isnan(*bad) ? "NaN" : "infinite") + " and cannot be quantised");
+}
+
+}  // namespace
+
+/// The tensors of one sample, by their index in the model: its own, and inputs that lie elsewhere.
+struct Emulator::SampleTensors {
+  std::vector<std::optional<Tensor>> own;
+  std::vector<const Tensor*> borrowed;
+  std::vector<std::optional<Tensor>> spare;  ///< not needed any more: memory for tensors to come
+
+  explicit SampleTensors(std::size_t count) : own(count), borrowed(count, nullptr), spare(count) {}
+  [[nodiscard]] const Tensor& at(std::size_t index, const Model& model) const {
+    return own[index] ? *own[index] : borrowed[index] != nullptr ? *borrowed[index] : *model.tensors[index].constant;
+  }
+  /// For whoever keeps it.
+  [[nodiscard]] Tensor take(std::size_t index, const Model& model) {
+    if (own[index]) return std::move(*own[index]);
+    return at(index, model);
+  }
+};
+
+/// What is counted and measured in one sample, per operation; empty where it is not asked for.
+struct Emulator::Observation {
+  std::vector<Events> events;
+  std::vector<OperationCost> costs;
+};
+
+struct Emulator::Prepared {
+  const Model* user = nullptr;
+  std::optional<Model> real;  ///< the dequantised model of the real domain
+  Backend backend;
+  std::vector<Executor> executors;
+  std::vector<std::size_t> last_use;  ///< of every tensor: the operation after which nobody reads it
+
+  [[nodiscard]] const Model& model() const { return real ? *real : *user; }
+  void find_last_uses();
+  [[nodiscard]] std::optional<Tensor> convert_input(std::size_t position, const Tensor& given) const;
+  void run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const;
+  [[nodiscard]] std::vector<Tensor> initial_states() const;
+};
+
+/// Real 0 is the zero point.
+std::vector<Tensor> Emulator::Prepared::initial_states() const {
+  std::vector<Tensor> states;
+  for (const State& state : model().states) {
+    const ModelTensor& tensor = model().tensor(state.before);
+    Tensor& values = states.emplace_back(tensor.type, tensor.shape);  // zeros
+    visit_element_type(tensor.type, [&]<class T>() {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+        std::fill(values.values<T>().begin(), values.values<T>().end(), static_cast<T>(tensor.quantization.zero_point()));
+    });
+  }
+  return states;
+}
+
+void Emulator::Prepared::find_last_uses() {
+  last_use.assign(model().tensors.size(), 0);
+  for (std::size_t i = 0; i < model().operations.size(); ++i) {
+    for (const auto index : model().operations[i].inputs) {
+      if (index != absent_tensor) last_use[static_cast<std::size_t>(index)] = i;
+    }
+  }
+  for (const auto index : model().outputs) last_use[static_cast<std::size_t>(index)] = model().operations.size();
+  for (const State& state : model().states) last_use[static_cast<std::size_t>(state.after)] = model().operations.size();
+}
+
+// Nothing to do for the type that the model wants. Else: float for a quantised tensor (quantised by the backend's rule), or codes for the
+// real domain.
+std::optional<Tensor> Emulator::Prepared::convert_input(std::size_t position, const Tensor& given) const {
+  const auto index = model().inputs[position];
+  const ModelTensor& wanted = model().tensor(index);
+  const ModelTensor& original = user->tensor(index);
+  const bool takes_float32 = wanted.type == ElementType::float16 && backend.float16.method != Float16Method::absent;
+  if (given.type() == wanted.type) return std::nullopt;
+  if (real && given.type() == original.type) return dequantized(given, original.quantization);
+  if (!real && given.type() == ElementType::float32 && is_integer(wanted.type) && wanted.quantization.present()) {
+    require_finite(given, wanted.name);
+    Tensor out(wanted.type, given.shape());
+    const auto scale = static_cast<float>(wanted.quantization.scale());
+    const IntegerRange range = range_of(wanted.type);
+    visit_element_type(wanted.type, [&]<class T>() {
+      if constexpr (std::is_integral_v<T>) {
+        std::transform(given.values<float>().begin(), given.values<float>().end(), out.values<T>().begin(), [&](float value) {
+          return static_cast<T>(quantize(backend.quantize, value, scale, wanted.quantization.zero_point(), range));
+        });
+      }
+    });
+    return out;
+  }
+  if (!real && given.type() == ElementType::float32 && takes_float32) {
+    Tensor out(wanted.type, given.shape());
+    std::ranges::transform(given.values<float>(), out.values<Float16>().begin(),
+                           [&](float value) { return to_float16(value, backend.float16.conversion); });
+    return out;
+  }
+  throw Error(ErrorCode::type_mismatch, "input '" + wanted.name + "'",
+              "element type " + std::string(name_of(given.type())) + "; " + std::string(name_of(original.type)) + " is needed" +
+                  (!real && is_integer(wanted.type) && wanted.quantization.present() ? ", or float32 to be quantised" : ""));
+}
+
+void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const {
+  std::vector<const Tensor*> inputs;
+  const bool counts = !observed.events.empty(), measures = !observed.costs.empty();
+  for (std::size_t i = 0; i < executors.size(); ++i) {
+    const Operation& operation = model().operations[i];
+    inputs.clear();
+    for (const auto index : operation.inputs)
+      inputs.push_back(index == absent_tensor ? nullptr : &tensors.at(static_cast<std::size_t>(index), model()));
+    const auto start = std::chrono::steady_clock::now();
+    auto outputs = allocate_outputs(model(), operation, tensors.spare);
+    executors[i]({inputs, outputs, counts ? &observed.events[i] : nullptr, measures ? &observed.costs[i].sums : nullptr});
+    if (measures) observed.costs[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (std::size_t o = 0; o < outputs.size(); ++o) tensors.own[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
+    for (const auto index : operation.inputs) {
+      if (!keep_all && index != absent_tensor && last_use[static_cast<std::size_t>(index)] == i)
+        tensors.own[static_cast<std::size_t>(index)].reset();
+    }
+  }
+}
+
+Emulator::Emulator(const Model& model, const Backend& backend) : prepared_(std::make_unique<Prepared>()) {
+  prepared_->user = &model;
+  prepared_->backend = backend;
+  if (backend.domain == Domain::real) prepared_->real = dequantized(model);
+  std::vector<Diagnostic> problems;
+  for (const Operation& operation : prepared_->model().operations) {
+    try {
+      prepared_->executors.push_back(backend.domain == Domain::real ? prepare_real(prepared_->model(), operation)
+                                                                    : prepare_integer(model, operation, backend));
+    } catch (const Error& error) {
+      problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+  prepared_->find_last_uses();
+}
+
+Emulator::~Emulator() = default;
+Emulator::Emulator(Emulator&&) noexcept = default;
+Emulator& Emulator::operator=(Emulator&&) noexcept = default;
+
+const Model& Emulator::model() const { return prepared_->model(); }
+
+namespace {
+
+/// Copies one of several samples to its place, if the tensor has a place for it.
+void keep_sample(Tensor& kept, const Tensor& value, std::int64_t sample) {
+  const auto bytes = value.bytes();
+  const std::size_t offset = static_cast<std::size_t>(sample) * bytes.size();
+  if (offset < kept.bytes().size()) std::copy(bytes.begin(), bytes.end(), kept.bytes().begin() + static_cast<std::ptrdiff_t>(offset));
+}
+
+}  // namespace
+
+Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options, Trace recycled) const {
+  const Model& model = prepared_->model();
+  if (inputs.size() != model.inputs.size()) {
+    throw Error(ErrorCode::bad_input, "model '" + model.name + "'",
+                std::to_string(inputs.size()) + " inputs given, " + std::to_string(model.inputs.size()) + " needed");
+  }
+  std::vector<std::optional<Tensor>> converted;
+  std::int64_t samples = 1;
+  bool batched = false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ModelTensor& wanted = model.tensor(model.inputs[i]);
+    const std::int64_t count = sample_count(wanted, inputs[i]);
+    const bool extra = inputs[i].shape() != wanted.shape;
+    if (i > 0 && (extra != batched || count != samples)) {
+      throw Error(ErrorCode::shape_mismatch, "input '" + wanted.name + "'",
+                  std::to_string(count) + " samples, but " + std::to_string(samples) + " for the first input");
+    }
+    batched = extra;
+    samples = count;
+    converted.push_back(prepared_->convert_input(i, inputs[i]));
+  }
+
+  Trace trace{std::vector<std::optional<Tensor>>(model.tensors.size()), {}, std::string(host_path())};
+  const std::int64_t kept = options.keep_samples > 0 ? std::min(options.keep_samples, samples) : samples;
+  const auto keep = [&](std::int32_t index, std::int64_t count) {
+    const ModelTensor& tensor = model.tensor(index);
+    auto& place = trace.tensors[static_cast<std::size_t>(index)];
+    if (!place) place = batched ? Tensor(tensor.type, with_samples(tensor.shape, count)) : Tensor();
+  };
+  for (const auto index : model.outputs) keep(index, samples);
+  if (options.keep_all) {
+    for (const auto index : model.inputs) keep(index, kept);
+    for (const State& state : model.states) keep(state.before, kept);
+    for (const auto& operation : model.operations) {
+      for (const auto index : operation.outputs) keep(index, kept);
+    }
+  }
+  if (options.count_events) trace.events.resize(model.operations.size());
+  if (options.measure) trace.costs.resize(model.operations.size());
+  const bool carries = !model.states.empty() && options.states == StatesBetweenSamples::carried;
+  const std::vector<Tensor> initial = prepared_->initial_states();
+  std::vector<Tensor> carried = initial;
+  std::mutex merging;
+  const auto run_samples = [&](std::int64_t first, std::int64_t last) {
+    SampleTensors tensors(model.tensors.size());
+    for (std::int64_t sample = first; sample < last; ++sample) {
+      if (!batched && recycled.tensors.size() == model.tensors.size()) tensors.spare = std::move(recycled.tensors);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto index = static_cast<std::size_t>(model.inputs[i]);
+        const Tensor& given = converted[i] ? *converted[i] : inputs[i];
+        if (batched) tensors.own[index] = slice_sample(given, model.tensors[index].shape, sample);
+        else tensors.borrowed[index] = &given;
+      }
+      for (std::size_t i = 0; i < model.states.size(); ++i)
+        tensors.borrowed[static_cast<std::size_t>(model.states[i].before)] = carries ? &carried[i] : &initial[i];
+      Observation observed{std::vector<Events>(trace.events.size()), std::vector<OperationCost>(trace.costs.size())};
+      prepared_->run_sample(tensors, options.keep_all, observed);
+      std::vector<Tensor> after;
+      for (std::size_t i = 0; carries && i < carried.size(); ++i)
+        after.push_back(tensors.at(static_cast<std::size_t>(model.states[i].after), model));
+      for (std::size_t t = 0; t < trace.tensors.size(); ++t) {
+        if (!trace.tensors[t]) continue;
+        if (batched) keep_sample(*trace.tensors[t], tensors.at(t, model), sample);
+        else *trace.tensors[t] = tensors.take(t, model);
+      }
+      std::swap(tensors.own, tensors.spare);
+      std::ranges::fill(tensors.own, std::nullopt);
+      if (carries) carried = std::move(after);
+      const std::scoped_lock lock(merging);
+      for (std::size_t i = 0; i < observed.events.size(); ++i) trace.events[i] += observed.events[i];
+      for (std::size_t i = 0; i < observed.costs.size(); ++i) {
+        trace.costs[i].seconds += observed.costs[i].seconds;
+        trace.costs[i].sums += observed.costs[i].sums;
+      }
+    }
+  };
+  // A sample that needs what the one before it leaves behind must wait for it.
+  with_threads(options.threads, [&] { carries ? run_samples(0, samples) : for_each_part(samples, 1, run_samples); });
+  return trace;
+}
+
+std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<const Tensor* const> inputs, Events* events) const {
+  const Operation& at = model().operations[operation];
+  std::vector<const Tensor*> all(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto index = at.inputs[i];
+    if (all[i] == nullptr && index != absent_tensor) all[i] = &*model().tensor(index).constant;
+  }
+  std::vector<std::optional<Tensor>> no_spare(model().tensors.size());
+  auto outputs = allocate_outputs(model(), at, no_spare);
+  prepared_->executors[operation]({all, outputs, events});
+  return outputs;
+}
+
+std::vector<Diagnostic> check(const Model& model, const Backend& backend) {
+  try {
+    const Emulator emulator(model, backend);
+  } catch (const Error& error) {
+    return error.diagnostics();
+  }
+  return {};
+}
+
+Trace run(const Model& model, const Backend& backend, std::span<const Tensor> inputs, const RunOptions& options) {
+  return Emulator(model, backend).run(inputs, options);
+}
+
+}  // namespace lastbit

@@ -1,0 +1,36 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a chain and its operands to the steps of engine/kernels/finish.hpp. The values' range is followed through every stage, channel by channel; a
+// step is left out where it cannot act, and lanes of a width are chosen only where the ranges prove that the steps give the chain's bits.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "engine/kernels/finish.hpp"
+#include "lastbit/arith/rescale.hpp"
+
+namespace lastbit {
+
+/// What comes in, and what happens to it before the chain: code - zero_point, then * 2^left_shift modulo 2^32.
+struct FinisherInput {
+  std::int64_t smallest = 0, largest = 0;
+  std::int64_t zero_point = 0;
+  int left_shift = 0;
+
+  [[nodiscard]] static FinisherInput of_width(int bits) { return {min_of_width(bits), max_of_width(bits)}; }
+  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t code) const {
+    const std::int64_t centred = code - zero_point;
+    return left_shift == 0 ? centred : narrow_wrap(centred * (std::int64_t{1} << left_shift), 32);
+  }
+};
+
+/// A rule as kernels round floats by it; none of them has to_odd.
+[[nodiscard]] kernels::FloatRounding float_rounding(Rounding rule);
+
+/// A plan for a path whose vectors have `lanes` lanes of 32 bits; nothing where no width is proven.
+[[nodiscard]] std::optional<kernels::FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands,
+                                                             const FinisherInput& input, std::size_t lanes);
+
+}  // namespace lastbit

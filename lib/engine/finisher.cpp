@@ -1,0 +1,135 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/finisher.hpp"
+
+#include <algorithm>
+
+#include "engine/counted_parts.hpp"
+
+namespace lastbit {
+namespace {
+
+constexpr std::int64_t values_per_part = 32768;  ///< some 20 microseconds
+
+/// The whole chain by its definition. `moved`, where given, receives how many clamps have moved the value.
+std::int64_t finish_observed(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands, std::int64_t* moved) {
+  InFlight at{accumulator, 0};
+  for (const Stage& stage : chain) {
+    const Int128 before = at.value;
+    at = apply(stage, at, operands);
+    const bool bounds = stage.kind == StageKind::clamp || stage.kind == StageKind::saturate;
+    if (moved != nullptr && bounds && at.value != before) ++*moved;
+  }
+  return narrow_saturate(at.value, 64);
+}
+
+std::int64_t sum_at(const kernels::FinishWork& work, std::size_t index) {
+  const auto at = [&]<class T>() { return static_cast<std::int64_t>(static_cast<const T*>(work.sums)[index]); };
+  switch (work.sum_type) {
+    case ElementType::int8: return at.template operator()<std::int8_t>();
+    case ElementType::uint8: return at.template operator()<std::uint8_t>();
+    case ElementType::int16: return at.template operator()<std::int16_t>();
+    case ElementType::uint16: return at.template operator()<std::uint16_t>();
+    case ElementType::uint32: return at.template operator()<std::uint32_t>();
+    case ElementType::int64: return at.template operator()<std::int64_t>();
+    default: return at.template operator()<std::int32_t>();
+  }
+}
+
+void put(const kernels::FinishWork& work, std::size_t index, std::int64_t value) {
+  switch (work.out_size) {
+    case 1: static_cast<std::int8_t*>(work.out)[index] = static_cast<std::int8_t>(value); break;
+    case 2: static_cast<std::int16_t*>(work.out)[index] = static_cast<std::int16_t>(value); break;
+    case 4: static_cast<std::int32_t*>(work.out)[index] = static_cast<std::int32_t>(value); break;
+    default: static_cast<std::int64_t*>(work.out)[index] = value; break;
+  }
+}
+
+template <class Sum>
+kernels::FinishWork work_on(std::span<const Sum> sums, Tensor& output, std::size_t offset) {
+  const std::size_t size = size_of(output.type());
+  LASTBIT_ASSERT(is_integer(output.type()) && (offset + sums.size()) * size <= output.bytes().size());
+  return {.sums = sums.data(),
+          .sum_type = element_type_of<Sum>,
+          .out = output.bytes().data() + offset * size,
+          .out_size = size,
+          .count = sums.size()};
+}
+
+}  // namespace
+
+Finisher::Finisher(const Chain& chain, std::vector<RescaleOperands> operands, const FinisherInput& input, const kernels::Path& path)
+    : chain_(chain),
+      operands_(std::move(operands)),
+      path_(&path),
+      plan_(finish_plan(chain, operands_, input, path.finish_lanes)),
+      input_(input) {}
+
+Finisher::Finisher(const Chain& chain, std::vector<RescaleOperands> operands, int accumulator_bits, const kernels::Path& path)
+    : Finisher(chain, std::move(operands), FinisherInput::of_width(accumulator_bits), path) {
+  has_32_bit_plan_ = accumulator_bits > 32;
+  if (has_32_bit_plan_) plan_32_bit_ = finish_plan(chain, operands_, FinisherInput::of_width(32), path.finish_lanes);
+}
+
+void Finisher::run_reference(const kernels::FinishWork& work) const {
+  for (std::size_t i = 0, c = 0; i < work.count; ++i) {
+    put(work, i, finish_observed(chain_, input_(sum_at(work, i)), operands_[c], work.moved));
+    if (++c == operands_.size()) c = 0;
+  }
+}
+
+void Finisher::run(const std::optional<kernels::FinishPlan>& plan, kernels::FinishWork work, Events* events) const {
+  if (events != nullptr) {
+    events->outputs += static_cast<std::int64_t>(work.count);
+    work.moved = &events->saturated_outputs;
+  }
+  if (plan) path_->finish(*plan, work);
+  else run_reference(work);
+}
+
+void Finisher::operator()(std::span<std::int64_t> values, Events* events) const {
+  run(plan_, {.sums = values.data(), .sum_type = ElementType::int64, .out = values.data(), .out_size = 8, .count = values.size()}, events);
+}
+
+void Finisher::operator()(std::span<const std::int32_t> sums, Tensor& output, std::size_t offset, Events* events) const {
+  run(has_32_bit_plan_ ? plan_32_bit_ : plan_, work_on(sums, output, offset), events);
+}
+
+void Finisher::operator()(std::span<const std::int64_t> sums, Tensor& output, std::size_t offset, Events* events) const {
+  run(plan_, work_on(sums, output, offset), events);
+}
+
+void Finisher::operator()(const void* codes, ElementType type, std::size_t count, void* out, std::size_t out_size, Events* events) const {
+  run(plan_, {.sums = codes, .sum_type = type, .out = out, .out_size = out_size, .count = count}, events);
+}
+
+void Finisher::operator()(const Tensor& codes, Tensor& output, Events* events) const {
+  const auto row = static_cast<std::int64_t>(operands_.size());
+  const std::int64_t rows = codes.element_count() / row;
+  const std::size_t in_size = size_of(codes.type()), out_size = size_of(output.type());
+  for_each_counted_part(events, rows, std::max<std::int64_t>(1, values_per_part / row),
+                        [&](std::int64_t first, std::int64_t last, Events* counted) {
+                          const auto from = static_cast<std::size_t>(first * row);
+                          (*this)(codes.bytes().data() + from * in_size, codes.type(), static_cast<std::size_t>((last - first) * row),
+                                  output.bytes().data() + from * out_size, out_size, counted);
+                        });
+}
+
+namespace {
+
+template <class Value>
+void store_values(std::span<const Value> values, Tensor& tensor, std::size_t offset) {
+  visit_element_type(tensor.type(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const auto out = tensor.values<T>().subspan(offset, values.size());
+      std::transform(values.begin(), values.end(), out.begin(), [](Value value) { return static_cast<T>(value); });
+    }
+  });
+}
+
+}  // namespace
+
+void store(std::span<const std::int64_t> values, Tensor& tensor, std::size_t offset) { store_values(values, tensor, offset); }
+void store(std::span<const std::int32_t> values, Tensor& tensor, std::size_t offset) { store_values(values, tensor, offset); }
+
+}  // namespace lastbit

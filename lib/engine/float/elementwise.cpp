@@ -1,0 +1,93 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// add, sub, mul and prelu with numpy's broadcasting; add_n; argmax; concat.
+#include <algorithm>
+#include <functional>
+
+#include "engine/float/real.hpp"
+#include "engine/strided_loop.hpp"
+
+namespace lastbit {
+namespace {
+
+template <class Function>
+Executor combine(const Model& model, const Operation& operation, const RealBounds& bounds, Function function) {
+  const Shape& out_shape = model.tensor(operation.outputs[0]).shape;
+  const auto layout = [&](std::size_t input) { return broadcast_layout(model.tensor(operation.inputs[input]).shape, out_shape); };
+  return [function, bounds, loop = StridedLoop<3>(out_shape.sizes(), {layout(0), layout(1), row_major(out_shape)})](const Execution& run) {
+    const float* const a = run.inputs[0]->values<float>().data();
+    const float* const b = run.inputs[1]->values<float>().data();
+    float* const out = run.outputs[0].values<float>().data();
+    const auto& step = loop.row_strides();
+    loop.each_row([&](const std::array<std::int64_t, 3>& at) {
+      for (std::int64_t i = 0; i < loop.row_length(); ++i) {
+        out[at[2] + i * step[2]] = bounds(function(a[at[0] + i * step[0]], b[at[1] + i * step[1]]));
+      }
+    });
+  };
+}
+
+}  // namespace
+
+Executor prepare_real_elementwise(const Model& model, const Operation& operation) {
+  if (operation.kind == OperationKind::prelu) {
+    return combine(model, operation, {}, [](float value, float alpha) { return value < 0 ? alpha * value : value; });
+  }
+  const RealBounds bounds = real_bounds(std::get<ElementwiseAttributes>(operation.attributes).bounds);
+  if (operation.kind == OperationKind::add) return combine(model, operation, bounds, std::plus<>());
+  if (operation.kind == OperationKind::sub) return combine(model, operation, bounds, std::minus<>());
+  return combine(model, operation, bounds, std::multiplies<>());
+}
+
+Executor prepare_real_add_n(const Operation& operation) {
+  return [bounds = real_bounds(std::get<ElementwiseAttributes>(operation.attributes).bounds)](const Execution& run) {
+    std::vector<double> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0.0);
+    for (const Tensor* const input : run.inputs) {
+      std::transform(sums.begin(), sums.end(), input->values<float>().begin(), sums.begin(), std::plus<>());
+    }
+    std::transform(sums.begin(), sums.end(), run.outputs[0].values<float>().begin(),
+                   [&](double sum) { return bounds(static_cast<float>(sum)); });
+  };
+}
+
+/// The first of the largest values; the index as a float, as every tensor of the golden path is.
+Executor prepare_real_argmax(const Model& model, const Operation& operation) {
+  const Shape& shape = model.tensor(operation.inputs[0]).shape;
+  const auto axis = static_cast<std::size_t>(std::get<ArgmaxAttributes>(operation.attributes).axis);
+  const auto length = static_cast<std::size_t>(shape[axis]);
+  std::size_t inner = 1;
+  for (std::size_t later = axis + 1; later < shape.rank(); ++later) inner *= static_cast<std::size_t>(shape[later]);
+  return [=](const Execution& run) {
+    const auto values = run.inputs[0]->values<float>();
+    const auto out = run.outputs[0].values<float>();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::size_t first = i / inner * inner * length + i % inner;
+      std::size_t best = 0;
+      for (std::size_t k = 1; k < length; ++k)
+        if (values[first + k * inner] > values[first + best * inner]) best = k;
+      out[i] = static_cast<float>(best);
+    }
+  };
+}
+
+Executor prepare_real_concat(const Model& model, const Operation& operation) {
+  const auto& attributes = std::get<ConcatAttributes>(operation.attributes);
+  const Shape& out_shape = model.tensor(operation.outputs[0]).shape;
+  const std::size_t axis = static_cast<std::size_t>(attributes.axis);
+  std::vector<StridedLoop<2>> parts;
+  StridedLayout target = row_major(out_shape);
+  for (const std::int32_t input : operation.inputs) {
+    const Shape& part = model.tensor(input).shape;
+    parts.emplace_back(part.sizes(), std::array<StridedLayout, 2>{row_major(part), target});
+    target.offset += part[axis] * target.strides[axis];
+  }
+  return [parts = std::move(parts), bounds = real_bounds(attributes.activation)](const Execution& run) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      copy_block(parts[i], sizeof(float), run.inputs[i]->bytes().data(), run.outputs[0].bytes().data());
+    }
+    for (float& value : run.outputs[0].values<float>()) value = bounds(value);
+  };
+}
+
+}  // namespace lastbit

@@ -1,0 +1,41 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The golden path: what a network means before any device's arithmetic. Values are float32; products of matrices are summed in float32 by
+// Eigen, every other sum in double; each result is rounded to float32 once, then bounded. One thread, so the same bits for any thread count.
+#pragma once
+
+#include <limits>
+
+#include "engine/executor.hpp"
+
+namespace lastbit {
+
+/// The bounds of an output. NaN passes through, so that it is seen.
+struct RealBounds {
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+  [[nodiscard]] float operator()(float value) const { return value < min ? min : value > max ? max : value; }
+};
+
+[[nodiscard]] RealBounds real_bounds(Activation activation);
+[[nodiscard]] RealBounds real_bounds(const OutputBounds& bounds);
+
+[[nodiscard]] Executor prepare_real_convolution(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_transposed(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_fully_connected(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_matmul(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_pool(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_mean(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_elementwise(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_add_n(const Operation& operation);
+[[nodiscard]] Executor prepare_real_argmax(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_concat(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_function(const Operation& operation);
+[[nodiscard]] Executor prepare_real_dynamic_quantize();
+[[nodiscard]] Executor prepare_real_resize(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_softmax(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_svdf(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_lstm(const Model& model, const Operation& operation);
+
+}  // namespace lastbit

@@ -1,0 +1,55 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// 256-bit vectors and the dot products of AVX-VNNI: u8 x s8 (vpdpbusd) and s16 x s16 (vpdpwssd) into 32 bits, for processors without AVX-512.
+#include "engine/kernels/paths.hpp"
+#include "engine/kernels/unroll.hpp"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include <utility>
+
+#define LASTBIT_TARGET __attribute__((target("avx2,avxvnni")))
+
+namespace lastbit::kernels::avxvnni {
+namespace {
+
+#include "engine/kernels/avx2_lanes.hpp"
+
+struct Bytes {
+  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_dpbusd_avx_epi32(sum, x, w); }
+};
+struct Words {
+  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_dpwssd_avx_epi32(sum, x, w); }
+};
+struct Magnitudes {
+  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_dpwssds_avx_epi32(sum, x, w); }
+};
+struct Bounded {
+  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w, __m256i lower, __m256i upper) {
+    return _mm256_max_epi32(_mm256_min_epi32(Words::add(sum, x, w), upper), lower);
+  }
+};
+struct Saturating32 {
+  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w, __m256i, __m256i) { return _mm256_dpwssds_avx_epi32(sum, x, w); }
+};
+
+#include "engine/kernels/narrow_steps_text.hpp"
+#include "engine/kernels/products_text.hpp"
+
+}  // namespace
+
+void dense_bytes(const ProductTile& tile) { dense<Bytes>(tile); }
+void dense_words(const ProductTile& tile) { dense<Words>(tile); }
+void channelwise_bytes(const ProductTile& tile) { channelwise<Bytes>(tile); }
+void channelwise_words(const ProductTile& tile) { channelwise<Words>(tile); }
+void dense_magnitudes(const ProductTile& tile) { dense<Magnitudes>(tile); }
+void channelwise_magnitudes(const ProductTile& tile) { channelwise<Magnitudes>(tile); }
+
+void steps(const StepTile& tile) { any_steps(tile); }
+
+}  // namespace lastbit::kernels::avxvnni
+
+#endif

@@ -1,0 +1,115 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A finishing chain as host paths run it: vector steps over lanes of 32 or 64 bits, made by engine/finish_plan.hpp, which proves that no
+// lane leaves its width where a step does not say that it wraps. The steps' text is finish_steps.hpp, one for all paths.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/kernels/float_codes.hpp"
+#include "lastbit/tensor.hpp"
+
+namespace lastbit::kernels {
+
+/// What one step reads for every lane: the same for all channels (stride 0), or one value per channel (stride 1).
+template <class T>
+struct LaneParameter {
+  std::vector<T> values;
+  std::size_t stride = 0;
+
+  [[nodiscard]] const T* at(std::size_t position) const { return values.data() + position * stride; }
+};
+
+/// x >> amount, rounded: every rule is one of these forms.
+///   plain   (x + bias) >> amount                             sign    (x + bias + (x < 0 ? extra : 0)) >> amount
+///   parity  (x + bias + ((x >> amount) & extra)) >> amount   sticky  x >> amount | ((x & extra) != 0)
+enum class ShiftForm : std::uint8_t { plain, sign, parity, sticky };
+
+enum class FinishOp : std::uint8_t {
+  add,             ///< v + bias, modulo the lane
+  clamp,           ///< into [low, high]
+  wrap,            ///< the low bits, sign-extended: v << amount >> amount
+  shift_left,      ///< v << amount, modulo the lane
+  shift_right,     ///< rounded; v + bias + extra fits the lane
+  multiply,        ///< lanes of 64 bits: v * multiplier, which fits
+  multiply_shift,  ///< v * multiplier, rounded shift of the exact product: 64 bits for lanes of 32, 96 for lanes of 64
+  float_scale,     ///< v * scale + zero in float or double, held within [-limit, limit], rounded
+};
+
+/// What multiply_shift reads. For lanes of 32 bits in groups of a vector's lanes, those of even index first.
+struct ProductParameters {
+  LaneParameter<std::int64_t> multiplier;  ///< its low 32 bits are read, as signed
+  LaneParameter<std::int64_t> carry;       ///< all ones where the multiplier is 2^31 or more
+  LaneParameter<std::int64_t> bias, amount, extra;
+  LaneParameter<std::int64_t> bias_high, extra_high;  ///< lanes of 64 bits: the part from bit 32 on; `bias` and `extra` hold the lower
+  LaneParameter<std::int64_t> up, down, keep_down;    ///< and the shift in parts: high << up | low >> amount | (high >> down & keep_down)
+};
+
+template <class Lane>
+struct FinishStep {
+  FinishOp op = FinishOp::add;
+  ShiftForm form = ShiftForm::plain;
+  bool counted = false;              ///< clamp: values that it moves are counted
+  bool unsigned_multiplier = false;  ///< some multiplier is 2^31 or more
+  LaneParameter<Lane> bias, amount, extra, low, high;
+  ProductParameters product;
+
+  FloatRounding rounding;
+  bool in_double = false;
+  bool onto_zero = false;
+  LaneParameter<float> scale_f32, zero_f32;
+  LaneParameter<double> scale_f64, zero_f64;
+  double limit = 0;
+};
+
+/// The steps, and the last of all: v + bias into [low, high], stored as the output's type.
+template <class Lane>
+struct LanePlan {
+  std::vector<FinishStep<Lane>> steps;
+  FinishStep<Lane> last;
+};
+
+struct FinishPlan {
+  bool in_64_bits = false;
+  std::size_t period = 0;  ///< of the channels' parameters, in values; 0: all channels have the same
+  LanePlan<std::int32_t> narrow;
+  LanePlan<std::int64_t> wide;
+};
+
+/// A piece of work: `sums` begins with the first channel.
+struct FinishWork {
+  const void* sums = nullptr;
+  ElementType sum_type = ElementType::int32;  ///< an integer, of 8 to 64 bits
+  void* out = nullptr;
+  std::size_t out_size = 1;  ///< bytes of an output: 1, 2, 4 or 8; it receives the low bits
+  std::size_t count = 0;
+  std::int64_t* moved = nullptr;  ///< receives how many values counted clamps have moved; null: not counted
+};
+
+using Finish = void (*)(const FinishPlan&, const FinishWork&);
+
+/// Values on their way through the steps at one time.
+inline constexpr std::size_t finish_block = 512;
+
+namespace scalar {
+inline constexpr std::size_t finish_lanes = 1;
+void finish(const FinishPlan& plan, const FinishWork& work);
+}  // namespace scalar
+
+#if defined(__x86_64__)
+namespace avx2 {
+inline constexpr std::size_t finish_lanes = 8;
+void finish(const FinishPlan& plan, const FinishWork& work);
+}  // namespace avx2
+
+/// Needs avx512 f, bw, dq and vl.
+namespace avx512 {
+inline constexpr std::size_t finish_lanes = 16;
+void finish(const FinishPlan& plan, const FinishWork& work);
+}  // namespace avx512
+#endif
+
+}  // namespace lastbit::kernels

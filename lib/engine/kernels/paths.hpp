@@ -1,0 +1,42 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions of the paths, for the list of kernels.cpp.
+#pragma once
+
+#include "engine/kernels/kernels.hpp"
+
+namespace lastbit::kernels {
+
+#define LASTBIT_WORD_FUNCTIONS                          \
+  void dense_words(const ProductTile& tile);            \
+  void channelwise_words(const ProductTile& tile);      \
+  void dense_magnitudes(const ProductTile& tile);       \
+  void channelwise_magnitudes(const ProductTile& tile); \
+  void steps(const StepTile& tile);
+#define LASTBIT_BYTE_FUNCTIONS               \
+  void dense_bytes(const ProductTile& tile); \
+  void channelwise_bytes(const ProductTile& tile);
+
+namespace scalar {
+LASTBIT_WORD_FUNCTIONS
+}
+namespace avx2 {
+LASTBIT_WORD_FUNCTIONS
+}
+namespace avxvnni {
+LASTBIT_BYTE_FUNCTIONS
+LASTBIT_WORD_FUNCTIONS
+}  // namespace avxvnni
+namespace avx512vnni {
+LASTBIT_BYTE_FUNCTIONS
+LASTBIT_WORD_FUNCTIONS
+}  // namespace avx512vnni
+namespace neon {
+LASTBIT_WORD_FUNCTIONS
+}
+
+#undef LASTBIT_WORD_FUNCTIONS
+#undef LASTBIT_BYTE_FUNCTIONS
+
+}  // namespace lastbit::kernels

@@ -1,0 +1,180 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/operands.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <sstream>
+
+#include "lastbit/arith/binary_float.hpp"
+#include "lastbit/rules.hpp"
+
+namespace lastbit {
+namespace {
+
+bool ends_in(const Chain& chain, StageKind kind) { return !chain.empty() && chain.stages[chain.size - 1U].kind == kind; }
+
+bool has_stage(const Chain& chain, StageKind kind) {
+  return std::any_of(chain.begin(), chain.end(), [=](const Stage& stage) { return stage.kind == kind; });
+}
+
+[[noreturn]] void throw_scale(const Operation& operation, const ScaleEncoding& encoding, double real) {
+  std::ostringstream text;
+  text << std::setprecision(9) << "the scale in*w/out is " << real << "; the device can only shift: it must be "
+       << (encoding.form == MultiplierForm::power_of_two ? "2^e" : "(2^k + 1) * 2^e with k from 0 to ");
+  if (encoding.form == MultiplierForm::power_of_two_plus_one) text << encoding.significant_bits - 1;
+  text << (encoding.form == MultiplierForm::power_of_two ? " with" : ",") << " e from " << encoding.min_exponent << " to "
+       << encoding.max_exponent << " (quantize the network for this backend)";
+  throw_unsupported(operation, text.str());
+}
+
+std::int64_t quantized_bound(float real, const Quantization& quantization) {
+  return quantization.zero_point() + round_to_integer(real / static_cast<float>(quantization.scale()), Rounding::half_away);
+}
+
+void refuse_unknown_values(const Operation& operation, const Chain& chain) {
+  for (const Stage& stage : chain) {
+    const bool needs_values = stage.kind == StageKind::table || stage.kind == StageKind::pwl;
+    if (needs_values)
+      throw_unsupported(operation,
+                        "no model brings the values of the " + std::string(name_of(stage.kind)) + " stage in the backend's chain");
+  }
+}
+
+}  // namespace
+
+std::string place_of(const Operation& operation) { return std::string(name_of(operation.kind)) + " '" + operation.name + "'"; }
+
+void throw_unsupported(const Operation& operation, const std::string& what) {
+  throw Error(ErrorCode::unsupported_operation, place_of(operation), what);
+}
+
+const Chain& output_chain(const Operation& operation, const Chain& chain) {
+  refuse_unknown_values(operation, chain);
+  const bool bounded = !chain.empty() && (ends_in(chain, StageKind::clamp) || ends_in(chain, StageKind::saturate));
+  if (!bounded) throw_unsupported(operation, "the backend's chain does not end in clamp or saturate");
+  return chain;
+}
+
+const Chain& output_chain(const Operation& operation, const Chain& chain, const OutputBounds& bounds) {
+  if (!bounds.accumulator_clip.empty() && !has_stage(chain, StageKind::clip))
+    throw_unsupported(operation, "the backend's chain has no clip stage for accumulator_clip");
+  const bool rectified = bounds.activation == Activation::relu && has_stage(chain, StageKind::relu);
+  if (ends_in(chain, StageKind::saturate) && bounds.activation != Activation::none && !rectified)
+    throw_unsupported(operation,
+                      "the backend's chain ends in saturate and has no stage for activation " + std::string(name_of(bounds.activation)));
+  return output_chain(operation, chain);
+}
+
+const Chain& storage_chain(const Operation& operation, const Chain& chain, ElementType type) {
+  if (chain.empty()) throw_unsupported(operation, "the backend has no arithmetic for a state of " + std::string(name_of(type)));
+  refuse_unknown_values(operation, chain);
+  const Stage& last = chain.stages[chain.size - 1U];
+  const bool fits = last.kind == StageKind::narrow && last.overflow != Overflow::exact && last.bits <= bits_of(type);
+  return fits ? chain : output_chain(operation, chain);
+}
+
+void require_centred_weights(const Operation& operation, const ModelTensor& weights) {
+  const auto& zeros = weights.quantization.zero_points;
+  if (std::any_of(zeros.begin(), zeros.end(), [](std::int64_t zero) { return zero != 0; }))
+    throw_unsupported(operation, "the weights '" + weights.name + "' need zero point 0");
+}
+
+IntegerRange bounds_of(Activation activation, const ModelTensor& output) {
+  IntegerRange range = range_of(output.type);
+  const auto raise = [&](float real) { range.min = std::max(range.min, quantized_bound(real, output.quantization)); };
+  const auto lower = [&](float real) { range.max = std::min(range.max, quantized_bound(real, output.quantization)); };
+  switch (activation) {
+    case Activation::none: break;
+    case Activation::relu: raise(0); break;
+    case Activation::relu6: raise(0), lower(6); break;
+    case Activation::relu_n1_to_1: raise(-1), lower(1); break;
+  }
+  range.max = std::max(range.min, range.max);  // an activation outside the type's range leaves one value
+  return range;
+}
+
+IntegerRange bounds_of(const OutputBounds& bounds, const ModelTensor& output) {
+  if (!bounds.clamp) return bounds_of(bounds.activation, output);
+  const IntegerRange active = bounds_of(bounds.activation, output);  // the whole type without an activation
+  return {std::clamp(active.min, bounds.clamp->min, bounds.clamp->max), std::clamp(active.max, bounds.clamp->min, bounds.clamp->max)};
+}
+
+void require_equal_quantization(const Operation& operation, const ModelTensor& input, const ModelTensor& output) {
+  const bool equal =
+      input.quantization.scale() == output.quantization.scale() && input.quantization.zero_point() == output.quantization.zero_point();
+  if (!equal) throw_unsupported(operation, "'" + input.name + "' and the output differ in scale or zero point; the backend only copies");
+}
+
+RescaleOperands operands_for(const EncodedScale& scale, const ModelTensor& output, IntegerRange bounds) {
+  const IntegerRange storage = range_of(output.type);
+  return {.scale = scale,
+          .zero_point = output.quantization.zero_point(),
+          .min = bounds.min,
+          .max = bounds.max,
+          .output_bits = bits_of(output.type),
+          .storage_min = storage.min,
+          .storage_max = storage.max};
+}
+
+std::vector<RescaleOperands> layer_operands(const Operation& operation, const ScaleEncoding& encoding, const std::vector<double>& scales,
+                                            const ModelTensor& output, const OutputBounds& bounds) {
+  const double largest = *std::max_element(scales.begin(), scales.end());
+  const auto& clips = bounds.accumulator_clip;
+  std::vector<RescaleOperands> list;
+  for (std::size_t c = 0; c < std::max(scales.size(), clips.size()); ++c) {
+    const double real = scales[scales.size() == 1 ? 0 : c];
+    const EncodedScale encoded = encode(encoding, real, largest);
+    if (!holds(encoding, encoded)) throw_scale(operation, encoding, real);
+    RescaleOperands operands = operands_for(encoded, output, bounds_of(bounds, output));
+    operands.rectifier = rectifier_of(bounds.activation);
+    if (bounds.clamp) operands.storage_min = bounds.clamp->min, operands.storage_max = bounds.clamp->max;
+    if (!clips.empty()) operands.clip = clips[clips.size() == 1 ? 0 : c];
+    list.push_back(operands);
+  }
+  return list;
+}
+
+std::vector<double> scales_to(const ScaleEncoding& encoding, const Quantization& input, const ModelTensor& output) {
+  std::vector<double> scales;
+  for (std::size_t c = 0; c < std::max<std::size_t>(1, input.scales.size()); ++c)
+    scales.push_back(effective_scale(encoding.arithmetic, input.scale(c), 1.0, output.quantization.scale()));
+  return scales;
+}
+
+std::vector<std::int64_t> centred(const Tensor& tensor, std::int64_t zero_point) {
+  std::vector<std::int64_t> out(static_cast<std::size_t>(tensor.element_count()));
+  visit_element_type(tensor.type(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      std::transform(tensor.values<T>().begin(), tensor.values<T>().end(), out.begin(),
+                     [=](T value) { return static_cast<std::int64_t>(value) - zero_point; });
+    }
+  });
+  return out;
+}
+
+template <class Value>
+void centre(const Tensor& tensor, std::span<const std::int64_t> zero_points, std::size_t inner, std::span<Value> out) {
+  visit_element_type(tensor.type(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && sizeof(T) <= 2 && !std::is_same_v<T, bool>) {
+      const auto values = tensor.values<T>();
+      for (std::size_t i = 0; i < values.size(); i += inner) {
+        const auto zero =
+            static_cast<std::int32_t>(zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : i / inner % zero_points.size()]);
+        for (std::size_t j = i; j < std::min(i + inner, values.size()); ++j) out[j] = static_cast<Value>(values[j] - zero);
+      }
+    }
+  });
+}
+
+template void centre(const Tensor&, std::span<const std::int64_t>, std::size_t, std::span<std::int16_t>);
+template void centre(const Tensor&, std::span<const std::int64_t>, std::size_t, std::span<std::int32_t>);
+
+ChannelIndex::ChannelIndex(const ModelTensor& tensor) {
+  if (!tensor.quantization.per_channel()) return;
+  const auto axis = static_cast<std::size_t>(tensor.quantization.axis);
+  channels_ = static_cast<std::size_t>(tensor.shape[axis]);
+  for (std::size_t later = axis + 1; later < tensor.shape.rank(); ++later) inner_ *= static_cast<std::size_t>(tensor.shape[later]);
+}
+
+}  // namespace lastbit

@@ -1,0 +1,227 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ops/conv_input.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lastbit/arith/overflow.hpp"
+
+namespace lastbit {
+namespace {
+
+constexpr std::size_t slack = 128;  // a group may be read beyond the last value, a vector beyond the last channel
+
+/// Rows or columns of a convolution's input under so many outputs.
+std::int64_t extent(std::int64_t outputs, std::int64_t stride, std::int64_t kernel, std::int64_t dilation) {
+  return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
+}
+
+/// Calls visit(values) with the tensor's own type.
+template <class Visit>
+void with_values(const ConvInput& input, Visit&& visit) {
+  const auto as = [&]<class T>() { visit(std::span(reinterpret_cast<const T*>(input.data), input.count)); };
+  switch (input.type) {
+    case ElementType::int8: return as.template operator()<std::int8_t>();
+    case ElementType::uint8: return as.template operator()<std::uint8_t>();
+    case ElementType::uint16: return as.template operator()<std::uint16_t>();
+    default: return as.template operator()<std::int16_t>();
+  }
+}
+
+/// Writes `columns` pixels of a band's row: those of the tensor where there are any, `padding` elsewhere.
+template <class T, class Value, class Convert>
+void fill_row(const ConvGeometry& geometry, const T* row, std::int64_t first, std::int64_t columns, Value padding, Value* to,
+              Convert&& convert) {
+  const std::int64_t channels = geometry.channels(), step = geometry.column_step, width = geometry.shape.in_width;
+  const auto pad = [&](std::int64_t from, std::int64_t until) { std::fill(to + from * channels, to + until * channels, padding); };
+  if (row == nullptr) return pad(0, columns);
+  if (step == 1 && geometry.repeat == 1) {
+    const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, columns), end = std::clamp<std::int64_t>(width - first, begin, columns);
+    pad(0, begin);
+    const T* const from = row + (first + begin) * channels;
+    Value* const out = to + begin * channels;
+    const std::int64_t count = (end - begin) * channels;
+    for (std::int64_t i = 0; i < count; ++i) out[i] = convert(from[i]);
+    return pad(end, columns);
+  }
+  for (std::int64_t column = 0; column < columns; ++column) {
+    const std::int64_t at = first + column;
+    if (at < 0 || at % step != 0 || at / step >= width) {
+      pad(column, column + 1);
+      continue;
+    }
+    const T* const pixel = row + at / step * geometry.shape.in_channels;
+    Value* const out = to + column * channels;
+    for (std::int64_t c = 0; c < channels; ++c) out[c] = convert(pixel[c / geometry.repeat]);
+  }
+}
+
+}  // namespace
+
+ConvInput conv_input(const Tensor& tensor, std::span<const std::int64_t> zero_points) {
+  return {tensor.type(), tensor.bytes().data(), static_cast<std::size_t>(tensor.element_count()), zero_points.empty() ? 0 : zero_points[0]};
+}
+ConvInput conv_input(std::span<const std::int16_t> values) {
+  return {ElementType::int16, reinterpret_cast<const std::byte*>(values.data()), values.size(), 0};
+}
+
+IntegerRange centred_range(const ConvInput& input) {
+  IntegerRange range{0, 0};
+  with_values(input, [&](auto values) {
+    if (values.empty()) return;
+    auto least = values[0], largest = values[0];
+    for (const auto value : values) {
+      least = value < least ? value : least;
+      largest = value > largest ? value : largest;
+    }
+    range = {least - input.zero_point, largest - input.zero_point};
+  });
+  return range;
+}
+
+std::int64_t unsigned_zero_point(const ConvInput& input) { return input.zero_point + (input.type == ElementType::int8 ? 128 : 0); }
+
+bool ConvGeometry::has_padding() const {
+  if (row_step > 1 || column_step > 1 || shape.pad_top > 0 || shape.pad_left > 0) return true;
+  return extent(shape.out_height, shape.stride_height, shape.kernel_height, shape.dilation_height) - shape.pad_top > shape.in_height ||
+         extent(shape.out_width, shape.stride_width, shape.kernel_width, shape.dilation_width) - shape.pad_left > shape.in_width;
+}
+
+std::size_t Band::bytes_for(const ConvGeometry& geometry, std::int64_t rows, std::int64_t columns, BandForm form) {
+  const ConvShape& s = geometry.shape;
+  return static_cast<std::size_t>(extent(rows, s.stride_height, s.kernel_height, s.dilation_height) *
+                                  extent(columns, s.stride_width, s.kernel_width, s.dilation_width) * geometry.channels()) *
+         bytes_of(form);
+}
+
+void Band::fill(const ConvGeometry& geometry, const ConvInput& input, const OutputArea& area, BandForm form) {
+  const ConvShape& s = geometry.shape;
+  geometry_ = geometry;
+  area_ = area;
+  form_ = form;
+  columns_ = extent(area.columns(), s.stride_width, s.kernel_width, s.dilation_width);
+  pixel_bytes_ = static_cast<std::size_t>(geometry.channels()) * bytes_of(form);
+  row_bytes_ = static_cast<std::size_t>(columns_) * pixel_bytes_;
+  const std::int64_t rows = extent(area.last_row - area.first_row, s.stride_height, s.kernel_height, s.dilation_height);
+  rows_.resize(static_cast<std::size_t>(rows) * row_bytes_ + slack);
+  const std::int64_t first_row = area.first_row * s.stride_height - s.pad_top;
+  const std::int64_t first_column = area.first_column * s.stride_width - s.pad_left;
+  with_values(input, [&](auto values) {
+    using T = typename decltype(values)::value_type;
+    const auto zero_point = static_cast<std::int32_t>(input.zero_point);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t at = first_row + r;
+      const bool inside = at >= 0 && at % geometry.row_step == 0 && at / geometry.row_step < s.in_height;
+      const std::int64_t first = (area.sample * s.in_height + at / geometry.row_step) * s.in_width * s.in_channels;
+      const T* const row = inside ? values.data() + first : nullptr;
+      std::byte* const to = rows_.data() + static_cast<std::size_t>(r) * row_bytes_;
+      switch (form) {
+        case BandForm::unsigned_bytes:
+          fill_row(geometry, row, first_column, columns_, static_cast<std::uint8_t>(unsigned_zero_point(input)),
+                   reinterpret_cast<std::uint8_t*>(to), [flip = input.type == ElementType::int8 ? 0x80U : 0U](T v) {
+                     return static_cast<std::uint8_t>(static_cast<std::uint8_t>(v & 0xFF) ^ flip);
+                   });
+          break;
+        case BandForm::words:
+          fill_row(geometry, row, first_column, columns_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to),
+                   [zero_point](T v) { return static_cast<std::int16_t>(v - zero_point); });
+          break;
+        case BandForm::magnitudes:
+          fill_row(geometry, row, first_column, columns_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to), [zero_point](T v) {
+            const std::int32_t centred = v - zero_point;
+            return static_cast<std::int16_t>(std::min(centred < 0 ? -centred : centred, 32767));
+          });
+          break;
+      }
+    }
+  });
+}
+
+const std::byte* Band::window(std::int64_t pixel) const {
+  const std::int64_t row = pixel / area_.columns(), column = pixel % area_.columns();
+  return rows_.data() + static_cast<std::size_t>(row * geometry_.shape.stride_height) * row_bytes_ +
+         static_cast<std::size_t>(column * geometry_.shape.stride_width) * pixel_bytes_;
+}
+
+std::ptrdiff_t Band::offset(std::int64_t ky, std::int64_t kx) const {
+  return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(ky * geometry_.shape.dilation_height) * row_bytes_ +
+                                     static_cast<std::size_t>(kx * geometry_.shape.dilation_width) * pixel_bytes_);
+}
+
+namespace {
+
+/// to[i] = {from[0][i], from[1][i], …}
+template <class Value, std::size_t together>
+void interleave_rows(const Value* const* from, std::size_t count, Value* to) {
+  if constexpr (together == 4) {
+    const Value *const a = from[0], *const b = from[1], *const c = from[2], *const d = from[3];
+    for (std::size_t i = 0; i < count; ++i) {
+      to[4 * i] = a[i];
+      to[4 * i + 1] = b[i];
+      to[4 * i + 2] = c[i];
+      to[4 * i + 3] = d[i];
+    }
+  } else {
+    const Value *const a = from[0], *const b = from[1];
+    for (std::size_t i = 0; i < count; ++i) {
+      to[2 * i] = a[i];
+      to[2 * i + 1] = b[i];
+    }
+  }
+}
+
+template <class Value>
+void interleave_columns(const std::byte* const* rows, std::size_t columns, std::size_t channels, std::size_t pixel_bytes,
+                        std::size_t from_pixel_bytes, std::byte* to) {
+  constexpr std::size_t together = 4 / sizeof(Value);
+  const Value* from[together];
+  const bool contiguous = pixel_bytes == channels * 4;
+  const std::size_t calls = contiguous ? 1 : columns, count = contiguous ? channels * columns : channels;
+  for (std::size_t x = 0; x < calls; ++x) {
+    for (std::size_t j = 0; j < together; ++j) from[j] = reinterpret_cast<const Value*>(rows[j] + x * from_pixel_bytes);
+    interleave_rows<Value, together>(from, count, reinterpret_cast<Value*>(to + x * pixel_bytes));
+  }
+}
+
+}  // namespace
+
+void Band::interleave(std::size_t lanes) {
+  const ConvShape& s = geometry_.shape;
+  const std::size_t together = 4 / bytes_of(form_);
+  const auto kernel_height = static_cast<std::size_t>(s.kernel_height);
+  const auto channels = static_cast<std::size_t>(geometry_.channels());
+  row_groups_ = (kernel_height + together - 1) / together;
+  vector_channels_ = (channels + lanes - 1) / lanes * lanes;
+  group_pixel_bytes_ = vector_channels_ * 4;
+  const std::size_t rows = static_cast<std::size_t>(area_.last_row - area_.first_row), columns = static_cast<std::size_t>(columns_);
+  interleaved_.resize(rows * row_groups_ * columns * group_pixel_bytes_ + slack);
+  std::byte* to = interleaved_.data();
+  for (std::size_t y = 0; y < rows; ++y) {
+    for (std::size_t group = 0; group < row_groups_; ++group, to += columns * group_pixel_bytes_) {
+      const std::byte* from[4];
+      for (std::size_t j = 0; j < together; ++j) {
+        const std::size_t ky = std::min(group * together + j, kernel_height - 1);  // beyond the kernel: any row, its weights are 0
+        from[j] =
+            rows_.data() + (y * static_cast<std::size_t>(s.stride_height) + ky * static_cast<std::size_t>(s.dilation_height)) * row_bytes_;
+      }
+      if (form_ == BandForm::unsigned_bytes)
+        interleave_columns<std::uint8_t>(from, columns, channels, group_pixel_bytes_, pixel_bytes_, to);
+      else interleave_columns<std::int16_t>(from, columns, channels, group_pixel_bytes_, pixel_bytes_, to);
+    }
+  }
+}
+
+const std::byte* Band::interleaved_window(std::int64_t pixel) const {
+  const auto row = static_cast<std::size_t>(pixel / area_.columns()), column = static_cast<std::size_t>(pixel % area_.columns());
+  return interleaved_.data() +
+         (row * row_groups_ * static_cast<std::size_t>(columns_) + column * static_cast<std::size_t>(geometry_.shape.stride_width)) *
+             group_pixel_bytes_;
+}
+
+std::ptrdiff_t Band::interleaved_offset(std::int64_t row_group, std::int64_t kx) const {
+  return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row_group * columns_ + kx * geometry_.shape.dilation_width) *
+                                     group_pixel_bytes_);
+}
+
+}  // namespace lastbit

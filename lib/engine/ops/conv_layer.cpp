@@ -1,0 +1,325 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected and matmul as layers: which tensors, which arithmetic, which scales.
+#include "engine/ops/conv_layer.hpp"
+
+#include <memory>
+
+#include "engine/broadcast.hpp"
+#include "engine/finisher.hpp"
+#include "engine/geometry.hpp"
+#include "engine/operands.hpp"
+#include "engine/ops/layer_parts.hpp"
+#include "engine/ops/lowering.hpp"
+#include "engine/ops/prepare.hpp"
+#include "lastbit/op/transposed_conv2d.hpp"
+#include "lastbit/operation_rules.hpp"
+
+namespace lastbit {
+namespace {
+
+const ConvByType& arithmetic_of(const Backend& backend, OperationKind kind) {
+  switch (kind) {
+    case OperationKind::depthwise_conv2d: return backend.depthwise_conv;
+    case OperationKind::transposed_conv2d: return backend.transposed_conv;
+    case OperationKind::fully_connected: return backend.fully_connected;
+    case OperationKind::matmul: return backend.matmul;
+    default: return backend.conv;
+  }
+}
+
+OutputBounds output_bounds(const Operation& operation) {
+  if (const auto* conv = std::get_if<Conv2dAttributes>(&operation.attributes)) return conv->bounds;
+  if (const auto* dense = std::get_if<FullyConnectedAttributes>(&operation.attributes)) return dense->bounds;
+  return std::get<MatmulAttributes>(operation.attributes).bounds;
+}
+
+/// A chain that applies no scale, or int32 without a scale, or with one per channel: those that a dequantize operation behind it applies.
+bool delivers_accumulators(const ModelTensor& output, const ConvArithmetic& arithmetic) {
+  const bool unscaled = !output.quantization.present() || output.quantization.per_channel();
+  return (output.type == ElementType::int32 && unscaled) || !applies_scale(arithmetic.rescale.chain);
+}
+
+/// The operands of the chain, for every output channel.
+std::vector<RescaleOperands> chain_operands(const Operation& operation, const ConvArithmetic& arithmetic, const ModelTensor& input,
+                                            const Quantization& weights, const ModelTensor& output) {
+  const ScaleEncoding& encoding = arithmetic.rescale.scale;
+  std::vector<double> scales;
+  for (std::size_t o = 0; o < std::max<std::size_t>(1, weights.scales.size()); ++o)
+    scales.push_back(effective_scale(encoding.arithmetic, input.quantization.scale(), weights.scale(o), output.quantization.scale()));
+  return layer_operands(operation, encoding, scales, output, output_bounds(operation));
+}
+
+/// The chain with the operands of every output channel.
+Finisher make_finisher(const Operation& operation, const ConvArithmetic& arithmetic, std::vector<RescaleOperands> operands,
+                       int accumulator_bits) {
+  return Finisher(output_chain(operation, arithmetic.rescale.chain, output_bounds(operation)), std::move(operands), accumulator_bits);
+}
+
+ConvShape shape_of(const Model& model, const Operation& operation) {
+  if (operation.kind != OperationKind::fully_connected) return conv_shape_of(model, operation);
+  const Shape& weights = model.tensor(operation.inputs[1]).shape;
+  const std::int64_t rows = model.tensor(operation.inputs[0]).shape.element_count() / weights[1];
+  const std::int64_t outputs = model.tensor(operation.outputs[0]).shape.back();
+  return {.in_width = rows, .in_channels = weights[1], .out_width = rows, .out_channels = outputs, .together = largest_group};
+}
+
+/// Depthwise weights [1, kh, kw, channels] as [channels, kh, kw, 1].
+std::vector<std::int16_t> channels_first(const std::vector<std::int16_t>& weights, std::size_t channels) {
+  std::vector<std::int16_t> out(weights.size());
+  const std::size_t taps = weights.size() / channels;
+  for (std::size_t t = 0; t < taps; ++t) {
+    for (std::size_t c = 0; c < channels; ++c) out[c * taps + t] = weights[t * channels + c];
+  }
+  return out;
+}
+
+/// Weights minus zero points in the order of ConvShape.
+std::vector<std::int16_t> centred_weights(const Operation& operation, const ModelTensor& info, std::int64_t out_channels) {
+  const Tensor& weights = *info.constant;
+  std::vector<std::int16_t> values(static_cast<std::size_t>(weights.element_count()));
+  const bool depthwise = operation.kind == OperationKind::depthwise_conv2d;
+  centre<std::int16_t>(weights, info.quantization.zero_points, depthwise ? 1 : values.size() / static_cast<std::size_t>(out_channels),
+                       values);
+  return depthwise ? channels_first(values, static_cast<std::size_t>(out_channels)) : values;
+}
+
+/// Of a table with rows of `columns` values, the given rows one after the other.
+template <class T>
+std::vector<T> rows_of(const std::vector<T>& table, const std::vector<std::int64_t>& rows, std::size_t columns) {
+  std::vector<T> out;
+  for (const std::int64_t row : rows) {
+    const auto first = table.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * columns);
+    out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(columns));
+  }
+  return out;
+}
+
+/// What a layer brings to its sums.
+struct LayerConstants {
+  std::vector<std::int16_t> weights;
+  std::vector<std::int64_t> bias, multipliers;
+};
+
+/// One column of a bias, and the active rows of everything.
+void choose_rows(const Model& model, const Operation& operation, LayerConstants& layer) {
+  const auto* const attributes = std::get_if<FullyConnectedAttributes>(&operation.attributes);
+  if (attributes == nullptr) return;
+  const Shape& weights = model.tensor(operation.inputs[1]).shape;
+  if (attributes->bias_column) {
+    const std::size_t columns = layer.bias.size() / static_cast<std::size_t>(weights[0]);
+    for (std::size_t row = 0; row < static_cast<std::size_t>(weights[0]); ++row)
+      layer.bias[row] = layer.bias[row * columns + static_cast<std::size_t>(*attributes->bias_column)];
+    layer.bias.resize(static_cast<std::size_t>(weights[0]));
+  }
+  const auto& active = attributes->active_rows;
+  if (active.empty()) return;
+  layer.weights = rows_of(layer.weights, active, static_cast<std::size_t>(weights[1]));
+  if (!layer.bias.empty()) layer.bias = rows_of(layer.bias, active, 1);
+  if (!layer.multipliers.empty()) layer.multipliers = rows_of(layer.multipliers, active, 1);
+}
+
+LayerConstants constants_of(const Model& model, const Operation& operation, const ConvArithmetic& arithmetic) {
+  const ModelTensor& weights = model.tensor(operation.inputs[1]);
+  const ModelTensor* const bias = input_tensor(model, operation, bias_input);
+  const ModelTensor* const multiplier = input_tensor(model, operation, multiplier_input);
+  require_constant(operation, &weights);
+  require_constant(operation, bias);
+  const bool depthwise = operation.kind == OperationKind::depthwise_conv2d;
+  LayerConstants layer{centred_weights(operation, weights, weights.shape[depthwise ? 3 : 0]),
+                       bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0),
+                       multipliers_of(operation, multiplier, arithmetic)};
+  choose_rows(model, operation, layer);
+  return layer;
+}
+
+/// Scales of the weights' active rows.
+Quantization weight_quantization(const Model& model, const Operation& operation) {
+  Quantization quantization = model.tensor(operation.inputs[1]).quantization;
+  const auto* const attributes = std::get_if<FullyConnectedAttributes>(&operation.attributes);
+  if (attributes != nullptr && !attributes->active_rows.empty() && quantization.per_channel())
+    quantization.scales = rows_of(quantization.scales, attributes->active_rows, 1);
+  return quantization;
+}
+
+/// Finishes every tile of sums into its place, or delivers it as it is.
+void run_layer(const Convolution& convolution, const ConvInput& input, const Finisher* finisher, const Execution& run,
+               std::size_t offset = 0) {
+  convolution.for_each_tile(
+      input,
+      [&](const SumTile& tile) {
+        Tensor& output = run.outputs[0];
+        if (finisher == nullptr)
+          tile.wide.empty() ? store(tile.narrow, output, offset + tile.first) : store(tile.wide, output, offset + tile.first);
+        else if (tile.wide.empty()) (*finisher)(tile.narrow, output, offset + tile.first, tile.events);
+        else (*finisher)(tile.wide, output, offset + tile.first, tile.events);
+      },
+      run.events, run.routes);
+}
+
+}  // namespace
+
+bool is_conv_layer(OperationKind kind) {
+  return kind == OperationKind::conv2d || kind == OperationKind::depthwise_conv2d || kind == OperationKind::transposed_conv2d ||
+         kind == OperationKind::fully_connected;
+}
+
+ConvLayer conv_layer(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  require_integer_data(operation, input);
+  require_integer_data(operation, model.tensor(operation.inputs[1]));
+  require_16_bits(operation, model.tensor(operation.inputs[1]));
+  const ConvShape shape = shape_of(model, operation);
+  const ConvArithmetic& arithmetic = select_arithmetic(model, operation, arithmetic_of(backend, operation.kind));
+  if (!applies_scale(arithmetic.rescale.chain)) require_plain_sums(operation, model);
+  require_whole_vectors(operation, arithmetic.accumulator, shape.kernel_width * shape.group_channels());
+  LayerConstants constants = constants_of(model, operation, arithmetic);
+  LoweredLayer lowered =
+      lower_per_channel(arithmetic, {std::move(constants.weights), std::move(constants.bias), weight_quantization(model, operation)},
+                        input.quantization.scale());
+  for (auto& value : lowered.values.bias) value = stored_bias(value, lowered.arithmetic.bias_bits, lowered.arithmetic.bias_rounding);
+  const Direction direction = operation.kind == OperationKind::transposed_conv2d ? Direction::transposed : Direction::forward;
+  ConvLayer layer{shape,
+                  direction,
+                  lowered.arithmetic,
+                  std::move(lowered.values.weights),
+                  std::move(lowered.values.bias),
+                  std::move(constants.multipliers),
+                  {},
+                  input.quantization.zero_points,
+                  input.type,
+                  largest_centred(input)};
+  if (!delivers_accumulators(output, layer.arithmetic))
+    layer.operands = chain_operands(operation, layer.arithmetic, input, lowered.values.quantization, output);
+  return layer;
+}
+
+std::vector<std::int32_t> centred_input(const ConvLayer& layer, const Tensor& input) {
+  std::vector<std::int32_t> values(static_cast<std::size_t>(input.element_count()));
+  centre<std::int32_t>(input, layer.zero_points, values.size(), values);
+  return values;
+}
+
+ConvIndex output_at(const ConvShape& shape, std::int64_t index) {
+  const std::int64_t pixel = index / shape.out_channels, row = pixel / shape.out_width;
+  return {row / shape.out_height, row % shape.out_height, pixel % shape.out_width, index % shape.out_channels};
+}
+
+Accumulator accumulate(const ConvLayer& layer, std::span<const std::int32_t> input, const ConvIndex& at) {
+  const auto sum = layer.direction == Direction::forward ? accumulate_values<std::int32_t> : accumulate_transposed_values<std::int32_t>;
+  return sum(layer.shape, at, input, layer.weights, layer.bias, layer.arithmetic.accumulator, layer.arithmetic.bias,
+             layer.multiplier(at.o));
+}
+
+std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std::vector<std::size_t>* runs) {
+  std::vector<ConvTerm> terms;
+  const auto add = [&](std::size_t input, std::size_t weight) { terms.push_back({input, weight}); };
+  const auto begin_run = [&](std::int64_t) {
+    if (runs != nullptr) runs->push_back(terms.size());
+  };
+  if (layer.direction == Direction::forward) each_tap(layer.shape, at, add, begin_run);
+  else each_transposed_tap(layer.shape, at, add);
+  return terms;
+}
+
+Executor prepare_convolution(const Model& model, const Operation& operation, const Backend& backend) {
+  ConvLayer layer = conv_layer(model, operation, backend);
+  const bool raw = layer.delivers_sums();
+  const auto convolution =
+      std::make_shared<Convolution>(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias),
+                                    layer.input_type, layer.largest_input, std::move(layer.multipliers));
+  std::shared_ptr<const Finisher> finisher;
+  if (!raw) {
+    finisher =
+        std::make_shared<Finisher>(make_finisher(operation, layer.arithmetic, std::move(layer.operands), convolution->accumulator_bits()));
+  }
+  return [convolution, finisher, zero_points = model.tensor(operation.inputs[0]).quantization.zero_points](const Execution& run) {
+    run_layer(*convolution, conv_input(*run.inputs[0], zero_points), finisher.get(), run);
+  };
+}
+
+namespace {
+
+/// Rows of a matrix [rows, columns] of int16 values, or of its transpose.
+std::vector<std::int16_t> matrix(std::span<const std::int16_t> values, std::int64_t rows, std::int64_t columns, bool transpose) {
+  std::vector<std::int16_t> out(values.begin(), values.end());
+  if (!transpose) return out;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c)
+      out[static_cast<std::size_t>(c * rows + r)] = values[static_cast<std::size_t>(r * columns + c)];
+  }
+  return out;
+}
+
+struct MatmulShape {
+  std::int64_t rows, terms, columns;
+  std::vector<std::int64_t> a_offsets, b_offsets;  ///< of each matrix of the batch
+};
+
+MatmulShape matmul_shape(const Model& model, const Operation& operation) {
+  const auto& attributes = std::get<MatmulAttributes>(operation.attributes);
+  const Shape& a = model.tensor(operation.inputs[0]).shape;
+  const Shape& b = model.tensor(operation.inputs[1]).shape;
+  const Shape& out = model.tensor(operation.outputs[0]).shape;
+  MatmulShape shape{out[out.rank() - 2], a[a.rank() - (attributes.transpose_a ? 2U : 1U)], out.back(), {}, {}};
+  const Shape batch(std::vector<std::int64_t>(out.sizes().begin(), out.sizes().end() - 2));
+  const auto leading = [](const Shape& s) { return Shape(std::vector<std::int64_t>(s.sizes().begin(), s.sizes().end() - 2)); };
+  shape.a_offsets = broadcast_offsets(leading(a), batch);
+  shape.b_offsets = broadcast_offsets(leading(b), batch);
+  for (auto& offset : shape.a_offsets) offset *= shape.rows * shape.terms;
+  for (auto& offset : shape.b_offsets) offset *= shape.terms * shape.columns;
+  return shape;
+}
+
+void require_per_column(const Operation& operation, const ModelTensor& b, bool transposed) {
+  const auto rank = static_cast<std::int64_t>(b.shape.rank());
+  const bool per_channel = b.quantization.per_channel() || b.quantization.zero_points.size() > 1;
+  if (!per_channel || b.quantization.axis == rank - (transposed ? 2 : 1)) return;
+  throw_unsupported(operation,
+                    "the scales of '" + b.name + "' lie along axis " + std::to_string(b.quantization.axis) + ", not along its columns");
+}
+
+}  // namespace
+
+Executor prepare_matmul(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& a = model.tensor(operation.inputs[0]);
+  const ModelTensor& b = model.tensor(operation.inputs[1]);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  require_integer_data(operation, a);
+  require_integer_data(operation, b);
+  for (const ModelTensor* tensor : {&a, &b}) require_16_bits(operation, *tensor);
+  const ConvArithmetic arithmetic = select_arithmetic(model, operation, backend.matmul);
+  if (!applies_scale(arithmetic.rescale.chain)) require_plain_sums(operation, model);
+  const bool raw = delivers_accumulators(output, arithmetic);
+  // Scales and zero points of b go with its columns: neighbours in memory, or whole rows where b is stored transposed.
+  const bool b_transposed = std::get<MatmulAttributes>(operation.attributes).transpose_b;
+  const auto column_size = static_cast<std::size_t>(b_transposed ? b.shape.back() : 1);
+  require_per_column(operation, b, b_transposed);
+  const Finisher finisher = raw ? Finisher()
+                                : make_finisher(operation, arithmetic, chain_operands(operation, arithmetic, a, b.quantization, output),
+                                                arithmetic.accumulator.bits);
+  return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),
+          a_quantization = a.quantization, b_quantization = b.quantization, largest = largest_centred(a)](const Execution& run) {
+    std::vector<std::int16_t> left(static_cast<std::size_t>(run.inputs[0]->element_count()));
+    std::vector<std::int16_t> right(static_cast<std::size_t>(run.inputs[1]->element_count()));
+    centre<std::int16_t>(*run.inputs[0], a_quantization.zero_points, left.size(), left);
+    centre<std::int16_t>(*run.inputs[1], b_quantization.zero_points, column_size, right);
+    const ConvShape conv{.in_width = shape.rows, .in_channels = shape.terms, .out_width = shape.rows, .out_channels = shape.columns};
+    const auto matrix_size = static_cast<std::size_t>(shape.rows * shape.columns);
+    for (std::size_t i = 0; i < shape.a_offsets.size(); ++i) {
+      const auto part = [](const std::vector<std::int16_t>& from, std::int64_t offset, std::int64_t count) {
+        return std::span(from).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(count));
+      };
+      // The convolution wants the input as [rows, terms] and the weights as [columns, terms].
+      const auto input = matrix(part(left, shape.a_offsets[i], shape.rows * shape.terms), shape.terms, shape.rows, attributes.transpose_a);
+      auto weights =
+          matrix(part(right, shape.b_offsets[i], shape.terms * shape.columns), shape.terms, shape.columns, !attributes.transpose_b);
+      const Convolution product(conv, Direction::forward, arithmetic, std::move(weights), {}, ElementType::int16, largest);
+      run_layer(product, conv_input(std::span<const std::int16_t>(input)), raw ? nullptr : &finisher, run, i * matrix_size);
+    }
+  };
+}
+
+}  // namespace lastbit

@@ -1,0 +1,69 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// conv2d, depthwise_conv2d, transposed_conv2d and fully_connected as what they are to the arithmetic: one sum for every output, and a chain.
+// The emulator runs it; explain, prove, identify and shrink look into it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/ops/convolution.hpp"
+#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
+#include "lastbit/op/conv2d.hpp"
+
+namespace lastbit {
+
+struct ConvLayer {
+  ConvShape shape;
+  Direction direction = Direction::forward;
+  ConvArithmetic arithmetic;              ///< the device's, as it lowers scales per channel
+  std::vector<std::int16_t> weights;      ///< [out_channels, kernel_height, kernel_width, group channels], zero points subtracted
+  std::vector<std::int64_t> bias;         ///< as the device stores it: empty, one per channel, or one per output position
+  std::vector<std::int64_t> multipliers;  ///< of rows: empty, or one per channel
+  std::vector<RescaleOperands> operands;  ///< of the chain: one, or one per channel; empty where the sums themselves are delivered
+  std::vector<std::int64_t> zero_points;  ///< of the input
+  ElementType input_type = ElementType::int16;
+  std::int64_t largest_input = 0;  ///< magnitude of a value minus its zero point, by the input's type
+
+  [[nodiscard]] bool delivers_sums() const { return operands.empty(); }
+  [[nodiscard]] std::int64_t multiplier(std::int64_t channel) const {
+    return multipliers.empty() ? 1 : multipliers[static_cast<std::size_t>(channel)];
+  }
+  [[nodiscard]] const RescaleOperands& operands_of(std::int64_t channel) const {
+    return operands[operands.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
+  }
+};
+
+/// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected with constant weights.
+[[nodiscard]] bool is_conv_layer(OperationKind kind);
+
+/// Throws Error(unsupported_operation) for what the backend cannot do.
+[[nodiscard]] ConvLayer conv_layer(const Model& model, const Operation& operation, const Backend& backend);
+
+/// The sums of fused_conv2d before its pool and its activation, and the windows of its pool over them.
+[[nodiscard]] ConvLayer fused_sums(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] ConvShape fused_windows(const Model& model, const Operation& operation);
+
+/// The sums of one vector of a recurrent layer, over the present input and an earlier output (op/recurrent.hpp).
+[[nodiscard]] ConvLayer recurrent_sums(const Model& model, const Operation& operation, const Backend& backend);
+
+/// The layer's input, zero points subtracted.
+[[nodiscard]] std::vector<std::int32_t> centred_input(const ConvLayer& layer, const Tensor& input);
+
+/// Which output the element `index` of the output tensor is.
+[[nodiscard]] ConvIndex output_at(const ConvShape& shape, std::int64_t index);
+
+/// The sum of one output, step by step.
+[[nodiscard]] Accumulator accumulate(const ConvLayer& layer, std::span<const std::int32_t> input, const ConvIndex& at);
+
+/// One product of a sum, in the device's order.
+struct ConvTerm {
+  std::size_t input = 0, weight = 0;  ///< offsets into the centred input and into ConvLayer::weights
+};
+/// `runs`, where given, receives the number of terms before the start of every run of terms that lie side by side.
+[[nodiscard]] std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std::vector<std::size_t>* runs = nullptr);
+
+}  // namespace lastbit

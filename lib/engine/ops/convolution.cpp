@@ -1,0 +1,180 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known about a layer before it runs: its sums as a forward convolution, their bounds, their weights in the kernels' order.
+#include "engine/ops/convolution.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace lastbit {
+namespace {
+
+int bits_for(Int128 magnitude) {
+  int bits = 1;
+  while (bits < 127 && magnitude >> (bits - 1) != 0) ++bits;
+  return bits;
+}
+
+/// A transposed convolution is a forward one over its input with stride - 1 zeros between neighbours, the kernel turned round.
+ConvGeometry forward_geometry(const ConvShape& shape, Direction direction) {
+  ConvGeometry geometry{.shape = shape};
+  ConvShape& s = geometry.shape;
+  if (direction == Direction::transposed) {
+    geometry.row_step = std::exchange(s.stride_height, 1);
+    geometry.column_step = std::exchange(s.stride_width, 1);
+    s.pad_top = s.kernel_height - 1 - s.pad_top;
+    s.pad_left = s.kernel_width - 1 - s.pad_left;
+  }
+  if (is_channelwise(s)) geometry.repeat = s.out_channels / s.in_channels;
+  return geometry;
+}
+
+/// Kernel rows and columns in reverse.
+std::vector<std::int16_t> turned(const std::vector<std::int16_t>& weights, const ConvShape& shape) {
+  std::vector<std::int16_t> out(weights.size());
+  const auto positions = static_cast<std::size_t>(shape.kernel_height * shape.kernel_width);
+  const auto channels = static_cast<std::size_t>(shape.group_channels());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const std::size_t o = i / (positions * channels), position = i / channels % positions;
+    out[(o * positions + positions - 1 - position) * channels + i % channels] = weights[i];
+  }
+  return out;
+}
+
+bool fit_bytes(const std::vector<std::int16_t>& weights) {
+  return std::all_of(weights.begin(), weights.end(), [](std::int16_t weight) { return weight >= -128 && weight <= 127; });
+}
+
+}  // namespace
+
+Convolution::Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
+                         std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input,
+                         std::vector<std::int64_t> multipliers)
+    : shape_(shape),
+      direction_(direction),
+      arithmetic_(arithmetic),
+      weights_(std::move(weights)),
+      bias_(std::move(bias)),
+      multipliers_(std::move(multipliers)),
+      input_type_(input),
+      largest_input_(largest_input),
+      path_(&kernels::selected_path()),
+      geometry_(forward_geometry(shape, direction)) {
+  weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
+  prove(largest_input);
+  if (proven_by_types_ || !has_partial_sums(arithmetic_.accumulator)) {
+    fold_multipliers();
+    weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
+  }
+  if (input_type_ == ElementType::uint16) return;
+  pack(direction_ == Direction::transposed ? turned(weights_, shape_) : weights_);
+  const bool in_kernels = !bytes_.bytes.empty() || accumulator_bits_ <= 32 || !cuts_.empty();
+  if (proven_by_types_ && in_kernels) weights_ = {};
+}
+
+/// Exact terms times the multiplier are exact terms of larger weights: 128 * 255 fits 16 bits.
+void Convolution::fold_multipliers() {
+  const std::size_t taps = weights_.size() / static_cast<std::size_t>(shape_.out_channels);
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    weights_[i] = static_cast<std::int16_t>(narrow_exact(weights_[i] * multiplier(i / taps), 16));
+  }
+  multipliers_.clear();
+}
+
+bool Convolution::drops_no_term() const {
+  const PartialSums& partial = arithmetic_.accumulator.partial;
+  const bool whole_rows = shape_.pad_left == 0 && (shape_.out_width - 1) * shape_.stride_width + shape_.kernel_width <= shape_.in_width;
+  const std::int64_t run = shape_.kernel_width * shape_.group_channels();
+  return partial.tail != PartialTail::dropped || partial.vector == 0 || (whole_rows && run % partial.vector == 0);
+}
+
+std::pair<std::int64_t, std::int64_t> Convolution::bias_range(std::size_t channel) const {
+  std::int64_t least = 0, largest = 0;
+  for (std::size_t i = channel; i < bias_.size(); i += static_cast<std::size_t>(shape_.out_channels)) {
+    least = std::min(least, bias_[i]);
+    largest = std::max(largest, bias_[i]);
+  }
+  return {least, largest};
+}
+
+SumBounds Convolution::with_bias(std::size_t channel, const IntegerRange& range) const {
+  SumBounds bounds = weight_sums_.bounds(channel, range, multiplier(channel));
+  const auto [least, largest] = bias_range(channel);
+  return {bounds.lower + least, bounds.upper + largest};
+}
+
+// Every partial sum, in any order and with the bias at either end, lies between the bounds. Where those fit the accumulator no rule of it
+// can act. Sums of consecutive terms are kept modulo 2^32 by themselves, and must neither wrap nor lose a term.
+bool Convolution::is_proven(std::size_t channel, const IntegerRange& range) const {
+  const AccumulatorRule& rule = arithmetic_.accumulator;
+  const SumBounds total = with_bias(channel, range), terms = weight_sums_.bounds(channel, range);
+  if (total.lower < min_of_width(rule.bits) || total.upper > max_of_width(rule.bits)) return false;
+  return !has_partial_sums(rule) || (terms.lower >= min_of_width(32) && terms.upper <= max_of_width(32) && drops_no_term());
+}
+
+void Convolution::prove(std::int64_t largest_input) {
+  const IntegerRange range{-largest_input, largest_input};
+  proven_by_types_ = true;
+  Int128 largest = 0;
+  for (std::size_t o = 0; o < weight_sums_.channels(); ++o) {
+    proven_by_types_ = proven_by_types_ && is_proven(o, range);
+    const SumBounds bounds = with_bias(o, range);
+    largest = std::max({largest, bounds.upper, -bounds.lower});
+  }
+  const AccumulatorRule& rule = arithmetic_.accumulator;
+  accumulator_bits_ = proven_by_types_ ? bits_for(largest) : rule.overflow == Overflow::exact ? 64 : rule.bits;
+}
+
+void Convolution::pack(const std::vector<std::int16_t>& weights) {
+  const AccumulatorRule& rule = arithmetic_.accumulator;
+  const bool in_32_bits =
+      (proven_by_types_ && accumulator_bits_ <= 32) || (rule.overflow == Overflow::wrap && rule.bits <= 32 && is_order_independent(rule));
+  const bool is_8_bit = input_type_ == ElementType::int8 || input_type_ == ElementType::uint8;
+  if (in_32_bits && is_8_bit && path_->dense_bytes != nullptr && fit_bytes(weights)) {
+    bytes_ = pack_weights(geometry_, weights, BandForm::unsigned_bytes, path_->lanes);
+    if (proven_by_types_) return;
+  }
+  words_ = pack_weights(geometry_, weights, BandForm::words, path_->lanes);
+  if (!in_32_bits) pack_wide(weights);
+  const bool narrows_once = rule.when == NarrowingPoint::at_end && !has_partial_sums(rule);
+  if (proven_by_types_ || rule.bits > 32 || narrows_once) return;
+  magnitudes_ = pack_weights(geometry_, weights, BandForm::magnitudes, path_->lanes);
+  if (is_channelwise(shape_) || has_partial_sums(rule)) return;
+  // [group][tap][channel]
+  const auto groups = static_cast<std::size_t>(shape_.groups), channels = static_cast<std::size_t>(shape_.out_channels) / groups;
+  const auto taps = static_cast<std::size_t>(shape_.taps());
+  step_row_ = kernels::whole_vectors(channels, 2 * path_->lanes);
+  step_weights_.resize(groups * taps * step_row_);
+  for (std::size_t o = 0; o < groups * channels; ++o) {
+    for (std::size_t t = 0; t < taps; ++t) step_weights_[(o / channels * taps + t) * step_row_ + o % channels] = weights[o * taps + t];
+  }
+}
+
+/// Words, unless taking off so often costs more than multiplying bytes of them twice.
+void Convolution::pack_wide(const std::vector<std::int16_t>& weights) {
+  cuts_ = sum_cuts(geometry_, weights, words_, largest_input_);
+  std::vector<std::int16_t> low(weights.size()), high(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    low[i] = static_cast<std::int16_t>(narrow_wrap(std::int64_t{weights[i]}, 8));
+    high[i] = static_cast<std::int16_t>((weights[i] - low[i]) / 256);
+  }
+  std::vector<std::size_t> cuts = sum_cuts(geometry_, std::vector<std::int16_t>(weights.size(), 128), words_, largest_input_);
+  constexpr std::size_t gain = 4;
+  if (!cuts_.empty() && cuts_.size() <= gain * cuts.size()) return;
+  cuts_ = std::move(cuts);
+  low_ = pack_weights(geometry_, low, BandForm::words, path_->lanes);
+  high_ = pack_weights(geometry_, high, BandForm::words, path_->lanes);
+}
+
+void Convolution::sums(const ConvInput& input, std::span<std::int64_t> out, Events* events, SumRoutes* routes) const {
+  for_each_tile(
+      input,
+      [&](const SumTile& tile) {
+        if (tile.wide.empty()) std::copy(tile.narrow.begin(), tile.narrow.end(), out.begin() + static_cast<std::ptrdiff_t>(tile.first));
+        else std::copy(tile.wide.begin(), tile.wide.end(), out.begin() + static_cast<std::ptrdiff_t>(tile.first));
+      },
+      events, routes);
+}
+
+}  // namespace lastbit

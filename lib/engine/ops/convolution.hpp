@@ -1,0 +1,88 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sums of conv2d, depthwise_conv2d, transposed_conv2d, fully_connected and matmul, by the route that the proof allows.
+//
+// A sum that cannot leave its width is the same in any order. That is proven for a channel from its weights, its bias and what the input's
+// type can hold; else from what this input holds; else for every output by itself, from the positive and the negative part of its very sum.
+// What is proven, or by its rule does not depend on the order, is added up by the fast kernels; the rest is followed term by term.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/ops/conv_input.hpp"
+#include "engine/ops/conv_weights.hpp"
+#include "lastbit/backend.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/op/conv2d.hpp"
+
+namespace lastbit {
+
+enum class Direction : std::uint8_t { forward, transposed };
+
+/// Sums of consecutive outputs, whole pixels of them; one of the two spans holds them.
+struct SumTile {
+  std::size_t first = 0;  ///< index of the first output
+  std::span<const std::int32_t> narrow;
+  std::span<const std::int64_t> wide;
+  Events* events = nullptr;  ///< the receiver's own, null unless counted
+};
+using ReceiveSums = std::function<void(const SumTile&)>;
+
+/// Weights and bias of one layer, centred, with what is proven about their sums.
+class Convolution {
+ public:
+  /// `weights` [out_channels, kernel_height, kernel_width, group channels], zero points subtracted; `bias` empty, one per channel, or one per
+  /// output position; `input` is the type of the data and `largest_input` bounds the magnitude of its centred values; `multipliers` empty or
+  /// one per channel, from 0 to 255 and with weights of 8 bits.
+  Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
+              std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input, std::vector<std::int64_t> multipliers = {});
+
+  /// Every sum, in tiles that come in any order and from any of the run's threads. `input` has the type given to the constructor.
+  void for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const;
+  /// All of them at once, [batch, out_height, out_width, out_channels].
+  void sums(const ConvInput& input, std::span<std::int64_t> out, Events* events, SumRoutes* routes = nullptr) const;
+
+  [[nodiscard]] const ConvShape& shape() const { return shape_; }
+  /// Width that every sum fits.
+  [[nodiscard]] int accumulator_bits() const { return accumulator_bits_; }
+
+ private:
+  friend class ConvolutionRun;
+  void fold_multipliers();
+  void prove(std::int64_t largest_input);
+  void pack(const std::vector<std::int16_t>& weights);
+  void pack_wide(const std::vector<std::int16_t>& weights);
+  [[nodiscard]] bool drops_no_term() const;
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> bias_range(std::size_t channel) const;
+  [[nodiscard]] std::int64_t multiplier(std::size_t channel) const { return multipliers_.empty() ? 1 : multipliers_[channel]; }
+  /// Whether no sum of the channel can leave the accumulator, in any order.
+  [[nodiscard]] bool is_proven(std::size_t channel, const IntegerRange& range) const;
+  [[nodiscard]] SumBounds with_bias(std::size_t channel, const IntegerRange& range) const;
+
+  ConvShape shape_;
+  Direction direction_;
+  ConvArithmetic arithmetic_;
+  std::vector<std::int16_t> weights_;  ///< empty where the packed ones serve every input
+  std::vector<std::int64_t> bias_;
+  std::vector<std::int64_t> multipliers_;
+  ElementType input_type_;
+  std::int64_t largest_input_;
+
+  const kernels::Path* path_;
+  ConvGeometry geometry_;  ///< of the equal forward convolution
+  WeightSums weight_sums_;
+  bool proven_by_types_ = false;  ///< of all channels
+  int accumulator_bits_ = 64;
+  PackedWeights bytes_, words_, magnitudes_;  ///< those that can be asked for
+  /// Sums of more than 32 bits are made of parts that fit them, cut at these groups: of words_, or of low and high bytes of the weights.
+  std::vector<std::size_t> cuts_;
+  PackedWeights low_, high_;                ///< w = low + 256 high; empty where words_ serve
+  std::vector<std::int16_t> step_weights_;  ///< [group][tap][channels in whole vectors]
+  std::size_t step_row_ = 0;
+};
+
+}  // namespace lastbit

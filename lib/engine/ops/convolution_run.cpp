@@ -1,0 +1,175 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which route a run takes, and how its outputs are shared among areas, tiles and threads.
+#include "engine/ops/convolution_run.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "engine/parallel.hpp"
+
+namespace lastbit {
+namespace {
+
+constexpr std::size_t band_bytes = 256 * 1024;       // of input rows at a time: they stay in the second-level cache
+constexpr std::int64_t tile_sums = 16 * 1024;        // 32 bits each
+constexpr std::int64_t grain_products = 256 * 1024;  // less is not worth another thread
+
+}  // namespace
+
+ConvolutionRun::ConvolutionRun(const Convolution& layer, const ConvInput& input, const ReceiveSums& receive, bool counts)
+    : layer_(layer), input_(input), receive_(receive), counts_(counts), channels_(size_from(layer.shape_.out_channels)) {
+  choose_route();
+  const bool may_step = route_ == Route::prove_outputs || route_ == Route::step_by_step;
+  if (may_step && !has_step_kernel()) {
+    reference_input_.resize(input_.count);
+    const auto centre = [&]<class T>() {
+      const T* const values = reinterpret_cast<const T*>(input_.data);
+      for (std::size_t i = 0; i < input_.count; ++i) reference_input_[i] = static_cast<std::int32_t>(values[i] - input_.zero_point);
+    };
+    switch (input_.type) {
+      case ElementType::int8: centre.operator()<std::int8_t>(); break;
+      case ElementType::uint8: centre.operator()<std::uint8_t>(); break;
+      case ElementType::uint16: centre.operator()<std::uint16_t>(); break;
+      default: centre.operator()<std::int16_t>(); break;
+    }
+  }
+}
+
+void ConvolutionRun::choose_route() {
+  if (input_.type == ElementType::uint16) return;
+  const bool order_free = is_order_independent(rule()) && (!counts_ || rule().when == NarrowingPoint::at_end);
+  const bool modular = rule().overflow == Overflow::wrap && rule().bits <= 32;
+  if (layer_.proven_by_types_) counted_as_ = &SumRoutes::proven_by_type;
+  bool in_32_bits = (layer_.proven_by_types_ && layer_.accumulator_bits_ <= 32) || (order_free && modular && !counts_);
+  if (!layer_.proven_by_types_ && !(order_free && in_32_bits)) {
+    const IntegerRange range = centred_range(input_);
+    proven_.assign(channels_, 0);
+    bool all = true;
+    Int128 largest = 0;
+    for (std::size_t o = 0; o < channels_; ++o) {
+      proven_[o] = layer_.is_proven(o, range) ? 1 : 0;
+      all = all && proven_[o] != 0;
+      const SumBounds bounds = layer_.with_bias(o, range);
+      largest = std::max({largest, bounds.upper, -bounds.lower});
+    }
+    if (all) counted_as_ = &SumRoutes::proven_by_input;
+    else if (!order_free) {
+      const bool has_products = rule().bits <= 32 && !layer_.magnitudes_.bytes.empty() && layer_.multipliers_.empty() &&
+                                (!has_partial_sums(rule()) || layer_.drops_no_term());
+      if (!has_products) return;
+      route_ = Route::prove_outputs;
+      packed_ = &layer_.words_;
+      prepare_start();
+      unseen_.assign(channels_, 0);
+      const auto taps = size_from(layer_.shape_.taps());
+      for (std::size_t o = 0; o < channels_; ++o) {
+        if (range.min <= -32768) unseen_[o] += layer_.weight_sums_.magnitude(o);
+        for (std::size_t t = 0; t < taps; ++t)
+          if (layer_.weights_[o * taps + t] == -32768) unseen_[o] += layer_.largest_input_;
+      }
+      return;
+    }
+    in_32_bits = largest <= max_of_width(32);
+    const bool fits_64_bits = largest <= max_of_width(62) || (rule().overflow == Overflow::wrap && !counts_);
+    if (!in_32_bits && !fits_64_bits) return;
+  }
+  if (!in_32_bits && layer_.cuts_.empty()) return;
+  if (!layer_.multipliers_.empty()) return;
+  route_ = in_32_bits ? Route::narrow : Route::wide;
+  const bool takes_bytes = in_32_bits && !layer_.bytes_.bytes.empty();
+  form_ = takes_bytes ? BandForm::unsigned_bytes : BandForm::words;
+  packed_ = takes_bytes ? &layer_.bytes_ : &layer_.words_;
+  wraps_to_ = modular && !counts_ && counted_as_ == &SumRoutes::order_free ? rule().bits : 32;
+  prepare_start();
+}
+
+/// Modulo 2^32, like the sums: the bias, and what unsigned codes add to every product.
+void ConvolutionRun::prepare_start() {
+  start_ = spread_channels(*packed_, {}, layer_.path_->lanes);  // 0
+  if (route_ != Route::narrow) return;
+  adds_bias_ = layer_.bias_.size() > channels_;
+  std::vector<std::int32_t> start(channels_);
+  for (std::size_t o = 0; o < channels_; ++o) {
+    std::uint64_t sum = layer_.bias_.size() == channels_ ? static_cast<std::uint64_t>(layer_.bias_[o]) : 0;
+    if (form_ == BandForm::unsigned_bytes) sum -= static_cast<std::uint64_t>(layer_.weight_sums_.total(o) * unsigned_zero_point(input_));
+    start[o] = static_cast<std::int32_t>(narrow_wrap(static_cast<std::int64_t>(sum), 32));
+  }
+  start_ = spread_channels(*packed_, start, layer_.path_->lanes);
+}
+
+void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& tally) const {
+  const ConvShape& s = layer_.shape_;
+  const auto tile_pixels = std::max<std::int64_t>(8, tile_sums / s.out_channels);
+  const bool has_bands = route_ != Route::step_by_step || has_step_kernel();
+  const std::size_t lanes = layer_.path_->lanes;
+  if (has_bands) work.band.fill(layer_.geometry_, input_, area, form_);
+  if (packed_ != nullptr && packed_->runs.channelwise) work.band.interleave(lanes);
+  if (route_ == Route::prove_outputs) {
+    work.magnitudes.fill(layer_.geometry_, input_, area, BandForm::magnitudes);
+    if (packed_->runs.channelwise) work.magnitudes.interleave(lanes);
+  }
+  const std::size_t area_start = size_from(((area.sample * s.out_height + area.first_row) * s.out_width + area.first_column)) * channels_;
+  for (std::int64_t pixel = 0; pixel < area.pixels(); pixel += tile_pixels) {
+    const std::int64_t pixels = std::min(tile_pixels, area.pixels() - pixel);
+    const Tile tile{area, pixel, area_start + static_cast<std::size_t>(pixel) * channels_, static_cast<std::size_t>(pixels), work, tally};
+    if (packed_ != nullptr) set_windows(work.band, *packed_, pixel, pixels, work.windows, work.offsets);
+    switch (route_) {
+      case Route::narrow: narrow_tile(tile); break;
+      case Route::wide: wide_tile(tile); break;
+      case Route::prove_outputs:
+        set_windows(work.magnitudes, layer_.magnitudes_, pixel, pixels, work.magnitude_windows, work.offsets);
+        proven_tile(tile);
+        break;
+      case Route::step_by_step:
+        work.wide.resize(size_from(pixels) * channels_);
+        step_tile(tile, std::vector<char>(work.wide.size(), 1));
+        deliver(tile, {}, work.wide);
+        break;
+    }
+  }
+}
+
+/// Rows of all samples, or columns where there is only one row, as many at a time as the band's bytes allow.
+void ConvolutionRun::run_part(std::int64_t first, std::int64_t last, Tally& tally) const {
+  thread_local Workspace work;
+  const ConvShape& s = layer_.shape_;
+  if (s.batch * s.out_height == 1) {
+    const std::size_t one = Band::bytes_for(layer_.geometry_, 1, 1, form_);
+    const std::int64_t columns = std::max<std::int64_t>(8, static_cast<std::int64_t>(band_bytes / std::max<std::size_t>(1, one)));
+    for (std::int64_t x = first; x < last; x += columns) run_area({0, 0, 1, x, std::min(last, x + columns)}, work, tally);
+    return;
+  }
+  const std::size_t one = Band::bytes_for(layer_.geometry_, 1, s.out_width, form_);
+  const std::size_t next = Band::bytes_for(layer_.geometry_, 2, s.out_width, form_) - one;
+  const std::int64_t rows = one >= band_bytes ? 1 : 1 + static_cast<std::int64_t>((band_bytes - one) / std::max<std::size_t>(1, next));
+  while (first < last) {
+    const std::int64_t sample = first / s.out_height, y = first % s.out_height;
+    const std::int64_t count = std::min({rows, last - first, s.out_height - y});
+    run_area({sample, y, y + count, 0, s.out_width}, work, tally);
+    first += count;
+  }
+}
+
+void ConvolutionRun::operator()(Events* events, SumRoutes* routes) {
+  const ConvShape& s = layer_.shape_;
+  const std::int64_t rows = s.batch * s.out_height;
+  const std::int64_t units = rows == 1 ? s.out_width : rows;
+  const std::int64_t products = s.out_count() * s.taps() / std::max<std::int64_t>(1, units);
+  std::mutex merging;
+  for_each_part(units, std::max<std::int64_t>(1, grain_products / std::max<std::int64_t>(1, products)),
+                [&](std::int64_t first, std::int64_t last) {
+                  Tally tally;
+                  run_part(first, last, tally);
+                  const std::scoped_lock lock(merging);
+                  if (events != nullptr) *events += tally.events;
+                  if (routes != nullptr) *routes += tally.routes;
+                });
+}
+
+void Convolution::for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const {
+  ConvolutionRun(*this, input, receive, events != nullptr)(events, routes);
+}
+
+}  // namespace lastbit

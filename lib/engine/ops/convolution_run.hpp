@@ -1,0 +1,107 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One run of a convolution: which route every output takes, and the tiles in which its sums are made.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/ops/convolution.hpp"
+
+namespace lastbit {
+
+/// A size or index of a shape, which is never negative.
+[[nodiscard]] constexpr std::size_t size_from(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+/// What a thread needs between the input and the sums; kept from one run to the next.
+struct Workspace {
+  Band band, magnitudes;
+  std::vector<const std::byte*> windows, magnitude_windows;
+  std::vector<std::ptrdiff_t> offsets, group_offsets;
+  std::vector<std::int32_t> narrow, part, size;
+  std::vector<std::int64_t> wide;
+  std::vector<const std::int16_t*> step_windows;
+  std::vector<std::int64_t> step_sums, step_outside, step_start;
+};
+
+/// Groups [first_group, first_group + groups) of each of the runs [first_run, first_run + run_count).
+struct GroupRange {
+  std::size_t first_run = 0, run_count = 0, first_group = 0, groups = 0;
+};
+
+/// Everything about a run that its tiles share.
+class ConvolutionRun {
+ public:
+  ConvolutionRun(const Convolution& layer, const ConvInput& input, const ReceiveSums& receive, bool counts);
+  void operator()(Events* events, SumRoutes* routes);
+
+ private:
+  enum class Route : std::uint8_t { narrow, wide, prove_outputs, step_by_step };
+  struct Tally {
+    Events events;
+    SumRoutes routes;
+  };
+  /// Some pixels of an area, one after the other.
+  struct Tile {
+    const OutputArea& area;
+    std::int64_t first_pixel;  ///< of the area
+    std::size_t first;         ///< output
+    std::size_t pixels;
+    Workspace& work;
+    Tally& tally;
+  };
+  void choose_route();
+  void prepare_start();
+  void run_area(const OutputArea& area, Workspace& work, Tally& tally) const;
+  void run_part(std::int64_t first, std::int64_t last, Tally& tally) const;
+  void multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
+                std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense, kernels::SumProducts channelwise,
+                Workspace& work) const;
+  static void set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
+                          std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets);
+  void narrow_tile(const Tile& tile) const;
+  /// Adds the products of groups [first, last), counted through all runs, to work.wide.
+  void add_products(std::size_t first, std::size_t last, std::size_t pixels, Workspace& work) const;
+  void wide_tile(const Tile& tile) const;
+  struct BiasRoom {
+    std::int64_t above = 0, below = 0, bias = 0;
+  };
+  [[nodiscard]] std::vector<BiasRoom> rooms_at(std::size_t first) const;
+  void proven_tile(const Tile& tile) const;
+  void deliver(const Tile& tile, std::span<const std::int32_t> narrow, std::span<const std::int64_t> wide) const;
+
+  /// The sums marked in `wanted`, in the device's order, into work.wide.
+  void step_tile(const Tile& tile, const std::vector<char>& wanted) const;
+  [[nodiscard]] bool has_step_kernel() const;
+  [[nodiscard]] bool has_tile_products(std::size_t period) const;
+  void step_tiles(const Tile& tile, const std::vector<std::size_t>& chosen, const std::vector<char>& wanted, std::size_t period) const;
+  void step_group(const Tile& tile, const std::vector<std::size_t>& chosen, std::size_t group, const std::vector<char>& wanted,
+                  std::size_t period) const;
+  void step_reference(const Tile& tile, std::size_t output) const;
+  [[nodiscard]] std::int64_t bias_of(std::size_t output) const {
+    const auto& bias = layer_.bias_;
+    if (bias.empty()) return 0;
+    return bias[bias.size() == channels_ ? output % channels_ : output % bias.size()];
+  }
+  [[nodiscard]] const AccumulatorRule& rule() const { return layer_.arithmetic_.accumulator; }
+
+  const Convolution& layer_;
+  const ConvInput& input_;
+  const ReceiveSums& receive_;
+  bool counts_;
+  std::size_t channels_;
+  Route route_ = Route::step_by_step;
+  BandForm form_ = BandForm::words;
+  const PackedWeights* packed_ = nullptr;
+  bool adds_bias_ = false;  ///< after the sums of a narrow tile: there is one per position
+  int wraps_to_ = 32;       ///< a narrow tile
+  std::vector<std::int32_t> start_;
+  std::vector<char> proven_;                   ///< of every channel, by this input's range
+  std::vector<std::int64_t> unseen_;           ///< of every channel: what magnitudes of 2^15 hide
+  std::vector<std::int32_t> reference_input_;  ///< centred, for terms that no kernel follows
+  std::int64_t SumRoutes::*counted_as_ = &SumRoutes::order_free;
+};
+
+}  // namespace lastbit

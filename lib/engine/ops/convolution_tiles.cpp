@@ -1,0 +1,165 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums in any order: by the fast kernels, into 32 bits or more, and the proof of every output by itself.
+#include <algorithm>
+
+#include "engine/ops/convolution_run.hpp"
+
+namespace lastbit {
+void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
+                                 std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) {
+  windows.resize(size_from(count));
+  offsets.clear();
+  const bool channelwise = packed.runs.channelwise;
+  for (std::int64_t p = 0; p < count; ++p)
+    windows[size_from(p)] = channelwise ? band.interleaved_window(first + p) : band.window(first + p);
+  for (const auto& run : packed.runs.runs)
+    offsets.push_back(channelwise ? band.interleaved_offset(run.ky, run.kx) : band.offset(run.ky, run.kx));
+}
+
+void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
+                              std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense,
+                              kernels::SumProducts channelwise, Workspace& work) const {
+  const std::size_t lanes = layer_.path_->lanes;
+  const std::size_t skipped = (segment.first_run * packed.groups + segment.first_group) * lanes * kernels::group_bytes;
+  std::vector<std::ptrdiff_t>& offsets = work.group_offsets;
+  offsets.resize(segment.run_count);
+  for (std::size_t group = 0; group < packed.conv_groups; ++group) {
+    const std::size_t channel_bytes = group * size_from(layer_.shape_.group_channels()) * bytes_of(form_);
+    for (std::size_t r = 0; r < segment.run_count; ++r)
+      offsets[r] =
+          work.offsets[segment.first_run + r] + static_cast<std::ptrdiff_t>(channel_bytes + segment.first_group * kernels::group_bytes);
+    const std::size_t vector = group * packed.group_vectors;
+    const kernels::ProductTile tile{windows,
+                                    pixels,
+                                    offsets.data(),
+                                    segment.run_count,
+                                    segment.groups,
+                                    packed.bytes.data() + vector * packed.vector_bytes + skipped,
+                                    packed.vector_bytes,
+                                    start.data() + vector * lanes,
+                                    packed.group_channels,
+                                    sums + group * packed.group_channels,
+                                    channels_};
+    (packed.runs.channelwise ? channelwise : dense)(tile);
+  }
+}
+
+void ConvolutionRun::deliver(const Tile& tile, std::span<const std::int32_t> narrow, std::span<const std::int64_t> wide) const {
+  receive_({tile.first, narrow, wide, counts_ ? &tile.tally.events : nullptr});
+}
+
+void ConvolutionRun::narrow_tile(const Tile& tile) const {
+  const std::size_t count = tile.pixels * channels_;
+  tile.work.narrow.resize(count);
+  const bool bytes = form_ == BandForm::unsigned_bytes;
+  const kernels::Path& path = *layer_.path_;
+  multiply(*packed_, tile.work.windows.data(), tile.pixels, {0, packed_->runs.runs.size(), 0, packed_->groups}, start_,
+           tile.work.narrow.data(), bytes ? path.dense_bytes : path.dense_words, bytes ? path.channelwise_bytes : path.channelwise_words,
+           tile.work);
+  for (std::size_t i = 0; adds_bias_ && i < count; ++i)
+    tile.work.narrow[i] = static_cast<std::int32_t>(narrow_wrap(tile.work.narrow[i] + bias_of(tile.first + i), 32));
+  if (wraps_to_ < 32) {
+    for (std::size_t i = 0; i < count; ++i)
+      tile.work.narrow[i] = static_cast<std::int32_t>(narrow_wrap(std::int64_t{tile.work.narrow[i]}, wraps_to_));
+  }
+  tile.tally.routes.*counted_as_ += static_cast<std::int64_t>(count);
+  if (rule().when == NarrowingPoint::at_end && counted_as_ == &SumRoutes::order_free) {  // 32 bits hold the sums, fewer may not
+    tile.work.wide.assign(tile.work.narrow.begin(), tile.work.narrow.end());
+    for (std::int64_t& sum : tile.work.wide) {
+      if (fits_width(sum, rule().bits)) continue;
+      ++tile.tally.events.accumulator_overflows;
+      sum = narrow(sum, rule().bits, rule().overflow);
+    }
+    return deliver(tile, {}, tile.work.wide);
+  }
+  deliver(tile, tile.work.narrow, {});
+}
+
+void ConvolutionRun::add_products(std::size_t first, std::size_t last, std::size_t pixels, Workspace& work) const {
+  const std::size_t count = pixels * channels_;
+  work.part.resize(count);
+  const bool split = !layer_.low_.bytes.empty();
+  for (const PackedWeights* const part : {split ? &layer_.low_ : &layer_.words_, split ? &layer_.high_ : nullptr}) {
+    if (part == nullptr) continue;
+    const std::int64_t factor = part == &layer_.high_ ? 256 : 1;
+    for (std::size_t at = first, end = 0; at < last; at = end) {
+      const auto cut = std::upper_bound(layer_.cuts_.begin(), layer_.cuts_.end(), at);
+      end = cut == layer_.cuts_.end() ? last : std::min(last, *cut);
+      const std::size_t run = at / part->groups, within = at % part->groups, whole = (end - at) / part->groups;
+      GroupRange range{run, 1, within, std::min(end - at, part->groups - within)};
+      if (within == 0 && whole > 0) range = {run, whole, 0, part->groups};
+      end = at + range.run_count * range.groups;
+      multiply(*part, work.windows.data(), pixels, range, start_, work.part.data(), layer_.path_->dense_words,
+               layer_.path_->channelwise_words, work);
+      for (std::size_t i = 0; i < count; ++i) work.wide[i] += factor * work.part[i];
+    }
+  }
+}
+
+void ConvolutionRun::wide_tile(const Tile& tile) const {
+  const std::size_t count = tile.pixels * channels_;
+  tile.work.wide.assign(count, 0);
+  add_products(0, packed_->runs.runs.size() * packed_->groups, tile.pixels, tile.work);
+  const bool narrows = counted_as_ == &SumRoutes::order_free && rule().overflow != Overflow::exact;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto sum =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(tile.work.wide[i]) + static_cast<std::uint64_t>(bias_of(tile.first + i)));
+    tile.work.wide[i] = sum;
+    if (counted_as_ != &SumRoutes::order_free || fits_width(sum, rule().bits)) continue;
+    ++tile.tally.events.accumulator_overflows;
+    if (narrows) tile.work.wide[i] = narrow(sum, rule().bits, rule().overflow);
+  }
+  tile.tally.routes.*counted_as_ += static_cast<std::int64_t>(count);
+  deliver(tile, {}, tile.work.wide);
+}
+
+/// How far the sums of one pixel's terms may go on each side of their bias, channel by channel; less than 0 where the bias is outside itself.
+std::vector<ConvolutionRun::BiasRoom> ConvolutionRun::rooms_at(std::size_t first) const {
+  std::vector<BiasRoom> rooms(channels_);
+  for (std::size_t c = 0; c < channels_; ++c) {
+    const std::int64_t bias = bias_of(first + c);
+    rooms[c] = {narrow_saturate(Int128{max_of_width(rule().bits)} - std::max<std::int64_t>(bias, 0), 64),
+                narrow_saturate(std::min<Int128>(bias, 0) - min_of_width(rule().bits), 64), bias};
+  }
+  return rooms;
+}
+
+// With S the sum of all terms and A that of their magnitudes, the positive ones add up to (A + S) / 2 and the negative ones to (S - A) / 2:
+// between those lies every partial sum. A stops at 2^31 - 1, where nothing is proven; below it S is exact modulo 2^32.
+void ConvolutionRun::proven_tile(const Tile& tile) const {
+  const std::size_t count = tile.pixels * channels_;
+  tile.work.narrow.resize(count);
+  tile.work.size.resize(count);
+  const GroupRange whole{0, packed_->runs.runs.size(), 0, packed_->groups};
+  const kernels::Path& path = *layer_.path_;
+  multiply(*packed_, tile.work.windows.data(), tile.pixels, whole, start_, tile.work.narrow.data(), path.dense_words,
+           path.channelwise_words, tile.work);
+  multiply(layer_.magnitudes_, tile.work.magnitude_windows.data(), tile.pixels, whole, start_, tile.work.size.data(), path.dense_magnitudes,
+           path.channelwise_magnitudes, tile.work);
+  std::vector<char> wanted(count, 0);
+  std::int64_t failing = 0, by_input = 0;
+  tile.work.wide.resize(count);
+  const bool one_bias = layer_.bias_.size() <= channels_;
+  std::vector<BiasRoom> rooms = one_bias ? rooms_at(tile.first) : std::vector<BiasRoom>{};
+  for (std::size_t p = 0; p < tile.pixels; ++p) {
+    if (!one_bias) rooms = rooms_at(tile.first + p * channels_);
+    for (std::size_t c = 0; c < channels_; ++c) {
+      const std::size_t i = p * channels_ + c;
+      const std::int64_t sum = tile.work.narrow[i], size = tile.work.size[i] + unseen_[c];
+      const bool stays = size < max_of_width(32) && (size + sum + 1) / 2 <= rooms[c].above && (size - sum + 1) / 2 <= rooms[c].below;
+      tile.work.wide[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(rooms[c].bias));
+      wanted[i] = stays || proven_[c] != 0 ? 0 : 1;
+      failing += wanted[i];
+      by_input += proven_[c];
+    }
+  }
+  tile.tally.routes.proven_by_input += by_input;
+  tile.tally.routes.proven_by_output += static_cast<std::int64_t>(count) - by_input - failing;
+  const bool any = failing > 0;
+  if (any) step_tile(tile, wanted);
+  deliver(tile, {}, tile.work.wide);
+}
+
+}  // namespace lastbit

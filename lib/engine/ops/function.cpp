@@ -1,0 +1,274 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// leaky_relu, prelu, hard_swish, logistic, tanh and softmax.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "engine/broadcast.hpp"
+#include "engine/code_map.hpp"
+#include "engine/counted_parts.hpp"
+#include "engine/finisher.hpp"
+#include "engine/operands.hpp"
+#include "engine/ops/prepare.hpp"
+#include "lastbit/arith/fixed_activation.hpp"
+#include "lastbit/arith/fixed_softmax.hpp"
+#include "lastbit/op/quantize.hpp"
+
+namespace lastbit {
+namespace {
+
+const FunctionArithmetic& rule_of(const Backend& backend, const Operation& operation) {
+  switch (operation.kind) {
+    case OperationKind::leaky_relu: return backend.leaky_relu;
+    case OperationKind::prelu: return backend.prelu;
+    case OperationKind::hard_swish: return backend.hard_swish;
+    case OperationKind::logistic: return backend.logistic;
+    case OperationKind::tanh: return backend.tanh;
+    case OperationKind::exp: return backend.exp;
+    default: return backend.softmax;
+  }
+}
+
+const FunctionArithmetic& required_rule(const Backend& backend, const Operation& operation) {
+  const auto& rule = rule_of(backend, operation);
+  if (rule.method == FunctionMethod::absent) throw_unsupported(operation, "the backend has no such arithmetic");
+  return rule;
+}
+
+[[noreturn]] void throw_type(const Operation& operation, const ModelTensor& tensor) {
+  throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(tensor.type)) + " data");
+}
+
+/// f of every code.
+Executor by_code(ElementType from, CodeMap::Function f) {
+  return [map = CodeMap(from, std::move(f))](const Execution& run) { map(*run.inputs[0], run.outputs[0]); };
+}
+
+/// f of the dequantised value, quantised with one rounding by the rule.
+Executor float_function(const ModelTensor& input, const ModelTensor& output, Rounding rounding, std::function<float(float)> f) {
+  const QuantizeArithmetic quantizer{.rounding = rounding};
+  return by_code(input.type, [=, f = std::move(f), from = input.quantization, to = output.quantization,
+                              range = range_of(output.type)](std::int64_t code) {
+    const float real = f(static_cast<float>(from.scale()) * static_cast<float>(code - from.zero_point()));
+    return quantize(quantizer, real, static_cast<float>(to.scale()), to.zero_point(), range);
+  });
+}
+
+float real_function(OperationKind kind, double x) {
+  switch (kind) {
+    case OperationKind::hard_swish: return static_cast<float>(x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0);
+    case OperationKind::logistic: return static_cast<float>(1.0 / (1.0 + std::exp(-x)));
+    case OperationKind::exp: return static_cast<float>(std::exp(x));
+    default: return static_cast<float>(std::tanh(x));
+  }
+}
+
+RescaleOperands encoded(const FunctionArithmetic& rule, double in, double weight, double out) {
+  return {.scale = encode(rule.rescale.scale, effective_scale(rule.rescale.scale.arithmetic, in, weight, out))};
+}
+
+}  // namespace
+
+// Both: v = x - zero point; v >= 0 keeps the identity scale, v < 0 the scale times alpha (leaky) or times the channel's alpha (prelu).
+Executor prepare_leaky(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const FunctionArithmetic& rule = required_rule(backend, operation);
+  const bool per_channel = operation.kind == OperationKind::prelu;
+  const double alpha = per_channel ? 0.0 : std::get<LeakyReluAttributes>(operation.attributes).alpha;
+  if (rule.method == FunctionMethod::float_table && !per_channel) {
+    return float_function(input, output, rule.rounding, [a = static_cast<float>(alpha)](float x) { return x >= 0 ? x : a * x; });
+  }
+  if (rule.method != FunctionMethod::rescaled) throw_type(operation, input);
+  const double out = output.quantization.scale();
+  const ModelTensor* const alphas = per_channel ? &model.tensor(operation.inputs[1]) : nullptr;
+  const double negative_scale = per_channel ? alphas->quantization.scale() : std::abs(alpha);
+  const Finisher positive(rule.rescale.chain, {encoded(rule, input.quantization.scale(), 1.0, out)}, 34);
+  const Finisher negative(rule.rescale.chain, {encoded(rule, input.quantization.scale(), negative_scale, out)}, 34);
+  const Finisher to_output({add_zero_point(), clamp()}, {operands_for({}, output, range_of(output.type))}, 34);
+  return [=, zero = input.quantization.zero_point(), alpha_zero = per_channel ? alphas->quantization.zero_point() : 0,
+          sign = alpha < 0 ? -1 : 1,
+          offsets = per_channel ? broadcast_offsets(alphas->shape, output.shape) : std::vector<std::int64_t>{}](const Execution& run) {
+    const auto slopes = per_channel ? centred(*run.inputs[1], alpha_zero) : std::vector<std::int64_t>{};
+    constexpr std::int64_t values_per_part = 4096;
+    for_each_counted_part(
+        run.events, run.outputs[0].element_count(), values_per_part, [&](std::int64_t first, std::int64_t last, Events* events) {
+          std::vector<std::int64_t> rising, falling;
+          for (std::int64_t i = first; i < last; ++i) {
+            const std::int64_t value = run.inputs[0]->integer_at(i) - zero;
+            rising.push_back(value);
+            falling.push_back(value * (per_channel ? slopes[static_cast<std::size_t>(offsets[static_cast<std::size_t>(i)])] : sign));
+          }
+          const auto values = rising;
+          positive(rising);
+          negative(falling);
+          for (std::size_t i = 0; i < values.size(); ++i) rising[i] = values[i] >= 0 ? rising[i] : falling[i];
+          to_output(std::span<const std::int64_t>(rising), run.outputs[0], static_cast<std::size_t>(first), events);
+        });
+  };
+}
+
+namespace {
+
+/// The argument of a fixed-point function. Whatever a chain of the user's own makes of it, it stays in the function's domain.
+std::int32_t fixed_argument(const Chain& chain, const EncodedScale& scale, std::int32_t value, std::int32_t largest) {
+  const RescaleOperands operands{.scale = scale};
+  return static_cast<std::int32_t>(std::min<std::int64_t>(narrow_saturate(finish(chain, value, operands), 32), largest));
+}
+
+template <Sigmoid function>
+Executor fixed_sigmoid(const FunctionArithmetic& rule, const ModelTensor& input, const Operation& operation) {
+  const double scale = input.quantization.scale();
+  if (input.type == ElementType::int16) {
+    const SigmoidTableInput table = sigmoid_table_input(function, scale);
+    return by_code(input.type, [=](std::int64_t code) { return sigmoid_i16<function>(static_cast<std::int16_t>(code), table); });
+  }
+  if (input.type != ElementType::int8) throw_type(operation, input);
+  const SigmoidParameters parameters = sigmoid_parameters(rule.rescale.scale, scale);
+  return by_code(input.type, [=, zero = input.quantization.zero_point()](std::int64_t code) {
+    const auto rescale = [&](std::int32_t value) {
+      return fixed_argument(rule.rescale.chain, parameters.scale, value, std::numeric_limits<std::int32_t>::max());
+    };
+    return sigmoid_i8<function>(static_cast<std::int32_t>(code - zero), parameters.radius, rescale);
+  });
+}
+
+Executor fixed_hard_swish(const FunctionArithmetic& rule, const ModelTensor& input, const ModelTensor& output, const Operation& operation) {
+  const HardSwishParameters p = hard_swish_parameters(
+      rule.rescale.scale, static_cast<float>(input.quantization.scale()), static_cast<std::int32_t>(input.quantization.zero_point()),
+      static_cast<float>(output.quantization.scale()), static_cast<std::int32_t>(output.quantization.zero_point()));
+  if (p.output_exponent > 0) throw_unsupported(operation, "the input scale is 128 output scales or more");
+  if (input.type == ElementType::int8)
+    return by_code(input.type, [=](std::int64_t x) { return hard_swish(p, static_cast<std::int8_t>(x)); });
+  if (input.type == ElementType::uint8)
+    return by_code(input.type, [=](std::int64_t x) { return hard_swish(p, static_cast<std::uint8_t>(x)); });
+  throw_type(operation, input);
+}
+
+}  // namespace
+
+Executor prepare_function(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const FunctionArithmetic& rule = required_rule(backend, operation);
+  if (rule.method == FunctionMethod::float_table) {
+    return float_function(input, output, rule.rounding, [kind = operation.kind](float x) { return real_function(kind, x); });
+  }
+  if (rule.method != FunctionMethod::fixed_point || input.type != output.type) throw_type(operation, output);
+  switch (operation.kind) {
+    case OperationKind::hard_swish: return fixed_hard_swish(rule, input, output, operation);
+    case OperationKind::logistic: return fixed_sigmoid<Sigmoid::logistic>(rule, input, operation);
+    case OperationKind::exp: throw_type(operation, input);
+    default: return fixed_sigmoid<Sigmoid::tanh>(rule, input, operation);
+  }
+}
+
+namespace {
+
+template <class Input, class Output>
+void softmax_rows_fixed(const Execution& run, const SoftmaxParameters& parameters, const Chain& chain,
+                        [[maybe_unused]] const std::vector<std::int32_t>& exponentials) {
+  const auto in = run.inputs[0]->values<Input>();
+  const auto out = run.outputs[0].values<Output>();
+  const auto columns = static_cast<std::size_t>(run.inputs[0]->shape().rank() == 0 ? 1 : run.inputs[0]->shape().back());
+  const auto rescale = [&](std::int32_t value) { return fixed_argument(chain, parameters.scale, value, 0); };
+  if constexpr (sizeof(Input) == 2) {
+    for (std::size_t row = 0; row < in.size(); row += columns)
+      softmax_row_i16(in.subspan(row, columns), out.subspan(row, columns), rescale);
+  } else {
+    const auto exponential = [&](std::int32_t difference) { return exponentials[static_cast<std::size_t>(-difference)]; };
+    for (std::size_t row = 0; row < in.size(); row += columns) {
+      softmax_row_of<Input, Output>(in.subspan(row, columns), out.subspan(row, columns), parameters.smallest_difference, exponential);
+    }
+  }
+}
+
+/// exp of every difference of 8-bit codes that counts, by its magnitude.
+std::vector<std::int32_t> softmax_exponentials(const SoftmaxParameters& parameters, const Chain& chain) {
+  std::vector<std::int32_t> exponentials(256, 0);
+  for (std::int32_t difference = 0; difference >= -255 && difference >= parameters.smallest_difference; --difference) {
+    exponentials[static_cast<std::size_t>(-difference)] =
+        softmax_exponential(difference, [&](std::int32_t value) { return fixed_argument(chain, parameters.scale, value, 0); });
+  }
+  return exponentials;
+}
+
+Executor fixed_softmax(const FunctionArithmetic& rule, double beta, const ModelTensor& input, const ModelTensor& output,
+                       const Operation& operation) {
+  const ScaleEncoding& encoding = rule.rescale.scale;
+  const Chain chain = rule.rescale.chain;
+  if (input.type == ElementType::int16 && output.type == ElementType::int16) {
+    return [chain, parameters = SoftmaxParameters{softmax_scale_i16(encoding, beta, input.quantization.scale()), 0}](const Execution& run) {
+      softmax_rows_fixed<std::int16_t, std::int16_t>(run, parameters, chain, {});
+    };
+  }
+  const auto rows = [&]<class Input, class Output>() -> Executor {
+    const SoftmaxParameters parameters = softmax_parameters(encoding, beta, input.quantization.scale());
+    return [chain, parameters, exponentials = softmax_exponentials(parameters, chain)](const Execution& run) {
+      softmax_rows_fixed<Input, Output>(run, parameters, chain, exponentials);
+    };
+  };
+  if (input.type == ElementType::int8 && output.type == ElementType::int8) return rows.template operator()<std::int8_t, std::int8_t>();
+  if (input.type == ElementType::uint8 && output.type == ElementType::uint8) return rows.template operator()<std::uint8_t, std::uint8_t>();
+  if (input.type == ElementType::int8 && output.type == ElementType::int16) return rows.template operator()<std::int8_t, std::int16_t>();
+  throw_type(operation, input);
+}
+
+/// exp(scale * (x - max)) / sum, in double, one rounding to the output. `exponentials` has those of differences of 8-bit codes.
+template <class In, class Out, class Quantize>
+void softmax_row_in_float(std::span<const In> in, std::span<Out> out, double scale, std::span<const double> exponentials,
+                          const Quantize& quantized) {
+  thread_local std::vector<double> shares;
+  shares.resize(in.size());
+  const In top = *std::max_element(in.begin(), in.end());
+  double sum = 0;
+  for (std::size_t c = 0; c < in.size(); ++c) {
+    const std::int64_t difference = static_cast<std::int64_t>(in[c]) - static_cast<std::int64_t>(top);
+    shares[c] = sizeof(In) == 1 ? exponentials[static_cast<std::size_t>(-difference)] : std::exp(scale * static_cast<double>(difference));
+    sum += shares[c];
+  }
+  for (std::size_t c = 0; c < in.size(); ++c) out[c] = static_cast<Out>(quantized(static_cast<float>(shares[c] / sum)));
+}
+
+template <class Body>
+void with_integers(const Tensor& tensor, Body&& body) {
+  visit_element_type(tensor.type(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
+  });
+}
+
+Executor float_softmax(Rounding rounding, double beta, const ModelTensor& input, const ModelTensor& output) {
+  const QuantizeArithmetic quantizer{.rounding = rounding};
+  const double scale = beta * input.quantization.scale();
+  std::vector<double> exponentials(256);
+  for (int difference = 0; difference < 256; ++difference)
+    exponentials[static_cast<std::size_t>(difference)] = std::exp(scale * static_cast<double>(-difference));
+  return [=, to = output.quantization, range = range_of(output.type)](const Execution& run) {
+    const auto columns = static_cast<std::size_t>(run.inputs[0]->shape().rank() == 0 ? 1 : run.inputs[0]->shape().back());
+    const auto quantized = [&](float share) { return quantize(quantizer, share, static_cast<float>(to.scale()), to.zero_point(), range); };
+    with_integers(*run.inputs[0], [&]<class In>() {
+      with_integers(run.outputs[0], [&]<class Out>() {
+        const auto in = run.inputs[0]->values<In>();
+        const auto out = run.outputs[0].values<Out>();
+        for (std::size_t row = 0; row < in.size(); row += columns)
+          softmax_row_in_float<In, Out>(in.subspan(row, columns), out.subspan(row, columns), scale, exponentials, quantized);
+      });
+    });
+  };
+}
+
+}  // namespace
+
+Executor prepare_softmax(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const FunctionArithmetic& rule = required_rule(backend, operation);
+  const double beta = std::get<SoftmaxAttributes>(operation.attributes).beta;
+  if (rule.method == FunctionMethod::float_table) return float_softmax(rule.rounding, beta, input, output);
+  if (rule.method != FunctionMethod::fixed_point) throw_type(operation, input);
+  return fixed_softmax(rule, beta, input, output, operation);
+}
+
+}  // namespace lastbit

@@ -1,0 +1,73 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ops/lowering.hpp"
+
+#include <algorithm>
+
+#include "lastbit/arith/binary_float.hpp"
+
+namespace lastbit {
+namespace {
+
+std::int64_t half_away(double value) { return round_to_integer(value, Rounding::half_away); }
+
+/// A weight as the 8-bit register holds it: modulo 2^8.
+std::int16_t weight_code(float real, float scale, std::int64_t zero_point) {
+  const std::int64_t code = half_away(static_cast<double>(real) / static_cast<double>(scale)) + zero_point;
+  return static_cast<std::int16_t>((code & 0xFF) - zero_point);
+}
+
+void requantize_to_tensor(LayerValues& values, double input_scale) {
+  const std::vector<double>& scales = values.quantization.scales;
+  const std::size_t taps = values.weights.size() / scales.size();
+  std::vector<float> real(values.weights.size());
+  for (std::size_t i = 0; i < real.size(); ++i) real[i] = static_cast<float>(scales[i / taps]) * static_cast<float>(values.weights[i]);
+  const double largest = std::max(0.0F, *std::max_element(real.begin(), real.end()));
+  const double smallest = std::min(0.0F, *std::min_element(real.begin(), real.end()));
+  const float range = static_cast<float>(largest - smallest);
+  if (range == 0) return;  // all weights are zero: any scale will do
+  const float scale = range / 255.0F;
+  const std::int64_t zero_point = half_away(-static_cast<double>(static_cast<float>(smallest) / scale)) & 0xFF;
+  std::transform(real.begin(), real.end(), values.weights.begin(), [&](float w) { return weight_code(w, scale, zero_point); });
+
+  const float bias_scale = scale * static_cast<float>(input_scale);
+  for (std::size_t o = 0; o < values.bias.size(); ++o) {
+    const float channel_scale = static_cast<float>(scales[o]) * static_cast<float>(input_scale);
+    const float bias = channel_scale * static_cast<float>(values.bias[o]);
+    values.bias[o] = narrow_wrap(half_away(static_cast<double>(bias) / static_cast<double>(bias_scale)), 32);
+  }
+  values.quantization = {{static_cast<double>(scale)}, {zero_point}, 0};
+}
+
+/// The chain with everything that applies the multiplier replaced by one float scale.
+Chain with_float_scale(const Chain& chain) {
+  const bool onto_zero_point = std::any_of(chain.begin(), chain.end(), [](const Stage& stage) {
+    return stage.kind == StageKind::shift_right_with_zero_point || stage.kind == StageKind::float_scale_with_zero_point;
+  });
+  const Stage in_float = onto_zero_point ? float_scale_with_zero_point(Rounding::half_even) : float_scale(Rounding::half_even);
+  Chain out;
+  bool scaled = false;
+  for (const Stage& stage : chain) {
+    const bool part_of_scale = stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply ||
+                               shifts_right(stage.kind) || stage.kind == StageKind::shift_left || scales_in_float(stage.kind);
+    if (part_of_scale && scaled) continue;
+    out.stages[out.size++] = part_of_scale ? in_float : stage;
+    scaled = scaled || part_of_scale;
+  }
+  return out;
+}
+
+}  // namespace
+
+LoweredLayer lower_per_channel(const ConvArithmetic& arithmetic, LayerValues values, double input_scale) {
+  LoweredLayer layer{arithmetic, std::move(values)};
+  if (!layer.values.quantization.per_channel()) return layer;
+  switch (arithmetic.per_channel) {
+    case PerChannelLowering::native: break;
+    case PerChannelLowering::requantized_to_tensor: requantize_to_tensor(layer.values, input_scale); break;
+    case PerChannelLowering::float_scale: layer.arithmetic.rescale.chain = with_float_scale(arithmetic.rescale.chain); break;
+  }
+  return layer;
+}
+
+}  // namespace lastbit

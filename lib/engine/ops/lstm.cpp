@@ -1,0 +1,186 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/op/lstm.hpp"
+
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "engine/finisher.hpp"
+#include "engine/operands.hpp"
+#include "engine/ops/prepare.hpp"
+#include "lastbit/op/svdf.hpp"
+
+namespace lastbit {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+constexpr std::size_t gates = 4;
+enum Gate : std::size_t { input_gate, forget_gate, candidate, output_gate };
+// Where a gate's tensors stand among the inputs of the operation.
+constexpr std::size_t hidden_state = 1, cell_state = 2, input_weights = 3, recurrent_weights = 7, biases = 11;
+
+struct Lstm {
+  LstmShape shape{};
+  LstmArithmetic rule{};
+  GateArithmetic gate{};
+  std::array<Finisher, gates> from_input{}, from_hidden{};  ///< gate chains
+  Finisher forgotten{}, added{}, to_output{};
+  std::int64_t input_zero = 0, hidden_zero = 0, clip = 0;
+  double cell_scale = 0;
+};
+
+/// One batch row on its way through the sequence.
+struct Memory {
+  Values hidden;  ///< minus the zero point
+  Values cell;
+};
+
+/// Weights and biases of one run, widened.
+struct Weights {
+  std::array<Values, gates> input, recurrent, bias;
+};
+
+/// Step 1: one part of a gate.
+Values matrix_times(const Values& matrix, std::span<const std::int64_t> vector, const Values* bias, const GateArithmetic& rule,
+                    Events* events) {
+  Values sums;
+  for (std::size_t row = 0; row * vector.size() < matrix.size(); ++row) {
+    const std::int64_t offset = bias == nullptr ? 0 : (*bias)[row];
+    Accumulator sum(rule.accumulator, rule.bias == BiasAt::accumulator_start ? offset : 0);
+    for (std::size_t i = 0; i < vector.size(); ++i) sum.add(vector[i] * matrix[row * vector.size() + i]);
+    if (rule.bias == BiasAt::accumulator_end) sum.add(offset);
+    sums.push_back(sum.result());
+    if (events != nullptr) events->accumulator_overflows += sum.overflow_count();
+  }
+  return sums;
+}
+
+/// Steps 1 and 2.
+Values gate_values(const Lstm& lstm, std::size_t gate, std::span<const std::int64_t> x, const Values& hidden, const Weights& weights,
+                   Events* events) {
+  Values from_input = matrix_times(weights.input[gate], x, &weights.bias[gate], lstm.gate, events);
+  Values from_hidden = matrix_times(weights.recurrent[gate], hidden, nullptr, lstm.gate, events);
+  lstm.from_input[gate](from_input);
+  lstm.from_hidden[gate](from_hidden);
+  for (std::size_t i = 0; i < from_input.size(); ++i) {
+    const std::int16_t sum = add_i16(from_input[i], from_hidden[i], lstm.rule.sum);
+    from_input[i] =
+        gate == candidate ? lstm_activation<Sigmoid::tanh>(sum, lstm_gate_scale) : lstm_activation<Sigmoid::logistic>(sum, lstm_gate_scale);
+  }
+  return from_input;
+}
+
+Values products(const Values& a, const Values& b) {
+  Values out(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] * b[i];
+  return out;
+}
+
+/// Step 3.
+void update_cell(const Lstm& lstm, const std::array<Values, gates>& gate, Values& cell) {
+  Values kept = products(gate[forget_gate], cell), added = products(gate[input_gate], gate[candidate]);
+  lstm.forgotten(kept);
+  lstm.added(added);
+  for (std::size_t i = 0; i < cell.size(); ++i)
+    cell[i] = std::clamp<std::int64_t>(add_i16(kept[i], added[i], lstm.rule.sum), -lstm.clip, lstm.clip);
+}
+
+/// One step of one batch row: its outputs, as codes.
+Values step(const Lstm& lstm, std::span<const std::int64_t> x, const Weights& weights, Memory& memory, Events* events) {
+  std::array<Values, gates> gate;
+  for (std::size_t g = 0; g < gates; ++g) gate[g] = gate_values(lstm, g, x, memory.hidden, weights, events);
+  update_cell(lstm, gate, memory.cell);
+  Values activated(memory.cell.size());
+  std::transform(memory.cell.begin(), memory.cell.end(), activated.begin(),
+                 [&](std::int64_t c) { return lstm_activation<Sigmoid::tanh>(static_cast<std::int16_t>(c), lstm.cell_scale); });
+  Values outputs = products(activated, gate[output_gate]);
+  lstm.to_output(outputs, events);
+  std::transform(outputs.begin(), outputs.end(), memory.hidden.begin(), [&](std::int64_t code) { return code - lstm.hidden_zero; });
+  return outputs;
+}
+
+Values part(const Values& values, std::int64_t first, std::int64_t count) {
+  const auto begin = values.begin() + first;
+  return {begin, begin + count};
+}
+
+void run_lstm(const Lstm& lstm, const Execution& run) {
+  Weights weights;
+  for (std::size_t g = 0; g < gates; ++g) {
+    weights.input[g] = centred(*run.inputs[input_weights + g], 0);
+    weights.recurrent[g] = centred(*run.inputs[recurrent_weights + g], 0);
+    weights.bias[g] = centred(*run.inputs[biases + g], 0);
+  }
+  const LstmShape& shape = lstm.shape;
+  const Values input = centred(*run.inputs[0], lstm.input_zero), hidden = centred(*run.inputs[hidden_state], lstm.hidden_zero);
+  const Values cell = centred(*run.inputs[cell_state], 0);
+  for (std::int64_t b = 0; b < shape.batch; ++b) {
+    Memory memory{part(hidden, b * shape.cells, shape.cells), part(cell, b * shape.cells, shape.cells)};
+    const auto place = static_cast<std::size_t>(b * shape.cells);
+    for (std::int64_t t = 0; t < shape.steps; ++t) {
+      const Values x = part(input, shape.row(b, t, shape.inputs), shape.inputs);
+      const Values outputs = step(lstm, x, weights, memory, run.events);
+      store(outputs, run.outputs[0], static_cast<std::size_t>(shape.row(b, t, shape.cells)));
+      store(outputs, run.outputs[1], place);
+    }
+    store(memory.cell, run.outputs[2], place);
+  }
+}
+
+Finisher finisher(const Operation& operation, const RescaleRule& rule, double in, double weight, double out, std::int64_t zero_point,
+                  ElementType type, int bits) {
+  const IntegerRange range = range_of(type);
+  const EncodedScale scale = encode(rule.scale, effective_scale(rule.scale.arithmetic, in, weight, out));
+  return Finisher(output_chain(operation, rule.chain), {{.scale = scale, .zero_point = zero_point, .min = range.min, .max = range.max}},
+                  bits);
+}
+
+void require_cell(const Operation& operation, const ModelTensor& cell) {
+  int exponent = 0;
+  const double scale = cell.quantization.scale();
+  if (std::frexp(scale, &exponent) != 0.5 || scale > 2 || cell.quantization.zero_point() != 0)
+    throw_unsupported(operation, "the cell state '" + cell.name + "' needs zero point 0 and a scale that is a power of two up to 2");
+}
+
+}  // namespace
+
+Executor prepare_lstm(const Model& model, const Operation& operation, const Backend& backend) {
+  const auto tensor = [&](std::size_t position) -> const ModelTensor& { return model.tensor(operation.inputs[position]); };
+  const auto scale = [&](std::size_t position) { return tensor(position).quantization.scale(); };
+  const ModelTensor &input = tensor(0), &hidden = tensor(hidden_state);
+  const auto& attributes = std::get<LstmAttributes>(operation.attributes);
+  const LstmArithmetic& rule = backend.lstm;
+  const GateArithmetic& gate = input.type == ElementType::int8 ? rule.gate_i8 : rule.gate_i16;
+  if (rule.method == LstmMethod::absent || gate.rescale.chain.empty())
+    throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(input.type)) + " data");
+  if (rule.sum == Overflow::exact) throw_unsupported(operation, "16-bit sums wrap or saturate; the backend says exact");
+  require_cell(operation, tensor(cell_state));
+  for (std::size_t i = input_weights; i < biases; ++i) require_centred_weights(operation, tensor(i));
+
+  const double cell = scale(cell_state);
+  Lstm lstm{.rule = rule,
+            .gate = gate,
+            .input_zero = input.quantization.zero_point(),
+            .hidden_zero = hidden.quantization.zero_point(),
+            .clip = cell_clip_code(attributes.cell_clip, cell, rule.clip_rounding),
+            .cell_scale = cell};
+  const std::size_t time = attributes.time_major ? 0 : 1;
+  lstm.shape = {input.shape[1 - time], input.shape[time], input.shape[2], hidden.shape[1], attributes.time_major};
+  const int bits = width_of_sums(gate.accumulator);
+  for (std::size_t g = 0; g < gates; ++g) {
+    lstm.from_input[g] =
+        finisher(operation, gate.rescale, scale(0), scale(input_weights + g), lstm_gate_scale, 0, ElementType::int16, bits);
+    lstm.from_hidden[g] =
+        finisher(operation, gate.rescale, scale(hidden_state), scale(recurrent_weights + g), lstm_gate_scale, 0, ElementType::int16, bits);
+  }
+  constexpr double activation = lstm_activation_scale;
+  lstm.forgotten = finisher(operation, rule.cell, activation, cell, cell, 0, ElementType::int16, 32);
+  lstm.added = finisher(operation, rule.cell, activation, activation, cell, 0, ElementType::int16, 32);
+  lstm.to_output = finisher(operation, rule.output, activation, activation, scale(hidden_state), lstm.hidden_zero, hidden.type, 32);
+  return [lstm = std::move(lstm)](const Execution& run) { run_lstm(lstm, run); };
+}
+
+}  // namespace lastbit

@@ -1,0 +1,28 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/io/model_file.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "formats/file.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/io/onnx.hpp"
+#include "lastbit/io/tflite.hpp"
+
+namespace lastbit {
+
+Model read_model(const std::filesystem::path& path) {
+  if (path.extension() == ".onnx") return read_onnx(path);
+  const auto bytes = read_file(path);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (path.extension() == ".tflite" || text.substr(0, 8).ends_with("TFL3")) return parse_tflite(bytes, path.string());
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (path.extension() != ".json" && (first == std::string_view::npos || text[first] != '{')) {
+    throw Error(ErrorCode::malformed_file, path.string(), "neither a .tflite file, an .onnx file nor a JSON model");
+  }
+  return parse_json_model(text, path.parent_path(), path.string());
+}
+
+}  // namespace lastbit

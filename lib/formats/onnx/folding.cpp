@@ -1,0 +1,191 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/onnx/folding.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lastbit/op/quantize.hpp"
+
+namespace lastbit::onnx_format {
+
+Uses::Uses(const onnx::GraphProto& graph) {
+  constexpr int outside = -1;
+  for (int i = 0; i < graph.node_size(); ++i)
+    for (const std::string& name : graph.node(i).input())
+      if (!name.empty()) readers_[name].push_back(i);
+  for (const auto& output : graph.output()) readers_[output.name()].push_back(outside);
+}
+
+std::optional<int> Uses::only_reader(const std::string& name) const {
+  const auto found = readers_.find(name);
+  if (found == readers_.end() || found->second.size() != 1 || found->second.front() < 0) return std::nullopt;
+  return found->second.front();
+}
+
+Operands Folder::plain_operands(int node) const {
+  Operands operands;
+  for (const std::string& name : source_.node(node).input()) {
+    const ValueId id = name.empty() ? no_value : graph_.find(name);
+    operands.inputs.push_back(id != no_value && graph_[id].empty ? no_value : id);
+  }
+  for (const std::string& name : source_.node(node).output()) operands.outputs.push_back(name.empty() ? no_value : graph_.find(name));
+  return operands;
+}
+
+bool Folder::is(int node, std::string_view name) const {
+  const auto& source = source_.node(node);
+  return source.op_type() == name && (source.domain().empty() || source.domain() == "ai.onnx" || source.domain() == microsoft);
+}
+
+/// The integers that the QuantizeLinear after a value makes of it, with a Relu or Clip in between if that is allowed.
+std::optional<Folder::Target> Folder::target_of(const std::string& name, bool through_activation) const {
+  const auto next = uses_.only_reader(name);
+  if (!next) return std::nullopt;
+  const auto& source = source_.node(*next);
+  if (through_activation && (is(*next, "Relu") || is(*next, "Clip"))) {
+    if (source.output_size() != 1 || source.input_size() < 1 || source.input(0) != name) return std::nullopt;
+    auto target = target_of(source.output(0), false);
+    if (!target) return std::nullopt;
+    const auto bounds = bounds_from(*next, *target);
+    if (!bounds) return std::nullopt;
+    target->bounds = *bounds;
+    target->nodes.push_back(*next);
+    return target;
+  }
+  if (!is(*next, "QuantizeLinear") || source.output_size() != 1 || source.input_size() < 2 || source.input(0) != name) return std::nullopt;
+  const NodeReader node = reader(*next);
+  const auto is_constant = [&](std::size_t position) {
+    return node.has_input(position) && graph_.constant(node.input_id(position)) != nullptr;
+  };
+  if (!is_constant(1) || (node.has_input(2) && !is_constant(2)) || !node.has_output(0)) return std::nullopt;
+  Target target;
+  target.value = node.output_id();
+  target.type = type_of_zero_point(node, 2);
+  target.quantization = quantization_from(node, 1, 2);
+  target.nodes.push_back(*next);
+  if (target.quantization.per_channel() || node.integer("block_size", 0) != 0) return std::nullopt;
+  return target;
+}
+
+std::optional<OutputBounds> Folder::bounds_from(int activation, const Target& target) const {
+  OutputBounds bounds;
+  if (is(activation, "Relu")) {
+    bounds.activation = Activation::relu;
+    return bounds;
+  }
+  const NodeReader node = reader(activation);
+  for (std::size_t i = 1; i < node.input_count(); ++i)
+    if (node.has_input(i) && (graph_.constant(node.input_id(i)) == nullptr || graph_[node.input_id(i)].type != ElementType::float32))
+      return std::nullopt;
+  const auto [low, high] = clip_bounds(node);
+  if (!(low <= high)) return std::nullopt;
+  const auto code = [&](float value) {
+    return quantize(standard_quantize, value, static_cast<float>(target.quantization.scale()), target.quantization.zero_point(),
+                    range_of(target.type));
+  };
+  bounds.clamp = IntegerRange{code(low), code(high)};
+  return bounds;
+}
+
+/// Weights with scales along the axis of their outputs, and a bias that counts in input scale * weight scale.
+bool Folder::takes_weights(int node, const Operands& operands) const {
+  const Value &data = graph_[operands.inputs[0]], &weights = graph_[operands.inputs[1]];
+  const auto rank = static_cast<std::int64_t>(weights.shape.rank());
+  if (weights.quantization.per_channel()) {
+    if (is(node, "ConvTranspose")) return false;
+    const bool last = is(node, "MatMul") || (is(node, "Gemm") && reader(node).integer("transB", 0) == 0);
+    if (weights.quantization.axis != (last ? rank - 1 : 0)) return false;
+  }
+  if (operands.inputs.size() < 3 || operands.inputs[2] == no_value) return true;
+  const Value& bias = graph_[operands.inputs[2]];
+  const Value& codes = graph_[bias.quantized];
+  if (codes.type != ElementType::int32 || graph_.constant(bias.quantized) == nullptr) return false;
+  const auto channels = std::max(bias.quantization.scales.size(), weights.quantization.scales.size());
+  for (std::size_t c = 0; c < channels; ++c) {
+    constexpr double tolerance = 1e-5;  // the exporter's float32 product
+    const double expected = data.quantization.scale() * weights.quantization.scale(std::min(c, weights.quantization.scales.size() - 1));
+    const double stated = bias.quantization.scale(std::min(c, bias.quantization.scales.size() - 1));
+    if (std::abs(stated - expected) > tolerance * expected ||
+        bias.quantization.zero_point(std::min(c, bias.quantization.zero_points.size() - 1)) != 0)
+      return false;
+  }
+  return true;
+}
+
+bool Folder::takes_inputs(int node, const Operator& op, const Operands& operands) const {
+  const std::size_t count = std::min(op.data_inputs, operands.inputs.size());
+  if (count == 0 || operands.inputs[0] == no_value) return false;
+  const bool has_weights = is(node, "Conv") || is(node, "ConvTranspose") || is(node, "MatMul") || is(node, "Gemm");
+  for (std::size_t i = 0; i < count; ++i) {
+    if (operands.inputs[i] == no_value) continue;
+    const Value& value = graph_[operands.inputs[i]];
+    if (value.quantized == no_value) return false;
+    const ElementType type = graph_[value.quantized].type;
+    const bool is_bias = has_weights && i == 2;
+    if (!is_bias && type != ElementType::int8 && type != ElementType::uint8 && type != ElementType::int16) return false;
+    if (value.quantization.per_channel() && !(has_weights && i > 0)) return false;
+  }
+  return !has_weights || (operands.inputs.size() > 1 && operands.inputs[1] != no_value && takes_weights(node, operands));
+}
+
+/// The integers in the place of their dequantised values.
+void Folder::read_integers(const Operator& op, Operands& operands) const {
+  const std::size_t count = std::min(op.data_inputs, operands.inputs.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (operands.inputs[i] == no_value) continue;
+    const Value value = graph_[operands.inputs[i]];
+    operands.inputs[i] = value.quantized;
+    const bool is_bias = graph_[value.quantized].type == ElementType::int32;
+    graph_.set_quantization(value.quantized, is_bias ? Quantization{} : value.quantization);
+  }
+}
+
+std::optional<Fold> Folder::between_quantized(int node, const Operator& op) const {
+  if (op.folding == Folding::never) return std::nullopt;
+  Fold fold{.operands = plain_operands(node), .nodes = {}};
+  Operands& operands = fold.operands;
+  if (!takes_inputs(node, op, operands)) return std::nullopt;
+  const Quantization from = graph_[operands.inputs[0]].quantization;
+  const ElementType type = graph_[graph_[operands.inputs[0]].quantized].type;
+  std::vector<Target> targets;
+  for (const std::string& name : source_.node(node).output()) {
+    auto target = target_of(name, op.folding == Folding::bounded);
+    if (!target || target->type != type) return std::nullopt;
+    if (op.folding == Folding::equal && target->quantization != from) return std::nullopt;
+    targets.push_back(std::move(*target));
+  }
+  if (targets.empty()) return std::nullopt;
+  operands.bounds = targets.front().bounds;
+  if (is(node, "Clip")) {
+    const auto bounds = bounds_from(node, targets.front());
+    if (!bounds) return std::nullopt;
+    operands.bounds = *bounds;
+  }
+  read_integers(op, operands);
+  operands.outputs.clear();
+  for (Target& target : targets) {
+    Value& value = graph_[target.value];
+    value.typed = true;
+    value.type = target.type;
+    value.quantization = target.quantization;
+    operands.outputs.push_back(target.value);
+    fold.nodes.insert(fold.nodes.end(), target.nodes.begin(), target.nodes.end());
+  }
+  operands.folded = true;
+  return fold;
+}
+
+std::optional<Fold> Folder::with_batch_normalization(int node) const {
+  if (!is(node, "Conv") || source_.node(node).output_size() != 1) return std::nullopt;
+  const auto next = uses_.only_reader(source_.node(node).output(0));
+  if (!next || !is(*next, "BatchNormalization") || source_.node(*next).input_size() != 5) return std::nullopt;
+  const NodeReader convolution = reader(node), normalization = reader(*next);
+  if (normalization.source().input(0) != source_.node(node).output(0) || !convolution.has_input(0) || !normalization.has_output(0) ||
+      !is_foldable(convolution, normalization)) {
+    return std::nullopt;
+  }
+  return Fold{.operands = fold_batch_normalization(convolution, normalization), .nodes = {*next}};
+}
+
+}  // namespace lastbit::onnx_format

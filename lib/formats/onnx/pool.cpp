@@ -1,0 +1,152 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool, ReduceMean.
+#include <algorithm>
+#include <numeric>
+
+#include "formats/onnx/operators.hpp"
+#include "lastbit/shape.hpp"
+
+namespace lastbit::onnx_format {
+namespace {
+
+/// ceil_mode: windows that begin inside the image and end beyond its padding count as well, so the padding grows by what they lack.
+Windows ceiled(const NodeReader& node, const Shape& image, Windows windows) {
+  if (node.integer("ceil_mode", 0) == 0 || windows.padding.mode == PaddingMode::same) return windows;
+  const Shape sizes = image_shape(image);
+  Padding2d& padding = windows.padding;
+  const auto lacking = [](std::int64_t in, std::int64_t around, std::int64_t span, std::int64_t stride) {
+    const std::int64_t room = in + around - span;
+    return room < 0 || room % stride == 0 ? 0 : stride - room % stride;
+  };
+  const Extent2d span{(windows.filter.height - 1) * windows.dilation.height + 1, (windows.filter.width - 1) * windows.dilation.width + 1};
+  const std::int64_t rows = lacking(sizes[1], padding.top + padding.bottom, span.height, windows.stride.height);
+  const std::int64_t columns = lacking(sizes[2], padding.left + padding.right, span.width, windows.stride.width);
+  if (rows == 0 && columns == 0) return windows;
+  padding.mode = PaddingMode::explicit_sizes;
+  padding.bottom += rows;
+  padding.right += columns;
+  return windows;
+}
+
+Windows pool_windows(const NodeReader& node) {
+  const Shape& image = node.shape();
+  require_image(node, image);
+  const auto kernel = node.integers("kernel_shape");
+  if (kernel.empty()) node.malformed("no kernel_shape");
+  const Extent2d filter = extent_of(node, kernel, image.rank() - 2);
+  return ceiled(node, image, windows_of(node, image, filter));
+}
+
+Pool2dAttributes attributes_of(const NodeReader& node, const Windows& windows) {
+  return {.filter = windows.filter, .stride = windows.stride, .padding = windows.padding, .bounds = node.bounds()};
+}
+
+void read_max_pool(const NodeReader& node) {
+  node.require_inputs(1, 1);
+  node.require_outputs(1);
+  const Windows windows = pool_windows(node);
+  if (windows.dilation != Extent2d{}) node.unsupported("a dilated pool");
+  node.define(windowed_shape(node, node.shape(), windows, node.shape()[1]));
+  node.emit_image(OperationKind::max_pool2d, {node.image()}, attributes_of(node, windows));
+}
+
+void read_average_pool(const NodeReader& node) {
+  node.require_inputs(1, 1);
+  emit_average_pool(node);
+}
+
+void read_global_max_pool(const NodeReader& node) {
+  node.require_inputs(1, 1);
+  const Shape in = node.shape();
+  require_image(node, in);
+  const Shape sizes = image_shape(in);
+  std::vector<std::int64_t> out(in.rank(), 1);
+  out[0] = in[0];
+  out[1] = in[1];
+  node.define(Shape(std::move(out)));
+  node.emit_image(OperationKind::max_pool2d, {node.image()},
+                  Pool2dAttributes{.filter = {sizes[1], sizes[2]}, .stride = {1, 1}, .padding = {}, .bounds = node.bounds()});
+}
+
+void read_global_average_pool(const NodeReader& node) {
+  node.require_inputs(1, 1);
+  const Shape in = node.shape();
+  require_image(node, in);
+  std::vector<std::int64_t> out(in.rank(), 1);
+  out[0] = in[0];
+  out[1] = in[1];
+  node.define(Shape(std::move(out)));
+  node.emit_image(OperationKind::global_average_pool, {node.image()}, Pool2dAttributes{.padding = {}, .bounds = node.bounds()});
+}
+
+void read_reduce_mean(const NodeReader& node) {
+  node.require_inputs(1, 2);
+  const Shape in = node.shape();
+  std::vector<std::int64_t> axes = node.axes(1, in.rank());
+  const bool keep = node.integer("keepdims", 1) != 0;
+  if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) {
+    node.define(in);
+    return node.emit_plain(OperationKind::reshape, {node.plain()});
+  }
+  if (in.rank() == 0) node.unsupported("the mean of a scalar");
+  if (axes.empty()) {
+    axes.resize(in.rank());
+    std::iota(axes.begin(), axes.end(), std::int64_t{0});
+  }
+  std::vector<std::int64_t> out;
+  for (std::size_t axis = 0; axis < in.rank(); ++axis) {
+    const bool averaged = std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) != axes.end();
+    if (!averaged) out.push_back(in[axis]);
+    else if (keep) out.push_back(1);
+  }
+  node.define(Shape(std::move(out)));
+  if (in.rank() != 4 || !keep || !node.prefers_image())
+    return node.emit_plain(OperationKind::mean, {node.plain()}, MeanAttributes{.axes = std::move(axes), .keep_dims = keep});
+  for (std::int64_t& axis : axes) axis = static_cast<std::int64_t>(image_axis(static_cast<std::size_t>(axis), 4));
+  std::sort(axes.begin(), axes.end());
+  node.emit_image(OperationKind::mean, {node.image()}, MeanAttributes{.axes = std::move(axes), .keep_dims = true});
+}
+
+/// Padding that counts in the average becomes part of the image; what ceil_mode added does not count.
+std::int32_t with_counted_padding(const NodeReader& node, std::int32_t source, Windows& windows) {
+  const Shape sizes = image_shape(node.shape());
+  const Extent2d image{sizes[1], sizes[2]};
+  const ResolvedPadding around = resolve_padding(windows.padding, image, windows.filter, windows.stride);
+  const ResolvedPadding counted =
+      resolve_padding(windows_of(node, node.shape(), windows.filter).padding, image, windows.filter, windows.stride);
+  if (counted == ResolvedPadding{}) return source;
+  Graph& graph = node.graph();
+  const Shape whole{sizes[0], sizes[1] + counted.top + counted.bottom, sizes[2] + counted.left + counted.right, sizes[3]};
+  const std::int32_t padded =
+      graph.add_tensor(node.output().name + " (padded)", node.input().type, whole, graph.tensor(source).quantization);
+  PadAttributes attributes;
+  attributes.paddings = {{0, 0}, {counted.top, counted.bottom}, {counted.left, counted.right}, {0, 0}};
+  graph.emit(OperationKind::pad, {source}, {padded}, std::move(attributes));
+  windows.padding = {PaddingMode::explicit_sizes, 0, around.bottom - counted.bottom, 0, around.right - counted.right};
+  return padded;
+}
+
+constexpr Operator operators[] = {
+    {"MaxPool", read_max_pool, Folding::equal},
+    {"AveragePool", read_average_pool, Folding::bounded},
+    {"GlobalMaxPool", read_global_max_pool, Folding::equal, 1, {}, 1},
+    {"GlobalAveragePool", read_global_average_pool, Folding::bounded, 1, {}, 1},
+    {"ReduceMean", read_reduce_mean, Folding::any},
+};
+
+}  // namespace
+
+void emit_average_pool(const NodeReader& node) {
+  Windows windows = pool_windows(node);
+  if (windows.dilation != Extent2d{}) node.unsupported("a dilated pool");
+  node.define(windowed_shape(node, node.shape(), windows, node.shape()[1]));
+  std::int32_t source = node.image();
+  if (node.integer("count_include_pad", 0) != 0) source = with_counted_padding(node, source, windows);
+  node.emit_image(OperationKind::average_pool2d, {source}, attributes_of(node, windows));
+}
+
+std::span<const Operator> pool_operators() { return operators; }
+
+}  // namespace lastbit::onnx_format

@@ -1,0 +1,280 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/io/tflite.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "formats/file.hpp"
+#include "formats/tflite_operator.hpp"
+#include "lastbit/shape.hpp"
+#include "model/printable.hpp"
+
+namespace lastbit::tflite_format {
+namespace {
+
+constexpr std::size_t alignment = 16;  // of everything that the format aligns
+
+/// Parts of a file may be referred to any number of times; what is copied of them together stays in proportion to the file.
+constexpr std::size_t copies_per_byte = 16;
+
+std::optional<ElementType> element_type_from(TensorType type) {
+  switch (type) {
+    case TensorType::FLOAT32:
+    case TensorType::FLOAT16: return ElementType::float32;
+    case TensorType::INT8: return ElementType::int8;
+    case TensorType::UINT8: return ElementType::uint8;
+    case TensorType::INT16: return ElementType::int16;
+    case TensorType::UINT16: return ElementType::uint16;
+    case TensorType::INT32: return ElementType::int32;
+    case TensorType::INT64: return ElementType::int64;
+    case TensorType::BOOL: return ElementType::boolean;
+    case TensorType::FLOAT64: return ElementType::float64;
+    default: return std::nullopt;
+  }
+}
+
+/// IEEE binary16 to binary32, exact.
+float widened(std::uint16_t half) {
+  const int exponent = half >> 10 & 0x1F;
+  const int significand = half & 0x3FF;
+  const float magnitude = exponent == 31  ? (significand == 0 ? HUGE_VALF : NAN)
+                          : exponent == 0 ? std::ldexp(static_cast<float>(significand), -24)
+                                          : std::ldexp(static_cast<float>(significand + 1024), exponent - 25);
+  return std::copysign(magnitude, (half & 0x8000) != 0 ? -1.0F : 1.0F);
+}
+
+template <class T>
+std::size_t count_of(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+template <class T>
+auto at(const flatbuffers::Vector<T>* vector, std::size_t index) {
+  return vector->Get(static_cast<flatbuffers::uoffset_t>(index));
+}
+
+/// The verifier proves vectors aligned to their length, not to their elements.
+std::int64_t unaligned_at(const flatbuffers::Vector<std::int64_t>* vector, std::size_t index) {
+  std::int64_t value = 0;
+  std::memcpy(&value, vector->Data() + index * sizeof value, sizeof value);
+  return value;
+}
+
+class FileReader {
+ public:
+  FileReader(std::span<const std::byte> bytes, std::string_view where)
+      : bytes_(bytes), where_(where), budget_(bytes.size() * copies_per_byte), file_(verified(bytes)) {}
+
+  lastbit::Model read() {
+    const SubGraph& graph = only_subgraph();
+    if (graph.name() != nullptr) model_.name = printable(graph.name()->string_view());
+    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) require_supported(graph, i);
+    find_used_tensors(graph);
+    for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) read_tensor(*at(graph.tensors(), i), i);
+    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) read_operation(*at(graph.operators(), i), i);
+    model_.inputs = indices(graph.inputs(), "the subgraph's inputs");
+    model_.outputs = indices(graph.outputs(), "the subgraph's outputs");
+    validate(model_, where_);
+    return std::move(model_);
+  }
+
+ private:
+  [[nodiscard]] std::string place(const std::string& part) const { return std::string(where_) + ": " + part; }
+  [[noreturn]] void malformed(const std::string& part, const std::string& reason) const {
+    throw Error(ErrorCode::malformed_file, place(part), reason);
+  }
+  [[noreturn]] void unsupported(const std::string& part, const std::string& reason) const {
+    throw Error(ErrorCode::unsupported_operation, place(part), reason);
+  }
+  void spend(std::size_t bytes, const std::string& part) {
+    if (bytes > budget_) malformed(part, "the file refers to the same data far more often than is sound");
+    budget_ -= bytes;
+  }
+
+  const tflite_format::Model& verified(std::span<const std::byte> bytes) const {
+    const auto refuse = [&](const char* reason) { throw Error(ErrorCode::malformed_file, std::string(where_), reason); };
+    if (bytes.size() < 8 || !ModelBufferHasIdentifier(bytes.data())) refuse("not a .tflite file");
+    flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    if (!VerifyModelBuffer(verifier)) refuse("truncated or corrupt .tflite file");
+    return *GetModel(bytes.data());
+  }
+
+  [[nodiscard]] const SubGraph& only_subgraph() const {
+    const std::size_t count = count_of(file_.subgraphs());
+    if (count != 1) unsupported("model", std::to_string(count) + " subgraphs; exactly one is supported");
+    return *at(file_.subgraphs(), 0);
+  }
+
+  // Operators.
+
+  [[nodiscard]] const OperatorCode& code_of(const Operator& source, std::size_t index) const {
+    if (source.opcode_index() >= count_of(file_.operator_codes())) {
+      malformed("operation " + std::to_string(index),
+                "operator code " + std::to_string(source.opcode_index()) + " of " + std::to_string(count_of(file_.operator_codes())));
+    }
+    return *at(file_.operator_codes(), source.opcode_index());
+  }
+  /// Codes outgrew the byte they were first stored in; the larger of both fields is meant.
+  static BuiltinOperator builtin_of(const OperatorCode& code) {
+    return std::max(code.builtin_code(), static_cast<BuiltinOperator>(code.deprecated_builtin_code()));
+  }
+
+  void require_supported(const SubGraph& graph, std::size_t index) const {
+    const OperatorCode& code = code_of(*at(graph.operators(), index), index);
+    if (is_supported(builtin_of(code))) return;
+    std::string name = name_or_number(builtin_of(code));
+    if (code.custom_code() != nullptr && !code.custom_code()->string_view().empty())
+      name += " '" + printable(code.custom_code()->string_view()) + "'";
+    unsupported("operation " + std::to_string(index), "operator " + name + " is not supported");
+  }
+
+  void read_operation(const Operator& source, std::size_t index) {
+    const BuiltinOperator code = builtin_of(code_of(source, index));
+    const std::string part = name_or_number(code) + " (operation " + std::to_string(index) + ")";
+    std::vector<std::int32_t> inputs = indices(source.inputs(), part), outputs = indices(source.outputs(), part);
+    if (outputs.empty() || outputs.front() == absent_tensor) malformed(part, "no output");
+    const std::string& output_name = model_.tensor(outputs.front()).name;
+    std::string name = output_name.empty() ? "operation " + std::to_string(index) : output_name;
+    spend(name.size(), part);
+    read_operator(code, OperatorReader(model_, source, std::move(name), place(part), std::move(inputs), std::move(outputs)));
+  }
+
+  std::vector<std::int32_t> indices(const flatbuffers::Vector<std::int32_t>* source, const std::string& part) {
+    spend(count_of(source) * sizeof(std::int32_t), part);
+    std::vector<std::int32_t> result;
+    for (std::size_t i = 0; i < count_of(source); ++i) {
+      const std::int32_t index = at(source, i);
+      if (index != absent_tensor && (index < 0 || static_cast<std::size_t>(index) >= model_.tensors.size())) {
+        malformed(part, "tensor " + std::to_string(index) + " of " + std::to_string(model_.tensors.size()));
+      }
+      result.push_back(index);
+    }
+    return result;
+  }
+
+  // Tensors.
+
+  void find_used_tensors(const SubGraph& graph) {
+    used_.assign(count_of(graph.tensors()), false);
+    const auto mark = [&](const flatbuffers::Vector<std::int32_t>* list) {
+      for (std::size_t i = 0; i < count_of(list); ++i) {
+        const auto index = static_cast<std::size_t>(at(list, i));  // one out of range is reported where it is read
+        if (index < used_.size()) used_[index] = true;
+      }
+    };
+    for (const auto* list : {graph.inputs(), graph.outputs()}) mark(list);
+    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
+      mark(at(graph.operators(), i)->inputs());
+      mark(at(graph.operators(), i)->outputs());
+    }
+  }
+
+  void read_tensor(const Tensor& source, std::size_t index) {
+    ModelTensor tensor;
+    std::string part = "tensor " + std::to_string(index);
+    if (source.name() != nullptr && source.name()->size() != 0) {
+      spend(source.name()->size(), part);
+      tensor.name = source.name()->str();
+      if (!is_printable(tensor.name)) malformed(part, "the name is not printable text");
+      part += " '" + tensor.name + "'";
+    }
+    if (!used_[index]) {  // only takes its number, as the scratch tensors of an operator do, whatever their type and shape
+      model_.tensors.push_back(std::move(tensor));
+      return;
+    }
+    const auto type = tflite_format::element_type_from(source.type());
+    if (!type) unsupported(part, "element type " + std::string(EnumNameTensorType(source.type())) + " is not supported");
+    if (source.sparsity() != nullptr) unsupported(part, "sparse tensors are not supported");
+    tensor.type = *type;
+    tensor.shape = shape_of(source, part);
+    if (!checked_element_count(tensor.shape.sizes(), tensor.type)) malformed(part, "shape " + tensor.shape.text() + " is too large");
+    if (is_integer(tensor.type) && source.quantization() != nullptr)
+      tensor.quantization = quantization_of(*source.quantization(), tensor.shape.rank(), part);
+    if (const auto data = data_of(source, part); !data.empty()) tensor.constant = constant_of(source, tensor, data, part);
+    model_.tensors.push_back(std::move(tensor));
+  }
+
+  Shape shape_of(const Tensor& source, const std::string& part) const {
+    if (count_of(source.shape()) > largest_rank) malformed(part, "more than " + std::to_string(largest_rank) + " dimensions");
+    std::vector<std::int64_t> sizes;
+    for (std::size_t i = 0; i < count_of(source.shape()); ++i) {
+      sizes.push_back(at(source.shape(), i));
+      if (sizes.back() < 1)
+        malformed(part,
+                  "dimension " + std::to_string(i) + " has size " + std::to_string(sizes.back()) + "; sizes must be fixed and at least 1");
+    }
+    return Shape(std::move(sizes));
+  }
+
+  Quantization quantization_of(const QuantizationParameters& source, std::size_t rank, const std::string& part) {
+    if (source.details_type() != 0) unsupported(part, "custom quantization is not supported");
+    Quantization quantization;
+    quantization.axis = rank == 1 ? 0 : source.quantized_dimension();  // older converters give a bias the axis of its weights
+    if (count_of(source.scale()) == 0) return {};                      // only the range seen in training, say
+    spend((count_of(source.scale()) + count_of(source.zero_point())) * sizeof(double), part);
+    for (std::size_t i = 0; i < count_of(source.scale()); ++i) quantization.scales.push_back(static_cast<double>(at(source.scale(), i)));
+    for (std::size_t i = 0; i < count_of(source.zero_point()); ++i)
+      quantization.zero_points.push_back(unaligned_at(source.zero_point(), i));
+    return quantization;
+  }
+
+  /// The tensor's buffer, inside the FlatBuffer or, in files of more than 2 GB, behind it. Empty: not a constant.
+  [[nodiscard]] std::span<const std::byte> data_of(const Tensor& source, const std::string& part) const {
+    if (source.buffer() == 0) return {};  // by convention
+    if (source.buffer() >= count_of(file_.buffers())) {
+      malformed(part, "buffer " + std::to_string(source.buffer()) + " of " + std::to_string(count_of(file_.buffers())));
+    }
+    const Buffer& buffer = *at(file_.buffers(), source.buffer());
+    if (buffer.offset() > 1) {
+      if (buffer.offset() > bytes_.size() || buffer.size() > bytes_.size() - buffer.offset())
+        malformed(part, "its buffer lies outside the file");
+      return bytes_.subspan(buffer.offset(), buffer.size());
+    }
+    if (buffer.data() == nullptr) return {};
+    return std::as_bytes(std::span(buffer.data()->data(), buffer.data()->size()));
+  }
+
+  lastbit::Tensor constant_of(const Tensor& source, const ModelTensor& tensor, std::span<const std::byte> data, const std::string& part) {
+    const bool half = source.type() == TensorType::FLOAT16;
+    const std::size_t count = static_cast<std::size_t>(tensor.shape.element_count());
+    const std::size_t needed = count * (half ? sizeof(std::uint16_t) : size_of(tensor.type));
+    if (data.size() != needed) {
+      malformed(part, "its buffer has " + std::to_string(data.size()) + " bytes; shape " + tensor.shape.text() + " needs " +
+                          std::to_string(needed));
+    }
+    spend(count * size_of(tensor.type), part);
+    lastbit::Tensor constant(tensor.type, tensor.shape);
+    if (!half) std::memcpy(constant.bytes().data(), data.data(), data.size());
+    for (std::size_t i = 0; half && i < count; ++i) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, data.data() + i * sizeof bits, sizeof bits);
+      constant.values<float>()[i] = widened(bits);
+    }
+    return constant;
+  }
+
+  std::span<const std::byte> bytes_;
+  std::string_view where_;
+  std::size_t budget_;
+  const tflite_format::Model& file_;
+  std::vector<bool> used_;  ///< tensors that an operator or the graph refers to
+  lastbit::Model model_;
+};
+
+}  // namespace
+}  // namespace lastbit::tflite_format
+
+namespace lastbit {
+
+Model parse_tflite(std::span<const std::byte> bytes, std::string_view where) {
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % tflite_format::alignment == 0) return tflite_format::FileReader(bytes, where).read();
+  const std::vector<std::byte> aligned(bytes.begin(), bytes.end());
+  return tflite_format::FileReader(aligned, where).read();
+}
+
+Model read_tflite(const std::filesystem::path& path) { return parse_tflite(read_file(path), path.string()); }
+
+}  // namespace lastbit

@@ -1,0 +1,90 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/tflite_operator.hpp"
+
+#include <utility>
+
+#include "model/printable.hpp"
+
+namespace lastbit::tflite_format {
+
+void OperatorReader::require_inputs(std::size_t least, std::size_t most) const {
+  if (inputs_.size() < least || inputs_.size() > most) {
+    const std::string allowed = least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
+    malformed(std::to_string(inputs_.size()) + " inputs; " + allowed + " needed");
+  }
+  for (std::size_t i = 0; i < least; ++i)
+    if (inputs_[i] == absent_tensor) malformed("input " + std::to_string(i) + " is missing");
+}
+
+std::vector<std::int64_t> OperatorReader::constant_integers(std::size_t position) const {
+  const ModelTensor& tensor = input(position);
+  if (!tensor.constant) unsupported("input " + std::to_string(position) + " '" + tensor.name + "' is not a constant");
+  if (tensor.type != ElementType::int32 && tensor.type != ElementType::int64) {
+    malformed("input " + std::to_string(position) + " '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; int32 is needed");
+  }
+  if (tensor.shape.rank() > 2) malformed("input " + std::to_string(position) + " has more than two dimensions");
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < tensor.constant->element_count(); ++i) values.push_back(tensor.constant->integer_at(i));
+  return values;
+}
+
+std::int64_t OperatorReader::axis_of(std::int64_t axis, const ModelTensor& tensor) const {
+  const auto rank = static_cast<std::int64_t>(tensor.shape.rank());
+  if (axis < -rank || axis >= rank) malformed("axis " + std::to_string(axis) + " of a tensor with " + std::to_string(rank) + " dimensions");
+  return axis < 0 ? axis + rank : axis;
+}
+
+Activation OperatorReader::activation(ActivationFunctionType type) const {
+  switch (type) {
+    case ActivationFunctionType::NONE: return Activation::none;
+    case ActivationFunctionType::RELU: return Activation::relu;
+    case ActivationFunctionType::RELU6: return Activation::relu6;
+    case ActivationFunctionType::RELU_N1_TO_1: return Activation::relu_n1_to_1;
+    case ActivationFunctionType::TANH:
+    case ActivationFunctionType::SIGN_BIT: break;
+  }
+  unsupported("fused activation " + std::to_string(static_cast<int>(type)));
+}
+
+Padding2d OperatorReader::padding(Padding mode) const {
+  if (mode != Padding::SAME && mode != Padding::VALID) malformed("unknown padding " + std::to_string(static_cast<int>(mode)));
+  Padding2d padding;
+  padding.mode = mode == Padding::SAME ? PaddingMode::same : PaddingMode::valid;
+  return padding;
+}
+
+std::int32_t OperatorReader::state_before(std::size_t position) const {
+  constexpr std::size_t longest_name = 100;  // many operators may refer to one long name
+  ModelTensor tensor = input(position);
+  if (tensor.constant) unsupported("state '" + tensor.name + "' with values of its own to begin with");
+  if (tensor.name.empty()) tensor.name = "tensor " + std::to_string(inputs_[position]);
+  tensor.name = printable(std::string_view(tensor.name).substr(0, longest_name)) + " (before)";
+  const auto before = static_cast<std::int32_t>(model_.tensors.size());
+  model_.tensors.push_back(std::move(tensor));
+  model_.states.push_back({before, inputs_[position]});
+  return before;
+}
+
+void OperatorReader::emit(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
+                          const std::vector<std::int32_t>& more_outputs) const {
+  model_.operations.push_back(
+      {.kind = kind, .name = name_, .inputs = std::move(data_inputs), .outputs = outputs_, .attributes = std::move(attributes)});
+  std::vector<std::int32_t>& outputs = model_.operations.back().outputs;
+  outputs.insert(outputs.end(), more_outputs.begin(), more_outputs.end());
+}
+
+void OperatorReader::emit_then_reshape(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
+                                       Shape between) const {
+  ModelTensor tensor = output();
+  tensor.name += "/before_reshape";
+  tensor.shape = std::move(between);
+  tensor.constant.reset();
+  const auto index = static_cast<std::int32_t>(model_.tensors.size());
+  model_.tensors.push_back(std::move(tensor));
+  model_.operations.push_back(
+      {.kind = kind, .name = name_, .inputs = std::move(data_inputs), .outputs = {index}, .attributes = std::move(attributes)});
+  emit(OperationKind::reshape, {index});
+}
+
+}  // namespace lastbit::tflite_format

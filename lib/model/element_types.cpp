@@ -1,0 +1,252 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which element types and quantisations an operation takes.
+#include <algorithm>
+#include <initializer_list>
+
+#include "lastbit/shape.hpp"
+#include "model/operation_checks.hpp"
+
+namespace lastbit {
+namespace {
+
+using enum OperationKind;
+using enum ElementType;
+
+bool one_of(ElementType type, std::initializer_list<ElementType> allowed) {
+  return std::find(allowed.begin(), allowed.end(), type) != allowed.end();
+}
+
+}  // namespace
+
+void require_type(const OperationView& operation, const ModelTensor& tensor, std::initializer_list<ElementType> allowed) {
+  if (one_of(tensor.type, allowed)) return;
+  std::string names;
+  for (const ElementType type : allowed) names += (names.empty() ? "" : ", ") + std::string(name_of(type));
+  operation.fail(ErrorCode::type_mismatch, "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; allowed: " + names);
+}
+
+void require_per_tensor(const OperationView& operation, const ModelTensor& tensor) {
+  if (!tensor.quantization.per_channel() && tensor.quantization.zero_points.size() <= 1) return;
+  operation.fail(ErrorCode::bad_quantization, "tensor '" + tensor.name + "' has one scale per channel; a single one is needed");
+}
+
+namespace {
+
+void require_scale(const OperationView& operation, const ModelTensor& tensor) {
+  if (!is_integer(tensor.type) || tensor.quantization.present()) return;
+  operation.fail(ErrorCode::bad_quantization, "tensor '" + tensor.name + "' needs a scale");
+}
+
+void require_data_scale(const OperationView& operation, const ModelTensor& tensor) {
+  require_scale(operation, tensor);
+  const auto& scales = tensor.quantization.scales;
+  if (std::all_of(scales.begin(), scales.end(), [](double scale) { return scale >= smallest_data_scale; })) return;
+  operation.fail(ErrorCode::bad_quantization, "the scale of '" + tensor.name + "' is below 2^-64");
+}
+
+void require_channel_axis(const OperationView& operation, const ModelTensor& weights, std::int64_t axis) {
+  if (weights.quantization.scales.size() <= 1 || weights.quantization.axis == axis) return;
+  operation.fail(ErrorCode::bad_quantization, "tensor '" + weights.name + "' has scales along axis " +
+                                                  std::to_string(weights.quantization.axis) + "; axis " + std::to_string(axis) +
+                                                  " is needed");
+}
+
+/// float16 data and weights; a bias and an output of float16 or float32.
+void check_float16_sum_types(const OperationView& operation) {
+  require_type(operation, operation.input(1), {float16});
+  if (operation.has_input(2)) require_type(operation, operation.input(2), {float16, float32});
+  require_type(operation, operation.output(), {float16, float32});
+}
+
+/// The same signed or unsigned, of as many bits.
+void require_same_width(const OperationView& operation, const ModelTensor& tensor, ElementType type) {
+  if (type == int8 || type == uint8) return require_type(operation, tensor, {int8, uint8});
+  if (type == int16 || type == uint16) return require_type(operation, tensor, {int16, uint16});
+  require_type(operation, tensor, {type});
+}
+
+/// Convolutions, fully connected, matmul: 8- or 16-bit data, as many bits out or the accumulators; or all float32.
+void check_sum_types(const OperationView& operation) {
+  const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
+  require_type(operation, input, {int8, uint8, int16, uint16, float16, float32});
+  if (input.type == float16) return check_float16_sum_types(operation);
+  if (input.type == float32) {
+    for (std::size_t i = 1; i < operation.input_count(); ++i)
+      if (operation.has_input(i)) require_type(operation, operation.input(i), {float32});
+    return require_type(operation, output, {float32});
+  }
+  require_type(operation, weights, {int8, uint8, int16});
+  if (operation.has_input(bias_input)) require_type(operation, operation.input(bias_input), {int8, int16, int32, int64});
+  const bool accumulators = one_of(output.type, {int32, int64});
+  if (!accumulators) require_same_width(operation, output, input.type);
+  require_per_tensor(operation, input);
+  require_channel_axis(operation, weights, output_channel_axis(operation));
+  if (output.type == int32 && output.quantization.per_channel()) {  // accumulators, with the scales that dequantize them
+    return require_channel_axis(operation, output, static_cast<std::int64_t>(output.shape.rank()) - 1);
+  }
+  require_per_tensor(operation, output);
+  if (accumulators && !output.quantization.present()) return;
+  require_scale(operation, weights);
+  for (const ModelTensor* tensor : {&input, &output}) require_data_scale(operation, *tensor);
+}
+
+void check_softmax_types(const OperationView& operation) {
+  const ModelTensor &input = operation.input(), &output = operation.output();
+  require_type(operation, input, {int8, uint8, int16, float16, float32});
+  if (input.type == int8 || input.type == uint8) require_type(operation, output, {input.type, int16});
+  else require_type(operation, output, {input.type});
+}
+
+/// Codes without a scale of their own: it is the second output.
+void check_dynamic_quantize_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {float32});
+  const std::initializer_list<ElementType> outputs[] = {{uint8}, {float32}, {uint8}};
+  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), outputs[i]);
+}
+
+void require_same_type(const OperationView& operation) {
+  const ElementType type = operation.input().type;
+  for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
+  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), {type});
+}
+
+void require_same_quantization(const OperationView& operation, const ModelTensor& a, const ModelTensor& b) {
+  if (a.quantization == b.quantization) return;
+  operation.fail(ErrorCode::bad_quantization, "'" + a.name + "' and '" + b.name + "' need the same quantisation");
+}
+
+void require_all_float(const OperationView& operation) {
+  for (std::size_t i = 1; i < operation.input_count(); ++i)
+    if (operation.has_input(i)) require_type(operation, operation.input(i), {float32});
+  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), {float32});
+}
+
+void check_svdf_types(const OperationView& operation) {
+  operation.require(operation.output_count() == 2, ErrorCode::malformed_file, "2 outputs needed: the output and the new state");
+  require_type(operation, operation.input(), {int8, float32});
+  if (operation.input().type == float32) return require_all_float(operation);
+  const ModelTensor& state = operation.input(3);
+  require_type(operation, operation.input(1), {int8});
+  require_type(operation, state, {int8, int16});
+  require_type(operation, operation.input(2), {state.type});
+  if (operation.has_input(4)) require_type(operation, operation.input(4), {int32});
+  require_type(operation, operation.output(), {int8});
+  require_type(operation, operation.output(1), {state.type});
+  require_same_quantization(operation, state, operation.output(1));
+}
+
+void check_lstm_types(const OperationView& operation) {
+  operation.require(operation.output_count() == 3, ErrorCode::malformed_file,
+                    "3 outputs needed: the outputs of all steps, the new hidden state and the new cell state");
+  const ElementType data = operation.input().type;
+  require_type(operation, operation.input(), {int8, int16, float32});
+  if (data == float32) return require_all_float(operation);
+  require_type(operation, operation.input(1), {data});
+  for (const ModelTensor* const cell : {&operation.input(2), &operation.output(2)}) require_type(operation, *cell, {int16});
+  for (std::size_t i = 3; i < 11; ++i) require_type(operation, operation.input(i), {int8});
+  for (std::size_t i = 11; i < 15; ++i) require_type(operation, operation.input(i), {data == int8 ? int32 : int64});
+  for (std::size_t i = 0; i < 2; ++i) {
+    require_type(operation, operation.output(i), {data});
+    require_same_quantization(operation, operation.input(1), operation.output(i));
+  }
+  require_same_quantization(operation, operation.input(2), operation.output(2));
+}
+
+void check_sum_of_inputs_types(const OperationView& operation) {
+  const ElementType type = operation.input().type;
+  require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, int64, float16, float32});
+  for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
+  if (type == int32 || type == int64) return require_type(operation, operation.output(), {int8, uint8, int16, uint16});
+  require_same_width(operation, operation.output(), type);
+}
+
+void check_argmax_types(const OperationView& operation) {
+  const ModelTensor& input = operation.input();
+  require_type(operation, input, {int8, uint8, int16, uint16, int32, float32});
+  if (input.type == float32) require_type(operation, operation.output(), {int32, int64, float32});
+  else require_type(operation, operation.output(), {int32, int64});
+}
+
+/// Inputs of requantize and add_n may have one scale per index of the last axis.
+void require_last_axis_scales(const OperationView& operation, const ModelTensor& tensor) {
+  const Quantization& quantization = tensor.quantization;
+  const bool zero = std::all_of(quantization.zero_points.begin(), quantization.zero_points.end(), [](auto point) { return point == 0; });
+  if (!quantization.per_channel() && quantization.zero_points.size() <= 1) return;
+  require_channel_axis(operation, tensor, static_cast<std::int64_t>(tensor.shape.rank()) - 1);
+  operation.require(zero, ErrorCode::bad_quantization, "tensor '" + tensor.name + "' has scales per channel: its zero points must be 0");
+}
+
+void check_calculation_types(const OperationView& operation) {
+  switch (operation.kind()) {
+    case quantize:
+      require_type(operation, operation.input(), {float16, float32});
+      return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
+    case dequantize:
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
+      return require_type(operation, operation.output(), {float16, float32});
+    case cast:
+      require_type(operation, operation.input(), {float16, float32});
+      return require_type(operation, operation.output(), {float16, float32});
+    case requantize:
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, int64});
+      operation.require(operation.input().type != int64 || operation.input().quantization.zero_point() == 0, ErrorCode::bad_quantization,
+                        "int64 data needs zero point 0");
+      return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
+    case softmax: return check_softmax_types(operation);
+    case svdf: return check_svdf_types(operation);
+    case lstm: return check_lstm_types(operation);
+    case max_pool2d:
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float16, float32});
+      return require_same_type(operation);
+    case clip:
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float32});
+      return require_same_type(operation);
+    case concat: return require_same_type(operation);
+    case average_pool2d:
+      require_type(operation, operation.input(), {int8, uint8, int16, uint16, float16, float32});
+      return require_same_type(operation);
+    case add_n: return check_sum_of_inputs_types(operation);
+    default: require_type(operation, operation.input(), {int8, uint8, int16, float16, float32}); return require_same_type(operation);
+  }
+}
+
+/// Operations that pick, bound or average values as they are.
+bool works_without_scale(OperationKind kind) {
+  return kind == max_pool2d || kind == average_pool2d || kind == concat || kind == clip || kind == resize;
+}
+
+}  // namespace
+
+std::int64_t output_channel_axis(const OperationView& operation) {
+  if (operation.kind() == depthwise_conv2d) return 3;
+  if (operation.kind() != matmul) return 0;
+  const auto rank = static_cast<std::int64_t>(operation.input(1).shape.rank());
+  return operation.attributes<MatmulAttributes>().transpose_b ? rank - 2 : rank - 1;
+}
+
+void check_types(const OperationView& operation) {
+  const OperationKind kind = operation.kind();
+  if (kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected || kind == matmul) {
+    return check_sum_types(operation);
+  }
+  if (is_movement(kind)) return require_same_type(operation);
+  if (is_device_layer(kind)) return check_device_layer_types(operation);
+  if (kind == dynamic_quantize) return check_dynamic_quantize_types(operation);
+  if (kind == argmax) return check_argmax_types(operation);
+  check_calculation_types(operation);
+  const auto check = [&](const ModelTensor& tensor) {
+    if (kind != quantize && kind != dequantize) require_per_tensor(operation, tensor);
+    if (tensor.quantization.present() || !works_without_scale(kind)) require_data_scale(operation, tensor);
+  };
+  const bool channels = kind == requantize || kind == add_n;
+  for (std::size_t i = 0; i < operation.input_count(); ++i) {
+    if (!operation.has_input(i)) continue;
+    if (channels) require_last_axis_scales(operation, operation.input(i)), require_data_scale(operation, operation.input(i));
+    else check(operation.input(i));
+  }
+  check(operation.output());
+}
+
+}  // namespace lastbit

@@ -1,0 +1,448 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "sheet/formula.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sheet/rule_tree.hpp"
+
+namespace lastbit {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::string text(NamedEnum auto value) { return std::string(name_of(value)); }
+std::string text(int value) { return std::to_string(value); }
+
+std::string narrowed(Overflow overflow, int bits, const std::string& value) {
+  switch (overflow) {
+    case Overflow::wrap: return "wrap" + text(bits) + "(" + value + ")";
+    case Overflow::saturate: return "sat" + text(bits) + "(" + value + ")";
+    case Overflow::exact: break;
+  }
+  return value;
+}
+
+/// Places of the encoded multiplier below the binary point.
+int fraction_bits_of(const ScaleEncoding& scale) {
+  if (scale.form == MultiplierForm::power_of_two_plus_one) return 0;
+  const int bits = scale.form == MultiplierForm::power_of_two ? 1 : scale.significant_bits;
+  return bits - (scale.normalization == Normalization::one_to_two ? 1 : 0);
+}
+
+std::string exponents(const ScaleEncoding& scale) { return text(scale.min_exponent) + " to " + text(scale.max_exponent); }
+
+/// A chain as one expression, built from the inside out.
+class Expression {
+ public:
+  Expression(const RescaleRule& rule, const std::string& start)
+      : rule_(rule), value_(start), is_sum_(start.starts_with("x - ") || start.starts_with("a' + ")) {
+    for (const Stage& stage : rule.chain) append(stage);
+  }
+  [[nodiscard]] const std::string& value() const { return value_; }
+
+ private:
+  [[nodiscard]] std::string factor() const { return is_sum_ ? "(" + value_ + ")" : value_; }
+  void call(const std::string& function, const std::string& argument) {
+    value_ = function + "(" + argument + ")";
+    is_sum_ = false;
+  }
+
+  void append(const Stage& stage) {
+    const ScaleEncoding& scale = rule_.scale;
+    const int fraction_bits = fraction_bits_of(scale);
+    switch (stage.kind) {
+      case StageKind::shift_left: return narrow(stage, factor() + "*2^max(e,0)", false);
+      case StageKind::multiply: {
+        const bool narrows = stage.bits > 0 && stage.bits < scale.significant_bits;
+        fraction_bits_ = narrows ? fraction_bits - scale.significant_bits + stage.bits : fraction_bits;
+        value_ = factor() + (narrows ? "*" + text(stage.rounding) + "(M to " + text(stage.bits) + " bits)" : "*M");
+        is_sum_ = false;
+        return;
+      }
+      case StageKind::doubling_high_multiply:
+        return call("sat" + text(stage.bits), text(stage.rounding) + "(" + factor() + "*M / 2^" + text(stage.bits - 1) + ")");
+      case StageKind::two_term_shift:
+        fraction_bits_ = fraction_bits;
+        return narrow(stage, factor() + " + " + factor() + "*2^log2(M - 1)", true);
+      case StageKind::shift_right: return call(text(stage.rounding), factor() + " / " + divisor(stage));
+      case StageKind::shift_right_with_zero_point: return call(text(stage.rounding), factor() + " / " + divisor(stage) + " + zp");
+      case StageKind::add_half:
+        value_ += " + half(" + (stage.amount == ShiftAmount::remaining ? divisor_text(fraction_bits_) : divisor(stage)) + ")";
+        return narrow(stage, value_, true);
+      case StageKind::float_scale:
+      case StageKind::float_scale_with_zero_point: {
+        const std::string type = stage.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
+        return call(text(stage.rounding), type + "(" + value_ + ") * s" + (stage.kind == StageKind::float_scale ? "" : " + zp"));
+      }
+      case StageKind::narrow: return narrow(stage, value_, is_sum_);
+      case StageKind::relu: return call("relu", value_);
+      case StageKind::add_zero_point:
+        value_ += " + zp";
+        is_sum_ = true;
+        return;
+      case StageKind::clip: return call("clip", value_);
+      case StageKind::clamp: return call("clamp", value_);
+      case StageKind::saturate: return call("saturate", value_);
+      case StageKind::table: return call("table", value_);
+      case StageKind::pwl: return call("pwl", value_);
+    }
+  }
+
+  void narrow(const Stage& stage, const std::string& value, bool is_sum) {
+    value_ = narrowed(stage.overflow, stage.bits, value);
+    is_sum_ = is_sum && stage.overflow == Overflow::exact;
+  }
+  std::string divisor(const Stage& stage) {
+    switch (stage.amount) {
+      case ShiftAmount::negative_exponent: return "2^max(-e,0)";
+      case ShiftAmount::constant: return "2^" + text(stage.constant);
+      case ShiftAmount::fraction: return "2^" + text(std::exchange(fraction_bits_, 0));
+      case ShiftAmount::excess: return "2^pre";
+      case ShiftAmount::rest: return "2^clip(" + text(std::exchange(fraction_bits_, 0)) + "-e-pre,0," + text(stage.limit) + ")";
+      case ShiftAmount::remaining: break;
+    }
+    return divisor_text(std::exchange(fraction_bits_, 0));
+  }
+  [[nodiscard]] static std::string divisor_text(int fraction_bits) { return "2^(" + text(fraction_bits) + "-e)"; }
+
+  const RescaleRule& rule_;
+  std::string value_;
+  bool is_sum_;  ///< a factor needs parentheses
+  int fraction_bits_ = 0;
+};
+
+std::string expression(const RescaleRule& rule, const std::string& start) { return Expression(rule, start).value(); }
+
+/// What `pre` stands for in a chain that shifts before it multiplies.
+std::string excess_text(const Chain& chain, int fraction_bits) {
+  for (const Stage& stage : chain) {
+    if (stage.kind != StageKind::shift_right || stage.amount != ShiftAmount::excess) continue;
+    return "; pre = clip(" + text(fraction_bits) + "-e-(" + text(stage.constant) + "-bits out),0," + text(stage.limit) +
+           "), 0 for data of 16 bits or less";
+  }
+  return "";
+}
+
+/// What the chain's M and e, or s, stand for.
+std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
+  const ScaleEncoding& scale = rule.scale;
+  const std::string in = scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
+  if (!reads_multiplier(rule.chain)) {
+    const bool in_double = std::any_of(rule.chain.begin(), rule.chain.end(), [](const Stage& stage) {
+      return scales_in_float(stage.kind) && stage.arithmetic == ScaleArithmetic::f64;
+    });
+    return std::string("s = ") + (in_double ? "double(" : "float(") + ratio + "), computed in " + in;
+  }
+  if (scale.form == MultiplierForm::power_of_two) return "2^e = " + ratio + ", no other scale; e: " + exponents(scale);
+  if (scale.form == MultiplierForm::power_of_two_plus_one)
+    return "M*2^e = " + ratio + ", M = 2^k + 1, no other scale; k: 0 to " + text(scale.significant_bits - 1) + "; e: " + exponents(scale);
+  const int fraction_bits = fraction_bits_of(scale);
+  return "M*2^(e-" + text(fraction_bits) + ") = " + ratio + ", computed in " + in + "; M: " + text(scale.significant_bits) + " bits, " +
+         text(scale.rounding) + (scale.carry == MultiplierCarry::saturate ? ", at most 2^" + text(scale.significant_bits) + " - 1" : "") +
+         "; e: " + (scale.normalization == Normalization::layer ? "one for the layer, " : "") + exponents(scale) +
+         excess_text(rule.chain, fraction_bits);
+}
+
+/// One number, or one for each number of vectors.
+std::string by_group(const TermsByGroup& table) {
+  if (table == TermsByGroup(table(1))) return std::to_string(table(1));
+  std::string all;
+  for (const std::uint32_t terms : table.terms) all += (all.empty() ? "" : "/") + std::to_string(terms);
+  return all + " (1 to 8 vectors together)";
+}
+
+std::string when(const AccumulatorRule& rule) {
+  switch (rule.when) {
+    case NarrowingPoint::every_add: return "at every add";
+    case NarrowingPoint::every_tile: return "after every " + by_group(rule.tile) + " adds";
+    case NarrowingPoint::at_end: break;
+  }
+  return "at the end";
+}
+
+std::string width_line(const AccumulatorRule& rule) {
+  const std::string overflow = rule.overflow == Overflow::wrap       ? "wraps "
+                               : rule.overflow == Overflow::saturate ? "saturates "
+                                                                     : "must not overflow ";
+  return "i" + text(rule.bits) + " " + overflow + when(rule);
+}
+
+std::string partial_line(const PartialSums& rule) {
+  std::string line = "partial sums: every " + by_group(rule.terms) + " terms that lie side by side are first added in wrap32";
+  if (rule.vector == 0) return line;
+  line += "; terms behind the last whole " + text(rule.vector) + " of a run: ";
+  return line + (rule.tail == PartialTail::exact ? "each by itself" : rule.tail == PartialTail::one_sum ? "one partial sum" : "dropped");
+}
+
+Lines formula(const ConvArithmetic& rule) {
+  Lines lines{"acc " + width_line(rule.accumulator) + "; bias at " + (rule.bias == BiasAt::accumulator_start ? "start" : "end") +
+              (rule.bias_bits > 0 ? " as i" + text(rule.bias_bits) + " shifted left, " + text(rule.bias_rounding) : "") +
+              "; per-channel scales: " + text(rule.per_channel)};
+  if (rule.row_multiplier != RowMultiplier::absent) lines.emplace_back("terms times the row's multiplier, the bias not");
+  if (has_partial_sums(rule.accumulator)) lines.push_back(partial_line(rule.accumulator.partial));
+  if (applies_scale(rule.rescale.chain)) lines.push_back(scale_line(rule.rescale, "in*w/out"));
+  lines.push_back("y = " + expression(rule.rescale, "acc"));
+  return lines;
+}
+
+Lines formula(const FusedConvArithmetic& rule) {
+  if (rule.order == FusedOrder::activation_then_pool) return {"y = pool(pwl(acc)), each step as the operation of that name"};
+  return {"y = pwl(acc(pool(sum))): sums pooled as they are, then narrowed as the convolution's accumulator",
+          "sum " + width_line(rule.sum)};
+}
+
+Lines formula(const PwlArithmetic& rule) {
+  return {"y = type(((x - base)*slope >> shift) + value) of the last segment with base <= x; x <= first base: its value",
+          "type: " + std::string(rule.output_overflow == Overflow::wrap ? "wraps" : "saturates")};
+}
+
+Lines formula(const SumPoolArithmetic& rule) {
+  return {"y = clamp(sum), narrowed after every addition: " + narrowed(rule.overflow, rule.bits_8bit, "sum") + " of 8-bit data, " +
+          narrowed(rule.overflow, rule.bits, "sum") + " of others; window order: " + text(rule.order)};
+}
+
+Lines formula(const AveragePoolArithmetic& rule) {
+  const std::string rounding = text(rule.rounding), padding = "padding " + text(rule.padding) + " in sum and count";
+  if (rule.method == DivisionMethod::exact) return {"y = clamp(" + rounding + "(sum / count)); " + padding};
+  if (rule.method == DivisionMethod::float_scale) {
+    return {"y = clamp(" + rounding + "(float(sum - count*zero_in) * s) + zp), s = float(in/(out*count)); " + padding};
+  }
+  if (rule.method == DivisionMethod::rescaled) {
+    return {scale_line(rule.rescale, "in/(count*out)") + (rule.output_scale == OutputScale::own ? "" : "; out must be in"),
+            "y = " + expression(rule.rescale, "wrap32(sum(x - zero_in))") + "; " + padding};
+  }
+  if (rule.method == DivisionMethod::fixed_reciprocal) {
+    return {"y = clamp(" + rounding + "((sum >> " + text(rule.sum_shift) + ")*K / 2^" + text(rule.reciprocal_shift) + ")); " + padding,
+            "K = max(1, " + text(rule.reciprocal_rounding) + "(2^" + text(rule.reciprocal_shift + rule.sum_shift) + " / count))"};
+  }
+  return {"y = clamp(" + rounding + "(sum*R / 2^n)); " + padding,
+          "R = " + text(rule.reciprocal_bits) + " leading bits of 1/count, " + text(rule.reciprocal_rounding)};
+}
+
+Lines formula(const MeanArithmetic& rule) {
+  const bool folded = rule.method == MeanMethod::count_in_multiplier;
+  return {scale_line(rule.rescale, folded ? "in/out" : "in/(count*out)") + (folded ? "; then M divided by count, truncated" : ""),
+          "y = " + expression(rule.rescale, "sum(x - zero_in)")};
+}
+
+Lines aligned_operands(const AddArithmetic& rule) {
+  const std::string shift = "2^" + text(rule.left_shift_8bit);
+  return {
+      "a' = " + expression(rule.operand, "(a - zero_a)*" + shift) + ", b' likewise (16-bit data: 2^" + text(rule.left_shift_16bit) + ")",
+      scale_line(rule.operand, "in/(2*max(in_a,in_b))"), "y = " + expression(rule.output, "a' + b'"),
+      scale_line(rule.output, "2*max(in_a,in_b)/(" + shift + "*out)")};
+}
+
+Lines equal_scales(const AddArithmetic& rule) {
+  Lines lines{"sum of all inputs, which share one quantisation", scale_line(rule.output, "in/out"),
+              "y = " + expression(rule.output, "sum")};
+  if (is_present(rule.output_16bit)) lines.push_back("16-bit outputs: y = " + expression(rule.output_16bit, "sum"));
+  if (is_present(rule.output_above_one)) {
+    lines.push_back("in/out above 1: " + scale_line(rule.output_above_one, "in/out"));
+    lines.push_back("                y = " + expression(rule.output_above_one, "sum"));
+  }
+  return lines;
+}
+
+Lines formula(const AddArithmetic& rule) {
+  const std::string rounding = text(rule.rounding);
+  switch (rule.method) {
+    case AddMethod::aligned_operands: return aligned_operands(rule);
+    case AddMethod::weighted_sum:
+      return {"y = clamp(" + rounding + "(((a - zero_a)*Ma + (b - zero_b)*Mb) / 2^k) + zp)",
+              rule.weight_bits == 0 ? "Ma/2^k = float(in_a/out), Mb/2^k = float(in_b/out), exact"
+                                    : "Ma, Mb: float(in/out)*2^k, half_even; k gives the larger " + text(rule.weight_bits) + " bits"};
+    case AddMethod::float_sum:
+      return {"y = clamp(" + rounding + "(fma(a, ra, fma(b, rb, c)))), ra = float(in_a/out), rb = float(in_b/out)",
+              "c = float(zp - float(float(ra*zero_a) + float(rb*zero_b)))"};
+    case AddMethod::convolution_8bit:
+      return {"acc = wrap32(wa*(a - zero_a) + wb*(b - zero_a) + bias); wa, wb: 8-bit weights 1 and in_b/in_a, scale ws",
+              "bias = (zero_a - zero_b)*in_b/(ws*in_a), " + text(rule.convolution_bias), scale_line(rule.output, "in_a*ws/out"),
+              "y = " + expression(rule.output, "acc")};
+    case AddMethod::common_scale:
+      return {"x: the operand of smaller scale sx, y: the other; t = max(sx/127, sy/2^25)",
+              "mx = clip(floor(sx/t + 1/2),-128,127); my, k: the 15 leading bits of floor(sy/t + 1/2) and what they lack",
+              "acc = " + narrowed(rule.sum_overflow, 32, "x*mx + (y << k)*my"), scale_line(rule.output, "t/out"),
+              "y = " + expression(rule.output, "acc")};
+    case AddMethod::equal_scales: return equal_scales(rule);
+    case AddMethod::absent: break;
+  }
+  return {};
+}
+
+Lines formula(const MulArithmetic& rule) {
+  if (rule.method == MulMethod::rescaled) {
+    return {scale_line(rule.rescale, "in_a*in_b/out"), "y = " + expression(rule.rescale, "(a - zero_a)*(b - zero_b)")};
+  }
+  return {"y = clamp(" + text(rule.rounding) + "(float(float((a - zero_a)*(b - zero_b)) * s) + zp)), s = float(float(in_a*in_b)/out)"};
+}
+
+std::string concat_method(ConcatMethod method) {
+  switch (method) {
+    case ConcatMethod::absent: return "absent";
+    case ConcatMethod::copy: return "copied; one quantisation for all";
+    case ConcatMethod::scale_and_bias: return "half_away(x*s + b) + zp, s and b float";
+    case ConcatMethod::rescaled: return "each input as requantize";
+    case ConcatMethod::dequantize: break;
+  }
+  return "dequantised and quantised again";
+}
+
+Lines formula(const ConcatArithmetic& rule) {
+  return {"int8, int16: " + concat_method(rule.method) + "; uint8: " + concat_method(rule.method_uint8)};
+}
+
+Lines formula(const QuantizeArithmetic& rule) {
+  const std::string quotient = rule.division == ScaleDivision::multiply_by_inverse ? "x * float(1/s)" : "x / s";
+  const std::string sum = rule.zero_point == ZeroPointAt::after_rounding ? text(rule.rounding) + "(" + quotient + ") + zp"
+                                                                         : text(rule.rounding) + "(" + quotient + " + zp)";
+  const std::string in = rule.division == ScaleDivision::divide_in_double ? "double" : "float";
+  return {"y = clamp(" + sum + "), in " + in + "; beyond int32: " + text(rule.out_of_range)};
+}
+
+Lines formula(const DequantizeArithmetic& rule) {
+  return {rule.arithmetic == ScaleArithmetic::f64 ? "y = float(double(s) * (q - zp))" : "y = s * float(q - zp), in float"};
+}
+
+Lines formula(const DynamicQuantizeArithmetic& rule) {
+  return {"s = float(float(max(x, 0) - min(x, 0))/255), 1 for zeros; zp = " + text(rule.rounding) + "(-min(x, 0)/s)", "y as quantize"};
+}
+
+Lines formula(const RescaleRule& rule) { return {scale_line(rule, "in/out"), "y = " + expression(rule, "x - zero_in")}; }
+
+Lines formula(const FunctionArithmetic& rule) {
+  if (rule.method == FunctionMethod::float_table)
+    return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
+  const std::string rescaled = expression(rule.rescale, "x - zero_in");
+  if (rule.method == FunctionMethod::fixed_point) {
+    return {"fixed-point approximation (arith/fixed_function.hpp); its input rescaled as", scale_line(rule.rescale, "input to fixed point"),
+            "v = " + rescaled};
+  }
+  const bool is_complete = rescaled.starts_with("clamp");
+  return {scale_line(rule.rescale, "in/out, in*alpha/out for negative x"),
+          "y = " + (is_complete ? rescaled : "clamp(" + rescaled + " + zp)")};
+}
+
+Lines formula(const ResizeArithmetic& rule) {
+  const std::string bits = text(rule.fraction_bits), grid = text(rule.grid_rounding);
+  return {
+      "bilinear: y = " + text(rule.rounding) + "(sum of q*wy*wx / 2^" + text(2 * rule.fraction_bits) + "), weights of " + bits + " bits",
+      rule.grid == ResizeGrid::coordinate ? "coordinates: " + grid + "(c * 2^" + bits + ")"
+                                          : "first coordinate and step: " + grid + "(c * 2^" + bits + ")",
+      "nearest: the value itself"};
+}
+
+Lines formula(const ArgmaxArithmetic& rule) {
+  return {text(rule.method) + "; running maximum " + text(rule.running_maximum) + "; of a single channel: " + text(rule.single_channel)};
+}
+
+std::string overflow_text(const Float16Rules& rule) {
+  std::string text_of_rule = text(rule.rounding) + ", overflow: " + text(rule.overflow);
+  if (rule.top_exponent != Float16TopExponent::infinity_nan) text_of_rule += ", top exponent: " + text(rule.top_exponent);
+  return text_of_rule;
+}
+
+std::string sum_text(const SumRule& rule) {
+  return text(rule.order) + (in_blocks(rule.order) ? " of " + text(int{rule.block}) : "") + ", every sum rounded to " +
+         text(rule.precision);
+}
+
+Lines mean_formula(const Float16Mean& rule) {
+  const bool first = rule.scaling == MeanScaling::before_sum;
+  return {std::string("y = ") + (first ? "sum(x * c)" : "sum(x) * c") + ", c = " + text(rule.sum.precision) + "(1/count)",
+          "sum: " + sum_text(rule.sum)};
+}
+
+Lines quantize_formula(const Float16Quantize& rule) {
+  const std::string in = text(rule.steps);
+  const std::string product = rule.factor == ScaleFactor::once ? in + "(x*s)" : in + "(" + in + "(x*r)*r)";
+  return {"y = saturate(" + text(rule.rounding) + "(" + in + "(" + product + " + zp))), " +
+          (rule.factor == ScaleFactor::once ? "s = " + in + "(1/scale)" : "r = " + in + "(sqrt(1/scale))")};
+}
+
+/// r(v): v rounded to float16 by the rule of the step.
+void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const Float16Arithmetic& rule) {
+  if (!is_present(rule)) return;
+  const auto add = [&](std::string_view member, Lines lines) { list.push_back({join_path(name, member), std::move(lines)}); };
+  add("conversion", {"y = r(x); " + overflow_text(rule.conversion)});
+  add("sum", {"y = r(a + b); " + overflow_text(rule.sum)});
+  add("product", {"y = r(a * b); " + overflow_text(rule.product)});
+  add("quotient", {"y = r(a / b); " + overflow_text(rule.quotient) + ", division by zero: " + text(rule.quotient.zero_division)});
+  add("cube", {"y = conversion(sum of exact products, bias at " +
+                   std::string(rule.cube.bias == BiasAt::accumulator_start ? "start" : "end") + "); terms: " + text(rule.cube.terms),
+               "sum: " + sum_text(rule.cube.sum)});
+  add("add_n", {"y = sum of the inputs: " + sum_text(rule.add_n)});
+  add("mean", mean_formula(rule.mean));
+  add("average_pool", mean_formula(rule.average_pool));
+  add("logistic",
+      {"y = 1 / (1 + exp(-x)), every step rounded to " + text(rule.logistic.steps) + "; lower bound: " + text(rule.logistic.bound)});
+  add("tanh", {"y = (x - x*e) / ((|x| + tiny) * (e + 1)), e = exp(-2|x|), every step rounded to " + text(rule.tanh.steps)});
+  add("hard_swish", {"y = x * bounded(x + 3, 0, 6) * (1/6), every step rounded to " + text(rule.hard_swish.steps)});
+  add("softmax",
+      {"y = e / sum(e), e = exp(float16(x - max)) rounded to " + text(rule.softmax.exponential), "sum: " + sum_text(rule.softmax.sum)});
+  add("quantize", quantize_formula(rule.quantize));
+  add("dequantize", {"y = conversion(float(q - zp) * s), s = float(scale) cut to " + text(int{rule.dequantize.scale_bits}) + " bits"});
+}
+
+void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const Float32Operations& rule) {
+  if (is_present(rule)) list.push_back({std::string(name), {"y = f(x) in float32 on float32 tensors: the golden path"}});
+}
+
+Lines formula(const SvdfArithmetic& rule) {
+  Lines lines{"sums " + width_line(rule.accumulator) + "; fused activation " + text(rule.activation)};
+  const auto add_state = [&](const std::string& type, const RescaleRule& state) {
+    if (!is_present(state)) return;
+    lines.push_back("state " + type + " = " + expression(state, "sum(x*w)") + " (zp of the state)");
+    lines.push_back(scale_line(state, "in*w/state"));
+  };
+  add_state("i8", rule.state_i8);
+  add_state("i16", rule.state_i16);
+  lines.push_back("y = " + expression(rule.output, "bias + sum of filters(sum(state*time))"));
+  lines.push_back(scale_line(rule.output, "state*time/out"));
+  return lines;
+}
+
+Lines formula(const LstmArithmetic& rule) {
+  Lines lines;
+  const auto add_gate = [&](const std::string& type, const GateArithmetic& gate) {
+    if (!is_present(gate)) return;
+    lines.push_back("gate of " + type + " data: sums " + width_line(gate.accumulator) + "; bias at " +
+                    (gate.bias == BiasAt::accumulator_start ? "start" : "end"));
+    lines.push_back("g = f(" + narrowed(rule.sum, 16, expression(gate.rescale, "sum(x*w)") + " + the same of sum(h*r)") +
+                    "), f: table of logistic or tanh of 16 bits");
+    lines.push_back(scale_line(gate.rescale, "in*w*2^12"));
+  };
+  add_gate("i8", rule.gate_i8);
+  add_gate("i16", rule.gate_i16);
+  lines.push_back("c = " + narrowed(rule.sum, 16, expression(rule.cell, "forget*c") + " + the same of input*candidate") + " within " +
+                  text(rule.clip_rounding) + "(clip / cell)");
+  lines.push_back(scale_line(rule.cell, "2^-15, 2^-30/cell"));
+  lines.push_back("h = y = " + expression(rule.output, "tanh(c)*output"));
+  lines.push_back(scale_line(rule.output, "2^-30/out"));
+  return lines;
+}
+
+void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const auto& operation) {
+  if (is_present(operation)) list.push_back({std::string(name), formula(operation)});
+}
+void add_formulas(std::vector<OperationFormula>&, std::string_view, const Domain&) {}
+void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const Coding& coding) {
+  if (coding == Coding::symmetric) list.push_back({std::string(name), {"signed codes, zero point 0"}});
+}
+void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const ConvByType& operation) {
+  each_rule(operation, [&](std::string_view type, const auto& conv) { add_formulas(list, join_path(name, type), conv); });
+}
+
+}  // namespace
+
+std::vector<OperationFormula> formulas_of(const Backend& backend) {
+  std::vector<OperationFormula> list;
+  if (backend.domain == Domain::real)
+    return {{"every operation", {"y = f(x) in float on dequantised values; nothing is rounded to integers"}}};
+  each_rule(backend, [&](std::string_view name, const auto& operation) { add_formulas(list, name, operation); });
+  return list;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,101 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "lastbit/error.hpp"
+#include "lastbit/quantizer.hpp"
+#include "toolchains/quality.hpp"
+
+namespace lastbit {
+namespace {
+
+const Quantizer& quantizer_of(const SpecSheet& sheet) {
+  if (!sheet.quantizer.empty()) return find_quantizer(sheet.quantizer);
+  std::string able;
+  for (const SpecSheet& other : builtin_backends()) {
+    if (!other.quantizer.empty()) able += (able.empty() ? "" : ", ") + other.name;
+  }
+  throw Error(ErrorCode::bad_input, "backend " + sheet.name, "no quantiser prepares a network for it; one does for: " + able);
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string line;
+  for (const std::string& text : texts) line += (line.empty() ? "" : ", ") + text;
+  return line;
+}
+
+QuantizerOptions completed(const Quantizer& quantizer, const QuantizerOptions& given) {
+  QuantizerOptions complete;
+  std::vector<std::string> names;
+  for (const QuantizerOption& option : quantizer.options) {
+    complete[option.name] = option.default_value;
+    names.push_back(option.name);
+  }
+  for (const auto& [name, value] : given) {
+    const auto option = std::ranges::find(quantizer.options, name, &QuantizerOption::name);
+    const std::string where = "option " + name + "=" + value;
+    if (option == quantizer.options.end()) {
+      throw Error(ErrorCode::bad_input, where,
+                  "quantiser " + quantizer.name + (names.empty() ? " has no options" : " has the options " + joined(names)));
+    }
+    if (!option->values.empty() && std::ranges::find(option->values, value) == option->values.end()) {
+      throw Error(ErrorCode::bad_input, where, "allowed: " + joined(option->values));
+    }
+    complete[name] = value;
+  }
+  return complete;
+}
+
+/// Samples of the model's own types become the real values that they stand for.
+std::vector<std::vector<Tensor>> real_samples(const Model& model, std::span<const std::vector<Tensor>> samples) {
+  std::vector<std::vector<Tensor>> real;
+  for (const std::vector<Tensor>& sample : samples) {
+    std::vector<Tensor>& tensors = real.emplace_back();
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      const bool is_own = i < model.inputs.size() && sample[i].type() == model.tensor(model.inputs[i]).type;
+      tensors.push_back(is_own ? dequantized(sample[i], model.tensor(model.inputs[i]).quantization) : sample[i]);
+    }
+  }
+  return real;
+}
+
+std::vector<std::string> notes_on(const Model& model, const Calibration& calibration) {
+  std::vector<std::string> notes;
+  for (std::size_t t = 0; t < model.tensors.size(); ++t) {
+    const std::int64_t bad = calibration.tensors[t].non_finite;
+    if (bad > 0)
+      notes.push_back(std::to_string(bad) + " values of '" + model.tensors[t].name + "' are infinite or NaN in the float network");
+  }
+  return notes;
+}
+
+void require_comparable(const Model& real, const Model& device) {
+  const bool same = real.inputs.size() == device.inputs.size() && real.outputs.size() == device.outputs.size();
+  if (!same) throw Error(ErrorCode::bad_input, device.name, "the quantiser changed the number of inputs or outputs");
+}
+
+}  // namespace
+
+QuantizationResult quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
+                            const QuantizerOptions& options, int threads) {
+  const Quantizer& quantizer = quantizer_of(sheet);
+  const QuantizerOptions complete = completed(quantizer, options);
+  if (samples.empty()) throw Error(ErrorCode::bad_input, "calibration", "at least one sample is needed");
+  const Model real = float_network(model);
+  const std::vector<std::vector<Tensor>> real_inputs = real_samples(model, samples);
+  const Calibration calibration = calibrate(real, real_inputs, quantizer.histogram_bins, threads);
+  QuantizedNetwork network = quantizer.quantize({real, sheet.backend, calibration, complete, real_inputs});
+  validate(network.model, "quantised " + network.model.name);
+  require_comparable(real, network.model);
+  const std::vector<Diagnostic> refusals = check(network.model, sheet.backend);
+  if (!refusals.empty()) throw Error(refusals);
+  QuantizationResult result{std::move(network.model), {}};
+  result.report = quality_of(real, calibration, result.model, sheet, real_inputs);
+  result.report.quantizer = quantizer.name;
+  result.report.options = complete;
+  result.report.notes = notes_on(real, calibration);
+  result.report.notes.insert(result.report.notes.end(), network.notes.begin(), network.notes.end());
+  return result;
+}
+
+}  // namespace lastbit
