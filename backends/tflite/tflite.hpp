@@ -39,11 +39,7 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
 }
 
 /// The chain continued with output zero point and bounds.
-[[nodiscard]] constexpr RescaleRule to_output(RescaleRule rule) {
-  rule.chain.stages[rule.chain.size++] = add_zero_point();
-  rule.chain.stages[rule.chain.size++] = clamp();
-  return rule;
-}
+[[nodiscard]] constexpr RescaleRule to_output(const RescaleRule& rule) { return {rule.scale, rule.chain + add_zero_point() + clamp()}; }
 
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
@@ -57,9 +53,8 @@ inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::w
 }
 
 /// The state is bounded before its zero point is added, so that a code beyond the type wraps when it is stored.
-[[nodiscard]] constexpr RescaleRule to_state(RescaleRule rule, Width bits) {
-  for (const Stage& stage : {clamp(), add_zero_point(), narrow_to(bits, Overflow::wrap)}) rule.chain.stages[rule.chain.size++] = stage;
-  return rule;
+[[nodiscard]] constexpr RescaleRule to_state(const RescaleRule& rule, Width bits) {
+  return {rule.scale, rule.chain + clamp() + add_zero_point() + narrow_to(bits, Overflow::wrap)};
 }
 
 /// Its effective scales are float, and it ignores the fused activation.

@@ -235,7 +235,7 @@ TEST_CASE("random chains of up to four stages, in any order") {
       const bool grows = stage.kind == StageKind::multiply || stage.kind == StageKind::two_term_shift;
       if (grows && multiplied) continue;  // 64 bits times two multipliers may leave even 128
       multiplied = multiplied || grows;
-      chain.stages[chain.size++] = stage;
+      chain.append(stage);
     }
     const ScaleEncoding& encoding = random() % 2 == 0 ? tflite::multiplier_q31 : vipnano::scale_f32;
     compare(chain, encoding, 2 + static_cast<int>(random() % 63), 1 + random() % 3, random, compared);

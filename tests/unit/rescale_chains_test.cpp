@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The built-in chains from accumulator to output, against each device's formula written out on rationals.
+#include <stdexcept>
 #include <vector>
 
 #include "lastbit/arith/rescale.hpp"
@@ -184,6 +185,21 @@ TEST_CASE("a chain is a value: equal stages make equal chains, one rule makes an
   CHECK(finish(Chain{}, 42, {}) == 42);
   CHECK(finish(Chain{shift_right_by(1, Rounding::half_up)}, -3, {}) == -1);
   CHECK(finish(Chain{shift_right_by(1, Rounding::half_away)}, -3, {}) == -2);
+}
+
+TEST_CASE("a chain is continued stage by stage up to its capacity, and not beyond") {
+  static_assert(Chain{multiply()} + shift_right(Rounding::floor) + Chain{add_zero_point(), clamp()} ==
+                Chain{multiply(), shift_right(Rounding::floor), add_zero_point(), clamp()});
+  Chain chain;
+  for (std::size_t i = 0; i < max_stages; ++i) chain.append(relu());
+  const Chain full = chain;
+  CHECK_THROWS_AS(chain.append(clamp()), std::length_error);
+  CHECK_THROWS_AS(full + clamp(), std::length_error);
+  CHECK_THROWS_AS(full + full, std::length_error);
+  const std::initializer_list<Stage> nine{relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), clamp()};
+  CHECK_THROWS_AS(Chain(nine), std::length_error);
+  CHECK(chain == full);  // what was refused has changed nothing
+  CHECK(full + Chain{} == full);
 }
 
 }  // namespace

@@ -74,19 +74,18 @@ std::optional<RescaleDecisions> decisions_of(const RescaleRule& rule) {
 }
 
 RescaleRule rescale_from(const RescaleDecisions& decisions) {
-  RescaleRule rule{decisions.scale, {}};
-  const auto append = [&rule](const Stage& stage) { rule.chain.stages[rule.chain.size++] = stage; };
-  if (decisions.rectified_first) append(relu());
+  Chain chain;
+  if (decisions.rectified_first) chain.append(relu());
   if (decisions.in_float) {
-    append(float_scale(decisions.last_rounding));
+    chain.append(float_scale(decisions.last_rounding));
   } else {
-    append({.kind = StageKind::multiply, .rounding = decisions.narrowing, .bits = decisions.multiplier_bits});
-    if (decisions.first_rounding) append(shift_right_by_fraction(*decisions.first_rounding));
-    append(shift_right(decisions.last_rounding));
+    chain.append({.kind = StageKind::multiply, .rounding = decisions.narrowing, .bits = decisions.multiplier_bits});
+    if (decisions.first_rounding) chain.append(shift_right_by_fraction(*decisions.first_rounding));
+    chain.append(shift_right(decisions.last_rounding));
   }
-  append(add_zero_point());
-  append(clamp());
-  return rule;
+  chain.append(add_zero_point());
+  chain.append(clamp());
+  return {decisions.scale, chain};
 }
 
 }  // namespace lastbit

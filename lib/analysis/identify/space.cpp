@@ -135,15 +135,14 @@ class Rules {
   }
 
   void push(const ScaleEncoding& scale, std::initializer_list<Stage> stages, Rectifier rectifier, const Stage& bounds) {
-    RescaleRule rule{scale, {}};
-    const auto append = [&](const Stage& stage) { rule.chain.stages[rule.chain.size++] = stage; };
-    if (rectifier == Rectifier::at_zero) append(relu());
-    if (clips_) append(clip());
-    for (const Stage& stage : stages) append(stage);
-    const StageKind last = rule.chain.stages[rule.chain.size - 1U].kind;
-    if (last != StageKind::shift_right_with_zero_point && last != StageKind::float_scale_with_zero_point) append(add_zero_point());
-    append(bounds);
-    list_.push_back(rule);
+    Chain chain;
+    if (rectifier == Rectifier::at_zero) chain.append(relu());
+    if (clips_) chain.append(clip());
+    for (const Stage& stage : stages) chain.append(stage);
+    const StageKind last = chain.stages[chain.size - 1U].kind;
+    if (last != StageKind::shift_right_with_zero_point && last != StageKind::float_scale_with_zero_point) chain.append(add_zero_point());
+    chain.append(bounds);
+    list_.push_back({scale, chain});
   }
 
   bool clips_, rectifies_;

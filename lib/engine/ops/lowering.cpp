@@ -51,7 +51,7 @@ Chain with_float_scale(const Chain& chain) {
     const bool part_of_scale = stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply ||
                                shifts_right(stage.kind) || stage.kind == StageKind::shift_left || scales_in_float(stage.kind);
     if (part_of_scale && scaled) continue;
-    out.stages[out.size++] = part_of_scale ? in_float : stage;
+    out.append(part_of_scale ? in_float : stage);
     scaled = scaled || part_of_scale;
   }
   return out;

@@ -38,6 +38,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 
 #include "lastbit/arith/multiplier.hpp"
@@ -148,8 +149,21 @@ struct Chain {
   std::uint8_t size = 0;
 
   constexpr Chain() = default;
-  constexpr Chain(std::initializer_list<Stage> list) : size(static_cast<std::uint8_t>(list.size())) {
-    std::copy(list.begin(), list.end(), stages.begin());
+  constexpr Chain(std::initializer_list<Stage> list) {
+    for (const Stage& stage : list) append(stage);
+  }
+  /// One stage more than max_stages throws std::length_error; in a constant it does not compile.
+  constexpr void append(const Stage& stage) {
+    if (size >= max_stages) throw std::length_error("a chain has at most 8 stages");
+    stages[size++] = stage;
+  }
+  [[nodiscard]] friend constexpr Chain operator+(Chain chain, const Stage& stage) {
+    chain.append(stage);
+    return chain;
+  }
+  [[nodiscard]] friend constexpr Chain operator+(Chain chain, const Chain& more) {
+    for (const Stage& stage : more) chain.append(stage);
+    return chain;
   }
   [[nodiscard]] constexpr const Stage* begin() const { return stages.data(); }
   [[nodiscard]] constexpr const Stage* end() const { return stages.data() + size; }

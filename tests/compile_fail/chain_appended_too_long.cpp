@@ -1,0 +1,14 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A constant chain continued beyond what fits.
+#include "lastbit/arith/rescale.hpp"
+
+using lastbit::relu;
+constexpr lastbit::Chain seven{relu(), relu(), relu(), relu(), relu(), relu(), relu()};
+#ifdef LASTBIT_VALID
+constexpr lastbit::Chain chain = seven + relu();
+#else
+constexpr lastbit::Chain chain = seven + relu() + relu();
+#endif
+static_assert(chain.size > 0);
