@@ -60,29 +60,30 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_advise(CLI::App& root) {
-  CLI::App* app = root.add_subcommand(
-      "advise", "say which layers to compute elsewhere, which output scales or rescaled constants help, and what users would see");
+void add_advise(CommandLine& line) {
+  Command command =
+      line.add("advise", "say which layers to compute elsewhere, which output scales or rescaled constants help, and what users would see");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
-  app->add_option("--a", options->a, "what is wanted: float, cpu (tflite_double), a built-in backend, or a file (.json)")->required();
-  app->add_option("--b", options->b, "the device: a built-in backend, or a file (.json)")->required();
-  add_set_option(*app, options->settings_a, "--set-a");
-  add_set_option(*app, options->settings_b, "--set-b");
-  app->add_option("--data", options->data, "samples, as for quantize --calibrate: a folder of .npy files, or one .npy")
-      ->type_name("DIR|FILE.npy")
-      ->required();
-  app->add_option("--samples", options->samples, "take so many samples at most; 0: all")->check(CLI::NonNegativeNumber);
-  app->add_option("--candidates", options->advice.candidates, "try all subsets of so many layers")->check(CLI::Range(1, 20));
-  app->add_option("--objective", options->objective, "what a choice of layers is judged by")
-      ->check(CLI::IsMember({"differing", "cosine", "top", "distance", "relative_error"}));
-  app->add_option("--at", options->advice.judged_at, "judge by this tensor (an embedding, the logits) instead of the outputs")
-      ->type_name("TENSOR");
-  app->add_option("--effort", options->advice.effort,
-                  "how much each search may cost, in 10^9 multiply-accumulates; where it is not enough, fewer samples decide")
-      ->check(CLI::PositiveNumber);
-  app->add_flag("--json", options->json, "print everything as JSON");
-  return {app, [options] { return run(*options); }};
+  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
+  command.option("--a", options->a, "what is wanted: float, cpu (tflite_double), a built-in backend, or a file (.json)").required();
+  command.option("--b", options->b, "the device: a built-in backend, or a file (.json)").required();
+  add_set_option(command, options->settings_a, "--set-a");
+  add_set_option(command, options->settings_b, "--set-b");
+  command.option("--data", options->data, "samples, as for quantize --calibrate: a folder of .npy files, or one .npy")
+      .value_name("DIR|FILE.npy")
+      .required();
+  command.option("--samples", options->samples, "take so many samples at most; 0: all").not_negative();
+  command.option("--candidates", options->advice.candidates, "try all subsets of so many layers").within(1, 20);
+  command.option("--objective", options->objective, "what a choice of layers is judged by")
+      .one_of({"differing", "cosine", "top", "distance", "relative_error"});
+  command.option("--at", options->advice.judged_at, "judge by this tensor (an embedding, the logits) instead of the outputs")
+      .value_name("TENSOR");
+  command
+      .option("--effort", options->advice.effort,
+              "how much each search may cost, in 10^9 multiply-accumulates; where it is not enough, fewer samples decide")
+      .positive();
+  command.flag("--json", options->json, "print everything as JSON");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

@@ -7,11 +7,10 @@
 
 namespace lastbit::tool {
 
-void add_set_option(CLI::App& app, std::vector<std::string>& settings, const std::string& name) {
-  app.add_option(name, settings, "set a rule, such as \"*.i8.per_channel=float_scale\" (repeatable)")
-      ->type_name("RULE=VALUE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+Option add_set_option(Command& command, std::vector<std::string>& settings, const std::string& name) {
+  return command.option(name, settings, "set a rule, such as \"*.i8.per_channel=float_scale\" (repeatable)")
+      .value_name("RULE=VALUE")
+      .repeatable();
 }
 
 SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {

@@ -4,16 +4,16 @@
 // A backend on the command line: its name or file, and rules set to other values.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "lastbit/backend.hpp"
 
 namespace lastbit::tool {
 
 /// Declares `--set RULE=VALUE`, which may be given several times.
-void add_set_option(CLI::App& app, std::vector<std::string>& settings, const std::string& name = "--set");
+Option add_set_option(Command& command, std::vector<std::string>& settings, const std::string& name = "--set");
 
 /// The backend with its settings applied in order. Throws Error naming what is wrong and what is allowed.
 [[nodiscard]] SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings);

@@ -56,14 +56,14 @@ void print_json() {
 
 }  // namespace
 
-Subcommand add_backends(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("backends", "list the built-in backends and how well they are known");
+void add_backends(CommandLine& line) {
+  Command command = line.add("backends", "list the built-in backends and how well they are known");
   const auto as_json = std::make_shared<bool>(false);
-  app->add_flag("--json", *as_json, "print JSON");
-  return {app, [as_json] {
-            *as_json ? print_json() : print_table();
-            return equal;
-          }};
+  command.flag("--json", *as_json, "print JSON");
+  command.runs([as_json] {
+    *as_json ? print_json() : print_table();
+    return equal;
+  });
 }
 
 }  // namespace lastbit::tool

@@ -94,28 +94,29 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_compare(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("compare", "show layer by layer where two backends, two traces, or a board and a backend differ");
+void add_compare(CommandLine& line) {
+  Command command = line.add("compare", "show layer by layer where two backends, two traces, or a board and a backend differ");
   const auto options = std::make_shared<Options>();
-  app->add_option("subjects", options->subjects,
-                  "a model (.tflite, .onnx or JSON) with --a or --dump and --b; or two traces, folders that run --trace wrote")
-      ->required()
-      ->expected(1, 2)
-      ->type_name("MODEL | TRACE_A TRACE_B");
-  app->add_option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)");
-  app->add_option("--b", options->b, "the backend that is judged");
-  add_set_option(*app, options->settings_a, "--set-a");
-  add_set_option(*app, options->settings_b, "--set-b");
-  add_input_option(*app, options->inputs);
-  app->add_option("--dump", options->dump, "side a is a folder of .npy from a board, named after tensors or their index (tensor_012.npy)");
-  app->add_flag("--golden", options->golden, "compute the float path too: the cosine of either side to it");
-  app->add_option("--threads", options->threads, "share the samples of a batch among so many threads")->check(CLI::Range(1, 1024));
-  app->add_flag("--details", options->details, "print histograms in LSB, first index, errors and saturation of every layer that differs");
-  const auto csv = app->add_option("--csv", options->csv, "write every figure of every layer to FILE; without FILE, or with -, to stdout");
-  csv->type_name("FILE")->expected(0, 1)->default_str("-");
-  app->add_flag("--json", options->json, "print JSON: every figure of every layer")->excludes(csv);
-  app->footer("Exit status: 0 every value equal, 1 some differ, 2 error.");
-  return {app, [options] { return run(*options); }};
+  command
+      .option("subjects", options->subjects,
+              "a model (.tflite, .onnx or JSON) with --a or --dump and --b; or two traces, folders that run --trace wrote")
+      .required()
+      .takes(1, 2)
+      .value_name("MODEL | TRACE_A TRACE_B");
+  command.option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)");
+  command.option("--b", options->b, "the backend that is judged");
+  add_set_option(command, options->settings_a, "--set-a");
+  add_set_option(command, options->settings_b, "--set-b");
+  add_input_option(command, options->inputs);
+  command.option("--dump", options->dump, "side a is a folder of .npy from a board, named after tensors or their index (tensor_012.npy)");
+  command.flag("--golden", options->golden, "compute the float path too: the cosine of either side to it");
+  command.option("--threads", options->threads, "share the samples of a batch among so many threads").within(1, 1024);
+  command.flag("--details", options->details, "print histograms in LSB, first index, errors and saturation of every layer that differs");
+  Option csv = command.option("--csv", options->csv, "write every figure of every layer to FILE; without FILE, or with -, to stdout");
+  csv.value_name("FILE").value_or("-");
+  command.flag("--json", options->json, "print JSON: every figure of every layer").excludes(csv);
+  command.footer("Exit status: 0 every value equal, 1 some differ, 2 error.");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

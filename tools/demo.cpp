@@ -46,15 +46,14 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_demo(CLI::App& root) {
-  CLI::App* app =
-      root.add_subcommand("demo", "what lastbit is for: a small network, and mismatches that users met; without a name, the list");
+void add_demo(CommandLine& line) {
+  Command command = line.add("demo", "what lastbit is for: a small network, and mismatches that users met; without a name, the list");
   const auto options = std::make_shared<Options>();
-  app->add_option("name", options->name, "the demo to show");
-  app->add_option("--data", options->story.data, "the folder with the data of the demos")->capture_default_str();
-  app->add_option("--plot", options->story.plot, "draw the demo's plot there (needs gnuplot)")->type_name("FILE.svg");
-  app->add_flag("--json", options->story.json, "print JSON");
-  return {app, [options] { return run(*options); }};
+  command.option("name", options->name, "the demo to show");
+  command.option("--data", options->story.data, "the folder with the data of the demos").shows_default();
+  command.option("--plot", options->story.plot, "draw the demo's plot there (needs gnuplot)").value_name("FILE.svg");
+  command.flag("--json", options->story.json, "print JSON");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

@@ -40,14 +40,14 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_describe(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("describe", "print a backend: formula per operation, evidence and source, settings");
+void add_describe(CommandLine& line) {
+  Command command = line.add("describe", "print a backend: formula per operation, evidence and source, settings");
   const auto options = std::make_shared<Options>();
-  app->add_option("backend", options->backend, "a built-in backend, or a backend file (.json)")->required();
-  add_set_option(*app, options->settings);
-  app->add_flag("--rules", options->rules, "print every rule by its path, with its value and level of evidence");
-  app->add_flag("--json", options->json, "print the backend in the backend file format");
-  return {app, [options] { return run(*options); }};
+  command.option("backend", options->backend, "a built-in backend, or a backend file (.json)").required();
+  add_set_option(command, options->settings);
+  command.flag("--rules", options->rules, "print every rule by its path, with its value and level of evidence");
+  command.flag("--json", options->json, "print the backend in the backend file format");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

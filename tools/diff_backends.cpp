@@ -44,13 +44,13 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_diff_backends(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("diff-backends", "list the rules in which two backends differ");
+void add_diff_backends(CommandLine& line) {
+  Command command = line.add("diff-backends", "list the rules in which two backends differ");
   const auto options = std::make_shared<Options>();
-  app->add_option("a", options->a, "a built-in backend, or a backend file (.json)")->required();
-  app->add_option("b", options->b, "another one")->required();
-  app->add_flag("--json", options->json, "print JSON");
-  return {app, [options] { return run(*options); }};
+  command.option("a", options->a, "a built-in backend, or a backend file (.json)").required();
+  command.option("b", options->b, "another one").required();
+  command.flag("--json", options->json, "print JSON");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

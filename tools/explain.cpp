@@ -55,23 +55,23 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_explain(CLI::App& root) {
-  CLI::App* app = root.add_subcommand(
-      "explain", "say for every value that differs, between two backends or on a board, which rule makes the difference");
+void add_explain(CommandLine& line) {
+  Command command =
+      line.add("explain", "say for every value that differs, between two backends or on a board, which rule makes the difference");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
-  app->add_option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)")->required();
-  app->add_option("--b", options->b, "the backend that is judged");
-  app->add_option("--dump", options->dump,
-                  "instead of --b: a folder of .npy from a board, named after tensors or their index (tensor_012.npy)");
-  add_set_option(*app, options->settings_a, "--set-a");
-  add_set_option(*app, options->settings_b, "--set-b");
-  add_input_option(*app, options->inputs);
-  app->add_option("--layer", options->layer, "only this one: its number, or the name of the operation or of its output");
-  app->add_option("--top", options->top, "of each layer, how many differing values to show on both sides, stage by stage")->default_val(0);
-  app->add_flag("--json", options->json, "print JSON: every differing value with its cause");
-  app->footer("Exit status: 0 every layer equal, 1 some differ, 2 error.");
-  return {app, [options] { return run(*options); }};
+  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
+  command.option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)").required();
+  command.option("--b", options->b, "the backend that is judged");
+  command.option("--dump", options->dump,
+                 "instead of --b: a folder of .npy from a board, named after tensors or their index (tensor_012.npy)");
+  add_set_option(command, options->settings_a, "--set-a");
+  add_set_option(command, options->settings_b, "--set-b");
+  add_input_option(command, options->inputs);
+  command.option("--layer", options->layer, "only this one: its number, or the name of the operation or of its output");
+  command.option("--top", options->top, "of each layer, how many differing values to show on both sides, stage by stage").shows_default();
+  command.flag("--json", options->json, "print JSON: every differing value with its cause");
+  command.footer("Exit status: 0 every layer equal, 1 some differ, 2 error.");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

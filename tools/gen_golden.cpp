@@ -43,20 +43,19 @@ int write(const Options& options) {
 
 }  // namespace
 
-Subcommand add_gen_golden(CLI::App& root) {
-  CLI::App* app =
-      root.add_subcommand("gen-golden", "store what a backend computes, with the backend itself, and notice later what changed");
+void add_gen_golden(CommandLine& line) {
+  Command command = line.add("gen-golden", "store what a backend computes, with the backend itself, and notice later what changed");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
-  app->add_option("--backend", options->backend, "a built-in backend, or a file (.json); with --check the one of the store if left out");
-  add_set_option(*app, options->settings);
-  add_input_option(*app, options->inputs);
-  app->add_option("--output", options->output, "write a golden store into this folder")->type_name("DIR");
-  app->add_flag("--outputs-only", options->outputs_only, "store the model's outputs only, not every tensor");
-  app->add_option("--check", options->check, "compare the model and the backend of today with this store")->type_name("DIR");
-  app->add_flag("--json", options->json, "print JSON");
-  app->footer("Exit status: 0 written, or unchanged; 1 a rule, a value or the model changed; 2 error.");
-  return {app, [options] { return options->check.empty() ? write(*options) : check(*options); }};
+  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
+  command.option("--backend", options->backend, "a built-in backend, or a file (.json); with --check the one of the store if left out");
+  add_set_option(command, options->settings);
+  add_input_option(command, options->inputs);
+  command.option("--output", options->output, "write a golden store into this folder").value_name("DIR");
+  command.flag("--outputs-only", options->outputs_only, "store the model's outputs only, not every tensor");
+  command.option("--check", options->check, "compare the model and the backend of today with this store").value_name("DIR");
+  command.flag("--json", options->json, "print JSON");
+  command.footer("Exit status: 0 written, or unchanged; 1 a rule, a value or the model changed; 2 error.");
+  command.runs([options] { return options->check.empty() ? write(*options) : check(*options); });
 }
 
 }  // namespace lastbit::tool

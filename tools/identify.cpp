@@ -19,7 +19,7 @@ namespace lastbit::tool {
 namespace {
 
 struct Options {
-  std::string model, dump, save, name, base, probe;
+  std::string model, dump, save, name = "identified", base, probe;
   std::vector<std::string> layers, inputs, outputs;
   std::size_t top = 3;
   unsigned seed = 1;
@@ -139,29 +139,28 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_identify(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("identify", "find the rules of a device from what it computed");
+void add_identify(CommandLine& line) {
+  Command command = line.add("identify", "find the rules of a device from what it computed");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a network (.tflite, .onnx or JSON), with --dump");
-  app->add_option("--dump", options->dump, "a folder with the device's own tensors (.npy), the inputs of layers among them")
-      ->type_name("DIR");
-  app->add_option("--layer", options->layers, "a layer (JSON as `lastbit layer` takes it, or a model of one operation); repeatable")
-      ->type_name("FILE");
-  app->add_option("--input", options->inputs, "what the layer was given (default: the input that the layer's JSON names); repeatable")
-      ->type_name("FILE.npy");
-  app->add_option("--output", options->outputs, "what the device made of it; repeatable, in the order of the layers")
-      ->type_name("FILE.npy");
-  app->add_option("--save", options->save, "write the best combination as a backend file (.json)")->type_name("FILE.json");
-  app->add_option("--name", options->name, "of that backend")->default_val("identified");
-  app->add_option("--base", options->base, "that backend's rules for operations that were not identified: a built-in one, or a file")
-      ->type_name("BACKEND");
-  app->add_option("--probe", options->probe, "write a layer and an input on which the remaining combinations differ")->type_name("DIR");
-  app->add_flag("--free-weights", options->free_weights, "the probe may bring weights, bias and scales of its own");
-  app->add_option("--seed", options->seed, "of the probe")->default_val(1);
-  app->add_option("--top", options->top, "classes shown behind the best one")->default_val(3)->check(CLI::Range(0, 100));
-  app->add_flag("--json", options->json, "print JSON");
-  app->footer("Exit status: 0 some combination explains every value, 1 none does, 2 error.");
-  return {app, [options] { return run(*options); }};
+  command.option("model", options->model, "a network (.tflite, .onnx or JSON), with --dump");
+  command.option("--dump", options->dump, "a folder with the device's own tensors (.npy), the inputs of layers among them")
+      .value_name("DIR");
+  command.option("--layer", options->layers, "a layer (JSON as `lastbit layer` takes it, or a model of one operation); repeatable")
+      .value_name("FILE");
+  command.option("--input", options->inputs, "what the layer was given (default: the input that the layer's JSON names); repeatable")
+      .value_name("FILE.npy");
+  command.option("--output", options->outputs, "what the device made of it; repeatable, in the order of the layers").value_name("FILE.npy");
+  command.option("--save", options->save, "write the best combination as a backend file (.json)").value_name("FILE.json");
+  command.option("--name", options->name, "of that backend").shows_default();
+  command.option("--base", options->base, "that backend's rules for operations that were not identified: a built-in one, or a file")
+      .value_name("BACKEND");
+  command.option("--probe", options->probe, "write a layer and an input on which the remaining combinations differ").value_name("DIR");
+  command.flag("--free-weights", options->free_weights, "the probe may bring weights, bias and scales of its own");
+  command.option("--seed", options->seed, "of the probe").shows_default();
+  command.option("--top", options->top, "classes shown behind the best one").shows_default().within(0, 100);
+  command.flag("--json", options->json, "print JSON");
+  command.footer("Exit status: 0 some combination explains every value, 1 none does, 2 error.");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

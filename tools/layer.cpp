@@ -198,26 +198,26 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_layer(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("layer", "compute one operation from .npy arrays, without a model file");
+void add_layer(CommandLine& line) {
+  Command command = line.add("layer", "compute one operation from .npy arrays, without a model file");
   const auto options = std::make_shared<Options>();
-  add_layer_options(*app, options->request);
-  app->add_option("--backend", options->backend, "a built-in backend, or a backend file (.json)");
-  add_set_option(*app, options->settings);
-  app->add_option("--compare", options->other, "compute it there too, and show where the first backend differs")->type_name("BACKEND");
-  add_set_option(*app, options->other_settings, "--set-compare");
-  app->add_option("--output", options->output, "write the output there, in the layout of the input")->type_name("FILE.npy");
-  app->add_option("--trace", options->trace, "folder for trace.json and one .npy per tensor, channels last");
-  app->add_option("--emit-model", options->emitted_model, "write the layer as a model, for run, compare, explain and verify")
-      ->type_name("FILE.json");
-  app->add_flag("--json", options->json, "print JSON");
-  app->footer(
+  add_layer_options(command, options->request);
+  command.option("--backend", options->backend, "a built-in backend, or a backend file (.json)");
+  add_set_option(command, options->settings);
+  command.option("--compare", options->other, "compute it there too, and show where the first backend differs").value_name("BACKEND");
+  add_set_option(command, options->other_settings, "--set-compare");
+  command.option("--output", options->output, "write the output there, in the layout of the input").value_name("FILE.npy");
+  command.option("--trace", options->trace, "folder for trace.json and one .npy per tensor, channels last");
+  command.option("--emit-model", options->emitted_model, "write the layer as a model, for run, compare, explain and verify")
+      .value_name("FILE.json");
+  command.flag("--json", options->json, "print JSON");
+  command.footer(
       "Every other option is an attribute of the operation: --stride 2,2 --padding same --activation relu --axis 3 …\n"
       "Exit status: 0 done (with --compare: every value equal), 1 some differ, 2 error.");
-  return {app, [options, app] {
-            options->request.attributes = app->remaining();
-            return run(*options);
-          }};
+  command.runs([options, attributes = command.keep_unknown()] {
+    options->request.attributes = attributes();
+    return run(*options);
+  });
 }
 
 }  // namespace lastbit::tool

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "lastbit/error.hpp"
@@ -14,20 +15,20 @@ namespace {
 
 using Json = nlohmann::json;
 
-CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& meaning) {
-  return app.add_option(name, values, meaning)->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+Option add_list(Command& command, const std::string& name, std::vector<std::string>& values, const std::string& meaning) {
+  return command.option(name, values, meaning).repeatable_one_by_one();
 }
 
-void add_arrays(CLI::App& app, const std::string& name, LayerRequest::Arrays& arrays, const std::string& meaning) {
-  add_list(app, "--" + name, arrays.files, meaning)->type_name("FILE.npy");
-  add_list(app, "--" + name + "-type", arrays.types, "its type in the layer, where the file holds another")->type_name("TYPE");
-  add_list(app, "--" + name + "-scale", arrays.scales, "real = scale * (integer - zero point); several: one per output channel")
-      ->type_name("S[,S…]");
-  add_list(app, "--" + name + "-zero-point", arrays.zero_points, "0 by default")->type_name("Z[,Z…]");
+void add_arrays(Command& command, const std::string& name, LayerRequest::Arrays& arrays, const std::string& meaning) {
+  add_list(command, "--" + name, arrays.files, meaning).value_name("FILE.npy");
+  add_list(command, "--" + name + "-type", arrays.types, "its type in the layer, where the file holds another").value_name("TYPE");
+  add_list(command, "--" + name + "-scale", arrays.scales, "real = scale * (integer - zero point); several: one per output channel")
+      .value_name("S[,S…]");
+  add_list(command, "--" + name + "-zero-point", arrays.zero_points, "0 by default").value_name("Z[,Z…]");
 }
 
-void add_file(CLI::App& app, const std::string& name, LayerRequest::Arrays& arrays, const std::string& meaning) {
-  add_list(app, "--" + name, arrays.files, meaning)->type_name("FILE.npy");
+void add_file(Command& command, const std::string& name, LayerRequest::Arrays& arrays, const std::string& meaning) {
+  add_list(command, "--" + name, arrays.files, meaning).value_name("FILE.npy");
 }
 
 [[noreturn]] void fail(const std::string& option, const std::string& message) { throw Error(ErrorCode::bad_input, option, message); }
@@ -116,6 +117,12 @@ Json output_json(const LayerRequest& request) {
   return json;
 }
 
+/// "3", "1,2", "same", "true", "table.npy"; nothing: true.
+Json attribute_value(const std::string& text) {
+  if (text.empty()) return true;
+  return one_or_many(text);
+}
+
 /// "--stride 2,2 --padding=same --transpose-b" as {"stride": [2, 2], "padding": "same", "transpose_b": true}.
 Json attributes_json(const std::vector<std::string>& words) {
   Json json = Json::object();
@@ -140,30 +147,24 @@ bool says_anything(const LayerRequest& request) {
 
 }  // namespace
 
-void add_layer_options(CLI::App& app, LayerRequest& request) {
-  app.allow_extras();
-  app.add_option("operation", request.operation, "conv2d, fully_connected, add, … or a file (.json)")
-      ->required()
-      ->type_name("OP | FILE.json");
-  add_arrays(app, "input", request.inputs, "an input (repeatable, in the operation's order)");
-  add_arrays(app, "weights", request.weights, "weights, a part of the layer");
-  add_arrays(app, "bias", request.bias, "bias, a part of the layer");
-  add_file(app, "multiplier", request.multiplier, "integer multipliers, one per row of the weights");
-  add_file(app, "table", request.table, "a table of the activation");
-  add_file(app, "feedback", request.feedback, "earlier outputs of a recurrent layer");
-  add_arrays(app, "constant", request.constants, "a further constant after the inputs (repeatable)");
-  app.add_option("--output-type", request.output_type, "of a sum without output scale the accumulators, else the type of the input")
-      ->type_name("TYPE");
-  app.add_option("--output-scale", request.output_scale, "of the output")->type_name("S");
-  app.add_option("--output-zero-point", request.output_zero_point, "of the output")->type_name("Z");
-  app.add_option("--output-shape", request.output_shape, "where it does not follow from the inputs")->type_name("N[,N…]");
-  app.add_option("--outputs", request.outputs, "how many, where the operation leaves it open")->check(CLI::Range(1, 64));
-  app.add_option("--layout", request.layout, "how images and weights stand: nhwc, OHWI (default), or nchw, OIHW")->type_name("nhwc|nchw");
-}
-
-Json attribute_value(const std::string& text) {
-  if (text.empty()) return true;
-  return one_or_many(text);
+void add_layer_options(Command& command, LayerRequest& request) {
+  command.option("operation", request.operation, "conv2d, fully_connected, add, … or a file (.json)")
+      .required()
+      .value_name("OP | FILE.json");
+  add_arrays(command, "input", request.inputs, "an input (repeatable, in the operation's order)");
+  add_arrays(command, "weights", request.weights, "weights, a part of the layer");
+  add_arrays(command, "bias", request.bias, "bias, a part of the layer");
+  add_file(command, "multiplier", request.multiplier, "integer multipliers, one per row of the weights");
+  add_file(command, "table", request.table, "a table of the activation");
+  add_file(command, "feedback", request.feedback, "earlier outputs of a recurrent layer");
+  add_arrays(command, "constant", request.constants, "a further constant after the inputs (repeatable)");
+  command.option("--output-type", request.output_type, "of a sum without output scale the accumulators, else the type of the input")
+      .value_name("TYPE");
+  command.option("--output-scale", request.output_scale, "of the output").value_name("S");
+  command.option("--output-zero-point", request.output_zero_point, "of the output").value_name("Z");
+  command.option("--output-shape", request.output_shape, "where it does not follow from the inputs").value_name("N[,N…]");
+  command.option("--outputs", request.outputs, "how many, where the operation leaves it open").within(1, 64);
+  command.option("--layout", request.layout, "how images and weights stand: nhwc, OHWI (default), or nchw, OIHW").value_name("nhwc|nchw");
 }
 
 LayerDescription describe_layer(const LayerRequest& request) {

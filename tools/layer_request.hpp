@@ -4,11 +4,10 @@
 // A layer on the command line: options that say the same as its JSON form.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "lastbit/layer.hpp"
 
 namespace lastbit::tool {
@@ -27,13 +26,10 @@ struct LayerRequest {
   std::vector<std::string> attributes;  ///< what no option took: "--stride", "2,2"
 };
 
-/// Declares the options; unknown ones are left to `attributes`.
-void add_layer_options(CLI::App& app, LayerRequest& request);
+/// Declares the options, all but `attributes`.
+void add_layer_options(Command& command, LayerRequest& request);
 
 /// Throws Error naming the option.
 [[nodiscard]] LayerDescription describe_layer(const LayerRequest& request);
-
-/// "3", "1,2", "same", "true", "table.npy" as JSON; nothing: true.
-[[nodiscard]] nlohmann::json attribute_value(const std::string& text);
 
 }  // namespace lastbit::tool

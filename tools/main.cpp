@@ -1,10 +1,9 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <new>
-#include <vector>
+#include <string>
 
 #include "lastbit/version.hpp"
 #include "subcommand.hpp"
@@ -20,33 +19,20 @@ int fail(std::string message) {
   return failed;
 }
 
-int run(int count, const char* const* arguments) {
-  CLI::App root{"Computes what an NPU computes, to the last bit.", "lastbit"};
-  root.set_version_flag("--version", std::string(version()));
-  root.require_subcommand(1);
-  root.footer("Exit status: 0 equal or fine, 1 different, 2 usage, unreadable or unsupported input.");
-  const std::vector<Subcommand> subcommands{add_backends(root), add_demo(root),       add_describe(root), add_diff_backends(root),
-                                            add_run(root),      add_verify(root),     add_layer(root),    add_compare(root),
-                                            add_explain(root),  add_gen_golden(root), add_prove(root),    add_quantize(root),
-                                            add_shrink(root),   add_advise(root),     add_identify(root), add_sweep(root)};
+int run(int count, const char* const* words) {
+  CommandLine line("lastbit", "Computes what an NPU computes, to the last bit.", std::string(version()),
+                   "Exit status: 0 equal or fine, 1 different, 2 usage, unreadable or unsupported input.");
+  for (const auto add : {add_backends, add_demo, add_describe, add_diff_backends, add_run, add_verify, add_layer, add_compare, add_explain,
+                         add_gen_golden, add_prove, add_quantize, add_shrink, add_advise, add_identify, add_sweep}) {
+    add(line);
+  }
   try {
-    const std::string first = count > 1 ? arguments[1] : "-";
-    const auto is_named_first = [&](const Subcommand& subcommand) { return subcommand.app->get_name() == first; };
-    if (!first.starts_with('-') && std::ranges::none_of(subcommands, is_named_first)) {
-      return fail("unknown subcommand '" + first + "'; lastbit --help lists them");
-    }
-    root.parse(count, arguments);
-    for (const Subcommand& subcommand : subcommands) {
-      if (subcommand.app->parsed()) return subcommand.run();
-    }
-  } catch (const CLI::Success& help) {
-    return root.exit(help);
+    return line.run(count, words);
   } catch (const std::bad_alloc&) {
     return fail("not enough memory for the tensors of this input");
   } catch (const std::exception& error) {
     return fail(error.what());
   }
-  return failed;
 }
 
 }  // namespace

@@ -39,11 +39,10 @@ std::optional<std::size_t> named_position(const Model& model, const std::string&
 
 }  // namespace
 
-CLI::Option* add_input_option(CLI::App& app, std::vector<std::string>& inputs) {
-  return app.add_option("--input", inputs, "an input; a batch of N samples is one extra leading dimension (repeatable)")
-      ->type_name("[NAME=]FILE.npy")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+void add_input_option(Command& command, std::vector<std::string>& inputs) {
+  command.option("--input", inputs, "an input; a batch of N samples is one extra leading dimension (repeatable)")
+      .value_name("[NAME=]FILE.npy")
+      .repeatable();
 }
 
 std::vector<std::string> by_input(const Model& model, const std::string& option, const std::vector<std::string>& texts) {

@@ -4,16 +4,16 @@
 // The inputs of a model on the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit::tool {
 
 /// Declares `--input [NAME=]FILE.npy`, which may be given several times.
-CLI::Option* add_input_option(CLI::App& app, std::vector<std::string>& inputs);
+void add_input_option(Command& command, std::vector<std::string>& inputs);
 
 /// What [NAME=]PLACE says for each input of the model: those with a name where it says, the others in the order given. Throws Error naming
 /// `option` and what is missing.

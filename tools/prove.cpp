@@ -73,25 +73,25 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_prove(CLI::App& root) {
-  CLI::App* app =
-      root.add_subcommand("prove", "bound every running sum: which accumulators cannot overflow, and inputs for those that can");
+void add_prove(CommandLine& line) {
+  Command command = line.add("prove", "bound every running sum: which accumulators cannot overflow, and inputs for those that can");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
-  app->add_option("--backend", options->backend, "a built-in backend, or a backend file (.json)")->required();
-  add_set_option(*app, options->settings);
-  app->add_option("--input-range", options->range,
-                  "what the layers' inputs can be: all that their types and clamps allow, or what --input shows")
-      ->check(CLI::IsMember({"type", "data"}))
-      ->capture_default_str();
-  add_input_option(*app, options->inputs);
-  app->add_option("--bits", options->bits, "ask about accumulators of this width instead of the device's")->check(CLI::Range(2, 64));
-  app->add_option("--layer", options->layer, "only this one: an operation's number or name, or the name of its output");
-  app->add_option("--write", options->folder, "write the inputs that overflow there, one .npy per layer")->type_name("DIR");
-  app->add_option("--threads", options->threads, "threads for the runs on data")->check(CLI::PositiveNumber);
-  app->add_flag("--json", options->json, "print JSON: every channel and tile");
-  app->footer("Exit status: 0 every sum is safe, 1 one can overflow, 2 error.");
-  return {app, [options] { return run(*options); }};
+  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
+  command.option("--backend", options->backend, "a built-in backend, or a backend file (.json)").required();
+  add_set_option(command, options->settings);
+  command
+      .option("--input-range", options->range,
+              "what the layers' inputs can be: all that their types and clamps allow, or what --input shows")
+      .one_of({"type", "data"})
+      .shows_default();
+  add_input_option(command, options->inputs);
+  command.option("--bits", options->bits, "ask about accumulators of this width instead of the device's").within(2, 64);
+  command.option("--layer", options->layer, "only this one: an operation's number or name, or the name of its output");
+  command.option("--write", options->folder, "write the inputs that overflow there, one .npy per layer").value_name("DIR");
+  command.option("--threads", options->threads, "threads for the runs on data").positive();
+  command.flag("--json", options->json, "print JSON: every channel and tile");
+  command.footer("Exit status: 0 every sum is safe, 1 one can overflow, 2 error.");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

@@ -105,26 +105,25 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_quantize(CLI::App& root) {
-  CLI::App* app =
-      root.add_subcommand("quantize", "turn a float network into a model of a device, by the vendor's rules, and show what is lost");
+void add_quantize(CommandLine& line) {
+  Command command = line.add("quantize", "turn a float network into a model of a device, by the vendor's rules, and show what is lost");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a float network; of a quantised one, the real values are taken");
-  app->add_option("--backend", options->backend, "the device: a built-in backend, or a backend file (.json)");
-  app->add_option("--calibrate", options->samples,
-                  "a folder of .npy samples, or one .npy; a leading dimension more than the input's holds several. Where the model has "
-                  "several inputs: the folder's files or sub-folders named after them")
-      ->type_name("DIR");
-  app->add_option("--samples", options->most_samples, "take so many samples at most; 0: all")->check(CLI::NonNegativeNumber);
-  app->add_option("--set", options->settings, "an option of the quantiser (repeatable); --list-options shows them")
-      ->type_name("OPTION=VALUE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_option("-o,--output", options->output, "write the model: a .json file, and .npy files beside it for large constants");
-  app->add_option("--threads", options->threads, "share the samples among so many threads")->check(CLI::Range(1, 1024));
-  app->add_flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
-  app->add_flag("--json", options->json, "print the report as JSON");
-  return {app, [options] { return run(*options); }};
+  command.option("model", options->model, "a float network; of a quantised one, the real values are taken");
+  command.option("--backend", options->backend, "the device: a built-in backend, or a backend file (.json)");
+  command
+      .option("--calibrate", options->samples,
+              "a folder of .npy samples, or one .npy; a leading dimension more than the input's holds several. Where the model has "
+              "several inputs: the folder's files or sub-folders named after them")
+      .value_name("DIR");
+  command.option("--samples", options->most_samples, "take so many samples at most; 0: all").not_negative();
+  command.option("--set", options->settings, "an option of the quantiser (repeatable); --list-options shows them")
+      .value_name("OPTION=VALUE")
+      .repeatable();
+  command.option("-o,--output", options->output, "write the model: a .json file, and .npy files beside it for large constants");
+  command.option("--threads", options->threads, "share the samples among so many threads").within(1, 1024);
+  command.flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
+  command.flag("--json", options->json, "print the report as JSON");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

@@ -168,25 +168,26 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_run(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("run", "compute a model on a backend and write its outputs");
+void add_run(CommandLine& line) {
+  Command command = line.add("run", "compute a model on a backend and write its outputs");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
-  app->add_option("--backend", options->backend, "a built-in backend, or a backend file (.json)")->required();
-  add_set_option(*app, options->settings);
-  add_input_option(*app, options->inputs);
-  app->add_option("--output", options->output,
-                  "folder for one .npy per output, named after it; by default the current one, or none with --trace");
-  app->add_option("--trace", options->trace, "folder for one .npy per tensor and trace.json with names, quantisation and events");
-  app->add_option("--trace-samples", options->trace_samples,
-                  "of a batch, how many samples the trace holds of tensors that are no outputs; 0: all, as of outputs")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))
-      ->capture_default_str();
-  app->add_option("--threads", options->threads, "share the work among so many threads; never changes a bit")->check(CLI::Range(1, 1024));
-  app->add_flag("--reset-states", options->reset_states,
-                "of a network that remembers (svdf, lstm): begin every sample anew; otherwise a batch is a sequence");
-  app->add_flag("--json", options->json, "print JSON, with the time of every layer and the share of its sums that is proven");
-  return {app, [options] { return run(*options); }};
+  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
+  command.option("--backend", options->backend, "a built-in backend, or a backend file (.json)").required();
+  add_set_option(command, options->settings);
+  add_input_option(command, options->inputs);
+  command.option("--output", options->output,
+                 "folder for one .npy per output, named after it; by default the current one, or none with --trace");
+  command.option("--trace", options->trace, "folder for one .npy per tensor and trace.json with names, quantisation and events");
+  command
+      .option("--trace-samples", options->trace_samples,
+              "of a batch, how many samples the trace holds of tensors that are no outputs; 0: all, as of outputs")
+      .within(std::int64_t{0}, std::int64_t{1} << 31)
+      .shows_default();
+  command.option("--threads", options->threads, "share the work among so many threads; never changes a bit").within(1, 1024);
+  command.flag("--reset-states", options->reset_states,
+               "of a network that remembers (svdf, lstm): begin every sample anew; otherwise a batch is a sequence");
+  command.flag("--json", options->json, "print JSON, with the time of every layer and the share of its sums that is proven");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

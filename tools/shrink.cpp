@@ -50,23 +50,23 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_shrink(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("shrink", "find the smallest case in which two backends still differ, for the same cause");
+void add_shrink(CommandLine& line) {
+  Command command = line.add("shrink", "find the smallest case in which two backends still differ, for the same cause");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
-  app->add_option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)")->required();
-  app->add_option("--b", options->b, "the backend that is judged")->required();
-  add_set_option(*app, options->settings_a, "--set-a");
-  add_set_option(*app, options->settings_b, "--set-b");
-  add_input_option(*app, options->inputs);
-  app->add_option("--layer", options->layer,
-                  "this one instead of the first that differs: its number, or the name of the operation or of its output");
-  app->add_option("--index", options->index, "this value of the layer's output (over all samples) instead of one of the commonest cause");
-  app->add_option("--output", options->output, "write the case, a Catch2 test, a GoogleTest test and a .tflite into this folder")
-      ->type_name("DIR");
-  app->add_flag("--json", options->json, "print JSON");
-  app->footer("Exit status: 0 every layer equal, 1 a case was found, 2 error.");
-  return {app, [options] { return run(*options); }};
+  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
+  command.option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)").required();
+  command.option("--b", options->b, "the backend that is judged").required();
+  add_set_option(command, options->settings_a, "--set-a");
+  add_set_option(command, options->settings_b, "--set-b");
+  add_input_option(command, options->inputs);
+  command.option("--layer", options->layer,
+                 "this one instead of the first that differs: its number, or the name of the operation or of its output");
+  command.option("--index", options->index, "this value of the layer's output (over all samples) instead of one of the commonest cause");
+  command.option("--output", options->output, "write the case, a Catch2 test, a GoogleTest test and a .tflite into this folder")
+      .value_name("DIR");
+  command.flag("--json", options->json, "print JSON");
+  command.footer("Exit status: 0 every layer equal, 1 a case was found, 2 error.");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

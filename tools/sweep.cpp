@@ -140,42 +140,41 @@ int launched_processes() {
   return 1;
 }
 
-Subcommand add_sweep(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("sweep",
-                                      "run a whole data set on several backends and count per layer what differs; goes on after a kill; "
-                                      "spreads over machines under mpirun");
+void add_sweep(CommandLine& line) {
+  Command command = line.add("sweep",
+                             "run a whole data set on several backends and count per layer what differs; goes on after a kill; "
+                             "spreads over machines under mpirun");
   const auto options = std::make_shared<Options>();
-  app->add_option("model", options->model, "a model (.tflite, .onnx or JSON)")->required();
-  app->add_option("--data", options->data,
-                  "samples: a .npy with a leading dimension of samples, or a folder of .npy files in the order of their names; of several "
-                  "inputs one NAME=PLACE each, or a folder with a file or folder per input")
-      ->type_name("[NAME=]DIR|FILE.npy")
-      ->required()
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_option("--backends", options->backends, "built-in backends or backend files (.json); the others are compared with the first")
-      ->type_name("A,B,…")
-      ->required()
-      ->delimiter(',');
-  app->add_flag("--golden", options->golden, "compute the float path too: cosine, SQNR and errors of every backend against it");
-  app->add_flag("--events", options->sweep.count_events, "count saturated outputs and sums that left the accumulator");
-  app->add_option("--state", options->state, "keep what is done in FILE (of a folder, in sweep.json), and go on from what is there")
-      ->type_name("FILE|DIR");
-  app->add_option("--checkpoint", options->checkpoint, "write the state at most every so many seconds; 0: after every batch")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
-  app->add_option("--batch", options->sweep.batch, "compute so many samples together; 0: as memory suggests")->check(CLI::Range(0, 65536));
-  app->add_option("--threads", options->sweep.threads, "share the work of a process among so many threads")->check(CLI::Range(1, 1024));
-  app->add_option("--lost-after", options->lost_after, "under mpirun: deal a rank's samples again after so many seconds of silence")
-      ->check(CLI::Range(1.0, 86400.0))
-      ->capture_default_str();
-  app->add_option("--json", options->json, "write every figure to FILE; without FILE, or with -, to stdout")
-      ->type_name("FILE")
-      ->expected(0, 1)
-      ->default_str("-");
-  app->add_option("--csv", options->csv, "the same, one line per backend and tensor")->type_name("FILE")->expected(0, 1)->default_str("-");
-  app->footer("Exit status: 0 every value as on the first backend, 1 some differ, 2 error or incomplete.");
-  return {app, [options] { return run(*options); }};
+  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
+  command
+      .option("--data", options->data,
+              "samples: a .npy with a leading dimension of samples, or a folder of .npy files in the order of their names; of several "
+              "inputs one NAME=PLACE each, or a folder with a file or folder per input")
+      .value_name("[NAME=]DIR|FILE.npy")
+      .required()
+      .repeatable();
+  command.option("--backends", options->backends, "built-in backends or backend files (.json); the others are compared with the first")
+      .value_name("A,B,…")
+      .required()
+      .separated_by(',');
+  command.flag("--golden", options->golden, "compute the float path too: cosine, SQNR and errors of every backend against it");
+  command.flag("--events", options->sweep.count_events, "count saturated outputs and sums that left the accumulator");
+  command.option("--state", options->state, "keep what is done in FILE (of a folder, in sweep.json), and go on from what is there")
+      .value_name("FILE|DIR");
+  command.option("--checkpoint", options->checkpoint, "write the state at most every so many seconds; 0: after every batch")
+      .within(0.0, 86400.0)
+      .shows_default();
+  command.option("--batch", options->sweep.batch, "compute so many samples together; 0: as memory suggests").within(0, 65536);
+  command.option("--threads", options->sweep.threads, "share the work of a process among so many threads").within(1, 1024);
+  command.option("--lost-after", options->lost_after, "under mpirun: deal a rank's samples again after so many seconds of silence")
+      .within(1.0, 86400.0)
+      .shows_default();
+  command.option("--json", options->json, "write every figure to FILE; without FILE, or with -, to stdout")
+      .value_name("FILE")
+      .value_or("-");
+  command.option("--csv", options->csv, "the same, one line per backend and tensor").value_name("FILE").value_or("-");
+  command.footer("Exit status: 0 every value as on the first backend, 1 some differ, 2 error or incomplete.");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

@@ -58,15 +58,14 @@ int run(const Options& options) {
 
 }  // namespace
 
-Subcommand add_verify(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("verify", "run every recorded case below a folder and demand equality of every value");
+void add_verify(CommandLine& line) {
+  Command command = line.add("verify", "run every recorded case below a folder and demand equality of every value");
   const auto options = std::make_shared<Options>();
-  app->add_option("directory", options->directory, "a folder with cases.json files below it, or one such file")->required();
-  app->add_option("--backend", options->backend, "run every case on this backend instead of the one it names");
-  add_set_option(*app, options->settings);
-  app->get_option("--set")->needs("--backend");
-  app->add_flag("--json", options->json, "print the report as JSON");
-  return {app, [options] { return run(*options); }};
+  command.option("directory", options->directory, "a folder with cases.json files below it, or one such file").required();
+  const Option backend = command.option("--backend", options->backend, "run every case on this backend instead of the one it names");
+  add_set_option(command, options->settings).needs(backend);
+  command.flag("--json", options->json, "print the report as JSON");
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace lastbit::tool

@@ -1,0 +1,142 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+
+namespace lastbit::tool {
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::value_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::shows_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::within(int low, int high) { return within(std::int64_t{low}, std::int64_t{high}); }
+
+Option& Option::within(std::int64_t low, std::int64_t high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::within(double low, double high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::not_negative() {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Option& Option::positive() {
+  option_->check(CLI::PositiveNumber);
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& values) {
+  option_->check(CLI::IsMember(values));
+  return *this;
+}
+
+Option& Option::takes(int least, int most) {
+  option_->expected(least, most);
+  return *this;
+}
+
+Option& Option::repeatable() {
+  option_->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return *this;
+}
+
+Option& Option::repeatable_one_by_one() {
+  option_->allow_extra_args(false);
+  return repeatable();
+}
+
+Option& Option::separated_by(char separator) {
+  option_->delimiter(separator);
+  return *this;
+}
+
+Option& Option::value_or(const std::string& value) {
+  option_->expected(0, 1)->default_str(value);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+template <class Value>
+Option Command::option(const std::string& name, Value& value, const std::string& meaning) {
+  return Option(app_->add_option(name, value, meaning));
+}
+
+template Option Command::option(const std::string&, std::string&, const std::string&);
+template Option Command::option(const std::string&, std::filesystem::path&, const std::string&);
+template Option Command::option(const std::string&, std::vector<std::string>&, const std::string&);
+template Option Command::option(const std::string&, int&, const std::string&);
+template Option Command::option(const std::string&, std::int64_t&, const std::string&);
+template Option Command::option(const std::string&, std::size_t&, const std::string&);
+template Option Command::option(const std::string&, unsigned&, const std::string&);
+template Option Command::option(const std::string&, double&, const std::string&);
+template Option Command::option(const std::string&, std::optional<int>&, const std::string&);
+template Option Command::option(const std::string&, std::optional<std::int64_t>&, const std::string&);
+
+Option Command::flag(const std::string& name, bool& value, const std::string& meaning) {
+  return Option(app_->add_flag(name, value, meaning));
+}
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+
+std::function<std::vector<std::string>()> Command::keep_unknown() {
+  app_->allow_extras();
+  return [app = app_] { return app->remaining(); };
+}
+
+CommandLine::CommandLine(const std::string& name, const std::string& title, const std::string& version, const std::string& footer)
+    : root_(std::make_unique<CLI::App>(title, name)) {
+  root_->set_version_flag("--version", version);
+  root_->require_subcommand(1);
+  root_->footer(footer);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::add(const std::string& name, const std::string& title) {
+  return {*root_->add_subcommand(name, title), actions_[name]};
+}
+
+int CommandLine::run(int count, const char* const* words) const {
+  const std::string first = count > 1 ? words[1] : "-";
+  if (!first.starts_with('-') && !actions_.contains(first)) {
+    throw std::invalid_argument("unknown subcommand '" + first + "'; " + root_->get_name() + " --help lists them");
+  }
+  try {
+    root_->parse(count, words);
+  } catch (const CLI::Success& help) {
+    return root_->exit(help);
+  }
+  return actions_.at(root_->get_subcommands().front()->get_name())();
+}
+
+}  // namespace lastbit::tool

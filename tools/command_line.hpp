@@ -1,0 +1,98 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program with subcommands: declaring them, their options and arguments, and running the one that was named. The only file that knows the
+// library behind it is command_line.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace lastbit::tool {
+
+/// As `cmp`.
+enum ExitStatus : int { equal = 0, different = 1, failed = 2 };
+
+/// An option or an argument while it is declared. A value that does not fit is refused with a message that names the option.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+
+  Option& required();
+  /// What the help calls its value.
+  Option& value_name(const std::string& name);
+  /// The help tells the value that it has now.
+  Option& shows_default();
+
+  Option& within(int low, int high);
+  Option& within(std::int64_t low, std::int64_t high);
+  Option& within(double low, double high);
+  Option& not_negative();
+  Option& positive();
+  Option& one_of(const std::vector<std::string>& values);
+
+  /// Of a list: it takes so many values.
+  Option& takes(int least, int most);
+  /// Of a list: given as often as one likes.
+  Option& repeatable();
+  /// The same, each time with one value: the next word is no more of its values.
+  Option& repeatable_one_by_one();
+  Option& separated_by(char separator);
+  /// Given without a value, it has this one.
+  Option& value_or(const std::string& value);
+
+  Option& excludes(const Option& other);
+  Option& needs(const Option& other);
+
+ private:
+  CLI::Option* option_;
+};
+
+/// A subcommand while it is declared.
+class Command {
+ public:
+  Command(CLI::App& app, std::function<int()>& action) : app_(&app), action_(&action) {}
+
+  /// `--name`, `-n,--name`, or `name`, an argument. Value: a text or path, an int, int64, size_t, unsigned or double, an optional int or
+  /// int64, or a list of texts.
+  template <class Value>
+  Option option(const std::string& name, Value& value, const std::string& meaning);
+  Option flag(const std::string& name, bool& value, const std::string& meaning);
+  /// The last lines of its help.
+  void footer(const std::string& text);
+  /// Words that no option takes are kept instead of refused; a function that tells them once the words were read.
+  [[nodiscard]] std::function<std::vector<std::string>()> keep_unknown();
+  /// What it does after its words were read; returns the exit status.
+  void runs(std::function<int()> action) { *action_ = std::move(action); }
+
+ private:
+  CLI::App* app_;
+  std::function<int()>* action_;
+};
+
+class CommandLine {
+ public:
+  CommandLine(const std::string& name, const std::string& title, const std::string& version, const std::string& footer);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  [[nodiscard]] Command add(const std::string& name, const std::string& title);
+  /// Reads the words and runs the subcommand that they name, or prints help or version. Throws std::exception with a message for the user.
+  [[nodiscard]] int run(int count, const char* const* words) const;
+
+ private:
+  std::unique_ptr<CLI::App> root_;
+  std::map<std::string, std::function<int()>> actions_;
+};
+
+}  // namespace lastbit::tool
