@@ -17,6 +17,11 @@ function(lastbit_configure target)
   endif()
 endfunction()
 
+# lastbit_optimise_lightly(target): for what is compiled more often than it computes. Whatever must be fast lies in the library.
+function(lastbit_optimise_lightly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+endfunction()
+
 # lastbit_use_headers(target package...): header-only packages, seen by the compiler alone, so that nothing of them is linked or exported.
 function(lastbit_use_headers target)
   foreach(package IN LISTS ARGN)

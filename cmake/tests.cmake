@@ -7,7 +7,8 @@ target_compile_definitions(
   INTERFACE LASTBIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LASTBIT_MODELS_DIR="${LASTBIT_MODELS_DIR}"
             LASTBIT_TOOL="$<$<TARGET_EXISTS:lastbit_tool>:$<TARGET_FILE:lastbit_tool>>")
 
-# lastbit_add_test(name LABELS label... SOURCES file... [LIBRARIES target...]): one Catch2 program, one ctest entry.
+# lastbit_add_test(name LABELS label... SOURCES file... [LIBRARIES target...]): one Catch2 program, one ctest entry. Optimised lightly, but
+# for the exhaustive ones, which compute more than they compile.
 # A test labelled `models` reads recorded networks and nothing else: it is skipped as a whole where they are missing.
 function(lastbit_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;SOURCES;LIBRARIES")
@@ -16,6 +17,9 @@ function(lastbit_add_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   lastbit_configure(${name})
+  if(NOT "exhaustive" IN_LIST arg_LABELS)
+    lastbit_optimise_lightly(${name})
+  endif()
   target_link_libraries(${name} PRIVATE lastbit_test_support ${arg_LIBRARIES})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
