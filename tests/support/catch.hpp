@@ -13,6 +13,8 @@
 #include <catch2/generators/catch_generators_all.hpp>
 #include <catch2/matchers/catch_matchers_all.hpp>
 
+using Catch::Approx;  // version 2 does so itself
+
 namespace lastbit::test {
 /// Matches a string that contains `text`: CHECK_THROWS_WITH(read(file), contains_text("offset 12")).
 inline auto contains_text(const std::string& text) { return Catch::Matchers::ContainsSubstring(text); }
