@@ -153,17 +153,15 @@ std::vector<int> exponents_of(const Model& model, const Calibration& calibration
 
 void scale_constant(Model& model, std::int32_t& index, int exponent) {
   if (index == absent_tensor || exponent == 0) return;
-  ModelTensor copy = model.tensor(index);
-  for (float& value : copy.constant->values<float>()) value = std::ldexp(value, exponent);
   std::ptrdiff_t readers = 0;
   for (const Operation& operation : model.operations) readers += std::ranges::count(operation.inputs, index);
-  if (readers <= 1) {
-    model.tensors[static_cast<std::size_t>(index)] = std::move(copy);
-    return;
+  if (readers > 1) {
+    ModelTensor copy = model.tensor(index);
+    copy.name += " (rescaled)";
+    index = static_cast<std::int32_t>(model.tensors.size());
+    model.tensors.push_back(std::move(copy));
   }
-  index = static_cast<std::int32_t>(model.tensors.size());
-  copy.name += " (rescaled)";
-  model.tensors.push_back(std::move(copy));
+  for (float& value : model.tensors[static_cast<std::size_t>(index)].constant->values<float>()) value = std::ldexp(value, exponent);
 }
 
 }  // namespace
