@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The backend file format. Reading turns the "rules" object into paths and values and hands them to set_rule's own checks.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "lastbit/error.hpp"
-#include "sheet/rule_tree.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
@@ -17,40 +18,35 @@ constexpr const char* format_name = "lastbit.backend.v1";
 
 // Writing.
 
-template <class Node>
-Json to_json(const Node& node);
+Json to_json(const RuleType& type, const void* object);
 
-template <class Member>
-Json value_to_json(const Member& member) {
-  if constexpr (RuleStructure<Member>) {
-    return to_json(member);
-  } else if constexpr (std::same_as<Member, Chain>) {
-    Json list = Json::array();
-    for (const Stage& stage : member) list.push_back(to_json(stage));
-    return list;
-  } else if constexpr (NamedEnum<Member>) {
-    return name_of(member);
-  } else {
-    return member;
+Json chain_to_json(const Chain& chain) {
+  Json list = Json::array();
+  for (const Stage& stage : chain) list.push_back(to_json(stage_type(), &stage));
+  return list;
+}
+
+Json value_to_json(const RuleType& type, const void* value) {
+  switch (type.kind) {
+    case RuleType::Kind::structure: return to_json(type, value);
+    case RuleType::Kind::chain: return chain_to_json(*static_cast<const Chain*>(value));
+    case RuleType::Kind::number: return type.load(value);
+    case RuleType::Kind::enumeration:
+    case RuleType::Kind::text: break;
   }
+  return value_text(type, value);
 }
 
 /// What is read, and what differs from a fresh object: enough to read the same value back.
-template <class Node>
-Json to_json(const Node& node) {
-  Json object = Json::object();
-  const Node fresh{};
-  each_rule(node, [&](std::string_view name, const auto& member) {
-    using Member = std::remove_cvref_t<decltype(member)>;
-    bool is_default = false;
-    each_rule(fresh, [&](std::string_view other, const auto& value) {
-      if constexpr (std::same_as<std::remove_cvref_t<decltype(value)>, Member>)
-        is_default = is_default || (other == name && value == member);
-    });
-    if (is_default && (!is_read(node, name) || !is_present(member))) return;
-    object[std::string(name)] = value_to_json(member);
-  });
-  return object;
+Json to_json(const RuleType& type, const void* object) {
+  Json json = Json::object();
+  for (const RuleMember& member : type.members) {
+    const void* const value = member_address(member, object);
+    const bool is_default = member.type->equal(value, member_address(member, type.fresh));
+    const bool decides = is_read(member, object) && is_present(*member.type, value);
+    if (decides || (!is_default && !type.has_only_read_members)) json[std::string(member.name)] = value_to_json(*member.type, value);
+  }
+  return json;
 }
 
 // Reading.
@@ -204,10 +200,9 @@ class Reader {
 
   /// Evidence may speak for a rule, for all below a path, or for a pattern; not for what exists nowhere.
   void require_rule(const std::string& key, const std::string& pattern) const {
-    bool found = false;
-    auto look = [&](const std::string& path, const auto&, std::string_view, const auto&) { found = found || covers(pattern, path); };
-    walk_rules<Reach::every>(sheet_.backend, "", look);
-    if (!found) fail(key, "no rule '" + pattern.substr(0, 100) + "'");
+    const auto is_meant = [&](const Rule& rule) { return covers(pattern, rule.path); };
+    const ReachedRules rules(sheet_.backend, Reach::every);
+    if (std::none_of(rules.begin(), rules.end(), is_meant)) fail(key, "no rule '" + pattern.substr(0, 100) + "'");
   }
 
   void read_settings(const Json& list) {
@@ -249,7 +244,7 @@ class Reader {
 }  // namespace
 
 std::string backend_to_json(const SpecSheet& sheet) {
-  Json file{{"format", format_name}, {"name", sheet.name}, {"title", sheet.title}, {"rules", to_json(sheet.backend)}};
+  Json file{{"format", format_name}, {"name", sheet.name}, {"title", sheet.title}, {"rules", to_json(backend_type(), &sheet.backend)}};
   file["evidence"] = Json::array();
   for (const Evidence& entry : sheet.evidence) {
     file["evidence"].push_back({{"rule", entry.rule}, {"level", name_of(entry.level)}, {"source", entry.source}});

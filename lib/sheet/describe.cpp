@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sheet/formula.hpp"
-#include "sheet/rule_tree.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {

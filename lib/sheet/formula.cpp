@@ -3,9 +3,10 @@
 #include "sheet/formula.hpp"
 
 #include <algorithm>
+#include <typeinfo>
 #include <utility>
 
-#include "sheet/rule_tree.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
@@ -238,8 +239,8 @@ Lines aligned_operands(const AddArithmetic& rule) {
 Lines equal_scales(const AddArithmetic& rule) {
   Lines lines{"sum of all inputs, which share one quantisation", scale_line(rule.output, "in/out"),
               "y = " + expression(rule.output, "sum")};
-  if (is_present(rule.output_16bit)) lines.push_back("16-bit outputs: y = " + expression(rule.output_16bit, "sum"));
-  if (is_present(rule.output_above_one)) {
+  if (!rule.output_16bit.chain.empty()) lines.push_back("16-bit outputs: y = " + expression(rule.output_16bit, "sum"));
+  if (!rule.output_above_one.chain.empty()) {
     lines.push_back("in/out above 1: " + scale_line(rule.output_above_one, "in/out"));
     lines.push_back("                y = " + expression(rule.output_above_one, "sum"));
   }
@@ -363,8 +364,7 @@ Lines quantize_formula(const Float16Quantize& rule) {
 }
 
 /// r(v): v rounded to float16 by the rule of the step.
-void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const Float16Arithmetic& rule) {
-  if (!is_present(rule)) return;
+void add_formulas(std::vector<OperationFormula>& list, const std::string& name, const Float16Arithmetic& rule) {
   const auto add = [&](std::string_view member, Lines lines) { list.push_back({join_path(name, member), std::move(lines)}); };
   add("conversion", {"y = r(x); " + overflow_text(rule.conversion)});
   add("sum", {"y = r(a + b); " + overflow_text(rule.sum)});
@@ -386,14 +386,10 @@ void add_formulas(std::vector<OperationFormula>& list, std::string_view name, co
   add("dequantize", {"y = conversion(float(q - zp) * s), s = float(scale) cut to " + text(int{rule.dequantize.scale_bits}) + " bits"});
 }
 
-void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const Float32Operations& rule) {
-  if (is_present(rule)) list.push_back({std::string(name), {"y = f(x) in float32 on float32 tensors: the golden path"}});
-}
-
 Lines formula(const SvdfArithmetic& rule) {
   Lines lines{"sums " + width_line(rule.accumulator) + "; fused activation " + text(rule.activation)};
   const auto add_state = [&](const std::string& type, const RescaleRule& state) {
-    if (!is_present(state)) return;
+    if (state.chain.empty()) return;
     lines.push_back("state " + type + " = " + expression(state, "sum(x*w)") + " (zp of the state)");
     lines.push_back(scale_line(state, "in*w/state"));
   };
@@ -407,7 +403,7 @@ Lines formula(const SvdfArithmetic& rule) {
 Lines formula(const LstmArithmetic& rule) {
   Lines lines;
   const auto add_gate = [&](const std::string& type, const GateArithmetic& gate) {
-    if (!is_present(gate)) return;
+    if (gate.rescale.chain.empty()) return;
     lines.push_back("gate of " + type + " data: sums " + width_line(gate.accumulator) + "; bias at " +
                     (gate.bias == BiasAt::accumulator_start ? "start" : "end"));
     lines.push_back("g = f(" + narrowed(rule.sum, 16, expression(gate.rescale, "sum(x*w)") + " + the same of sum(h*r)") +
@@ -424,24 +420,50 @@ Lines formula(const LstmArithmetic& rule) {
   return lines;
 }
 
-void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const auto& operation) {
-  if (is_present(operation)) list.push_back({std::string(name), formula(operation)});
+Lines formula(const Float32Operations&) { return {"y = f(x) in float32 on float32 tensors: the golden path"}; }
+Lines formula(const Coding&) { return {"signed codes, zero point 0"}; }
+
+template <class T>
+void add_formulas(std::vector<OperationFormula>& list, const std::string& name, const T& rule) {
+  list.push_back({name, formula(rule)});
 }
-void add_formulas(std::vector<OperationFormula>&, std::string_view, const Domain&) {}
-void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const Coding& coding) {
-  if (coding == Coding::symmetric) list.push_back({std::string(name), {"signed codes, zero point 0"}});
+
+/// How an operation of some type adds its formulas.
+struct Writer {
+  const std::type_info* type;
+  void (*add)(std::vector<OperationFormula>&, const std::string&, const void*);
+};
+template <class T>
+Writer writer() {
+  return {&typeid(T), [](std::vector<OperationFormula>& list, const std::string& name, const void* rule) {
+            add_formulas(list, name, *static_cast<const T*>(rule));
+          }};
 }
-void add_formulas(std::vector<OperationFormula>& list, std::string_view name, const ConvByType& operation) {
-  each_rule(operation, [&](std::string_view type, const auto& conv) { add_formulas(list, join_path(name, type), conv); });
+template <class... T>
+std::vector<Writer> writers() {
+  return {writer<T>()...};
+}
+
+const std::vector<Writer>& all_writers() {
+  static const std::vector<Writer> all =
+      writers<ConvArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, AveragePoolArithmetic, MeanArithmetic, AddArithmetic,
+              MulArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic, DynamicQuantizeArithmetic, RescaleRule,
+              FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations, SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic,
+              Coding>();
+  return all;
 }
 
 }  // namespace
 
 std::vector<OperationFormula> formulas_of(const Backend& backend) {
-  std::vector<OperationFormula> list;
   if (backend.domain == Domain::real)
     return {{"every operation", {"y = f(x) in float on dequantised values; nothing is rounded to integers"}}};
-  each_rule(backend, [&](std::string_view name, const auto& operation) { add_formulas(list, name, operation); });
+  std::vector<OperationFormula> list;
+  for (const Rule* const rule : present_operations(backend)) {
+    const auto has_type = [&](const Writer& writer) { return *writer.type == *rule->type->type; };
+    const auto found = std::find_if(all_writers().begin(), all_writers().end(), has_type);
+    if (found != all_writers().end()) found->add(list, rule->path, address(backend, *rule));
+  }
   return list;
 }
 

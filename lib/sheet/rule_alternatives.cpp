@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "lastbit/error.hpp"
-#include "sheet/rule_tree.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
@@ -24,33 +25,29 @@ bool accepts(const Backend& backend, std::string_view path, const std::string& v
   return changed != backend;
 }
 
-template <class Member>
-std::vector<std::string> texts_beside(const Member& member) {
+std::vector<std::string> numbers_beside(std::int64_t value) {
   std::vector<std::string> texts;
-  if constexpr (NamedEnum<Member>) {
-    for (const std::string_view name : names_of(member)) texts.emplace_back(name);
-  } else {
-    const auto value = static_cast<int>(member);
-    for (const int other : {value - 2, value - 1, value + 1, value + 2}) texts.push_back(std::to_string(other));
-    for (const int width : usual_widths) {
-      if (std::abs(width - value) > 2) texts.push_back(std::to_string(width));
-    }
+  for (const int step : {-2, -1, 1, 2}) texts.push_back(std::to_string(value + step));
+  for (const int width : usual_widths) {
+    if (std::abs(width - value) > 2) texts.push_back(std::to_string(width));
   }
   return texts;
+}
+
+std::vector<std::string> texts_beside(const RuleType& type, const void* value) {
+  switch (type.kind) {
+    case RuleType::Kind::enumeration: return {type.names.begin(), type.names.end()};
+    case RuleType::Kind::number: return numbers_beside(type.load(value));
+    default: return {};
+  }
 }
 
 }  // namespace
 
 std::vector<std::string> alternatives(const Backend& backend, std::string_view path) {
-  std::vector<std::string> found;
-  bool known = false;
-  auto leaf = [&](const std::string& at, const auto&, std::string_view, const auto& member) {
-    if (at != path) return;
-    known = true;
-    if constexpr (requires { rule_text(member); }) found = texts_beside(member);
-  };
-  walk_rules<Reach::every>(backend, "", leaf);
-  if (!known) throw Error(ErrorCode::unknown_rule, std::string(path), "no such rule");
+  const Rule* const rule = find_rule(backend, path);
+  if (rule == nullptr || !rule->type->is_leaf()) throw Error(ErrorCode::unknown_rule, std::string(path), "no such rule");
+  std::vector<std::string> found = texts_beside(*rule->type, address(backend, *rule));
   std::erase_if(found, [&](const std::string& value) { return value == "absent" || !accepts(backend, path, value); });
   return found;
 }

@@ -4,105 +4,90 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <set>
 
 #include "lastbit/error.hpp"
-#include "sheet/rule_tree.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
-
-struct Limits {
-  std::int64_t min = 0;
-  std::int64_t max = 0;
-};
-
-// The values a numeric rule may take.
-constexpr Limits limits_of(const AccumulatorRule&, std::string_view) { return {2, 64}; }
-constexpr Limits limits_of(const TermsByGroup&, std::string_view) { return {0, std::int64_t{1} << 30}; }
-constexpr Limits limits_of(const PartialSums&, std::string_view) { return {0, 64}; }
-constexpr Limits limits_of(const SumPoolArithmetic&, std::string_view) { return {2, 64}; }
-constexpr Limits limits_of(const ScaleEncoding&, std::string_view name) {
-  return name == "significant_bits" ? Limits{1, 32} : Limits{-2000, 2000};
-}
-constexpr Limits limits_of(const Stage& stage, std::string_view name) {
-  if (name == "constant" || name == "limit") return {0, 62};
-  return stage.kind == StageKind::multiply ? Limits{0, 32} : Limits{2, 64};
-}
-constexpr Limits limits_of(const Chain&, std::string_view) { return {0, max_stages}; }
-constexpr Limits limits_of(const ConvArithmetic&, std::string_view) { return {0, 64}; }
-constexpr Limits limits_of(const AveragePoolArithmetic&, std::string_view name) {
-  if (name == "sum_shift") return {0, 15};
-  return name == "reciprocal_shift" ? Limits{1, 24} : Limits{2, 32};
-}
-constexpr Limits limits_of(const ResizeArithmetic&, std::string_view) { return {1, 20}; }
-constexpr Limits limits_of(const AddArithmetic&, std::string_view name) { return name == "weight_bits" ? Limits{0, 24} : Limits{0, 30}; }
-
-constexpr Limits limits_of(const SumRule&, std::string_view) { return {2, 64}; }
-constexpr Limits limits_of(const Float16Dequantize&, std::string_view) { return {1, 24}; }
 
 [[noreturn]] void reject(std::string_view path, std::string_view value, const std::string& allowed) {
   throw Error(ErrorCode::unknown_rule, std::string(path), "'" + std::string(value) + "' is not one of: " + allowed);
 }
 
-template <NamedEnum E>
-void assign(const std::string& path, const auto&, std::string_view, E& member, std::string_view text) {
-  if (const auto value = enumerator_from<E>(text)) {
-    member = *value;
-    return;
-  }
-  std::string allowed;
-  for (const std::string_view name : names_of(E{})) allowed += (allowed.empty() ? "" : ", ") + std::string(name);
-  reject(path, text, allowed);
+std::string range_text(const RuleLimits& limits) {
+  return "integers from " + std::to_string(limits.min) + " to " + std::to_string(limits.max);
 }
 
-template <std::integral Integer>
-void assign(const std::string& path, const auto& owner, std::string_view name, Integer& member, std::string_view text) {
-  const Limits limits = limits_of(owner, name);
+std::int64_t enumerator(const Rule& rule, std::string_view text) {
+  const auto& names = rule.type->names;
+  const auto found = std::ranges::find(names, text);
+  if (found != names.end()) return found - names.begin();
+  std::string allowed;
+  for (const std::string_view name : names) allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+  reject(rule.path, text, allowed);
+}
+
+std::int64_t number(const Rule& rule, const RuleLimits& limits, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < limits.min || value > limits.max) {
-    reject(path, text, "integers from " + std::to_string(limits.min) + " to " + std::to_string(limits.max));
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  if (!is_number || value < limits.min || value > limits.max) reject(rule.path, text, range_text(limits));
+  return value;
+}
+
+void assign(Backend& backend, const Rule& rule, std::string_view text) {
+  void* const value = address(backend, rule);
+  switch (rule.type->kind) {
+    case RuleType::Kind::enumeration: return rule.type->store(value, enumerator(rule, text));
+    case RuleType::Kind::number: {
+      const void* const owner = address(backend, rule_table()[rule.owner]);
+      return rule.type->store(value, number(rule, limits_of(*rule.member, owner), text));
+    }
+    case RuleType::Kind::text:
+      if (!rule.type->from_text(text, value)) reject(rule.path, text, std::string(rule.type->allowed));
+      return;
+    case RuleType::Kind::structure:
+    case RuleType::Kind::chain: break;
   }
-  member = static_cast<Integer>(value);
 }
 
 /// The stage with every member its kind does not read at its default, so that equal arithmetic compares equal.
-Stage tidied(Stage stage) {
-  const Stage original = stage, defaults;
-  const auto reads = [&original](const void* sought) {
-    bool found = false;
-    each_rule(original, [&](std::string_view, const auto& member) { found = found || &member == sought; });
-    return found;
-  };
-  if (!reads(&original.rounding)) stage.rounding = defaults.rounding;
-  if (!reads(&original.overflow)) stage.overflow = defaults.overflow;
-  if (!reads(&original.bits)) stage.bits = defaults.bits;
-  if (!reads(&original.amount)) stage.amount = defaults.amount;
-  if (!reads(&original.constant)) stage.constant = defaults.constant;
-  if (!reads(&original.limit)) stage.limit = defaults.limit;
-  if (!reads(&original.arithmetic)) stage.arithmetic = defaults.arithmetic;
-  return stage;
+Stage tidied(const Stage& stage) {
+  Stage tidy;
+  for (const RuleMember& member : stage_type().members) {
+    if (is_read(member, &stage)) std::memcpy(member_address(member, &tidy), member_address(member, &stage), member.type->size);
+  }
+  return tidy;
 }
 
-void tidy(Chain& chain) {
-  for (std::size_t i = 0; i < max_stages; ++i) chain.stages[i] = i < chain.size ? tidied(chain.stages[i]) : Stage{};
+void tidy(Backend& backend) {
+  for (const Rule& rule : rule_table()) {
+    if (rule.type->kind != RuleType::Kind::chain) continue;
+    Chain& chain = *static_cast<Chain*>(address(backend, rule));
+    for (std::size_t i = 0; i < max_stages; ++i) chain.stages[i] = i < chain.size ? tidied(chain.stages[i]) : Stage{};
+  }
 }
 
-void tidy(auto& node) {
-  each_rule(node, [&](std::string_view, auto& member) {
-    if constexpr (std::is_class_v<std::remove_reference_t<decltype(member)>>) tidy(member);
-  });
+void require_terms(const std::string& path, const TermsByGroup& table, const std::string& why) {
+  for (std::size_t group = 1; group <= largest_group; ++group) {
+    if (table(group) == 0) reject(join_path(path, std::to_string(group)), "0", "integers from 1 (" + why + ")");
+  }
 }
 
 void check(const std::string& path, const AccumulatorRule& rule) {
-  const auto require_terms = [](const std::string& where, const TermsByGroup& table, const std::string& why) {
-    each_rule(table, [&](std::string_view group, std::uint32_t terms) {
-      if (terms == 0) reject(join_path(where, group), "0", "integers from 1 (" + why + ")");
-    });
-  };
   if (rule.when == NarrowingPoint::every_tile) require_terms(path + ".tile", rule.tile, "narrowing at every_tile");
   if (has_partial_sums(rule)) require_terms(path + ".partial.terms", rule.partial.terms, "partial sums");
+}
+
+/// A stage whose width has not been stated has none.
+void check_width(const std::string& path, const Stage& stage) {
+  for (const RuleMember& member : stage_type().members) {
+    if (member.name == "bits" && is_read(member, &stage) && stage.bits < limits_of(member, &stage).min)
+      reject(path + ".bits", "0", "integers from 2 to 64 (state the whole stage)");
+  }
 }
 
 /// No intermediate value of a chain may need more than 96 bits: what the layer's exponent adds must still fit 128.
@@ -112,10 +97,7 @@ void check(const std::string& path, const RescaleRule& rule) {
   for (std::size_t i = 0; i < rule.chain.size; ++i) {
     const Stage& stage = rule.chain.stages[i];
     const std::string where = path + ".chain." + std::to_string(i);
-    each_rule(stage, [&](std::string_view name, const auto&) {
-      if (name == "bits" && stage.bits < limits_of(stage, name).min)
-        reject(where + ".bits", "0", "integers from 2 to 64 (state the whole stage)");
-    });
+    check_width(where, stage);
     const int multiplier_bits = stage.bits == 0 ? rule.scale.significant_bits : std::min(stage.bits, rule.scale.significant_bits);
     switch (stage.kind) {
       case StageKind::multiply: bits += multiplier_bits; break;
@@ -133,12 +115,6 @@ void check(const std::string& path, const RescaleRule& rule) {
                          stage.kind != StageKind::add_zero_point && stage.kind != StageKind::clip;
     if (settles) bits = 64;
   }
-}
-
-void check(const std::string& path, const auto& node) {
-  each_rule(node, [&](std::string_view name, const auto& member) {
-    if constexpr (RuleStructure<std::remove_reference_t<decltype(member)>>) check(join_path(path, name), member);
-  });
 }
 
 bool matches_component(std::string_view pattern, std::string_view text) {
@@ -174,8 +150,7 @@ bool matches(std::string_view pattern, std::string_view path) {
 
 std::vector<std::string> every_path(const Backend& backend) {
   std::vector<std::string> paths;
-  auto collect = [&](const std::string& path, const auto&, std::string_view, const auto&) { paths.push_back(path); };
-  walk_rules<Reach::every>(backend, "", collect);
+  for (const Rule& rule : ReachedRules(backend, Reach::every)) paths.push_back(rule.path);
   return paths;
 }
 
@@ -210,26 +185,24 @@ void add_one_sided(std::vector<RuleDifference>& list, const RuleDifference& diff
 
 std::vector<RuleText> list_rules(const Backend& backend) {
   std::vector<RuleText> rules;
-  auto collect = [&](const std::string& path, const auto&, std::string_view, const auto& member) {
-    rules.push_back({path, rule_text(member)});
-  };
-  walk_rules<Reach::read>(backend, "", collect);
+  for (const Rule& rule : ReachedRules(backend, Reach::read)) rules.push_back({rule.path, value_text(*rule.type, address(backend, rule))});
   return rules;
 }
 
 void replace_rule(Backend& backend, std::string_view pattern, std::string_view value) {
-  std::size_t replaced = 0;
-  auto replace = [&](const std::string& path, const auto& owner, std::string_view name, auto& member) {
-    if (!matches(pattern, path)) return;
-    assign(path, owner, name, member, value);
-    ++replaced;
-  };
+  bool found = false;
   if (pattern.find('*') == std::string_view::npos) {
-    walk_rules<Reach::every>(backend, "", replace);
+    const Rule* const rule = find_rule(backend, pattern);
+    found = rule != nullptr && rule->type->is_leaf();
+    if (found) assign(backend, *rule, value);
   } else {
-    walk_rules<Reach::existing>(backend, "", replace);
+    for (const Rule& rule : ReachedRules(backend, Reach::existing)) {
+      if (!matches(pattern, rule.path)) continue;
+      assign(backend, rule, value);
+      found = true;
+    }
   }
-  if (replaced == 0) {
+  if (!found) {
     throw Error(ErrorCode::unknown_rule, std::string(pattern.substr(0, 100)), "no such rule; " + continuations(backend, pattern));
   }
   tidy(backend);
@@ -242,25 +215,15 @@ void set_rule(Backend& backend, std::string_view path, std::string_view value) {
   backend = changed;
 }
 
-std::vector<std::string> absent_operations(const Backend& backend) {
-  std::vector<std::string> absent;
-  each_rule(backend, [&](std::string_view name, const auto& member) {
-    if (!is_present(member)) {
-      absent.emplace_back(name);
-      return;
-    }
-    if constexpr (ConstOr<std::remove_reference_t<decltype(member)>, ConvByType>) {
-      each_rule(member, [&](std::string_view type, const auto& conv) {
-        if (!is_present(conv)) absent.push_back(join_path(name, type));
-      });
-    }
-  });
-  return absent;
+void check_widths(const Backend& backend) {
+  for (const Rule& rule : rule_table()) {
+    const void* const object = address(backend, rule);
+    if (*rule.type->type == typeid(AccumulatorRule)) check(rule.path, *static_cast<const AccumulatorRule*>(object));
+    if (*rule.type->type == typeid(RescaleRule)) check(rule.path, *static_cast<const RescaleRule*>(object));
+  }
 }
 
-void check_widths(const Backend& backend) { check("", backend); }
-
-/// Both lists follow the order of each_rule, so that they are merged like sorted lists.
+/// Both lists follow the order of the table, so that they are merged like sorted lists.
 std::vector<RuleDifference> diff_backends(const Backend& a, const Backend& b) {
   const std::vector<RuleText> rules_a = list_rules(a), rules_b = list_rules(b);
   const auto absent_a = absent_operations(a), absent_b = absent_operations(b);

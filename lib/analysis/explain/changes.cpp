@@ -6,53 +6,18 @@
 
 #include "analysis/explain/decisions.hpp"
 #include "lastbit/operation_rules.hpp"
-#include "sheet/rule_tree.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
 
-/// Calls found(member) with the member of `node` that `path` names, whatever its type.
-template <class Node, class Found>
-void visit_path(Node& node, std::string_view path, Found& found) {
-  const std::size_t dot = path.find('.');
-  const std::string_view first = path.substr(0, dot);
-  each_rule(node, [&](std::string_view name, auto& member) {
-    if (name != first) return;
-    if (dot == std::string_view::npos) found(member);
-    else if constexpr (RuleStructure<std::remove_reference_t<decltype(member)>>) visit_path(member, path.substr(dot + 1), found);
-  });
-}
-
-/// The member of type T at the path, or nullptr.
-template <class T, class Node>
-auto* member_at(Node& node, std::string_view path) {
-  using Pointer = std::conditional_t<std::is_const_v<Node>, const T*, T*>;
-  Pointer pointer = nullptr;
-  auto found = [&](auto& member) {
-    if constexpr (ConstOr<std::remove_reference_t<decltype(member)>, T>) pointer = &member;
-  };
-  visit_path(node, path, found);
-  return pointer;
-}
-
-/// Makes the structure at the path equal to that of `from`.
-void copy_at(Backend& to, const Backend& from, const std::string& path) {
-  auto found = [&]<class T>(T& member) {
-    if (const T* const source = member_at<T>(from, path)) member = *source;
-  };
-  visit_path(to, path, found);
-}
-
-/// The paths of every RescaleRule at or below a path.
-template <class Node>
-void collect_rescale_rules(const Node& node, const std::string& path, std::vector<std::string>& paths) {
-  if constexpr (ConstOr<Node, RescaleRule>) {
-    paths.push_back(path);
-  } else {
-    each_rule(node, [&](std::string_view name, const auto& member) {
-      if constexpr (RuleStructure<std::remove_reference_t<decltype(member)>>) collect_rescale_rules(member, join_path(path, name), paths);
-    });
+/// The paths of every RescaleRule.
+std::vector<std::string> paths_of_rescale_rules() {
+  std::vector<std::string> paths;
+  for (const Rule& rule : rule_table()) {
+    if (*rule.type->type == typeid(RescaleRule)) paths.push_back(rule.path);
   }
+  return paths;
 }
 
 bool same_form(const Chain& a, const Chain& b) {
@@ -118,15 +83,15 @@ constexpr std::array decisions{
 
 /// The ways to the output as decisions, if both can be taken apart.
 bool add_decisions(Substitution& result, const Backend& b, const std::string& path) {
-  RescaleRule& start = *member_at<RescaleRule>(result.start, path);
-  const auto of_a = decisions_of(start), of_b = decisions_of(*member_at<RescaleRule>(b, path));
+  RescaleRule& start = *structure_at<RescaleRule>(result.start, path);
+  const auto of_a = decisions_of(start), of_b = decisions_of(*structure_at<RescaleRule>(b, path));
   if (!of_a || !of_b) return false;
   start = rescale_from(*of_a);
   for (const Decision& decision : decisions) {
     const std::string from = decision.text(*of_a), to = decision.text(*of_b);
     if (from == to) continue;
     result.changes.push_back({{std::string(decision.name), from + " -> " + to, {join_path(path, decision.rule)}}, [=](Backend& backend) {
-                                RescaleRule& rule = *member_at<RescaleRule>(backend, path);
+                                RescaleRule& rule = *structure_at<RescaleRule>(backend, path);
                                 RescaleDecisions current = *decisions_of(rule);
                                 decision.copy(current, *of_b);
                                 rule = rescale_from(current);
@@ -144,8 +109,7 @@ class Collector {
   Substitution collect() {
     const std::vector<RuleDifference> differences = diff_backends(result_.start, b_);
     const auto concerns = [&](const RuleDifference& difference) { return covers(prefix_, difference.path); };
-    std::vector<std::string> rescale_rules;
-    collect_rescale_rules(result_.start, "", rescale_rules);
+    const std::vector<std::string> rescale_rules = paths_of_rescale_rules();
     std::string handled;
     for (const RuleDifference& difference : differences) {
       if (!concerns(difference) || (!handled.empty() && covers(handled, difference.path))) continue;
@@ -160,8 +124,8 @@ class Collector {
     const auto inside = [&](const std::string& path) { return covers(path, difference.path); };
     const auto found = std::find_if(rescale_rules.begin(), rescale_rules.end(), inside);
     if (found != rescale_rules.end()) {
-      const Chain& of_a = member_at<RescaleRule>(result_.start, *found)->chain;
-      const Chain& of_b = member_at<RescaleRule>(b_, *found)->chain;
+      const Chain& of_a = structure_at<RescaleRule>(result_.start, *found)->chain;
+      const Chain& of_b = structure_at<RescaleRule>(b_, *found)->chain;
       if (const RuleDifference* const single = single_difference(all, *found)) {
         add_rule(*single);
         return *found;
@@ -184,7 +148,7 @@ class Collector {
   std::string add_structure(const std::string& path, const std::string& name, const std::string& what) {
     // The changes made so far may lie inside; the structure covers them.
     std::erase_if(result_.changes, [&](const AppliedChange& change) { return covers(path, change.change.rules.front()); });
-    result_.changes.push_back({{name, what, {path}}, [path, b = b_](Backend& backend) { copy_at(backend, b, path); }});
+    result_.changes.push_back({{name, what, {path}}, [path, b = b_](Backend& backend) { copy_rules(backend, b, path); }});
     return path;
   }
 
@@ -217,8 +181,8 @@ Substitution substitution(const Model& model, const Operation& operation, const 
   if (of_a == of_b) return collect_all(of_a, a, b, view);
   // One backend has rules of its own for this data type, the other uses those of another: compare what each reads, in one place.
   Backend of_b_at_a = b;
-  const auto* const read = member_at<ConvArithmetic>(b, of_b.front());
-  auto* const place = member_at<ConvArithmetic>(of_b_at_a, of_a.front());
+  const auto* const read = structure_at<ConvArithmetic>(b, of_b.front());
+  auto* const place = structure_at<ConvArithmetic>(of_b_at_a, of_a.front());
   if (read == nullptr || place == nullptr) return {a, {}};
   *place = *read;
   return collect_all(of_a, a, of_b_at_a, view);

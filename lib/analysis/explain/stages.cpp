@@ -6,6 +6,7 @@
 #include "lastbit/explain.hpp"
 #include "lastbit/rules.hpp"
 #include "model/wide_digits.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
@@ -13,15 +14,13 @@ namespace {
 /// The kind and the rules it reads, sizes with their unit: "multiply 24 bits floor".
 std::string name_of_stage(const Stage& stage) {
   std::string text(name_of(stage.kind));
-  each_rule(stage, [&](std::string_view name, const auto& member) {
-    if (name == "kind") return;
-    if constexpr (NamedEnum<std::remove_cvref_t<decltype(member)>>) {
-      if (name == "amount" && stage.amount == ShiftAmount::remaining) return;
-      text += " " + std::string(name_of(member));
-    } else if (member != 0) {
-      text += " " + std::to_string(member) + (name == "bits" ? " bits" : "");
-    }
-  });
+  for (const RuleMember& member : stage_type().members) {
+    const void* const value = member_address(member, &stage);
+    const bool is_usual = member.type->kind == RuleType::Kind::number ? member.type->load(value) == 0
+                                                                      : member.name == "amount" && stage.amount == ShiftAmount::remaining;
+    if (member.name == "kind" || !is_read(member, &stage) || is_usual) continue;
+    text += " " + value_text(*member.type, value) + (member.name == "bits" ? " bits" : "");
+  }
   return text;
 }
 

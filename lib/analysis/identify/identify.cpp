@@ -6,10 +6,11 @@
 
 #include "analysis/identify/conv_search.hpp"
 #include "analysis/identify/other_search.hpp"
-#include "analysis/identify/rule_copy.hpp"
+#include "analysis/identify/rule_tally.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {

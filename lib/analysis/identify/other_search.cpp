@@ -7,12 +7,19 @@
 #include <map>
 
 #include "analysis/identify/conv_search.hpp"
-#include "analysis/identify/rule_copy.hpp"
+#include "analysis/identify/rule_tally.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
+
+template <NamedEnum E>
+std::string rule_text(E value) {
+  return std::string(name_of(value));
+}
+std::string rule_text(int value) { return std::to_string(value); }
 
 using enum Rounding;
 using enum OperationKind;
@@ -33,10 +40,10 @@ Backend backend_of(const PoolRules& rules) {
 
 std::vector<Coordinate> coordinates_of(const PoolRules& rules) {
   std::vector<Coordinate> list;
-  each_rule(rules.average, [&](std::string_view name, const auto& member) {
-    if (!is_read(rules.average, name)) return;
-    if constexpr (!RuleStructure<std::remove_cvref_t<decltype(member)>>) list.push_back({std::string(name), rule_text(member)});
-  });
+  for (const RuleMember& member : structure_type<AveragePoolArithmetic>().members) {
+    if (!member.type->is_leaf() || !is_read(member, &rules.average)) continue;
+    list.push_back({std::string(member.name), value_text(*member.type, member_address(member, &rules.average))});
+  }
   if (rules.average.method != DivisionMethod::rescaled) return list;
   for (const Coordinate& each : lastbit::coordinates_of(rules.average.rescale)) list.push_back(each);
   return list;

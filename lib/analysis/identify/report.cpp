@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/identify/rule_copy.hpp"
 #include "lastbit/identify.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
@@ -134,9 +134,11 @@ SpecSheet identified_backend(const Identification& identification, const std::st
   }
   for (const OperationIdentification& operation : identification.operations) {
     const RuleClass& best = operation.best();
-    for (const std::string& path : present_rules(best.backend)) {
-      copy_rules(sheet.backend, best.backend, path);
-      add_evidence(sheet, operation, path);
+    for (const Rule* const rule : present_operations(best.backend)) {
+      const bool is_stated = !rule->type->is_leaf() && !rule->type->equal(address(best.backend, *rule), rule->type->fresh);
+      if (!is_stated) continue;
+      copy_rules(sheet.backend, best.backend, rule->path);
+      add_evidence(sheet, operation, rule->path);
     }
   }
   return sheet;

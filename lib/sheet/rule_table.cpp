@@ -1,0 +1,153 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "sheet/rule_table.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lastbit {
+namespace {
+
+/// Lays structures out behind one another, each before its members.
+class TableMaker {
+ public:
+  std::vector<Rule> make() {
+    add({.path = "", .type = &backend_type()});
+    return std::move(rules_);
+  }
+
+ private:
+  void add(Rule rule) {
+    const std::size_t index = rules_.size();
+    const RuleType& type = *rule.type;
+    const std::string path = rule.path;
+    const std::size_t offset = rule.offset;
+    rules_.push_back(std::move(rule));
+    for (const RuleMember& member : type.members)
+      add({.path = join_path(path, member.name), .offset = offset + member.offset, .type = member.type, .member = &member, .owner = index});
+    if (type.kind == RuleType::Kind::chain) add_stages(path, offset + offsetof(Chain, stages), index);
+    rules_[index].end = rules_.size();
+  }
+
+  void add_stages(const std::string& path, std::size_t offset, std::size_t chain) {
+    for (std::size_t i = 0; i < max_stages; ++i)
+      add({.path = join_path(path, std::to_string(i)),
+           .offset = offset + i * sizeof(Stage),
+           .type = &stage_type(),
+           .owner = chain,
+           .stage = i});
+  }
+
+  std::vector<Rule> rules_;
+};
+
+/// Whether the backend has the rule: a chain has `size` stages, and a stage only the members that its kind reads.
+bool exists(const Backend& backend, const Rule& rule) {
+  const Rule& owner = rule_table()[rule.owner];
+  const void* const object = address(backend, owner);
+  if (owner.type->kind == RuleType::Kind::chain) return rule.member != nullptr || rule.stage < static_cast<const Chain*>(object)->size;
+  return !owner.type->has_only_read_members || is_read(*rule.member, object);
+}
+
+/// Given that its owner is within reach.
+bool is_within(Reach reach, const Backend& backend, const Rule& rule) {
+  if (!exists(backend, rule)) return false;
+  const Rule& owner = rule_table()[rule.owner];
+  if (reach == Reach::every || owner.type->kind == RuleType::Kind::chain) return true;
+  if (reach == Reach::existing) return is_present(*owner.type, address(backend, owner));
+  if (!is_read(*rule.member, address(backend, owner))) return false;
+  const bool is_first = rule.member == owner.type->members.data();
+  if (is_first || owner.member == nullptr || owner.member->first_member_in == nullptr) return true;
+  return !owner.member->first_member_in(address(backend, rule_table()[owner.owner]));
+}
+
+}  // namespace
+
+const std::vector<Rule>& rule_table() {
+  static const std::vector<Rule> table = TableMaker().make();
+  return table;
+}
+
+void ReachedRules::Iterator::settle() {
+  const std::vector<Rule>& table = rule_table();
+  if (index_ == 0) index_ = 1;  // the Backend itself
+  while (index_ < table.size()) {
+    const Rule& rule = table[index_];
+    if (!is_within(reach_, *backend_, rule)) index_ = rule.end;
+    else if (rule.type->is_leaf()) return;
+    else ++index_;
+  }
+}
+
+const Rule* find_rule(const Backend& backend, std::string_view path) {
+  const std::vector<Rule>& table = rule_table();
+  for (std::size_t i = 1; i < table.size();) {
+    const Rule& rule = table[i];
+    const bool is_above = path.starts_with(rule.path) && (path.size() == rule.path.size() || path[rule.path.size()] == '.');
+    if (!is_above) {
+      i = rule.end;
+      continue;
+    }
+    if (!exists(backend, rule)) return nullptr;
+    if (path.size() == rule.path.size()) return &rule;
+    if (++i == rule.end) return nullptr;
+  }
+  return nullptr;
+}
+
+const RuleType& structure_type(const std::type_info& type) {
+  const auto is_it = [&](const Rule& rule) { return *rule.type->type == type; };
+  return *std::ranges::find_if(rule_table(), is_it)->type;
+}
+
+void copy_rules(Backend& to, const Backend& from, std::string_view path) {
+  if (const Rule* const rule = find_rule(from, path)) std::memcpy(address(to, *rule), address(from, *rule), rule->type->size);
+}
+
+RuleLimits limits_of(const RuleMember& member, const void* owner) {
+  return member.limits_in == nullptr ? member.limits : member.limits_in(owner);
+}
+
+std::string value_text(const RuleType& type, const void* value) {
+  if (type.kind == RuleType::Kind::text) return type.to_text(value);
+  const std::int64_t number = type.load(value);
+  if (type.kind == RuleType::Kind::number) return std::to_string(number);
+  const auto index = static_cast<std::size_t>(number);
+  return std::string(index < type.names.size() ? type.names[index] : "?");
+}
+
+namespace {
+
+/// Operations, and of sums of products each type of data.
+template <class Found>
+void for_each_operation(const Backend& backend, Found found) {
+  const std::vector<Rule>& table = rule_table();
+  for (std::size_t i = 1; i < table.size();) {
+    const Rule& rule = table[i];
+    const bool present = is_present(*rule.type, address(backend, rule));
+    const bool is_split = present && *rule.type->type == typeid(ConvByType);
+    if (!is_split) found(rule, present);
+    i = is_split ? i + 1 : rule.end;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> absent_operations(const Backend& backend) {
+  std::vector<std::string> absent;
+  for_each_operation(backend, [&](const Rule& rule, bool present) {
+    if (!present) absent.push_back(rule.path);
+  });
+  return absent;
+}
+
+std::vector<const Rule*> present_operations(const Backend& backend) {
+  std::vector<const Rule*> operations;
+  for_each_operation(backend, [&](const Rule& rule, bool present) {
+    const Rule& owner = rule_table()[rule.owner];
+    if (present && is_read(*rule.member, address(backend, owner))) operations.push_back(&rule);
+  });
+  return operations;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,128 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules of a Backend as one flat table: path, offset, type, owner. It holds structures before their members, and of every chain its size
+// and all the stages it could have. A copy of a rule, or of all rules below a path, is a copy of bytes at an offset.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <vector>
+
+#include "sheet/rule_type.hpp"
+
+namespace lastbit {
+
+[[nodiscard]] inline std::string join_path(std::string_view prefix, std::string_view name) {
+  return prefix.empty() ? std::string(name) : std::string(prefix) + "." + std::string(name);
+}
+
+struct Rule {
+  std::string path;  ///< "conv.i8.rescale.chain.2.rounding"; the Backend itself, the first of the table, has none
+  std::size_t offset = 0;
+  const RuleType* type = nullptr;
+  const RuleMember* member = nullptr;  ///< null: the Backend, or a stage of a chain
+  std::size_t owner = 0;               ///< index of the structure or chain that holds it
+  std::size_t end = 0;                 ///< index behind the last rule below it
+  std::size_t stage = 0;               ///< its number in its chain
+};
+
+[[nodiscard]] const std::vector<Rule>& rule_table();
+
+[[nodiscard]] inline const void* address(const Backend& backend, const Rule& rule) {
+  return reinterpret_cast<const std::byte*>(&backend) + rule.offset;
+}
+[[nodiscard]] inline void* address(Backend& backend, const Rule& rule) { return reinterpret_cast<std::byte*>(&backend) + rule.offset; }
+
+/// every: all rules that the backend's chains have. existing: not those of absent operations. read: those that decide a result, and those
+/// that say what is absent.
+enum class Reach : std::uint8_t { every, existing, read };
+
+/// The rules with a value (not the structures) within reach, in the order of the table. What is within reach is asked of the backend as it
+/// is when the next rule is looked for.
+class ReachedRules {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Rule;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Rule*;
+    using reference = const Rule&;
+
+    Iterator(const Backend& backend, Reach reach, std::size_t index) : backend_(&backend), reach_(reach), index_(index) { settle(); }
+    const Rule& operator*() const { return rule_table()[index_]; }
+    Iterator& operator++() {
+      ++index_;
+      settle();
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return index_ == other.index_; }
+
+   private:
+    void settle();
+    const Backend* backend_;
+    Reach reach_;
+    std::size_t index_;
+  };
+
+  ReachedRules(const Backend& backend, Reach reach) : backend_(backend), reach_(reach) {}
+  [[nodiscard]] Iterator begin() const { return {backend_, reach_, 0}; }
+  [[nodiscard]] Iterator end() const { return {backend_, reach_, rule_table().size()}; }
+
+ private:
+  const Backend& backend_;
+  Reach reach_;
+};
+
+/// The rule or structure at the path, or null if the backend has none.
+[[nodiscard]] const Rule* find_rule(const Backend& backend, std::string_view path);
+
+/// The structure of type T at the path, or null.
+template <class T>
+[[nodiscard]] const T* structure_at(const Backend& backend, std::string_view path) {
+  const Rule* const rule = find_rule(backend, path);
+  return rule != nullptr && *rule->type->type == typeid(T) ? static_cast<const T*>(address(backend, *rule)) : nullptr;
+}
+template <class T>
+[[nodiscard]] T* structure_at(Backend& backend, std::string_view path) {
+  return const_cast<T*>(structure_at<T>(static_cast<const Backend&>(backend), path));
+}
+
+/// The type of a structure of rules.
+[[nodiscard]] const RuleType& structure_type(const std::type_info& type);
+template <class T>
+[[nodiscard]] const RuleType& structure_type() {
+  return structure_type(typeid(T));
+}
+
+/// Makes the rules at and below the path those of `from`.
+void copy_rules(Backend& to, const Backend& from, std::string_view path);
+
+[[nodiscard]] inline bool is_present(const RuleType& type, const void* object) { return type.present == nullptr || type.present(object); }
+[[nodiscard]] inline bool is_read(const RuleMember& member, const void* owner) {
+  return member.read_in == nullptr || member.read_in(owner);
+}
+[[nodiscard]] inline const void* member_address(const RuleMember& member, const void* owner) {
+  return static_cast<const std::byte*>(owner) + member.offset;
+}
+[[nodiscard]] inline void* member_address(const RuleMember& member, void* owner) { return static_cast<std::byte*>(owner) + member.offset; }
+[[nodiscard]] RuleLimits limits_of(const RuleMember& member, const void* owner);
+/// "half_even", "32".
+[[nodiscard]] std::string value_text(const RuleType& type, const void* value);
+
+/// The operations that a backend has, and whatever else it reads at the top; sums of products by the type of data: "conv.i8", "average_pool".
+[[nodiscard]] std::vector<const Rule*> present_operations(const Backend& backend);
+/// The paths of operations that a backend lacks: "matmul", "conv.i16_bias32".
+[[nodiscard]] std::vector<std::string> absent_operations(const Backend& backend);
+
+/// set_rule without the check that widths fit each other, for readers that set many rules and check once.
+void replace_rule(Backend& backend, std::string_view pattern, std::string_view value);
+/// Throws Error(unknown_rule) if rules that are each valid do not fit each other.
+void check_widths(const Backend& backend);
+
+}  // namespace lastbit

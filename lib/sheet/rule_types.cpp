@@ -1,0 +1,550 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every structure of rules, stated once: its members in the order of their paths, what they mean, their limits, and when they are read.
+#include "sheet/rule_type.hpp"
+
+namespace lastbit {
+namespace {
+
+constexpr RuleLimits widths{2, 64};
+
+[[nodiscard]] bool narrows(const Stage& stage) {
+  return stage.kind == StageKind::shift_left || stage.kind == StageKind::narrow || stage.kind == StageKind::two_term_shift ||
+         stage.kind == StageKind::add_half;
+}
+[[nodiscard]] bool rounds(const Stage& stage) {
+  if (stage.kind == StageKind::multiply) return stage.bits > 0;
+  return stage.kind == StageKind::doubling_high_multiply || shifts_right(stage.kind) || scales_in_float(stage.kind);
+}
+[[nodiscard]] bool has_amount(const Stage& stage) { return shifts_right(stage.kind) || stage.kind == StageKind::add_half; }
+[[nodiscard]] bool has_amount(const Stage& stage, ShiftAmount amount) { return has_amount(stage) && stage.amount == amount; }
+
+}  // namespace
+
+static const RuleType& rule_type(Of<TermsByGroup>) {
+  static const RuleType type = [] {
+    static constexpr std::string_view names[largest_group] = {"1", "2", "3", "4", "5", "6", "7", "8"};
+    StructureOf<TermsByGroup> all("a number of terms for every number of vectors processed together");
+    for (std::size_t i = 0; i < largest_group; ++i) {
+      all.part({.name = names[i],
+                .offset = offsetof(TermsByGroup, terms) + i * sizeof(std::uint32_t),
+                .type = &rule_type(Of<std::uint32_t>{}),
+                .meaning = "terms, where so many vectors are processed together",
+                .limits = {0, std::int64_t{1} << 30}});
+    }
+    return all.take();
+  }();
+  return type;
+}
+
+static const RuleType& rule_type(Of<PartialSums>) {
+  static const RuleType type = StructureOf<PartialSums>("32-bit sums that wrap, as vector instructions form them")
+                                   .present([](const PartialSums& rule) { return rule.method != PartialMethod::absent; })
+                                   .deciding("method", &PartialSums::method, "which terms form partial sums")
+                                   .member("terms", &PartialSums::terms, "terms of one partial sum")
+                                   .member("vector", &PartialSums::vector, "terms of a vector; 0: a run has no tail", {0, 64})
+                                   .member("tail", &PartialSums::tail, "what becomes of terms behind the last whole vector")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<AccumulatorRule>) {
+  static const RuleType type = StructureOf<AccumulatorRule>("a sum in a device's width")
+                                   .deciding("bits", &AccumulatorRule::bits, "width of the running sum", widths)
+                                   .deciding("overflow", &AccumulatorRule::overflow, "what becomes of a sum that leaves the width")
+                                   .deciding("when", &AccumulatorRule::when, "when the running sum is narrowed to the width")
+                                   .member_if([](const AccumulatorRule& rule) { return rule.when == NarrowingPoint::every_tile; }, "tile",
+                                              &AccumulatorRule::tile, "terms between two narrowings")
+                                   .deciding("partial", &AccumulatorRule::partial, "sums of neighbouring terms that are formed first")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<ScaleEncoding>) {
+  constexpr RuleLimits exponents{-2000, 2000};
+  static const RuleType type =
+      StructureOf<ScaleEncoding>("from the real scale to a multiplier M and an exponent e")
+          .deciding("arithmetic", &ScaleEncoding::arithmetic, "in which float type the effective scale is computed")
+          .deciding("significant_bits", &ScaleEncoding::significant_bits, "width of M", {1, 32})
+          .deciding("rounding", &ScaleEncoding::rounding, "how M is rounded")
+          .deciding("normalization", &ScaleEncoding::normalization, "where M's binary point lies")
+          .deciding("form", &ScaleEncoding::form, "which multipliers the device has; a scale that is no such number is refused")
+          .deciding("min_exponent", &ScaleEncoding::min_exponent, "least e; smaller scales have the multiplier 0", exponents)
+          .deciding("max_exponent", &ScaleEncoding::max_exponent, "largest e; larger scales take the largest M with it", exponents)
+          .member_if([](const ScaleEncoding& rule) { return rule.carry != MultiplierCarry::renormalize; }, "carry", &ScaleEncoding::carry,
+                     "what becomes of a multiplier that rounds up to the next power of two")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Stage>) {
+  static const RuleType type =
+      StructureOf<Stage>("one step on the way from an accumulator to an output")
+          .has_only_read_members()
+          .deciding("kind", &Stage::kind, "what it does to the value v")
+          .member_if(
+              [](const Stage& stage) {
+                return narrows(stage) || stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply;
+              },
+              "bits", &Stage::bits, "width of the result, or of the multiplier; of a multiply 0: as it is")
+          .limits([](const Stage& stage) {
+            return stage.kind == StageKind::multiply ? RuleLimits{0, 32} : widths;
+          })
+          .member_if([](const Stage& stage) { return narrows(stage); }, "overflow", &Stage::overflow,
+                     "what becomes of a value that leaves the width")
+          .member_if([](const Stage& stage) { return rounds(stage); }, "rounding", &Stage::rounding, "how what is dropped is rounded")
+          .member_if([](const Stage& stage) { return scales_in_float(stage.kind); }, "arithmetic", &Stage::arithmetic,
+                     "in which float type the product is formed")
+          .member_if([](const Stage& stage) { return has_amount(stage); }, "amount", &Stage::amount, "which n the shift has")
+          .member_if([](const Stage& stage) { return has_amount(stage, ShiftAmount::constant) || has_amount(stage, ShiftAmount::excess); },
+                     "constant", &Stage::constant, "n itself; of excess: bits that stay, those of the output included", {0, 62})
+          .member_if([](const Stage& stage) { return has_amount(stage, ShiftAmount::excess) || has_amount(stage, ShiftAmount::rest); },
+                     "limit", &Stage::limit, "largest n", {0, 62})
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Chain>) {
+  static const RuleType type = [] {
+    RuleType chain = basic_type<Chain>(RuleType::Kind::chain);
+    chain.meaning = "stages in the order of the hardware";
+    chain.members = {{.name = "size",
+                      .offset = offsetof(Chain, size),
+                      .type = &rule_type(Of<std::uint8_t>{}),
+                      .meaning = "number of stages",
+                      .limits = {0, max_stages}}};
+    return chain;
+  }();
+  return type;
+}
+
+static const RuleType& rule_type(Of<RescaleRule>) {
+  static const RuleType type =
+      StructureOf<RescaleRule>("an effective scale and the chain it drives; an empty chain: absent")
+          .present([](const RescaleRule& rule) { return !rule.chain.empty(); })
+          .member_if([](const RescaleRule& rule) { return applies_scale(rule.chain); }, "scale", &RescaleRule::scale,
+                     "how the scale becomes numbers of the device; a chain that multiplies in float reads `arithmetic` only")
+          .first_member_if([](const RescaleRule& rule) { return !reads_multiplier(rule.chain); })
+          .deciding("chain", &RescaleRule::chain, "the stages")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<ConvArithmetic>) {
+  constexpr auto has_stored_bias = [](const ConvArithmetic& rule) { return !rule.rescale.chain.empty() && rule.bias_bits > 0; };
+  static const RuleType type =
+      StructureOf<ConvArithmetic>("integer sums, then the chain")
+          .present([](const ConvArithmetic& rule) { return !rule.rescale.chain.empty(); })
+          .member("accumulator", &ConvArithmetic::accumulator, "the sum")
+          .member("bias", &ConvArithmetic::bias, "where the bias joins the sum")
+          .member("row_multiplier", &ConvArithmetic::row_multiplier, "a layer's integer multiplier per output channel")
+          .member("per_channel", &ConvArithmetic::per_channel, "what becomes of per-channel weight scales")
+          .member_if(has_stored_bias, "bias_bits", &ConvArithmetic::bias_bits,
+                     "width of the stored bias, which is shifted left where it is added; 0: the bias as it is", {0, 64})
+          .member_if(has_stored_bias, "bias_rounding", &ConvArithmetic::bias_rounding, "how what that shift drops is rounded")
+          .deciding("rescale", &ConvArithmetic::rescale, "from the sum to the output")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<ConvByType>) {
+  static const RuleType type = StructureOf<ConvByType>("sums of products by the type of data")
+                                   .present([](const ConvByType& rule) {
+                                     const auto exists = [](const ConvArithmetic& conv) { return !conv.rescale.chain.empty(); };
+                                     return exists(rule.i8) || exists(rule.u8) || exists(rule.i16_bias32) || exists(rule.i16_bias64) ||
+                                            exists(rule.i8_weights16) || exists(rule.i16_weights8);
+                                   })
+                                   .deciding("i8", &ConvByType::i8, "8-bit data")
+                                   .deciding("u8", &ConvByType::u8, "uint8 data where they differ from int8")
+                                   .deciding("i16_bias32", &ConvByType::i16_bias32, "16-bit data with a 32-bit bias")
+                                   .deciding("i16_bias64", &ConvByType::i16_bias64, "16-bit data with a 64-bit bias")
+                                   .deciding("i8_weights16", &ConvByType::i8_weights16, "8-bit data with 16-bit weights where these differ")
+                                   .deciding("i16_weights8", &ConvByType::i16_weights8, "16-bit data with 8-bit weights where these differ")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<SumPoolArithmetic>) {
+  static const RuleType type = StructureOf<SumPoolArithmetic>("sums over windows")
+                                   .present([](const SumPoolArithmetic& rule) { return rule.method != SumPoolMethod::absent; })
+                                   .deciding("method", &SumPoolArithmetic::method, "how the sum is formed")
+                                   .member("order", &SumPoolArithmetic::order, "in which order a window's values are added")
+                                   .member("bits_8bit", &SumPoolArithmetic::bits_8bit, "width of the running sum of 8-bit data", widths)
+                                   .member("bits", &SumPoolArithmetic::bits, "width of the running sum of wider data", widths)
+                                   .member("overflow", &SumPoolArithmetic::overflow, "what becomes of a sum that leaves the width")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<PwlArithmetic>) {
+  static const RuleType type =
+      StructureOf<PwlArithmetic>("piecewise-linear functions")
+          .present([](const PwlArithmetic& rule) { return rule.method != PwlMethod::absent; })
+          .deciding("method", &PwlArithmetic::method, "how a segment is stated")
+          .member("output_overflow", &PwlArithmetic::output_overflow, "what becomes of a value that leaves the output's type")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<FusedConvArithmetic>) {
+  static const RuleType type =
+      StructureOf<FusedConvArithmetic>("convolution, pooling and piecewise-linear activation in one layer")
+          .present([](const FusedConvArithmetic& rule) { return rule.order != FusedOrder::absent; })
+          .deciding("order", &FusedConvArithmetic::order, "which comes first")
+          .member_if([](const FusedConvArithmetic& rule) { return rule.order == FusedOrder::pool_then_activation; }, "sum",
+                     &FusedConvArithmetic::sum, "the sums that are pooled")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<AveragePoolArithmetic>) {
+  using Rule = AveragePoolArithmetic;
+  constexpr auto fixed = [](const Rule& rule) { return rule.method == DivisionMethod::fixed_reciprocal; };
+  constexpr auto rescaled = [](const Rule& rule) { return rule.method == DivisionMethod::rescaled; };
+  static const RuleType type =
+      StructureOf<Rule>("averages over windows")
+          .present([](const Rule& rule) { return rule.method != DivisionMethod::absent; })
+          .deciding("method", &Rule::method, "how the sum is divided by the count")
+          .member_if([](const Rule& rule) { return rule.method != DivisionMethod::absent && rule.method != DivisionMethod::rescaled; },
+                     "rounding", &Rule::rounding, "how the quotient is rounded")
+          .member("padding", &Rule::padding, "whether padding counts")
+          .member_if([](const Rule& rule) { return rule.method == DivisionMethod::reciprocal; }, "reciprocal_bits", &Rule::reciprocal_bits,
+                     "width of 1/count", {2, 32})
+          .member_if(
+              [](const Rule& rule) { return rule.method == DivisionMethod::reciprocal || rule.method == DivisionMethod::fixed_reciprocal; },
+              "reciprocal_rounding", &Rule::reciprocal_rounding, "how 1/count is rounded")
+          .member_if(fixed, "reciprocal_shift", &Rule::reciprocal_shift, "places of 1/count below the binary point", {1, 24})
+          .member_if(fixed, "sum_shift", &Rule::sum_shift, "places that the sum loses first", {0, 15})
+          .member_if(rescaled, "output_scale", &Rule::output_scale, "whether the output has a scale of its own")
+          .member_if(rescaled, "rescale", &Rule::rescale, "from the sum to the output")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<MeanArithmetic>) {
+  static const RuleType type = StructureOf<MeanArithmetic>("means over axes")
+                                   .present([](const MeanArithmetic& rule) { return rule.method != MeanMethod::absent; })
+                                   .deciding("method", &MeanArithmetic::method, "where the count comes in")
+                                   .member("rescale", &MeanArithmetic::rescale, "from the sum to the output")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<AddArithmetic>) {
+  using Rule = AddArithmetic;
+  constexpr auto aligned = [](const Rule& rule) { return rule.method == AddMethod::aligned_operands; };
+  constexpr auto equal_scales = [](const Rule& rule) { return rule.method == AddMethod::equal_scales; };
+  constexpr auto has_output = [](const Rule& rule) {
+    return rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit ||
+           rule.method == AddMethod::common_scale || rule.method == AddMethod::equal_scales;
+  };
+  static const RuleType type =
+      StructureOf<Rule>("sums of two tensors")
+          .present([](const Rule& rule) { return rule.method != AddMethod::absent; })
+          .deciding("method", &Rule::method, "how operands of different scales meet")
+          .member_if(aligned, "left_shift_8bit", &Rule::left_shift_8bit, "places by which 8-bit operands are first shifted left", {0, 30})
+          .member_if(aligned, "left_shift_16bit", &Rule::left_shift_16bit, "places by which 16-bit operands are first shifted left",
+                     {0, 30})
+          .member_if(aligned, "operand", &Rule::operand, "from an operand to a term of the sum")
+          .member_if(has_output, "output", &Rule::output, "from the sum to the output")
+          .member_if([](const Rule& rule) { return rule.method == AddMethod::convolution_8bit; }, "convolution_bias",
+                     &Rule::convolution_bias, "where the bias is rounded")
+          .member_if([](const Rule& rule) { return rule.method == AddMethod::weighted_sum; }, "weight_bits", &Rule::weight_bits,
+                     "significant bits of the larger weight; 0: both exact float32", {0, 24})
+          .member_if([](const Rule& rule) { return rule.method == AddMethod::weighted_sum || rule.method == AddMethod::float_sum; },
+                     "rounding", &Rule::rounding, "how the sum is rounded")
+          .member_if([](const Rule& rule) { return rule.method == AddMethod::common_scale; }, "sum_overflow", &Rule::sum_overflow,
+                     "what becomes of a sum that leaves 32 bits")
+          .member_if(equal_scales, "output_16bit", &Rule::output_16bit, "for 16-bit outputs where it differs (an empty chain: it does not)")
+          .member_if(equal_scales, "output_above_one", &Rule::output_above_one,
+                     "for scales above 1 where it differs (an empty chain: it does not)")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<MulArithmetic>) {
+  static const RuleType type = StructureOf<MulArithmetic>("products of two tensors")
+                                   .present([](const MulArithmetic& rule) { return rule.method != MulMethod::absent; })
+                                   .deciding("method", &MulArithmetic::method, "how the product is rescaled")
+                                   .member_if([](const MulArithmetic& rule) { return rule.method == MulMethod::rescaled; }, "rescale",
+                                              &MulArithmetic::rescale, "from the product to the output")
+                                   .member_if([](const MulArithmetic& rule) { return rule.method == MulMethod::float_product; }, "rounding",
+                                              &MulArithmetic::rounding, "how the float product is rounded")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<ConcatArithmetic>) {
+  static const RuleType type = StructureOf<ConcatArithmetic>("concatenation of inputs of different scales")
+                                   .present([](const ConcatArithmetic& rule) {
+                                     return rule.method != ConcatMethod::absent || rule.method_uint8 != ConcatMethod::absent;
+                                   })
+                                   .deciding("method", &ConcatArithmetic::method, "how an input takes the output's scale")
+                                   .deciding("method_uint8", &ConcatArithmetic::method_uint8, "the same for uint8 data")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<QuantizeArithmetic>) {
+  static const RuleType type = StructureOf<QuantizeArithmetic>("float to integer")
+                                   .deciding("division", &QuantizeArithmetic::division, "how x is divided by the scale")
+                                   .deciding("rounding", &QuantizeArithmetic::rounding, "how the quotient is rounded")
+                                   .deciding("zero_point", &QuantizeArithmetic::zero_point, "where the zero point joins")
+                                   .deciding("out_of_range", &QuantizeArithmetic::out_of_range, "what a float beyond int32 becomes")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<DequantizeArithmetic>) {
+  static const RuleType type = StructureOf<DequantizeArithmetic>("integer to float")
+                                   .deciding("arithmetic", &DequantizeArithmetic::arithmetic, "in which float type the product is formed")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<DynamicQuantizeArithmetic>) {
+  static const RuleType type =
+      StructureOf<DynamicQuantizeArithmetic>("float to uint8 with a scale and zero point made from the data")
+          .present([](const DynamicQuantizeArithmetic& rule) { return rule.method != DynamicQuantizeMethod::absent; })
+          .deciding("method", &DynamicQuantizeArithmetic::method, "how scale and zero point are made")
+          .member("rounding", &DynamicQuantizeArithmetic::rounding, "how the zero point is rounded")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<FunctionArithmetic>) {
+  static const RuleType type = StructureOf<FunctionArithmetic>("a function of one tensor")
+                                   .present([](const FunctionArithmetic& rule) { return rule.method != FunctionMethod::absent; })
+                                   .deciding("method", &FunctionArithmetic::method, "how the function is computed")
+                                   .member_if(
+                                       [](const FunctionArithmetic& rule) {
+                                         return rule.method == FunctionMethod::rescaled || rule.method == FunctionMethod::fixed_point;
+                                       },
+                                       "rescale", &FunctionArithmetic::rescale, "to the output, or to the fixed-point input")
+                                   .member_if([](const FunctionArithmetic& rule) { return rule.method == FunctionMethod::float_table; },
+                                              "rounding", &FunctionArithmetic::rounding, "how the function's float value is rounded")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<ResizeArithmetic>) {
+  static const RuleType type =
+      StructureOf<ResizeArithmetic>("bilinear interpolation; nearest values are moved, not computed")
+          .present([](const ResizeArithmetic& rule) { return rule.method != ResizeMethod::absent; })
+          .deciding("method", &ResizeArithmetic::method, "how values are interpolated")
+          .member("grid", &ResizeArithmetic::grid, "what is rounded to the grid of coordinates")
+          .member("fraction_bits", &ResizeArithmetic::fraction_bits, "places of a coordinate below the binary point", {1, 20})
+          .member("grid_rounding", &ResizeArithmetic::grid_rounding, "how coordinates are rounded")
+          .member("rounding", &ResizeArithmetic::rounding, "how the weighted sum is rounded")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float16Rules>) {
+  static const RuleType type = StructureOf<Float16Rules>("rounding to float16")
+                                   .deciding("rounding", &Float16Rules::rounding, "how what float16 cannot hold is rounded")
+                                   .deciding("overflow", &Float16Rules::overflow, "what a value above 65504 becomes")
+                                   .deciding("top_exponent", &Float16Rules::top_exponent, "what the largest exponent means")
+                                   .deciding("zero_division", &Float16Rules::zero_division, "what a division by zero gives")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<SumRule>) {
+  static const RuleType type =
+      StructureOf<SumRule>("a sum of floats, whose order is part of the result")
+          .deciding("precision", &SumRule::precision, "what every sum is rounded to")
+          .deciding("order", &SumRule::order, "in which order terms are added")
+          .member_if([](const SumRule& rule) { return in_blocks(rule.order); }, "block", &SumRule::block, "terms of a block", widths)
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<CubeArithmetic>) {
+  static const RuleType type = StructureOf<CubeArithmetic>("convolutions and matrix products of float16 data")
+                                   .deciding("sum", &CubeArithmetic::sum, "how products are added up")
+                                   .deciding("terms", &CubeArithmetic::terms, "in which order the cube sees the terms")
+                                   .deciding("bias", &CubeArithmetic::bias, "where the bias joins the sum")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float16Mean>) {
+  static const RuleType type = StructureOf<Float16Mean>("averages of float16 data")
+                                   .deciding("sum", &Float16Mean::sum, "how values are added up")
+                                   .deciding("scaling", &Float16Mean::scaling, "when 1/count is multiplied in")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float16Logistic>) {
+  static const RuleType type = StructureOf<Float16Logistic>("1 / (1 + exp(-x)), step by step")
+                                   .deciding("steps", &Float16Logistic::steps, "what every step is rounded to")
+                                   .deciding("bound", &Float16Logistic::bound, "whether x is bounded first")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float16Function>) {
+  static const RuleType type = StructureOf<Float16Function>("a function of float16 data, step by step")
+                                   .deciding("steps", &Float16Function::steps, "what every step is rounded to")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float16Softmax>) {
+  static const RuleType type = StructureOf<Float16Softmax>("exp(x - max) / sum")
+                                   .deciding("exponential", &Float16Softmax::exponential, "what the exponential is rounded to")
+                                   .deciding("sum", &Float16Softmax::sum, "how exponentials are added up")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float16Quantize>) {
+  static const RuleType type = StructureOf<Float16Quantize>("float16 to integer")
+                                   .deciding("steps", &Float16Quantize::steps, "what every step is rounded to")
+                                   .deciding("factor", &Float16Quantize::factor, "how 1/scale is multiplied in")
+                                   .deciding("rounding", &Float16Quantize::rounding, "how the product is rounded")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float16Dequantize>) {
+  static const RuleType type =
+      StructureOf<Float16Dequantize>("integer to float16")
+          .deciding("scale_bits", &Float16Dequantize::scale_bits, "leading bits that the scale keeps, truncated", {1, 24})
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float16Arithmetic>) {
+  using Rule = Float16Arithmetic;
+  static const RuleType type = StructureOf<Rule>("operations on float16 tensors")
+                                   .present([](const Rule& rule) { return rule.method != Float16Method::absent; })
+                                   .deciding("method", &Rule::method, "whether the device has them")
+                                   .member("conversion", &Rule::conversion, "from float32: casts, what the cube delivers, exponentials")
+                                   .member("sum", &Rule::sum, "of two values")
+                                   .member("product", &Rule::product, "of two values")
+                                   .member("quotient", &Rule::quotient, "of two values")
+                                   .member("cube", &Rule::cube, "conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, matmul")
+                                   .member("add_n", &Rule::add_n, "the sum of many tensors")
+                                   .member("mean", &Rule::mean, "mean and global_average_pool")
+                                   .member("average_pool", &Rule::average_pool, "average_pool2d")
+                                   .member("logistic", &Rule::logistic, "logistic")
+                                   .member("tanh", &Rule::tanh, "tanh")
+                                   .member("hard_swish", &Rule::hard_swish, "hard_swish")
+                                   .member("softmax", &Rule::softmax, "softmax")
+                                   .member("quantize", &Rule::quantize, "to integers")
+                                   .member("dequantize", &Rule::dequantize, "from integers")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float32Operations>) {
+  static const RuleType type = [] {
+    RuleType operations = enumeration_type<Float32Operations>();
+    operations.present = over_address<Float32Operations>([](Float32Operations rule) { return rule != Float32Operations::absent; });
+    return operations;
+  }();
+  return type;
+}
+
+static const RuleType& rule_type(Of<SvdfArithmetic>) {
+  static const RuleType type = StructureOf<SvdfArithmetic>("feature sums become the state, time sums of the state the output")
+                                   .present([](const SvdfArithmetic& rule) { return !rule.output.chain.empty(); })
+                                   .member("accumulator", &SvdfArithmetic::accumulator, "of every sum")
+                                   .member("state_i8", &SvdfArithmetic::state_i8, "from a feature sum to an 8-bit state")
+                                   .member("state_i16", &SvdfArithmetic::state_i16, "from a feature sum to a 16-bit state")
+                                   .deciding("output", &SvdfArithmetic::output, "from time sums and bias to the output")
+                                   .member("activation", &SvdfArithmetic::activation, "whether a fused activation bounds the output")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<GateArithmetic>) {
+  static const RuleType type = StructureOf<GateArithmetic>("a matrix times a vector, plus bias, as a 16-bit value of scale 2^-12")
+                                   .present([](const GateArithmetic& rule) { return !rule.rescale.chain.empty(); })
+                                   .member("accumulator", &GateArithmetic::accumulator, "the sum")
+                                   .member("bias", &GateArithmetic::bias, "where the bias joins the sum")
+                                   .deciding("rescale", &GateArithmetic::rescale, "from the sum to the gate")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<LstmArithmetic>) {
+  static const RuleType type =
+      StructureOf<LstmArithmetic>("lstm of 8- or 16-bit data with a 16-bit cell")
+          .present([](const LstmArithmetic& rule) { return rule.method != LstmMethod::absent; })
+          .deciding("method", &LstmArithmetic::method, "how logistic and tanh are computed")
+          .member("gate_i8", &LstmArithmetic::gate_i8, "gates of 8-bit data")
+          .member("gate_i16", &LstmArithmetic::gate_i16, "gates of 16-bit data")
+          .member("sum", &LstmArithmetic::sum, "what becomes of a gate's, and of the cell's, two parts that leave 16 bits")
+          .member("cell", &LstmArithmetic::cell, "gate times cell, gate times gate, to the cell's scale")
+          .member("clip_rounding", &LstmArithmetic::clip_rounding, "how the cell's clip is rounded to units of its scale")
+          .member("output", &LstmArithmetic::output, "gate times tanh(cell)")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<ArgmaxArithmetic>) {
+  static const RuleType type = StructureOf<ArgmaxArithmetic>("the index of the maximum")
+                                   .present([](const ArgmaxArithmetic& rule) { return rule.method != ArgmaxMethod::absent; })
+                                   .deciding("method", &ArgmaxArithmetic::method, "which of several equal values counts")
+                                   .member("running_maximum", &ArgmaxArithmetic::running_maximum, "where the search starts")
+                                   .member("single_channel", &ArgmaxArithmetic::single_channel, "what a single channel gives")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Backend>) {
+  constexpr auto integer = [](const Backend& rule) { return rule.domain == Domain::integer; };
+  constexpr auto symmetric = [](const Backend& rule) { return rule.domain == Domain::integer && rule.coding == Coding::symmetric; };
+  static const RuleType type =
+      StructureOf<Backend>("a device")
+          .deciding("domain", &Backend::domain, "integers by the rules below, or real numbers on the float path")
+          .member_if(symmetric, "coding", &Backend::coding, "which codes the device has; others are refused")
+          .member_if(integer, "conv", &Backend::conv, "conv2d")
+          .member_if(integer, "depthwise_conv", &Backend::depthwise_conv, "depthwise_conv2d")
+          .member_if(integer, "transposed_conv", &Backend::transposed_conv, "transposed_conv2d")
+          .member_if(integer, "fully_connected", &Backend::fully_connected, "fully_connected")
+          .member_if(integer, "matmul", &Backend::matmul, "matmul")
+          .member_if(integer, "recurrent", &Backend::recurrent, "the sums of a recurrent layer; its activation is `pwl`")
+          .member_if(integer, "fused_conv", &Backend::fused_conv, "a convolution with pooling and activation in one layer")
+          .member_if(integer, "pwl", &Backend::pwl, "piecewise-linear functions")
+          .member_if(integer, "sum_pool", &Backend::sum_pool, "sums over windows")
+          .member_if(integer, "average_pool", &Backend::average_pool, "average_pool2d")
+          .member_if(integer, "global_average_pool", &Backend::global_average_pool, "global_average_pool")
+          .member_if(integer, "mean", &Backend::mean, "mean")
+          .member_if(integer, "add", &Backend::add, "add, add_n")
+          .member_if(integer, "sub", &Backend::sub, "sub")
+          .member_if(integer, "mul", &Backend::mul, "mul")
+          .member_if(integer, "concat", &Backend::concat, "concatenation")
+          .member_if(integer, "quantize", &Backend::quantize, "float to integer")
+          .member_if(integer, "dequantize", &Backend::dequantize, "integer to float")
+          .member_if(integer, "dynamic_quantize", &Backend::dynamic_quantize, "float to uint8, scale from the data")
+          .member_if(integer, "requantize", &Backend::requantize,
+                     "requantize, and relu, relu6, relu_n1_to_1, clip as operations of their own")
+          .member_if(integer, "requantize_16bit", &Backend::requantize_16bit,
+                     "for 16-bit outputs where it differs (an empty chain: it does not)")
+          .member_if(integer, "leaky_relu", &Backend::leaky_relu, "leaky_relu")
+          .member_if(integer, "prelu", &Backend::prelu, "prelu")
+          .member_if(integer, "hard_swish", &Backend::hard_swish, "hard_swish")
+          .member_if(integer, "logistic", &Backend::logistic, "logistic")
+          .member_if(integer, "tanh", &Backend::tanh, "tanh")
+          .member_if(integer, "softmax", &Backend::softmax, "softmax")
+          .member_if(integer, "exp", &Backend::exp, "exp")
+          .member_if(integer, "resize", &Backend::resize, "resize_bilinear")
+          .member_if(integer, "float16", &Backend::float16, "operations on float16 tensors")
+          .member_if(integer, "float32", &Backend::float32, "operations on float32 tensors of a model for the device")
+          .member_if(integer, "svdf", &Backend::svdf, "svdf")
+          .member_if(integer, "lstm", &Backend::lstm, "lstm")
+          .member_if(integer, "argmax", &Backend::argmax, "argmax")
+          .take();
+  return type;
+}
+
+const RuleType& backend_type() { return rule_type(Of<Backend>{}); }
+const RuleType& stage_type() { return rule_type(Of<Stage>{}); }
+
+}  // namespace lastbit

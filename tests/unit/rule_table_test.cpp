@@ -1,0 +1,87 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of rules is complete: what a Backend holds, it names, and once.
+#include "sheet/rule_table.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "support/catch.hpp"
+
+namespace lastbit {
+namespace {
+
+/// How often each byte of a Backend belongs to a rule.
+std::vector<int> covered_bytes() {
+  std::vector<int> bytes(sizeof(Backend), 0);
+  for (const Rule& rule : rule_table()) {
+    if (!rule.type->is_leaf()) continue;
+    for (std::size_t i = 0; i < rule.type->size; ++i) ++bytes.at(rule.offset + i);
+  }
+  return bytes;
+}
+
+Backend with_byte_flipped(const Backend& backend, std::size_t at) {
+  Backend changed = backend;
+  unsigned char byte = 0;
+  std::memcpy(&byte, reinterpret_cast<const char*>(&changed) + at, 1);
+  byte = static_cast<unsigned char>(~byte);
+  std::memcpy(reinterpret_cast<char*>(&changed) + at, &byte, 1);
+  return changed;
+}
+
+}  // namespace
+
+TEST_CASE("every byte that decides whether two backends are equal belongs to one rule; the others are padding") {
+  const Backend backend{};
+  const std::vector<int> bytes = covered_bytes();
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    INFO("byte " << at);
+    REQUIRE(bytes[at] <= 1);
+    REQUIRE((with_byte_flipped(backend, at) == backend) == (bytes[at] == 0));
+  }
+}
+
+TEST_CASE("every rule has a path of its own, says what it means, and a number what it may be") {
+  std::set<std::string> paths;
+  for (const Rule& rule : rule_table()) {
+    INFO(rule.path);
+    CHECK(paths.insert(rule.path).second);
+    if (rule.member == nullptr) continue;
+    CHECK(!rule.member->meaning.empty());
+    if (rule.type->kind != RuleType::Kind::number) continue;
+    const RuleLimits limits = limits_of(*rule.member, rule_table()[rule.owner].type->fresh);
+    CHECK(limits.min < limits.max);
+  }
+  CHECK(paths.size() > 4000);
+}
+
+TEST_CASE("the rules below a path are copied, and no others") {
+  for (const SpecSheet& from : builtin_backends()) {
+    INFO(from.name);
+    Backend to = find_backend("tflite_double").backend;
+    copy_rules(to, from.backend, "conv.i8.rescale");
+    copy_rules(to, from.backend, "mean");
+    Backend expected = find_backend("tflite_double").backend;
+    expected.conv.i8.rescale = from.backend.conv.i8.rescale;
+    expected.mean = from.backend.mean;
+    CHECK(to == expected);
+    copy_rules(to, from.backend, "mean.colour");
+    CHECK(to == expected);
+  }
+}
+
+TEST_CASE("a structure is found by path and type") {
+  const Backend backend = find_backend("vipnano_v8").backend;
+  CHECK(structure_at<RescaleRule>(backend, "conv.i8.rescale") == &backend.conv.i8.rescale);
+  CHECK(structure_at<Stage>(backend, "conv.i8.rescale.chain.0") == &backend.conv.i8.rescale.chain.stages[0]);
+  CHECK(structure_at<Chain>(backend, "conv.i8.rescale") == nullptr);
+  CHECK(find_rule(backend, "conv.i8.rescale.chain.7") == nullptr);       // a chain of fewer stages
+  CHECK(find_rule(backend, "conv.i8.rescale.chain.3.bits") == nullptr);  // a stage that reads no bits
+  CHECK(find_rule(backend, "") == nullptr);
+  CHECK(find_rule(backend, "con") == nullptr);
+}
+
+}  // namespace lastbit
