@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
 #include "subcommand.hpp"
 
@@ -31,6 +32,11 @@ void print_rules(const SpecSheet& sheet) {
 }
 
 int run(const Options& options) {
+  if (options.backend.empty()) {
+    if (!options.rules) throw Error(ErrorCode::unknown_backend, "describe", "name a backend, or print the page of all rules with --rules");
+    std::cout << rules_page();
+    return equal;
+  }
   const SpecSheet sheet = selected_backend(options.backend, options.settings);
   if (options.json) std::cout << backend_to_json(sheet);
   else if (options.rules) print_rules(sheet);
@@ -43,9 +49,10 @@ int run(const Options& options) {
 void add_describe(CommandLine& line) {
   Command command = line.add("describe", "print a backend: formula per operation, evidence and source, settings");
   const auto options = std::make_shared<Options>();
-  command.option("backend", options->backend, "a built-in backend, or a backend file (.json)").required();
+  command.option("backend", options->backend, "a built-in backend, or a backend file (.json)");
   add_set_option(command, options->settings);
-  command.flag("--rules", options->rules, "print every rule by its path, with its value and level of evidence");
+  command.flag("--rules", options->rules,
+               "print every rule by its path, with its value and level of evidence; without a backend: what rules there are");
   command.flag("--json", options->json, "print the backend in the backend file format");
   command.runs([options] { return run(*options); });
 }

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <set>
 
+#include "sheet/rule_values.hpp"
 #include "support/catch.hpp"
 
 namespace lastbit {
@@ -56,6 +59,19 @@ TEST_CASE("every rule has a path of its own, says what it means, and a number wh
     CHECK(limits.min < limits.max);
   }
   CHECK(paths.size() > 4000);
+}
+
+TEST_CASE("every value means something") {
+  for (const Rule& rule : rule_table()) {
+    INFO(rule.path);
+    CHECK(value_meanings(*rule.type).size() == rule.type->names.size());
+  }
+}
+
+TEST_CASE("docs/rules.md is what `lastbit describe --rules` prints") {
+  std::ifstream file(LASTBIT_SOURCE_DIR "/docs/rules.md");
+  const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  CHECK((page == rules_page()));  // if not: lastbit describe --rules > docs/rules.md
 }
 
 TEST_CASE("the rules below a path are copied, and no others") {

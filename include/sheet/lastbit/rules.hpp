@@ -148,6 +148,9 @@ struct RuleDifference {
 /// The human-readable sheet: per operation the formula with its widths, then evidence and source, then settings.
 [[nodiscard]] std::string describe(const SpecSheet& sheet);
 
+/// Every rule that a sheet can hold, with its values and what they mean: the tables of docs/own-device.md.
+[[nodiscard]] std::string rules_page();
+
 /// The backend file format (docs/own-device.md): writing and reading back gives the same sheet.
 [[nodiscard]] std::string backend_to_json(const SpecSheet& sheet);
 [[nodiscard]] SpecSheet backend_from_json(std::string_view text, std::string_view where);

@@ -1,0 +1,140 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "sheet/rule_values.hpp"
+
+#include <algorithm>
+
+namespace lastbit {
+namespace {
+
+struct Meanings {
+  const std::type_info* type;
+  std::vector<std::string_view> texts;
+};
+
+/// One text for each name; another number of them does not compile.
+template <NamedEnum E, std::size_t count>
+Meanings of(const std::string_view (&texts)[count]) {
+  static_assert(count == names_of(E{}).size());
+  return {&typeid(E), {std::begin(texts), std::end(texts)}};
+}
+
+std::vector<Meanings> of_numbers() {
+  return {
+      of<Rounding>({"down", "up", "toward zero", "to the nearest, ties up", "to the nearest, ties down",
+                    "to the nearest, ties away from zero", "to the nearest, ties toward zero", "to the nearest, ties to the even one",
+                    "to the odd neighbour unless exact"}),
+      of<Overflow>({"modulo 2^bits, as two's complement", "the nearest end of the range", "must not happen"}),
+      of<NarrowingPoint>({"after every term", "after every `tile` terms", "after the last term"}),
+      of<ScaleArithmetic>({"double", "float"}),
+      of<Normalization>({"M is a fraction in [0.5, 1)", "M is in [1, 2)", "one e for all channels of a layer"}),
+      of<MultiplierCarry>({"it is halved and e raised", "it stays the largest M"}),
+      of<MultiplierForm>({"every M of its width", "a shift alone", "2^k + 1"}),
+      of<PartialMethod>({"every term is added by itself", "terms side by side in memory form partial sums"}),
+      of<PartialTail>({"added term by term", "one partial sum", "left out"}),
+  };
+}
+
+std::vector<Meanings> of_stages() {
+  return {
+      of<StageKind>(
+          {"v * 2^max(e, 0), narrowed", "v * M; M first cut to `bits` bits (0: as it is)", "v * M / 2^(bits - 1), saturated to `bits`",
+           "v + v * 2^k for M = 2^k + 1, narrowed", "v / 2^n", "float(v) * float(scale), or double(v) * double(scale)", "v, narrowed",
+           "max(v, 0) if the layer has a rectifier", "v + output zero point", "into the layer's bounds, its activation included",
+           "the layer's look-up table", "the layer's piecewise-linear function", "v + 2^(n - 1), n > 0 of the shift to come, narrowed",
+           "into [0, clip] if the layer has an `accumulator_clip`",
+           "into the layer's `clamp` or its type, whatever its activation: ends a chain in place of `clamp` where the rectifier acts "
+           "on the accumulator",
+           "v / 2^n + output zero point, rounded once: the tie rule sees the code's sign and parity",
+           "float(v) * float(scale) + output zero point: product and sum each rounded to float or double, then to an integer"}),
+      of<ShiftAmount>(
+          {"what the multiply left over", "max(-e, 0)", "the member of that name", "the fraction bits of M; a later shift does the rest",
+           "before the multiply: what the shift to come has beyond `constant` - bits of the output, 0 to `limit`; 0 for data of 16 "
+           "bits or less",
+           "after it: what `excess` has left, 0 to `limit`"}),
+  };
+}
+
+std::vector<Meanings> of_operations() {
+  return {
+      of<Domain>({"quantised arithmetic, as stated", "the golden float path; no other rule is read"}),
+      of<Coding>({"any zero point, signed and unsigned codes", "signed codes with zero point 0"}),
+      of<BiasAt>({"the sum starts with it", "it is added last"}),
+      of<PerChannelLowering>({"kept", "weights are quantised again to one 8-bit scale", "accumulators are scaled in float"}),
+      of<RowMultiplier>({"the device has none", "every term is multiplied by it, the bias is not"}),
+      of<DivisionMethod>({"no such operation", "sum / count", "sum times the leading bits of 1/count",
+                          "float(sum of (x - zero point)) * float(input scale / (output scale * count)), then the zero point",
+                          "sum of (x - zero point) in int32, through `rescale` with input scale / (count * output scale)",
+                          "(sum >> sum_shift) * round(2^(reciprocal_shift + sum_shift) / count) >> reciprocal_shift"}),
+      of<PaddingCount>({"only values inside count", "every tap of the window counts"}),
+      of<OutputScale>({"a scale of its own", "the input's quantisation"}),
+      of<SumPoolMethod>({"no such operation", "values are added one by one, the sum narrowed after each"}),
+      of<WindowOrder>({"row by row", "column by column"}),
+      of<PwlMethod>({"no such operation", "segments with base, slope and a shift of 8, 16, 24 or 32 places"}),
+      of<FusedOrder>(
+          {"no such operation", "sums are pooled as they are, narrowed, then activated", "each step as the operation of that name"}),
+      of<MeanMethod>({"no such operation", "1/count is folded into the multiplier, truncated", "the scale is in / (count * out)"}),
+      of<AddMethod>({"no such operation", "operands shifted left, rescaled to twice the larger scale, added, rescaled",
+                     "integer weights of one common exponent, one rounding shift", "two fused multiply-adds in float, one rounding",
+                     "a convolution with two 8-bit weights", "operands multiplied up to one scale, 8 bits by 16, summed in int32",
+                     "inputs of one quantisation, any number of them, through `output`"}),
+      of<ConvolutionBias>({"the product", "the factor"}),
+      of<MulMethod>({"no such operation", "integer product through `rescale`", "a float product with float(float(in_a * in_b) / out)"}),
+      of<ConcatMethod>({"no such operation", "copied: quantisations must be equal", "round(q * s + b) with float s and b",
+                        "through float values", "by the rule of requantize"}),
+      of<FunctionMethod>({"no such operation", "by integer rescaling", "integer approximations", "a float function, its value quantised"}),
+  };
+}
+
+std::vector<Meanings> of_conversions() {
+  return {
+      of<ScaleDivision>({"x / s in float", "x * float(1 / s)", "double(x) / double(s)"}),
+      of<ZeroPointAt>({"added to the integer", "added to the float"}),
+      of<OutOfRange>({"the nearest int32", "-2^31; the zero point is then added modulo 2^32"}),
+      of<DynamicQuantizeMethod>({"no such operation", "over all x and 0: s = float(float(max - min) / 255), zero point -min / s"}),
+      of<ResizeMethod>({"no such operation", "weights of `fraction_bits` multiplied out, one rounding"}),
+      of<ResizeGrid>({"every coordinate", "the first coordinate and the step to the next"}),
+      of<FusedActivation>({"only the type does", "it does"}),
+      of<LstmMethod>({"no such operation", "16-bit tables"}),
+      of<ArgmaxMethod>({"no such operation", "the first", "the last"}),
+      of<RunningMaximum>({"every position by itself", "from the maximum and index of the position before"}),
+      of<SingleChannel>({"its index", "1 for values in the upper half of the type's range, else 0"}),
+      of<Float32Operations>({"no such operations", "on the golden path"}),
+  };
+}
+
+std::vector<Meanings> of_float16() {
+  return {
+      of<Float16Method>({"no such operations", "every elementary step is rounded at once"}),
+      of<Float16Overflow>({"infinity, as IEEE 754 has it", "65504; NaN: +0", "0x7FFF, for infinities and NaN as well",
+                           "0x7FFF below 2^17, 65504 from there on"}),
+      of<Float16TopExponent>({"infinities and NaN", "numbers like the others, 65536 to 131008"}),
+      of<Float16ZeroDivision>({"0/x signed zero, x/0 infinite, 0/0 NaN", "0/x is +0, x/0 and 0/0 the pattern of a signed infinity"}),
+      of<StepPrecision>({"float16", "float32"}),
+      of<SumOrder>({"one after the other", "neighbours, then sums of neighbours", "blocks one after the other, then their sums likewise",
+                    "blocks pairwise, then their sums one after the other", "blocks exactly, rounded once, then one after the other"}),
+      of<TermOrder>({"kernel rows, kernel columns, channels", "blocks of 16 channels outermost, each filled up with zeros"}),
+      of<MeanScaling>({"every value first", "the sum"}),
+      of<LogisticBound>({"no", "x is first raised to -11.089"}),
+      of<ScaleFactor>({"x * s", "x * sqrt(s) * sqrt(s)"}),
+  };
+}
+
+std::vector<Meanings> all_meanings() {
+  std::vector<Meanings> all;
+  for (auto* const part : {of_numbers, of_stages, of_operations, of_conversions, of_float16}) {
+    for (Meanings& one : part()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& value_meanings(const RuleType& enumeration) {
+  static const std::vector<Meanings> all = all_meanings();
+  static const std::vector<std::string_view> none;
+  const auto found = std::ranges::find_if(all, [&](const Meanings& one) { return *one.type == *enumeration.type; });
+  return found == all.end() ? none : found->texts;
+}
+
+}  // namespace lastbit
