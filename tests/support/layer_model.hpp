@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lastbit/emulator.hpp"
-#include "lastbit/model.hpp"
+#include "lastbit/model_builder.hpp"
 
 namespace lastbit::test {
 
@@ -37,26 +37,22 @@ struct LayerCase {
 inline LayerCase layer_case(OperationKind kind, const Attributes& attributes, const std::vector<LayerInput>& inputs,
                             const std::vector<LayerOutput>& outputs) {
   LayerCase layer;
-  Operation operation{kind, "tested", {}, {}, attributes};
-  const auto add = [&](ElementType type, const Shape& shape, std::optional<Tensor> constant) {
-    layer.model.tensors.push_back({"t" + std::to_string(layer.model.tensors.size()), type, shape, {}, std::move(constant)});
-    return static_cast<std::int32_t>(layer.model.tensors.size() - 1);
-  };
+  ModelBuilder builder;
+  std::vector<std::int32_t> in_operation, out;
+  const auto next_name = [&] { return "t" + std::to_string(builder.model.tensors.size()); };
   for (const LayerInput& input : inputs) {
     if (!input.tensor) {
-      operation.inputs.push_back(absent_tensor);
-      continue;
+      in_operation.push_back(absent_tensor);
+    } else if (in_operation.empty() || input.at_run_time) {
+      in_operation.push_back(builder.input({next_name(), input.tensor->type(), input.tensor->shape()}));
+      layer.inputs.push_back(*input.tensor);
+    } else {
+      in_operation.push_back(builder.constant(next_name(), *input.tensor));
     }
-    const bool given = operation.inputs.empty() || input.at_run_time;
-    operation.inputs.push_back(add(input.tensor->type(), input.tensor->shape(), given ? std::nullopt : input.tensor));
-    if (!given) continue;
-    layer.model.inputs.push_back(operation.inputs.back());
-    layer.inputs.push_back(*input.tensor);
   }
-  for (const LayerOutput& output : outputs) operation.outputs.push_back(add(output.type, output.shape, std::nullopt));
-  layer.model.outputs = operation.outputs;
-  layer.model.operations.push_back(std::move(operation));
-  validate(layer.model, "test");
+  for (const LayerOutput& output : outputs) out.push_back(builder.tensor({next_name(), output.type, output.shape}));
+  builder.operation(kind, "tested", in_operation, out, attributes);
+  layer.model = builder.finished(out, "test");
   return layer;
 }
 

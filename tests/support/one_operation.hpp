@@ -9,25 +9,19 @@
 #include <vector>
 
 #include "engine/executor.hpp"
-#include "lastbit/model.hpp"
+#include "lastbit/model_builder.hpp"
 
 namespace lastbit::test {
 
 inline Model one_operation(OperationKind kind, const Attributes& attributes, const std::vector<Tensor>& inputs,
                            const std::vector<Shape>& outputs, ElementType output_type) {
-  Model model;
-  Operation operation{kind, "tested", {}, {}, attributes};
-  const auto add = [&](const std::string& name, ElementType type, const Shape& shape, std::vector<std::int32_t>& in_operation,
-                       std::vector<std::int32_t>& in_model) {
-    in_operation.push_back(static_cast<std::int32_t>(model.tensors.size()));
-    in_model.push_back(in_operation.back());
-    model.tensors.push_back({name + std::to_string(model.tensors.size()), type, shape, {}, {}});
-  };
-  for (const Tensor& input : inputs) add("input", input.type(), input.shape(), operation.inputs, model.inputs);
-  for (const Shape& shape : outputs) add("output", output_type, shape, operation.outputs, model.outputs);
-  model.operations.push_back(std::move(operation));
-  validate(model, "test");
-  return model;
+  ModelBuilder builder;
+  std::vector<std::int32_t> in, out;
+  const auto next_name = [&](const std::string& name) { return name + std::to_string(builder.model.tensors.size()); };
+  for (const Tensor& input : inputs) in.push_back(builder.input({next_name("input"), input.type(), input.shape()}));
+  for (const Shape& shape : outputs) out.push_back(builder.tensor({next_name("output"), output_type, shape}));
+  builder.operation(kind, "tested", in, out, attributes);
+  return builder.finished(out, "test");
 }
 
 inline std::vector<Tensor> execute(const Model& model, const Executor& executor, const std::vector<Tensor>& inputs) {
