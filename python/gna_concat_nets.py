@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packs the recorded runs of suite gna/seed000_demo for `lastbit demo gna-concat`.
 
-    python3 python/gna_concat_nets.py ../shared/vectors/gna/seed000_demo examples/gna_concat
+    python3 python/gna_concat_nets.py ../shared/vectors/gna/seed000_demo examples/gna-concat
 
 Of each network: float input, weights and bias as the harness drew them; of each run (a scale factor and a memory order): the vendor kernel's int32 output.
 """

@@ -3,16 +3,19 @@
 //
 // What `lastbit demo NAME` shows: the digits network, and mismatches that users met, each computed and explained.
 //
-// A new one: a file story_<name>.cpp, its declaration below, a line in stories.cpp and one in CMakeLists.txt. Its figures come from functions
-// that a test can call (library lastbit_stories); what it prints is a Page, so that text and JSON are made in one place.
+// A new one: a folder of its name in the data of the demos, with its networks and what it says (page.txt), a file story_<name>.cpp that
+// computes the figures, its declaration below, a line in stories.cpp and one in CMakeLists.txt. Figures that a test calls have a header.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
 #include "plot.hpp"
 
 namespace lastbit::tool {
@@ -39,54 +42,65 @@ struct Story {
 [[nodiscard]] int story_vipnano_conv(const StoryOptions& options);
 [[nodiscard]] int story_bpu_pool_exp(const StoryOptions& options);
 
-/// Columns are aligned, numbers to the right: every cell after the first column.
-struct Table {
-  std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
+using Rows = std::vector<std::vector<std::string>>;
+
+/// What a page's text names in braces.
+struct StoryFigures {
+  std::map<std::string, std::string> texts;
+  std::map<std::string, Rows> tables;
 };
 
-/// The pages of a story: sections with paragraphs, tables and evidence; in the end a plot.
+/// A story as it is told. Its text, figures left open:
+///   name: title                   the first line
+///   ## heading                    begins a section
+///   words …                       a paragraph, over several lines; an empty line ends it. Wrapped at 100 columns
+///   * level: words …              what is known, and how
+///       a line of its own         four spaces before it: not wrapped
+///   | column | column |           a table, with {its rows} on the next line. Aligned, numbers to the right: all after the first column
+/// {figure}: a text of the figures. Throws Error naming `where` and the figure that is missing.
 class Page {
  public:
-  Page(std::string name, std::string title) : name_(std::move(name)), title_(std::move(title)) {}
-
-  Page& section(std::string heading);
-  /// Wrapped at 100 columns.
-  Page& text(std::string paragraph);
-  /// A line of its own, not wrapped: commands, formulas.
-  Page& line(std::string text);
-  Page& table(Table table);
-  /// What is known, and how: "vendor_source  …".
-  Page& evidence(EvidenceLevel level, std::string what);
-  Page& plot(Plot plot);
+  Page(std::string_view text, const StoryFigures& figures, const std::string& where = "page");
 
   [[nodiscard]] std::string to_text() const;
   [[nodiscard]] std::string to_json() const;
   /// Prints text or JSON, and draws the plot where one is asked for. Throws Error where there is none to draw.
-  int show(const StoryOptions& options) const;
+  int show(const StoryOptions& options, const std::optional<Plot>& plot = {}) const;
 
  private:
   struct Block {
     enum class Kind { text, line, table, evidence } kind;
-    std::string text;
-    Table table{};
-    EvidenceLevel level{};
+    std::string text{};   ///< of evidence: what
+    std::string level{};  ///< of evidence
+    std::vector<std::string> columns{};
+    Rows rows{};
   };
   struct Section {
     std::string heading;
     std::vector<Block> blocks;
   };
-  Section& last();
-  std::string name_;
-  std::string title_;
+  std::string name_, title_;
   std::vector<Section> sections_;
-  std::optional<Plot> plot_;
 };
+
+/// Shows page.txt of the story's folder.
+int tell(const StoryOptions& options, const std::string& name, const StoryFigures& figures, const Plot& plot);
+
+/// The digits network, its test images, and the answers.
+struct Digits {
+  Model model;
+  Tensor images, labels;
+};
+[[nodiscard]] Digits read_digits(const std::filesystem::path& data);
+/// The share of answers that are right.
+[[nodiscard]] double share_equal(const std::vector<std::int64_t>& answers, const std::vector<std::int64_t>& right);
 
 /// "0.745": so many digits after the point.
 [[nodiscard]] std::string fixed(double value, int digits);
 /// "1.2e-04": so many digits after the point of the mantissa.
 [[nodiscard]] std::string scientific(double value, int digits);
+/// "74.50 %".
+[[nodiscard]] std::string percent(double share);
 
 /// The middle value and the 5th and 95th percentile (linear between neighbours) of at least one value.
 struct Spread {

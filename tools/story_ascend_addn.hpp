@@ -18,19 +18,16 @@ namespace lastbit::tool::ascend_addn {
 inline constexpr double smallest_value = 70683, largest_value = 109508;
 
 /// Three feature maps of an image of 25 x 40 pixels, their sum AddN, a scale, and the scores of four classes. The image is chosen so that the
-/// sum has given values: 1000 of the published range, as the vendor's analyser was run on.
+/// sum has 1000 values of the published range, as the vendor's analyser was run on.
 struct Network {
   Model model;
   std::vector<Tensor> inputs;
 };
-[[nodiscard]] Network network(const Tensor& sums);
-/// The values in the folder of the demos' data.
-[[nodiscard]] Tensor read_sums(const std::filesystem::path& data);
+[[nodiscard]] Network read_network(const std::filesystem::path& data);
 
 /// The network on a device, with operations kept in float32 as the quantiser's option says.
 struct DeviceFigures {
   std::string backend;
-  std::string keep;
   std::string kept;               ///< names of the operations that stayed float32
   std::vector<float> sums;        ///< what AddN delivers
   ElementMetrics metrics;         ///< of these against float32
@@ -54,8 +51,7 @@ struct HeadroomFigures {
 
 /// AddN of three numbers on a device, a rule changed or not.
 struct OrderFigures {
-  std::string terms;
-  std::string rules;
+  std::string terms, rules;
   float sum = 0;
 };
 [[nodiscard]] std::vector<OrderFigures> orders();

@@ -11,6 +11,7 @@
 #include "lastbit/backends/bernoulli2.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/metrics.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/rules.hpp"
 #include "story.hpp"
 
@@ -39,15 +40,9 @@ double step_of(double threshold) { return double{static_cast<float>(threshold / 
 
 /// One operation from an int8 tensor to another.
 Model layer(OperationKind kind, const Shape& in, double in_scale, const Shape& out, double out_scale) {
-  Model model;
-  model.name = std::string(name_of(kind));
-  model.tensors.push_back({"in", ElementType::int8, in, {{in_scale}, {0}, 0}, {}});
-  model.tensors.push_back({"out", ElementType::int8, out, {{out_scale}, {0}, 0}, {}});
-  model.operations.push_back({kind, model.name, {0}, {1}, default_attributes(kind)});
-  model.inputs = {0};
-  model.outputs = {1};
-  validate(model, "story");
-  return model;
+  ModelBuilder builder{std::string(name_of(kind))};
+  const auto input = builder.input({"in", ElementType::int8, in, {{in_scale}, {0}, 0}});
+  return builder.finished({builder.operation(kind, {input}, {"out", ElementType::int8, out, {{out_scale}, {0}, 0}})});
 }
 
 /// What the layer gives for reals that the backend quantises, and what it quantised them to.
@@ -63,8 +58,7 @@ Result on_device(const Model& model, const Backend& backend, const Tensor& sampl
 
 /// The layer in float.
 Tensor in_float(const Model& model, const Tensor& sample) {
-  const Trace trace = run(model, Backend{.domain = Domain::real}, std::vector{sample});
-  return *trace.tensors[1];
+  return *run(model, Backend{.domain = Domain::real}, std::vector{sample}).tensors[1];
 }
 
 std::int64_t distinct(const Tensor& codes) {
@@ -84,6 +78,11 @@ double largest(const Tensor& real) {
   return found;
 }
 
+/// exp as the table that a calibration maximum gives.
+Model exp_layer(double largest_input, const Shape& shape) {
+  return layer(OperationKind::exp, shape, step_of(largest_input), shape, step_of(std::exp(largest_input)));
+}
+
 Tensor every_code() {
   Tensor codes(ElementType::int8, {256});
   for (int i = 0; i < 256; ++i) codes.values<std::int8_t>()[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i - 128);
@@ -100,9 +99,8 @@ Tensor exp_sample(std::uint64_t seed) {
 }
 
 ExpFigures exp_figures(const Backend& backend, double largest_input, const Tensor& sample) {
-  const double in_scale = step_of(largest_input), out_scale = step_of(std::exp(largest_input));
-  ExpFigures found{.largest_input = largest_input, .output_scale = out_scale};
-  const Result table = on_device(layer(OperationKind::exp, {256}, in_scale, {256}, out_scale), backend, every_code());
+  ExpFigures found{.largest_input = largest_input, .output_scale = step_of(std::exp(largest_input))};
+  const Result table = on_device(exp_layer(largest_input, {256}), backend, every_code());
   std::set<std::int8_t> typical;
   for (std::size_t i = 0; i < 256; ++i) {
     const std::int8_t entry = table.out.values<std::int8_t>()[i];
@@ -112,7 +110,7 @@ ExpFigures exp_figures(const Backend& backend, double largest_input, const Tenso
     if (x >= 0.2 && x <= 2.9) typical.insert(entry);
   }
   found.typical_levels = static_cast<std::int64_t>(typical.size());
-  const Model model = layer(OperationKind::exp, sample.shape(), in_scale, sample.shape(), out_scale);
+  const Model model = exp_layer(largest_input, sample.shape());
   const Result result = on_device(model, backend, sample);
   const Tensor truth = in_float(model, sample);
   found.levels = distinct(result.out);
@@ -168,17 +166,15 @@ using namespace bpu_pool_exp;
 
 constexpr int seeds = 201;
 
-Table exp_table() {
-  Table table{{"largest x", "output scale", "entries that are 0", "x answered from", "levels for 0.2 … 2.9", "levels of the sample",
-               "cosine", "exp on the CPU"},
-              {}};
+Rows exp_rows() {
+  Rows rows;
   for (const double largest_input : {9.2, 7.6, 6.4, 5.0, 3.5}) {
     const ExpFigures at = exp_figures(bernoulli2, largest_input, exp_sample(1));
-    table.rows.push_back({fixed(at.largest_input, 1), fixed(at.output_scale, 3), std::to_string(at.zero_entries) + " of 256",
-                          fixed(at.first_answer, 2), std::to_string(at.typical_levels), std::to_string(at.levels), fixed(at.cosine, 4),
-                          fixed(at.cosine_on_cpu, 4)});
+    rows.push_back({fixed(at.largest_input, 1), fixed(at.output_scale, 3), std::to_string(at.zero_entries) + " of 256",
+                    fixed(at.first_answer, 2), std::to_string(at.typical_levels), std::to_string(at.levels), fixed(at.cosine, 4),
+                    fixed(at.cosine_on_cpu, 4)});
   }
-  return table;
+  return rows;
 }
 
 std::string spread_text(const std::vector<PoolFigures>& all, double PoolFigures::*figure) {
@@ -188,139 +184,77 @@ std::string spread_text(const std::vector<PoolFigures>& all, double PoolFigures:
   return fixed(spread.median, 4) + " (" + fixed(spread.low, 3) + " … " + fixed(spread.high, 3) + ")";
 }
 
-Table pool_table() {
-  Table table{{"cosine with the float pool", "means 0, noise 0.075", "means 1, noise 1"}, {}};
+Rows pool_rows() {
   const auto flat = pool_figures(bernoulli2, {0, 0.075}, seeds), noisy = pool_figures(bernoulli2, {1, 1}, seeds);
   const auto row = [&](const std::string& name, double PoolFigures::*figure) {
-    table.rows.push_back({name, spread_text(flat, figure), spread_text(noisy, figure)});
+    return std::vector{name, spread_text(flat, figure), spread_text(noisy, figure)};
   };
-  row("int8 input, averaged in float (pool on the CPU)", &PoolFigures::input_only);
-  row("pool on the BPU, output scale of its own", &PoolFigures::own_scale);
-  row("pool on the BPU, output on the input's scale", &PoolFigures::input_scale);
-  return table;
+  return {row("int8 input, averaged in float (pool on the CPU)", &PoolFigures::input_only),
+          row("pool on the BPU, output scale of its own", &PoolFigures::own_scale),
+          row("pool on the BPU, output on the input's scale", &PoolFigures::input_scale)};
 }
 
 /// Of what is lost, how much is lost before the pool and how much in it.
-Table share_table() {
-  const PoolFigures at = pool_figures(bernoulli2, pool_sample({}, nearest_seed));
-  const double lost = 1 - at.input_scale;
-  Table table{{"where 1 - cosine comes from", "lost", "share"}, {}};
+Rows share_rows(const Tensor& image) {
+  const PoolFigures at = pool_figures(bernoulli2, image);
   const auto row = [&](const std::string& name, double part) {
-    table.rows.push_back({name, fixed(part, 4), fixed(100 * part / lost, 1) + " %"});
+    return std::vector{name, fixed(part, 4), fixed(100 * part / (1 - at.input_scale), 1) + " %"};
   };
-  row("quantising the input", 1 - at.input_only);
-  row("the pool's arithmetic and 8 bits", at.input_only - at.own_scale);
-  row("the output on the input's scale, " + std::to_string(at.levels) + " levels", at.own_scale - at.input_scale);
-  return table;
+  return {row("quantising the input", 1 - at.input_only), row("the pool's arithmetic and 8 bits", at.input_only - at.own_scale),
+          row("the output on the input's scale, " + std::to_string(at.levels) + " levels", at.own_scale - at.input_scale)};
 }
 
-Table rounding_table() {
-  Table table{{"rounding of input, table and pool", "exp, 9.2: levels", "exp, 5.0: cosine", "pool, own scale", "pool, input's scale"}, {}};
-  const Tensor sample = exp_sample(1), image = pool_sample({}, nearest_seed);
+Rows rounding_rows(const Tensor& image) {
+  Rows rows;
   for (const std::string rounding : {"half_away", "half_up", "half_down", "half_even", "half_toward_zero"}) {
     const Backend backend = rounded_by(rounding);
     const PoolFigures pool = pool_figures(backend, image);
-    table.rows.push_back({rounding, std::to_string(exp_figures(backend, 9.2, sample).typical_levels),
-                          fixed(exp_figures(backend, 5.0, sample).cosine, 4), fixed(pool.own_scale, 4), fixed(pool.input_scale, 4)});
+    rows.push_back({rounding, std::to_string(exp_figures(backend, 9.2, exp_sample(1)).typical_levels),
+                    fixed(exp_figures(backend, 5.0, exp_sample(1)).cosine, 4), fixed(pool.own_scale, 4), fixed(pool.input_scale, 4)});
   }
-  return table;
+  return rows;
 }
 
-Table threshold_table() {
-  Table table{{"input calibrated to", "step", "averaged in float", "own scale", "input's scale", "levels"}, {}};
-  const Tensor image = pool_sample({}, nearest_seed);
+Rows threshold_rows(const Tensor& image) {
+  Rows rows;
   for (const double threshold : {127.0, 16.0, 4.0, 2.0}) {
     const PoolFigures at = pool_figures(bernoulli2, image, threshold);
-    table.rows.push_back({fixed(threshold, 0), fixed(at.step, 4), fixed(at.input_only, 4), fixed(at.own_scale, 4), fixed(at.input_scale, 4),
-                          std::to_string(at.levels)});
+    rows.push_back({fixed(threshold, 0), fixed(at.step, 4), fixed(at.input_only, 4), fixed(at.own_scale, 4), fixed(at.input_scale, 4),
+                    std::to_string(at.levels)});
   }
-  return table;
+  return rows;
 }
 
 Plot exp_plot() {
   Plot plot{.title = "exp on bernoulli2: what an 8-bit table leaves of it",
             .x_label = "x",
             .y_label = "exp(x)",
-            .series = {},
+            .series = {{"in float", {}, {}, SeriesStyle::lines}},
             .x_range = std::array{0.0, 3.2},
             .y_range = std::array{0.0, 25.0}};
-  Series truth{"in float", {}, {}, SeriesStyle::lines};
   for (int i = 0; i <= 64; ++i) {
-    truth.x.push_back(i * 0.05);
-    truth.y.push_back(std::exp(i * 0.05));
+    plot.series[0].x.push_back(i * 0.05);
+    plot.series[0].y.push_back(std::exp(i * 0.05));
   }
-  plot.series.push_back(std::move(truth));
   for (const double largest_input : {9.2, 6.4, 5.0, 3.5}) {
-    const double in_scale = step_of(largest_input), out_scale = step_of(std::exp(largest_input));
-    const Result table = on_device(layer(OperationKind::exp, {256}, in_scale, {256}, out_scale), bernoulli2, every_code());
-    Series series{"calibrated to " + fixed(largest_input, 1), {}, {}, SeriesStyle::points};
-    for (std::size_t i = 128; i < 256; ++i) {
-      series.x.push_back(double{table.real_in.values<float>()[i]});
-      series.y.push_back(double{table.real_out.values<float>()[i]});
-    }
-    plot.series.push_back(std::move(series));
+    const Result table = on_device(exp_layer(largest_input, {256}), bernoulli2, every_code());
+    const auto x = table.real_in.values<float>().subspan(128), y = table.real_out.values<float>().subspan(128);
+    plot.series.push_back({"calibrated to " + fixed(largest_input, 1), {x.begin(), x.end()}, {y.begin(), y.end()}, SeriesStyle::points});
   }
   return plot;
-}
-
-void tell_exp(Page& page) {
-  page.section("Exp")
-      .text(
-          "On bernoulli2 the exponential is a table of 256 entries. Calibration maps the largest x to the input code 127 and its "
-          "exponential "
-          "to the output code 127; everything smaller has to share the codes below. Each row runs the layer on the backend: every input "
-          "code, and 1000 values around 1.55 with deviation 0.58, of which 98 % lie between 0.2 and 2.9.")
-      .table(exp_table())
-      .text(
-          "Calibrated to x = 9.2, one output step is 77.9: no x below 3.66 is answered, and inputs between 0.2 and 2.9 (exp 1.2 to 18.2) "
-          "give one value, 0, whatever they are. The last column is exp in float on the same 8-bit inputs: nothing is wrong with them, all "
-          "of the loss is in the table's output scale.");
-}
-
-void tell_pool(Page& page) {
-  page.section("GlobalAveragePool")
-      .text(
-          "96 channels of 25x25, channel means with deviation 0.5, and one value of 127 that makes the input's step 1. Median and 5–95 % "
-          "over " +
-          std::to_string(seeds) + " seeds.")
-      .table(pool_table())
-      .text(
-          "Values that scatter by less than half a step all fall on one code: averaging 625 of them brings nothing back, and the loss is "
-          "in the input already, on the CPU too. Noise of one step dithers, and the same pool is exact: 'other average pools are fine'. "
-          "The "
-          "second loss needs an output that shares the input's scale. Of one set of data (the seed nearest to 0.894, 0.893, 0.839):")
-      .table(share_table());
 }
 
 }  // namespace
 
 int story_bpu_pool_exp(const StoryOptions& options) {
-  Page page("bpu-pool-exp", "Horizon BPU: GlobalAveragePool at 0.84 and a constant output behind Exp (X3, 2023)");
-  page.section("What was seen")
-      .text(
-          "GlobalAveragePool_380 has cosine 0.84 on the BPU and 0.90 on the CPU, while other average pools are fine. An output is "
-          "constant, "
-          "whatever the input, until Exp_474 runs on the CPU. The vendor ended with three patches and no explanation.");
-  tell_exp(page);
-  tell_pool(page);
-  page.section("It is not the rounding")
-      .text("Every tie rule in place of the one assumed, in the quantised input, the table and the pool at once:")
-      .table(rounding_table());
-  page.section("What to do")
-      .text("1. Exp: calibrate to what occurs, not to the one largest x; or keep it on the CPU, as the poster did:")
-      .line("lastbit quantize MODEL --backend bernoulli2 --calibrate DIR --set cpu=Exp_474")
-      .text("2. The pool: do not let an outlier set the input's scale (calibration percentile or kl instead of max):")
-      .table(threshold_table())
-      .text("3. Look at the column 'levels' of the report of `lastbit quantize`: a tensor with one or three levels says where.")
-      .plot(exp_plot());
-  page.section("How this is known")
-      .evidence(EvidenceLevel::thread, "the cosines 0.84 and 0.90, the constant output and its cure: the poster's own measurements")
-      .evidence(EvidenceLevel::document, "Exp by a table on bernoulli2, with a risk for accuracy; scale = threshold / 127")
-      .evidence(EvidenceLevel::vendor_source, "the pool as an int32 sum that is rescaled; both output scales exist in the interface")
-      .evidence(EvidenceLevel::guess,
-                "that these mechanisms are the poster's: the integer kernels are not public, nothing was run on silicon, and three patches "
-                "of the SDK make a bug in it at least as likely. The data are invented to fit the two cosines");
-  return page.show(options);
+  const Tensor image = pool_sample({}, nearest_seed);
+  const StoryFigures figures{.texts = {{"seeds", std::to_string(seeds)}},
+                             .tables = {{"exp", exp_rows()},
+                                        {"pool", pool_rows()},
+                                        {"shares", share_rows(image)},
+                                        {"roundings", rounding_rows(image)},
+                                        {"thresholds", threshold_rows(image)}}};
+  return tell(options, "bpu-pool-exp", figures, exp_plot());
 }
 
 }  // namespace lastbit::tool

@@ -5,13 +5,10 @@
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <sstream>
 
 #include "lastbit/compare.hpp"
 #include "lastbit/error.hpp"
-#include "lastbit/io/model_file.hpp"
-#include "lastbit/io/npy.hpp"
 #include "story.hpp"
 
 namespace lastbit::tool {
@@ -19,12 +16,6 @@ namespace {
 
 constexpr std::string_view expected_backend = "tflite_double";
 constexpr std::string_view judged_backend = "vipnano_v8";
-
-struct Digits {
-  Model model;
-  Tensor images;
-  Tensor labels;
-};
 
 /// One row of the first table: a backend against the expected one.
 struct Score {
@@ -35,21 +26,11 @@ struct Score {
   std::optional<std::int64_t> largest_lsb{};  ///< of every layer; absent where values are not integers of the same scale
 };
 
-Digits read_digits(const std::filesystem::path& data) {
-  Digits digits{read_model(data / "model.json"), read_npy(data / "test_images.npy"), read_npy(data / "test_labels.npy")};
-  const bool fits = digits.labels.type() == ElementType::int64 && digits.images.shape().rank() > 0 &&
-                    digits.labels.element_count() == digits.images.shape()[0] && digits.model.outputs.size() == 1;
-  if (!fits) throw Error(ErrorCode::bad_input, (data / "test_labels.npy").string(), "one int64 label per image is needed");
-  return digits;
-}
-
 double accuracy_of(const Digits& digits, const NamedTrace& trace) {
   const std::int32_t output = digits.model.outputs[0];
   const auto answers = top_positions(trace.find(output)->values, digits.model.tensor(output).shape.element_count());
   const auto labels = digits.labels.values<std::int64_t>();
-  const auto right = std::inner_product(answers.begin(), answers.end(), labels.begin(), std::int64_t{0}, std::plus<>(),
-                                        [](std::int64_t answer, std::int64_t label) { return std::int64_t{answer == label}; });
-  return static_cast<double>(right) / static_cast<double>(labels.size());
+  return share_equal(answers, {labels.begin(), labels.end()});
 }
 
 Score score(const Digits& digits, const SpecSheet& sheet, const NamedTrace& expected) {

@@ -22,16 +22,17 @@ inline constexpr std::array<double, 2> scale_factors{1, 2048};
 
 /// The float network: three times [2, 255] joined to [6, 255], then a convolution.
 struct Network {
-  std::vector<float> input;    ///< [2][255]
-  std::vector<float> weights;  ///< [4][6][3]
-  std::vector<float> bias;     ///< [4]
+  Tensor input;    ///< [1, 2, 255]
+  Tensor weights;  ///< [4, 6, 3]
+  Tensor bias;     ///< [4]
 };
 
 /// Input uniform in [0, 1), weights and bias in +-1/sqrt(18), as PyTorch draws them.
 [[nodiscard]] Network random_network(std::uint64_t seed);
 
-/// What the convolution finds in memory: [time][channel], as it reads, or [channel][time], as the joined inputs lie there.
-enum class Memory : std::uint8_t { time_major, channel_major };
+/// What the convolution finds in memory: [time][channel], as it reads, or [channel][time], as the joined inputs lie there; permuted: these
+/// with a transposition in between, which undoes the wrong order.
+enum class Memory : std::uint8_t { time_major, channel_major, permuted };
 enum class Part : std::uint8_t { convolution, concat, whole };
 
 /// Quantised by the vendor's rules: integers = half away from zero of value * factor, weights 16384/max, bias within 2^30.
@@ -43,10 +44,6 @@ struct Quantized {
 };
 [[nodiscard]] Quantized quantized(const Network& network, double input_factor);
 
-/// The part as a model of the device, with the data movement that puts `memory` before the convolution. `permuted`: with a transposition in
-/// between, which undoes a wrong memory order.
-[[nodiscard]] Model model_of(const Quantized& network, Part part, Memory memory, bool permuted = false);
-
 struct Figures {
   std::vector<std::int64_t> integers;  ///< of a convolution [time][filter], of the concat alone [channel][time]
   double cosine = 0;
@@ -54,8 +51,7 @@ struct Figures {
   std::int64_t saturations = 0;
 };
 /// One part on a backend, against the float network in double.
-[[nodiscard]] Figures run_part(const Network& network, double input_factor, Part part, Memory memory, const SpecSheet& sheet,
-                               bool permuted = false);
+[[nodiscard]] Figures run_part(const Network& network, double input_factor, Part part, Memory memory, const SpecSheet& sheet);
 
 /// The sixteen recorded runs.
 struct Recording {
@@ -83,7 +79,6 @@ struct RuleSearch {
   int changed = 0;    ///< those that change any integer of the right or of the wrong run
   double cosine = 0;  ///< as the device is
   double best = 0;    ///< of all settings
-  std::string best_setting;
 };
 [[nodiscard]] RuleSearch search_rules(const Network& network);
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lastbit/backends/n2d2_scaling.hpp"
-#include "lastbit/model.hpp"
+#include "story.hpp"
 
 namespace lastbit::tool::n2d2_shift {
 
@@ -32,14 +32,6 @@ struct RecomputedLayer {
 };
 [[nodiscard]] std::vector<RecomputedLayer> recomputed_log();
 
-/// The digits network, its test images, and the answers.
-struct Digits {
-  Model model;
-  Tensor images;
-  Tensor labels;
-};
-[[nodiscard]] Digits read_digits(const std::filesystem::path& folder);
-
 /// The network quantised for one way of scaling, over all test images.
 struct WayFigures {
   std::string backend;
@@ -51,13 +43,15 @@ struct WayFigures {
 [[nodiscard]] WayFigures float_figures(const Digits& digits);
 [[nodiscard]] std::vector<WayFigures> ways(const Digits& digits);
 
-/// A sum of four branches behind the network's first layer, on the export's arithmetic and on the simulator's.
+/// The digits network's first layer, four rectified 1x1 convolutions of it and their sum.
+[[nodiscard]] Model read_branches(const std::filesystem::path& data);
+/// That sum on the export's arithmetic and on the simulator's.
 struct SumMismatch {
   std::string way;
   std::int64_t before = 0;  ///< values of all earlier layers that differ
   std::int64_t values = 0, differing = 0;
   std::int64_t smallest = 0, largest = 0;  ///< simulator minus export
 };
-[[nodiscard]] std::vector<SumMismatch> sum_mismatches(const Digits& digits);
+[[nodiscard]] std::vector<SumMismatch> sum_mismatches(const Digits& digits, const Model& branches);
 
 }  // namespace lastbit::tool::n2d2_shift

@@ -13,7 +13,7 @@ using namespace lastbit::tool::ascend_addn;
 
 namespace {
 
-Network story() { return network(read_sums(test::source_directory() / "examples")); }
+Network story() { return read_network(test::source_directory() / "examples"); }
 
 bool rounds_to(double value, double printed, int digits) { return std::abs(value - printed) <= 0.5 * std::pow(10.0, -digits); }
 

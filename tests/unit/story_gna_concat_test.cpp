@@ -11,7 +11,7 @@ using namespace lastbit;
 using namespace lastbit::tool::gna_concat;
 
 TEST_CASE("gna-concat: the sixteen recorded runs, integer by integer, and the figures of the harness") {
-  const std::vector<Recording> all = recordings(test::source_directory() / "examples/gna_concat");
+  const std::vector<Recording> all = recordings(test::source_directory() / "examples/gna-concat");
   REQUIRE(all.size() == 16);
   for (const char* backend : {"gna2", "gna3_0"}) {
     const SpecSheet sheet = find_backend(backend);
@@ -59,7 +59,7 @@ TEST_CASE("gna-concat: the wrong run is the right arithmetic on permuted memory,
     const Network network = random_network(seed);
     const Figures right = run_part(network, 2048, Part::whole, Memory::time_major, sheet);
     const Figures wrong = run_part(network, 2048, Part::whole, Memory::channel_major, sheet);
-    CHECK(run_part(network, 2048, Part::whole, Memory::channel_major, sheet, true).integers == right.integers);
+    CHECK(run_part(network, 2048, Part::whole, Memory::permuted, sheet).integers == right.integers);
     CHECK(wrong.integers != right.integers);
     // The same sums by hand: position p, tap k, channel c read the flat [channel][time] memory at ((2p + k) * 6 + c).
     const Quantized integers = quantized(network, 2048);

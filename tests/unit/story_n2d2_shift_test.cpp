@@ -12,7 +12,7 @@ using namespace lastbit::tool::n2d2_shift;
 
 namespace {
 
-Digits digits() { return read_digits(test::source_directory() / "examples/digits"); }
+lastbit::tool::Digits digits() { return lastbit::tool::read_digits(test::source_directory() / "examples/digits"); }
 
 }  // namespace
 
@@ -29,7 +29,7 @@ TEST_CASE("n2d2-shift: the published log, row by row") {
 }
 
 TEST_CASE("n2d2-shift: a sound network keeps its answers under every way of scaling with 8 bits, and a factor loses least") {
-  const Digits data = digits();
+  const lastbit::tool::Digits data = digits();
   const WayFigures real = float_figures(data);
   REQUIRE(real.top1 > 0.95);
   const auto all = ways(data);
@@ -45,7 +45,7 @@ TEST_CASE("n2d2-shift: a sound network keeps its answers under every way of scal
 }
 
 TEST_CASE("n2d2-shift: with a single shift the sum, and nothing before it, is one step lower in the export than in the simulator") {
-  for (const SumMismatch& found : sum_mismatches(digits())) {
+  for (const SumMismatch& found : sum_mismatches(digits(), read_branches(test::source_directory() / "examples"))) {
     INFO(found.way);
     REQUIRE(found.before == 0);
     REQUIRE(found.values == 360 * 8 * 8 * 8);

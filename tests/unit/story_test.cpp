@@ -45,15 +45,18 @@ TEST_CASE("every demo has a name of its own, a title of one line and a function"
 }
 
 TEST_CASE("a page aligns tables by characters and wraps paragraphs at 100 columns") {
-  Page page("name", "title");
-  page.section("Heading").table({{"net", "cosine"}, {{"µ-conv", "1"}, {"concat", "0.745"}}});
-  page.evidence(EvidenceLevel::guess, "a cause").line("lastbit run");
+  const Page page("name: title\n\n## Heading\n| net | cosine |\n{nets}\n* guess: a {what}\n    lastbit run\n",
+                  {.texts = {{"what", "cause"}}, .tables = {{"nets", {{"µ-conv", "1"}, {"concat", "0.745"}}}}});
   CHECK(page.to_text() ==
         "name: title\n\nHeading\n  net     cosine\n  µ-conv       1\n  concat   0.745\n  guess          a cause\n    lastbit run\n");
-  Page paragraph("n", "t");
-  paragraph.text(std::string(60, 'a') + " " + std::string(39, 'b') + " c");
+  const Page paragraph("n: t\n" + std::string(60, 'a') + "\n" + std::string(39, 'b') + " c\n", {});
   CHECK(paragraph.to_text() == "n: t\n\n" + std::string(60, 'a') + " " + std::string(39, 'b') + "\nc\n");
   CHECK(page.to_json().find("\"evidence\": \"guess\"") != std::string::npos);
+}
+
+TEST_CASE("a page that names a figure which nobody computed is an error") {
+  CHECK_THROWS_WITH(Page("n: t\nso much: {share}\n", {}, "page.txt"), test::contains_text("page.txt") && test::contains_text("'share'"));
+  CHECK_THROWS_WITH(Page("n: t\n| a |\n{rows}\n", {}), test::contains_text("'rows'"));
 }
 
 TEST_CASE("figures and their spread") {
@@ -83,5 +86,5 @@ TEST_CASE("a plot that cannot be drawn is an error that names it") {
   Plot empty = two_curves();
   empty.series.clear();
   CHECK_THROWS_WITH(draw(empty, scratch.path() / "x.svg"), test::contains_text("gnuplot refused"));
-  CHECK_THROWS_WITH(Page("n", "t").show({.plot = scratch.path() / "x.svg"}), test::contains_text("the demo n has no plot"));
+  CHECK_THROWS_WITH(Page("n: t", {}).show({.plot = scratch.path() / "x.svg"}), test::contains_text("the demo n has no plot"));
 }
