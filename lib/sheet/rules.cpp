@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "lastbit/error.hpp"
 #include "sheet/rule_table.hpp"
@@ -154,22 +155,57 @@ std::vector<std::string> every_path(const Backend& backend) {
   return paths;
 }
 
-/// For a message: what may follow the longest beginning of `path` that exists.
+/// What may follow the beginning of a path.
+std::vector<std::string_view> names_after(const std::vector<std::string>& rules, std::string_view path) {
+  std::vector<std::string_view> names;
+  for (const std::string_view rule : rules) {
+    if (!path.empty() && !(rule.starts_with(path) && rule.substr(path.size()).starts_with('.'))) continue;
+    std::string_view rest = rule.substr(path.empty() ? 0 : path.size() + 1);
+    const std::string_view name = take_component(rest);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+/// How many letters must be changed, added or left out.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, changed}));
+    }
+  }
+  return row[b.size()];
+}
+
+/// The name that was probably meant, or none.
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
+  const auto far_off = [&](std::string_view known) { return distance(name.substr(0, 100), known); };
+  const auto best = std::ranges::min_element(names, {}, far_off);
+  if (best == names.end() || name.empty()) return {};
+  const bool begins_alike = best->size() >= 3 && name.starts_with(*best);
+  const std::size_t near_enough = std::max<std::size_t>(best->size() < 4 ? 1 : 2, best->size() / 3);
+  return begins_alike || far_off(*best) <= near_enough ? *best : std::string_view{};
+}
+
+/// For a message: the nearest known name, or all that may follow the longest beginning of `path` that exists.
 std::string continuations(const Backend& backend, std::string_view path) {
   const std::vector<std::string> rules = every_path(backend);
-  while (true) {
-    std::vector<std::string_view> names;
-    for (const std::string_view rule : rules) {
-      if (!path.empty() && !(rule.starts_with(path) && rule.substr(path.size()).starts_with('.'))) continue;
-      std::string_view rest = rule.substr(path.empty() ? 0 : path.size() + 1);
-      const std::string_view name = take_component(rest);
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
-    std::string text = path.empty() ? "rules begin with" : "after '" + std::string(path) + "' may come";
-    for (const std::string_view name : names) text += (name == names.front() ? " " : ", ") + std::string(name);
-    if (!names.empty()) return text;
-    path = path.substr(0, path.rfind('.') == std::string_view::npos ? 0 : path.rfind('.'));
+  std::string_view known = path;
+  std::vector<std::string_view> names = names_after(rules, known);
+  while (names.empty()) {
+    known = known.substr(0, known.rfind('.') == std::string_view::npos ? 0 : known.rfind('.'));
+    names = names_after(rules, known);
   }
+  std::string_view rest = path.substr(known.empty() || known == path ? known.size() : known.size() + 1);
+  const std::string_view meant = nearest(take_component(rest), names);
+  if (!meant.empty()) return "did you mean '" + join_path(known, meant) + "'?";
+  std::string text = known.empty() ? "rules begin with" : "after '" + std::string(known) + "' may come";
+  for (const std::string_view name : names) text += (name == names.front() ? " " : ", ") + std::string(name);
+  return text;
 }
 
 bool is_covered(const std::vector<std::string>& patterns, std::string_view path) {

@@ -64,7 +64,7 @@ std::string read_error(const std::string& text) {
 }
 
 std::string with_rules(const std::string& rules) {
-  return R"({"format": "lastbit.backend.v1", "name": "mine", "based_on": "vipnano_v8", "rules": )" + rules + "}";
+  return R"({"format": "lastbit.backend.v1", "name": "mine", "extends": "vipnano_v8", "rules": )" + rules + "}";
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -211,7 +211,7 @@ TEST_CASE("rounding is a matter of each operation: a delegate that rounds once b
   const std::string chain = R"([{"kind": "shift_left", "bits": 32, "overflow": "wrap"},
     {"kind": "doubling_high_multiply", "bits": 32, "rounding": "half_up"},
     {"kind": "shift_right", "rounding": "half_away", "amount": "negative_exponent"}, {"kind": "add_zero_point"}, {"kind": "clamp"}])";
-  const SpecSheet mixture = backend_from_json(R"({"format": "lastbit.backend.v1", "name": "mixture", "based_on": "tflite_single",
+  const SpecSheet mixture = backend_from_json(R"({"format": "lastbit.backend.v1", "name": "mixture", "extends": "tflite_single",
     "rules": {"mean.rescale.scale.max_exponent": 127, "mean.rescale.chain": )" +
                                                   chain + "}}",
                                               "mixture.json");
@@ -225,18 +225,17 @@ TEST_CASE("a wrong backend file is refused in one line that names file, key and 
   const std::string head = R"({"format": "lastbit.backend.v1", "name": "mine", )";
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "my.json: not JSON at byte 1"},
-      {head + R"("based_on": "float", "based_on": "xnnpack"})", "my.json: key 'based_on' stands twice in one object"},
-      {head + R"("based_on": "xnnpack", "evidence": [{"rule": "conv.i9", "level": "guess", "source": ""}]})",
+      {head + R"("extends": "float", "extends": "xnnpack"})", "my.json: key 'extends' stands twice in one object"},
+      {head + R"("extends": "xnnpack", "evidence": [{"rule": "conv.i9", "level": "guess", "source": ""}]})",
        "my.json: evidence.0.rule: no rule 'conv.i9'"},
       {"[]", "my.json: top level: must be an object"},
       {"{}", "my.json: format: must be given as a string"},
       {R"({"format": "lastbit.backend.v2"})", "my.json: format: must be \"lastbit.backend.v1\""},
-      {head + R"("based_on": "npu"})", "my.json: unknown backend 'npu'; known: tflite_double"},
-      {head + R"("based_on": "my.json"})", "must name a built-in backend"},
+      {head + R"("extends": "npu"})", "my.json: unknown backend 'npu'; known: tflite_double"},
+      {head + R"("extends": "my.json"})", "must name a built-in backend"},
       {head + R"("colour": 1})", "my.json: colour: unknown key; allowed: format, name"},
       {head + R"("rules": {}})", "my.json: rules: must also state quantize.division, quantize.rounding"},
-      {head + R"("based_on": "float", "evidence": [{"rule": "add", "level": "rumour", "source": ""}]})",
-       "evidence.0.level: must be one of"},
+      {head + R"("extends": "float", "evidence": [{"rule": "add", "level": "rumour", "source": ""}]})", "evidence.0.level: must be one of"},
       {with_rules(R"({"conv": 1})"), "my.json: conv: no such rule; after 'conv' may come i8, u8, i16_bias32, i16_bias64"},
       {with_rules(R"({"conv.i8.bias": "later"})"), "'later' is not one of: accumulator_start, accumulator_end"},
       {with_rules(R"({"conv.i8.accumulator.bits": "32"})"), "a number must not be written as a string"},
@@ -247,8 +246,14 @@ TEST_CASE("a wrong backend file is refused in one line that names file, key and 
       {with_rules(R"({"conv.i8.rescale.chain": [{"bits": 8}]})"), "must be an object with a kind"},
       {with_rules(R"({"conv.i8.rescale.chain": [1,2,3,4,5,6,7,8,9]})"), "'9' is not one of: integers from 0 to 8"},
       {with_rules(R"({"conv.i8.bias": []})"), "conv.i8.bias.size: no such rule"},
-      {with_rules(R"({"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}}})"), "nested too deeply"},
-      {head + R"("based_on": "float", "settings": [{"rule": "add.method", "alternatives": ["magic"], "why": "?"}]})",
+      {with_rules(R"({"*":{"*":{"*":{"*":{"*":{"*":{"*":{"*":{"*":{"*":1}}}}}}}}}})"), "nested too deeply"},
+      {with_rules(R"({"as": "conv"})"), "my.json: as: no such rule"},
+      {with_rules(R"({"mean": {"as": "conv"}})"), "my.json: rules.mean.as: 'conv' is no operation of the device with the same rules"},
+      {with_rules(R"({"conv": {"as": "recurrent"}})"), "my.json: rules.conv.as: 'recurrent' is no operation of the device"},
+      {with_rules(R"({"sub": {"as": "ad"}})"), "my.json: ad: no such rule; did you mean 'add'?"},
+      {with_rules(R"({"add": {"as": "sub"}, "sub": {"as": "add"}})"), "my.json: rules.add.as: 'sub' waits for itself"},
+      {with_rules(R"({"conv": {"as": "conv.i8"}})"), "my.json: rules.conv.as: 'conv.i8' waits for itself"},
+      {head + R"("extends": "float", "settings": [{"rule": "add.method", "alternatives": ["magic"], "why": "?"}]})",
        "'magic' is not one of"},
       {"\xff\xfe", "my.json: "},
   };
@@ -260,6 +265,35 @@ TEST_CASE("a wrong backend file is refused in one line that names file, key and 
     CHECK(message.starts_with("my.json: "));
   }
   CHECK(contains(read_error(std::string(1'000'000, '[')), "my.json: "));
+}
+
+TEST_CASE("everything wrong with a file's rules is told in one message, each unknown name with the nearest known one") {
+  CHECK(read_error(with_rules(R"({
+    "conv": {"i8": {"acumulator": {"bits": 24, "overflow": "wrap"}, "bias": "later", "per_chanel": "native",
+                    "rescale": {"chain": [{"kind": "multiply"}, {"kind": "shift_rigth", "rounding": "half_up"}, {"kind": "shift_right"}]}}},
+    "averagepool": {"method": "exact"}, "maen.method": "absent"})")) ==
+        "my.json: conv.i8.acumulator: no such rule; did you mean 'conv.i8.accumulator'?; conv.i8.bias: 'later' is not one of: "
+        "accumulator_start, accumulator_end; conv.i8.per_chanel: no such rule; did you mean 'conv.i8.per_channel'?; "
+        "conv.i8.rescale.chain.1.kind: 'shift_rigth' is not one of: shift_left, multiply, doubling_high_multiply, two_term_shift, "
+        "shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl, add_half, clip, saturate, "
+        "shift_right_with_zero_point, float_scale_with_zero_point; averagepool: no such rule; did you mean 'average_pool'?; "
+        "maen.method: no such rule; did you mean 'mean'?; rules: must also state conv.i8.rescale.chain.2.rounding");
+}
+
+TEST_CASE("an operation of a file starts as a copy of another, wherever that one stands, and states what differs") {
+  const SpecSheet sheet = backend_from_json(with_rules(R"({
+    "depthwise_conv": {"as": "conv", "i8": {"accumulator": {"bits": 20}}},
+    "recurrent": {"i8": {"as": "depthwise_conv.i8"}},
+    "conv.i8.accumulator.overflow": "saturate",
+    "sub": {"as": "add"}})"),
+                                            "my.json");
+  Backend expected = vipnano_v8;
+  expected.conv.i8.accumulator.overflow = Overflow::saturate;
+  expected.depthwise_conv = expected.conv;
+  expected.depthwise_conv.i8.accumulator.bits = 20;
+  expected.recurrent.i8 = expected.depthwise_conv.i8;
+  expected.sub = expected.add;
+  CHECK(sheet.backend == expected);
 }
 
 TEST_CASE("an unknown backend is refused with the known ones") {
