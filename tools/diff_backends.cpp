@@ -36,7 +36,8 @@ void print_json(const SpecSheet& a, const SpecSheet& b, const std::vector<RuleDi
 }
 
 int run(const Options& options) {
-  const SpecSheet a = find_backend(options.a), b = find_backend(options.b);
+  SpecSheet a = find_backend(options.a), b = find_backend(options.b);
+  if (a.name == b.name) a.name = options.a, b.name = options.b;  // a file and what it was made from
   const std::vector<RuleDifference> differences = diff_backends(a.backend, b.backend);
   options.json ? print_json(a, b, differences) : print_table(a, b, differences);
   return differences.empty() ? equal : different;

@@ -100,8 +100,9 @@ class Expression {
       case ShiftAmount::negative_exponent: return "2^max(-e,0)";
       case ShiftAmount::constant: return "2^" + text(stage.constant);
       case ShiftAmount::fraction: return "2^" + text(std::exchange(fraction_bits_, 0));
-      case ShiftAmount::excess: return "2^pre";
-      case ShiftAmount::rest: return "2^clip(" + text(std::exchange(fraction_bits_, 0)) + "-e-pre,0," + text(stage.limit) + ")";
+      case ShiftAmount::excess: has_excess_ = true; return "2^pre";
+      case ShiftAmount::rest:
+        return "2^clip(" + text(std::exchange(fraction_bits_, 0)) + "-e" + (has_excess_ ? "-pre" : "") + ",0," + text(stage.limit) + ")";
       case ShiftAmount::remaining: break;
     }
     return divisor_text(std::exchange(fraction_bits_, 0));
@@ -112,6 +113,7 @@ class Expression {
   std::string value_;
   bool is_sum_;  ///< a factor needs parentheses
   int fraction_bits_ = 0;
+  bool has_excess_ = false;
 };
 
 std::string expression(const RescaleRule& rule, const std::string& start) { return Expression(rule, start).value(); }
@@ -119,31 +121,53 @@ std::string expression(const RescaleRule& rule, const std::string& start) { retu
 /// What `pre` stands for in a chain that shifts before it multiplies.
 std::string excess_text(const Chain& chain, int fraction_bits) {
   for (const Stage& stage : chain) {
-    if (stage.kind != StageKind::shift_right || stage.amount != ShiftAmount::excess) continue;
+    if (stage.amount != ShiftAmount::excess) continue;
     return "; pre = clip(" + text(fraction_bits) + "-e-(" + text(stage.constant) + "-bits out),0," + text(stage.limit) +
            "), 0 for data of 16 bits or less";
   }
   return "";
 }
 
-/// What the chain's M and e, or s, stand for.
-std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
+bool has_kind(const Chain& chain, std::initializer_list<StageKind> kinds) {
+  return std::any_of(chain.begin(), chain.end(), [&](const Stage& stage) { return std::ranges::find(kinds, stage.kind) != kinds.end(); });
+}
+
+/// What s stands for, if the chain multiplies in float.
+std::string float_scale_text(const RescaleRule& rule, const std::string& ratio) {
+  if (!has_kind(rule.chain, {StageKind::float_scale, StageKind::float_scale_with_zero_point})) return "";
+  const bool in_double = std::any_of(rule.chain.begin(), rule.chain.end(), [](const Stage& stage) {
+    return scales_in_float(stage.kind) && stage.arithmetic == ScaleArithmetic::f64;
+  });
+  return std::string("s = ") + (in_double ? "double(" : "float(") + ratio + "), computed in " +
+         (rule.scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float");
+}
+
+/// What M and e stand for, if the chain reads them.
+std::string multiplier_text(const RescaleRule& rule, const std::string& ratio) {
+  if (!reads_multiplier(rule.chain)) return "";
   const ScaleEncoding& scale = rule.scale;
-  const std::string in = scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
-  if (!reads_multiplier(rule.chain)) {
-    const bool in_double = std::any_of(rule.chain.begin(), rule.chain.end(), [](const Stage& stage) {
-      return scales_in_float(stage.kind) && stage.arithmetic == ScaleArithmetic::f64;
-    });
-    return std::string("s = ") + (in_double ? "double(" : "float(") + ratio + "), computed in " + in;
-  }
-  if (scale.form == MultiplierForm::power_of_two) return "2^e = " + ratio + ", no other scale; e: " + exponents(scale);
-  if (scale.form == MultiplierForm::power_of_two_plus_one)
-    return "M*2^e = " + ratio + ", M = 2^k + 1, no other scale; k: 0 to " + text(scale.significant_bits - 1) + "; e: " + exponents(scale);
   const int fraction_bits = fraction_bits_of(scale);
-  return "M*2^(e-" + text(fraction_bits) + ") = " + ratio + ", computed in " + in + "; M: " + text(scale.significant_bits) + " bits, " +
+  const std::string pre = excess_text(rule.chain, fraction_bits);
+  if (scale.form == MultiplierForm::power_of_two) {
+    const bool shows_multiplier = has_kind(rule.chain, {StageKind::multiply, StageKind::doubling_high_multiply, StageKind::two_term_shift});
+    return std::string(fraction_bits == 0 ? "2^e" : "2^(e-" + text(fraction_bits) + ")") + " = " + ratio + ", " +
+           (shows_multiplier ? "M = 1, " : "") + "no other scale; e: " + exponents(scale) + pre;
+  }
+  if (scale.form == MultiplierForm::power_of_two_plus_one) {
+    return "M*2^e = " + ratio + ", M = 2^k + 1, no other scale; k: 0 to " + text(scale.significant_bits - 1) + "; e: " + exponents(scale) +
+           pre;
+  }
+  return "M*2^(e-" + text(fraction_bits) + ") = " + ratio + ", computed in " +
+         (scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float") + "; M: " + text(scale.significant_bits) + " bits, " +
          text(scale.rounding) + (scale.carry == MultiplierCarry::saturate ? ", at most 2^" + text(scale.significant_bits) + " - 1" : "") +
-         "; e: " + (scale.normalization == Normalization::layer ? "one for the layer, " : "") + exponents(scale) +
-         excess_text(rule.chain, fraction_bits);
+         "; e: " + (scale.normalization == Normalization::layer ? "one for the layer, " : "") + exponents(scale) + pre;
+}
+
+std::string joined(const std::string& a, const std::string& b) { return a + (a.empty() || b.empty() ? "" : "; ") + b; }
+
+/// What the chain's M and e, or s, stand for; nothing for a chain without a scale.
+std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
+  return joined(multiplier_text(rule, ratio), float_scale_text(rule, ratio));
 }
 
 /// One number, or one for each number of vectors.
@@ -183,7 +207,7 @@ Lines formula(const ConvArithmetic& rule) {
               "; per-channel scales: " + text(rule.per_channel)};
   if (rule.row_multiplier != RowMultiplier::absent) lines.emplace_back("terms times the row's multiplier, the bias not");
   if (has_partial_sums(rule.accumulator)) lines.push_back(partial_line(rule.accumulator.partial));
-  if (applies_scale(rule.rescale.chain)) lines.push_back(scale_line(rule.rescale, "in*w/out"));
+  lines.push_back(scale_line(rule.rescale, "in*w/out"));
   lines.push_back("y = " + expression(rule.rescale, "acc"));
   return lines;
 }
@@ -211,7 +235,7 @@ Lines formula(const AveragePoolArithmetic& rule) {
     return {"y = clamp(" + rounding + "(float(sum - count*zero_in) * s) + zp), s = float(in/(out*count)); " + padding};
   }
   if (rule.method == DivisionMethod::rescaled) {
-    return {scale_line(rule.rescale, "in/(count*out)") + (rule.output_scale == OutputScale::own ? "" : "; out must be in"),
+    return {joined(scale_line(rule.rescale, "in/(count*out)"), rule.output_scale == OutputScale::own ? "" : "out must be in"),
             "y = " + expression(rule.rescale, "wrap32(sum(x - zero_in))") + "; " + padding};
   }
   if (rule.method == DivisionMethod::fixed_reciprocal) {
@@ -224,7 +248,7 @@ Lines formula(const AveragePoolArithmetic& rule) {
 
 Lines formula(const MeanArithmetic& rule) {
   const bool folded = rule.method == MeanMethod::count_in_multiplier;
-  return {scale_line(rule.rescale, folded ? "in/out" : "in/(count*out)") + (folded ? "; then M divided by count, truncated" : ""),
+  return {joined(scale_line(rule.rescale, folded ? "in/out" : "in/(count*out)"), folded ? "then M divided by count, truncated" : ""),
           "y = " + expression(rule.rescale, "sum(x - zero_in)")};
 }
 
@@ -241,7 +265,7 @@ Lines equal_scales(const AddArithmetic& rule) {
               "y = " + expression(rule.output, "sum")};
   if (!rule.output_16bit.chain.empty()) lines.push_back("16-bit outputs: y = " + expression(rule.output_16bit, "sum"));
   if (!rule.output_above_one.chain.empty()) {
-    lines.push_back("in/out above 1: " + scale_line(rule.output_above_one, "in/out"));
+    lines.push_back(joined("in/out above 1", scale_line(rule.output_above_one, "in/out")));
     lines.push_back("                y = " + expression(rule.output_above_one, "sum"));
   }
   return lines;
@@ -366,10 +390,10 @@ Lines quantize_formula(const Float16Quantize& rule) {
 /// r(v): v rounded to float16 by the rule of the step.
 void add_formulas(std::vector<OperationFormula>& list, const std::string& name, const Float16Arithmetic& rule) {
   const auto add = [&](std::string_view member, Lines lines) { list.push_back({join_path(name, member), std::move(lines)}); };
-  add("conversion", {"y = r(x); " + overflow_text(rule.conversion)});
-  add("sum", {"y = r(a + b); " + overflow_text(rule.sum)});
-  add("product", {"y = r(a * b); " + overflow_text(rule.product)});
-  add("quotient", {"y = r(a / b); " + overflow_text(rule.quotient) + ", division by zero: " + text(rule.quotient.zero_division)});
+  add("conversion", {"y = r(x), r: " + overflow_text(rule.conversion)});
+  add("sum", {"y = r(a + b), r: " + overflow_text(rule.sum)});
+  add("product", {"y = r(a * b), r: " + overflow_text(rule.product)});
+  add("quotient", {"y = r(a / b), r: " + overflow_text(rule.quotient) + ", division by zero: " + text(rule.quotient.zero_division)});
   add("cube", {"y = conversion(sum of exact products, bias at " +
                    std::string(rule.cube.bias == BiasAt::accumulator_start ? "start" : "end") + "); terms: " + text(rule.cube.terms),
                "sum: " + sum_text(rule.cube.sum)});
@@ -406,7 +430,7 @@ Lines formula(const LstmArithmetic& rule) {
     if (gate.rescale.chain.empty()) return;
     lines.push_back("gate of " + type + " data: sums " + width_line(gate.accumulator) + "; bias at " +
                     (gate.bias == BiasAt::accumulator_start ? "start" : "end"));
-    lines.push_back("g = f(" + narrowed(rule.sum, 16, expression(gate.rescale, "sum(x*w)") + " + the same of sum(h*r)") +
+    lines.push_back("g = f(" + narrowed(rule.sum, 16, expression(gate.rescale, "sum(x*w)") + " + the same of sum(h*w)") +
                     "), f: table of logistic or tanh of 16 bits");
     lines.push_back(scale_line(gate.rescale, "in*w*2^12"));
   };
@@ -426,6 +450,7 @@ Lines formula(const Coding&) { return {"signed codes, zero point 0"}; }
 template <class T>
 void add_formulas(std::vector<OperationFormula>& list, const std::string& name, const T& rule) {
   list.push_back({name, formula(rule)});
+  std::erase(list.back().lines, "");
 }
 
 /// How an operation of some type adds its formulas.

@@ -185,7 +185,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
   const auto far_off = [&](std::string_view known) { return distance(name.substr(0, 100), known); };
   const auto best = std::ranges::min_element(names, {}, far_off);
-  if (best == names.end() || name.empty()) return {};
+  if (best == names.end() || name.empty() || name.find('*') != std::string_view::npos) return {};
   const bool begins_alike = best->size() >= 3 && name.starts_with(*best);
   const std::size_t near_enough = std::max<std::size_t>(best->size() < 4 ? 1 : 2, best->size() / 3);
   return begins_alike || far_off(*best) <= near_enough ? *best : std::string_view{};
