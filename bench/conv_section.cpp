@@ -5,6 +5,7 @@
 #include "case.hpp"
 #include "engine/kernels/kernels.hpp"
 #include "lastbit/backend.hpp"
+#include "lastbit/registry.hpp"
 #include "layers.hpp"
 #include "networks.hpp"
 #include "onnxruntime_peer.hpp"

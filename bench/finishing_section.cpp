@@ -10,6 +10,7 @@
 #include "case.hpp"
 #include "engine/finisher.hpp"
 #include "lastbit/backend.hpp"
+#include "lastbit/registry.hpp"
 
 namespace lastbit::bench {
 namespace {

@@ -3,6 +3,7 @@
 //
 // Element-wise operations on binary16 data, and conversions, on tensors that fit the second cache.
 #include "case.hpp"
+#include "lastbit/registry.hpp"
 #include "layers.hpp"
 #include "networks.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "lastbit/backend.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
 #include "layers.hpp"
 #include "networks.hpp"
 #include "own_process.hpp"

@@ -9,6 +9,7 @@
 
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "layers.hpp"
 
 namespace lastbit::bench {

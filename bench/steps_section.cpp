@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Layers whose accumulators saturate in every output: what the order of additions costs, beside the same layer where the proof holds.
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "word_layers.hpp"
 

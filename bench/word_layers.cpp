@@ -1,6 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "word_layers.hpp"
+#include "lastbit/registry.hpp"
 
 namespace lastbit::bench {
 namespace {

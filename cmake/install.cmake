@@ -1,8 +1,10 @@
 include(CMakePackageConfigHelpers)
 
 set(LASTBIT_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/lastbit")
-install(TARGETS lastbit_arith lastbit_backends lastbit EXPORT lastbit-targets FILE_SET HEADERS)
-get_target_property(vendor_headers lastbit_backends LASTBIT_VENDOR_HEADERS)
+get_property(layers GLOBAL PROPERTY LASTBIT_LAYERS)
+list(TRANSFORM layers PREPEND lastbit_)
+install(TARGETS ${layers} lastbit EXPORT lastbit-targets FILE_SET HEADERS)
+get_target_property(vendor_headers lastbit_devices LASTBIT_VENDOR_HEADERS)
 install(FILES ${vendor_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lastbit/backends")
 install(EXPORT lastbit-targets NAMESPACE lastbit:: DESTINATION "${LASTBIT_PACKAGE_DIR}")
 configure_package_config_file(cmake/lastbit-config.cmake.in lastbit-config.cmake INSTALL_DESTINATION "${LASTBIT_PACKAGE_DIR}")

@@ -1,6 +1,7 @@
-# What every test sees: tests/ and lib/ on the include path, Catch2, and where data and command line lie (support/paths.hpp).
+# What every test sees: tests/ and every layer's private headers, Catch2, and where data and command line lie (support/paths.hpp).
 add_library(lastbit_test_support INTERFACE)
-target_include_directories(lastbit_test_support INTERFACE "${PROJECT_SOURCE_DIR}/tests" "${PROJECT_SOURCE_DIR}/lib")
+target_include_directories(lastbit_test_support INTERFACE "${PROJECT_SOURCE_DIR}/tests")
+lastbit_see_inside(lastbit_test_support INTERFACE analysis)
 target_link_libraries(lastbit_test_support INTERFACE lastbit::lastbit Catch2::Catch2WithMain)
 target_compile_definitions(
   lastbit_test_support
@@ -38,3 +39,6 @@ function(lastbit_test_every_path name)
                                  SKIP_REGULAR_EXPRESSION "no path '${path}' on this machine;skipped: no folder of recorded networks")
   endforeach()
 endfunction()
+
+# The distribution's python3 is the one that has the distribution's numpy.
+find_program(LASTBIT_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)

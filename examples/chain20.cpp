@@ -8,6 +8,7 @@
 #include <random>
 
 #include "lastbit/compare.hpp"
+#include "lastbit/registry.hpp"
 
 using namespace lastbit;
 

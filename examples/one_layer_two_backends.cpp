@@ -7,6 +7,7 @@
 
 #include "lastbit/compare.hpp"
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/registry.hpp"
 
 using namespace lastbit;
 

@@ -9,6 +9,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/testing.hpp"
 
 using lastbit::testing::exactly_equal_to;

@@ -12,6 +12,7 @@
 
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "reader.hpp"
 
 namespace {

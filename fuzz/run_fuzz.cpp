@@ -13,6 +13,7 @@
 #include "lastbit/backend.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/registry.hpp"
 #include "reader.hpp"
 
 namespace {

@@ -3,6 +3,7 @@
 #include "backend_option.hpp"
 
 #include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit::tool {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "subcommand.hpp"
 

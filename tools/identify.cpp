@@ -11,6 +11,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/layer.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"

@@ -11,6 +11,7 @@
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
 

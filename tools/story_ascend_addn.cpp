@@ -10,6 +10,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/model_builder.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "story.hpp"
 

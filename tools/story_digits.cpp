@@ -9,6 +9,7 @@
 
 #include "lastbit/compare.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
 #include "story.hpp"
 
 namespace lastbit::tool {

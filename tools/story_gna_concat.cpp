@@ -12,6 +12,7 @@
 #include "lastbit/io/npy.hpp"
 #include "lastbit/layer.hpp"
 #include "lastbit/model_builder.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit::tool {

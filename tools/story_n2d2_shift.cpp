@@ -9,6 +9,7 @@
 #include "lastbit/compare.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 
 namespace lastbit::tool {
 namespace n2d2_shift {

@@ -10,6 +10,7 @@
 #include "lastbit/advise.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/registry.hpp"
 #include "story.hpp"
 
 namespace lastbit::tool {

@@ -10,6 +10,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/registry.hpp"
 #include "model_inputs.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/backends/ascend.hpp"
 
-#include "devices/sheets.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit {

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/backends/vipnano.hpp"
 
-#include "devices/sheets.hpp"
-
 namespace lastbit {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "lastbit/backends/vipnano.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 
 using namespace lastbit;

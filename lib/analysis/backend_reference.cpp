@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
 
 namespace lastbit {
 

@@ -1,6 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/compare.hpp"
+#include "lastbit/registry.hpp"
 
 #include <algorithm>
 #include <cstring>

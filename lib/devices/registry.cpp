@@ -1,21 +1,27 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "lastbit/registry.hpp"
+
 #include <fstream>
 #include <iterator>
 
-#include "devices/sheets.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit {
+
+#define LASTBIT_VENDOR(name) std::vector<SpecSheet> name##_sheets();
+#include "vendors.inc"
+#undef LASTBIT_VENDOR
+
 namespace {
 
 std::vector<SpecSheet> collect() {
   std::vector<SpecSheet> all;
-  for (auto* sheets_of : {tflite_sheets, xnnpack_sheets, onnxruntime_sheets, vipnano_sheets, n2d2_sheets, ascend_sheets, bernoulli2_sheets,
-                          gna_sheets, golden_sheets}) {
-    for (SpecSheet& sheet : sheets_of()) all.push_back(std::move(sheet));
-  }
+#define LASTBIT_VENDOR(name) \
+  for (SpecSheet & sheet : name##_sheets()) all.push_back(std::move(sheet));
+#include "vendors.inc"
+#undef LASTBIT_VENDOR
   return all;
 }
 
@@ -49,5 +55,7 @@ SpecSheet find_backend(std::string_view name_or_file) {
   throw Error(ErrorCode::unknown_backend, "",
               "unknown backend '" + std::string(name_or_file) + "'; known: " + known + ", or a file whose name ends in .json");
 }
+
+SpecSheet backend_from_json(std::string_view text, std::string_view where) { return backend_from_json(text, where, find_backend); }
 
 }  // namespace lastbit

@@ -46,7 +46,7 @@ bool is_float32_operation(const Model& model, const Operation& operation) {
 }  // namespace
 
 Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend) {
-  if (is_movement(operation.kind)) return prepare_movement(model, operation);
+  if (is_movement(operation.kind)) return executor_of(prepare_movement(model, operation));
   if (is_float16_operation(model, operation, backend)) return prepare_float16(model, operation, backend);
   if (backend.float32 == Float32Operations::golden && is_float32_operation(model, operation)) return prepare_real(model, operation);
   for (const auto* list : {&operation.inputs, &operation.outputs}) {

@@ -6,8 +6,10 @@
 
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "lastbit/emulator.hpp"
+#include "model/movement.hpp"
 
 namespace lastbit {
 
@@ -27,7 +29,9 @@ using Executor = std::function<void(const Execution&)>;
 [[nodiscard]] Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend);
 /// The golden path: every tensor of the operation is float32 (lib/engine/float).
 [[nodiscard]] Executor prepare_real(const Model& model, const Operation& operation);
-/// Pure data movement (pad, reshape, squeeze, transpose, slice, strided_slice, split) of any element type.
-[[nodiscard]] Executor prepare_movement(const Model& model, const Operation& operation);
+/// What only moves data is the same on both (model/movement.hpp).
+[[nodiscard]] inline Executor executor_of(Movement movement) {
+  return [movement = std::move(movement)](const Execution& run) { movement(run.inputs, run.outputs); };
+}
 
 }  // namespace lastbit

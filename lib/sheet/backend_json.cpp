@@ -37,7 +37,7 @@ class UniqueKeys {
 
 class Reader {
  public:
-  Reader(std::string_view where, SpecSheet& sheet) : where_(where), sheet_(sheet) {}
+  Reader(std::string_view where, SpecSheet (*find)(std::string_view), SpecSheet& sheet) : where_(where), find_(find), sheet_(sheet) {}
 
   void read(const Json& file) {
     check_members(file, "", {"format", "name", "title", "extends", "rules", "evidence", "settings", "quantizer"});
@@ -83,7 +83,7 @@ class Reader {
   void start_from(const std::string& base) {
     guarded([&] {
       if (base.ends_with(".json")) throw Error(ErrorCode::unknown_backend, "extends", "must name a built-in backend");
-      sheet_ = find_backend(base);
+      sheet_ = find_(base);
     });
     has_base_ = true;
   }
@@ -138,6 +138,7 @@ class Reader {
   }
 
   std::string_view where_;
+  SpecSheet (*find_)(std::string_view);
   SpecSheet& sheet_;
   bool has_base_ = false;
 };
@@ -158,10 +159,10 @@ std::string backend_to_json(const SpecSheet& sheet) {
   return file.dump(2) + "\n";
 }
 
-SpecSheet backend_from_json(std::string_view text, std::string_view where) {
+SpecSheet backend_from_json(std::string_view text, std::string_view where, SpecSheet (*find)(std::string_view name)) {
   SpecSheet sheet;
   try {
-    Reader(where, sheet).read(Json::parse(text, UniqueKeys(where)));
+    Reader(where, find, sheet).read(Json::parse(text, UniqueKeys(where)));
   } catch (const Json::parse_error& error) {
     throw Error(ErrorCode::malformed_file, std::string(where), "not JSON at byte " + std::to_string(error.byte));
   } catch (const Json::exception& error) {

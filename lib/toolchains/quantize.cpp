@@ -4,6 +4,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "toolchains/quality.hpp"
 
 namespace lastbit {

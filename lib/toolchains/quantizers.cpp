@@ -1,14 +1,20 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "toolchains/quantizers.hpp"
-
 #include "lastbit/error.hpp"
+#include "lastbit/quantizer.hpp"
 
 namespace lastbit {
 
+#define LASTBIT_QUANTIZER(name) Quantizer name##_quantizer();
+#include "quantizers.inc"
+#undef LASTBIT_QUANTIZER
+
 const std::vector<Quantizer>& quantizers() {
-  static const std::vector<Quantizer> all{int8_quantizer(),   n2d2_quantizer(),   bernoulli2_quantizer(), gna2_quantizer(),
-                                          gna3_0_quantizer(), gna3_1_quantizer(), float16_quantizer()};
+#define LASTBIT_QUANTIZER(name) name##_quantizer(),
+  static const std::vector<Quantizer> all{
+#include "quantizers.inc"
+  };
+#undef LASTBIT_QUANTIZER
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rule_alternatives.hpp"
 #include "lastbit/rules.hpp"
 

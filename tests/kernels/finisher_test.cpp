@@ -12,6 +12,7 @@
 #include "lastbit/backend.hpp"
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/backends/vipnano.hpp"
+#include "lastbit/registry.hpp"
 #include "support/oracle.hpp"
 #include "support/tally.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "formats/file.hpp"
 #include "lastbit/emulator.hpp"
+#include "lastbit/registry.hpp"
 
 namespace lastbit::test {
 namespace {

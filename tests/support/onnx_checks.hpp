@@ -12,6 +12,7 @@
 
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/onnx_file.hpp"

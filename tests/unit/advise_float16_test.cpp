@@ -7,6 +7,7 @@
 
 #include "lastbit/advise.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 
 using namespace lastbit;

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "lastbit/explain.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 

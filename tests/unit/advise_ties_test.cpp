@@ -8,6 +8,7 @@
 
 #include "lastbit/advise.hpp"
 #include "lastbit/explain.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 

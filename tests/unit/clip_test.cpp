@@ -3,6 +3,7 @@
 //
 // clip bounds codes as they are where nothing is rescaled, and rescales by the backend's requantisation where it must.
 #include "lastbit/emulator.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 

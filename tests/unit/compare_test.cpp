@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/explain.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rule_alternatives.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"

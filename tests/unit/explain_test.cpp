@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/two_convolutions.hpp"

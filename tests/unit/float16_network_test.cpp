@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"

@@ -6,6 +6,7 @@
 
 #include "lastbit/backends/ascend.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/float16_steps.hpp"

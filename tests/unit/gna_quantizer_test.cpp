@@ -9,6 +9,7 @@
 #include "lastbit/arith/pwl.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/network.hpp"
 

@@ -7,6 +7,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/testing.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "lastbit/emulator.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/hidden_device.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/network.hpp"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Quantised ONNX models: what is folded between DequantizeLinear and QuantizeLinear, and operators on integers.
+#include "lastbit/registry.hpp"
 #include "support/onnx_checks.hpp"
 
 using namespace lastbit;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ONNX models written here and read back: what survives, what is folded, what is the same in two versions of an operator.
+#include "lastbit/registry.hpp"
 #include "support/onnx_checks.hpp"
 
 using namespace lastbit;

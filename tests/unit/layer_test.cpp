@@ -11,6 +11,7 @@
 
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/scratch.hpp"
 

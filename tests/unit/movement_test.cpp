@@ -14,7 +14,7 @@ std::vector<Tensor> moved(OperationKind kind, const Attributes& attributes, cons
   if (is_integer(input.type())) {
     for (ModelTensor& tensor : model.tensors) tensor.quantization = {{0.5}, {zero_point}, 0};
   }
-  return execute(model, prepare_movement(model, model.operations[0]), {input});
+  return execute(model, executor_of(prepare_movement(model, model.operations[0])), {input});
 }
 
 template <class T>

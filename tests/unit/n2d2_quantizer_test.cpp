@@ -10,6 +10,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/network.hpp"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lastbit/emulator.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/one_operation.hpp"
 

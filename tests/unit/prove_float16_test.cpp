@@ -4,6 +4,7 @@
 
 #include "lastbit/float16_network.hpp"
 #include "lastbit/prove.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/network.hpp"
 

@@ -8,6 +8,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/op/add.hpp"
 #include "lastbit/prove.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/layer_model.hpp"

@@ -9,6 +9,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/prove.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"

@@ -10,6 +10,7 @@
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/prove.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"

@@ -9,6 +9,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/network.hpp"
 #include "support/paths.hpp"

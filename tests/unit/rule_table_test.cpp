@@ -10,6 +10,7 @@
 #include <iterator>
 #include <set>
 
+#include "lastbit/registry.hpp"
 #include "sheet/rule_values.hpp"
 #include "support/catch.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "lastbit/backends/vipnano.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 
 namespace lastbit {

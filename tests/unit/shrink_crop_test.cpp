@@ -11,6 +11,7 @@
 #include "analysis/shrink/ddmin.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 

@@ -9,6 +9,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/io/tflite.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "lastbit/verify.hpp"
 #include "support/catch.hpp"

@@ -10,6 +10,7 @@
 #include "lastbit/compare.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 #include "support/scratch.hpp"

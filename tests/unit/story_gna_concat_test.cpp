@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 

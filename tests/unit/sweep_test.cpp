@@ -14,6 +14,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"

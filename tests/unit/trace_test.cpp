@@ -8,6 +8,7 @@
 #include "lastbit/compare.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 #include "support/scratch.hpp"

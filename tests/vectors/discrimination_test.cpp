@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "lastbit/verify.hpp"
 #include "support/catch.hpp"

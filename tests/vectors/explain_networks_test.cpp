@@ -9,6 +9,7 @@
 #include "lastbit/explain.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rule_alternatives.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"

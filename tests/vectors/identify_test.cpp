@@ -16,6 +16,7 @@
 #include "lastbit/identify.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"

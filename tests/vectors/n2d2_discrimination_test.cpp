@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lastbit/registry.hpp"
 #include "lastbit/verify.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"

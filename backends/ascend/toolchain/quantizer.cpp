@@ -9,7 +9,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/float16_network.hpp"
-#include "toolchains/quantizers.hpp"
+#include "lastbit/quantizer.hpp"
 
 namespace lastbit {
 namespace {

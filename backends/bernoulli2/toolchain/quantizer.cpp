@@ -15,8 +15,8 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/metrics.hpp"
+#include "lastbit/quantizer.hpp"
 #include "toolchains/device_model.hpp"
-#include "toolchains/quantizers.hpp"
 
 namespace lastbit {
 namespace {

@@ -20,9 +20,9 @@
 #include "gna/toolchain/network.hpp"
 #include "lastbit/arith/pwl.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/quantizer.hpp"
 #include "lastbit/shape.hpp"
 #include "toolchains/device_model.hpp"
-#include "toolchains/quantizers.hpp"
 
 namespace lastbit {
 namespace gna {

@@ -23,10 +23,10 @@
 #include "lastbit/backends/n2d2.hpp"
 #include "lastbit/backends/n2d2_scaling.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/quantizer.hpp"
 #include "n2d2/toolchain/clipping.hpp"
 #include "n2d2/toolchain/exportable.hpp"
 #include "toolchains/device_model.hpp"
-#include "toolchains/quantizers.hpp"
 
 namespace lastbit {
 namespace {

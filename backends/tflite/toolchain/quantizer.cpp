@@ -18,8 +18,8 @@
 
 #include "lastbit/arith/binary_float.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/quantizer.hpp"
 #include "toolchains/device_model.hpp"
-#include "toolchains/quantizers.hpp"
 
 namespace lastbit {
 namespace {

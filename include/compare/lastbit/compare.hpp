@@ -16,6 +16,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/metrics.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/trace.hpp"
 
 namespace lastbit {

@@ -390,10 +390,4 @@ struct SpecSheet {
   friend bool operator==(const SpecSheet&, const SpecSheet&) = default;
 };
 
-/// Every built-in spec sheet, in the order in which they are listed.
-[[nodiscard]] const std::vector<SpecSheet>& builtin_backends();
-
-/// A built-in backend by name, or one read from a JSON file (a name that ends in ".json"). Throws Error(unknown_backend).
-[[nodiscard]] SpecSheet find_backend(std::string_view name_or_file);
-
 }  // namespace lastbit

@@ -151,8 +151,9 @@ struct RuleDifference {
 /// Every rule that a sheet can hold, with its values and what they mean: the tables of docs/own-device.md.
 [[nodiscard]] std::string rules_page();
 
-/// The backend file format (docs/own-device.md): writing and reading back gives the same sheet.
+/// The backend file format (docs/own-device.md): writing and reading back gives the same sheet. `find` knows the backends that a file may be
+/// based on (registry.hpp reads with the built-in ones).
 [[nodiscard]] std::string backend_to_json(const SpecSheet& sheet);
-[[nodiscard]] SpecSheet backend_from_json(std::string_view text, std::string_view where);
+[[nodiscard]] SpecSheet backend_from_json(std::string_view text, std::string_view where, SpecSheet (*find)(std::string_view name));
 
 }  // namespace lastbit

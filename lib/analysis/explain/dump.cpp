@@ -8,6 +8,7 @@
 #include "engine/finisher.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rule_alternatives.hpp"
 #include "lastbit/rules.hpp"
 

@@ -8,6 +8,7 @@
 #include "analysis/backend_reference.hpp"
 #include "analysis/shrink/origin.hpp"
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/shrink.hpp"
 
 namespace lastbit {
@@ -91,7 +92,8 @@ std::string headers(TestFramework framework) {
       "#include <catch2/matchers/catch_matchers_all.hpp>\n#else\n#include <catch2/catch.hpp>\n#endif\n";
   return (framework == TestFramework::catch2 ? catch2 : "#include <gtest/gtest.h>\n") +
          "\n#include <array>\n#include <cstdint>\n#include <limits>\n#include <vector>\n\n#include \"lastbit/emulator.hpp\"\n"
-         "#include \"lastbit/io/json_model.hpp\"\n#include \"lastbit/rules.hpp\"\n#include \"lastbit/testing.hpp\"\n";
+         "#include \"lastbit/io/json_model.hpp\"\n#include \"lastbit/registry.hpp\"\n#include \"lastbit/rules.hpp\"\n#include "
+         "\"lastbit/testing.hpp\"\n";
 }
 
 std::string functions(const ShrunkCase& shrunk) {

@@ -9,6 +9,7 @@
 #include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/golden.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "lastbit/sweep.hpp"
 #include "lastbit/version.hpp"

@@ -16,6 +16,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/trace.hpp"
 #include "lastbit/version.hpp"
 #include "model/checksum.hpp"

@@ -18,6 +18,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/metrics.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit {

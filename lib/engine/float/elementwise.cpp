@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "engine/float/real.hpp"
-#include "engine/strided_loop.hpp"
+#include "model/strided_loop.hpp"
 
 namespace lastbit {
 namespace {

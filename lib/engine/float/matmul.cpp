@@ -4,7 +4,7 @@
 // fully_connected and matmul.
 #include "engine/float/linear.hpp"
 #include "engine/float/matrix.hpp"
-#include "engine/strided_loop.hpp"
+#include "model/strided_loop.hpp"
 
 namespace lastbit {
 namespace {

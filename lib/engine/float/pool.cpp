@@ -7,7 +7,7 @@
 
 #include "engine/float/real.hpp"
 #include "engine/geometry.hpp"
-#include "engine/strided_loop.hpp"
+#include "model/strided_loop.hpp"
 
 namespace lastbit {
 namespace {

@@ -38,7 +38,7 @@ RealBounds real_bounds(const OutputBounds& bounds) {
 Executor prepare_real(const Model& model, const Operation& operation) {
   require_float32(model, operation, operation.inputs);
   require_float32(model, operation, operation.outputs);
-  if (is_movement(operation.kind)) return prepare_movement(model, operation);
+  if (is_movement(operation.kind)) return executor_of(prepare_movement(model, operation));
   using enum OperationKind;
   switch (operation.kind) {
     case conv2d:

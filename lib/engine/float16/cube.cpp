@@ -18,7 +18,7 @@
 #include "engine/float16/steps.hpp"
 #include "engine/geometry.hpp"
 #include "engine/operands.hpp"
-#include "engine/strided_loop.hpp"
+#include "model/strided_loop.hpp"
 
 namespace lastbit {
 namespace {

@@ -9,7 +9,7 @@
 #include "engine/float16/bounds.hpp"
 #include "engine/float16/prepare.hpp"
 #include "engine/float16/vectors.hpp"
-#include "engine/strided_loop.hpp"
+#include "model/strided_loop.hpp"
 
 namespace lastbit {
 namespace {

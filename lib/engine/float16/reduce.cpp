@@ -11,7 +11,7 @@
 #include "engine/float16/bounds.hpp"
 #include "engine/float16/prepare.hpp"
 #include "engine/geometry.hpp"
-#include "engine/strided_loop.hpp"
+#include "model/strided_loop.hpp"
 
 namespace lastbit {
 namespace {

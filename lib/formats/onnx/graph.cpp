@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/executor.hpp"
-#include "lastbit/emulator.hpp"
 #include "lastbit/shape.hpp"
+#include "model/movement.hpp"
 #include "model/operation_view.hpp"
 #include "model/printable.hpp"
 
@@ -252,7 +251,7 @@ void Graph::fold_last_operation() {
     budget_.spend(static_cast<std::size_t>(tensor(index).shape.element_count()) * size_of(tensor(index).type), place_);
     outputs.emplace_back(tensor(index).type, tensor(index).shape);
   }
-  prepare_movement(model_, operation)({inputs, outputs});
+  prepare_movement(model_, operation)(inputs, outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     model_.tensors[static_cast<std::size_t>(operation.outputs[i])].constant = std::move(outputs[i]);
     writers_[static_cast<std::size_t>(operation.outputs[i])] = no_writer;

@@ -1,5 +1,6 @@
 // A stranger who reads devices: as constants, and by name.
 #include <lastbit/backends/tflite.hpp>
+#include <lastbit/registry.hpp>
 
 static_assert(lastbit::tflite_double != lastbit::tflite_single);
 

@@ -3,32 +3,33 @@
 //
 // Contract: every output element is one input element, bit for bit, or the padding value; no arithmetic. Each operation is a block of
 // elements read with one layout and written with another.
+#include "model/movement.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "engine/executor.hpp"
-#include "engine/strided_loop.hpp"
+#include "lastbit/error.hpp"
+#include "model/strided_loop.hpp"
 
 namespace lastbit {
 namespace {
 
-Executor copies(StridedLoop<2> loop) {
-  return [loop = std::move(loop)](const Execution& run) {
-    const Tensor& input = *run.inputs[0];
-    copy_block(loop, size_of(input.type()), input.bytes().data(), run.outputs[0].bytes().data());
+Movement copies(StridedLoop<2> loop) {
+  return [loop = std::move(loop)](std::span<const Tensor* const> inputs, std::span<Tensor> outputs) {
+    copy_block(loop, size_of(inputs[0]->type()), inputs[0]->bytes().data(), outputs[0].bytes().data());
   };
 }
 
-Executor prepare_transpose(const Shape& from, const Shape& to, const TransposeAttributes& attributes) {
+Movement prepare_transpose(const Shape& from, const Shape& to, const TransposeAttributes& attributes) {
   const auto strides = row_major_strides(from.sizes());
   StridedLayout source;
   for (const std::int64_t axis : attributes.permutation) source.strides.push_back(strides[static_cast<std::size_t>(axis)]);
   return copies(StridedLoop<2>(to.sizes(), {source, row_major(to)}));
 }
 
-Executor prepare_slice(const Shape& from, const Shape& to, const SliceAttributes& attributes) {
+Movement prepare_slice(const Shape& from, const Shape& to, const SliceAttributes& attributes) {
   StridedLayout source = row_major(from);
   for (std::size_t axis = 0; axis < from.rank(); ++axis) {
     source.offset += attributes.begin[axis] * source.strides[axis];
@@ -37,7 +38,7 @@ Executor prepare_slice(const Shape& from, const Shape& to, const SliceAttributes
   return copies(StridedLoop<2>(to.sizes(), {source, row_major(to)}));
 }
 
-Executor prepare_split(const Model& model, const Operation& operation, const Shape& from) {
+Movement prepare_split(const Model& model, const Operation& operation, const Shape& from) {
   const std::size_t axis = static_cast<std::size_t>(std::get<SplitAttributes>(operation.attributes).axis);
   std::vector<StridedLoop<2>> parts;
   StridedLayout source = row_major(from);
@@ -46,10 +47,10 @@ Executor prepare_split(const Model& model, const Operation& operation, const Sha
     parts.emplace_back(part.sizes(), std::array<StridedLayout, 2>{source, row_major(part)});
     source.offset += part[axis] * source.strides[axis];
   }
-  return [parts = std::move(parts)](const Execution& run) {
-    const Tensor& input = *run.inputs[0];
+  return [parts = std::move(parts)](std::span<const Tensor* const> inputs, std::span<Tensor> outputs) {
+    const Tensor& input = *inputs[0];
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      copy_block(parts[i], size_of(input.type()), input.bytes().data(), run.outputs[i].bytes().data());
+      copy_block(parts[i], size_of(input.type()), input.bytes().data(), outputs[i].bytes().data());
     }
   };
 }
@@ -79,19 +80,19 @@ void fill(std::span<std::byte> to, const std::vector<std::byte>& element) {
     std::memcpy(to.data() + done, to.data(), std::min(done, to.size() - done));
 }
 
-Executor prepare_pad(const ModelTensor& input, const Shape& to, const PadAttributes& attributes) {
+Movement prepare_pad(const ModelTensor& input, const Shape& to, const PadAttributes& attributes) {
   StridedLayout target = row_major(to);
   for (std::size_t axis = 0; axis < to.rank(); ++axis) target.offset += attributes.paddings[axis][0] * target.strides[axis];
-  const Executor copy = copies(StridedLoop<2>(input.shape.sizes(), {row_major(input.shape), target}));
-  return [copy, element = padding_element(input, attributes)](const Execution& run) {
-    fill(run.outputs[0].bytes(), element);
-    copy(run);
+  const Movement copy = copies(StridedLoop<2>(input.shape.sizes(), {row_major(input.shape), target}));
+  return [copy, element = padding_element(input, attributes)](std::span<const Tensor* const> inputs, std::span<Tensor> outputs) {
+    fill(outputs[0].bytes(), element);
+    copy(inputs, outputs);
   };
 }
 
 }  // namespace
 
-Executor prepare_movement(const Model& model, const Operation& operation) {
+Movement prepare_movement(const Model& model, const Operation& operation) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const Shape& to = model.tensor(operation.outputs[0]).shape;
   const Attributes& attributes = operation.attributes;
