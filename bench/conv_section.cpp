@@ -31,7 +31,7 @@ constexpr Types layer_types[] = {
     {"onnxruntime", "s8s8", signed_types, Comparison::speed},       {"onnxruntime", "u8s8", unsigned_types, Comparison::output},
     {"onnxruntime", "u8s8_sums", unsigned_sums, Comparison::output}};
 
-Trial reference_trial(const Layer& layer, const Types& types) {
+Trial reference_trial(const TimedLayer& layer, const Types& types) {
   const Model model = model_of(layer, types.types);
   Trial trial = layer_trial(prepare_model(model, find_backend(types.backend).backend));
   trial.peers = onednn_peers({model}, types.with_onednn);
@@ -45,7 +45,7 @@ Trial reference_trial(const Layer& layer, const Types& types) {
 }
 
 /// One layer on a path of our choice.
-Trial path_trial(const Layer& layer, const kernels::Path& path) {
+Trial path_trial(const TimedLayer& layer, const kernels::Path& path) {
   const kernels::ScopedPath chosen(path);
   return layer_trial(prepare_model(model_of(layer, signed_types), find_backend("tflite_double").backend));
 }
@@ -69,7 +69,7 @@ Trial network_trial(const char* network, const char* backend) {
 
 void add_convolutions(Cases& cases) {
   for (const Types& types : layer_types) {
-    for (const Layer& layer : reference_layers) {
+    for (const TimedLayer& layer : reference_layers) {
       cases.push_back({"conv/" + std::string(types.backend) + "/" + types.name + "/" + name_of(layer), Unit::multiply_adds,
                        Roof::byte_dot_product, [&layer, &types] { return reference_trial(layer, types); }});
     }

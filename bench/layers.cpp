@@ -12,12 +12,12 @@ namespace {
 
 using enum LayerKind;
 
-constexpr Layer resnet8[] = {
+constexpr TimedLayer resnet8[] = {
     {dense, 32, 3, 16, 3, 1, 1},  {dense, 32, 16, 16, 3, 1, 2}, {dense, 32, 16, 32, 3, 2, 1}, {dense, 16, 32, 32, 3, 1, 1},
     {dense, 32, 16, 32, 1, 2, 1}, {dense, 16, 32, 64, 3, 2, 1}, {dense, 8, 64, 64, 3, 1, 1},  {dense, 16, 32, 64, 1, 2, 1},
 };
 
-constexpr Layer mobilenet_v2[] = {
+constexpr TimedLayer mobilenet_v2[] = {
     {dense, 224, 3, 32, 3, 2, 1},       {depthwise, 112, 32, 32, 3, 1, 1},  {dense, 112, 32, 16, 1, 1, 1},
     {dense, 112, 16, 96, 1, 1, 1},      {depthwise, 112, 96, 96, 3, 2, 1},  {dense, 56, 96, 24, 1, 1, 1},
     {dense, 56, 24, 144, 1, 1, 2},      {depthwise, 56, 144, 144, 3, 1, 1}, {dense, 56, 144, 24, 1, 1, 1},
@@ -33,7 +33,7 @@ constexpr Layer mobilenet_v2[] = {
 bool is_convolution(OperationKind kind) { return kind == OperationKind::conv2d || kind == OperationKind::depthwise_conv2d; }
 
 /// Output values of random data spread over about twice the range of the type.
-double output_scale(const Layer& layer, const LayerTypes& types) {
+double output_scale(const TimedLayer& layer, const LayerTypes& types) {
   const double taps = static_cast<double>(layer.kernel * layer.kernel * (layer.kind == depthwise ? 1 : layer.in_channels));
   const double data = types.input == ElementType::int16 ? 18918 : 74, weight = types.weights == ElementType::int16 ? 18918 : 74;
   return 0.02 * 0.004 * data * weight * std::sqrt(taps) / (types.output == ElementType::int16 ? 16384 : 64);
@@ -41,7 +41,7 @@ double output_scale(const Layer& layer, const LayerTypes& types) {
 
 }  // namespace
 
-std::string name_of(const Layer& layer) {
+std::string name_of(const TimedLayer& layer) {
   const auto text = [](std::int64_t value) { return std::to_string(value); };
   return text(layer.kernel) + "x" + text(layer.kernel) + (layer.kind == depthwise ? "dw" : "") +
          (layer.stride == 1 ? "" : "s" + text(layer.stride)) + "_" + text(layer.size) + "x" + text(layer.size) + "x" +
@@ -68,7 +68,7 @@ Tensor random_tensor(ElementType type, const Shape& shape, std::uint64_t seed) {
   }
 }
 
-Model model_of(const Layer& layer, const LayerTypes& types) {
+Model model_of(const TimedLayer& layer, const LayerTypes& types) {
   const std::int64_t out_size = (layer.size + layer.stride - 1) / layer.stride;
   const Shape in{1, layer.size, layer.size, layer.in_channels}, out{1, out_size, out_size, layer.out_channels};
   const bool is_depthwise = layer.kind == depthwise;
@@ -103,8 +103,8 @@ std::vector<Model> convolutions_of(const std::string& network) {
     }
     return models;
   }
-  const std::span<const Layer> table = network == "ic_resnet8_int8" ? std::span<const Layer>(resnet8) : mobilenet_v2;
-  for (const Layer& layer : table) models.insert(models.end(), static_cast<std::size_t>(layer.count), model_of(layer, {}));
+  const std::span<const TimedLayer> table = network == "ic_resnet8_int8" ? std::span<const TimedLayer>(resnet8) : mobilenet_v2;
+  for (const TimedLayer& layer : table) models.insert(models.end(), static_cast<std::size_t>(layer.count), model_of(layer, {}));
   return models;
 }
 

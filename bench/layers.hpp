@@ -15,17 +15,17 @@ namespace lastbit::bench {
 
 enum class LayerKind : std::uint8_t { dense, depthwise };
 
-struct Layer {
+struct TimedLayer {
   LayerKind kind = LayerKind::dense;
   std::int64_t size = 1, in_channels = 1, out_channels = 1, kernel = 1, stride = 1;  ///< input size x size, padding "same"
   int count = 1;                                                                     ///< how often the network has it
 };
 
 /// "3x3_56x56x64_64": kernel, input, output channels.
-[[nodiscard]] std::string name_of(const Layer& layer);
+[[nodiscard]] std::string name_of(const TimedLayer& layer);
 
 /// The two shapes by which convolutions are compared with other libraries.
-inline constexpr Layer reference_layers[] = {{LayerKind::dense, 56, 64, 64, 3, 1}, {LayerKind::dense, 28, 256, 256, 1, 1}};
+inline constexpr TimedLayer reference_layers[] = {{LayerKind::dense, 56, 64, 64, 3, 1}, {LayerKind::dense, 28, 256, 256, 1, 1}};
 
 /// Types and zero points of a layer; weights are int8 or int16 with zero point 0.
 struct LayerTypes {
@@ -34,7 +34,7 @@ struct LayerTypes {
 };
 
 /// Random data and weights, scales per channel under which outputs fill their range. An int32 output is the sums themselves.
-[[nodiscard]] Model model_of(const Layer& layer, const LayerTypes& types);
+[[nodiscard]] Model model_of(const TimedLayer& layer, const LayerTypes& types);
 
 /// One model for every convolution of the network: its own where the folder of recorded networks has it, else by the table.
 /// `network` is "ic_resnet8_int8" or "mobilenet_v2_224_int8".

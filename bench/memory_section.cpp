@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* nothing = "memory/nothing";
 constexpr const char* mobilenet = "mobilenet_v2_224_int8";
-constexpr Layer large_image{LayerKind::dense, 1024, 16, 32, 3, 1};
+constexpr TimedLayer large_image{LayerKind::dense, 1024, 16, 32, 3, 1};
 
 double bytes_of(const ModelTensor& tensor) {
   return static_cast<double>(tensor.shape.element_count()) * static_cast<double>(size_of(tensor.type));

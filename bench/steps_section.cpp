@@ -15,7 +15,7 @@ Trial beside_proven(Trial saturating, Trial proven) {
 }
 
 /// TFLite's convolution with an accumulator so narrow that every sum leaves it.
-Trial narrow_trial(const Layer& layer) {
+Trial narrow_trial(const TimedLayer& layer) {
   const Backend ordinary = find_backend("tflite_double").backend;
   Backend narrow = ordinary;
   set_rule(narrow, "conv.i8.accumulator.bits", "16");
@@ -26,7 +26,7 @@ Trial narrow_trial(const Layer& layer) {
 }  // namespace
 
 void add_steps(Cases& cases) {
-  for (const Layer& layer : reference_layers) {
+  for (const TimedLayer& layer : reference_layers) {
     cases.push_back({"saturating/tflite_double_16_bits/s8s8/" + name_of(layer), Unit::multiply_adds, Roof::none,
                      [&layer] { return narrow_trial(layer); }});
   }

@@ -12,7 +12,7 @@ using enum OperationKind;
 
 class Checker {
  public:
-  Checker(const Network& network, const Limits& limits) : network_(network), limits_(limits) {}
+  Checker(const FloatNetwork& network, const Limits& limits) : network_(network), limits_(limits) {}
 
   std::vector<Diagnostic> run() {
     const auto& operations = network_.model().operations;
@@ -20,9 +20,9 @@ class Checker {
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const Operation& operation = operations[i];
       if (is_layer(operation.kind)) {
-        const Chain chain = network_.chain_from(i);
-        check_layer(operation, chain);
-        for (const std::size_t member : chain.members) taken[member] = true;
+        const FusedLayer fused = network_.fused_layer_from(i);
+        check_layer(operation, fused);
+        for (const std::size_t member : fused.members) taken[member] = true;
       } else if (!taken[i]) {
         check_other(operation);
       }
@@ -58,7 +58,7 @@ class Checker {
     require(operation, what, std::max(filled, range.least), range);
   }
 
-  void check_layer(const Operation& layer, const Chain& chain) {
+  void check_layer(const Operation& layer, const FusedLayer& fused) {
     if (!network_.is_constant(layer, 1) ||
         (layer.inputs.size() > 2 && layer.inputs[2] != absent_tensor && !network_.is_constant(layer, 2))) {
       return refuse(layer, "weights and bias must be constants");
@@ -73,21 +73,21 @@ class Checker {
     if (attributes.dilation != Extent2d{}) refuse(layer, "dilated convolution");
     if (weights[3] != in[3]) refuse(layer, "a convolution in groups");
     if (in[0] != 1) refuse(layer, "a batch of " + std::to_string(in[0]));
-    if (network_.is_line(layer)) check_line(layer, weights, chain);
-    else check_plane(layer, in, weights, chain);
+    if (network_.is_line(layer)) check_line(layer, weights, fused);
+    else check_plane(layer, in, weights, fused);
   }
 
-  void check_line(const Operation& layer, const Shape& weights, const Chain& chain) {
+  void check_line(const Operation& layer, const Shape& weights, const FusedLayer& fused) {
     require(layer, "filters", weights[0], limits_.line_filters);
     require_padded(layer, "coefficients of a filter", weights[2] * weights[3], limits_.line_coefficients);
-    if (chain.pool == nullptr) return;
-    const auto& pool = std::get<Pool2dAttributes>(chain.pool->attributes);
-    require(*chain.pool, "window", pool.filter.width, limits_.line_pool);
-    require(*chain.pool, "step", pool.stride.width, limits_.line_pool);
-    check_pool(*chain.pool, pool);
+    if (fused.pool == nullptr) return;
+    const auto& pool = std::get<Pool2dAttributes>(fused.pool->attributes);
+    require(*fused.pool, "window", pool.filter.width, limits_.line_pool);
+    require(*fused.pool, "step", pool.stride.width, limits_.line_pool);
+    check_pool(*fused.pool, pool);
   }
 
-  void check_plane(const Operation& layer, const Shape& in, const Shape& weights, const Chain& chain) {
+  void check_plane(const Operation& layer, const Shape& in, const Shape& weights, const FusedLayer& fused) {
     if (!limits_.two_dimensional) return refuse(layer, "a two-dimensional convolution; the device has one-dimensional ones (height 1)");
     require(layer, "height", in[1], limits_.height);
     require(layer, "width", in[2], limits_.width);
@@ -95,11 +95,11 @@ class Checker {
     require(layer, "filters", weights[0], limits_.filters);
     require(layer, "kernel height", weights[1], limits_.kernel);
     require(layer, "kernel width", weights[2], limits_.kernel);
-    if (chain.pool == nullptr) return;
-    const auto& pool = std::get<Pool2dAttributes>(chain.pool->attributes);
-    if (pool.filter.height != pool.filter.width) refuse(*chain.pool, "a window that is not square");
-    require(*chain.pool, "window", pool.filter.width, limits_.pool);
-    check_pool(*chain.pool, pool);
+    if (fused.pool == nullptr) return;
+    const auto& pool = std::get<Pool2dAttributes>(fused.pool->attributes);
+    if (pool.filter.height != pool.filter.width) refuse(*fused.pool, "a window that is not square");
+    require(*fused.pool, "window", pool.filter.width, limits_.pool);
+    check_pool(*fused.pool, pool);
   }
 
   /// The device adds windows that reach beyond the end; a float network has them, or they are cut off again, but none that begin before it.
@@ -110,13 +110,13 @@ class Checker {
     if (attributes.bounds != OutputBounds{}) refuse(pool, "an activation behind the pool");
   }
 
-  const Network& network_;
+  const FloatNetwork& network_;
   const Limits& limits_;
   std::vector<Diagnostic> problems_;
 };
 
 }  // namespace
 
-std::vector<Diagnostic> beyond_limits(const Network& network, const Limits& limits) { return Checker(network, limits).run(); }
+std::vector<Diagnostic> beyond_limits(const FloatNetwork& network, const Limits& limits) { return Checker(network, limits).run(); }
 
 }  // namespace lastbit::gna

@@ -15,7 +15,7 @@ const OutputBounds& bounds_of(const Operation& layer) {
   return std::get<Conv2dAttributes>(layer.attributes).bounds;
 }
 
-Network::Network(const Model& model) : model_(model), readers_(model.tensors.size()) {
+FloatNetwork::FloatNetwork(const Model& model) : model_(model), readers_(model.tensors.size()) {
   for (std::size_t i = 0; i < model_.operations.size(); ++i) {
     for (const std::int32_t input : model_.operations[i].inputs)
       if (input != absent_tensor) readers_[static_cast<std::size_t>(input)].push_back(i);
@@ -24,29 +24,29 @@ Network::Network(const Model& model) : model_(model), readers_(model.tensors.siz
 }
 
 /// The one operation that reads the output, or nothing.
-std::optional<std::size_t> Network::only_reader(const Operation& operation) const {
+std::optional<std::size_t> FloatNetwork::only_reader(const Operation& operation) const {
   const auto& readers = readers_[static_cast<std::size_t>(operation.outputs[0])];
   if (readers.size() != 1 || readers[0] == model_.operations.size()) return std::nullopt;
   return readers[0];
 }
 
-Chain Network::chain_from(std::size_t index) const {
-  Chain chain;
+FusedLayer FloatNetwork::fused_layer_from(std::size_t index) const {
+  FusedLayer fused;
   const Operation* last = &model_.operations[index];
-  chain.members = {index};
+  fused.members = {index};
   const auto next = [&](auto&& wanted) -> const Operation* {
     const auto reader = only_reader(*last);
     if (!reader || !wanted(model_.operations[*reader].kind)) return nullptr;
-    chain.members.push_back(*reader);
+    fused.members.push_back(*reader);
     return last = &model_.operations[*reader];
   };
-  if (is_activation(last->kind)) chain.activation = last;
-  else chain.layer = last;
-  const bool bare = chain.layer != nullptr && bounds_of(*chain.layer) == OutputBounds{};
-  if (bare) chain.activation = next(is_activation);
-  if (chain.layer != nullptr && chain.layer->kind == OperationKind::conv2d)
-    chain.pool = next([](OperationKind kind) { return kind == OperationKind::max_pool2d; });
-  return chain;
+  if (is_activation(last->kind)) fused.activation = last;
+  else fused.layer = last;
+  const bool bare = fused.layer != nullptr && bounds_of(*fused.layer) == OutputBounds{};
+  if (bare) fused.activation = next(is_activation);
+  if (fused.layer != nullptr && fused.layer->kind == OperationKind::conv2d)
+    fused.pool = next([](OperationKind kind) { return kind == OperationKind::max_pool2d; });
+  return fused;
 }
 
 }  // namespace lastbit::gna

@@ -16,7 +16,7 @@
 namespace lastbit::gna {
 
 /// A layer, the activation behind it and the pool behind that, where nothing else reads what lies between.
-struct Chain {
+struct FusedLayer {
   const Operation* layer = nullptr;  ///< conv2d or fully_connected; absent: a table on data
   const Operation* activation = nullptr;
   const Operation* pool = nullptr;
@@ -32,9 +32,9 @@ struct Chain {
 /// Of a layer.
 [[nodiscard]] const OutputBounds& bounds_of(const Operation& layer);
 
-class Network {
+class FloatNetwork {
  public:
-  explicit Network(const Model& model);
+  explicit FloatNetwork(const Model& model);
   [[nodiscard]] const Model& model() const { return model_; }
   [[nodiscard]] const Shape& shape(std::int32_t tensor) const { return model_.tensor(tensor).shape; }
   [[nodiscard]] bool is_constant(const Operation& operation, std::size_t position) const {
@@ -43,8 +43,8 @@ class Network {
   }
   /// Whether the windows of a convolution slide along the width only.
   [[nodiscard]] bool is_line(const Operation& layer) const { return shape(layer.inputs[0])[1] == 1 && shape(layer.inputs[1])[1] == 1; }
-  /// The chain that begins with a layer, or with an activation that is part of none.
-  [[nodiscard]] Chain chain_from(std::size_t operation) const;
+  /// The fused layer that begins with a layer, or with an activation that is part of none.
+  [[nodiscard]] FusedLayer fused_layer_from(std::size_t operation) const;
 
  private:
   [[nodiscard]] std::optional<std::size_t> only_reader(const Operation& operation) const;
@@ -53,6 +53,6 @@ class Network {
 };
 
 /// What a generation cannot do of it: one diagnostic per operation and limit.
-[[nodiscard]] std::vector<Diagnostic> beyond_limits(const Network& network, const Limits& limits);
+[[nodiscard]] std::vector<Diagnostic> beyond_limits(const FloatNetwork& network, const Limits& limits);
 
 }  // namespace lastbit::gna

@@ -194,9 +194,9 @@ class GnaQuantizer {
   void convert(std::size_t index) {
     const Operation& operation = real_.operations[index];
     if (is_layer(operation.kind) || is_activation(operation.kind)) {
-      const Chain chain = network_.chain_from(index);
-      for (const std::size_t member : chain.members) taken_[member] = true;
-      return convert_chain(chain);
+      const FusedLayer fused = network_.fused_layer_from(index);
+      for (const std::size_t member : fused.members) taken_[member] = true;
+      return convert_layer(fused);
     }
     Operation moved = operation;
     for (std::int32_t& input : moved.inputs) input = data(input);
@@ -219,19 +219,19 @@ class GnaQuantizer {
         " pieces do not begin at a multiple of 64 bytes; the plugin puts an aligning filter before them (unit weights), left out here");
   }
 
-  void convert_chain(const Chain& chain) {
-    const Operation& last = chain.last();
+  void convert_layer(const FusedLayer& fused) {
+    const Operation& last = fused.last();
     const Function function =
-        chain.activation != nullptr ? *function_of(*chain.activation, percent_) : bounds_function(bounds_of(*chain.layer));
-    if (chain.layer == nullptr) return add_data_table(chain.first(), function);
-    const Parts parts = add_parts(*chain.layer);
-    const bool plane = chain.layer->kind == conv2d && !network_.is_line(*chain.layer);
+        fused.activation != nullptr ? *function_of(*fused.activation, percent_) : bounds_function(bounds_of(*fused.layer));
+    if (fused.layer == nullptr) return add_data_table(fused.first(), function);
+    const Parts parts = add_parts(*fused.layer);
+    const bool plane = fused.layer->kind == conv2d && !network_.is_line(*fused.layer);
     const FlatEnds ends = plane && limits_.flat_ends ? FlatEnds::added : FlatEnds::none;
     const std::int32_t table = add_table(function, parts.sums_factor, last.outputs[0], ends);
-    if (chain.pool != nullptr) return add_fused(chain, parts, table);
+    if (fused.pool != nullptr) return add_fused(fused, parts, table);
     const std::int32_t output = data(last.outputs[0]);
-    const std::int32_t sums = add_sums(model_.tensor(output).name + " sums", network_.shape(chain.layer->outputs[0]));
-    Operation layer{chain.layer->kind, chain.layer->name, {parts.input, parts.weights, parts.bias}, {sums}, chain.layer->attributes};
+    const std::int32_t sums = add_sums(model_.tensor(output).name + " sums", network_.shape(fused.layer->outputs[0]));
+    Operation layer{fused.layer->kind, fused.layer->name, {parts.input, parts.weights, parts.bias}, {sums}, fused.layer->attributes};
     if (parts.multiplier != absent_tensor) layer.inputs.push_back(parts.multiplier);
     while (layer.inputs.back() == absent_tensor) layer.inputs.pop_back();
     if (auto* conv = std::get_if<Conv2dAttributes>(&layer.attributes))
@@ -349,25 +349,25 @@ class GnaQuantizer {
   }
 
   /// Convolution, activation and pool in one layer. The device has a window more where one begins before the end of the image: it is cut off.
-  void add_fused(const Chain& chain, const Parts& parts, std::int32_t table) {
-    const auto& conv = std::get<Conv2dAttributes>(chain.layer->attributes);
-    const auto& pool = std::get<Pool2dAttributes>(chain.pool->attributes);
-    const bool line = network_.is_line(*chain.layer);
+  void add_fused(const FusedLayer& fused, const Parts& parts, std::int32_t table) {
+    const auto& conv = std::get<Conv2dAttributes>(fused.layer->attributes);
+    const auto& pool = std::get<Pool2dAttributes>(fused.pool->attributes);
+    const bool line = network_.is_line(*fused.layer);
     const FusedConv2dAttributes attributes{.stride = conv.stride,
                                            .padding = parts.padding,
                                            .pool = PoolKind::max,
                                            .pool_filter = line ? Extent2d{1, pool.filter.width} : pool.filter,
                                            .pool_stride = line ? Extent2d{1, pool.stride.width} : pool.stride,
                                            .partial_windows = limits_.pool_windows};
-    const std::int32_t output = data(chain.pool->outputs[0]);
-    const Shape wanted = model_.tensor(output).shape, sums = network_.shape(chain.layer->outputs[0]);
+    const std::int32_t output = data(fused.pool->outputs[0]);
+    const Shape wanted = model_.tensor(output).shape, sums = network_.shape(fused.layer->outputs[0]);
     const Shape found{1, windows(sums[1], attributes.pool_filter.height, attributes.pool_stride.height),
                       windows(sums[2], attributes.pool_filter.width, attributes.pool_stride.width), sums[3]};
     const std::int32_t all =
         found == wanted
             ? output
             : add_tensor({model_.tensor(output).name + " all windows", ElementType::int16, found, model_.tensor(output).quantization, {}});
-    model_.operations.push_back({fused_conv2d, chain.layer->name, {parts.input, parts.weights, parts.bias, table}, {all}, attributes});
+    model_.operations.push_back({fused_conv2d, fused.layer->name, {parts.input, parts.weights, parts.bias, table}, {all}, attributes});
     if (all != output) model_.operations.push_back({slice, model_.tensor(output).name, {all}, {output}, SliceAttributes{{0, 0, 0, 0}, {}}});
   }
 
@@ -379,7 +379,7 @@ class GnaQuantizer {
   const QuantizationRequest& request_;
   const Limits& limits_;
   const Model& real_;
-  Network network_;
+  FloatNetwork network_;
   TensorGroups groups_;
   std::vector<double> factors_;      ///< of each group's root; 0: not yet decided
   std::vector<std::int32_t> index_;  ///< of a float tensor in the device's model

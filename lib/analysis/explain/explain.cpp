@@ -11,9 +11,9 @@ namespace lastbit {
 namespace {
 
 /// One layer on any backend.
-class Layer {
+class LayerRuns {
  public:
-  Layer(const Model& model, std::span<const Tensor> inputs) : model_(model), inputs_(inputs) {}
+  LayerRuns(const Model& model, std::span<const Tensor> inputs) : model_(model), inputs_(inputs) {}
   [[nodiscard]] std::vector<std::int64_t> on(const Backend& backend) const { return layer_codes(model_, backend, inputs_); }
 
  private:
@@ -22,7 +22,7 @@ class Layer {
 };
 
 /// The substitution whose start computes a's values and whose end computes b's: by decisions if that is exact, else by whole ways.
-Substitution exact_substitution(const Model& model, const Layer& layer, const Backend& a, const Backend& b,
+Substitution exact_substitution(const Model& model, const LayerRuns& layer, const Backend& a, const Backend& b,
                                 const std::vector<std::int64_t>& of_a, const std::vector<std::int64_t>& of_b) {
   Substitution result = substitution(model, model.operations[0], a, b, ChainView::decisions);
   Backend end = result.start;
@@ -50,7 +50,7 @@ constexpr int most_trials = 400;
 
 class Attributor {
  public:
-  Attributor(const Layer& layer, const Substitution& substitution, LayerAttribution& result)
+  Attributor(const LayerRuns& layer, const Substitution& substitution, LayerAttribution& result)
       : layer_(layer), substitution_(substitution), result_(result) {}
 
   void attribute() {
@@ -107,7 +107,7 @@ class Attributor {
     }
   }
 
-  const Layer& layer_;
+  const LayerRuns& layer_;
   const Substitution& substitution_;
   LayerAttribution& result_;
 };
@@ -159,7 +159,7 @@ Origin origin_of(const std::vector<std::int64_t>& y_a, const std::vector<std::in
 }  // namespace
 
 LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b) {
-  const Layer runs(layer, inputs);
+  const LayerRuns runs(layer, inputs);
   const Operation& operation = layer.operations.at(0);
   const ModelTensor& output = layer.tensor(operation.outputs[0]);
   const std::vector<std::int64_t> of_a = runs.on(a.backend), of_b = runs.on(b.backend);

@@ -42,7 +42,7 @@ std::vector<Term> terms_of(TermOrder order, std::int64_t taps, std::int64_t chan
 }
 
 /// One layer, independent of the precision.
-struct Layer {
+struct CubeLayer {
   ConvShape shape{};
   bool transposed = false;
   std::vector<Term> terms{};
@@ -51,7 +51,7 @@ struct Layer {
 };
 
 /// The input pixel that a tap meets at an output pixel, or nothing.
-std::optional<std::int64_t> pixel_of(const Layer& layer, const ConvIndex& at, std::int64_t tap) {
+std::optional<std::int64_t> pixel_of(const CubeLayer& layer, const ConvIndex& at, std::int64_t tap) {
   const ConvShape& s = layer.shape;
   std::int64_t y = tap / s.kernel_width, x = tap % s.kernel_width;
   if (layer.transposed) {
@@ -92,7 +92,7 @@ Values<Steps> decoded_bias(const Steps& steps, const Tensor* bias, std::int64_t 
 
 /// Weights as [output channel, term]; read(o, tap, channel) is where they lie.
 template <class Steps, class Read>
-Values<Steps> packed(const Layer& layer, Read&& read) {
+Values<Steps> packed(const CubeLayer& layer, Read&& read) {
   Values<Steps> weights;
   weights.reserve(static_cast<std::size_t>(layer.shape.out_channels) * layer.terms.size());
   for (std::int64_t o = 0; o < layer.shape.out_channels; ++o) {
@@ -124,7 +124,7 @@ void deliver(const Steps& steps, typename Steps::Value sum, const RealBounds& bo
 
 /// The inputs of one output pixel, group by group in the order of the terms.
 template <class Steps>
-void gather(const Layer& layer, const ConvIndex& at, const Values<Steps>& input, Values<Steps>& rows) {
+void gather(const CubeLayer& layer, const ConvIndex& at, const Values<Steps>& input, Values<Steps>& rows) {
   const ConvShape& s = layer.shape;
   std::vector<std::int64_t> first(static_cast<std::size_t>(s.kernel_height * s.kernel_width), -1);
   for (std::size_t tap = 0; tap < first.size(); ++tap) {
@@ -141,8 +141,8 @@ void gather(const Layer& layer, const ConvIndex& at, const Values<Steps>& input,
 }
 
 template <class Steps>
-void convolve(const Steps& steps, const Layer& layer, const Values<Steps>& input, const Values<Steps>& weights, const Values<Steps>& bias,
-              Tensor& output, std::size_t offset, OutputCounter& counter) {
+void convolve(const Steps& steps, const CubeLayer& layer, const Values<Steps>& input, const Values<Steps>& weights,
+              const Values<Steps>& bias, Tensor& output, std::size_t offset, OutputCounter& counter) {
   const ConvShape& s = layer.shape;
   const std::size_t count = layer.terms.size();
   const std::int64_t columns = s.out_channels / s.groups;
@@ -166,7 +166,7 @@ void convolve(const Steps& steps, const Layer& layer, const Values<Steps>& input
 
 /// Weights of a convolution [o, ky, kx, i], of a depthwise one [1, ky, kx, o], of a fully connected layer [o, i].
 template <class Steps>
-Values<Steps> packed_weights(const Steps& steps, const Layer& layer, OperationKind kind, const Tensor& tensor) {
+Values<Steps> packed_weights(const Steps& steps, const CubeLayer& layer, OperationKind kind, const Tensor& tensor) {
   const ConvShape& s = layer.shape;
   const std::int64_t taps = s.kernel_height * s.kernel_width, channels = s.group_channels();
   const Values<Steps> values = decoded(steps, tensor);
@@ -180,8 +180,8 @@ ConvShape rows_shape(std::int64_t rows, std::int64_t terms, std::int64_t columns
   return {.in_width = rows, .in_channels = terms, .out_width = rows, .out_channels = columns};
 }
 
-Layer layer_of(const Model& model, const Operation& operation, const CubeArithmetic& rule) {
-  Layer layer{.rule = rule};
+CubeLayer layer_of(const Model& model, const Operation& operation, const CubeArithmetic& rule) {
+  CubeLayer layer{.rule = rule};
   if (operation.kind == OperationKind::fully_connected) {
     const Shape& weights = model.tensor(operation.inputs[1]).shape;
     layer.shape = rows_shape(model.tensor(operation.inputs[0]).shape.element_count() / weights[1], weights[1], weights[0]);
@@ -230,7 +230,7 @@ Executor prepare_matrices(const Model& model, const Operation& operation, const 
   const Shape& b = model.tensor(operation.inputs[1]).shape;
   const Shape& out = model.tensor(operation.outputs[0]).shape;
   const std::int64_t rows = out[out.rank() - 2], columns = out.back(), terms = attributes.transpose_a ? a[a.rank() - 2] : a.back();
-  Layer layer{.shape = rows_shape(rows, terms, columns), .rule = rules.cube, .bounds = real_bounds(attributes.bounds)};
+  CubeLayer layer{.shape = rows_shape(rows, terms, columns), .rule = rules.cube, .bounds = real_bounds(attributes.bounds)};
   layer.terms = terms_of(rules.cube.terms, 1, terms, false);
   const Shape batch = batch_of(out);
   const StridedLoop<3> loop(batch.sizes(), {broadcast_layout(batch_of(a), batch), broadcast_layout(batch_of(b), batch), row_major(batch)});

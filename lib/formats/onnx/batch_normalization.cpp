@@ -40,7 +40,7 @@ bool is_foldable(const NodeReader& convolution, const NodeReader& normalization)
   return !convolution.has_input(2) || constant(convolution, 2)->element_count() == weights->shape()[0];
 }
 
-Operands fold_batch_normalization(const NodeReader& convolution, const NodeReader& normalization) {
+NodeOperands fold_batch_normalization(const NodeReader& convolution, const NodeReader& normalization) {
   const auto scale = normalization.constant_reals(1), offset = normalization.constant_reals(2), mean = normalization.constant_reals(3),
              variance = normalization.constant_reals(4);
   const double epsilon = normalization.real("epsilon", static_cast<double>(1e-5F));

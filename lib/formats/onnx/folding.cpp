@@ -23,8 +23,8 @@ std::optional<int> Uses::only_reader(const std::string& name) const {
   return found->second.front();
 }
 
-Operands Folder::plain_operands(int node) const {
-  Operands operands;
+NodeOperands Folder::plain_operands(int node) const {
+  NodeOperands operands;
   for (const std::string& name : source_.node(node).input()) {
     const ValueId id = name.empty() ? no_value : graph_.find(name);
     operands.inputs.push_back(id != no_value && graph_[id].empty ? no_value : id);
@@ -89,7 +89,7 @@ std::optional<OutputBounds> Folder::bounds_from(int activation, const Target& ta
 }
 
 /// Weights with scales along the axis of their outputs, and a bias that counts in input scale * weight scale.
-bool Folder::takes_weights(int node, const Operands& operands) const {
+bool Folder::takes_weights(int node, const NodeOperands& operands) const {
   const Value &data = graph_[operands.inputs[0]], &weights = graph_[operands.inputs[1]];
   const auto rank = static_cast<std::int64_t>(weights.shape.rank());
   if (weights.quantization.per_channel()) {
@@ -113,7 +113,7 @@ bool Folder::takes_weights(int node, const Operands& operands) const {
   return true;
 }
 
-bool Folder::takes_inputs(int node, const Operator& op, const Operands& operands) const {
+bool Folder::takes_inputs(int node, const Operator& op, const NodeOperands& operands) const {
   const std::size_t count = std::min(op.data_inputs, operands.inputs.size());
   if (count == 0 || operands.inputs[0] == no_value) return false;
   const bool has_weights = is(node, "Conv") || is(node, "ConvTranspose") || is(node, "MatMul") || is(node, "Gemm");
@@ -130,7 +130,7 @@ bool Folder::takes_inputs(int node, const Operator& op, const Operands& operands
 }
 
 /// The integers in the place of their dequantised values.
-void Folder::read_integers(const Operator& op, Operands& operands) const {
+void Folder::read_integers(const Operator& op, NodeOperands& operands) const {
   const std::size_t count = std::min(op.data_inputs, operands.inputs.size());
   for (std::size_t i = 0; i < count; ++i) {
     if (operands.inputs[i] == no_value) continue;
@@ -144,7 +144,7 @@ void Folder::read_integers(const Operator& op, Operands& operands) const {
 std::optional<Fold> Folder::between_quantized(int node, const Operator& op) const {
   if (op.folding == Folding::never) return std::nullopt;
   Fold fold{.operands = plain_operands(node), .nodes = {}};
-  Operands& operands = fold.operands;
+  NodeOperands& operands = fold.operands;
   if (!takes_inputs(node, op, operands)) return std::nullopt;
   const Quantization from = graph_[operands.inputs[0]].quantization;
   const ElementType type = graph_[graph_[operands.inputs[0]].quantized].type;

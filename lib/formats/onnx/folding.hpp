@@ -26,7 +26,7 @@ class Uses {
 
 /// What a node reads and writes together with the nodes that are done with it.
 struct Fold {
-  Operands operands;
+  NodeOperands operands;
   std::vector<int> nodes;
 };
 
@@ -35,7 +35,7 @@ class Folder {
   Folder(const onnx::GraphProto& source, Graph& graph, std::int64_t opset) : source_(source), graph_(graph), opset_(opset), uses_(source) {}
 
   /// The values that a node names.
-  [[nodiscard]] Operands plain_operands(int node) const;
+  [[nodiscard]] NodeOperands plain_operands(int node) const;
   /// DequantizeLinear before and QuantizeLinear after; nothing if that is not all there is.
   [[nodiscard]] std::optional<Fold> between_quantized(int node, const Operator& op) const;
   /// A convolution and the BatchNormalization after it.
@@ -53,9 +53,9 @@ class Folder {
   [[nodiscard]] bool is(int node, std::string_view name) const;
   [[nodiscard]] std::optional<Target> target_of(const std::string& name, bool through_activation) const;
   [[nodiscard]] std::optional<OutputBounds> bounds_from(int activation, const Target& target) const;
-  [[nodiscard]] bool takes_inputs(int node, const Operator& op, const Operands& operands) const;
-  [[nodiscard]] bool takes_weights(int node, const Operands& operands) const;
-  void read_integers(const Operator& op, Operands& operands) const;
+  [[nodiscard]] bool takes_inputs(int node, const Operator& op, const NodeOperands& operands) const;
+  [[nodiscard]] bool takes_weights(int node, const NodeOperands& operands) const;
+  void read_integers(const Operator& op, NodeOperands& operands) const;
 
   const onnx::GraphProto& source_;
   Graph& graph_;

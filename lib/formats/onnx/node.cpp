@@ -138,7 +138,7 @@ void NodeReader::declare(ElementType type, Quantization quantization, std::size_
 }
 
 NodeReader NodeReader::only(std::size_t position) const {
-  Operands operands = operands_;
+  NodeOperands operands = operands_;
   operands.outputs = {operands_.outputs[position]};
   return {graph_, source_, opset_, std::move(operands)};
 }

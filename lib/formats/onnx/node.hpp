@@ -15,7 +15,7 @@ namespace lastbit::onnx_format {
 
 /// The values that operators see: those of the file, or, where a node stands between DequantizeLinear and QuantizeLinear, the integers
 /// before and after, with what an activation in between makes of the output.
-struct Operands {
+struct NodeOperands {
   std::vector<ValueId> inputs;   ///< no_value: left out
   std::vector<ValueId> outputs;  ///< no_value: nobody asked for it
   OutputBounds bounds;
@@ -25,7 +25,7 @@ struct Operands {
 
 class NodeReader {
  public:
-  NodeReader(Graph& graph, const onnx::NodeProto& source, std::int64_t opset, Operands operands)
+  NodeReader(Graph& graph, const onnx::NodeProto& source, std::int64_t opset, NodeOperands operands)
       : graph_(graph), source_(source), opset_(opset), operands_(std::move(operands)) {}
 
   [[noreturn]] void malformed(const std::string& reason) const { graph_.fail(ErrorCode::malformed_file, reason); }
@@ -108,7 +108,7 @@ class NodeReader {
   Graph& graph_;
   const onnx::NodeProto& source_;
   std::int64_t opset_;
-  Operands operands_;
+  NodeOperands operands_;
 };
 
 /// Which sizes fit together is checked afterwards; here only that no sum or product of them can overflow.

@@ -204,7 +204,7 @@ class FileReader {
   }
 
   /// What moves dequantised values moves the integers instead, and leaves their meaning to who reads them.
-  void read_node(int index, const Operator& op, Operands operands) {
+  void read_node(int index, const Operator& op, NodeOperands operands) {
     const ValueId input = operands.inputs.empty() ? no_value : operands.inputs.front();
     const bool moves = op.folding == Folding::equal && input != no_value;
     const bool moves_integers = moves && graph_[input].quantized != no_value && !graph_[input].quantization.per_channel() &&

@@ -55,7 +55,7 @@ inline constexpr QuantizeArithmetic standard_quantize{.division = ScaleDivision:
 [[nodiscard]] std::array<float, 2> clip_bounds(const NodeReader& clip);
 
 /// A convolution, with a constant weight per channel times a BatchNormalization's factor: what the two together read and write.
-[[nodiscard]] Operands fold_batch_normalization(const NodeReader& convolution, const NodeReader& normalization);
+[[nodiscard]] NodeOperands fold_batch_normalization(const NodeReader& convolution, const NodeReader& normalization);
 /// Whether it is one in inference, whose parameters are constants.
 [[nodiscard]] bool is_foldable(const NodeReader& convolution, const NodeReader& normalization);
 
