@@ -53,12 +53,6 @@ struct Side {
 
 bool vanishes(const Side& side) { return side.norm <= eps; }
 
-double cosine(double dot, const Side& mine, const Side& truth) {
-  if (vanishes(mine) && vanishes(truth)) return 1;
-  if (vanishes(mine) || vanishes(truth)) return nan;
-  return min_or_nan(dot / (mine.norm * truth.norm), 1);
-}
-
 /// Sums over pairs, one pass.
 struct Pairs {
   double dot = 0, absolute = 0, largest = 0, squares = 0, relative = 0, largest_relative = 0;
@@ -109,6 +103,16 @@ std::string text_of(const Distribution& d) {
 
 }  // namespace
 
+double cosine_of(double product, double length_x, double length_y) {
+  if (length_x <= eps && length_y <= eps) return 1;
+  if (length_x <= eps || length_y <= eps) return nan;
+  return std::clamp(product / (length_x * length_y), -1.0, 1.0);
+}
+
+double sqnr_db_of(double truth_energy, double error_energy) {
+  return error_energy == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(truth_energy / error_energy);
+}
+
 ElementMetrics element_metrics(std::span<const float> mine, std::span<const float> truth) {
   const Side x(mine);
   const Side y(truth);
@@ -118,8 +122,8 @@ ElementMetrics element_metrics(std::span<const float> mine, std::span<const floa
   return {.values = static_cast<std::int64_t>(mine.size()),
           .non_finite_mine = x.non_finite,
           .non_finite_truth = y.non_finite,
-          .cosine = cosine(pairs.dot, x, y),
-          .sqnr_db = pairs.squares == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(y.norm * y.norm / pairs.squares),
+          .cosine = cosine_of(pairs.dot, x.norm, y.norm),
+          .sqnr_db = sqnr_db_of(y.norm * y.norm, pairs.squares),
           .max_absolute_error = pairs.largest,
           .mean_absolute_error = pairs.absolute / count,
           .root_mean_square_error = std::sqrt(pairs.squares / count),

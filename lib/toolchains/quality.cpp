@@ -42,20 +42,11 @@ class TensorTally {
     quality.values = values_;
     quality.levels_used = levels_used();
     quality.clipped_share = values_ == 0 ? 0 : static_cast<double>(clipped_) / static_cast<double>(values_);
-    quality.cosine = compared_ ? cosine() : nothing;
-    quality.sqnr_db = compared_ ? (noise_ == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(truth_ / noise_)) : nothing;
+    quality.cosine = compared_ ? cosine_of(products_, std::sqrt(mine_), std::sqrt(truth_)) : nothing;
+    quality.sqnr_db = compared_ ? sqnr_db_of(truth_, noise_) : nothing;
   }
 
  private:
-  /// As ElementMetrics defines it.
-  [[nodiscard]] double cosine() const {
-    constexpr double small = 2.22e-16;
-    const double a = std::sqrt(mine_), b = std::sqrt(truth_);
-    if (a <= small && b <= small) return 1;
-    if (a <= small || b <= small) return nothing;
-    return std::min(products_ / (a * b), 1.0);
-  }
-
   void count_levels(const Tensor& codes) {
     if (!is_integer(codes.type())) return;
     if (size_of(codes.type()) > 2) {

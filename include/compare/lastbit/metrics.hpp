@@ -25,8 +25,8 @@ struct ElementMetrics {
   std::int64_t values = 0;
   std::int64_t non_finite_mine = 0;
   std::int64_t non_finite_truth = 0;
-  double cosine = 1;                      ///< sum xy / (|x| |y|), at most 1; both norms <= eps: 1; one of them: NaN
-  double sqnr_db = 0;                     ///< 10 log10(sum y^2 / sum (x-y)^2); equal values: infinity
+  double cosine = 1;                      ///< cosine_of()
+  double sqnr_db = 0;                     ///< sqnr_db_of()
   double max_absolute_error = 0;          ///< max |x-y|
   double mean_absolute_error = 0;         ///< mean |x-y|
   double root_mean_square_error = 0;      ///< sqrt(mean (x-y)^2)
@@ -38,6 +38,12 @@ struct ElementMetrics {
   Distribution mine{};
   Distribution truth{};
 };
+
+/// sum xy / (|x| |y|), from -1 to 1; both lengths at most eps: 1; one of them: NaN.
+[[nodiscard]] double cosine_of(double product, double length_x, double length_y);
+
+/// 10 log10(sum y^2 / sum (x-y)^2); no error: infinity.
+[[nodiscard]] double sqnr_db_of(double truth_energy, double error_energy);
 
 /// Both spans have the same, positive size.
 [[nodiscard]] ElementMetrics element_metrics(std::span<const float> mine, std::span<const float> truth);

@@ -29,12 +29,11 @@ void add(Vectors& sums, const Tensor& expected, const Tensor& found) {
   }
 }
 
-/// Two zero vectors are the same; a zero or infinite vector has no direction and is unlike any other.
-double cosine_of(const Vectors& sums) {
+/// A zero or infinite vector has no direction and is unlike any other.
+double likeness(const Vectors& sums) {
   if (sums.error_energy == 0) return 1;
-  const double lengths = std::sqrt(sums.expected_energy) * std::sqrt(sums.found_energy);
-  const double cosine = sums.product / lengths;
-  return std::isfinite(cosine) ? std::clamp(cosine, -1.0, 1.0) : 0;
+  const double cosine = cosine_of(sums.product, std::sqrt(sums.expected_energy), std::sqrt(sums.found_energy));
+  return std::isnan(cosine) ? 0 : cosine;
 }
 
 std::int64_t count_differing(const Tensor& a, const Tensor& b) {
@@ -82,7 +81,7 @@ Agreement agreement_of(const Model& model, const MixedRun& run, std::span<const 
     if (values > 1 && !same_top) same_top = top_positions(expected[o], values) == top_positions(found[o], values);
   }
   result.same_top = same_top.value_or(true) ? 1 : 0;
-  result.cosine_sum = cosine_of(sums);
+  result.cosine_sum = likeness(sums);
   result.distance_sum = std::sqrt(2 - 2 * result.cosine_sum);
   result.error_energy = sums.error_energy;
   result.expected_energy = sums.expected_energy;

@@ -86,17 +86,9 @@ double squared_error(const RealSums& sums) {
 
 }  // namespace
 
-double RealSums::cosine() const {
-  const double x = judged.to_double(), y = truth.to_double();
-  if (x == 0 && y == 0) return 1;
-  if (x == 0 || y == 0) return std::numeric_limits<double>::quiet_NaN();
-  return std::clamp(product.to_double() / (std::sqrt(x) * std::sqrt(y)), -1.0, 1.0);
-}
+double RealSums::cosine() const { return cosine_of(product.to_double(), std::sqrt(judged.to_double()), std::sqrt(truth.to_double())); }
 
-double RealSums::sqnr_db() const {
-  const double error = squared_error(*this);
-  return error == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(truth.to_double() / error);
-}
+double RealSums::sqnr_db() const { return sqnr_db_of(truth.to_double(), squared_error(*this)); }
 
 double RealSums::root_mean_square_error() const { return values == 0 ? 0 : std::sqrt(squared_error(*this) / static_cast<double>(values)); }
 
