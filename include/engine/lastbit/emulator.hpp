@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/dequantize.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/model.hpp"
 
@@ -112,11 +113,6 @@ class Emulator {
 
 /// Convenience: construct and run.
 [[nodiscard]] Trace run(const Model& model, const Backend& backend, std::span<const Tensor> inputs, const RunOptions& options = {});
-
-/// The model with every quantised tensor and constant as float32: real = scale * (q - zero point), in double, rounded once.
-[[nodiscard]] Model dequantized(const Model& model);
-/// One tensor's values as float32.
-[[nodiscard]] Tensor dequantized(const Tensor& tensor, const Quantization& quantization);
 
 /// The host path in use: LASTBIT_PATH if set (Error(unavailable_path) if this machine lacks it), else the best available.
 [[nodiscard]] std::string_view host_path();

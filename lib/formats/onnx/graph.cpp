@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lastbit/dequantize.hpp"
 #include "lastbit/shape.hpp"
 #include "model/movement.hpp"
 #include "model/operation_view.hpp"

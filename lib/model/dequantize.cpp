@@ -3,10 +3,14 @@
 //
 // The real meaning of a quantised model. A bias without a scale of its own counts in input scale * weight scale, as accumulators do;
 // accumulators delivered as an output (int32 or int64 without a scale) become their real value by the same scale.
+#include "lastbit/dequantize.hpp"
+
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
-#include "lastbit/emulator.hpp"
+#include "lastbit/error.hpp"
 
 namespace lastbit {
 namespace {

@@ -1,0 +1,17 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The real meaning of quantised data: real = scale * (q - zero point), in double, rounded once to float32.
+#pragma once
+
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+/// The model with every quantised tensor and constant as float32.
+[[nodiscard]] Model dequantized(const Model& model);
+
+/// One tensor's values as float32.
+[[nodiscard]] Tensor dequantized(const Tensor& tensor, const Quantization& quantization);
+
+}  // namespace lastbit
