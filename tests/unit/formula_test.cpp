@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 
