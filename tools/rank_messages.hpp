@@ -75,8 +75,7 @@ struct Piece {
 /// Of any rank's report, if there is one.
 [[nodiscard]] std::optional<Piece> next_piece();
 
-/// From rank 0: samples first … last - 1 to compute; or, in the place of `first`, the exit status to leave with, and in that of `last` a
-/// Farewell; or just a sign of life.
+/// From rank 0: samples first … last - 1 to compute; or to leave, with a Farewell in the place of `first`; or just a sign of life.
 enum class OrderKind : std::int64_t { compute, leave, alive };
 enum class Farewell : std::int64_t { together, alone };  ///< with MPI_Finalize, or without, because a rank is lost
 struct Order {

@@ -81,13 +81,13 @@ class Worker {
     }
   }
 
-  /// Until rank 0 says with which status to leave.
+  /// Until rank 0 says to leave. Returns the exit status.
   int serve() {
     while (true) {
       if (control_.stop()) std::_Exit(failed_status);  // the launcher ends the job: nobody waits for MPI_Finalize
       if (const auto order = next_order()) {
         heard_ = Clock::now();
-        if (order->kind == OrderKind::leave) return leave(static_cast<int>(order->first), static_cast<Farewell>(order->last));
+        if (order->kind == OrderKind::leave) return leave(static_cast<Farewell>(order->first));
         if (order->kind == OrderKind::compute) computer_->start({order->first, order->last});
       }
       if (outbox_.push()) report();
@@ -99,9 +99,11 @@ class Worker {
  private:
   static constexpr int failed_status = 2;
 
-  static int leave(int status, Farewell farewell) {
-    if (farewell == Farewell::alone) std::_Exit(status);
-    return status;
+  /// With success, however the sweep ended: the launcher kills the job as soon as a process leaves otherwise, and rank 0 may still be about
+  /// to say why.
+  static int leave(Farewell farewell) {
+    if (farewell == Farewell::alone) std::_Exit(EXIT_SUCCESS);
+    return EXIT_SUCCESS;
   }
 
   void report() {
@@ -150,7 +152,7 @@ class Dealer {
     members_[0].ready = true;
   }
 
-  /// Returns the exit status, with which every rank is told to leave.
+  /// Returns the exit status.
   int work() {
     while (!over()) {
       while (const auto piece = next_piece()) collect(*piece);
@@ -171,7 +173,7 @@ class Dealer {
     const bool any_lost = std::ranges::any_of(members_, &Member::lost);
     const Farewell farewell = any_lost ? Farewell::alone : Farewell::together;
     for (std::size_t rank = 1; rank < members_.size(); ++rank)
-      if (!members_[rank].lost) send(static_cast<int>(rank), {OrderKind::leave, status, static_cast<std::int64_t>(farewell)});
+      if (!members_[rank].lost) send(static_cast<int>(rank), {OrderKind::leave, static_cast<std::int64_t>(farewell)});
     if (!any_lost) return;
     for (const Clock::time_point until = Clock::now() + beat; Clock::now() < until; std::this_thread::sleep_for(pause))
       (void)next_piece();  // which lets MPI deliver what was sent
@@ -287,9 +289,7 @@ class Dealer {
 
 /// Every other rank stands ready, or failed as this one did and would say the same.
 void dismiss_all(const Session& session) {
-  constexpr int failed_status = 2;
-  for (int rank = 1; rank < session.size(); ++rank)
-    send(rank, {OrderKind::leave, failed_status, static_cast<std::int64_t>(Farewell::together)});
+  for (int rank = 1; rank < session.size(); ++rank) send(rank, {OrderKind::leave, static_cast<std::int64_t>(Farewell::together)});
 }
 
 }  // namespace
