@@ -17,9 +17,10 @@ function(lastbit_configure target)
   endif()
 endfunction()
 
-# lastbit_optimise_lightly(target): for what is compiled more often than it computes. Whatever must be fast lies in the library.
-function(lastbit_optimise_lightly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+# lastbit_optimise(target level): -O0 or -O1 instead of the build's own level, for what is compiled more often than it computes. Whatever must
+# be fast lies in the library.
+function(lastbit_optimise target level)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${level}>)
 endfunction()
 
 # lastbit_use_headers(target package...): header-only packages, seen by the compiler alone, so that nothing of them is linked or exported.

@@ -8,8 +8,9 @@ target_compile_definitions(
   INTERFACE LASTBIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LASTBIT_MODELS_DIR="${LASTBIT_MODELS_DIR}"
             LASTBIT_TOOL="$<$<TARGET_EXISTS:lastbit_tool>:$<TARGET_FILE:lastbit_tool>>")
 
-# lastbit_add_test(name LABELS label... SOURCES file... [LIBRARIES target...]): one Catch2 program, one ctest entry. Optimised lightly, but
-# for the exhaustive ones, which compute more than they compile.
+# lastbit_add_test(name LABELS label... SOURCES file... [LIBRARIES target...]): one Catch2 program, one ctest entry. What most tests compute, the
+# library computes: not optimised, they compile in half the time and run as fast. Kernels are compared in loops of the test's own: -O1; the
+# exhaustive tests are nothing but such loops: the build's level.
 # A test labelled `models` reads recorded networks and nothing else: it is skipped as a whole where they are missing.
 function(lastbit_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;SOURCES;LIBRARIES")
@@ -18,8 +19,10 @@ function(lastbit_add_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   lastbit_configure(${name})
-  if(NOT "exhaustive" IN_LIST arg_LABELS)
-    lastbit_optimise_lightly(${name})
+  if("kernels" IN_LIST arg_LABELS)
+    lastbit_optimise(${name} -O1)
+  elseif(NOT "exhaustive" IN_LIST arg_LABELS)
+    lastbit_optimise(${name} -O0)
   endif()
   target_link_libraries(${name} PRIVATE lastbit_test_support ${arg_LIBRARIES})
   add_test(NAME ${name} COMMAND ${name})
