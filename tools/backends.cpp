@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "lastbit/json_value.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "subcommand.hpp"
@@ -44,7 +44,7 @@ void print_table() {
 }
 
 void print_json() {
-  auto list = nlohmann::ordered_json::array();
+  auto list = JsonValue::array();
   for (const SpecSheet& sheet : builtin_backends()) {
     const Range range = evidence_range(sheet);
     list.push_back({{"name", sheet.name},
@@ -52,7 +52,7 @@ void print_json() {
                     {"strongest_evidence", name_of(range.strongest)},
                     {"weakest_evidence", name_of(range.weakest)}});
   }
-  std::cout << list.dump(2) << "\n";
+  std::cout << list.text(2) << "\n";
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "lastbit/error.hpp"
+#include "lastbit/json_value.hpp"
 #include "story.hpp"
 #include "subcommand.hpp"
 
@@ -20,9 +20,9 @@ struct Options {
 int list(const StoryOptions& options) {
   if (!options.plot.empty()) throw Error(ErrorCode::bad_input, "--plot", "the name of a demo is needed");
   if (options.json) {
-    auto json = nlohmann::ordered_json::array();
+    auto json = JsonValue::array();
     for (const Story& story : stories()) json.push_back({{"name", story.name}, {"title", story.title}});
-    std::cout << json.dump(2) << "\n";
+    std::cout << json.text(2) << "\n";
     return equal;
   }
   std::size_t width = 0;

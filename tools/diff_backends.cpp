@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "lastbit/json_value.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "subcommand.hpp"
@@ -30,10 +30,10 @@ void print_table(const SpecSheet& a, const SpecSheet& b, const std::vector<RuleD
 }
 
 void print_json(const SpecSheet& a, const SpecSheet& b, const std::vector<RuleDifference>& differences) {
-  auto list = nlohmann::ordered_json::array();
+  auto list = JsonValue::array();
   for (const auto& [path, in_a, in_b] : differences) list.push_back({{"rule", path}, {"a", in_a}, {"b", in_b}});
-  const nlohmann::ordered_json report{{"a", a.name}, {"b", b.name}, {"differences", list}};
-  std::cout << report.dump(2) << "\n";
+  const JsonValue report{{"a", a.name}, {"b", b.name}, {"differences", list}};
+  std::cout << report.text(2) << "\n";
 }
 
 int run(const Options& options) {

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 
@@ -15,6 +14,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/trace.hpp"
 #include "layer_request.hpp"
 #include "subcommand.hpp"
@@ -161,13 +161,13 @@ void print_text(const Result& result, const Options& options, const std::vector<
 }
 
 void print_json(const Result& result, const std::vector<std::string>& files) {
-  using Json = nlohmann::ordered_json;
   const Events& events = result.trace.events.at(0).events;
-  Json json{{"op", result.layer.model.name}, {"backend", result.trace.backend}, {"path", result.trace.path}, {"arrays", Json::array()}};
+  JsonValue json{
+      {"op", result.layer.model.name}, {"backend", result.trace.backend}, {"path", result.trace.path}, {"arrays", JsonValue::array()}};
   for (const Summary& array : result.arrays) {
     json["arrays"].push_back({{"name", array.name}, {"role", array.role}, {"dtype", array.type}, {"shape", array.shape}});
   }
-  json["outputs"] = Json::array();
+  json["outputs"] = JsonValue::array();
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     const Tensor& output = result.outputs[i];
     const Numbers numbers = numbers_of(output);
@@ -181,10 +181,10 @@ void print_json(const Result& result, const std::vector<std::string>& files) {
   json["events"] = {{"accumulator_overflows", events.accumulator_overflows},
                     {"saturated_outputs", events.saturated_outputs},
                     {"outputs", events.outputs}};
-  json["guesses"] = Json::array();
+  json["guesses"] = JsonValue::array();
   for (const Guess& guess : result.trace.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
-  if (result.report) json["compare"] = Json::parse(to_json(*result.report));
-  std::cout << json.dump(2) << "\n";
+  if (result.report) json["compare"] = JsonValue::parse(to_json(*result.report));
+  std::cout << json.text(2) << "\n";
 }
 
 int run(const Options& options) {

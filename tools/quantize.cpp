@@ -5,11 +5,11 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "lastbit/error.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
 #include "samples.hpp"
@@ -55,9 +55,9 @@ void list_text(const Quantizer& quantizer, const std::string& backends) {
   }
 }
 
-nlohmann::ordered_json list_json(const Quantizer& quantizer, const std::vector<std::string>& backends) {
-  nlohmann::ordered_json json{{"quantizer", quantizer.name}, {"title", quantizer.title}, {"backends", backends}};
-  json["options"] = nlohmann::ordered_json::array();
+JsonValue list_json(const Quantizer& quantizer, const std::vector<std::string>& backends) {
+  JsonValue json{{"quantizer", quantizer.name}, {"title", quantizer.title}, {"backends", backends}};
+  json["options"] = JsonValue::array();
   for (const QuantizerOption& option : quantizer.options) {
     json["options"].push_back(
         {{"name", option.name}, {"default", option.default_value}, {"values", option.values}, {"meaning", option.meaning}});
@@ -68,7 +68,7 @@ nlohmann::ordered_json list_json(const Quantizer& quantizer, const std::vector<s
 /// Of one backend's quantiser, or of all.
 int list_options(const Options& options) {
   const std::string only = options.backend.empty() ? "" : find_backend(options.backend).quantizer;
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  JsonValue list = JsonValue::array();
   for (const Quantizer& quantizer : quantizers()) {
     if (!options.backend.empty() && quantizer.name != only) continue;
     std::vector<std::string> backends;
@@ -81,7 +81,7 @@ int list_options(const Options& options) {
     if (options.json) list.push_back(list_json(quantizer, backends));
     else list_text(quantizer, text);
   }
-  if (options.json) std::cout << list.dump(2) << "\n";
+  if (options.json) std::cout << list.text(2) << "\n";
   return equal;
 }
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "backend_option.hpp"
@@ -13,6 +12,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/trace.hpp"
 #include "model_inputs.hpp"
 #include "subcommand.hpp"
@@ -103,12 +103,12 @@ void print_text(const NamedTrace& trace, const std::vector<OutputReport>& output
 }
 
 /// Every operation: what it took and, where it is sums of products, how many of them may be added in any order, and why.
-nlohmann::ordered_json layers_of(const Model& model, const Trace& trace) {
-  auto layers = nlohmann::ordered_json::array();
+JsonValue layers_of(const Model& model, const Trace& trace) {
+  auto layers = JsonValue::array();
   for (std::size_t i = 0; i < trace.costs.size(); ++i) {
     const Operation& operation = model.operations[i];
     const SumRoutes& sums = trace.costs[i].sums;
-    nlohmann::ordered_json layer{
+    JsonValue layer{
         {"name", operation.name}, {"operation", name_of(operation.kind)}, {"path", trace.path}, {"seconds", trace.costs[i].seconds}};
     const std::int64_t proven = sums.order_free + sums.proven_by_type + sums.proven_by_input + sums.proven_by_output;
     const std::int64_t outputs = proven + sums.step_by_step;
@@ -126,9 +126,9 @@ nlohmann::ordered_json layers_of(const Model& model, const Trace& trace) {
   return layers;
 }
 
-void print_json(const NamedTrace& trace, const std::vector<OutputReport>& outputs, nlohmann::ordered_json layers, const Options& options) {
-  nlohmann::ordered_json report{{"model", options.model}, {"backend", trace.backend}, {"path", trace.path}};
-  report["outputs"] = nlohmann::ordered_json::array();
+void print_json(const NamedTrace& trace, const std::vector<OutputReport>& outputs, JsonValue layers, const Options& options) {
+  JsonValue report{{"model", options.model}, {"backend", trace.backend}, {"path", trace.path}};
+  report["outputs"] = JsonValue::array();
   for (const OutputReport& output : outputs) {
     const Tensor& values = output.tensor->values;
     report["outputs"].push_back({{"name", output.tensor->name},
@@ -137,10 +137,10 @@ void print_json(const NamedTrace& trace, const std::vector<OutputReport>& output
                                  {"shape", values.shape().sizes()},
                                  {"largest_value_at", output.top}});
   }
-  report["guesses"] = nlohmann::ordered_json::array();
+  report["guesses"] = JsonValue::array();
   for (const Guess& guess : trace.guesses) report["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
   report["layers"] = std::move(layers);
-  std::cout << report.dump(2) << "\n";
+  std::cout << report.text(2) << "\n";
 }
 
 int run(const Options& options) {

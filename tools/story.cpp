@@ -7,18 +7,16 @@
 #include <functional>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
 
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/json_value.hpp"
 
 namespace lastbit::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t text_width = 100;
 
@@ -148,9 +146,9 @@ std::string Page::to_text() const {
 }
 
 std::string Page::to_json() const {
-  Json json{{"demo", name_}, {"title", title_}, {"sections", Json::array()}};
+  JsonValue json{{"demo", name_}, {"title", title_}, {"sections", JsonValue::array()}};
   for (const Section& section : sections_) {
-    Json part{{"heading", section.heading}, {"blocks", Json::array()}};
+    JsonValue part{{"heading", section.heading}, {"blocks", JsonValue::array()}};
     for (const Block& block : section.blocks) {
       if (block.kind == Block::Kind::table) part["blocks"].push_back({{"columns", block.columns}, {"rows", block.rows}});
       else if (block.kind == Block::Kind::evidence) part["blocks"].push_back({{"evidence", block.level}, {"what", block.text}});
@@ -158,7 +156,7 @@ std::string Page::to_json() const {
     }
     json["sections"].push_back(std::move(part));
   }
-  return json.dump(2) + "\n";
+  return json.text(2) + "\n";
 }
 
 int Page::show(const StoryOptions& options, const std::optional<Plot>& plot) const {

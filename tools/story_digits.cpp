@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "lastbit/compare.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/registry.hpp"
 #include "story.hpp"
 
@@ -74,11 +74,11 @@ void print(const std::vector<Score>& scores) {
   }
 }
 
-nlohmann::ordered_json to_json(const Score& row) {
-  nlohmann::ordered_json json{{"backend", row.backend}, {"top1", row.accuracy},
-                              {"outputs", row.outputs}, {"equal_outputs", row.equal_outputs},
-                              {"values", row.values},   {"equal_values", row.equal_values}};
-  json["largest_lsb"] = row.largest_lsb ? nlohmann::ordered_json(*row.largest_lsb) : nlohmann::ordered_json();
+JsonValue to_json(const Score& row) {
+  JsonValue json{{"backend", row.backend}, {"top1", row.accuracy},
+                 {"outputs", row.outputs}, {"equal_outputs", row.equal_outputs},
+                 {"values", row.values},   {"equal_values", row.equal_values}};
+  json["largest_lsb"] = row.largest_lsb ? JsonValue(*row.largest_lsb) : JsonValue();
   return json;
 }
 
@@ -101,11 +101,11 @@ Results results_of(const Digits& digits) {
 }
 
 void print_json(const Results& results) {
-  nlohmann::ordered_json json{{"images", results.images}, {"against", expected_backend}};
+  JsonValue json{{"images", results.images}, {"against", expected_backend}};
   for (const Score& row : results.scores) json["backends"].push_back(to_json(row));
   json["cannot_run_it"] = results.unable;
-  json["compare"] = nlohmann::ordered_json::parse(lastbit::to_json(results.report));
-  std::cout << json.dump(2) << "\n";
+  json["compare"] = JsonValue::parse(lastbit::to_json(results.report));
+  std::cout << json.text(2) << "\n";
 }
 
 void print_text(const Results& results, const std::string& data) {

@@ -4,9 +4,9 @@
 
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "backend_option.hpp"
+#include "lastbit/json_value.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -30,17 +30,17 @@ void print(const CaseFailure& failure) {
             << failure.differing << " of " << failure.values << " values differ\n";
 }
 
-nlohmann::ordered_json to_json(const CaseFailure& failure) {
+JsonValue to_json(const CaseFailure& failure) {
   return {{"file", failure.file},     {"case", failure.name},         {"backend", failure.backend}, {"tensor", failure.tensor},
           {"index", failure.index},   {"expected", failure.expected}, {"got", failure.got},         {"differing", failure.differing},
           {"values", failure.values}, {"reason", failure.reason}};
 }
 
 void print_json(const VerifyReport& report) {
-  nlohmann::ordered_json json{{"passed", report.passed}, {"failed", report.failures.size()}, {"values", report.values}};
-  json["failures"] = nlohmann::ordered_json::array();
+  JsonValue json{{"passed", report.passed}, {"failed", report.failures.size()}, {"values", report.values}};
+  json["failures"] = JsonValue::array();
   for (const CaseFailure& failure : report.failures) json["failures"].push_back(to_json(failure));
-  std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  std::cout << json.text(2) << "\n";
 }
 
 int run(const Options& options) {

@@ -1,29 +1,27 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "compare/json_number.hpp"
 #include "compare/report_fields.hpp"
+#include "lastbit/json_value.hpp"
 
 namespace lastbit {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
-OrderedJson to_json(const ElementMetrics& metrics) {
-  OrderedJson json;
+JsonValue to_json(const ElementMetrics& metrics) {
+  JsonValue json;
   for (const MetricField& field : metric_fields) json[std::string(field.name)] = json_number(metrics.*field.value);
   return json;
 }
 
-OrderedJson to_json(const TensorDifference& d) {
-  OrderedJson json{{"values", d.values}, {"differing", d.differing}, {"share", d.share()}};
-  json["largest_lsb"] = d.largest_lsb ? OrderedJson(*d.largest_lsb) : OrderedJson();
-  json["histogram"] = OrderedJson::object();
+JsonValue to_json(const TensorDifference& d) {
+  JsonValue json{{"values", d.values}, {"differing", d.differing}, {"share", d.share()}};
+  json["largest_lsb"] = d.largest_lsb ? JsonValue(*d.largest_lsb) : JsonValue();
+  json["histogram"] = JsonValue::object();
   for (std::size_t i = 0; d.largest_lsb && i < histogram_names.size(); ++i)
     json["histogram"][std::string(histogram_names[i])] = d.histogram.counts[i];
-  json["first"] = OrderedJson();
+  json["first"] = JsonValue();
   if (d.first) {
     json["first"] = {{"index", d.first->index},
                      {"coordinates", coordinates(d.shape, d.first->index)},
@@ -36,17 +34,17 @@ OrderedJson to_json(const TensorDifference& d) {
   return json;
 }
 
-OrderedJson to_json(const std::vector<Guess>& guesses) {
-  OrderedJson json = OrderedJson::array();
+JsonValue to_json(const std::vector<Guess>& guesses) {
+  JsonValue json = JsonValue::array();
   for (const Guess& guess : guesses) json.push_back({{"rule", guess.rule}, {"source", guess.source}});
   return json;
 }
 
-OrderedJson to_json(const LayerDifference& layer) {
-  OrderedJson json{{"tensor", layer.tensor}, {"name", layer.name}, {"operation", layer.operation}};
+JsonValue to_json(const LayerDifference& layer) {
+  JsonValue json{{"tensor", layer.tensor}, {"name", layer.name}, {"operation", layer.operation}};
   json["shape"] = layer.accumulated.shape.sizes();
   json["accumulated"] = to_json(layer.accumulated);
-  json["same_input"] = layer.same_input ? to_json(*layer.same_input) : OrderedJson();
+  json["same_input"] = layer.same_input ? to_json(*layer.same_input) : JsonValue();
   if (layer.samples) json["first_samples_compared"] = *layer.samples;
   if (layer.golden) json["golden"] = {{"a", to_json(layer.golden->a)}, {"b", to_json(layer.golden->b)}};
   json["guesses"] = to_json(layer.guesses);
@@ -97,20 +95,20 @@ std::string csv_line(const LayerDifference& layer, std::string_view kind, const 
 }  // namespace
 
 std::string to_json(const CompareReport& report) {
-  OrderedJson json{{"format", "lastbit.compare.v1"}, {"model", report.model}, {"a", report.a}, {"b", report.b}, {"path", report.path}};
+  JsonValue json{{"format", "lastbit.compare.v1"}, {"model", report.model}, {"a", report.a}, {"b", report.b}, {"path", report.path}};
   json["equal"] = report.equal();
   const LayerDifference* const first = report.first_divergence();
-  json["first_divergence"] = first == nullptr ? OrderedJson() : OrderedJson{{"tensor", first->tensor}, {"name", first->name}};
-  json["layers"] = OrderedJson::array();
+  json["first_divergence"] = first == nullptr ? JsonValue() : JsonValue{{"tensor", first->tensor}, {"name", first->name}};
+  json["layers"] = JsonValue::array();
   for (const LayerDifference& layer : report.layers) json["layers"].push_back(to_json(layer));
-  json["outputs"] = OrderedJson::array();
+  json["outputs"] = JsonValue::array();
   for (const OutputAgreement& output : report.outputs) {
     json["outputs"].push_back({{"name", output.name}, {"samples", output.samples}, {"same_top", output.same_top}});
   }
   json["guesses"] = to_json(report.guesses);
   json["only_in_a"] = report.only_in_a;
   json["only_in_b"] = report.only_in_b;
-  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json.text(1) + "\n";
 }
 
 std::string to_csv(const CompareReport& report) {

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdio>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -11,12 +10,11 @@
 #include "formats/file.hpp"
 #include "formats/json.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/trace.hpp"
 
 namespace lastbit {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view format = "lastbit.trace.v1";
 
@@ -27,33 +25,33 @@ std::string file_name(std::int32_t index) {
   return text.data();
 }
 
-OrderedJson tensor_to_json(const NamedTensor& tensor) {
-  OrderedJson json{{"index", tensor.index},
-                   {"name", tensor.name},
-                   {"file", file_name(tensor.index)},
-                   {"op", tensor.operation},
-                   {"shape", tensor.values.shape().sizes()},
-                   {"dtype", name_of(tensor.values.type())}};
+JsonValue tensor_to_json(const NamedTensor& tensor) {
+  JsonValue json{{"index", tensor.index},
+                 {"name", tensor.name},
+                 {"file", file_name(tensor.index)},
+                 {"op", tensor.operation},
+                 {"shape", tensor.values.shape().sizes()},
+                 {"dtype", name_of(tensor.values.type())}};
   json["scale"] = tensor.quantization.scales;
   json["zero_point"] = tensor.quantization.zero_points;
   json["axis"] = tensor.quantization.axis;
   return json;
 }
 
-OrderedJson events_to_json(const NamedEvents& named) {
+JsonValue events_to_json(const NamedEvents& named) {
   return {{"operation", named.operation},
           {"accumulator_overflows", named.events.accumulator_overflows},
           {"saturated_outputs", named.events.saturated_outputs},
           {"outputs", named.events.outputs}};
 }
 
-OrderedJson trace_to_json(const NamedTrace& trace) {
-  OrderedJson json{{"format", format}, {"model", trace.model}, {"backend", trace.backend}, {"path", trace.path}};
-  json["tensors"] = OrderedJson::array();
+JsonValue trace_to_json(const NamedTrace& trace) {
+  JsonValue json{{"format", format}, {"model", trace.model}, {"backend", trace.backend}, {"path", trace.path}};
+  json["tensors"] = JsonValue::array();
   for (const NamedTensor& tensor : trace.tensors) json["tensors"].push_back(tensor_to_json(tensor));
-  json["events"] = OrderedJson::array();
+  json["events"] = JsonValue::array();
   for (const NamedEvents& events : trace.events) json["events"].push_back(events_to_json(events));
-  json["guesses"] = OrderedJson::array();
+  json["guesses"] = JsonValue::array();
   for (const Guess& guess : trace.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
   return json;
 }
@@ -122,7 +120,7 @@ void write_trace(const std::filesystem::path& folder, const NamedTrace& trace) {
   std::filesystem::create_directories(folder, error);
   if (error) throw Error(ErrorCode::unreadable_file, folder.string(), "cannot be created: " + error.message());
   for (const NamedTensor& tensor : trace.tensors) write_npy(folder / file_name(tensor.index), tensor.values);
-  const std::string text = trace_to_json(trace).dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  const std::string text = trace_to_json(trace).text(1) + "\n";
   write_file(folder / "trace.json", text, {});
 }
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
 
 namespace lastbit {
@@ -82,12 +82,10 @@ std::string options_text(const QuantizationReport& report) {
   return text;
 }
 
-using Json = nlohmann::ordered_json;
+JsonValue number(double value) { return std::isfinite(value) ? JsonValue(value) : JsonValue(number_text("%g", value)); }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(number_text("%g", value)); }
-
-Json to_json(const TensorQuality& tensor) {
-  Json json{{"name", tensor.name}, {"operation", tensor.operation}, {"type", tensor.type}};
+JsonValue to_json(const TensorQuality& tensor) {
+  JsonValue json{{"name", tensor.name}, {"operation", tensor.operation}, {"type", tensor.type}};
   json["min"] = number(tensor.min);
   json["max"] = number(tensor.max);
   json["scale"] = tensor.quantization.scales;
@@ -126,19 +124,19 @@ std::string to_text(const QuantizationReport& report) {
 }
 
 std::string to_json(const QuantizationReport& report) {
-  Json json{{"backend", report.backend}, {"quantizer", report.quantizer}, {"samples", report.samples}};
-  json["options"] = Json::object();
+  JsonValue json{{"backend", report.backend}, {"quantizer", report.quantizer}, {"samples", report.samples}};
+  json["options"] = JsonValue::object();
   for (const auto& [name, value] : report.options) json["options"][name] = value;
-  json["tensors"] = Json::array();
+  json["tensors"] = JsonValue::array();
   for (const TensorQuality& tensor : report.tensors) json["tensors"].push_back(to_json(tensor));
-  json["outputs"] = Json::array();
+  json["outputs"] = JsonValue::array();
   for (const OutputAgreement& output : report.outputs) {
     json["outputs"].push_back({{"name", output.name}, {"samples", output.samples}, {"same_top", output.same_top}});
   }
   json["notes"] = report.notes;
-  json["guesses"] = Json::array();
+  json["guesses"] = JsonValue::array();
   for (const Guess& guess : report.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text(2) + "\n";
 }
 
 }  // namespace lastbit

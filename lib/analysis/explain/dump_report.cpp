@@ -1,14 +1,12 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "analysis/explain/text.hpp"
+#include "lastbit/json_value.hpp"
 
 namespace lastbit {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// "half_even -> half_up", of which the device has the second.
 std::string change_text(const RuleChange& change) { return change.name + ": " + change.what; }
@@ -57,15 +55,15 @@ std::string verdict_text(const DumpVerdict& layer) {
          share_text(layer.differing, layer.values) + ")\n" + findings(layer) + note;
 }
 
-Json to_json(const RuleChange& change) { return {{"rule", change.name}, {"what", change.what}}; }
+JsonValue to_json(const RuleChange& change) { return {{"rule", change.name}, {"what", change.what}}; }
 
-Json to_json(const DumpVerdict& layer) {
-  Json json{{"number", layer.number}, {"name", layer.name},           {"operation", layer.operation},
-            {"values", layer.values}, {"differing", layer.differing}, {"histogram", layer.histogram.counts}};
-  json["explanations"] = Json::array();
+JsonValue to_json(const DumpVerdict& layer) {
+  JsonValue json{{"number", layer.number}, {"name", layer.name},           {"operation", layer.operation},
+                 {"values", layer.values}, {"differing", layer.differing}, {"histogram", layer.histogram.counts}};
+  json["explanations"] = JsonValue::array();
   for (const RuleChange& change : layer.explanations) json["explanations"].push_back(to_json(change));
   json["backends"] = layer.backends;
-  json["nearest"] = layer.nearest ? to_json(*layer.nearest) : Json();
+  json["nearest"] = layer.nearest ? to_json(*layer.nearest) : JsonValue();
   if (layer.nearest) json["nearest"]["differing"] = layer.nearest_differing;
   json["note"] = layer.note;
   return json;
@@ -91,15 +89,15 @@ std::string to_text(const DumpReport& report) {
 }
 
 std::string to_json(const DumpReport& report) {
-  Json json{{"model", report.model}, {"dump", report.dump}, {"backend", report.backend}, {"layers", Json::array()}};
+  JsonValue json{{"model", report.model}, {"dump", report.dump}, {"backend", report.backend}, {"layers", JsonValue::array()}};
   for (const DumpVerdict& layer : report.layers) json["layers"].push_back(to_json(layer));
-  json["common"] = Json::array();
+  json["common"] = JsonValue::array();
   for (const CommonExplanation& common : report.common) {
-    Json entry = to_json(common.change);
+    JsonValue entry = to_json(common.change);
     entry["layers"] = common.layers;
     json["common"].push_back(std::move(entry));
   }
-  return json.dump(2) + "\n";
+  return json.text(2) + "\n";
 }
 
 }  // namespace lastbit

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "analysis/explain/text.hpp"
+#include "lastbit/json_value.hpp"
 
 namespace lastbit {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// "first rounding with multiplier width on negative ties"
 std::string names_of_changes(const LayerAttribution& layer, const Cause& cause) {
@@ -86,8 +84,8 @@ std::string rule_lines(const ExplainReport& report) {
   return text.empty() ? text : "\nThe rules meant:\n" + text;
 }
 
-Json to_json(const ValueTrace& trace) {
-  Json json{{"accumulator", trace.accumulator}, {"left_width", nullptr}, {"steps", Json::array()}, {"output", trace.output}};
+JsonValue to_json(const ValueTrace& trace) {
+  JsonValue json{{"accumulator", trace.accumulator}, {"left_width", nullptr}, {"steps", JsonValue::array()}, {"output", trace.output}};
   if (trace.left_width)
     json["left_width"] = {{"term", trace.left_width->term}, {"terms", trace.left_width->terms}, {"rule", trace.left_width->rule}};
   for (const StageStep& step : trace.steps)
@@ -95,17 +93,18 @@ Json to_json(const ValueTrace& trace) {
   return json;
 }
 
-Json to_json(const LayerAttribution& layer) {
-  Json json{{"number", layer.number},
-            {"name", layer.name},
-            {"operation", layer.operation},
-            {"values", layer.values},
-            {"differing", layer.differing.size()},
-            {"unexplained", layer.unexplained},
-            {"in_network", {{"own", layer.in_network.own}, {"inherited", layer.in_network.inherited}, {"both", layer.in_network.both}}},
-            {"changes", Json::array()},
-            {"causes", Json::array()},
-            {"differences", Json::array()}};
+JsonValue to_json(const LayerAttribution& layer) {
+  JsonValue json{
+      {"number", layer.number},
+      {"name", layer.name},
+      {"operation", layer.operation},
+      {"values", layer.values},
+      {"differing", layer.differing.size()},
+      {"unexplained", layer.unexplained},
+      {"in_network", {{"own", layer.in_network.own}, {"inherited", layer.in_network.inherited}, {"both", layer.in_network.both}}},
+      {"changes", JsonValue::array()},
+      {"causes", JsonValue::array()},
+      {"differences", JsonValue::array()}};
   for (const RuleChange& change : layer.changes) {
     json["changes"].push_back({{"name", change.name}, {"what", change.what}, {"rules", change.rules}});
   }
@@ -118,11 +117,11 @@ Json to_json(const LayerAttribution& layer) {
                               {"histogram", cause.histogram.counts}});
   }
   for (const AttributedValue& value : layer.differing) {
-    Json entry{{"index", value.index}, {"a", value.a}, {"b", value.b}};
-    entry["cause"] = value.cause ? Json(*value.cause) : Json();
+    JsonValue entry{{"index", value.index}, {"a", value.a}, {"b", value.b}};
+    entry["cause"] = value.cause ? JsonValue(*value.cause) : JsonValue();
     json["differences"].push_back(std::move(entry));
   }
-  if (!layer.shown.empty()) json["side_by_side"] = Json::array();
+  if (!layer.shown.empty()) json["side_by_side"] = JsonValue::array();
   for (const SideBySide& value : layer.shown) {
     json["side_by_side"].push_back(
         {{"index", value.index}, {"parts_at", value.parts_at}, {"a", to_json(value.a)}, {"b", to_json(value.b)}});
@@ -163,12 +162,12 @@ std::string to_text(const ExplainReport& report) {
 }
 
 std::string to_json(const ExplainReport& report) {
-  Json json{{"model", report.model}, {"a", report.a}, {"b", report.b}, {"layers", Json::array()}};
+  JsonValue json{{"model", report.model}, {"a", report.a}, {"b", report.b}, {"layers", JsonValue::array()}};
   for (const LayerAttribution& layer : report.layers) json["layers"].push_back(to_json(layer));
-  json["evidence"] = Json::array();
+  json["evidence"] = JsonValue::array();
   for (const RuleEvidence& each : report.evidence)
     json["evidence"].push_back({{"rule", each.rule}, {"backend", each.backend}, {"level", each.level}, {"source", each.source}});
-  return json.dump(2) + "\n";
+  return json.text(2) + "\n";
 }
 
 }  // namespace lastbit

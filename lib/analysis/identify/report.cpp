@@ -3,16 +3,14 @@
 //
 // An identification as text, as JSON, and as a backend.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "lastbit/identify.hpp"
+#include "lastbit/json_value.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 std::string joined(const std::vector<std::string>& words, std::size_t most = 12) {
   std::string text;
@@ -57,10 +55,10 @@ void add_operation(std::ostream& out, const OperationIdentification& operation) 
   add_rules(out, operation.best());
 }
 
-OrderedJson json_of(const RuleClass& one) {
-  OrderedJson json{{"agreeing", one.agreeing}, {"combinations", one.combinations}, {"backends", one.backends}};
+JsonValue json_of(const RuleClass& one) {
+  JsonValue json{{"agreeing", one.agreeing}, {"combinations", one.combinations}, {"backends", one.backends}};
   if (!one.represented_by.empty()) json["represented_by"] = one.represented_by;
-  json["rules"] = OrderedJson::array();
+  json["rules"] = JsonValue::array();
   for (const RuleValues& rule : one.rules)
     json["rules"].push_back({{"rule", rule.rule}, {"settled", rule.settled()}, {"values", rule.values}, {"possible", rule.possible}});
   return json;
@@ -111,18 +109,18 @@ std::string to_text(const Identification& identification) {
 }
 
 std::string to_json(const Identification& identification) {
-  OrderedJson json{{"format", "lastbit.identification.v1"}, {"exact", identification.exact()}, {"operations", OrderedJson::array()}};
+  JsonValue json{{"format", "lastbit.identification.v1"}, {"exact", identification.exact()}, {"operations", JsonValue::array()}};
   for (const OperationIdentification& operation : identification.operations) {
-    OrderedJson one{{"rules", operation.rules},        {"layers", operation.pairs},
-                    {"values", operation.values},      {"combinations", operation.combinations},
-                    {"distinct_sums", operation.sums}, {"sum_bits", operation.sum_bits},
-                    {"classes", OrderedJson::array()}};
+    JsonValue one{{"rules", operation.rules},        {"layers", operation.pairs},
+                  {"values", operation.values},      {"combinations", operation.combinations},
+                  {"distinct_sums", operation.sums}, {"sum_bits", operation.sum_bits},
+                  {"classes", JsonValue::array()}};
     for (const RuleClass& each : operation.classes) one["classes"].push_back(json_of(each));
     json["operations"].push_back(std::move(one));
   }
-  json["skipped"] = OrderedJson::array();
+  json["skipped"] = JsonValue::array();
   for (const SkippedPair& pair : identification.skipped) json["skipped"].push_back({{"name", pair.name}, {"reason", pair.reason}});
-  return json.dump(2) + "\n";
+  return json.text(2) + "\n";
 }
 
 SpecSheet identified_backend(const Identification& identification, const std::string& name, const SpecSheet* base) {

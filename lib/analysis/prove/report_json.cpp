@@ -1,28 +1,26 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "lastbit/float16_network.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/prove.hpp"
 #include "model/wide_digits.hpp"
 
 namespace lastbit {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// A number, or its digits where a number of JSON readers may not hold it.
-Json number(Int128 value) {
+JsonValue number(Int128 value) {
   constexpr std::int64_t exact = std::int64_t{1} << 53;
   if (value > exact || value < -exact) return digits_of(value);
   return static_cast<std::int64_t>(value);
 }
 
-Json range(const SumRange& sums) { return {{"lower", number(sums.lower)}, {"upper", number(sums.upper)}}; }
+JsonValue range(const SumRange& sums) { return {{"lower", number(sums.lower)}, {"upper", number(sums.upper)}}; }
 
-Json real(double value) { return std::isfinite(value) ? Json(value) : Json(value > 0 ? "inf" : value < 0 ? "-inf" : "nan"); }
-Json real(const std::optional<double>& value) { return value ? real(*value) : Json(); }
+JsonValue real(double value) { return std::isfinite(value) ? JsonValue(value) : JsonValue(value > 0 ? "inf" : value < 0 ? "-inf" : "nan"); }
+JsonValue real(const std::optional<double>& value) { return value ? real(*value) : JsonValue(); }
 
 std::string name_of(Overflow overflow) {
   return overflow == Overflow::wrap ? "wrap" : overflow == Overflow::saturate ? "saturate" : "exact";
@@ -31,11 +29,11 @@ std::string name_of(NarrowingPoint when) {
   return when == NarrowingPoint::every_add ? "every_add" : when == NarrowingPoint::every_tile ? "every_tile" : "at_end";
 }
 
-Json channels_of(const LayerProof& layer) {
-  Json all = Json::array();
+JsonValue channels_of(const LayerProof& layer) {
+  JsonValue all = JsonValue::array();
   for (std::size_t i = 0; i < layer.channels.size(); ++i) {
     const ChannelProof& channel = layer.channels[i];
-    Json json{{"channel", i}};
+    JsonValue json{{"channel", i}};
     json.update(range(channel.sums));
     json.update({{"lower_steps", channel.lower_steps},
                  {"upper_steps", channel.upper_steps},
@@ -46,10 +44,10 @@ Json channels_of(const LayerProof& layer) {
   return all;
 }
 
-Json tiles_of(const LayerProof& layer) {
-  Json all = Json::array();
+JsonValue tiles_of(const LayerProof& layer) {
+  JsonValue all = JsonValue::array();
   for (const TileProof& tile : layer.tiles) {
-    Json json{{"steps", tile.steps}};
+    JsonValue json{{"steps", tile.steps}};
     json.update(range(tile.sums));
     json.update({{"channel", tile.channel}, {"margin", margin_in_bits(tile.sums, layer.rule.bits)}});
     all.push_back(std::move(json));
@@ -57,16 +55,16 @@ Json tiles_of(const LayerProof& layer) {
   return all;
 }
 
-Json example_of(const std::optional<OverflowExample>& example) {
+JsonValue example_of(const std::optional<OverflowExample>& example) {
   if (!example) return {};
   return {{"index", example->index},          {"channel", example->channel},     {"step", example->step},
           {"terms", example->terms},          {"sum", number(example->sum)},     {"in_partial_sum", example->in_partial_sum},
           {"inputs", example->inputs.size()}, {"overflows", example->overflows}, {"counted", example->counted}};
 }
 
-Json data_of(const std::optional<OverflowCount>& count) {
+JsonValue data_of(const std::optional<OverflowCount>& count) {
   if (!count) return {};
-  Json json{{"sums", count->sums}, {"overflowing", count->overflowing}, {"events", count->events}, {"first", nullptr}};
+  JsonValue json{{"sums", count->sums}, {"overflowing", count->overflowing}, {"events", count->events}, {"first", nullptr}};
   if (count->first) {
     json["first"] = {{"sample", count->first->sample},
                      {"index", count->first->index},
@@ -77,24 +75,24 @@ Json data_of(const std::optional<OverflowCount>& count) {
   return json;
 }
 
-Json json_of(const LayerProof& layer) {
-  Json json{{"number", layer.operation},
-            {"name", layer.name},
-            {"operation", layer.kind},
-            {"part", layer.part},
-            {"width", layer.has_width ? Json(layer.rule.bits) : Json()},
-            {"overflow", name_of(layer.rule.overflow)},
-            {"when", name_of(layer.rule.when)},
-            {"input_min", layer.inputs.min},
-            {"input_max", layer.inputs.max},
-            {"terms", layer.terms}};
+JsonValue json_of(const LayerProof& layer) {
+  JsonValue json{{"number", layer.operation},
+                 {"name", layer.name},
+                 {"operation", layer.kind},
+                 {"part", layer.part},
+                 {"width", layer.has_width ? JsonValue(layer.rule.bits) : JsonValue()},
+                 {"overflow", name_of(layer.rule.overflow)},
+                 {"when", name_of(layer.rule.when)},
+                 {"input_min", layer.inputs.min},
+                 {"input_max", layer.inputs.max},
+                 {"terms", layer.terms}};
   json.update(range(layer.sums()));
   json.update({{"bits", layer.bits()},
-               {"margin", layer.has_width ? Json(layer.margin()) : Json()},
+               {"margin", layer.has_width ? JsonValue(layer.margin()) : JsonValue()},
                {"safe", layer.safe()},
                {"worst_channel", layer.worst},
                {"unsafe_channels", layer.unsafe_channels()},
-               {"partial_sums", layer.partial ? range(*layer.partial) : Json()},
+               {"partial_sums", layer.partial ? range(*layer.partial) : JsonValue()},
                {"channels", channels_of(layer)},
                {"tiles", tiles_of(layer)},
                {"example", example_of(layer.example)},
@@ -102,9 +100,9 @@ Json json_of(const LayerProof& layer) {
   return json;
 }
 
-Json json_of(const Float16Proof& proof) {
-  Json json{{"tensors", Json::array()}, {"first_on_data", nullptr}, {"first_by_bound", nullptr},
-            {"keep", proof.keep},       {"missing", proof.missing}, {"rescale", Json::array()}};
+JsonValue json_of(const Float16Proof& proof) {
+  JsonValue json{{"tensors", JsonValue::array()}, {"first_on_data", nullptr},     {"first_by_bound", nullptr}, {"keep", proof.keep},
+                 {"missing", proof.missing},      {"rescale", JsonValue::array()}};
   for (const Float16Tensor& tensor : proof.tensors) {
     json["tensors"].push_back({{"name", tensor.name},
                                {"operation", tensor.operation},
@@ -126,19 +124,19 @@ Json json_of(const Float16Proof& proof) {
 }  // namespace
 
 std::string to_json(const ProveReport& report) {
-  Json json{{"model", report.model},
-            {"backend", report.backend},
-            {"input_range", report.range == InputRange::type ? "type" : "data"},
-            {"samples", report.samples},
-            {"bits", report.bits ? Json(*report.bits) : Json()},
-            {"safe", report.safe()},
-            {"layers", Json::array()},
-            {"without_sums", report.without_sums},
-            {"float16", report.float16 ? json_of(*report.float16) : Json()},
-            {"guesses", Json::array()}};
+  JsonValue json{{"model", report.model},
+                 {"backend", report.backend},
+                 {"input_range", report.range == InputRange::type ? "type" : "data"},
+                 {"samples", report.samples},
+                 {"bits", report.bits ? JsonValue(*report.bits) : JsonValue()},
+                 {"safe", report.safe()},
+                 {"layers", JsonValue::array()},
+                 {"without_sums", report.without_sums},
+                 {"float16", report.float16 ? json_of(*report.float16) : JsonValue()},
+                 {"guesses", JsonValue::array()}};
   for (const LayerProof& layer : report.layers) json["layers"].push_back(json_of(layer));
   for (const Guess& guess : report.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
-  return json.dump(2) + "\n";
+  return json.text(2) + "\n";
 }
 
 }  // namespace lastbit

@@ -1,7 +1,6 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "analysis/backend_reference.hpp"
 #include "analysis/explain/text.hpp"
@@ -12,6 +11,7 @@
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/io/tflite.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/shrink.hpp"
 #include "lastbit/version.hpp"
 
@@ -19,20 +19,20 @@ namespace lastbit {
 
 namespace {
 
-OrderedJson size_to_json(const CaseSize& size) {
+JsonValue size_to_json(const CaseSize& size) {
   return {{"multiply_accumulates", size.multiply_accumulates}, {"elements", size.elements}, {"nonzero", size.nonzero}};
 }
 
 constexpr const char* layer_file = "layer.json";
 
 /// One backend's case: the layer and its inputs beside the file, and what this backend computes.
-OrderedJson case_to_json(const ShrunkCase& shrunk, const SpecSheet& sheet, const std::string& identifier) {
+JsonValue case_to_json(const ShrunkCase& shrunk, const SpecSheet& sheet, const std::string& identifier) {
   const BackendReference reference = reference_to(sheet);
-  OrderedJson json{{"name", "on " + sheet.name}};
+  JsonValue json{{"name", "on " + sheet.name}};
   json["backend"] = reference.name.empty() ? backend_file(identifier) : reference.name;
   for (const RuleText& rule : reference.settings) json["settings"][rule.path] = rule.value;
   json["model"] = layer_file;
-  json["inputs"] = OrderedJson::object();
+  json["inputs"] = JsonValue::object();
   for (const std::int32_t input : shrunk.model.inputs)
     json["inputs"][shrunk.model.tensor(input).name] = shrunk.model.tensor(input).name + ".npy";
   const std::string& output = shrunk.model.tensor(shrunk.model.outputs[0]).name;
@@ -42,11 +42,11 @@ OrderedJson case_to_json(const ShrunkCase& shrunk, const SpecSheet& sheet, const
 
 std::string cases_text(const ShrunkCase& shrunk) {
   const auto [of_a, of_b] = identifiers_of(shrunk.a, shrunk.b);
-  OrderedJson json{{"format", "lastbit.cases.v1"}, {"suite", "shrunk"}};
+  JsonValue json{{"format", "lastbit.cases.v1"}, {"suite", "shrunk"}};
   json["source"] = "lastbit " + std::string(version()) + " shrink";
   json["notes"] = origin_of(shrunk) + "; " + shrunk.cause.text();
   json["cases"] = {case_to_json(shrunk, shrunk.a, of_a), case_to_json(shrunk, shrunk.b, of_b)};
-  return json.dump(2) + "\n";
+  return json.text(2) + "\n";
 }
 
 std::string size_text(const CaseSize& size) {
@@ -60,7 +60,7 @@ std::string value_text(const Tensor& tensor, std::int64_t index) {
   return visit_element_type(tensor.type(), [&]<class T>() -> std::string {
     const T value = tensor.values<T>()[at];
     if constexpr (std::is_integral_v<T>) return std::to_string(value);
-    else return OrderedJson(static_cast<double>(value)).dump();
+    else return JsonValue(static_cast<double>(value)).text();
   });
 }
 
@@ -72,23 +72,23 @@ std::string origin_of(const ShrunkCase& shrunk) {
 }
 
 std::string to_json(const ShrunkCase& shrunk) {
-  OrderedJson json{{"network", shrunk.network},
-                   {"layer", shrunk.layer},
-                   {"number", shrunk.operation},
-                   {"operation", name_of(shrunk.kind())},
-                   {"sample", shrunk.sample}};
+  JsonValue json{{"network", shrunk.network},
+                 {"layer", shrunk.layer},
+                 {"number", shrunk.operation},
+                 {"operation", name_of(shrunk.kind())},
+                 {"sample", shrunk.sample}};
   json["value"] = shrunk.position;
   json["a"] = {{"backend", shrunk.a.name}, {"result", value_text(shrunk.of_a, shrunk.index)}};
   json["b"] = {{"backend", shrunk.b.name}, {"result", value_text(shrunk.of_b, shrunk.index)}};
-  json["cause"] = OrderedJson::array();
+  json["cause"] = JsonValue::array();
   for (const RuleChange& change : shrunk.cause.changes)
     json["cause"].push_back({{"name", change.name}, {"what", change.what}, {"rules", change.rules}});
   json["attributed"] = shrunk.cause.attributed;
   json["before"] = size_to_json(shrunk.before);
   json["after"] = size_to_json(shrunk.after);
   json["trials"] = shrunk.trials;
-  json["model"] = OrderedJson::parse(json_model_text(shrunk.model));
-  return json.dump(2) + "\n";
+  json["model"] = JsonValue::parse(json_model_text(shrunk.model));
+  return json.text(2) + "\n";
 }
 
 std::string to_text(const ShrunkCase& shrunk) {
@@ -105,7 +105,7 @@ std::string to_text(const ShrunkCase& shrunk) {
     line.resize(std::max<std::size_t>(line.size() + 1, 15), ' ');
     text += line + std::string(name_of(tensor.type)) + " " + tensor.shape.text();
     if (tensor.quantization.present()) {
-      text += ", scale " + OrderedJson(tensor.quantization.scale()).dump() + (tensor.quantization.per_channel() ? " and others" : "");
+      text += ", scale " + JsonValue(tensor.quantization.scale()).text() + (tensor.quantization.per_channel() ? " and others" : "");
       text += ", zero point " + std::to_string(tensor.quantization.zero_point());
     }
     constexpr std::int64_t most = 8;

@@ -1,20 +1,18 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "compare/json_number.hpp"
 #include "lastbit/advise.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/sweep.hpp"
 
 namespace lastbit {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 double per_value(Int128 sum, std::int64_t values) { return values == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(values); }
 
-Json to_json(const RealSums& sums) {
+JsonValue to_json(const RealSums& sums) {
   return {{"values", sums.values},
           {"non_finite", sums.non_finite},
           {"cosine", json_number(sums.cosine())},
@@ -24,8 +22,8 @@ Json to_json(const RealSums& sums) {
           {"largest_error", json_number(sums.largest_error)}};
 }
 
-Json lsb_to_json(const TensorSums& sums) {
-  Json histogram = Json::object();
+JsonValue lsb_to_json(const TensorSums& sums) {
+  JsonValue histogram = JsonValue::object();
   for (std::size_t i = 0; i < histogram_names.size(); ++i) histogram[std::string(histogram_names[i])] = sums.histogram.counts[i];
   return {{"largest", sums.largest_lsb()},
           {"lowest", sums.lowest_lsb},
@@ -35,14 +33,14 @@ Json lsb_to_json(const TensorSums& sums) {
           {"histogram", std::move(histogram)}};
 }
 
-Json tensor_to_json(const SweepReport& report, std::size_t backend, std::size_t tensor) {
+JsonValue tensor_to_json(const SweepReport& report, std::size_t backend, std::size_t tensor) {
   const TensorSums& sums = report.statistics->backends[backend].tensors[tensor];
   const SweptTensor& swept = report.sweeper->tensors()[tensor];
-  Json json{{"index", swept.index}, {"name", swept.name}, {"operation", swept.operation}, {"values", sums.values}};
+  JsonValue json{{"index", swept.index}, {"name", swept.name}, {"operation", swept.operation}, {"values", sums.values}};
   if (backend > 0) {
     json["differing"] = sums.differing;
     json["samples_differing"] = sums.samples_differing;
-    json["first_sample"] = sums.first_sample ? Json(*sums.first_sample) : Json();
+    json["first_sample"] = sums.first_sample ? JsonValue(*sums.first_sample) : JsonValue();
     if (report.sweeper->as_integers(backend, tensor)) json["lsb"] = lsb_to_json(sums);
     else json["real"] = to_json(sums.reference);
   }
@@ -50,19 +48,19 @@ Json tensor_to_json(const SweepReport& report, std::size_t backend, std::size_t 
   return json;
 }
 
-Json share_to_json(std::int64_t hits, std::int64_t samples) {
+JsonValue share_to_json(std::int64_t hits, std::int64_t samples) {
   const Interval interval = wilson_interval(hits, samples);
   return {{"samples", hits},
           {"share", samples == 0 ? 0 : static_cast<double>(hits) / static_cast<double>(samples)},
           {"interval", {interval.low, interval.high}}};
 }
 
-Json answers_to_json(const SweepReport& report, std::size_t backend) {
-  Json list = Json::array();
+JsonValue answers_to_json(const SweepReport& report, std::size_t backend) {
+  JsonValue list = JsonValue::array();
   const std::vector<AnswerSums>& answers = report.statistics->backends[backend].answers;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Model& model = report.sweeper->model();
-    Json json{{"output", model.tensor(model.outputs[report.sweeper->answer_outputs()[i]]).name}, {"samples", answers[i].samples}};
+    JsonValue json{{"output", model.tensor(model.outputs[report.sweeper->answer_outputs()[i]]).name}, {"samples", answers[i].samples}};
     if (backend > 0) json["as_reference"] = share_to_json(answers[i].as_reference, answers[i].samples);
     if (report.sweeper->options().golden == Golden::with) json["as_golden"] = share_to_json(answers[i].as_golden, answers[i].samples);
     list.push_back(std::move(json));
@@ -70,8 +68,8 @@ Json answers_to_json(const SweepReport& report, std::size_t backend) {
   return list;
 }
 
-Json events_to_json(const SweepReport& report, std::size_t backend) {
-  Json list = Json::array();
+JsonValue events_to_json(const SweepReport& report, std::size_t backend) {
+  JsonValue list = JsonValue::array();
   const std::vector<Events>& events = report.statistics->backends[backend].events;
   for (std::size_t i = 0; i < events.size(); ++i) {
     list.push_back({{"operation", report.sweeper->model().operations[i].name},
@@ -82,8 +80,8 @@ Json events_to_json(const SweepReport& report, std::size_t backend) {
   return list;
 }
 
-Json ranges_to_json(const SampleSet& samples) {
-  Json list = Json::array();
+JsonValue ranges_to_json(const SampleSet& samples) {
+  JsonValue list = JsonValue::array();
   for (const SampleRange& range : samples.ranges()) list.push_back({range.first, range.last - 1});
   return list;
 }
@@ -116,22 +114,23 @@ bool SweepReport::equal() const {
 }
 
 std::string to_json(const SweepReport& report) {
-  Json json{{"format", "lastbit.sweep.v1"}, {"model", report.model}, {"data", report.data}, {"samples", report.samples}};
+  JsonValue json{{"format", "lastbit.sweep.v1"}, {"model", report.model}, {"data", report.data}, {"samples", report.samples}};
   json["complete"] = report.complete();
   json["missing"] = ranges_to_json(report.statistics->samples.missing(report.samples));
   json["reference"] = report.sweeper->backends()[0].name;
   json["equal"] = report.equal();
-  json["backends"] = Json::array();
+  json["backends"] = JsonValue::array();
   for (std::size_t b = 0; b < report.sweeper->backends().size(); ++b) {
-    Json backend{{"name", report.sweeper->backends()[b].name}, {"answers", answers_to_json(report, b)}, {"tensors", Json::array()}};
+    JsonValue backend{
+        {"name", report.sweeper->backends()[b].name}, {"answers", answers_to_json(report, b)}, {"tensors", JsonValue::array()}};
     for (std::size_t t = 0; t < report.sweeper->tensors().size(); ++t) backend["tensors"].push_back(tensor_to_json(report, b, t));
     if (report.sweeper->options().count_events) backend["events"] = events_to_json(report, b);
-    backend["guesses"] = Json::array();
+    backend["guesses"] = JsonValue::array();
     for (const Guess& guess : guesses_of(report.sweeper->model(), report.sweeper->backends()[b]))
       backend["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
     json["backends"].push_back(std::move(backend));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text(2) + "\n";
 }
 
 std::string to_csv(const SweepReport& report) {

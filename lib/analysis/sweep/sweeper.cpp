@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/golden.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "lastbit/sweep.hpp"
@@ -236,7 +236,7 @@ void Sweeper::add(SweepStatistics& statistics, SampleSource& source, std::int64_
 }
 
 std::string Sweeper::identity() const {
-  nlohmann::ordered_json json{{"lastbit", version()}, {"model", model_checksum(model())}, {"backends", nlohmann::ordered_json::array()}};
+  JsonValue json{{"lastbit", version()}, {"model", model_checksum(model())}, {"backends", JsonValue::array()}};
   for (const SpecSheet& sheet : backends()) {
     Checksum rules;
     rules.add(backend_to_json(sheet));
@@ -244,7 +244,7 @@ std::string Sweeper::identity() const {
   }
   json["golden"] = options().golden == Golden::with;
   json["events"] = options().count_events;
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json.text(-1);
 }
 
 }  // namespace lastbit

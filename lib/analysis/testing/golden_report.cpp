@@ -1,13 +1,11 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
 
 #include "lastbit/golden.hpp"
+#include "lastbit/json_value.hpp"
 
 namespace lastbit {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 std::string text_of(const RuleDifference& rule) {
   const auto side = [](const std::string& value) { return value.empty() ? std::string("(none)") : value; };
@@ -32,8 +30,8 @@ std::string text_of(const GoldenDifference& difference) {
   return text;
 }
 
-OrderedJson to_json(const std::vector<RuleDifference>& rules) {
-  OrderedJson list = OrderedJson::array();
+JsonValue to_json(const std::vector<RuleDifference>& rules) {
+  JsonValue list = JsonValue::array();
   for (const RuleDifference& rule : rules) list.push_back({{"rule", rule.path}, {"stored", rule.a}, {"now", rule.b}});
   return list;
 }
@@ -57,14 +55,14 @@ std::string to_text(const GoldenReport& report) {
 }
 
 std::string to_json(const GoldenReport& report) {
-  OrderedJson json{{"store", report.folder}, {"written_by", report.written_by}, {"backend", report.backend}, {"passed", report.passed()}};
+  JsonValue json{{"store", report.folder}, {"written_by", report.written_by}, {"backend", report.backend}, {"passed", report.passed()}};
   json["model_changed"] = report.model_changed;
   json["unreadable_backend"] = report.unreadable_backend;
   json["changed"] = to_json(report.changed);
   json["changed_apart"] = to_json(report.changed_apart);
   json["tensors"] = report.tensors;
   json["values"] = report.values;
-  json["differing"] = OrderedJson::array();
+  json["differing"] = JsonValue::array();
   for (const GoldenDifference& each : report.differing) {
     json["differing"].push_back({{"tensor", each.tensor},
                                  {"operation", each.operation},
@@ -76,7 +74,7 @@ std::string to_json(const GoldenReport& report) {
                                  {"reason", each.reason},
                                  {"changed", to_json(each.changed)}});
   }
-  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json.text(2) + "\n";
 }
 
 }  // namespace lastbit
