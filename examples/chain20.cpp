@@ -8,6 +8,7 @@
 #include <random>
 
 #include "lastbit/compare.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/registry.hpp"
 
 using namespace lastbit;
@@ -18,31 +19,20 @@ Tensor random_int8(const Shape& shape, std::mt19937& random) {
   return tensor;
 }
 
-void add_tensor(Model& model, const std::string& name, const Shape& shape, double scale, std::int64_t zero_point) {
-  model.tensors.push_back({name, ElementType::int8, shape, {}, std::nullopt});
-  model.tensors.back().quantization.scales = {scale};
-  model.tensors.back().quantization.zero_points = {zero_point};
-}
-
 /// Weight scales near 0.0016 keep the spread of the values about the same from layer to layer.
 Model chain(const Shape& image, const Shape& filter, int layers) {
   std::mt19937 random(20);
-  Model model;
-  model.name = "twenty convolutions";
-  add_tensor(model, "image", image, 0.05, 3);
+  ModelBuilder builder("twenty convolutions");
+  std::int32_t values = builder.input({"image", ElementType::int8, image, {{0.05}, {3}}});
   for (std::int32_t i = 1; i <= layers; ++i) {
     const std::string name = "conv" + std::to_string(i);
-    add_tensor(model, name + "/weights", filter, 0.0016 + 1e-5 * static_cast<double>(random() % 16), 0);
-    model.tensors.back().constant = random_int8(filter, random);
-    add_tensor(model, name, image, 0.05, static_cast<std::int64_t>(random() % 9) - 4);
-    Conv2dAttributes attributes;
-    attributes.padding.mode = PaddingMode::same;
-    model.operations.push_back({OperationKind::conv2d, name, {2 * i - 2, 2 * i - 1}, {2 * i}, attributes});
+    const double scale = 0.0016 + 1e-5 * static_cast<double>(random() % 16);
+    const std::int32_t weights = builder.constant(name + "/weights", random_int8(filter, random), {{scale}, {0}});
+    const std::int64_t zero_point = static_cast<std::int64_t>(random() % 9) - 4;
+    values = builder.operation(OperationKind::conv2d, {values, weights}, {name, ElementType::int8, image, {{0.05}, {zero_point}}},
+                               Conv2dAttributes{.padding = {.mode = PaddingMode::same}});
   }
-  model.inputs = {0};
-  model.outputs = {2 * layers};
-  validate(model, "chain");
-  return model;
+  return builder.finished({values});
 }
 
 int main(int count, char** arguments) {

@@ -20,6 +20,7 @@
 #include "gna/toolchain/network.hpp"
 #include "lastbit/arith/pwl.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/shape.hpp"
 #include "toolchains/device_model.hpp"
@@ -82,13 +83,13 @@ class GnaQuantizer {
         limits_(limits),
         real_(request.model),
         network_(request.model),
+        builder_(request.model.name),
         groups_(real_.tensors.size()),
         factors_(real_.tensors.size(), 0),
         index_(real_.tensors.size(), absent_tensor),
         percent_(number_option(request, "pwl_max_error_percent", 100)) {}
 
   QuantizedNetwork run() {
-    model_.name = real_.name;
     if (std::vector<Diagnostic> problems = beyond_limits(network_, limits_); !problems.empty()) throw Error(std::move(problems));
     taken_.assign(real_.operations.size(), false);
     tie();
@@ -96,8 +97,8 @@ class GnaQuantizer {
     for (std::size_t i = 0; i < real_.operations.size(); ++i) {
       if (!taken_[i]) convert(i);
     }
-    for (const std::int32_t output : real_.outputs) model_.outputs.push_back(data(output));
-    return {std::move(model_), std::move(notes_)};
+    for (const std::int32_t output : real_.outputs) builder_.model.outputs.push_back(data(output));
+    return {std::move(builder_.model), std::move(notes_)};
   }
 
  private:
@@ -109,18 +110,11 @@ class GnaQuantizer {
     }
   }
 
-  std::int32_t add_tensor(ModelTensor tensor) {
-    model_.tensors.push_back(std::move(tensor));
-    return static_cast<std::int32_t>(model_.tensors.size()) - 1;
-  }
-  std::int32_t add_constant(const std::string& name, Tensor values, Quantization quantization = {}) {
-    const ElementType type = values.type();
-    const Shape shape_of_values = values.shape();
-    return add_tensor({name, type, shape_of_values, std::move(quantization), std::move(values)});
-  }
   std::int32_t add_sums(const std::string& name, const Shape& shape_of_sums) {
-    return add_tensor({name, ElementType::int32, shape_of_sums, {}, {}});
+    return builder_.tensor({name, ElementType::int32, shape_of_sums});
   }
+
+  [[nodiscard]] const Model& model() const { return builder_.model; }
 
   static Quantization unit_of(double factor) { return {{1 / factor}, {0}, 0}; }
 
@@ -147,9 +141,9 @@ class GnaQuantizer {
     if (index_[at(tensor)] != absent_tensor) return index_[at(tensor)];
     const ModelTensor& real = real_.tensor(tensor);
     if (factor(tensor) == 0) factor(tensor) = limited(table_factor, tensor);
-    ModelTensor made{real.name, ElementType::int16, real.shape, unit_of(factor(tensor)), {}};
-    if (real.constant) made.constant = data_codes(*real.constant, factor(tensor));
-    return index_[at(tensor)] = add_tensor(std::move(made));
+    const Quantization unit = unit_of(factor(tensor));
+    return index_[at(tensor)] = real.constant ? builder_.constant(real.name, data_codes(*real.constant, factor(tensor)), unit)
+                                              : builder_.tensor({real.name, ElementType::int16, real.shape, unit});
   }
 
   void add_inputs() {
@@ -161,7 +155,7 @@ class GnaQuantizer {
       if (factor(input) == 0) factor(input) = wanted;
       else if (factor(input) != wanted && given != "data")
         throw Error(ErrorCode::bad_input, "input '" + real_.tensor(input).name + "'", "is joined with another input of another factor");
-      model_.inputs.push_back(data(input));
+      builder_.model.inputs.push_back(data(input));
     }
   }
 
@@ -188,7 +182,7 @@ class GnaQuantizer {
       lines.push_back({0, 1, 0});
       table = pwl_table(lines, sums_factor, factor(output), FlatEnds::added);
     }
-    return add_constant(real_.tensor(output).name + " table", std::move(table));
+    return builder_.constant(real_.tensor(output).name + " table", std::move(table));
   }
 
   void convert(std::size_t index) {
@@ -202,8 +196,8 @@ class GnaQuantizer {
     for (std::int32_t& input : moved.inputs) input = data(input);
     for (std::int32_t& output : moved.outputs) output = data(output);
     if (operation.kind == concat) note_alignment(operation);
-    quantize_attributes(moved, model_.tensor(moved.outputs[0]));
-    model_.operations.push_back(std::move(moved));
+    quantize_attributes(moved, model().tensor(moved.outputs[0]));
+    builder_.model.operations.push_back(std::move(moved));
   }
 
   /// Pieces that do not begin at a multiple of 64 bytes go through a ConcatAlignFilter on the device: an identity in numbers.
@@ -230,24 +224,22 @@ class GnaQuantizer {
     const std::int32_t table = add_table(function, parts.sums_factor, last.outputs[0], ends);
     if (fused.pool != nullptr) return add_fused(fused, parts, table);
     const std::int32_t output = data(last.outputs[0]);
-    const std::int32_t sums = add_sums(model_.tensor(output).name + " sums", network_.shape(fused.layer->outputs[0]));
+    const std::int32_t sums = add_sums(model().tensor(output).name + " sums", network_.shape(fused.layer->outputs[0]));
     Operation layer{fused.layer->kind, fused.layer->name, {parts.input, parts.weights, parts.bias}, {sums}, fused.layer->attributes};
     if (parts.multiplier != absent_tensor) layer.inputs.push_back(parts.multiplier);
     while (layer.inputs.back() == absent_tensor) layer.inputs.pop_back();
     if (auto* conv = std::get_if<Conv2dAttributes>(&layer.attributes))
       *conv = {.stride = conv->stride, .dilation = {}, .padding = parts.padding, .bounds = {}};
     else std::get<FullyConnectedAttributes>(layer.attributes).bounds = {};
-    model_.operations.push_back(std::move(layer));
+    builder_.model.operations.push_back(std::move(layer));
     add_pwl(last.name + " table", sums, table, output, network_.shape(last.outputs[0]));
   }
 
   void add_pwl(const std::string& name, std::int32_t sums, std::int32_t table, std::int32_t output, const Shape& wanted) {
     std::int32_t from = sums;
-    if (model_.tensor(sums).shape != wanted) {
-      from = add_sums(model_.tensor(output).name + " sums reshaped", wanted);
-      model_.operations.push_back({reshape, model_.tensor(from).name, {sums}, {from}, {}});
-    }
-    model_.operations.push_back({pwl, name, {from, table}, {output}, {}});
+    if (model().tensor(sums).shape != wanted)
+      from = builder_.operation(reshape, {sums}, {model().tensor(output).name + " sums reshaped", ElementType::int32, wanted});
+    builder_.operation(pwl, name, {from, table}, {output});
   }
 
   /// A layer of one unit weight makes sums of data that no layer has just written.
@@ -257,14 +249,12 @@ class GnaQuantizer {
     const Shape flat{1, 1, network_.shape(activation.inputs[0]).element_count(), 1};
     const std::int32_t table = add_table(function, input_factor * largest_weight, activation.outputs[0], FlatEnds::none);
     const std::int32_t output = data(activation.outputs[0]);
-    const std::string name = model_.tensor(output).name;
-    const std::int32_t row = add_tensor({name + " as a row", ElementType::int16, flat, unit_of(input_factor), {}});
-    model_.operations.push_back({reshape, model_.tensor(row).name, {input}, {row}, {}});
+    const std::string name = model().tensor(output).name;
+    const std::int32_t row = builder_.operation(reshape, {input}, {name + " as a row", ElementType::int16, flat, unit_of(input_factor)});
     Tensor unit(ElementType::int16, {1, 1, 1, 1});
     unit.values<std::int16_t>()[0] = static_cast<std::int16_t>(largest_weight);
-    const std::int32_t weights = add_constant(name + " unit weight", std::move(unit), unit_of(largest_weight));
-    const std::int32_t sums = add_sums(name + " sums", flat);
-    model_.operations.push_back({depthwise_conv2d, model_.tensor(sums).name, {row, weights}, {sums}, Conv2dAttributes{}});
+    const std::int32_t weights = builder_.constant(name + " unit weight", std::move(unit), unit_of(largest_weight));
+    const std::int32_t sums = builder_.operation(depthwise_conv2d, {row, weights}, {name + " sums", ElementType::int32, flat});
     add_pwl(activation.name, sums, table, output, network_.shape(activation.outputs[0]));
   }
 
@@ -283,13 +273,13 @@ class GnaQuantizer {
     parts.sums_factor = weights_factor * input_factor;
     const ModelTensor& weights = real_.tensor(layer.inputs[1]);
     if (narrow) add_narrow_weights(layer, weights, weights_factor, parts);
-    else parts.weights = add_constant(weights.name, data_codes(*weights.constant, weights_factor), unit_of(weights_factor));
+    else parts.weights = builder_.constant(weights.name, data_codes(*weights.constant, weights_factor), unit_of(weights_factor));
     if (network_.is_constant(layer, 2)) {
       const ModelTensor& bias = real_.tensor(layer.inputs[2]);
       const auto code = [&](std::size_t, float value) {
         return std::clamp<std::int64_t>(half_away(value * static_cast<float>(parts.sums_factor)), min_of_width(32), max_of_width(32));
       };
-      parts.bias = add_constant(bias.name, coded(*bias.constant, ElementType::int32, std::nullopt, code), unit_of(parts.sums_factor));
+      parts.bias = builder_.constant(bias.name, coded(*bias.constant, ElementType::int32, std::nullopt, code), unit_of(parts.sums_factor));
     }
     if (layer.kind == conv2d) add_padding(layer, parts);
     return parts;
@@ -325,8 +315,8 @@ class GnaQuantizer {
     Quantization units{{}, std::vector<std::int64_t>(rows.size(), 0), 0};
     for (const std::uint8_t multiplier : multipliers) units.scales.push_back(multiplier / weights_factor);
     if (rows.size() == 1) units.zero_points.resize(1);
-    parts.weights = add_constant(weights.name, std::move(narrow), std::move(units));
-    parts.multiplier = add_constant(layer.name + " multipliers", Tensor::from<std::uint8_t>({std::ssize(multipliers)}, multipliers));
+    parts.weights = builder_.constant(weights.name, std::move(narrow), std::move(units));
+    parts.multiplier = builder_.constant(layer.name + " multipliers", Tensor::from<std::uint8_t>({std::ssize(multipliers)}, multipliers));
   }
 
   /// The device pads symmetrically, along a line not at all; anything else is zeros put around the data before.
@@ -340,12 +330,10 @@ class GnaQuantizer {
       parts.padding = {PaddingMode::explicit_sizes, size.top, size.bottom, size.left, size.right};
       return;
     }
-    const std::string name = model_.tensor(parts.input).name + " padded for " + layer.name;
+    const std::string name = model().tensor(parts.input).name + " padded for " + layer.name;
     const Shape padded{in[0], in[1] + size.top + size.bottom, in[2] + size.left + size.right, in[3]};
-    const std::int32_t output = add_tensor({name, ElementType::int16, padded, unit_of(factor(layer.inputs[0])), {}});
     PadAttributes zeros{.paddings = {{0, 0}, {size.top, size.bottom}, {size.left, size.right}, {0, 0}}, .value = 0, .real_value = {}};
-    model_.operations.push_back({pad, name, {parts.input}, {output}, zeros});
-    parts.input = output;
+    parts.input = builder_.operation(pad, {parts.input}, {name, ElementType::int16, padded, unit_of(factor(layer.inputs[0]))}, zeros);
   }
 
   /// Convolution, activation and pool in one layer. The device has a window more where one begins before the end of the image: it is cut off.
@@ -360,15 +348,14 @@ class GnaQuantizer {
                                            .pool_stride = line ? Extent2d{1, pool.stride.width} : pool.stride,
                                            .partial_windows = limits_.pool_windows};
     const std::int32_t output = data(fused.pool->outputs[0]);
-    const Shape wanted = model_.tensor(output).shape, sums = network_.shape(fused.layer->outputs[0]);
+    const Shape wanted = model().tensor(output).shape, sums = network_.shape(fused.layer->outputs[0]);
     const Shape found{1, windows(sums[1], attributes.pool_filter.height, attributes.pool_stride.height),
                       windows(sums[2], attributes.pool_filter.width, attributes.pool_stride.width), sums[3]};
-    const std::int32_t all =
-        found == wanted
-            ? output
-            : add_tensor({model_.tensor(output).name + " all windows", ElementType::int16, found, model_.tensor(output).quantization, {}});
-    model_.operations.push_back({fused_conv2d, fused.layer->name, {parts.input, parts.weights, parts.bias, table}, {all}, attributes});
-    if (all != output) model_.operations.push_back({slice, model_.tensor(output).name, {all}, {output}, SliceAttributes{{0, 0, 0, 0}, {}}});
+    const std::int32_t all = found == wanted ? output
+                                             : builder_.tensor({model().tensor(output).name + " all windows", ElementType::int16, found,
+                                                                model().tensor(output).quantization});
+    builder_.operation(fused_conv2d, fused.layer->name, {parts.input, parts.weights, parts.bias, table}, {all}, attributes);
+    if (all != output) builder_.operation(slice, model().tensor(output).name, {all}, {output}, SliceAttributes{{0, 0, 0, 0}, {}});
   }
 
   [[nodiscard]] std::int64_t windows(std::int64_t in, std::int64_t filter, std::int64_t stride) const {
@@ -380,13 +367,13 @@ class GnaQuantizer {
   const Limits& limits_;
   const Model& real_;
   FloatNetwork network_;
+  ModelBuilder builder_;
   TensorGroups groups_;
   std::vector<double> factors_;      ///< of each group's root; 0: not yet decided
   std::vector<std::int32_t> index_;  ///< of a float tensor in the device's model
   double percent_;
   std::vector<bool> taken_;  ///< operations that are part of an earlier layer
   std::vector<std::string> notes_;
-  Model model_;
 };
 
 template <const Limits& limits>
