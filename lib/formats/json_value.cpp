@@ -21,7 +21,7 @@ struct JsonConversion {
   }
   static Json to_library(const JsonValue::Object& members) {
     Json object = Json::object();
-    for (const auto& [name, value] : members) object[name] = to_library(value);
+    for (std::size_t i = 0; i < members.names.size(); ++i) object[members.names[i]] = to_library(members.values[i]);
     return object;
   }
 
@@ -53,7 +53,8 @@ JsonValue::JsonValue(std::initializer_list<JsonValue> values) : value_(Array(val
   Object members;
   for (const JsonValue& value : values) {
     const Array& pair = std::get<Array>(value.value_);
-    members.push_back({std::get<std::string>(pair[0].value_), pair[1]});
+    members.names.push_back(std::get<std::string>(pair[0].value_));
+    members.values.push_back(pair[1]);
   }
   value_ = std::move(members);
 }
@@ -75,10 +76,10 @@ JsonValue JsonValue::parse(std::string_view text) { return JsonConversion::from_
 JsonValue& JsonValue::operator[](std::string_view name) {
   if (std::holds_alternative<std::nullptr_t>(value_)) value_ = Object{};
   Object& members = std::get<Object>(value_);
-  const auto found = std::ranges::find(members, name, &Member::name);
-  if (found != members.end()) return found->value;
-  members.push_back({std::string(name), {}});
-  return members.back().value;
+  const auto found = std::ranges::find(members.names, name);
+  if (found != members.names.end()) return members.values[static_cast<std::size_t>(found - members.names.begin())];
+  members.names.emplace_back(name);
+  return members.values.emplace_back();
 }
 
 void JsonValue::push_back(JsonValue value) {
@@ -87,11 +88,12 @@ void JsonValue::push_back(JsonValue value) {
 }
 
 void JsonValue::update(const JsonValue& other) {
-  for (const auto& [name, value] : std::get<Object>(other.value_)) (*this)[name] = value;
+  const Object& members = std::get<Object>(other.value_);
+  for (std::size_t i = 0; i < members.names.size(); ++i) (*this)[members.names[i]] = members.values[i];
 }
 
 bool JsonValue::is_empty() const {
-  if (const auto* members = std::get_if<Object>(&value_)) return members->empty();
+  if (const auto* members = std::get_if<Object>(&value_)) return members->names.empty();
   const auto* values = std::get_if<Array>(&value_);
   return values == nullptr || values->empty();
 }

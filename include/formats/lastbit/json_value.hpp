@@ -55,16 +55,13 @@ class JsonValue {
   [[nodiscard]] std::string text(int indent = -1) const;
 
  private:
-  struct Member;
   using Array = std::vector<JsonValue>;
-  using Object = std::vector<Member>;
+  struct Object {  ///< a value for every name
+    std::vector<std::string> names;
+    Array values;
+  };
   friend struct JsonConversion;
   std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object> value_;
-};
-
-struct JsonValue::Member {
-  std::string name;
-  JsonValue value;
 };
 
 }  // namespace lastbit
