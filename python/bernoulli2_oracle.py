@@ -298,7 +298,7 @@ def average(name, size, kernel, stride, pad, scale_in, scale_out, *, of_input=Fa
     attributes = {} if whole else {"filter": [kernel, kernel], "stride": [stride, stride], "padding": [pad, pad, pad, pad]}
     settings = {f"{rule}.output_scale": "of_input"} if of_input else None
     if reciprocal is not None:
-        settings = {f"{rule}.method": "fixed_reciprocal"}
+        settings = {rule: "fixed_reciprocal_4" if reciprocal else "fixed_reciprocal"}
     case = Case(name, op, attributes, settings)
     case.input("in", image, [1, size, size, channels], scale_in)
     case.output(result, [1, out_size, out_size, channels], scale_out)

@@ -191,7 +191,7 @@ class Conversion(unittest.TestCase):
 
     def test_sub_in_float_and_in_double(self):
         scales = [float(np.float32(scale)) for scale in (0.3, 0.7, 1.1)]
-        in_double = {f"sub.{stage}.scale.arithmetic": "f64" for stage in ("operand", "output")}
+        in_double = {f"sub.{data}.{stage}.scale.arithmetic": "f64" for data in ("i8", "i16") for stage in ("operand", "output")}
         for number, settings in ((np.float32, None), (np.float64, in_double)):
             with self.subTest(number=number.__name__):
                 a, b, out = (number(scale) for scale in scales)

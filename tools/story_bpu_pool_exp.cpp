@@ -153,7 +153,7 @@ std::vector<PoolFigures> pool_figures(const Backend& backend, const PoolData& da
 
 Backend rounded_by(std::string_view rounding) {
   Backend changed = bernoulli2;
-  for (const char* rule : {"exp.rounding", "global_average_pool.rescale.chain.3.rounding", "quantize.rounding"})
+  for (const char* rule : {"exp.rounding", "global_average_pool.sum.output.chain.3.rounding", "quantize.rounding"})
     set_rule(changed, rule, rounding);
   return changed;
 }

@@ -60,7 +60,7 @@ std::vector<Evidence> evidence() {
       {"global_average_pool.output_scale", guess, "the interface has an optional output scale: both forms exist"},
       {"mean", source, "int32 sum, then rescaled from s to out * n, read"},
       {"add", source, "derivation of the common scale in the compiler front end, read"},
-      {"add.sum_overflow", guess, "int32 in the source; what happens beyond is not said"},
+      {"add.i8.accumulator.overflow", guess, "int32 in the source; what happens beyond is not said"},
       {"sub", guess, "assumed: add with the second operand negated"},
       {"mul", source, "int32 product, then rescaled, read"},
       {"concat", source, "every input rescaled to the output's scale, then copied, read"},
@@ -83,8 +83,8 @@ std::vector<Evidence> evidence() {
   };
   for (const std::string table : {"leaky_relu", "hard_swish", "logistic", "tanh", "exp", "softmax"})
     list.push_back({table + ".rounding", guess, "how entries are rounded is not documented; as quantisation"});
-  for (const std::string rescaled : {"matmul.i8.rescale", "average_pool.rescale", "global_average_pool.rescale", "mean.rescale",
-                                     "add.output", "mul.rescale", "requantize"})
+  for (const std::string rescaled : {"matmul.i8.rescale", "average_pool.sum.output", "global_average_pool.sum.output", "mean.sum.output",
+                                     "add.i8.output", "mul", "requantize"})
     add_rescaling(list, rescaled);
   for (const Evidence& entry : convolution_evidence()) list.push_back(entry);
   return list;
@@ -105,12 +105,13 @@ std::vector<Setting> settings() {
       {"requantize.chain.0.rounding", {"half_up"}, "shift before the multiplier; bayes rounds"},
       {"requantize.chain.1.overflow", {"wrap", "exact"}, "the 16 bits before the multiplier; no calibrated value reaches them"},
       {"requantize.chain.3.rounding", {"half_away", "half_even", "floor"}, "'rounding' in the source: which is not said"},
-      {"*average_pool.rescale.chain.0.rounding", {"half_up"}, "shift before the multiplier; bayes rounds"},
-      {"*average_pool.rescale.chain.3.rounding", {"half_away", "half_even", "floor"}, "'rounding' in the source: which is not said"},
+      {"*average_pool.sum.output.chain.0.rounding", {"half_up"}, "shift before the multiplier; bayes rounds"},
+      {"*average_pool.sum.output.chain.3.rounding", {"half_away", "half_even", "floor"}, "'rounding' in the source: which is not said"},
       {"*average_pool.output_scale", {"of_input"}, "an own scale, or the input's as the operator list says"},
-      {"*average_pool.method", {"fixed_reciprocal"}, "the older form: sum * k >> 9 on the input's scale"},
-      {"add.output.chain.3.rounding", {"half_away", "half_even", "floor"}, "'rounding' in the source: which is not said"},
-      {"add.sum_overflow", {"saturate"}, "32-bit sums; what happens beyond is not public"},
+      {"average_pool", {"fixed_reciprocal"}, "the older form: sum * k >> 9 on the input's scale"},
+      {"global_average_pool", {"fixed_reciprocal_4"}, "the older form: (sum >> 4) * k >> 9 on the input's scale"},
+      {"add.i8.output.chain.3.rounding", {"half_away", "half_even", "floor"}, "'rounding' in the source: which is not said"},
+      {"add.i8.accumulator.overflow", {"saturate"}, "32-bit sums; what happens beyond is not public"},
       {"exp.rounding", {"half_even", "half_up", "floor"}, "how table entries are rounded is not public"},
       {"logistic.rounding", {"half_even", "half_up", "floor"}, "as exp"},
       {"tanh.rounding", {"half_even", "half_up", "floor"}, "as exp"},

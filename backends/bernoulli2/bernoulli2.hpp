@@ -41,17 +41,28 @@ inline constexpr RescaleRule rounded = split_shift(Rounding::half_up);
                  .rescale = rescale}};
 }
 
+/// Both operands multiplied up to one unit, the one of smaller scale by 8 bits, the other by 15 and a shift.
+inline constexpr SumArithmetic common_scale_sum = [] {
+  RescaleRule output = rounded;
+  output.by = {{Quantity::unit, Quantity::one}, {Quantity::out, Quantity::one}};
+  return SumArithmetic{.operand = {{.arithmetic = ScaleArithmetic::f64,
+                                    .significant_bits = 15,
+                                    .rounding = Rounding::half_up,
+                                    .normalization = Normalization::unit_of_pair,
+                                    .min_exponent = 0,
+                                    .max_exponent = 25},
+                                   {multiply()},
+                                   {{Quantity::in, Quantity::one}, {}}},
+                       .accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::at_end},
+                       .output = output};
+}();
+
 [[nodiscard]] constexpr Backend bernoulli2_processor() {
-  const AveragePoolArithmetic average{.method = DivisionMethod::rescaled,
-                                      .rounding = Rounding::floor,
-                                      .padding = PaddingCount::included,
-                                      .reciprocal_rounding = Rounding::half_up,
-                                      .reciprocal_shift = 9,
-                                      .output_scale = OutputScale::own,
-                                      .rescale = rounded};
-  AveragePoolArithmetic global = average;
-  global.sum_shift = 4;
-  const AddArithmetic add{.method = AddMethod::common_scale, .output = rounded, .sum_overflow = Overflow::wrap};
+  RescaleRule per_count = rounded;
+  per_count.by = in_per_out_and_count;
+  SumArithmetic sum{.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::at_end}, .output = per_count};
+  AveragePoolArithmetic average{.padding = PaddingCount::included, .output_scale = OutputScale::own, .sum = sum};
+  AddArithmetic add{.i8 = common_scale_sum};
   const FunctionArithmetic table{.method = FunctionMethod::float_table, .rounding = Rounding::half_away};
   return {.coding = Coding::symmetric,
           .conv = conv(truncated),
@@ -60,11 +71,11 @@ inline constexpr RescaleRule rounded = split_shift(Rounding::half_up);
           .fully_connected = conv(truncated),
           .matmul = conv(rounded),
           .average_pool = average,
-          .global_average_pool = global,
-          .mean = {.method = MeanMethod::scale_per_count, .rescale = rounded},
+          .global_average_pool = average,
+          .mean = {.count = CountIn::ratio, .sum = sum},
           .add = add,
           .sub = add,
-          .mul = {.method = MulMethod::rescaled, .rescale = rounded},
+          .mul = rounded,
           .concat = {.method = ConcatMethod::rescaled},
           .quantize = {.division = ScaleDivision::divide_in_double, .rounding = Rounding::half_away},
           .dequantize = {.arithmetic = ScaleArithmetic::f32},

@@ -20,7 +20,10 @@ std::vector<Evidence> common_evidence() {
       {"*.*.bias", code, kernels("the sum starts at the bias")},
       {"*.*.per_channel", code, kernels("one scaling per layer or per output channel")},
       {"*.*.rescale.scale", source, scales},
-      {"add.*.scale", source, scales},
+      {"*.*.rescale.by", source, scales},
+      {"requantize*.by", source, scales},
+      {"add*.*.output.scale", source, scales},
+      {"add*.*.output.by", source, scales},
       {"requantize*.scale", source, scales},
       {"concat", code, kernels("a copy; the quantiser gives its inputs one scale")},
       {"quantize", source, exporter("RangeAffineTransformation with truncation, 255 or 127 for 1.0")},
@@ -39,13 +42,12 @@ std::vector<Evidence> export_evidence() {
   }
   list.push_back({"fully_connected.i16_bias64", source, exporter("the template of the recorded 8-bit kernel")});
   list.push_back({"transposed_conv", source, exporter("Network.hpp; the exporter adds no half to the bias of a deconvolution")});
-  list.push_back({"add", code, kernels("element-wise sums of 2 to 4 inputs, without the exporter's half; Scaling.hpp on 32-bit sums")});
-  list.push_back(
-      {"add.output_16bit", code, kernels("Scaling.hpp on 64-bit sums; the sum itself is the template of the recorded 8-bit one")});
+  list.push_back({"add*", code, kernels("element-wise sums of 2 to 4 inputs, without the exporter's half; Scaling.hpp on 32-bit sums")});
+  list.push_back({"add*.i16", code, kernels("Scaling.hpp on 64-bit sums; the sum itself is the template of the recorded 8-bit one")});
   list.push_back({"requantize*", source, exporter("cells that only scale multiply by a 16-bit factor where layers shift")});
   list.push_back({"requantize*.chain", code, kernels("Scaling.hpp")});
-  list.push_back({"add.output_above_one", source, exporter("a scale above 1 falls back to a 16-bit factor")});
-  list.push_back({"add.output_above_one.chain", code, kernels("Scaling.hpp")});
+  list.push_back({"add*.above_one", source, exporter("a scale above 1 falls back to a 16-bit factor")});
+  list.push_back({"add*.above_one.output.chain", code, kernels("Scaling.hpp")});
   list.push_back({"*average_pool", code, kernels("C division by the whole window")});
   list.push_back({"argmax", code, kernels("maxPropagate; the threshold of a single channel for 8 bits")});
   return list;
@@ -56,11 +58,11 @@ std::vector<Evidence> simulator_evidence() {
   const std::string run = "N2D2 ccce8ba src/Scaling_Kernels.cpp, run and recorded";
   for (const char* operation : {"conv", "depthwise_conv", "transposed_conv", "fully_connected"})
     list.push_back({std::string(operation) + ".*.rescale.chain", code, run});
-  list.push_back({"add", code, run});
+  list.push_back({"add*", code, run});
   list.push_back({"requantize", source, exporter("cells that only scale multiply by a 16-bit factor where layers shift")});
   list.push_back({"requantize.chain", code, run});
-  list.push_back({"add.output_above_one", source, exporter("a scale above 1 falls back to a 16-bit factor")});
-  list.push_back({"add.output_above_one.chain", code, run});
+  list.push_back({"add*.above_one", source, exporter("a scale above 1 falls back to a 16-bit factor")});
+  list.push_back({"add*.above_one.output.chain", code, run});
   const std::string sums = "float32 sums, exact to 2^24; beyond it the order of the host's library would show, which is not public";
   list.push_back({"*conv.*.accumulator", guess, sums});
   list.push_back({"fully_connected.*.accumulator", guess, sums});

@@ -93,6 +93,15 @@ struct Ways {
   RescaleRule cell{}, wide_cell{};
 };
 
+/// Codes of one quantisation, added as they are.
+[[nodiscard]] constexpr SumArithmetic sum_of_codes(RescaleRule output) {
+  output.by = in_per_out;
+  return {.accumulator = {.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::at_end}, .output = output};
+}
+[[nodiscard]] constexpr AddArithmetic sums_of_tensors(const Ways& ways) {
+  return {.i8 = sum_of_codes(ways.narrow.without_bias), .i16 = sum_of_codes(ways.wide.without_bias)};
+}
+
 [[nodiscard]] constexpr Backend common(const Ways& ways, std::uint8_t narrow_bits) {
   const auto& [narrow, wide, cell, wide_cell] = ways;
   // Not const: g++ 12 will not fill the arrays of a constant on its way.
@@ -102,7 +111,8 @@ struct Ways {
           .depthwise_conv = biased,
           .transposed_conv = unbiased,
           .fully_connected = biased,
-          .add = {.method = AddMethod::equal_scales, .output = narrow.without_bias, .output_16bit = wide.without_bias},
+          .add = sums_of_tensors(ways),
+          .add_n = sums_of_tensors(ways),
           .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::copy},
           .quantize = {.division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::toward_zero},
           .dequantize = {.arithmetic = ScaleArithmetic::f32},
@@ -112,7 +122,11 @@ struct Ways {
 
 [[nodiscard]] constexpr Backend exported(const Ways& ways) {
   Backend backend = common(ways, 32);
-  backend.average_pool = {.method = DivisionMethod::exact, .rounding = Rounding::toward_zero, .padding = PaddingCount::included};
+  backend.average_pool = {.padding = PaddingCount::included,
+                          .output_scale = OutputScale::of_input,
+                          .sum = {.centring = Centring::nothing,
+                                  .accumulator = {.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+                                  .output = {.chain = {divide_by_count(Rounding::toward_zero), clamp()}}}};
   backend.global_average_pool = backend.average_pool;
   backend.argmax = {
       .method = ArgmaxMethod::first_maximum, .running_maximum = RunningMaximum::carried_over, .single_channel = SingleChannel::upper_half};
@@ -121,7 +135,8 @@ struct Ways {
 /// Where layers only shift, cells that only scale multiply all the same, and so do sums whose scale is above 1.
 [[nodiscard]] constexpr Backend exported_shift(const Scaling& narrow, const Scaling& wide) {
   Backend backend = exported({narrow, wide, fixed_mult(32, 15), fixed_mult(64, 15)});
-  backend.add.output_above_one = fixed_mult(64, 15);  // a sum of fewer than 2^16 codes times it fits either accumulator
+  // A sum of fewer than 2^16 codes times it fits either accumulator.
+  backend.add.above_one = backend.add_n.above_one = sum_of_codes(fixed_mult(64, 15));
   return backend;
 }
 [[nodiscard]] constexpr Backend exported_shift(const RescaleRule& narrow, const RescaleRule& wide) {
@@ -133,14 +148,12 @@ struct Ways {
 
 /// No pooling by averages: the simulator's result is a fraction, which its next layer multiplies.
 [[nodiscard]] constexpr Backend simulated(const RescaleRule& rescale, const RescaleRule& cell) {
-  Backend backend = common({{rescale, rescale}, {rescale, rescale}, cell, {}}, 64);
-  backend.add.output_16bit = {};
-  return backend;
+  return common({{rescale, rescale}, {rescale, rescale}, cell, {}}, 64);
 }
 
 [[nodiscard]] constexpr Backend simulated_shift(const RescaleRule& rescale) {
   Backend backend = simulated(rescale, simulated_fixed_mult(15));
-  backend.add.output_above_one = simulated_fixed_mult(15);
+  backend.add.above_one = backend.add_n.above_one = sum_of_codes(simulated_fixed_mult(15));
   return backend;
 }
 

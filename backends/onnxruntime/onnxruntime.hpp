@@ -26,8 +26,13 @@ inline constexpr ConvByType conv{.i8 = {.accumulator = {.bits = 32, .overflow = 
                                         .rescale = by_float}};
 
 inline constexpr FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
-inline constexpr AddArithmetic float_sum{.method = AddMethod::float_sum, .rounding = Rounding::half_even};
-inline constexpr AveragePoolArithmetic average{.method = DivisionMethod::float_scale, .rounding = Rounding::half_even};
+inline constexpr AddArithmetic float_sum{.in_float = {.method = FloatSumMethod::fused, .rounding = Rounding::half_even}};
+/// y = clamp(half_even(float(product) * scale + zero point)), product and sum each rounded to float.
+inline constexpr RescaleRule onto_zero_point{scale_f32, {float_scale_with_zero_point(Rounding::half_even), clamp()}};
+inline constexpr AveragePoolArithmetic average{
+    .output_scale = OutputScale::own,
+    .sum = {.accumulator = {.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+            .output = {scale_f32, by_float.chain, in_per_out_and_count}}};
 
 }  // namespace onnxruntime
 
@@ -41,7 +46,7 @@ inline constexpr Backend onnxruntime_cpu{
     .global_average_pool = onnxruntime::average,
     .add = onnxruntime::float_sum,
     .sub = onnxruntime::float_sum,
-    .mul = {.method = MulMethod::float_product, .rounding = Rounding::half_even},
+    .mul = onnxruntime::onto_zero_point,
     .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
     .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
     .dequantize = {.arithmetic = ScaleArithmetic::f32},

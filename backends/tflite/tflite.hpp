@@ -80,17 +80,47 @@ inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::w
           .output = to_output(rescale)};
 }
 
+/// Both operands shifted left, rescaled to twice the larger scale, summed in int32 and rescaled.
+[[nodiscard]] constexpr SumArithmetic aligned_sum(const RescaleRule& rescale, ConstantShift left) {
+  RescaleRule operand = rescale, output = to_output(rescale);
+  operand.chain = Chain{shift_left_by(left, 32, Overflow::wrap)} + operand.chain;
+  operand.by = {{Quantity::in, Quantity::one}, {Quantity::larger_in, Quantity::one}, -1};
+  output.by = {{Quantity::larger_in, Quantity::one}, {Quantity::out, Quantity::one}, static_cast<std::int8_t>(1 - left.value)};
+  return {.operand = operand, .accumulator = int32_wraps, .output = output};
+}
+
+/// 16-bit data of power-of-two scales: both operands shifted right, their sum saturated to 16 bits.
+inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArithmetic::f64,
+                                                        .significant_bits = 1,
+                                                        .rounding = Rounding::half_away,
+                                                        .normalization = Normalization::one_to_two,
+                                                        .form = MultiplierForm::power_of_two,
+                                                        .min_exponent = -31,
+                                                        .max_exponent = 0},
+                                                       {shift_right_by_exponent(Rounding::half_away)},
+                                                       in_per_out},
+                                           .accumulator = {.bits = 16, .overflow = Overflow::saturate, .when = NarrowingPoint::at_end},
+                                           .output = {.chain = {add_zero_point(), clamp()}}};
+
+[[nodiscard]] constexpr SumArithmetic mean_of(RescaleRule output) {
+  output.by = in_per_out;
+  return {.accumulator = int32_wraps, .output = output};
+}
+
 [[nodiscard]] constexpr Backend reference_kernels(const RescaleRule& rescale) {
   const FunctionArithmetic rescaled{.method = FunctionMethod::rescaled, .rescale = rescale};
   // LeakyRelu alone computes its effective scales in float.
   FunctionArithmetic leaky = rescaled;
   leaky.rescale.scale.arithmetic = ScaleArithmetic::f32;
   // So does Sub, unlike Add.
-  const AddArithmetic add{.method = AddMethod::aligned_operands, .operand = rescale, .output = to_output(rescale)};
+  AddArithmetic add{.i8 = aligned_sum(rescale, 20), .i16 = aligned_sum(rescale, 15), .i16_power_of_two = shifted_sum};
   AddArithmetic sub = add;
-  sub.operand.scale.arithmetic = sub.output.scale.arithmetic = ScaleArithmetic::f32;
+  for (SumArithmetic* sum : {&sub.i8, &sub.i16}) sum->operand.scale.arithmetic = sum->output.scale.arithmetic = ScaleArithmetic::f32;
   const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .rescale = rescale};
-  const AveragePoolArithmetic average{.method = DivisionMethod::exact, .rounding = Rounding::half_away};
+  AveragePoolArithmetic average{
+      .output_scale = OutputScale::of_input,
+      .sum = {
+          .centring = Centring::nothing, .accumulator = int32_wraps, .output = {.chain = {divide_by_count(Rounding::half_away), clamp()}}}};
   return {.conv = conv(rescale),
           .depthwise_conv = conv(rescale),
           .transposed_conv = conv(rescale),
@@ -98,10 +128,10 @@ inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::w
           .matmul = conv(rescale),
           .average_pool = average,
           .global_average_pool = average,
-          .mean = {.method = MeanMethod::count_in_multiplier, .rescale = to_output(rescale)},
+          .mean = {.count = CountIn::multiplier, .sum = mean_of(to_output(rescale))},
           .add = add,
           .sub = sub,
-          .mul = {.method = MulMethod::rescaled, .rescale = to_output(rescale)},
+          .mul = to_output(rescale),
           .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::scale_and_bias},
           .quantize = {.out_of_range = OutOfRange::int32_min},
           .requantize = to_output(rescale),

@@ -34,7 +34,7 @@ std::vector<Evidence> evidence() {
     list.push_back({operation, guess, "NN cores lack it (string in the C model); pooling unit or shader, neither could be run"});
   }
   list.push_back({"add", source, mesa("lowered to a convolution with 8-bit weights, as traced from the vendor's driver")});
-  list.push_back({"add.method", guess, "what the closed driver does on these chips is not public"});
+  list.push_back({"add.i8.operand", guess, "what the closed driver does on these chips is not public"});
   list.push_back({"sub", guess, "assumed: lowered as add, the second weight negated"});
   list.push_back({"concat", guess, "assumed: inputs of another scale pass through float"});
   list.push_back({"quantize", source, "ovxlib 19ac74c vsi_nn_dtype_util_prv.h, read (host side)"});
@@ -49,9 +49,11 @@ std::vector<Setting> settings() {
        "no native support on these chips: Mesa requantises the weights to one scale, ST runs it on the shader in float"},
       {"*.i8.rescale.scale.arithmetic", {"f64"}, "Mesa computes the effective scale in float32; the closed compiler may use double"},
       {"*.i8.accumulator.overflow", {"saturate"}, "the C model wraps; silicon was not measured"},
-      {"add.method", {"weighted_sum"}, "convolution with 8-bit weights as Mesa lowers it, or an exact sum rounded once"},
-      {"sub.method", {"weighted_sum"}, "as add"},
-      {"*average_pool.method", {"reciprocal"}, "exact division, or a multiplication by the truncated 16-bit reciprocal"},
+      {"add.i8.operand.scale.significant_bits",
+       {"16", "22"},
+       "weights of 8 bits as Mesa lowers it, or of more: a sum that is all but exact"},
+      {"sub.i8.operand.scale.significant_bits", {"16", "22"}, "as add"},
+      {"*average_pool.sum.output", {"reciprocal_16"}, "exact division, or a multiplication by the truncated 16-bit reciprocal"},
       {"*average_pool.padding", {"included"}, "an interface flag; whether padding counts in the divisor depends on the converter"},
   };
 }

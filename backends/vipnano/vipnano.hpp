@@ -38,47 +38,65 @@ inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floo
                  .rescale = rescale}};
 }
 
-[[nodiscard]] constexpr Backend neural_processor(const Stage& multiplication, ConvolutionBias bias_of_add) {
+/// A convolution of both operands with two 8-bit weights, 1 and in_b / in_a, whose scale makes the larger one 255. The bias can only be
+/// `centring`: the core subtracts the zero point of the first operand from both.
+[[nodiscard]] constexpr SumArithmetic convolved(const Stage& multiplication, Centring centring) {
+  RescaleRule output = rectified(multiplication);
+  output.by = {{Quantity::first_in, Quantity::unit}, {Quantity::out, Quantity::one}};
+  return {.centring = centring,
+          .operand = {{.arithmetic = ScaleArithmetic::f32,
+                       .significant_bits = 8,
+                       .rounding = Rounding::half_away,
+                       .normalization = Normalization::unit,
+                       .min_exponent = 0,
+                       .max_exponent = 0},
+                      {multiply()},
+                      {{Quantity::in, Quantity::one}, {Quantity::first_in, Quantity::one}}},
+          .accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+          .output = output};
+}
+
+[[nodiscard]] constexpr Backend neural_processor(const Stage& multiplication, Centring centring_of_add) {
   const ConvByType convolution = conv(rectified(multiplication));
   const RescaleRule rescale = rescaled(multiplication);
-  const AveragePoolArithmetic average{.method = DivisionMethod::exact,
-                                      .rounding = Rounding::half_even,
-                                      .padding = PaddingCount::excluded,
-                                      .reciprocal_bits = 16,
-                                      .reciprocal_rounding = Rounding::floor};
-  const AddArithmetic add{.method = AddMethod::convolution_8bit,
-                          .output = rectified(multiplication),
-                          .convolution_bias = bias_of_add,
-                          .weight_bits = 0,
-                          .rounding = Rounding::half_even};
+  AveragePoolArithmetic average{.padding = PaddingCount::excluded,
+                                .output_scale = OutputScale::of_input,
+                                .sum = {.centring = Centring::nothing,
+                                        .accumulator = {.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+                                        .output = {.chain = {divide_by_count(Rounding::half_even), clamp()}}}};
+  RescaleRule per_count = rescale;
+  per_count.by = in_per_out_and_count;
+  AddArithmetic add{.i8 = convolved(multiplication, centring_of_add)};
   const FunctionArithmetic by_multiplier{.method = FunctionMethod::rescaled, .rescale = rescale};
   const FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
-  return {.conv = convolution,
-          .depthwise_conv = convolution,
-          .transposed_conv = convolution,
-          .fully_connected = convolution,
-          .matmul = convolution,
-          .average_pool = average,
-          .global_average_pool = average,
-          .mean = {.method = MeanMethod::scale_per_count, .rescale = rescale},
-          .add = add,
-          .sub = add,
-          .mul = {.method = MulMethod::rescaled, .rescale = rescale},
-          .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
-          .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
-          .dequantize = {.arithmetic = ScaleArithmetic::f32},
-          .requantize = rescale,
-          .leaky_relu = by_multiplier,
-          .prelu = by_multiplier,
-          .hard_swish = float_table,
-          .logistic = float_table,
-          .tanh = float_table,
-          .softmax = float_table};
+  return {
+      .conv = convolution,
+      .depthwise_conv = convolution,
+      .transposed_conv = convolution,
+      .fully_connected = convolution,
+      .matmul = convolution,
+      .average_pool = average,
+      .global_average_pool = average,
+      .mean = {.count = CountIn::ratio,
+               .sum = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add}, .output = per_count}},
+      .add = add,
+      .sub = add,
+      .mul = rescale,
+      .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
+      .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
+      .dequantize = {.arithmetic = ScaleArithmetic::f32},
+      .requantize = rescale,
+      .leaky_relu = by_multiplier,
+      .prelu = by_multiplier,
+      .hard_swish = float_table,
+      .logistic = float_table,
+      .tanh = float_table,
+      .softmax = float_table};
 }
 
 }  // namespace vipnano
 
-inline constexpr Backend vipnano_v8 = vipnano::neural_processor(vipnano::multiply_v8, ConvolutionBias::factor_rounded);
-inline constexpr Backend vipnano_v7 = vipnano::neural_processor(vipnano::multiply_v7, ConvolutionBias::product_rounded);
+inline constexpr Backend vipnano_v8 = vipnano::neural_processor(vipnano::multiply_v8, Centring::first_zero_point_factor_rounded);
+inline constexpr Backend vipnano_v7 = vipnano::neural_processor(vipnano::multiply_v7, Centring::first_zero_point_product_rounded);
 
 }  // namespace lastbit

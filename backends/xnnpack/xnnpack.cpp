@@ -34,6 +34,8 @@ std::vector<Evidence> evidence() {
       {"mean", code, std::string(networks) + " (mobilenet_v2); the networks cannot tell float from single rounding, the source does"},
       {"add", source, read("qs8-vadd-minmax; the recorded networks agree but cannot tell half_up from half_away")},
       {"sub", source, read("qs8-vadd-minmax with the second weight negated")},
+      {"*.i16", source, read("the delegate takes sums of 8-bit data only: the built-in kernels compute the others")},
+      {"*.i16_power_of_two", source, read("the delegate takes sums of 8-bit data only: the built-in kernels compute the others")},
       {"mul", source, read("qs8-vmul-minmax-fp32")},
       {"concat", source, read("a copy; other quantisations are refused")},
       {"quantize", source, read("f32-qs8-vcvt")},

@@ -25,6 +25,27 @@ inline constexpr RescaleRule by_float{scale_f32, {float_scale(Rounding::half_eve
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 inline constexpr ConvArithmetic conv_i8{.accumulator = int32_wraps, .bias = BiasAt::accumulator_start, .rescale = by_float};
 
+/// qs8-vadd: both ratios in / out as integers of one exponent, of which the larger has 21 bits; one rounding of their exact sum.
+inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArithmetic::f32,
+                                                         .significant_bits = 21,
+                                                         .rounding = Rounding::half_even,
+                                                         .normalization = Normalization::layer,
+                                                         .min_exponent = -300,
+                                                         .max_exponent = 300,
+                                                         .carry = MultiplierCarry::keep},
+                                                        {multiply()},
+                                                        in_per_out},
+                                            .accumulator = int32_wraps,
+                                            .output = {{.arithmetic = ScaleArithmetic::f64,
+                                                        .significant_bits = 1,
+                                                        .rounding = Rounding::floor,
+                                                        .normalization = Normalization::one_to_two,
+                                                        .form = MultiplierForm::power_of_two,
+                                                        .min_exponent = -300,
+                                                        .max_exponent = 300},
+                                                       {shift_right(Rounding::half_up), add_zero_point(), clamp()},
+                                                       {{Quantity::unit, Quantity::one}, {}}}};
+
 /// 8-bit data here, 16-bit data in the built-in kernels.
 [[nodiscard]] constexpr ConvByType with_i8(ConvByType builtin) {
   builtin.i8 = conv_i8;
@@ -39,9 +60,10 @@ inline constexpr ConvArithmetic conv_i8{.accumulator = int32_wraps, .bias = Bias
   backend.transposed_conv = with_i8(backend.transposed_conv);
   backend.fully_connected = with_i8(backend.fully_connected);
   backend.matmul = with_i8(backend.matmul);
-  backend.mean = {.method = MeanMethod::scale_per_count, .rescale = by_float};
-  backend.add = backend.sub = {.method = AddMethod::weighted_sum, .weight_bits = 21, .rounding = Rounding::half_up};
-  backend.mul = {.method = MulMethod::rescaled, .rescale = by_float};
+  backend.mean = {.count = CountIn::ratio, .sum = {.accumulator = int32_wraps, .output = by_float}};
+  backend.mean.sum.output.by = in_per_out_and_count;
+  backend.add.i8 = backend.sub.i8 = weighted_sum;
+  backend.mul = by_float;
   backend.quantize = {
       .division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding};
   backend.dequantize = {.arithmetic = ScaleArithmetic::f32};

@@ -222,8 +222,7 @@ bool Planner<Lane>::left(const Stage& stage) {
 /// Before the chain.
 template <class Lane>
 bool Planner<Lane>::begin() {
-  if (!all_fit(width) || !add(Values(channels(), Int128{-input_.zero_point})) || !all_fit(width)) return false;
-  return input_.left_shift == 0 || shift_left(Values(channels(), input_.left_shift), {.overflow = Overflow::wrap, .bits = 32});
+  return all_fit(width) && add(Values(channels(), Int128{-input_.zero_point})) && all_fit(width);
 }
 
 /// Begins a product, which waits for its shift.
@@ -456,6 +455,7 @@ bool Planner<Lane>::stage(const Stage& stage, std::span<const Stage> later) {
   const auto largest = Int128{std::numeric_limits<std::int64_t>::max()};
   switch (stage.kind) {
     case StageKind::shift_left: return left(stage);
+    case StageKind::shift_left_by: return flush() && shift_left(Values(channels(), Int128{stage.constant}), stage);
     case StageKind::multiply: {
       std::vector<NarrowedMultiplier> narrowed;
       for (const RescaleOperands& operands : operands_) narrowed.push_back(narrow_multiplier(operands.scale, stage.bits, stage.rounding));
@@ -486,6 +486,7 @@ bool Planner<Lane>::stage(const Stage& stage, std::span<const Stage> later) {
     case StageKind::add_zero_point: return add(of(&RescaleOperands::zero_point));
     case StageKind::clamp: return bound(of(&RescaleOperands::min), of(&RescaleOperands::max), true);
     case StageKind::saturate: return bound(of(&RescaleOperands::storage_min), of(&RescaleOperands::storage_max), true);
+    case StageKind::divide:
     case StageKind::table:
     case StageKind::pwl: break;
   }

@@ -13,17 +13,13 @@
 
 namespace lastbit {
 
-/// What comes in, and what happens to it before the chain: code - zero_point, then * 2^left_shift modulo 2^32.
+/// What comes in, and what happens to it before the chain: code - zero_point.
 struct FinisherInput {
   std::int64_t smallest = 0, largest = 0;
   std::int64_t zero_point = 0;
-  int left_shift = 0;
 
   [[nodiscard]] static FinisherInput of_width(int bits) { return {min_of_width(bits), max_of_width(bits)}; }
-  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t code) const {
-    const std::int64_t centred = code - zero_point;
-    return left_shift == 0 ? centred : narrow_wrap(centred * (std::int64_t{1} << left_shift), 32);
-  }
+  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t code) const { return code - zero_point; }
 };
 
 /// A rule as kernels round floats by it; none of them has to_odd.

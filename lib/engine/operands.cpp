@@ -106,6 +106,10 @@ void require_equal_quantization(const Operation& operation, const ModelTensor& i
   if (!equal) throw_unsupported(operation, "'" + input.name + "' and the output differ in scale or zero point; the backend only copies");
 }
 
+void require_held(const Operation& operation, const ScaleEncoding& encoding, const EncodedScale& encoded) {
+  if (!holds(encoding, encoded)) throw_scale(operation, encoding, encoded.real_f64);
+}
+
 RescaleOperands operands_for(const EncodedScale& scale, const ModelTensor& output, IntegerRange bounds) {
   const IntegerRange storage = range_of(output.type);
   return {.scale = scale,
@@ -125,7 +129,7 @@ std::vector<RescaleOperands> layer_operands(const Operation& operation, const Sc
   for (std::size_t c = 0; c < std::max(scales.size(), clips.size()); ++c) {
     const double real = scales[scales.size() == 1 ? 0 : c];
     const EncodedScale encoded = encode(encoding, real, largest);
-    if (!holds(encoding, encoded)) throw_scale(operation, encoding, real);
+    require_held(operation, encoding, encoded);
     RescaleOperands operands = operands_for(encoded, output, bounds_of(bounds, output));
     operands.rectifier = rectifier_of(bounds.activation);
     if (bounds.clamp) operands.storage_min = bounds.clamp->min, operands.storage_max = bounds.clamp->max;
@@ -135,10 +139,10 @@ std::vector<RescaleOperands> layer_operands(const Operation& operation, const Sc
   return list;
 }
 
-std::vector<double> scales_to(const ScaleEncoding& encoding, const Quantization& input, const ModelTensor& output) {
+std::vector<double> scales_to(const RescaleRule& rule, const Quantization& input, const ModelTensor& output) {
   std::vector<double> scales;
   for (std::size_t c = 0; c < std::max<std::size_t>(1, input.scales.size()); ++c)
-    scales.push_back(effective_scale(encoding.arithmetic, input.scale(c), 1.0, output.quantization.scale()));
+    scales.push_back(effective_scale(rule, one_operand(input.scale(c), 1, output.quantization.scale())));
   return scales;
 }
 

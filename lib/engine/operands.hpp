@@ -11,6 +11,7 @@
 
 #include "lastbit/arith/accumulator.hpp"
 #include "lastbit/arith/rescale.hpp"
+#include "lastbit/backend.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/model.hpp"
 
@@ -56,8 +57,11 @@ void require_equal_quantization(const Operation& operation, const ModelTensor& i
                                                           const std::vector<double>& scales, const ModelTensor& output,
                                                           const OutputBounds& bounds);
 
+/// Throws Error(unsupported_operation) for a scale that the encoding's form does not hold.
+void require_held(const Operation& operation, const ScaleEncoding& encoding, const EncodedScale& encoded);
+
 /// Effective scales in / out, one for every scale of the input.
-[[nodiscard]] std::vector<double> scales_to(const ScaleEncoding& encoding, const Quantization& input, const ModelTensor& output);
+[[nodiscard]] std::vector<double> scales_to(const RescaleRule& rule, const Quantization& input, const ModelTensor& output);
 
 /// Values minus zero point, widened. Integer tensors only.
 [[nodiscard]] std::vector<std::int64_t> centred(const Tensor& tensor, std::int64_t zero_point);

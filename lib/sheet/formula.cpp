@@ -6,6 +6,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "lastbit/ratio_text.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
@@ -55,6 +56,8 @@ class Expression {
     const int fraction_bits = fraction_bits_of(scale);
     switch (stage.kind) {
       case StageKind::shift_left: return narrow(stage, factor() + "*2^max(e,0)", false);
+      case StageKind::divide: return call(text(stage.rounding), factor() + " / count");
+      case StageKind::shift_left_by: return narrow(stage, factor() + "*2^" + text(stage.constant), false);
       case StageKind::multiply: {
         const bool narrows = stage.bits > 0 && stage.bits < scale.significant_bits;
         fraction_bits_ = narrows ? fraction_bits - scale.significant_bits + stage.bits : fraction_bits;
@@ -228,80 +231,68 @@ Lines formula(const SumPoolArithmetic& rule) {
           narrowed(rule.overflow, rule.bits, "sum") + " of others; window order: " + text(rule.order)};
 }
 
-Lines formula(const AveragePoolArithmetic& rule) {
-  const std::string rounding = text(rule.rounding), padding = "padding " + text(rule.padding) + " in sum and count";
-  if (rule.method == DivisionMethod::exact) return {"y = clamp(" + rounding + "(sum / count)); " + padding};
-  if (rule.method == DivisionMethod::float_scale) {
-    return {"y = clamp(" + rounding + "(float(sum - count*zero_in) * s) + zp), s = float(in/(out*count)); " + padding};
+/// What the operands' multipliers of a common encoding are.
+std::string together_line(const ScaleEncoding& scale, const std::string& ratio) {
+  const std::string bits = text(scale.significant_bits), in = scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
+  switch (scale.normalization) {
+    case Normalization::layer:
+      return "M*unit = " + ratio + ", computed in " + in + ", unit = 2^e: one for all operands, the largest M has " + bits +
+             " bits; M: " + text(scale.rounding);
+    case Normalization::unit:
+      return "M*unit = " + ratio + ", computed in " + in + ", unit = largest / (2^" + bits + " - 1); M: " + text(scale.rounding);
+    case Normalization::unit_of_pair:
+      return "M*unit = " + ratio + ", computed in " + in + ", unit = max(smallest/127, largest/2^" + text(scale.max_exponent) +
+             "); M = floor(" + ratio + "/unit + 1/2): at most 127 of the smallest, " + bits + " leading bits of the others";
+    default: return {};
   }
-  if (rule.method == DivisionMethod::rescaled) {
-    return {joined(scale_line(rule.rescale, "in/(count*out)"), rule.output_scale == OutputScale::own ? "" : "out must be in"),
-            "y = " + expression(rule.rescale, "wrap32(sum(x - zero_in))") + "; " + padding};
-  }
-  if (rule.method == DivisionMethod::fixed_reciprocal) {
-    return {"y = clamp(" + rounding + "((sum >> " + text(rule.sum_shift) + ")*K / 2^" + text(rule.reciprocal_shift) + ")); " + padding,
-            "K = max(1, " + text(rule.reciprocal_rounding) + "(2^" + text(rule.reciprocal_shift + rule.sum_shift) + " / count))"};
-  }
-  return {"y = clamp(" + rounding + "(sum*R / 2^n)); " + padding,
-          "R = " + text(rule.reciprocal_bits) + " leading bits of 1/count, " + text(rule.reciprocal_rounding)};
 }
 
-Lines formula(const MeanArithmetic& rule) {
-  const bool folded = rule.method == MeanMethod::count_in_multiplier;
-  return {joined(scale_line(rule.rescale, folded ? "in/out" : "in/(count*out)"), folded ? "then M divided by count, truncated" : ""),
-          "y = " + expression(rule.rescale, "sum(x - zero_in)")};
+std::string centred(Centring centring) {
+  if (centring == Centring::nothing) return "x";
+  return centring == Centring::own_zero_point ? "x - zero_in" : "x - zero_1";
 }
 
-Lines aligned_operands(const AddArithmetic& rule) {
-  const std::string shift = "2^" + text(rule.left_shift_8bit);
-  return {
-      "a' = " + expression(rule.operand, "(a - zero_a)*" + shift) + ", b' likewise (16-bit data: 2^" + text(rule.left_shift_16bit) + ")",
-      scale_line(rule.operand, "in/(2*max(in_a,in_b))"), "y = " + expression(rule.output, "a' + b'"),
-      scale_line(rule.output, "2*max(in_a,in_b)/(" + shift + "*out)")};
-}
-
-Lines equal_scales(const AddArithmetic& rule) {
-  Lines lines{"sum of all inputs, which share one quantisation", scale_line(rule.output, "in/out"),
-              "y = " + expression(rule.output, "sum")};
-  if (!rule.output_16bit.chain.empty()) lines.push_back("16-bit outputs: y = " + expression(rule.output_16bit, "sum"));
-  if (!rule.output_above_one.chain.empty()) {
-    lines.push_back(joined("in/out above 1", scale_line(rule.output_above_one, "in/out")));
-    lines.push_back("                y = " + expression(rule.output_above_one, "sum"));
+Lines formula(const SumArithmetic& rule) {
+  const bool rescales = !rule.operand.chain.empty(), first = centred(rule.centring) == "x - zero_1";
+  Lines lines;
+  lines.push_back("sum of " + expression(rule.operand, centred(rule.centring)) + " over the operands, sub: less; " +
+                  width_line(rule.accumulator) + (rescales ? "" : "; operands share one quantisation"));
+  if (rescales && applies_scale(rule.operand.chain)) {
+    const std::string together = together_line(rule.operand.scale, text_of(rule.operand.by));
+    lines.push_back(together.empty() ? scale_line(rule.operand, text_of(rule.operand.by)) : together);
   }
+  if (first)
+    lines.push_back("and (zero_1 - zero_in)*in/(unit*first_in), " +
+                    std::string(rule.centring == Centring::first_zero_point_product_rounded ? "rounded as a whole" : "its factor rounded") +
+                    ", half_away");
+  lines.push_back("y = " + expression(rule.output, "sum"));
+  if (applies_scale(rule.output.chain)) lines.push_back(scale_line(rule.output, text_of(rule.output.by)));
   return lines;
 }
 
-Lines formula(const AddArithmetic& rule) {
-  const std::string rounding = text(rule.rounding);
-  switch (rule.method) {
-    case AddMethod::aligned_operands: return aligned_operands(rule);
-    case AddMethod::weighted_sum:
-      return {"y = clamp(" + rounding + "(((a - zero_a)*Ma + (b - zero_b)*Mb) / 2^k) + zp)",
-              rule.weight_bits == 0 ? "Ma/2^k = float(in_a/out), Mb/2^k = float(in_b/out), exact"
-                                    : "Ma, Mb: float(in/out)*2^k, half_even; k gives the larger " + text(rule.weight_bits) + " bits"};
-    case AddMethod::float_sum:
-      return {"y = clamp(" + rounding + "(fma(a, ra, fma(b, rb, c)))), ra = float(in_a/out), rb = float(in_b/out)",
-              "c = float(zp - float(float(ra*zero_a) + float(rb*zero_b)))"};
-    case AddMethod::convolution_8bit:
-      return {"acc = wrap32(wa*(a - zero_a) + wb*(b - zero_a) + bias); wa, wb: 8-bit weights 1 and in_b/in_a, scale ws",
-              "bias = (zero_a - zero_b)*in_b/(ws*in_a), " + text(rule.convolution_bias), scale_line(rule.output, "in_a*ws/out"),
-              "y = " + expression(rule.output, "acc")};
-    case AddMethod::common_scale:
-      return {"x: the operand of smaller scale sx, y: the other; t = max(sx/127, sy/2^25)",
-              "mx = clip(floor(sx/t + 1/2),-128,127); my, k: the 15 leading bits of floor(sy/t + 1/2) and what they lack",
-              "acc = " + narrowed(rule.sum_overflow, 32, "x*mx + (y << k)*my"), scale_line(rule.output, "t/out"),
-              "y = " + expression(rule.output, "acc")};
-    case AddMethod::equal_scales: return equal_scales(rule);
-    case AddMethod::absent: break;
-  }
-  return {};
+/// The output of a sum of one operand's codes.
+Lines average_lines(const SumArithmetic& rule, const std::string& count) {
+  const std::string sum = "sum(" + centred(rule.centring) + ")";
+  Lines lines{"y = " + expression(rule.output, sum) + "; count: " + count, "sum " + width_line(rule.accumulator)};
+  if (applies_scale(rule.output.chain)) lines.push_back(scale_line(rule.output, text_of(rule.output.by)));
+  return lines;
 }
 
-Lines formula(const MulArithmetic& rule) {
-  if (rule.method == MulMethod::rescaled) {
-    return {scale_line(rule.rescale, "in_a*in_b/out"), "y = " + expression(rule.rescale, "(a - zero_a)*(b - zero_b)")};
-  }
-  return {"y = clamp(" + text(rule.rounding) + "(float(float((a - zero_a)*(b - zero_b)) * s) + zp)), s = float(float(in_a*in_b)/out)"};
+Lines formula(const AveragePoolArithmetic& rule) {
+  Lines lines = average_lines(rule.sum, "padding " + text(rule.padding));
+  if (rule.output_scale == OutputScale::of_input) lines.back() += "; input and output share one quantisation";
+  return lines;
+}
+
+Lines formula(const MeanArithmetic& rule) {
+  Lines lines = average_lines(rule.sum, "all values");
+  if (rule.count == CountIn::multiplier) lines.back() += "; then M divided by count, truncated";
+  return lines;
+}
+
+Lines formula(const FloatSumArithmetic& rule) {
+  return {"y = clamp(" + text(rule.rounding) + "(fma(a, ra, fma(b, rb, c)))), ra = float(in_a/out), rb = float(in_b/out)",
+          "c = float(zp - float(float(ra*zero_a) + float(rb*zero_b)))"};
 }
 
 std::string concat_method(ConcatMethod method) {
@@ -336,6 +327,9 @@ Lines formula(const DynamicQuantizeArithmetic& rule) {
 }
 
 Lines formula(const RescaleRule& rule) { return {scale_line(rule, "in/out"), "y = " + expression(rule, "x - zero_in")}; }
+Lines product_formula(const RescaleRule& rule) {
+  return {scale_line(rule, text_of(rule.by) + ", weight: of the second factor"), "y = " + expression(rule, "(a - zero_a)*(b - zero_b)")};
+}
 
 Lines formula(const FunctionArithmetic& rule) {
   if (rule.method == FunctionMethod::float_table)
@@ -471,8 +465,8 @@ std::vector<Writer> writers() {
 
 const std::vector<Writer>& all_writers() {
   static const std::vector<Writer> all =
-      writers<ConvArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, AveragePoolArithmetic, MeanArithmetic, AddArithmetic,
-              MulArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic, DynamicQuantizeArithmetic, RescaleRule,
+      writers<ConvArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, AveragePoolArithmetic, MeanArithmetic, SumArithmetic,
+              FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic, DynamicQuantizeArithmetic, RescaleRule,
               FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations, SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic,
               Coding>();
   return all;
@@ -487,7 +481,8 @@ std::vector<OperationFormula> formulas_of(const Backend& backend) {
   for (const Rule* const rule : present_operations(backend)) {
     const auto has_type = [&](const Writer& writer) { return *writer.type == *rule->type->type; };
     const auto found = std::find_if(all_writers().begin(), all_writers().end(), has_type);
-    if (found != all_writers().end()) found->add(list, rule->path, address(backend, *rule));
+    if (rule->path == "mul") list.push_back({rule->path, product_formula(backend.mul)});
+    else if (found != all_writers().end()) found->add(list, rule->path, address(backend, *rule));
   }
   return list;
 }

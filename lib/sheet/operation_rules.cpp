@@ -95,6 +95,29 @@ std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Mode
   return {"i16_bias32", &by_type.i16_bias32};
 }
 
+const AddArithmetic& add_arithmetic_of(const Operation& operation, const Backend& backend) {
+  if (operation.kind == OperationKind::add_n) return backend.add_n;
+  return operation.kind == OperationKind::sub ? backend.sub : backend.add;
+}
+
+std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model& model, const Operation& operation,
+                                                                    const AddArithmetic& rules) {
+  if (std::get<ElementwiseAttributes>(operation.attributes).power_of_two_scales) return {"i16_power_of_two", &rules.i16_power_of_two};
+  if (rules.in_float.method != FloatSumMethod::absent) return {"in_float", nullptr};
+  const ModelTensor &input = model.tensor(operation.inputs[0]), &output = model.tensor(operation.outputs[0]);
+  const auto is_above_one = [&] {
+    const double out = output.quantization.scale();
+    for (std::size_t c = 0; c < std::max<std::size_t>(1, input.quantization.scales.size()); ++c) {
+      if (effective_scale(rules.above_one.output, one_operand(input.quantization.scale(c), 1, out)) > 1) return true;
+    }
+    return false;
+  };
+  if (!rules.above_one.output.chain.empty() && is_above_one()) return {"above_one", &rules.above_one};
+  const std::size_t size = size_of(output.type) > 2 ? size_of(input.type) : size_of(output.type);
+  if (size == 2) return {"i16", &rules.i16};
+  return {"i8", &rules.i8};
+}
+
 std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend) {
   using enum OperationKind;
   const auto member = [&](std::string_view name, const ConvByType& by_type) {
@@ -116,10 +139,14 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case relu6:
     case relu_n1_to_1: return requantize_member(model, operation, backend);
     case clip: return keeps_quantization(model, operation) ? "" : requantize_member(model, operation, backend);
-    case global_average_pool:
-    case mean:
     case add:
     case sub:
+    case add_n: {
+      const auto [type, rule] = sum_arithmetic_of(model, operation, add_arithmetic_of(operation, backend));
+      return std::string(name_of(operation.kind)) + "." + std::string(type);
+    }
+    case global_average_pool:
+    case mean:
     case mul:
     case concat:
     case quantize:
@@ -136,7 +163,6 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
     case pwl:
     case softmax:
     case argmax: return std::string(name_of(operation.kind));
-    case add_n: return "add";
     case cast:
     case max_pool2d:
     case pad:

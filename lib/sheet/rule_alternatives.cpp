@@ -38,6 +38,7 @@ std::vector<std::string> texts_beside(const RuleType& type, const void* value) {
   switch (type.kind) {
     case RuleType::Kind::enumeration: return {type.names.begin(), type.names.end()};
     case RuleType::Kind::number: return numbers_beside(type.load(value));
+    case RuleType::Kind::text: return type.beside(value);
     default: return {};
   }
 }

@@ -118,14 +118,14 @@ std::string value_text(const RuleType& type, const void* value) {
 
 namespace {
 
-/// Operations, and of sums of products each type of data.
+/// Operations, and each type of data of those that tell types apart.
 template <class Found>
 void for_each_operation(const Backend& backend, Found found) {
   const std::vector<Rule>& table = rule_table();
   for (std::size_t i = 1; i < table.size();) {
     const Rule& rule = table[i];
     const bool present = is_present(*rule.type, address(backend, rule));
-    const bool is_split = present && *rule.type->type == typeid(ConvByType);
+    const bool is_split = present && rule.type->is_by_type;
     if (!is_split) found(rule, present);
     i = is_split ? i + 1 : rule.end;
   }

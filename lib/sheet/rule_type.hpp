@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -48,13 +49,15 @@ struct RuleType {
   bool (*equal)(const void*, const void*) = nullptr;
   bool (*present)(const void*) = nullptr;       ///< whether the operation it describes exists; null: always
   std::vector<RuleMember> members{};            ///< of a structure; of a chain its size
+  bool is_by_type = false;                      ///< its members are one operation for several types of data
   bool has_only_read_members = false;           ///< a member that is not read does not exist (a stage)
   std::vector<std::string_view> names{};        ///< of an enumeration, in its order
   std::int64_t (*load)(const void*) = nullptr;  ///< of a number or an enumeration
   void (*store)(void*, std::int64_t) = nullptr;
-  std::string (*to_text)(const void*) = nullptr;         ///< of a text
-  bool (*from_text)(std::string_view, void*) = nullptr;  ///< false, and nothing changed: not such a text
-  std::string_view allowed{};                            ///< of a text: for messages
+  std::string (*to_text)(const void*) = nullptr;              ///< of a text
+  std::vector<std::string> (*beside)(const void*) = nullptr;  ///< of a text: others that are easily taken for it
+  bool (*from_text)(std::string_view, void*) = nullptr;       ///< false, and nothing changed: not such a text
+  std::string_view allowed{};                                 ///< of a text: for messages
 
   [[nodiscard]] bool is_leaf() const { return kind != Kind::structure && kind != Kind::chain; }
 };
@@ -101,6 +104,7 @@ template <NamedEnum E>
 /// Predicates without captures over an object, over its address.
 template <class T, class Predicate>
 [[nodiscard]] auto over_address(Predicate) {
+  static_assert(std::is_class_v<Predicate>, "a lambda: a pointer to a function would be called as null");
   return [](const void* object) { return Predicate{}(*static_cast<const T*>(object)); };
 }
 
@@ -142,6 +146,10 @@ class StructureOf {
   template <class Predicate>
   StructureOf& first_member_if(Predicate predicate) {
     type_.members.back().first_member_in = over_address<Owner>(predicate);
+    return *this;
+  }
+  StructureOf& is_by_type() {
+    type_.is_by_type = true;
     return *this;
   }
   StructureOf& has_only_read_members() {

@@ -4,6 +4,8 @@
 // Every structure of rules, stated once: its members in the order of their paths, what they mean, their limits, and when they are read.
 #include "sheet/rule_type.hpp"
 
+#include "lastbit/ratio_text.hpp"
+
 namespace lastbit {
 namespace {
 
@@ -11,11 +13,15 @@ constexpr RuleLimits widths{2, 64};
 
 [[nodiscard]] bool narrows(const Stage& stage) {
   return stage.kind == StageKind::shift_left || stage.kind == StageKind::narrow || stage.kind == StageKind::two_term_shift ||
-         stage.kind == StageKind::add_half;
+         stage.kind == StageKind::add_half || stage.kind == StageKind::shift_left_by;
 }
 [[nodiscard]] bool rounds(const Stage& stage) {
   if (stage.kind == StageKind::multiply) return stage.bits > 0;
-  return stage.kind == StageKind::doubling_high_multiply || shifts_right(stage.kind) || scales_in_float(stage.kind);
+  return stage.kind == StageKind::doubling_high_multiply || stage.kind == StageKind::divide || shifts_right(stage.kind) ||
+         scales_in_float(stage.kind);
+}
+[[nodiscard]] bool has_exponent(const ScaleEncoding& rule) {
+  return !has_common_unit(rule) && rule.normalization != Normalization::fixed_point;
 }
 [[nodiscard]] bool has_amount(const Stage& stage) { return shifts_right(stage.kind) || stage.kind == StageKind::add_half; }
 [[nodiscard]] bool has_amount(const Stage& stage, ShiftAmount amount) { return has_amount(stage) && stage.amount == amount; }
@@ -67,11 +73,15 @@ static const RuleType& rule_type(Of<ScaleEncoding>) {
       StructureOf<ScaleEncoding>("from the real scale to a multiplier M and an exponent e")
           .deciding("arithmetic", &ScaleEncoding::arithmetic, "in which float type the effective scale is computed")
           .deciding("significant_bits", &ScaleEncoding::significant_bits, "width of M", {1, 32})
-          .deciding("rounding", &ScaleEncoding::rounding, "how M is rounded")
+          .member_if([](const ScaleEncoding& rule) { return rule.normalization != Normalization::unit_of_pair; }, "rounding",
+                     &ScaleEncoding::rounding, "how M is rounded")
           .deciding("normalization", &ScaleEncoding::normalization, "where M's binary point lies")
-          .deciding("form", &ScaleEncoding::form, "which multipliers the device has; a scale that is no such number is refused")
-          .deciding("min_exponent", &ScaleEncoding::min_exponent, "least e; smaller scales have the multiplier 0", exponents)
-          .deciding("max_exponent", &ScaleEncoding::max_exponent, "largest e; larger scales take the largest M with it", exponents)
+          .member_if([](const ScaleEncoding& rule) { return has_exponent(rule); }, "form", &ScaleEncoding::form,
+                     "which multipliers the device has; a scale that is no such number is refused")
+          .member_if([](const ScaleEncoding& rule) { return has_exponent(rule); }, "min_exponent", &ScaleEncoding::min_exponent,
+                     "least e; smaller scales have the multiplier 0", exponents)
+          .member_if([](const ScaleEncoding& rule) { return has_exponent(rule) || rule.normalization == Normalization::unit_of_pair; },
+                     "max_exponent", &ScaleEncoding::max_exponent, "largest e; larger scales take the largest M with it", exponents)
           .member_if([](const ScaleEncoding& rule) { return rule.carry != MultiplierCarry::renormalize; }, "carry", &ScaleEncoding::carry,
                      "what becomes of a multiplier that rounds up to the next power of two")
           .take();
@@ -97,8 +107,12 @@ static const RuleType& rule_type(Of<Stage>) {
           .member_if([](const Stage& stage) { return scales_in_float(stage.kind); }, "arithmetic", &Stage::arithmetic,
                      "in which float type the product is formed")
           .member_if([](const Stage& stage) { return has_amount(stage); }, "amount", &Stage::amount, "which n the shift has")
-          .member_if([](const Stage& stage) { return has_amount(stage, ShiftAmount::constant) || has_amount(stage, ShiftAmount::excess); },
-                     "constant", &Stage::constant, "n itself; of excess: bits that stay, those of the output included", {0, 62})
+          .member_if(
+              [](const Stage& stage) {
+                return stage.kind == StageKind::shift_left_by || has_amount(stage, ShiftAmount::constant) ||
+                       has_amount(stage, ShiftAmount::excess);
+              },
+              "constant", &Stage::constant, "n itself; of excess: bits that stay, those of the output included", {0, 62})
           .member_if([](const Stage& stage) { return has_amount(stage, ShiftAmount::excess) || has_amount(stage, ShiftAmount::rest); },
                      "limit", &Stage::limit, "largest n", {0, 62})
           .take();
@@ -119,10 +133,32 @@ static const RuleType& rule_type(Of<Chain>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<Ratio>) {
+  static const RuleType type = [] {
+    RuleType text = basic_type<Ratio>(RuleType::Kind::text);
+    text.to_text = [](const void* ratio) { return text_of(*static_cast<const Ratio*>(ratio)); };
+    text.from_text = [](std::string_view from, void* to) {
+      const auto ratio = ratio_from(from);
+      if (ratio) *static_cast<Ratio*>(to) = *ratio;
+      return ratio.has_value();
+    };
+    text.beside = [](const void* ratio) {
+      std::vector<std::string> texts;
+      for (const Ratio& other : ratios_beside(*static_cast<const Ratio*>(ratio))) texts.push_back(text_of(other));
+      return texts;
+    };
+    text.allowed = "ratios such as in*weight/out, larger_in/out*2^-19, 1/count";
+    return text;
+  }();
+  return type;
+}
+
 static const RuleType& rule_type(Of<RescaleRule>) {
   static const RuleType type =
       StructureOf<RescaleRule>("an effective scale and the chain it drives; an empty chain: absent")
           .present([](const RescaleRule& rule) { return !rule.chain.empty(); })
+          .member_if([](const RescaleRule& rule) { return applies_scale(rule.chain); }, "by", &RescaleRule::by,
+                     "the effective scale as a ratio of the layer's quantities")
           .member_if([](const RescaleRule& rule) { return applies_scale(rule.chain); }, "scale", &RescaleRule::scale,
                      "how the scale becomes numbers of the device; a chain that multiplies in float reads `arithmetic` only")
           .first_member_if([](const RescaleRule& rule) { return !reads_multiplier(rule.chain); })
@@ -150,6 +186,7 @@ static const RuleType& rule_type(Of<ConvArithmetic>) {
 
 static const RuleType& rule_type(Of<ConvByType>) {
   static const RuleType type = StructureOf<ConvByType>("sums of products by the type of data")
+                                   .is_by_type()
                                    .present([](const ConvByType& rule) {
                                      const auto exists = [](const ConvArithmetic& conv) { return !conv.rescale.chain.empty(); };
                                      return exists(rule.i8) || exists(rule.u8) || exists(rule.i16_bias32) || exists(rule.i16_bias64) ||
@@ -198,80 +235,62 @@ static const RuleType& rule_type(Of<FusedConvArithmetic>) {
   return type;
 }
 
-static const RuleType& rule_type(Of<AveragePoolArithmetic>) {
-  using Rule = AveragePoolArithmetic;
-  constexpr auto fixed = [](const Rule& rule) { return rule.method == DivisionMethod::fixed_reciprocal; };
-  constexpr auto rescaled = [](const Rule& rule) { return rule.method == DivisionMethod::rescaled; };
+static const RuleType& rule_type(Of<SumArithmetic>) {
   static const RuleType type =
-      StructureOf<Rule>("averages over windows")
-          .present([](const Rule& rule) { return rule.method != DivisionMethod::absent; })
-          .deciding("method", &Rule::method, "how the sum is divided by the count")
-          .member_if([](const Rule& rule) { return rule.method != DivisionMethod::absent && rule.method != DivisionMethod::rescaled; },
-                     "rounding", &Rule::rounding, "how the quotient is rounded")
-          .member("padding", &Rule::padding, "whether padding counts")
-          .member_if([](const Rule& rule) { return rule.method == DivisionMethod::reciprocal; }, "reciprocal_bits", &Rule::reciprocal_bits,
-                     "width of 1/count", {2, 32})
-          .member_if(
-              [](const Rule& rule) { return rule.method == DivisionMethod::reciprocal || rule.method == DivisionMethod::fixed_reciprocal; },
-              "reciprocal_rounding", &Rule::reciprocal_rounding, "how 1/count is rounded")
-          .member_if(fixed, "reciprocal_shift", &Rule::reciprocal_shift, "places of 1/count below the binary point", {1, 24})
-          .member_if(fixed, "sum_shift", &Rule::sum_shift, "places that the sum loses first", {0, 15})
-          .member_if(rescaled, "output_scale", &Rule::output_scale, "whether the output has a scale of its own")
-          .member_if(rescaled, "rescale", &Rule::rescale, "from the sum to the output")
+      StructureOf<SumArithmetic>("terms, each through the operand chain, their sum, and the output chain")
+          .present([](const SumArithmetic& rule) { return !rule.output.chain.empty(); })
+          .member("centring", &SumArithmetic::centring, "what is subtracted from a term's code")
+          .member("operand", &SumArithmetic::operand, "from a centred code to a term; an empty chain: it is the term")
+          .member("accumulator", &SumArithmetic::accumulator, "the sum")
+          .deciding("output", &SumArithmetic::output, "from the sum to the output")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<FloatSumArithmetic>) {
+  static const RuleType type = StructureOf<FloatSumArithmetic>("a sum of two tensors in float32")
+                                   .present([](const FloatSumArithmetic& rule) { return rule.method != FloatSumMethod::absent; })
+                                   .deciding("method", &FloatSumArithmetic::method, "how the terms are added")
+                                   .member("rounding", &FloatSumArithmetic::rounding, "how the sum is rounded to an integer")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<AveragePoolArithmetic>) {
+  static const RuleType type =
+      StructureOf<AveragePoolArithmetic>("averages over windows")
+          .present([](const AveragePoolArithmetic& rule) { return !rule.sum.output.chain.empty(); })
+          .member("padding", &AveragePoolArithmetic::padding, "whether padding counts")
+          .member("output_scale", &AveragePoolArithmetic::output_scale, "whether the output has a scale of its own")
+          .deciding("sum", &AveragePoolArithmetic::sum, "from the codes of a window to the output")
           .take();
   return type;
 }
 
 static const RuleType& rule_type(Of<MeanArithmetic>) {
   static const RuleType type = StructureOf<MeanArithmetic>("means over axes")
-                                   .present([](const MeanArithmetic& rule) { return rule.method != MeanMethod::absent; })
-                                   .deciding("method", &MeanArithmetic::method, "where the count comes in")
-                                   .member("rescale", &MeanArithmetic::rescale, "from the sum to the output")
+                                   .present([](const MeanArithmetic& rule) { return !rule.sum.output.chain.empty(); })
+                                   .member("count", &MeanArithmetic::count, "where the count divides")
+                                   .deciding("sum", &MeanArithmetic::sum, "from the codes to the output")
                                    .take();
   return type;
 }
 
 static const RuleType& rule_type(Of<AddArithmetic>) {
-  using Rule = AddArithmetic;
-  constexpr auto aligned = [](const Rule& rule) { return rule.method == AddMethod::aligned_operands; };
-  constexpr auto equal_scales = [](const Rule& rule) { return rule.method == AddMethod::equal_scales; };
-  constexpr auto has_output = [](const Rule& rule) {
-    return rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit ||
-           rule.method == AddMethod::common_scale || rule.method == AddMethod::equal_scales;
-  };
   static const RuleType type =
-      StructureOf<Rule>("sums of two tensors")
-          .present([](const Rule& rule) { return rule.method != AddMethod::absent; })
-          .deciding("method", &Rule::method, "how operands of different scales meet")
-          .member_if(aligned, "left_shift_8bit", &Rule::left_shift_8bit, "places by which 8-bit operands are first shifted left", {0, 30})
-          .member_if(aligned, "left_shift_16bit", &Rule::left_shift_16bit, "places by which 16-bit operands are first shifted left",
-                     {0, 30})
-          .member_if(aligned, "operand", &Rule::operand, "from an operand to a term of the sum")
-          .member_if(has_output, "output", &Rule::output, "from the sum to the output")
-          .member_if([](const Rule& rule) { return rule.method == AddMethod::convolution_8bit; }, "convolution_bias",
-                     &Rule::convolution_bias, "where the bias is rounded")
-          .member_if([](const Rule& rule) { return rule.method == AddMethod::weighted_sum; }, "weight_bits", &Rule::weight_bits,
-                     "significant bits of the larger weight; 0: both exact float32", {0, 24})
-          .member_if([](const Rule& rule) { return rule.method == AddMethod::weighted_sum || rule.method == AddMethod::float_sum; },
-                     "rounding", &Rule::rounding, "how the sum is rounded")
-          .member_if([](const Rule& rule) { return rule.method == AddMethod::common_scale; }, "sum_overflow", &Rule::sum_overflow,
-                     "what becomes of a sum that leaves 32 bits")
-          .member_if(equal_scales, "output_16bit", &Rule::output_16bit, "for 16-bit outputs where it differs (an empty chain: it does not)")
-          .member_if(equal_scales, "output_above_one", &Rule::output_above_one,
-                     "for scales above 1 where it differs (an empty chain: it does not)")
+      StructureOf<AddArithmetic>("sums of tensors by the type of data")
+          .is_by_type()
+          .present([](const AddArithmetic& rule) {
+            const auto exists = [](const SumArithmetic& sum) { return !sum.output.chain.empty(); };
+            return exists(rule.i8) || exists(rule.i16) || exists(rule.i16_power_of_two) || exists(rule.above_one) ||
+                   rule.in_float.method != FloatSumMethod::absent;
+          })
+          .deciding("i8", &AddArithmetic::i8, "8-bit data")
+          .deciding("i16", &AddArithmetic::i16, "16-bit data")
+          .deciding("i16_power_of_two", &AddArithmetic::i16_power_of_two, "16-bit data of layers with `power_of_two_scales`")
+          .deciding("above_one", &AddArithmetic::above_one, "data of scales in / out above 1 where they differ")
+          .deciding("in_float", &AddArithmetic::in_float, "sums in float, in place of all others")
           .take();
-  return type;
-}
-
-static const RuleType& rule_type(Of<MulArithmetic>) {
-  static const RuleType type = StructureOf<MulArithmetic>("products of two tensors")
-                                   .present([](const MulArithmetic& rule) { return rule.method != MulMethod::absent; })
-                                   .deciding("method", &MulArithmetic::method, "how the product is rescaled")
-                                   .member_if([](const MulArithmetic& rule) { return rule.method == MulMethod::rescaled; }, "rescale",
-                                              &MulArithmetic::rescale, "from the product to the output")
-                                   .member_if([](const MulArithmetic& rule) { return rule.method == MulMethod::float_product; }, "rounding",
-                                              &MulArithmetic::rounding, "how the float product is rounded")
-                                   .take();
   return type;
 }
 
@@ -516,9 +535,10 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "average_pool", &Backend::average_pool, "average_pool2d")
           .member_if(integer, "global_average_pool", &Backend::global_average_pool, "global_average_pool")
           .member_if(integer, "mean", &Backend::mean, "mean")
-          .member_if(integer, "add", &Backend::add, "add, add_n")
+          .member_if(integer, "add", &Backend::add, "add")
           .member_if(integer, "sub", &Backend::sub, "sub")
-          .member_if(integer, "mul", &Backend::mul, "mul")
+          .member_if(integer, "add_n", &Backend::add_n, "add_n")
+          .member_if(integer, "mul", &Backend::mul, "mul: the product of two centred codes")
           .member_if(integer, "concat", &Backend::concat, "concatenation")
           .member_if(integer, "quantize", &Backend::quantize, "float to integer")
           .member_if(integer, "dequantize", &Backend::dequantize, "integer to float")

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lastbit/error.hpp"
+#include "sheet/named_rules.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
@@ -91,6 +92,12 @@ void check_width(const std::string& path, const Stage& stage) {
   }
 }
 
+/// What only the operands of one sum can have in common.
+void check(const std::string& path, const ScaleEncoding& scale) {
+  if (has_common_unit(scale) && !path.ends_with(".operand.scale"))
+    reject(path + ".normalization", name_of(scale.normalization), "those with an exponent: a unit is common to the operands of a sum");
+}
+
 /// No intermediate value of a chain may need more than 96 bits: what the layer's exponent adds must still fit 128.
 void check(const std::string& path, const RescaleRule& rule) {
   constexpr int widest = 96;
@@ -105,6 +112,7 @@ void check(const std::string& path, const RescaleRule& rule) {
       case StageKind::doubling_high_multiply:
       case StageKind::two_term_shift: bits += rule.scale.significant_bits; break;
       case StageKind::shift_left: bits += bits > 64 ? widest : 0; break;
+      case StageKind::shift_left_by: bits += stage.constant; break;
       default: break;
     }
     if (bits > widest) {
@@ -217,6 +225,32 @@ void add_one_sided(std::vector<RuleDifference>& list, const RuleDifference& diff
   if (!is_covered(absent, difference.path)) list.push_back(difference);
 }
 
+/// Sets a structure of rules to one that has a name, or to nothing.
+bool assign_structure(Backend& backend, const Rule& rule, std::string_view value) {
+  void* const object = address(backend, rule);
+  if (value == "absent" && rule.type->present != nullptr) {
+    std::memcpy(object, rule.type->fresh, rule.type->size);
+    return true;
+  }
+  for (const NamedRules& named : named_rules()) {
+    if (named.name != value || *named.type != *rule.type->type) continue;
+    std::memcpy(object, named.value, rule.type->size);
+    return true;
+  }
+  return false;
+}
+
+/// The same for every structure that the pattern names; one with a `*` those that exist.
+bool assign_structures(Backend& backend, std::string_view pattern, std::string_view value) {
+  const bool any = pattern.find('*') == std::string_view::npos;
+  bool found = false;
+  for (const Rule& rule : rule_table()) {
+    if (rule.type->is_leaf() || !matches(pattern, rule.path)) continue;
+    if (any || is_present(*rule.type, address(backend, rule))) found = assign_structure(backend, rule, value) || found;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<RuleText> list_rules(const Backend& backend) {
@@ -238,7 +272,7 @@ void replace_rule(Backend& backend, std::string_view pattern, std::string_view v
       found = true;
     }
   }
-  if (!found) {
+  if (!found && !assign_structures(backend, pattern, value)) {
     throw Error(ErrorCode::unknown_rule, std::string(pattern.substr(0, 100)), "no such rule; " + continuations(backend, pattern));
   }
   tidy(backend);
@@ -255,6 +289,7 @@ void check_widths(const Backend& backend) {
   for (const Rule& rule : rule_table()) {
     const void* const object = address(backend, rule);
     if (*rule.type->type == typeid(AccumulatorRule)) check(rule.path, *static_cast<const AccumulatorRule*>(object));
+    if (*rule.type->type == typeid(ScaleEncoding)) check(rule.path, *static_cast<const ScaleEncoding*>(object));
     if (*rule.type->type == typeid(RescaleRule)) check(rule.path, *static_cast<const RescaleRule*>(object));
   }
 }

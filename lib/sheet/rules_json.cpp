@@ -176,8 +176,8 @@ void RulesReader::require_stated() {
   std::vector<std::string> missing;
   for (const RuleText& rule : list_rules(backend_)) {
     const std::string name = rule.path.substr(rule.path.rfind('.') + 1);
-    const bool may_be_left_out =
-        rule.path == "domain" || name == "size" || name == "amount" || rule.value == "absent" || (name == "bits" && rule.value == "0");
+    const bool may_be_left_out = rule.path == "domain" || name == "size" || name == "amount" || name == "by" || rule.value == "absent" ||
+                                 (name == "bits" && rule.value == "0");
     const auto covers_it = [&](const std::string& pattern) { return covers(pattern, rule.path); };
     const bool in_stated_chain = std::ranges::any_of(stated_chains_, covers_it);
     const bool is_stated = std::ranges::any_of(stated_, covers_it);

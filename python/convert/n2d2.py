@@ -63,7 +63,7 @@ class Scaling:
 
     def settings(self):
         """A scale above 1, which the export never gives to shifts, taken by the recorded shifts all the same."""
-        return {"add.output_above_one.chain.size": 0} if "shift" in self.way and max(self.scales) > 1 else {}
+        return {"add_n.above_one.output.chain.size": 0} if "shift" in self.way and max(self.scales) > 1 else {}
 
     def attributes(self):
         return {"accumulator_clip": self.clip} if self.clip else {}
@@ -184,7 +184,7 @@ def simulated_scaling(recorded):
         raise Refusal(f"the result does not fit {dtype}")
     settings = scaling.settings()
     if source.dtype == np.float64 and scaling.mode == "float_mult":
-        settings["add.output.chain.2.arithmetic"] = "f64"
+        settings["add_n.i8.output.chain.2.arithmetic"] = "f64"
     channels_last = [np.ascontiguousarray(array.T) for array in (whole, expected.astype(dtype))]
     return (Layer("add_n", [Operand("input", channels_last[0], scaling.quantization(1))], UNIT,
                   bounds(recorded.integer("bits"), dtype)),

@@ -15,7 +15,7 @@ from .tflite_common import clamp, runs_of, typed, verify_multiplier
 DTYPES = {"s8": "int8", "u8": "uint8", "s16": "int16", "s32": "int32"}
 BY_TYPE = {key: DTYPES[key] for key in ("s8", "u8", "s16")}
 ADD_LEFT_SHIFT = {"s8": 20, "u8": 20, "s16": 15}
-SUB_IN_DOUBLE = {f"sub.{stage}.scale.arithmetic": "f64" for stage in ("operand", "output")}
+SUB_IN_DOUBLE = {f"sub.{data}.{stage}.scale.arithmetic": "f64" for data in ("i8", "i16") for stage in ("operand", "output")}
 
 
 def two_inputs(recorded, variant):

@@ -268,11 +268,16 @@ TEST_CASE("prove: the sum of an add is bounded as it is added, and counted on da
   const Model model = elementwise(OperationKind::add, {scale_and_zero(0.05, 3), scale_and_zero(0.02, -7)}, scale_and_zero(0.06, 0));
   const SpecSheet sheet = find_backend("vipnano_v8");
   const LayerProof proof = prove(model, sheet, {}).layers.at(0);
-  const ConvolutionAdd add = convolution_add(sheet.backend.add.convolution_bias, 0.05, 0.02, 10);
+  const SumArithmetic& rule = sheet.backend.add.i8;
+  SumLayer layer;
+  layer.operands = {{0.05, 3, 1}, {0.02, -7, 1}};
+  layer.out_scale = 0.06;
+  const ResolvedSum add = resolve(rule, layer);
+  const auto sum_at = [&](std::int64_t a, std::int64_t b) { return sum_of(rule, add, std::vector{a, b}); };
   std::int64_t least = 0, most = 0;
   for (std::int64_t a = -128; a <= 127; ++a) {
     for (std::int64_t b = -128; b <= 127; ++b) {
-      const std::int64_t sum = add.weight_a * (a - 3) + add.weight_b * (b - 3) + add.bias;
+      const std::int64_t sum = sum_at(a, b);
       least = std::min(least, sum);
       most = std::max(most, sum);
     }
@@ -286,7 +291,7 @@ TEST_CASE("prove: the sum of an add is bounded as it is added, and counted on da
   const LayerProof narrow = prove(model, sheet, inputs, {.bits = bits}).layers.at(0);
   std::int64_t overflowing = 0;
   for (std::int64_t i = 0; i < 32; ++i) {
-    const std::int64_t sum = add.weight_a * (inputs[0].integer_at(i) - 3) + add.weight_b * (inputs[1].integer_at(i) - 3) + add.bias;
+    const std::int64_t sum = sum_at(inputs[0].integer_at(i), inputs[1].integer_at(i));
     overflowing += fits_width(sum, bits) ? 0 : 1;
   }
   REQUIRE(narrow.on_data);
@@ -294,7 +299,7 @@ TEST_CASE("prove: the sum of an add is bounded as it is added, and counted on da
   REQUIRE(overflowing > 0);
   REQUIRE(narrow.example);
   const std::int64_t a = narrow.example->inputs.at(0).integer_at(0), b = narrow.example->inputs.at(1).integer_at(0);
-  const std::int64_t sum = add.weight_a * (a - 3) + add.weight_b * (b - 3) + add.bias;
+  const std::int64_t sum = sum_at(a, b);
   REQUIRE(narrow.example->sum == sum);
   REQUIRE_FALSE(fits_width(sum, bits));
 }
@@ -341,15 +346,15 @@ TEST_CASE("prove: a pool's sum is bounded by its window, at the borders too") {
   net.model.outputs = {y};
   validate(net.model, "test");
   const LayerProof proof = prove(net.model, find_backend("tflite_double"), {}).layers.at(0);
-  REQUIRE_FALSE(proof.has_width);
-  REQUIRE(proof.sums() == SumRange{9 * (-128 + 20), 9 * (127 + 20)});
+  REQUIRE(proof.has_width);
+  REQUIRE(proof.sums() == SumRange{9 * -128, 9 * 127});  // the codes as they are: the zero point cancels
   REQUIRE(proof.safe());
   Tensor data(ElementType::int8, {1, 5, 5, 2});
   for (std::int8_t& value : data.values<std::int8_t>()) value = 100;
   const LayerProof on_data = prove(net.model, find_backend("tflite_double"), std::vector{data}, {.range = InputRange::data}).layers.at(0);
-  REQUIRE(on_data.sums() == SumRange{4 * 120, 9 * 120});  // the corners see four pixels
-  const LayerProof narrow = prove(net.model, find_backend("tflite_double"), std::vector{data}, {.bits = 11}).layers.at(0);
-  REQUIRE(narrow.on_data->overflowing == 2);  // 1080 of the middle window, in both channels
+  REQUIRE(on_data.sums() == SumRange{4 * 100, 9 * 100});  // the corners see four pixels
+  const LayerProof narrow = prove(net.model, find_backend("tflite_double"), std::vector{data}, {.bits = 10}).layers.at(0);
+  REQUIRE(narrow.on_data->overflowing == 10);  // 900 of the middle window, 600 of the four at the edges, in both channels
 }
 
 TEST_CASE("prove: a matrix product of two tensors is bounded by their ranges") {

@@ -110,13 +110,27 @@ TEST_CASE("stored bias: the smallest shift that fits, what it drops rounded") {
   tally.check(3000);
 }
 
-// Equal scales: both factors are 127. The larger scale's factor keeps 15 bits.
-static_assert(common_scale(0.5, 0.5).multiplier_a == 127 && common_scale(0.5, 0.5).multiplier_b == 127);
-static_assert(common_scale(0.5, 1.0).multiplier_a == 127 && common_scale(0.5, 1.0).multiplier_b == 254);
-static_assert(common_scale(1.0, 0.5).multiplier_a == 254 && common_scale(1.0, 0.5).multiplier_b == 127);
-static_assert(common_scale(127.0, 65537.0).multiplier_b == 65536);  // 17 bits: the last 2 are cut
-static_assert(common_scale(1.0, 0x1p-25).multiplier_a == 1 << 25 && common_scale(1.0, 0x1p-25).multiplier_b == 1);
-static_assert(common_scale(1.0, 0x1p-27).multiplier_b == 0);  // too small to count
+struct CommonScale {
+  std::int64_t multiplier_a, multiplier_b;
+  double scale;
+};
+CommonScale common_scale(double a, double b) {
+  const EncodedTogether together = encode_together(bernoulli2.add.i8.operand.scale, std::vector{a, b});
+  return {together.scales[0].multiplier, together.scales[1].multiplier, together.unit};
+}
+
+TEST_CASE("common scale: 127 for the smaller scale, 15 bits of the larger one's factor") {
+  CHECK(common_scale(0.5, 0.5).multiplier_a == 127);
+  CHECK(common_scale(0.5, 0.5).multiplier_b == 127);
+  CHECK(common_scale(0.5, 1.0).multiplier_a == 127);
+  CHECK(common_scale(0.5, 1.0).multiplier_b == 254);
+  CHECK(common_scale(1.0, 0.5).multiplier_a == 254);
+  CHECK(common_scale(1.0, 0.5).multiplier_b == 127);
+  CHECK(common_scale(127.0, 65537.0).multiplier_b == 65536);  // 17 bits: the last 2 are cut
+  CHECK(common_scale(1.0, 0x1p-25).multiplier_a == 1 << 25);
+  CHECK(common_scale(1.0, 0x1p-25).multiplier_b == 1);
+  CHECK(common_scale(1.0, 0x1p-27).multiplier_b == 0);  // too small to count
+}
 
 TEST_CASE("common scale: integer scales, where every quotient is exact") {
   std::mt19937_64 random(63);
@@ -132,25 +146,6 @@ TEST_CASE("common scale: integer scales, where every quotient is exact") {
     tally.equal(static_cast<std::int64_t>(found.scale), 1, larger);
   }
   tally.check(30000);
-}
-
-TEST_CASE("fixed reciprocal: the sum shifted, times the rounded reciprocal, shifted by 9") {
-  Tally tally;
-  for (const int sum_shift : {0, 4}) {
-    const AveragePoolArithmetic rule{.method = DivisionMethod::fixed_reciprocal,
-                                     .rounding = Rounding::floor,
-                                     .reciprocal_rounding = Rounding::half_up,
-                                     .reciprocal_shift = 9,
-                                     .sum_shift = static_cast<std::uint8_t>(sum_shift)};
-    for (std::int64_t count = 1; count <= 8192; count += count < 100 ? 1 : 311) {
-      const Int128 k = std::max<Int128>(rounded(power_of_two(9 + sum_shift), count, Rounding::half_up), 1);
-      for (std::int64_t sum = -128 * count; sum <= 127 * count; sum += 1 + count / 8) {
-        const Int128 shifted = rounded(sum, power_of_two(sum_shift), Rounding::floor);
-        tally.equal(average(rule, sum, count), rounded(shifted * k, 512, Rounding::floor), sum, count, sum_shift);
-      }
-    }
-  }
-  tally.check(100000);
 }
 
 TEST_CASE("bilinear on a grid: identical sizes copy, doubling takes quarters, the step keeps its rounded bits") {

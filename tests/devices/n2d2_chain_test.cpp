@@ -48,7 +48,7 @@ TEST_CASE("single shift: the half joins the sum modulo its width, then the floor
   for (const int bits : {32, 64}) {
     const Backend& backend = n2d2_single_shift;
     const RescaleRule& biased = bits == 32 ? backend.conv.i8.rescale : backend.conv.i16_bias64.rescale;
-    const RescaleRule& bare = bits == 32 ? backend.add.output : backend.add.output_16bit;
+    const RescaleRule& bare = bits == 32 ? backend.add.i8.output : backend.add.i16.output;
     Tally tally;
     for (int shift = 0; shift <= (bits == 32 ? 31 : 62); ++shift) {
       const double scale = std::ldexp(1.0, -shift);
@@ -160,7 +160,7 @@ TEST_CASE("behind a rectifier a factor can still wrap below zero: the device sat
 
 TEST_CASE("the export rounds sums down, the simulator half up: one apart exactly where the last shifted place is 1") {
   Tally tally;
-  const RescaleRule &device = n2d2_single_shift.add.output, &simulator = n2d2_simulator_single_shift.add.output;
+  const RescaleRule &device = n2d2_single_shift.add.i8.output, &simulator = n2d2_simulator_single_shift.add.i8.output;
   for (int shift = 0; shift <= 12; ++shift) {
     const auto a = operands_of(device, std::ldexp(1.0, -shift), {"wide", -100000, 100000});
     const auto b = operands_of(simulator, std::ldexp(1.0, -shift), {"wide", -100000, 100000});

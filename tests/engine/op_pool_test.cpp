@@ -12,21 +12,30 @@ namespace {
 
 using namespace lastbit::test;
 
-constexpr AveragePoolArithmetic exact_half_away{.method = DivisionMethod::exact, .rounding = Rounding::half_away};
-constexpr AveragePoolArithmetic by_reciprocal{
-    .method = DivisionMethod::reciprocal, .rounding = Rounding::half_even, .reciprocal_bits = 16, .reciprocal_rounding = Rounding::floor};
-static_assert(average(exact_half_away, -3, 2) == -2 && average(exact_half_away, 3, 2) == 2);
-static_assert(average(by_reciprocal, 9, 9) == 1);
-static_assert(average(exact_half_away, 6 * 127 + 3, 6) == 128 &&
-              average(by_reciprocal, 6 * 127 + 3, 6) == 127);  // the truncated 1/6 falls short of the tie
+constexpr RescaleOperands wide{.min = -1'000'000, .max = 1'000'000};
+
+SumArithmetic exact(Rounding rule) { return {.output = {.chain = {divide_by_count(rule), clamp()}}}; }
+
+/// 1 / count as a multiplier.
+SumArithmetic by_reciprocal(int bits, Rounding of_reciprocal, Normalization normalization, const Chain& chain) {
+  return {.output = {{.arithmetic = ScaleArithmetic::f64,
+                      .significant_bits = static_cast<std::uint8_t>(bits),
+                      .rounding = of_reciprocal,
+                      .normalization = normalization,
+                      .min_exponent = -62,
+                      .max_exponent = 62},
+                     chain,
+                     {{}, {Quantity::count, Quantity::one}}}};
+}
+
+std::int64_t average(const SumArithmetic& rule, std::int64_t sum, std::int64_t count) { return Average(rule, 0.5, 0.5, count, wide)(sum); }
 
 TEST_CASE("average: exact division by every rule") {
   for (const Rounding rule : all_roundings) {
-    const AveragePoolArithmetic pool{.method = DivisionMethod::exact, .rounding = rule};
     Tally tally;
     for (std::int64_t count = 1; count <= 50; ++count) {
       for (std::int64_t sum = -128 * count; sum <= 127 * count; sum += 1 + count / 8) {
-        tally.equal(average(pool, sum, count), rounded(sum, count, rule), sum, count, rule);
+        tally.equal(average(exact(rule), sum, count), rounded(sum, count, rule), sum, count, rule);
       }
     }
     tally.check(50000);
@@ -34,14 +43,17 @@ TEST_CASE("average: exact division by every rule") {
 }
 
 TEST_CASE("average: the leading bits of 1/n, exactly, for every count up to 70000") {
+  const SumArithmetic truncated =
+      by_reciprocal(16, Rounding::floor, Normalization::one_to_two, {multiply(), shift_right(Rounding::half_even), clamp()});
+  CHECK(average(truncated, 9, 9) == 1);
+  CHECK(average(exact(Rounding::half_away), 6 * 127 + 3, 6) == 128);
+  CHECK(average(truncated, 6 * 127 + 3, 6) == 127);  // the truncated 1/6 falls short of the tie
   std::mt19937_64 random(15);
   Tally tally;
   for (const int bits : {8, 15, 16}) {
     for (const Rounding reciprocal_rule : {Rounding::floor, Rounding::half_even, Rounding::half_away}) {
-      const AveragePoolArithmetic pool{.method = DivisionMethod::reciprocal,
-                                       .rounding = Rounding::half_even,
-                                       .reciprocal_bits = static_cast<std::uint8_t>(bits),
-                                       .reciprocal_rounding = reciprocal_rule};
+      const SumArithmetic pool =
+          by_reciprocal(bits, reciprocal_rule, Normalization::one_to_two, {multiply(), shift_right(Rounding::half_even), clamp()});
       for (std::int64_t count = 1; count <= 70000; count += count < 1000 ? 1 : 37) {
         // 2^(bits - 1) <= 2^k / count < 2^bits.
         const int k = bits - 1 + bit_length(count - 1);
@@ -53,6 +65,31 @@ TEST_CASE("average: the leading bits of 1/n, exactly, for every count up to 7000
     }
   }
   tally.check(9 * 2000);
+}
+
+TEST_CASE("average: a reciprocal in fixed point, rounded, at least 1") {
+  Tally tally;
+  for (const int sum_shift : {0, 4}) {
+    const SumArithmetic rule =
+        by_reciprocal(9 + sum_shift, Rounding::half_up, Normalization::fixed_point,
+                      sum_shift == 0 ? Chain{multiply(), shift_right_by(9, Rounding::floor), clamp()}
+                                     : Chain{shift_right_by(4, Rounding::floor), multiply(), shift_right_by(9, Rounding::floor), clamp()});
+    for (std::int64_t count = 1; count <= 8192; count += count < 100 ? 1 : 311) {
+      const Int128 k = std::max<Int128>(rounded(power_of_two(9 + sum_shift), count, Rounding::half_up), 1);
+      for (std::int64_t sum = -128 * count; sum <= 127 * count; sum += 1 + count / 3) {
+        const Int128 shifted = rounded(sum, power_of_two(sum_shift), Rounding::floor);
+        tally.equal(average(rule, sum, count), rounded(shifted * k, power_of_two(9), Rounding::floor), sum, count, sum_shift);
+      }
+    }
+  }
+  tally.check(10000);
+}
+
+TEST_CASE("average: what centring adds to the sum of the codes inside") {
+  const SumArithmetic codes{.centring = Centring::nothing}, centred{};
+  CHECK(centring_of(codes, 3, 4, 4) == 0);
+  CHECK(centring_of(codes, 3, 4, 9) == 15);  // five taps outside, each the zero point
+  CHECK(centring_of(centred, 3, 4, 9) == -12);
 }
 
 TEST_CASE("mean: as many bits of the count as the multiplier has room for, the quotient truncated") {

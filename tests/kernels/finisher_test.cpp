@@ -137,18 +137,20 @@ std::vector<RescaleRule> built_in_rules() {
     const Backend& b = sheet.backend;
     for (const ConvByType* conv : {&b.conv, &b.depthwise_conv, &b.transposed_conv, &b.fully_connected, &b.matmul, &b.recurrent})
       append_rules(*conv, rules);
-    for (const AddArithmetic* add : {&b.add, &b.sub}) {
-      for (const RescaleRule* rule : {&add->operand, &add->output, &add->output_16bit, &add->output_above_one}) rules.push_back(*rule);
-    }
+    std::vector<const SumArithmetic*> sums{&b.mean.sum, &b.average_pool.sum, &b.global_average_pool.sum};
+    for (const AddArithmetic* add : {&b.add, &b.sub, &b.add_n})
+      for (const SumArithmetic* sum : {&add->i8, &add->i16, &add->i16_power_of_two, &add->above_one}) sums.push_back(sum);
+    for (const SumArithmetic* sum : sums)
+      for (const RescaleRule* rule : {&sum->operand, &sum->output}) rules.push_back(*rule);
     for (const FunctionArithmetic* function : {&b.leaky_relu, &b.prelu, &b.hard_swish, &b.logistic, &b.tanh, &b.softmax, &b.exp})
       rules.push_back(function->rescale);
-    for (const RescaleRule* rule : {&b.requantize, &b.requantize_16bit, &b.mul.rescale, &b.mean.rescale, &b.average_pool.rescale,
-                                    &b.global_average_pool.rescale, &b.svdf.state_i8, &b.svdf.state_i16, &b.svdf.output,
+    for (const RescaleRule* rule : {&b.requantize, &b.requantize_16bit, &b.mul, &b.svdf.state_i8, &b.svdf.state_i16, &b.svdf.output,
                                     &b.lstm.gate_i8.rescale, &b.lstm.gate_i16.rescale, &b.lstm.cell, &b.lstm.output})
       rules.push_back(*rule);
   }
   for (const RescaleRule& rule : rules) {
-    if (!rule.chain.empty() && std::find(distinct.begin(), distinct.end(), rule) == distinct.end()) distinct.push_back(rule);
+    if (rule.chain.empty() || rule.chain.stages[0].kind == StageKind::divide) continue;  // pools divide before they finish
+    if (std::find(distinct.begin(), distinct.end(), rule) == distinct.end()) distinct.push_back(rule);
   }
   return distinct;
 }

@@ -57,7 +57,7 @@ std::vector<Backend> neighbours(const Backend& backend, const std::string& path)
 bool is_structural(const std::string& path) {
   const std::string name = path.substr(path.rfind('.') + 1);
   return name == "size" || name == "kind" || name == "method" || name == "domain" || name == "amount" || name == "when" || name == "bits" ||
-         name == "order";
+         name == "order" || name == "normalization";
 }
 
 std::string read_error(const std::string& text) {
@@ -159,22 +159,22 @@ TEST_CASE("a pattern replaces a rule in every operation that exists, and in no o
 
 TEST_CASE("the longest evidence speaks") {
   SpecSheet sheet;
-  sheet.evidence = {{"add", EvidenceLevel::guess, "short"}, {"add.output.scale", EvidenceLevel::hardware, "long"}};
-  CHECK(evidence_for(sheet, "add.output.scale.rounding")->source == "long");
-  CHECK(evidence_for(sheet, "add.output.chain.0.kind")->source == "short");
+  sheet.evidence = {{"add", EvidenceLevel::guess, "short"}, {"add.i8.output.scale", EvidenceLevel::hardware, "long"}};
+  CHECK(evidence_for(sheet, "add.i8.output.scale.rounding")->source == "long");
+  CHECK(evidence_for(sheet, "add.i8.output.chain.0.kind")->source == "short");
   CHECK(evidence_for(sheet, "adder") == nullptr);
   CHECK(covers("*.i8", "conv.i8.bias"));
-  CHECK(covers("*pool.method", "average_pool.method"));
+  CHECK(covers("*pool.padding", "average_pool.padding"));
   CHECK_FALSE(covers("conv.i8.bias", "conv.i8"));
 }
 
 TEST_CASE("an operation that one backend lacks shows as one difference") {
   Backend without = vipnano_v8;
-  set_rule(without, "mean.method", "absent");
+  set_rule(without, "mean.sum.output.chain.size", "0");
   const auto differences = diff_backends(vipnano_v8, without);
   REQUIRE(differences.size() == 1);
-  CHECK(differences.front().path == "mean.method");
-  CHECK(differences.front().b == "absent");
+  CHECK(differences.front().path == "mean.sum.output.chain.size");
+  CHECK(differences.front().b == "0");
 }
 
 TEST_CASE("a wrong rule is refused with what is allowed, and the backend stays as it was") {
@@ -213,7 +213,7 @@ TEST_CASE("rounding is a matter of each operation: a delegate that rounds once b
     {"kind": "doubling_high_multiply", "bits": 32, "rounding": "half_up"},
     {"kind": "shift_right", "rounding": "half_away", "amount": "negative_exponent"}, {"kind": "add_zero_point"}, {"kind": "clamp"}])";
   const SpecSheet mixture = backend_from_json(R"({"format": "lastbit.backend.v1", "name": "mixture", "extends": "tflite_single",
-    "rules": {"mean.rescale.scale.max_exponent": 127, "mean.rescale.chain": )" +
+    "rules": {"mean.sum.output.scale.max_exponent": 127, "mean.sum.output.chain": )" +
                                                   chain + "}}",
                                               "mixture.json");
   Backend expected = find_backend("tflite_single").backend;
@@ -254,7 +254,7 @@ TEST_CASE("a wrong backend file is refused in one line that names file, key and 
       {with_rules(R"({"sub": {"as": "ad"}})"), "my.json: ad: no such rule; did you mean 'add'?"},
       {with_rules(R"({"add": {"as": "sub"}, "sub": {"as": "add"}})"), "my.json: rules.add.as: 'sub' waits for itself"},
       {with_rules(R"({"conv": {"as": "conv.i8"}})"), "my.json: rules.conv.as: 'conv.i8' waits for itself"},
-      {head + R"("extends": "float", "settings": [{"rule": "add.method", "alternatives": ["magic"], "why": "?"}]})",
+      {head + R"("extends": "float", "settings": [{"rule": "add.in_float.method", "alternatives": ["magic"], "why": "?"}]})",
        "'magic' is not one of"},
       {"\xff\xfe", "my.json: "},
   };
@@ -277,7 +277,8 @@ TEST_CASE("everything wrong with a file's rules is told in one message, each unk
         "accumulator_start, accumulator_end; conv.i8.per_chanel: no such rule; did you mean 'conv.i8.per_channel'?; "
         "conv.i8.rescale.chain.1.kind: 'shift_rigth' is not one of: shift_left, multiply, doubling_high_multiply, two_term_shift, "
         "shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl, add_half, clip, saturate, "
-        "shift_right_with_zero_point, float_scale_with_zero_point; averagepool: no such rule; did you mean 'average_pool'?; "
+        "shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide; averagepool: no such rule; did you mean "
+        "'average_pool'?; "
         "maen.method: no such rule; did you mean 'mean'?; rules: must also state conv.i8.rescale.chain.2.rounding");
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lastbit/error.hpp"
+#include "lastbit/ratio_text.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit::test {
@@ -29,16 +30,21 @@ inline Texts candidates(const std::string& value) {
     const int number = std::stoi(value);
     return {std::to_string(number + 1), std::to_string(number - 1)};
   }
+  if (const auto ratio = ratio_from(value)) {
+    Texts texts;
+    for (const Ratio& other : ratios_beside(*ratio)) texts.push_back(text_of(other));
+    return texts;
+  }
   std::set<std::string> texts;
   const auto add = [&](auto... enumerators) {
     const auto add_all = [&](const auto& names) { texts.insert(names.begin(), names.end()); };
     (add_all(names_of(enumerators)), ...);
   };
   add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
-      PerChannelLowering{}, DivisionMethod{}, PaddingCount{}, MeanMethod{}, AddMethod{}, ConvolutionBias{}, MulMethod{}, ConcatMethod{},
-      ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, OutputScale{}, ResizeGrid{}, FusedActivation{},
-      MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{}, RowMultiplier{}, SumPoolMethod{},
-      WindowOrder{}, PwlMethod{}, FusedOrder{});
+      PerChannelLowering{}, PaddingCount{}, CountIn{}, Centring{}, FloatSumMethod{}, ConcatMethod{}, ScaleDivision{}, ZeroPointAt{},
+      OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, OutputScale{}, ResizeGrid{}, FusedActivation{}, MultiplierForm{}, ArgmaxMethod{},
+      RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{}, RowMultiplier{}, SumPoolMethod{}, WindowOrder{}, PwlMethod{},
+      FusedOrder{});
   texts.erase("absent");
   texts.erase(value);
   return {texts.begin(), texts.end()};

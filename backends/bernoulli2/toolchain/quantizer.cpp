@@ -175,7 +175,7 @@ class Bernoulli2Quantizer {
     if (keeps_values(operation.kind) || operation.kind == resize) return true;
     if (operation.kind != average_pool2d && operation.kind != global_average_pool) return false;
     const auto& rule = operation.kind == average_pool2d ? request_.backend.average_pool : request_.backend.global_average_pool;
-    return rule.method != DivisionMethod::rescaled || rule.output_scale == OutputScale::of_input;
+    return rule.output_scale == OutputScale::of_input;
   }
 
   void join(const Operation& operation) {

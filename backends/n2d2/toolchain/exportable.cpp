@@ -67,7 +67,7 @@ std::string obstacle(const Model& model, const Operation& operation, const Backe
   if (!has_kernel(operation)) return "N2D2's export has no kernel for it";
   if (has_weights(kind) && !model.tensor(operation.inputs[1]).constant) return "its weights are not constant";
   const bool averages = kind == average_pool2d || kind == global_average_pool || kind == mean;
-  if (averages && backend.average_pool.method == DivisionMethod::absent) return "the simulator's average is a fraction, not a code";
+  if (averages && backend.average_pool.sum.output.chain.empty()) return "the simulator's average is a fraction, not a code";
   if (kind == argmax && backend.argmax.method == ArgmaxMethod::absent) return "the simulator's own is not known";
   return {};
 }

@@ -14,6 +14,7 @@
 #include "lastbit/arith/accumulator.hpp"
 #include "lastbit/arith/float16.hpp"
 #include "lastbit/arith/ordered_sum.hpp"
+#include "lastbit/arith/ratio.hpp"
 #include "lastbit/arith/rescale.hpp"
 
 namespace lastbit {
@@ -24,12 +25,24 @@ enum class Domain : std::uint8_t { integer, real };
 /// affine: any zero point, signed and unsigned codes. symmetric: signed codes with zero point 0; anything else is refused.
 enum class Coding : std::uint8_t { affine, symmetric };
 
-/// An effective scale and the chain it drives.
+/// Products of a layer: input scale * weight scale / output scale. Where there are no weights their scale is 1.
+inline constexpr Ratio in_weight_per_out{{Quantity::in, Quantity::weight}, {Quantity::out, Quantity::one}};
+
+inline constexpr Ratio in_per_out{{Quantity::in, Quantity::one}, {Quantity::out, Quantity::one}};
+inline constexpr Ratio in_per_out_and_count{{Quantity::in, Quantity::one}, {Quantity::out, Quantity::count}};
+
+/// A chain, and the ratio of the layer's quantities that its multiplier encodes.
 struct RescaleRule {
   ScaleEncoding scale{};
   Chain chain{};
+  Ratio by = in_weight_per_out;
   friend constexpr bool operator==(const RescaleRule&, const RescaleRule&) = default;
 };
+
+/// The scale that a rule gives a layer: encode() takes it.
+[[nodiscard]] constexpr double effective_scale(const RescaleRule& rule, const LayerQuantities& layer) noexcept {
+  return evaluate(rule.by, rule.scale.arithmetic, layer);
+}
 
 enum class BiasAt : std::uint8_t { accumulator_start, accumulator_end };
 
@@ -56,27 +69,6 @@ struct ConvArithmetic {
 struct ConvByType {
   ConvArithmetic i8{}, u8{}, i16_bias32{}, i16_bias64{}, i8_weights16{}, i16_weights8{};
   friend constexpr bool operator==(const ConvByType&, const ConvByType&) = default;
-};
-
-/// exact: sum / count. reciprocal: sum * round(2^(bits-1+k) / count) >> …, k making the reciprocal `bits` bits wide.
-/// float_scale: round(float(sum of (x - zero point)) * float(input scale / (output scale * count))) + output zero point.
-/// rescaled: the sum of (x - zero point) in int32, through the chain with input scale / (count * output scale).
-/// fixed_reciprocal: (sum >> sum_shift) * round(2^(reciprocal_shift + sum_shift) / count) >> reciprocal_shift.
-enum class DivisionMethod : std::uint8_t { absent, exact, reciprocal, float_scale, rescaled, fixed_reciprocal };
-enum class PaddingCount : std::uint8_t { excluded, included };
-/// own: the output has a scale of its own. of_input: it must have the input's quantisation. Methods that only divide need of_input anyway.
-enum class OutputScale : std::uint8_t { own, of_input };
-struct AveragePoolArithmetic {
-  DivisionMethod method = DivisionMethod::absent;
-  Rounding rounding = Rounding::half_away;
-  PaddingCount padding = PaddingCount::excluded;
-  std::uint8_t reciprocal_bits = 16;               ///< read by reciprocal
-  Rounding reciprocal_rounding = Rounding::floor;  ///< read by reciprocal and fixed_reciprocal
-  std::uint8_t reciprocal_shift = 9;               ///< read by fixed_reciprocal
-  std::uint8_t sum_shift = 0;                      ///< read by fixed_reciprocal
-  OutputScale output_scale = OutputScale::own;     ///< read by rescaled
-  RescaleRule rescale{};                           ///< read by rescaled
-  friend constexpr bool operator==(const AveragePoolArithmetic&, const AveragePoolArithmetic&) = default;
 };
 
 /// running: values are added one by one, and the running sum is narrowed after every addition; then to the output's type.
@@ -110,43 +102,57 @@ struct FusedConvArithmetic {
   friend constexpr bool operator==(const FusedConvArithmetic&, const FusedConvArithmetic&) = default;
 };
 
-/// count_in_multiplier: 1/count is folded, truncated, into the multiplier. scale_per_count: the effective scale is in / (count * out).
-enum class MeanMethod : std::uint8_t { absent, count_in_multiplier, scale_per_count };
+/// What is subtracted from a term's code. own_zero_point: its tensor's zero point. nothing: the codes are summed as they are. first_zero_point_…:
+/// the first operand's zero point, from every operand; what that gets wrong is made up for by an integer added to the sum, rounded half away from
+/// zero as a whole (…product_rounded: difference of the zero points times factor), or as the factor alone.
+enum class Centring : std::uint8_t { own_zero_point, nothing, first_zero_point_product_rounded, first_zero_point_factor_rounded };
+
+/// A sum: y = output(accumulator(operand(x - zero point) of every term)). An empty operand chain adds the centred codes as they are; where
+/// their scales matter they must then share one quantisation. An empty output chain: the device has no such sum.
+struct SumArithmetic {
+  Centring centring = Centring::own_zero_point;
+  RescaleRule operand{};
+  AccumulatorRule accumulator{};
+  RescaleRule output{};
+  friend constexpr bool operator==(const SumArithmetic&, const SumArithmetic&) = default;
+};
+
+enum class PaddingCount : std::uint8_t { excluded, included };
+/// own: the output has a scale of its own. of_input: it must have the input's quantisation, as where the count alone divides the sum.
+enum class OutputScale : std::uint8_t { own, of_input };
+/// average_pool2d, global_average_pool (op/pool.hpp): sums over windows of one channel.
+struct AveragePoolArithmetic {
+  PaddingCount padding = PaddingCount::excluded;
+  OutputScale output_scale = OutputScale::own;
+  SumArithmetic sum{};
+  friend constexpr bool operator==(const AveragePoolArithmetic&, const AveragePoolArithmetic&) = default;
+};
+
+/// Where the count of a mean divides. ratio: the output's ratio names it. multiplier: the encoded multiplier is divided by it, truncated:
+/// after its rounding, which no ratio says.
+enum class CountIn : std::uint8_t { ratio, multiplier };
+/// mean (op/mean.hpp).
 struct MeanArithmetic {
-  MeanMethod method = MeanMethod::absent;
-  RescaleRule rescale{};
+  CountIn count = CountIn::ratio;
+  SumArithmetic sum{};
   friend constexpr bool operator==(const MeanArithmetic&, const MeanArithmetic&) = default;
 };
 
-/// aligned_operands: both operands shifted left, rescaled to twice the larger scale, added, rescaled (TFLite).
-/// weighted_sum: a*Ma + b*Mb with integer weights of one common exponent, one rounding shift (XNNPACK).
-/// float_sum: fma(a, sa/so, fma(b, sb/so, zero points)) in float, one rounding (ONNX Runtime).
-/// convolution_8bit: a convolution with two 8-bit weights (VIPNano). common_scale: both operands multiplied up to one scale, 8 bits by 16,
-/// summed in int32, rescaled (Horizon BPU).
-/// equal_scales: inputs of one quantisation, any number of them; their sum through the `output` chain with the scale in / out (N2D2).
-enum class AddMethod : std::uint8_t { absent, aligned_operands, weighted_sum, float_sum, convolution_8bit, common_scale, equal_scales };
-enum class ConvolutionBias : std::uint8_t { product_rounded, factor_rounded };
-struct AddArithmetic {
-  AddMethod method = AddMethod::absent;
-  std::uint8_t left_shift_8bit = 20;   ///< read by aligned_operands
-  std::uint8_t left_shift_16bit = 15;  ///< read by aligned_operands
-  RescaleRule operand{};               ///< read by aligned_operands
-  RescaleRule output{};                ///< read by aligned_operands, convolution_8bit, common_scale, equal_scales
-  ConvolutionBias convolution_bias = ConvolutionBias::product_rounded;  ///< read by convolution_8bit
-  std::uint8_t weight_bits = 21;           ///< read by weighted_sum: significant bits of the larger weight; 0: both exact float32
-  Rounding rounding = Rounding::half_up;   ///< read by weighted_sum, float_sum
-  Overflow sum_overflow = Overflow::wrap;  ///< of 32 bits; read by common_scale
-  RescaleRule output_16bit{};              ///< read by equal_scales for 16-bit outputs where it differs (an empty chain: it does not)
-  RescaleRule output_above_one{};          ///< read by equal_scales for scales above 1 where it differs (an empty chain: it does not)
-  friend constexpr bool operator==(const AddArithmetic&, const AddArithmetic&) = default;
+/// fused: fma(q1, in1/out, fma(q2, in2/out, c)) in float32 on the codes as they are, c = out's zero point - sum of float(in/out * zero point),
+/// rounded to an integer. No chain of integers says it: the fraction is kept from term to term.
+enum class FloatSumMethod : std::uint8_t { absent, fused };
+struct FloatSumArithmetic {
+  FloatSumMethod method = FloatSumMethod::absent;
+  Rounding rounding = Rounding::half_even;
+  friend constexpr bool operator==(const FloatSumArithmetic&, const FloatSumArithmetic&) = default;
 };
 
-enum class MulMethod : std::uint8_t { absent, rescaled, float_product };
-struct MulArithmetic {
-  MulMethod method = MulMethod::absent;
-  RescaleRule rescale{};                    ///< read by rescaled
-  Rounding rounding = Rounding::half_even;  ///< read by float_product
-  friend constexpr bool operator==(const MulArithmetic&, const MulArithmetic&) = default;
+/// add, sub, add_n (op/add.hpp): 8-bit data; 16-bit data; 16-bit data of a layer that asks for shifts alone (power_of_two_scales); data of either
+/// width where in / out is above 1 and the device then computes otherwise; sums in float.
+struct AddArithmetic {
+  SumArithmetic i8{}, i16{}, i16_power_of_two{}, above_one{};
+  FloatSumArithmetic in_float{};
+  friend constexpr bool operator==(const AddArithmetic&, const AddArithmetic&) = default;
 };
 
 /// copy: quantisations must be equal. scale_and_bias: round(q * s + b) with float s and b. dequantize: through float values.
@@ -341,8 +347,8 @@ struct Backend {
   SumPoolArithmetic sum_pool{};
   AveragePoolArithmetic average_pool{}, global_average_pool{};
   MeanArithmetic mean{};
-  AddArithmetic add{}, sub{};
-  MulArithmetic mul{};
+  AddArithmetic add{}, sub{}, add_n{};
+  RescaleRule mul{};  ///< the product of two centred codes, weight the second one's scale
   ConcatArithmetic concat{};
   QuantizeArithmetic quantize{};
   DequantizeArithmetic dequantize{};

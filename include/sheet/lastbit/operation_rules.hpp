@@ -19,6 +19,13 @@ namespace lastbit {
 [[nodiscard]] std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                                     const ConvByType& by_type);
 
+/// The rules of add, sub or add_n.
+[[nodiscard]] const AddArithmetic& add_arithmetic_of(const Operation& operation, const Backend& backend);
+
+/// The member of AddArithmetic that a sum reads ("i8"), whether the backend has it or not, with nullptr for "in_float".
+[[nodiscard]] std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model& model, const Operation& operation,
+                                                                                  const AddArithmetic& rules);
+
 /// The rescaling that requantize and relu, relu6, relu_n1_to_1 as operations of their own read.
 [[nodiscard]] const RescaleRule& requantization_of(const Model& model, const Operation& operation, const Backend& backend);
 

@@ -32,13 +32,19 @@ constexpr auto names_of(Float16TopExponent) { return std::to_array<std::string_v
 constexpr auto names_of(Float16ZeroDivision) { return std::to_array<std::string_view>({"ieee", "unsigned_zero"}); }
 constexpr auto names_of(NarrowingPoint) { return std::to_array<std::string_view>({"every_add", "every_tile", "at_end"}); }
 constexpr auto names_of(ScaleArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
-constexpr auto names_of(Normalization) { return std::to_array<std::string_view>({"half_to_one", "one_to_two", "layer"}); }
-constexpr auto names_of(MultiplierCarry) { return std::to_array<std::string_view>({"renormalize", "saturate"}); }
+constexpr auto names_of(Quantity) {
+  return std::to_array<std::string_view>({"one", "in", "first_in", "larger_in", "unit", "weight", "out", "count"});
+}
+constexpr auto names_of(Normalization) {
+  return std::to_array<std::string_view>({"half_to_one", "one_to_two", "layer", "unit", "unit_of_pair", "fixed_point"});
+}
+constexpr auto names_of(MultiplierCarry) { return std::to_array<std::string_view>({"renormalize", "saturate", "keep"}); }
 constexpr auto names_of(MultiplierForm) { return std::to_array<std::string_view>({"any", "power_of_two", "power_of_two_plus_one"}); }
 constexpr auto names_of(StageKind) {
   return std::to_array<std::string_view>({"shift_left", "multiply", "doubling_high_multiply", "two_term_shift", "shift_right",
                                           "float_scale", "narrow", "relu", "add_zero_point", "clamp", "table", "pwl", "add_half", "clip",
-                                          "saturate", "shift_right_with_zero_point", "float_scale_with_zero_point"});
+                                          "saturate", "shift_right_with_zero_point", "float_scale_with_zero_point", "shift_left_by",
+                                          "divide"});
 }
 constexpr auto names_of(ShiftAmount) {
   return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction", "excess", "rest"});
@@ -52,18 +58,14 @@ constexpr auto names_of(SumPoolMethod) { return std::to_array<std::string_view>(
 constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"rows_outermost", "columns_outermost"}); }
 constexpr auto names_of(PwlMethod) { return std::to_array<std::string_view>({"absent", "shifted_segments"}); }
 constexpr auto names_of(FusedOrder) { return std::to_array<std::string_view>({"absent", "pool_then_activation", "activation_then_pool"}); }
-constexpr auto names_of(DivisionMethod) {
-  return std::to_array<std::string_view>({"absent", "exact", "reciprocal", "float_scale", "rescaled", "fixed_reciprocal"});
-}
 constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
-constexpr auto names_of(MeanMethod) { return std::to_array<std::string_view>({"absent", "count_in_multiplier", "scale_per_count"}); }
-constexpr auto names_of(AddMethod) {
+constexpr auto names_of(CountIn) { return std::to_array<std::string_view>({"ratio", "multiplier"}); }
+constexpr auto names_of(Centring) {
   return std::to_array<std::string_view>(
-      {"absent", "aligned_operands", "weighted_sum", "float_sum", "convolution_8bit", "common_scale", "equal_scales"});
+      {"own_zero_point", "nothing", "first_zero_point_product_rounded", "first_zero_point_factor_rounded"});
 }
-constexpr auto names_of(ConvolutionBias) { return std::to_array<std::string_view>({"product_rounded", "factor_rounded"}); }
-constexpr auto names_of(MulMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "float_product"}); }
+constexpr auto names_of(FloatSumMethod) { return std::to_array<std::string_view>({"absent", "fused"}); }
 constexpr auto names_of(ConcatMethod) {
   return std::to_array<std::string_view>({"absent", "copy", "scale_and_bias", "dequantize", "rescaled"});
 }

@@ -10,6 +10,7 @@
 #include "analysis/identify/rule_tally.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/ratio_text.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
@@ -38,44 +39,83 @@ Backend backend_of(const PoolRules& rules) {
   return backend;
 }
 
+std::string sum_text(const SumArithmetic& rule) { return rule.centring == Centring::nothing ? "codes" : "centred codes"; }
+
 std::vector<Coordinate> coordinates_of(const PoolRules& rules) {
-  std::vector<Coordinate> list;
-  for (const RuleMember& member : structure_type<AveragePoolArithmetic>().members) {
-    if (!member.type->is_leaf() || !is_read(member, &rules.average)) continue;
-    list.push_back({std::string(member.name), value_text(*member.type, member_address(member, &rules.average))});
+  const SumArithmetic& sum = rules.average.sum;
+  std::vector<Coordinate> list{{"padding", std::string(name_of(rules.average.padding))}, {"sum of", sum_text(sum)}};
+  if (sum.output.chain.stages[0].kind == StageKind::divide) {
+    list.push_back({"division", "exact"});
+    list.push_back({"rounding", std::string(name_of(sum.output.chain.stages[0].rounding))});
+    return list;
   }
-  if (rules.average.method != DivisionMethod::rescaled) return list;
-  for (const Coordinate& each : lastbit::coordinates_of(rules.average.rescale)) list.push_back(each);
+  list.push_back({"division", "by " + text_of(sum.output.by)});
+  for (const Coordinate& each : lastbit::coordinates_of(sum.output)) list.push_back(each);
   return list;
+}
+
+constexpr AccumulatorRule all_bits{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
+constexpr Ratio per_count{{}, {Quantity::count, Quantity::one}};
+
+/// The codes' sum, whatever their zero point is, on the input's scale.
+AveragePoolArithmetic of_codes(PaddingCount padding, const RescaleRule& output) {
+  return {padding, OutputScale::of_input, {.centring = Centring::nothing, .accumulator = all_bits, .output = output}};
+}
+
+/// 1 / count as a multiplier of `bits` leading bits.
+RescaleRule leading_bits(int bits, Rounding of_reciprocal, Rounding rounding) {
+  return {{.arithmetic = ScaleArithmetic::f64,
+           .significant_bits = static_cast<std::uint8_t>(bits),
+           .rounding = of_reciprocal,
+           .normalization = Normalization::one_to_two,
+           .min_exponent = -62,
+           .max_exponent = 62},
+          {multiply(), shift_right(rounding), clamp()},
+          per_count};
+}
+
+/// (sum >> before) * round(2^(shift + before) / count) >> shift.
+RescaleRule fixed_point(int shift, int before, Rounding of_reciprocal, Rounding rounding) {
+  const auto right = [](int places, Rounding rule) {
+    return Stage{
+        .kind = StageKind::shift_right, .rounding = rule, .amount = ShiftAmount::constant, .constant = static_cast<std::uint8_t>(places)};
+  };
+  Chain chain;
+  if (before > 0) chain.append(right(before, floor));
+  return {{.arithmetic = ScaleArithmetic::f64,
+           .significant_bits = static_cast<std::uint8_t>(shift + before),
+           .rounding = of_reciprocal,
+           .normalization = Normalization::fixed_point,
+           .min_exponent = 0,
+           .max_exponent = 0},
+          chain + multiply() + right(shift, rounding) + clamp(),
+          per_count};
+}
+
+RescaleRule by_float(Rounding rounding) {
+  return {{.arithmetic = ScaleArithmetic::f32}, {float_scale(rounding), add_zero_point(), clamp()}, in_per_out_and_count};
 }
 
 std::vector<PoolRules> pool_space() {
   std::vector<PoolRules> list;
   for (const PaddingCount padding : paddings) {
     for (const Rounding rounding : roundings) {
-      AveragePoolArithmetic rule{.method = DivisionMethod::exact, .rounding = rounding, .padding = padding};
-      list.push_back({rule});
-      rule.method = DivisionMethod::float_scale;
-      list.push_back({rule});
+      list.push_back({of_codes(padding, {.chain = {divide_by_count(rounding), clamp()}})});
+      list.push_back({{padding, OutputScale::own, {.accumulator = all_bits, .output = by_float(rounding)}}});
       for (const Rounding of_reciprocal : {floor, half_up, half_even, ceil}) {
-        rule.reciprocal_rounding = of_reciprocal;
-        rule.method = DivisionMethod::reciprocal;
-        for (const int bits : {16, 15, 8, 17, 24, 31, 32}) {
-          rule.reciprocal_bits = static_cast<std::uint8_t>(bits);
-          list.push_back({rule});
-        }
-        rule.method = DivisionMethod::fixed_reciprocal;
+        for (const int bits : {16, 15, 8, 17, 24, 31, 32}) list.push_back({of_codes(padding, leading_bits(bits, of_reciprocal, rounding))});
         for (int shift = 7; shift <= 17; ++shift) {
-          rule.reciprocal_shift = static_cast<std::uint8_t>(shift);
-          for (int before = 0; before <= 4; ++before) {
-            rule.sum_shift = static_cast<std::uint8_t>(before);
-            list.push_back({rule});
-          }
+          for (int before = 0; before <= 4; ++before)
+            list.push_back({of_codes(padding, fixed_point(shift, before, of_reciprocal, rounding))});
         }
       }
     }
-    for (const RescaleRule& rescale : rescale_space({}))
-      list.push_back({{.method = DivisionMethod::rescaled, .rounding = floor, .padding = padding, .rescale = rescale}});
+    for (RescaleRule rescale : rescale_space({})) {
+      rescale.by = in_per_out_and_count;
+      list.push_back({{padding,
+                       OutputScale::own,
+                       {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::at_end}, .output = rescale}}});
+    }
   }
   return list;
 }

@@ -18,8 +18,6 @@
 namespace lastbit {
 namespace {
 
-constexpr AccumulatorRule narrowed_once{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::at_end};
-
 /// What one operation is proven with.
 struct Request {
   const Model& model;
@@ -39,11 +37,14 @@ struct Request {
   [[nodiscard]] IntegerRange values(std::size_t position) const {
     return centred(codes(position), input(position).quantization.zero_point());
   }
+  /// What a rule sums of the first input's codes.
+  [[nodiscard]] IntegerRange terms(const SumArithmetic& rule) const { return rule.centring == Centring::nothing ? codes(0) : values(0); }
 };
 
 /// The operation's data inputs: values given for some of them, in a row; the rest is real 0.
 using Place = std::function<std::vector<Tensor>(std::span<const std::int64_t>)>;
-Place place_in(const Request& request, std::vector<std::pair<std::size_t, std::size_t>> position_and_count) {
+Place place_in(const Request& request, std::vector<std::pair<std::size_t, std::size_t>> position_and_count,
+               Centring centring = Centring::own_zero_point) {
   std::vector<std::pair<std::int32_t, ModelTensor>> tensors;
   for (const std::int32_t index : request.operation.inputs) {
     const auto known = [&](const auto& entry) { return entry.first == index; };
@@ -56,14 +57,15 @@ Place place_in(const Request& request, std::vector<std::pair<std::size_t, std::s
     if (request.model.tensor(index).constant) return {};
     given.emplace_back(index, count);
   }
-  return [tensors, given](std::span<const std::int64_t> values) {
+  return [tensors, given, centring](std::span<const std::int64_t> values) {
     std::vector<Tensor> inputs;
     for (const auto& [index, tensor] : tensors) {
       const std::int64_t zero = tensor.quantization.zero_point();
       std::vector<std::int64_t> codes(static_cast<std::size_t>(tensor.shape.element_count()), zero);
       std::size_t first = 0;
       for (const auto& [place, count] : given) {
-        if (place == index) std::ranges::transform(values.subspan(first, count), codes.begin(), [&](auto v) { return v + zero; });
+        const std::int64_t subtracted = centring == Centring::nothing ? 0 : zero;
+        if (place == index) std::ranges::transform(values.subspan(first, count), codes.begin(), [&](auto v) { return v + subtracted; });
         first += count;
       }
       store(codes, inputs.emplace_back(tensor.type, tensor.shape));
@@ -72,9 +74,9 @@ Place place_in(const Request& request, std::vector<std::pair<std::size_t, std::s
   };
 }
 
-void place_whole_input(const Request& request, Sums& sums) {
+void place_whole_input(const Request& request, Sums& sums, Centring centring = Centring::own_zero_point) {
   sums.values = static_cast<std::size_t>(request.input(0).shape.element_count());
-  sums.place = place_in(request, {{0, sums.values}});
+  sums.place = place_in(request, {{0, sums.values}}, centring);
 }
 
 std::string width_path(const Request& request) {
@@ -110,23 +112,28 @@ ConvLayer rows_layer(std::vector<std::int64_t> weights, std::int64_t rows, std::
   return layer;
 }
 
+/// Where the order of terms does not matter, what the sum comes to.
+AccumulatorRule of_averages(AccumulatorRule rule) {
+  if (is_order_independent(rule)) rule.when = NarrowingPoint::at_end;
+  return rule;
+}
+
 std::vector<Sums> average_sums(const Request& request) {
   const bool global = request.operation.kind == OperationKind::global_average_pool;
   const AveragePoolArithmetic& rule = global ? request.backend.global_average_pool : request.backend.average_pool;
-  if (rule.method == DivisionMethod::absent) return {};
-  const bool named = rule.method == DivisionMethod::rescaled;
-  AccumulatorRule accumulator = narrowed_once;
-  if (!named) accumulator.bits = 64;
-  ConvLayer windows = window_layer(pool_shape_of(request.model, request.operation), accumulator);
-  windows.zero_points = request.input(0).quantization.zero_points;
-  Sums sums = sums_of_layer(std::move(windows), {request.values(0)}, "");
-  sums.has_width = named;
-  place_whole_input(request, sums);
+  if (rule.sum.output.chain.empty()) return {};
+  ConvLayer windows = window_layer(pool_shape_of(request.model, request.operation), of_averages(rule.sum.accumulator));
+  if (rule.sum.centring != Centring::nothing) windows.zero_points = request.input(0).quantization.zero_points;
+  Sums sums = sums_of_layer(std::move(windows), {request.terms(rule.sum)}, "");
+  sums.has_width = rule.sum.accumulator.bits < 64;
+  place_whole_input(request, sums, rule.sum.centring);
   return {sums};
 }
 
 /// Over the pixels of an image it is a pool; over other axes it is a row of values.
 std::vector<Sums> mean_sums(const Request& request) {
+  const SumArithmetic& rule = request.backend.mean.sum;
+  if (rule.output.chain.empty()) return {};
   const Shape& in = request.input(0).shape;
   std::vector<std::int64_t> axes = std::get<MeanAttributes>(request.operation.attributes).axes;
   for (std::int64_t& axis : axes) axis += axis < 0 ? static_cast<std::int64_t>(in.rank()) : 0;
@@ -140,14 +147,15 @@ std::vector<Sums> mean_sums(const Request& request) {
                           .kernel_height = in[1],
                           .kernel_width = in[2],
                           .groups = in[3]};
-    ConvLayer windows = window_layer(image, narrowed_once);
-    windows.zero_points = request.input(0).quantization.zero_points;
-    Sums sums = sums_of_layer(std::move(windows), {request.values(0)}, "");
-    place_whole_input(request, sums);
+    ConvLayer windows = window_layer(image, of_averages(rule.accumulator));
+    if (rule.centring != Centring::nothing) windows.zero_points = request.input(0).quantization.zero_points;
+    Sums sums = sums_of_layer(std::move(windows), {request.terms(rule)}, "");
+    place_whole_input(request, sums, rule.centring);
     return {sums};
   }
   const auto count = static_cast<std::size_t>(in.element_count() / request.output().shape.element_count());
-  Sums sums = sums_of_layer(rows_layer(std::vector<std::int64_t>(count, 1), 1, 1, narrowed_once), {request.values(0)}, "");
+  Sums sums =
+      sums_of_layer(rows_layer(std::vector<std::int64_t>(count, 1), 1, 1, of_averages(rule.accumulator)), {request.terms(rule)}, "");
   sums.layer.reset();  // its inputs are not those of the operation
   return {sums};
 }

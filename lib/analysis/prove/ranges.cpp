@@ -51,15 +51,11 @@ IntegerRange clamped(const IntegerRange& range, const IntegerRange& bounds) {
   return {std::clamp(range.min, bounds.min, bounds.max), std::clamp(range.max, bounds.min, bounds.max)};
 }
 
-bool average_is_clamped(const AveragePoolArithmetic& rule) {
-  return rule.method != DivisionMethod::rescaled || ends_in_clamp(rule.rescale.chain);
-}
+bool average_is_clamped(const AveragePoolArithmetic& rule) { return ends_in_clamp(rule.sum.output.chain); }
 
-bool sum_is_clamped(const AddArithmetic& rule) {
-  const bool by_chain = rule.method == AddMethod::aligned_operands || rule.method == AddMethod::convolution_8bit ||
-                        rule.method == AddMethod::common_scale || rule.method == AddMethod::equal_scales;
-  const bool one_chain = rule.output_16bit.chain.empty() && rule.output_above_one.chain.empty();
-  return !by_chain || (one_chain && ends_in_clamp(rule.output.chain));
+bool sum_is_clamped(const Model& model, const Operation& operation, const Backend& backend) {
+  const SumArithmetic* const rule = sum_arithmetic_of(model, operation, add_arithmetic_of(operation, backend)).second;
+  return rule == nullptr || ends_in_clamp(rule->output.chain);
 }
 
 bool same_quantization(const Model& model, const Operation& operation) {
@@ -129,10 +125,10 @@ IntegerRange range_after(const Model& model, const Operation& operation, const B
       return average_is_clamped(rule) ? bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, output) : type;
     }
     case add:
-    case sub: {
-      const AddArithmetic& rule = operation.kind == add ? backend.add : backend.sub;
-      return sum_is_clamped(rule) ? bounds_of(std::get<ElementwiseAttributes>(operation.attributes).bounds, output) : type;
-    }
+    case sub:
+    case add_n:
+      return sum_is_clamped(model, operation, backend) ? bounds_of(std::get<ElementwiseAttributes>(operation.attributes).bounds, output)
+                                                       : type;
     case concat: return keeps && backend.concat.method != ConcatMethod::rescaled ? hull_of_inputs(operation, ranges) : type;
     case clip:
       return keeps ? clamped(hull_of_inputs(operation, ranges), bounds_of(std::get<ClipAttributes>(operation.attributes).bounds, output))

@@ -47,7 +47,8 @@ std::vector<RescaleOperands> chain_operands(const Operation& operation, const Co
   const ScaleEncoding& encoding = arithmetic.rescale.scale;
   std::vector<double> scales;
   for (std::size_t o = 0; o < std::max<std::size_t>(1, weights.scales.size()); ++o)
-    scales.push_back(effective_scale(encoding.arithmetic, input.quantization.scale(), weights.scale(o), output.quantization.scale()));
+    scales.push_back(
+        effective_scale(arithmetic.rescale, one_operand(input.quantization.scale(), weights.scale(o), output.quantization.scale())));
   return layer_operands(operation, encoding, scales, output, output_bounds(operation));
 }
 

@@ -66,7 +66,7 @@ float real_function(OperationKind kind, double x) {
 }
 
 RescaleOperands encoded(const FunctionArithmetic& rule, double in, double weight, double out) {
-  return {.scale = encode(rule.rescale.scale, effective_scale(rule.rescale.scale.arithmetic, in, weight, out))};
+  return {.scale = encode(rule.rescale.scale, effective_scale(rule.rescale, one_operand(in, weight, out)))};
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ void run_lstm(const Lstm& lstm, const Execution& run) {
 Finisher finisher(const Operation& operation, const RescaleRule& rule, double in, double weight, double out, std::int64_t zero_point,
                   ElementType type, int bits) {
   const IntegerRange range = range_of(type);
-  const EncodedScale scale = encode(rule.scale, effective_scale(rule.scale.arithmetic, in, weight, out));
+  const EncodedScale scale = encode(rule.scale, effective_scale(rule, one_operand(in, weight, out)));
   return Finisher(output_chain(operation, rule.chain), {{.scale = scale, .zero_point = zero_point, .min = range.min, .max = range.max}},
                   bits);
 }

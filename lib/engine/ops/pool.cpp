@@ -5,6 +5,7 @@
 #include "lastbit/op/pool.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <type_traits>
 
@@ -84,108 +85,142 @@ Executor prepare_max_pool(const ConvShape& windows, const ModelTensor& in, const
   };
 }
 
-/// The sum of every window, channel by channel, into the row given to pixel(sums, window, index of the first output, events).
-template <class Sum, class Pixel>
-void each_window_sum(const ConvShape& w, const Tensor& tensor, Events* events, Pixel&& pixel) {
-  with_integers(tensor, [&]<class T>() {
-    const auto input = tensor.values<T>();
-    each_pixel(w, events, [&](std::int64_t n, const Window& window, std::size_t at, Events* counted) {
-      thread_local std::vector<Sum> sums;
-      sums.assign(static_cast<std::size_t>(w.in_channels), 0);
-      each_tap<T>(w, input, n, window, [](const T* tap, std::size_t channels) {
-        Sum* const to = sums.data();
-        for (std::size_t c = 0; c < channels; ++c) to[c] = static_cast<Sum>(to[c] + static_cast<Sum>(tap[c]));
-      });
-      pixel(std::span<Sum>(sums), window, at, counted);
-    });
-  });
+/// How a rule's sums are narrowed: not at all where `largest` shows that none leaves the width, else in order, or once.
+enum class Settling : std::uint8_t { none, once, at_every_term };
+Settling settling_of(const AccumulatorRule& rule, Int128 largest) {
+  if (rule.overflow == Overflow::exact || largest <= max_of_width(rule.bits)) return Settling::none;
+  return is_order_independent(rule) ? Settling::once : Settling::at_every_term;
 }
 
-/// Step 2 of the contract on the sums of one window.
-template <class Sum>
-void divide_sums(const AveragePoolArithmetic& rule, std::span<Sum> sums, std::int64_t inside, std::span<std::int64_t> out,
-                 const ConvShape& w, const Quantization& from, const Quantization& to) {
-  const bool padded = rule.padding == PaddingCount::included;
-  const std::int64_t count = padded ? w.kernel_height * w.kernel_width : inside;
-  const std::int64_t padding = padded ? (count - inside) * from.zero_point() : 0;
-  if (rule.method == DivisionMethod::exact) {
-    with_rounding(rule.rounding, [&]<Rounding fixed>() {
-      for (std::size_t i = 0; i < sums.size(); ++i)
-        out[i] = divide<Sum>(static_cast<Sum>(sums[i] + padding), static_cast<Sum>(count), fixed);
+/// The largest magnitude of a sum of `count` codes, centred or not.
+Int128 largest_sum(const ModelTensor& in, std::int64_t count) {
+  const IntegerRange codes = range_of(in.type);
+  const std::int64_t zero = in.quantization.zero_point();
+  const Int128 centred = std::max(Int128{codes.max} - zero, Int128{zero} - codes.min);
+  return std::max({centred, Int128{codes.max}, -Int128{codes.min}}) * count;
+}
+
+void require_whole_sums(const Operation& operation, const AccumulatorRule& rule) {
+  if (has_partial_sums(rule)) throw_unsupported(operation, "averages have no partial sums");
+  if (rule.when == NarrowingPoint::every_tile) throw_unsupported(operation, "averages have no tiles");
+}
+
+/// Step 1 of the contract of op/pool.hpp.
+class WindowSums {
+ public:
+  WindowSums(const AveragePoolArithmetic& rule, const ConvShape& windows, const ModelTensor& in)
+      : rule_(rule),
+        windows_(windows),
+        zero_(in.quantization.zero_point()),
+        settling_(settling_of(rule.sum.accumulator, largest_sum(in, windows.kernel_height * windows.kernel_width))) {}
+
+  [[nodiscard]] std::int64_t count(const Window& window) const {
+    return rule_.padding == PaddingCount::included ? windows_.kernel_height * windows_.kernel_width : window.count();
+  }
+
+  /// Calls pixel(sums of the channels, window, index of the first output, events) for every output pixel.
+  template <class Sum, class Pixel>
+  void each(const Tensor& tensor, Events* events, Pixel&& pixel) const {
+    with_integers(tensor, [&]<class T>() {
+      const auto input = tensor.values<T>();
+      each_pixel(windows_, events, [&](std::int64_t n, const Window& window, std::size_t at, Events* counted) {
+        thread_local std::vector<Sum> sums;
+        sums.assign(static_cast<std::size_t>(windows_.in_channels), 0);
+        if (settling_ == Settling::at_every_term) add_in_order<T, Sum>(input, n, window, sums);
+        else add_all<T, Sum>(input, n, window, sums);
+        pixel(std::span<Sum>(sums), window, at, counted);
+      });
     });
-  } else if (rule.method != DivisionMethod::float_scale) {
-    const AverageByReciprocal average(rule, count);
-    for (std::size_t i = 0; i < sums.size(); ++i) out[i] = average(sums[i] + padding);
-  } else {
-    const float scale = average_scale(from.scale(), to.scale(), count);
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const float real = static_cast<float>(sums[i] + padding - count * from.zero_point()) * scale;
-      out[i] = round_to_integer(real, rule.rounding) + to.zero_point();
+  }
+
+ private:
+  template <class T, class Sum>
+  void add_all(std::span<const T> input, std::int64_t n, const Window& window, std::span<Sum> sums) const {
+    each_tap<T>(windows_, input, n, window, [&](const T* tap, std::size_t channels) {
+      Sum* const to = sums.data();
+      for (std::size_t c = 0; c < channels; ++c) to[c] = static_cast<Sum>(to[c] + static_cast<Sum>(tap[c]));
+    });
+    const auto centring = static_cast<Sum>(centring_of(rule_.sum, zero_, window.count(), count(window)));
+    if (centring != 0) {
+      for (Sum& sum : sums) sum = static_cast<Sum>(sum + centring);
+    }
+    if (settling_ == Settling::none) return;
+    for (Sum& sum : sums) sum = static_cast<Sum>(narrow(std::int64_t{sum}, rule_.sum.accumulator.bits, rule_.sum.accumulator.overflow));
+  }
+
+  template <class T, class Sum>
+  void add_in_order(std::span<const T> input, std::int64_t n, const Window& window, std::span<Sum> sums) const {
+    const AccumulatorRule& accumulator = rule_.sum.accumulator;
+    const bool raw = rule_.sum.centring == Centring::nothing;
+    const auto add = [&](Sum& sum, std::int64_t term) {
+      sum = static_cast<Sum>(narrow(std::int64_t{sum} + term, accumulator.bits, accumulator.overflow));
+    };
+    each_tap<T>(windows_, input, n, window, [&](const T* tap, std::size_t channels) {
+      for (std::size_t c = 0; c < channels; ++c) add(sums[c], static_cast<std::int64_t>(tap[c]) - (raw ? 0 : zero_));
+    });
+    for (std::int64_t outside = raw ? count(window) - window.count() : 0; outside > 0; --outside) {
+      for (Sum& sum : sums) add(sum, zero_);
     }
   }
-}
+
+  AveragePoolArithmetic rule_;
+  ConvShape windows_;
+  std::int64_t zero_;
+  Settling settling_;
+};
 
 const AveragePoolArithmetic& average_rule(const Backend& backend, const Operation& operation, const ModelTensor& in,
                                           const ModelTensor& out) {
   const auto& rule = operation.kind == OperationKind::average_pool2d ? backend.average_pool : backend.global_average_pool;
-  if (rule.method == DivisionMethod::absent) throw_unsupported(operation, "the backend has no average pooling");
+  if (rule.sum.output.chain.empty()) throw_unsupported(operation, "the backend has no average pooling");
+  if (!rule.sum.operand.chain.empty()) throw_unsupported(operation, "averages do not rescale their terms");
   const bool same = in.quantization.scale() == out.quantization.scale() && in.quantization.zero_point() == out.quantization.zero_point();
-  const bool rescales =
-      rule.method == DivisionMethod::float_scale || (rule.method == DivisionMethod::rescaled && rule.output_scale == OutputScale::own);
-  if (!rescales && !same) {
+  if (rule.output_scale == OutputScale::of_input && !same)
     throw_unsupported(operation, "input and output quantisation differ; the backend's average pooling does not rescale");
-  }
+  require_whole_sums(operation, rule.sum.accumulator);
   return rule;
 }
 
-/// One finisher per count of values that a window of the layer may hold.
-std::map<std::int64_t, Finisher> finishers_by_count(const AveragePoolArithmetic& rule, const Operation& operation, const ConvShape& w,
-                                                    const ModelTensor& in, const ModelTensor& out, IntegerRange range) {
-  const Chain& chain = output_chain(operation, rule.rescale.chain);
-  const ScaleEncoding& encoding = rule.rescale.scale;
+/// The output chain for every count of values that a window of the layer may hold; a division that comes first is left to the caller.
+std::map<std::int64_t, Finisher> finishers_by_count(const WindowSums& sums, const Chain& chain, const Operation& operation,
+                                                    const SumArithmetic& rule, const ConvShape& w, const ModelTensor& in,
+                                                    const ModelTensor& out, int bits) {
+  const OutputBounds& bounds = std::get<Pool2dAttributes>(operation.attributes).bounds;
+  RescaleOperands output = operands_for({}, out, bounds_of(bounds, out));
+  output.rectifier = rectifier_of(bounds.activation);
   std::map<std::int64_t, Finisher> finishers;
-  const auto add = [&](std::int64_t count) {
-    if (finishers.contains(count)) return;
-    const double per_value = out.quantization.scale() * static_cast<double>(count);
-    const EncodedScale scale = encode(encoding, effective_scale(encoding.arithmetic, in.quantization.scale(), 1.0, per_value));
-    finishers.emplace(count, Finisher(chain, {operands_for(scale, out, range)}, 32));
-  };
-  if (rule.padding == PaddingCount::included) add(w.kernel_height * w.kernel_width);
-  else {
-    for (std::int64_t y = 0; y < w.out_height; ++y) {
-      for (std::int64_t x = 0; x < w.out_width; ++x) add(window_at(w, y, x).count());
+  for (std::int64_t y = 0; y < w.out_height; ++y) {
+    for (std::int64_t x = 0; x < w.out_width; ++x) {
+      const std::int64_t count = sums.count(window_at(w, y, x));
+      if (finishers.contains(count)) continue;
+      const Average average(rule, in.quantization.scale(), out.quantization.scale(), count, output);
+      require_held(operation, rule.output.scale, average.operands().scale);
+      finishers.emplace(count, Finisher(chain, {average.operands()}, bits));
     }
   }
   return finishers;
 }
 
-/// Sums minus zero points are taken modulo 2^32.
-Executor prepare_rescaled_average(const AveragePoolArithmetic& rule, const Operation& operation, const ConvShape& windows,
-                                  const ModelTensor& in, const ModelTensor& out, IntegerRange range) {
-  return [=, finishers = finishers_by_count(rule, operation, windows, in, out, range),
-          zero = in.quantization.zero_point()](const Execution& run) {
-    each_window_sum<std::int64_t>(windows, *run.inputs[0], run.events,
-                                  [&](std::span<std::int64_t> sums, const Window& window, std::size_t at, Events* events) {
-                                    for (auto& sum : sums) sum = narrow_wrap(sum - window.count() * zero, 32);
-                                    const bool padded = rule.padding == PaddingCount::included;
-                                    const std::int64_t count = padded ? windows.kernel_height * windows.kernel_width : window.count();
-                                    finishers.at(count)(std::span<const std::int64_t>(sums), run.outputs[0], at, events);
-                                  });
-  };
-}
-
 template <class Sum>
-Executor prepare_average(const AveragePoolArithmetic& rule, const ConvShape& windows, const ModelTensor& in, const ModelTensor& out,
-                         IntegerRange range) {
-  return [=, finisher = Finisher({clamp()}, {operands_for({}, out, range)}, 64), from = in.quantization,
-          to = out.quantization](const Execution& run) {
-    each_window_sum<Sum>(windows, *run.inputs[0], run.events,
-                         [&](std::span<Sum> sums, const Window& window, std::size_t at, Events* events) {
-                           thread_local std::vector<std::int64_t> values;
-                           values.resize(sums.size());
-                           divide_sums<Sum>(rule, sums, window.count(), values, windows, from, to);
-                           finisher(std::span<const std::int64_t>(values), run.outputs[0], at, events);
-                         });
+Executor prepare_average(const AveragePoolArithmetic& rule, const Operation& operation, const ConvShape& windows, const ModelTensor& in,
+                         const ModelTensor& out) {
+  const WindowSums sums(rule, windows, in);
+  const Chain& chain = output_chain(operation, rule.sum.output.chain, std::get<Pool2dAttributes>(operation.attributes).bounds);
+  const bool divides = chain.stages[0].kind == StageKind::divide;
+  Chain rest;
+  for (std::size_t i = divides ? 1 : 0; i < chain.size; ++i) rest.append(chain.stages[i]);
+  const int bits = sizeof(Sum) == 4 ? 32 : 64;
+  return [=, division = chain.stages[0].rounding,
+          finishers = finishers_by_count(sums, rest, operation, rule.sum, windows, in, out, bits)](const Execution& run) {
+    sums.each<Sum>(*run.inputs[0], run.events, [&](std::span<Sum> values, const Window& window, std::size_t at, Events* events) {
+      const std::int64_t count = sums.count(window);
+      if (divides) {
+        with_rounding(division, [&]<Rounding fixed>() {
+          for (Sum& value : values) value = divide<Sum>(value, static_cast<Sum>(count), fixed);
+        });
+      }
+      finishers.at(count)(std::span<const Sum>(values), run.outputs[0], at, events);
+    });
   };
 }
 
@@ -194,15 +229,14 @@ Executor prepare_average(const AveragePoolArithmetic& rule, const ConvShape& win
 Executor prepare_pool(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
-  const IntegerRange range = bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out);
   const ConvShape windows = pool_shape_of(model, operation);
-  if (operation.kind == OperationKind::max_pool2d) return prepare_max_pool(windows, in, out, range);
+  if (operation.kind == OperationKind::max_pool2d)
+    return prepare_max_pool(windows, in, out, bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out));
   const AveragePoolArithmetic& average = average_rule(backend, operation, in, out);
-  if (average.method == DivisionMethod::rescaled) return prepare_rescaled_average(average, operation, windows, in, out, range);
   // Twice the sum of a window, for the rounding, with its padding.
   const bool small = size_of(in.type) <= 2 && windows.kernel_height * windows.kernel_width < 1 << 13;
-  return small ? prepare_average<std::int32_t>(average, windows, in, out, range)
-               : prepare_average<std::int64_t>(average, windows, in, out, range);
+  return small ? prepare_average<std::int32_t>(average, operation, windows, in, out)
+               : prepare_average<std::int64_t>(average, operation, windows, in, out);
 }
 
 namespace {
@@ -231,16 +265,35 @@ MeanRuns mean_runs(const Shape& in, const std::vector<std::int64_t>& axes) {
   return runs;
 }
 
-/// Sums modulo 2^32 of codes minus the zero point.
-template <class T>
-void add_runs(const MeanRuns& runs, std::span<const T> input, std::int64_t zero_point, std::span<std::int32_t> sums) {
-  const auto zero = static_cast<std::uint32_t>(zero_point);
-  const auto add = [](std::int32_t& sum, std::uint32_t value) { sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + value); };
+/// Sums of codes minus `zero_point`: modulo the width of Sum, or narrowed after every term where a rule is given.
+template <class Sum, class T>
+void add_runs(const MeanRuns& runs, std::span<const T> input, std::int64_t zero_point, const AccumulatorRule* every, std::span<Sum> sums) {
+  using Unsigned = std::make_unsigned_t<Sum>;
+  const auto zero = static_cast<Unsigned>(zero_point);
+  const auto add = [](Sum& sum, Unsigned value) { sum = static_cast<Sum>(static_cast<Unsigned>(sum) + value); };
   for (std::size_t run = 0; run < runs.targets.size(); ++run) {
     const T* const from = input.data() + run * runs.length;
-    std::int32_t* const to = sums.data() + runs.targets[run];
-    for (std::size_t i = 0; i < runs.length; ++i) add(to[runs.summed ? 0 : i], static_cast<std::uint32_t>(from[i]) - zero);
+    Sum* const to = sums.data() + runs.targets[run];
+    for (std::size_t i = 0; i < runs.length; ++i) {
+      Sum& sum = to[runs.summed ? 0 : i];
+      add(sum, static_cast<Unsigned>(from[i]) - zero);
+      if (every != nullptr) sum = static_cast<Sum>(narrow(std::int64_t{sum}, every->bits, every->overflow));
+    }
   }
+}
+
+template <class Sum>
+Executor mean_executor(MeanRuns runs, std::int64_t zero, const AccumulatorRule& rule, Settling settling, Finisher finisher) {
+  return [=, runs = std::move(runs), finisher = std::move(finisher)](const Execution& run) {
+    std::vector<Sum> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0);
+    with_integers(*run.inputs[0], [&]<class T>() {
+      add_runs<Sum, T>(runs, run.inputs[0]->values<T>(), zero, settling == Settling::at_every_term ? &rule : nullptr, sums);
+    });
+    if (settling == Settling::once) {
+      for (Sum& sum : sums) sum = static_cast<Sum>(narrow(std::int64_t{sum}, rule.bits, rule.overflow));
+    }
+    finisher(std::span<const Sum>(sums), run.outputs[0], 0, run.events);
+  };
 }
 
 }  // namespace
@@ -248,21 +301,24 @@ void add_runs(const MeanRuns& runs, std::span<const T> input, std::int64_t zero_
 Executor prepare_mean(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
-  const MeanArithmetic& rule = backend.mean;
-  if (rule.method == MeanMethod::absent) throw_unsupported(operation, "the backend has no mean");
+  const SumArithmetic& rule = backend.mean.sum;
+  if (rule.output.chain.empty()) throw_unsupported(operation, "the backend has no mean");
+  if (!rule.operand.chain.empty()) throw_unsupported(operation, "averages do not rescale their terms");
+  require_whole_sums(operation, rule.accumulator);
   const std::int64_t count = in.shape.element_count() / out.shape.element_count();
-  const double per_output = rule.method == MeanMethod::scale_per_count ? static_cast<double>(count) : 1.0;
-  const ScaleEncoding& encoding = rule.rescale.scale;
-  EncodedScale scale =
-      encode(encoding, effective_scale(encoding.arithmetic, in.quantization.scale(), 1.0, out.quantization.scale() * per_output));
-  if (rule.method == MeanMethod::count_in_multiplier) scale = fold_count(scale, count);
-  return [runs = mean_runs(in.shape, std::get<MeanAttributes>(operation.attributes).axes), zero = in.quantization.zero_point(),
-          finisher = Finisher(output_chain(operation, rule.rescale.chain), {operands_for(scale, out, range_of(out.type))}, 32)](
-             const Execution& run) {
-    std::vector<std::int32_t> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0);
-    with_integers(*run.inputs[0], [&]<class T>() { add_runs<T>(runs, run.inputs[0]->values<T>(), zero, sums); });
-    finisher(sums, run.outputs[0], 0, run.events);
-  };
+  RescaleOperands operands =
+      Average(rule, in.quantization.scale(), out.quantization.scale(), count, operands_for({}, out, range_of(out.type))).operands();
+  if (backend.mean.count == CountIn::multiplier) operands.scale = fold_count(operands.scale, count);
+  require_held(operation, rule.output.scale, operands.scale);
+  const Settling settling = settling_of(rule.accumulator, largest_sum(in, count));
+  const std::int64_t zero = rule.centring == Centring::nothing ? 0 : in.quantization.zero_point();
+  MeanRuns runs = mean_runs(in.shape, std::get<MeanAttributes>(operation.attributes).axes);
+  const Chain& chain = output_chain(operation, rule.output.chain);
+  const bool modulo_32 = rule.accumulator.bits == 32 && rule.accumulator.overflow == Overflow::wrap;
+  if (modulo_32)
+    return mean_executor<std::int32_t>(std::move(runs), zero, rule.accumulator, Settling::none, Finisher(chain, {operands}, 32));
+  return mean_executor<std::int64_t>(std::move(runs), zero, rule.accumulator, settling,
+                                     Finisher(chain, {operands}, width_of_sums(rule.accumulator)));
 }
 
 }  // namespace lastbit

@@ -182,7 +182,7 @@ Finisher requantizer(const Operation& operation, const RescaleRule& rule, const 
                      const OutputBounds& bounds) {
   if (rule.chain.empty()) throw_unsupported(operation, "the backend has no requantisation");
   const Chain& chain = output_chain(operation, rule.chain, bounds);
-  auto operands = layer_operands(operation, rule.scale, scales_to(rule.scale, input.quantization, output), output, bounds);
+  auto operands = layer_operands(operation, rule.scale, scales_to(rule, input.quantization, output), output, bounds);
   for (RescaleOperands& channel : operands) channel.data_bits = bits_of(input.type);
   return Finisher(chain, std::move(operands), codes_of(input));
 }

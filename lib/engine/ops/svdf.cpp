@@ -75,8 +75,7 @@ void run_svdf(const Svdf& svdf, const Execution& run) {
 }
 
 EncodedScale scale_of(const RescaleRule& rule, const ModelTensor& in, const ModelTensor& weights, const ModelTensor& out) {
-  const double real =
-      effective_scale(rule.scale.arithmetic, in.quantization.scale(), weights.quantization.scale(), out.quantization.scale());
+  const double real = effective_scale(rule, one_operand(in.quantization.scale(), weights.quantization.scale(), out.quantization.scale()));
   return encode(rule.scale, real);
 }
 

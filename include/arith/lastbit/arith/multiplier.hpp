@@ -5,19 +5,28 @@
 //   1. effective scale: f64: double(in) * double(weight) / double(out); f32: float(float(in * weight) / out), all operands float;
 //   2. the effective scale, a positive double or float, is written as multiplier * 2^(exponent - fraction_bits);
 //   3. the multiplier has `significant_bits` bits, rounded from the significand by `rounding`;
-//      one that rounds up to 2^significant_bits is halved and the exponent raised, or saturates (`carry`);
+//      one that rounds up to 2^significant_bits is halved and the exponent raised, saturates, or is kept (`carry`);
 //      `half_to_one` puts multiplier * 2^-fraction_bits in [0.5, 1) (TFLite's Q0.31), `one_to_two` in [1, 2) (VIPNano's implicit leading one);
 //      `layer` puts that of the layer's largest scale in [0.5, 1), and its other channels share the exponent (N2D2's fractional bits): the
 //      exponent is the smallest, but min_exponent or more, with which the largest scale, not rounded, is at most 2^significant_bits - 1;
 //      `form` power_of_two and power_of_two_plus_one (multipliers 2^k + 1, k >= 0): the nearest such number; a device that can only shift
 //      leaves the rest of the scale to its compiler, so a scale further from it than 2^-23 of itself is not one of the device (`holds`);
+//      `fixed_point` has `significant_bits` fraction bits whatever the scale: multiplier = scale * 2^significant_bits, at least 1;
+//      `unit`: the layer's scales are whole multiples of one unit, the largest scale / (2^significant_bits - 1): multiplier = scale / unit by
+//      `rounding`, in double (VIPNano's weights of an addition);
+//      `unit_of_pair`: unit = max(smallest / 127, largest / 2^max_exponent); multipliers floor(scale / unit + 1/2); that of the smallest scale
+//      is an 8-bit code, at most 127; of the others `significant_bits` leading bits are kept, truncated (Horizon's addition);
 //   4. exponents below `min_exponent` give multiplier 0, exponents above `max_exponent` the largest multiplier at that exponent.
 // A device that holds fewer bits narrows again in its multiply stage (rescale.hpp).
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <concepts>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "lastbit/arith/binary_float.hpp"
 #include "lastbit/arith/rounding.hpp"
@@ -25,10 +34,10 @@
 namespace lastbit {
 
 enum class ScaleArithmetic : std::uint8_t { f64, f32 };
-enum class Normalization : std::uint8_t { half_to_one, one_to_two, layer };
+enum class Normalization : std::uint8_t { half_to_one, one_to_two, layer, unit, unit_of_pair, fixed_point };
 enum class MultiplierForm : std::uint8_t { any, power_of_two, power_of_two_plus_one };
-/// What becomes of a multiplier that rounds up to the next power of two.
-enum class MultiplierCarry : std::uint8_t { renormalize, saturate };
+/// What becomes of a multiplier that rounds up to the next power of two. keep: it has one bit more.
+enum class MultiplierCarry : std::uint8_t { renormalize, saturate, keep };
 
 struct ScaleEncoding {
   ScaleArithmetic arithmetic = ScaleArithmetic::f64;
@@ -69,14 +78,27 @@ struct EncodedScale {
   EncodedScale encoded{0, bits, bits, 0, static_cast<float>(real), real};
   const Decomposed top = decompose(largest), parts = decompose(real);
   if (top.significand == 0) return encoded;
-  // At this exponent `largest` lies in [2^(bits-1), 2^bits); one more where it lies above 2^bits - 1.
+  // At this exponent `largest` lies in [2^(bits-1), 2^bits); one more where it lies above 2^bits - 1, unless that may carry.
   constexpr int precision = FloatFormat<double>::precision;
   const std::int64_t limit = ((std::int64_t{1} << bits) - 1) << (precision - bits);
-  const int exponent = std::max<int>(top.exponent + precision + (top.significand > limit ? 1 : 0), rule.min_exponent);
+  const int exponent =
+      std::max<int>(top.exponent + precision + (rule.carry != MultiplierCarry::keep && top.significand > limit ? 1 : 0), rule.min_exponent);
   const int dropped = exponent - bits - parts.exponent;  // at least precision - bits
   const std::int64_t multiplier = dropped > 62 ? 0 : shift_right(parts.significand, dropped, rule.rounding);
   encoded.exponent = std::min<int>(exponent, rule.max_exponent);
   encoded.multiplier = exponent > rule.max_exponent ? (std::int64_t{1} << bits) - 1 : multiplier;
+  return encoded;
+}
+
+/// Step 3, normalization `fixed_point`.
+[[nodiscard]] constexpr EncodedScale encode_fixed_point(const ScaleEncoding& rule, double real) noexcept {
+  EncodedScale encoded{1, rule.significant_bits, rule.significant_bits, 0, static_cast<float>(real), real};
+  const Decomposed parts = decompose(real);
+  const int dropped = -(parts.exponent + rule.significant_bits);
+  if (dropped > 62) return encoded;
+  const std::int64_t multiplier = dropped >= 0 ? shift_right(parts.significand, dropped, rule.rounding)
+                                               : narrow_saturate(static_cast<Int128>(parts.significand) << std::min(-dropped, 64), 62);
+  encoded.multiplier = std::max<std::int64_t>(multiplier, 1);
   return encoded;
 }
 
@@ -106,6 +128,7 @@ struct EncodedScale {
 /// Steps 2 to 4. `real` is not negative; zero gives multiplier 0. `largest` is the largest scale of the layer.
 [[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real, double largest) noexcept {
   if (rule.normalization == Normalization::layer) return encode_in_layer(rule, real, largest);
+  if (rule.normalization == Normalization::fixed_point) return encode_fixed_point(rule, real);
   if (rule.form == MultiplierForm::power_of_two_plus_one) return encode_power_plus_one(rule, real);
   const int bits = rule.form == MultiplierForm::power_of_two ? 1 : rule.significant_bits;
   EncodedScale encoded{0, bits, rule.normalization == Normalization::half_to_one ? bits : bits - 1, 0, static_cast<float>(real), real};
@@ -114,9 +137,8 @@ struct EncodedScale {
   std::int64_t multiplier = shift_right(parts.significand, FloatFormat<double>::precision - bits, rule.rounding);
   int scale_of_multiplier = parts.exponent + FloatFormat<double>::precision - bits;
   if (multiplier == std::int64_t{1} << bits) {  // rounded up to the next power of two
-    const bool renormalizes = rule.carry == MultiplierCarry::renormalize;
-    multiplier = renormalizes ? multiplier / 2 : multiplier - 1;
-    if (renormalizes) ++scale_of_multiplier;
+    if (rule.carry == MultiplierCarry::saturate) --multiplier;
+    if (rule.carry == MultiplierCarry::renormalize) multiplier /= 2, ++scale_of_multiplier;
   }
   const int exponent = scale_of_multiplier + encoded.fraction_bits;
   if (exponent < rule.min_exponent) return encoded;
@@ -125,6 +147,62 @@ struct EncodedScale {
   return encoded;
 }
 [[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real) noexcept { return encode(rule, real, real); }
+
+[[nodiscard]] constexpr bool has_common_unit(const ScaleEncoding& rule) noexcept {
+  return rule.normalization == Normalization::unit || rule.normalization == Normalization::unit_of_pair;
+}
+
+/// Step 3, normalizations `unit` and `unit_of_pair`.
+template <std::floating_point Real>
+[[nodiscard]] constexpr Real unit_of(const ScaleEncoding& rule, Real smallest, Real largest) noexcept {
+  if (rule.normalization == Normalization::unit)
+    return static_cast<Real>(static_cast<double>(largest) / static_cast<double>((std::int64_t{1} << rule.significant_bits) - 1));
+  return std::max(smallest / Real{127}, largest / static_cast<Real>(std::int64_t{1} << std::clamp<int>(rule.max_exponent, 0, 62)));
+}
+
+template <std::floating_point Real>
+[[nodiscard]] constexpr std::int64_t multiple_of_unit(const ScaleEncoding& rule, Real scale, Real smallest, Real unit) noexcept {
+  if (rule.normalization == Normalization::unit)
+    return round_to_integer(static_cast<double>(scale) / static_cast<double>(unit), rule.rounding);
+  const std::int64_t whole = round_to_integer(scale / unit + Real{0.5}, Rounding::floor);
+  if (scale <= smallest) return std::clamp<std::int64_t>(whole, -128, 127);
+  const int bits = rule.significant_bits;
+  const int shift = std::max(0, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(whole))) - bits);
+  return std::min<std::int64_t>(whole >> shift, (std::int64_t{1} << bits) - 1) << shift;
+}
+
+/// The scales of the operands of one sum. `unit` is what 1 stands for in their common encoding: 2^(exponent - fraction bits) of
+/// normalization `layer`, the unit of `unit` and `unit_of_pair`, else 1, as each operand is then rescaled by itself.
+struct EncodedTogether {
+  std::vector<EncodedScale> scales;
+  double unit = 1;
+};
+
+template <std::floating_point Real>
+[[nodiscard]] inline EncodedTogether encode_multiples(const ScaleEncoding& rule, std::span<const double> reals) {
+  const auto [smallest, largest] = std::minmax_element(reals.begin(), reals.end());
+  const Real unit = unit_of<Real>(rule, static_cast<Real>(*smallest), static_cast<Real>(*largest));
+  EncodedTogether encoded{{}, static_cast<double>(unit)};
+  for (const double real : reals) {
+    encoded.scales.push_back({.multiplier = multiple_of_unit<Real>(rule, static_cast<Real>(real), static_cast<Real>(*smallest), unit),
+                              .significant_bits = rule.significant_bits,
+                              .fraction_bits = 0,
+                              .real_f32 = static_cast<float>(real),
+                              .real_f64 = real});
+  }
+  return encoded;
+}
+
+[[nodiscard]] inline EncodedTogether encode_together(const ScaleEncoding& rule, std::span<const double> reals) {
+  if (has_common_unit(rule))
+    return rule.arithmetic == ScaleArithmetic::f32 ? encode_multiples<float>(rule, reals) : encode_multiples<double>(rule, reals);
+  EncodedTogether encoded;
+  for (const double real : reals) encoded.scales.push_back(encode(rule, real, *std::max_element(reals.begin(), reals.end())));
+  if (rule.normalization != Normalization::layer) return encoded;
+  const EncodedScale& any = encoded.scales.front();
+  encoded.unit = std::ldexp(1.0, any.exponent - any.fraction_bits);
+  return encoded;
+}
 
 /// Whether a device of this `form` has the scale: always for `any`.
 [[nodiscard]] constexpr bool holds(const ScaleEncoding& rule, const EncodedScale& encoded) noexcept {

@@ -5,6 +5,8 @@
 // layer brings (multiplier, exponent, zero point, bounds) comes in through RescaleOperands. One function, `apply`, defines every stage:
 //
 //   shift_left              v * 2^max(exponent, 0), narrowed to `bits` by `overflow`
+//   shift_left_by           v * 2^constant, narrowed to `bits` by `overflow`
+//   divide                  v / count by `rounding`: the count of values that were summed
 //   multiply                v * M exactly; M = the encoded multiplier, first narrowed to `bits` bits by `rounding` (0 bits: as it is)
 //   doubling_high_multiply  v * multiplier / 2^(bits - 1) by `rounding`, saturated to `bits`
 //   two_term_shift          v + v * 2^k, where the multiplier is 2^k + 1, narrowed to `bits` by `overflow`
@@ -53,6 +55,7 @@ namespace lastbit {
 enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
   add_half, clip, saturate, shift_right_with_zero_point, float_scale_with_zero_point,
+  shift_left_by, divide,
 };
 // clang-format on
 
@@ -86,6 +89,10 @@ using ConstantShift = DeviceConstant<0, 62>;
 [[nodiscard]] constexpr Stage shift_left(Width bits, Overflow overflow) {
   return {.kind = StageKind::shift_left, .overflow = overflow, .bits = bits.value};
 }
+[[nodiscard]] constexpr Stage shift_left_by(ConstantShift places, Width bits, Overflow overflow) {
+  return {.kind = StageKind::shift_left_by, .overflow = overflow, .bits = bits.value, .constant = places.value};
+}
+[[nodiscard]] constexpr Stage divide_by_count(Rounding rounding) { return {.kind = StageKind::divide, .rounding = rounding}; }
 [[nodiscard]] constexpr Stage multiply() { return {.kind = StageKind::multiply}; }
 [[nodiscard]] constexpr Stage multiply(MultiplierBits bits, Rounding narrowing) {
   return {.kind = StageKind::multiply, .rounding = narrowing, .bits = bits.value};
@@ -190,7 +197,7 @@ struct Chain {
   return false;
 }
 
-/// Whether a chain turns the unit of the accumulator into that of the output.
+/// Whether a chain turns the unit of the accumulator into that of the output by a scale; a division by the count does it without.
 [[nodiscard]] constexpr bool applies_scale(const Chain& chain) {
   for (const Stage& stage : chain) {
     if (scales_in_float(stage.kind)) return true;
@@ -216,6 +223,7 @@ struct RescaleOperands {
   std::int64_t clip = no_clip;
   std::int64_t storage_min = std::numeric_limits<std::int64_t>::min();  ///< read by saturate
   std::int64_t storage_max = std::numeric_limits<std::int64_t>::max();
+  std::int64_t count = 1;  ///< read by divide
 };
 
 /// The multiplier a `multiply` stage uses, and how many of its bits are fraction.
@@ -314,6 +322,8 @@ inline constexpr int widest_zero_point_shift = 100;
     case StageKind::shift_left:
       at.value = narrow(multiply_modulo(v, Int128{1} << std::clamp(scale.exponent, 0, 62)), stage.bits, stage.overflow);
       break;
+    case StageKind::shift_left_by: at.value = narrow(multiply_modulo(v, Int128{1} << stage.constant), stage.bits, stage.overflow); break;
+    case StageKind::divide: at.value = divide(v, Int128{operands.count}, stage.rounding); break;
     case StageKind::multiply: {
       const NarrowedMultiplier narrowed = narrow_multiplier(scale, stage.bits, stage.rounding);
       at = {multiply_modulo(v, narrowed.multiplier), fraction_after_multiply(at.fraction_bits, narrowed.fraction_bits)};

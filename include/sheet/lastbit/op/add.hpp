@@ -1,79 +1,70 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element-wise sum of two quantised tensors, a = qa - zero_a and b = qb - zero_b. One contract per method of AddArithmetic:
-//
-//   aligned_operands  1. a, b shifted left by 20 (8-bit data) or 15 (16-bit), modulo 2^32; 2. each through the `operand` chain with
-//                     s / (2 max(sa, sb)); 3. summed modulo 2^32; 4. the `output` chain with 2 max(sa, sb) / (2^shift * s_out).
-//                     Source: TFLite reference_integer_ops/add.h.
-//   weighted_sum      1. weights Ma, Mb = half_even(float(s / s_out) * 2^k), k giving the larger one `weight_bits` bits;
-//                     2. (a*Ma + b*Mb) / 2^k, one rounding; 3. zero point, bounds. weight_bits 0: both float ratios exactly.
-//                     Source: XNNPACK qs8-vadd.
-//   float_sum         1. c = float(zero_out - float(float(ra * zero_a) + float(rb * zero_b))), ra = float(sa / s_out), rb likewise;
-//                     2. fma(qa, ra, fma(qb, rb, c)), one rounding to an integer; 3. bounds. Source: ONNX Runtime MLAS qladd.
-//   convolution_8bit  1. ws = float(max(float(sb / sa), 1) / 255); weights round(1 / ws), round((sb / sa) / ws) half away, 8 bits;
-//                     2. bias = (zero_a - zero_b) * sb / (ws * sa), rounded half away as a whole or before the product; 3. wa*(qa - zero_a) + wb*(qb - zero_a) + bias modulo
-//                     2^32; 4. the `output` chain with float(float(sa * ws) / s_out). Source: Mesa etnaviv (traces of the vendor's driver).
-//   common_scale      1. of the operands, x is the one with the smaller scale sx, y the other (a is x if they are equal); t = max(sx / 127,
-//                     sy / 2^25); mx = clip(floor(sx / t + 1/2), -128, 127); w = floor(sy / t + 1/2) = m * 2^e with m in [1/2, 1);
-//                     my = min(trunc(m * 2^min(15, e)), 32767), k = max(0, e - 15); in the arithmetic of the output's scale;
-//                     2. x * mx + (y << k) * my, narrowed to 32 bits by `sum_overflow`; 3. the `output` chain with t / s_out.
-//                     Source: Horizon's compiler front end, read.
-// Subtraction negates b (weighted_sum, common_scale), its scale (float_sum), or its weight and the bias (convolution_8bit).
+// Element-wise sums of quantised tensors: add, sub, add_n. Contract, for one output and the codes q1, q2, … that meet there (broadcast as
+// numpy does; shapes of the inputs and of the output as the model states them):
+//   1. each code less its zero point by the rule's `centring`;
+//   2. through the `operand` chain with the operand's scale, the scales of all operands encoded together (multiplier.hpp); sub negates the
+//      result of every operand but the first;
+//   3. summed in the operands' order in the width and by the overflow rule of `accumulator`, beginning with the offset that centring leaves:
+//      of operand i the integer half_away((zero1 - zeroi) * ini / (unit * in1)), or (zero1 - zeroi) * half_away(ini / (unit * in1)), both in
+//      the arithmetic of the operands' encoding;
+//   4. through the `output` chain, zero point and bounds included.
+// in_float: 1. c = float(zero_out - float(float(ra * zero_a) + float(rb * zero_b))), ra = float(in_a / out), rb likewise;
+//           2. fma(qa, ra, fma(qb, rb, c)), one rounding to an integer; 3. bounds. sub negates in_b.
+// Sources: TFLite reference_integer_ops/add.h (operands shifted left, rescaled to twice the larger scale); XNNPACK qs8-vadd (weights of one
+// exponent); Mesa etnaviv, traces of VeriSilicon's driver (a convolution with two 8-bit weights); Horizon's compiler front end (one unit for
+// both operands); N2D2 Scaling.hpp (codes of one quantisation); ONNX Runtime MLAS qladd (in_float).
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <concepts>
 #include <cstdint>
+#include <span>
+#include <vector>
 
-#include "lastbit/arith/binary_float.hpp"
-#include "lastbit/arith/multiplier.hpp"
+#include "lastbit/arith/accumulator.hpp"
 #include "lastbit/backend.hpp"
 
 namespace lastbit {
 
-struct SumWeights {
-  Int128 a = 0, b = 0;
-  int shift = 0;  ///< may be negative: then the sum is shifted left
+/// What a layer brings to a sum: the scales and zero points of its operands, and its output's scale.
+struct SumLayer {
+  struct Operand {
+    double scale = 1;
+    std::int64_t zero_point = 0;
+    std::int64_t sign = 1;  ///< -1: subtracted
+  };
+  std::vector<Operand> operands;
+  double out_scale = 1;
+  std::int64_t count = 1;  ///< of the values summed, for averages
 };
 
-/// Step 1 of weighted_sum.
-[[nodiscard]] constexpr SumWeights sum_weights(int weight_bits, double scale_a, double scale_b, double scale_out) noexcept {
-  const float ratio_a = static_cast<float>(scale_a) / static_cast<float>(scale_out);
-  const float ratio_b = static_cast<float>(scale_b) / static_cast<float>(scale_out);
-  const Decomposed a = decompose(ratio_a), b = decompose(ratio_b);
-  if (weight_bits == 0) {  // exact: both significands on the smaller exponent; 24 bits shifted by at most 60 fit
-    const int shift = -std::max(std::min(a.exponent, b.exponent), std::max(a.exponent, b.exponent) - 60);
-    const auto place = [shift](const Decomposed& part) {
-      const int up = part.exponent + shift;
-      return up >= 0 ? static_cast<Int128>(part.significand) << up : static_cast<Int128>(part.significand) >> std::min(-up, 100);
-    };
-    return {place(a), place(b), shift};
-  }
-  // The larger ratio lies in [2^e, 2^(e+1)); decompose gives 24-bit significands.
-  const int exponent = std::max(a.exponent, b.exponent) + FloatFormat<float>::precision - 1;
-  const int shift = weight_bits - 1 - exponent;
-  const auto weight = [shift](const Decomposed& part) {
-    const int down = -(part.exponent + shift);
-    return down <= 0 ? static_cast<Int128>(part.significand) << std::min(-down, 60)
-                     : shift_right(static_cast<Int128>(part.significand), std::min(down, 100), Rounding::half_even);
+/// The rule with the layer's numbers: what executors compute, proofs bound and formulas state.
+struct ResolvedSum {
+  struct Term {
+    std::int64_t zero_point = 0;  ///< subtracted from the code
+    std::int64_t sign = 1;
+    RescaleOperands rescale{};
   };
-  return {weight(a), weight(b), shift};
+  std::vector<Term> terms;
+  std::int64_t offset = 0;
+  double output_scale = 1;  ///< what the output chain's encoding takes
+};
+
+[[nodiscard]] ResolvedSum resolve(const SumArithmetic& rule, const SumLayer& layer);
+
+/// Steps 1 and 2: what one operand adds to the sum.
+[[nodiscard]] constexpr std::int64_t value_of(const SumArithmetic& rule, const ResolvedSum::Term& term, std::int64_t code) noexcept {
+  return narrow_saturate(Int128{term.sign} * finish(rule.operand.chain, code - term.zero_point, term.rescale), 64);
 }
 
-/// Step 2 of weighted_sum.
-[[nodiscard]] constexpr std::int64_t add_weighted(const SumWeights& weights, std::int64_t a, std::int64_t b, Rounding rounding) noexcept {
-  const Int128 sum = a * weights.a + b * weights.b;
-  if (weights.shift <= 0) return narrow_saturate(sum * (Int128{1} << std::min(-weights.shift, 40)), 62);
-  return narrow_saturate(shift_right(sum, std::min(weights.shift, 126), rounding), 62);
-}
+/// Steps 1 to 3.
+[[nodiscard]] std::int64_t sum_of(const SumArithmetic& rule, const ResolvedSum& sum, std::span<const std::int64_t> codes);
 
 struct FloatSum {
   float ratio_a, ratio_b, fixed;
 };
 
-/// Step 1 of float_sum. Each product is rounded to float on its own (compile without contraction).
+/// Step 1 of in_float. Each product is rounded to float on its own (compile without contraction).
 [[nodiscard]] constexpr FloatSum float_sum_of(float scale_a, float scale_b, float scale_out, float zero_a, float zero_b,
                                               float zero_out) noexcept {
   const float ratio_a = scale_a / scale_out;
@@ -82,46 +73,6 @@ struct FloatSum {
   const float product_b = ratio_b * zero_b;
   const float zeros = product_a + product_b;
   return {ratio_a, ratio_b, zero_out - zeros};
-}
-
-struct ConvolutionAdd {
-  std::int64_t weight_a, weight_b, bias;
-  double scale;  ///< of the two weights
-};
-
-/// Steps 1 and 2 of convolution_8bit. `zero_difference` = zero_a - zero_b.
-[[nodiscard]] constexpr ConvolutionAdd convolution_add(ConvolutionBias rule, double scale_a, double scale_b,
-                                                       std::int64_t zero_difference) noexcept {
-  const auto half_away = [](double value) { return round_to_integer(value, Rounding::half_away); };
-  const float ratio = static_cast<float>(scale_b) / static_cast<float>(scale_a);
-  const float weight_scale = static_cast<float>(static_cast<double>(std::max(ratio, 1.0F)) / 255.0);
-  const float unit = weight_scale * static_cast<float>(scale_a);
-  const float offset = static_cast<float>(zero_difference) * static_cast<float>(scale_b);
-  const std::int64_t bias = rule == ConvolutionBias::product_rounded
-                                ? half_away(static_cast<double>(offset) / static_cast<double>(unit))
-                                : zero_difference * half_away(static_cast<double>(static_cast<float>(scale_b)) / static_cast<double>(unit));
-  return {half_away(1.0 / static_cast<double>(weight_scale)), half_away(static_cast<double>(ratio) / static_cast<double>(weight_scale)),
-          bias, static_cast<double>(weight_scale)};
-}
-
-struct CommonScale {
-  std::int64_t multiplier_a, multiplier_b;  ///< the left shift of the larger scale's operand included
-  double scale;                             ///< t
-};
-
-/// Step 1 of common_scale.
-template <std::floating_point Real>
-[[nodiscard]] constexpr CommonScale common_scale(Real scale_a, Real scale_b) noexcept {
-  const bool a_is_smaller = scale_a <= scale_b;
-  const Real smaller = std::min(scale_a, scale_b), larger = std::max(scale_a, scale_b);
-  const Real unit = std::max(smaller / Real{127}, larger / Real{1 << 25});
-  const auto count = [&](Real scale) { return round_to_integer(scale / unit + Real{0.5}, Rounding::floor); };
-  const std::int64_t whole = count(larger);  // at least 127, at most 2^25
-  const int exponent = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(whole)));
-  const int shift = std::max(0, exponent - 15);
-  const std::int64_t of_smaller = std::clamp<std::int64_t>(count(smaller), -128, 127);
-  const std::int64_t of_larger = std::min<std::int64_t>(whole >> shift, 32767) << shift;
-  return {a_is_smaller ? of_smaller : of_larger, a_is_smaller ? of_larger : of_smaller, static_cast<double>(unit)};
 }
 
 }  // namespace lastbit

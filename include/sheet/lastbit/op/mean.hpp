@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Mean over axes. Contract, for the n values of one output:
-//   1. S = sum(q) - n * zero_in, modulo 2^32;
-//   2. count_in_multiplier: the encoded scale s_in / s_out, multiplier M and exponent e, becomes M' = trunc(M * 2^k / n), exponent e - k,
+//   1. S = sum(q) - n * zero_in, or sum(q) (`centring` nothing), narrowed by the rule's accumulator;
+//   2. CountIn::multiplier: the encoded scale s_in / s_out, multiplier M and exponent e, becomes M' = trunc(M * 2^k / n), exponent e - k,
 //      with k = min(floor(log2 n), 32, 31 + e): M' is truncated, so exact averages can land just below a tie;
-//      scale_per_count: the effective scale is s_in / (n * s_out);
-//   3. the chain of the rule, zero point and bounds included.
+//      CountIn::ratio: the rule's own ratio, s_in / (n * s_out) for a mean;
+//   3. the `output` chain of the rule, zero point and bounds included.
 // Source: TFLite reference QuantizedMeanOrSum.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace lastbit {
 
-/// Step 2 of count_in_multiplier.
+/// Step 2 of CountIn::multiplier.
 [[nodiscard]] constexpr EncodedScale fold_count(EncodedScale scale, std::int64_t count) noexcept {
   const int log2 = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count))) - 1;
   const int k = std::min({log2, 32, 31 + scale.exponent});
