@@ -212,9 +212,8 @@ class FileReader {
     operands.inherits = moves && is_integer(graph_[input].type);
     if (!moves_integers) return op.read(NodeReader(graph_, source_.node(index), opset_, std::move(operands)));
     const ValueId codes = graph_[input].quantized, output = operands.outputs.front();
-    const Quantization quantization = graph_[input].quantization;
-    graph_.set_quantization(codes, quantization);
-    const ValueId moved = graph_.hidden_value(graph_[output].name + " (quantised)", graph_[codes].type, {}, quantization);
+    graph_.set_quantization(codes, graph_[input].quantization);
+    const ValueId moved = graph_.hidden_value(graph_[output].name + " (quantised)", graph_[codes].type, {}, graph_[input].quantization);
     graph_[moved].typed = true;
     operands.inputs.front() = codes;
     operands.outputs.front() = moved;
@@ -224,7 +223,7 @@ class FileReader {
     value.known = true;
     value.type = ElementType::float32;
     value.shape = graph_[moved].shape;
-    value.quantization = quantization;
+    value.quantization = graph_[input].quantization;
     value.quantized = moved;
   }
 
