@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "engine/finish_rounding.hpp"
 #include "engine/kernels/finish.hpp"
 #include "lastbit/arith/rescale.hpp"
 
@@ -21,9 +22,6 @@ struct FinisherInput {
   [[nodiscard]] static FinisherInput of_width(int bits) { return {min_of_width(bits), max_of_width(bits)}; }
   [[nodiscard]] constexpr std::int64_t operator()(std::int64_t code) const { return code - zero_point; }
 };
-
-/// A rule as kernels round floats by it; none of them has to_odd.
-[[nodiscard]] kernels::FloatRounding float_rounding(Rounding rule);
 
 /// A plan for a path whose vectors have `lanes` lanes of 32 bits; nothing where no width is proven.
 [[nodiscard]] std::optional<kernels::FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands,

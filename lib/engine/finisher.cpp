@@ -13,14 +13,13 @@ constexpr std::int64_t values_per_part = 32768;  ///< some 20 microseconds
 
 /// The whole chain by its definition. `moved`, where given, receives how many clamps have moved the value.
 std::int64_t finish_observed(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands, std::int64_t* moved) {
-  InFlight at{accumulator, 0};
+  ExactMachine machine({accumulator, 0}, operands);
   for (const Stage& stage : chain) {
-    const Int128 before = at.value;
-    at = apply(stage, at, operands);
-    const bool bounds = stage.kind == StageKind::clamp || stage.kind == StageKind::saturate;
-    if (moved != nullptr && bounds && at.value != before) ++*moved;
+    const Int128 before = machine.at().value;
+    run(stage, machine);
+    if (moved != nullptr && facts_of(stage).bounds_output && machine.at().value != before) ++*moved;
   }
-  return narrow_saturate(at.value, 64);
+  return narrow_saturate(machine.at().value, 64);
 }
 
 std::int64_t sum_at(const kernels::FinishWork& work, std::size_t index) {

@@ -12,8 +12,6 @@
 namespace lastbit {
 namespace {
 
-bool ends_in(const Chain& chain, StageKind kind) { return !chain.empty() && chain.stages[chain.size - 1U].kind == kind; }
-
 bool has_stage(const Chain& chain, StageKind kind) {
   return std::any_of(chain.begin(), chain.end(), [=](const Stage& stage) { return stage.kind == kind; });
 }
@@ -34,8 +32,7 @@ std::int64_t quantized_bound(float real, const Quantization& quantization) {
 
 void refuse_unknown_values(const Operation& operation, const Chain& chain) {
   for (const Stage& stage : chain) {
-    const bool needs_values = stage.kind == StageKind::table || stage.kind == StageKind::pwl;
-    if (needs_values)
+    if (facts_of(stage).needs_values)
       throw_unsupported(operation,
                         "no model brings the values of the " + std::string(name_of(stage.kind)) + " stage in the backend's chain");
   }
@@ -51,7 +48,7 @@ void throw_unsupported(const Operation& operation, const std::string& what) {
 
 const Chain& output_chain(const Operation& operation, const Chain& chain) {
   refuse_unknown_values(operation, chain);
-  const bool bounded = !chain.empty() && (ends_in(chain, StageKind::clamp) || ends_in(chain, StageKind::saturate));
+  const bool bounded = !chain.empty() && facts_of(chain.stages[chain.size - 1U]).bounds_output;
   if (!bounded) throw_unsupported(operation, "the backend's chain does not end in clamp or saturate");
   return chain;
 }

@@ -35,84 +35,64 @@ int fraction_bits_of(const ScaleEncoding& scale) {
 
 std::string exponents(const ScaleEncoding& scale) { return text(scale.min_exponent) + " to " + text(scale.max_exponent); }
 
-/// A chain as one expression, built from the inside out.
+/// A chain as one expression, built from the inside out: the words in which stages write themselves.
 class Expression {
  public:
   Expression(const RescaleRule& rule, const std::string& start)
-      : rule_(rule), value_(start), is_sum_(start.starts_with("x - ") || start.starts_with("a' + ")) {
-    for (const Stage& stage : rule.chain) append(stage);
+      : scale_(rule.scale), value_(start), is_sum_(start.starts_with("x - ") || start.starts_with("a' + ")) {
+    for (const Stage& stage : rule.chain) with_stage(stage.kind, [&]<class Described>() { Described::write(*this, stage); });
   }
+
   [[nodiscard]] const std::string& value() const { return value_; }
-
- private:
+  /// The value as an operand of a product.
   [[nodiscard]] std::string factor() const { return is_sum_ ? "(" + value_ + ")" : value_; }
-  void call(const std::string& function, const std::string& argument) {
-    value_ = function + "(" + argument + ")";
-    is_sum_ = false;
-  }
+  [[nodiscard]] static std::string word(auto value) { return text(value); }
 
-  void append(const Stage& stage) {
-    const ScaleEncoding& scale = rule_.scale;
-    const int fraction_bits = fraction_bits_of(scale);
-    switch (stage.kind) {
-      case StageKind::shift_left: return narrow(stage, factor() + "*2^max(e,0)", false);
-      case StageKind::divide: return call(text(stage.rounding), factor() + " / count");
-      case StageKind::shift_left_by: return narrow(stage, factor() + "*2^" + text(stage.constant), false);
-      case StageKind::multiply: {
-        const bool narrows = stage.bits > 0 && stage.bits < scale.significant_bits;
-        fraction_bits_ = narrows ? fraction_bits - scale.significant_bits + stage.bits : fraction_bits;
-        value_ = factor() + (narrows ? "*" + text(stage.rounding) + "(M to " + text(stage.bits) + " bits)" : "*M");
-        is_sum_ = false;
-        return;
-      }
-      case StageKind::doubling_high_multiply:
-        return call("sat" + text(stage.bits), text(stage.rounding) + "(" + factor() + "*M / 2^" + text(stage.bits - 1) + ")");
-      case StageKind::two_term_shift:
-        fraction_bits_ = fraction_bits;
-        return narrow(stage, factor() + " + " + factor() + "*2^log2(M - 1)", true);
-      case StageKind::shift_right: return call(text(stage.rounding), factor() + " / " + divisor(stage));
-      case StageKind::shift_right_with_zero_point: return call(text(stage.rounding), factor() + " / " + divisor(stage) + " + zp");
-      case StageKind::add_half:
-        value_ += " + half(" + (stage.amount == ShiftAmount::remaining ? divisor_text(fraction_bits_) : divisor(stage)) + ")";
-        return narrow(stage, value_, true);
-      case StageKind::float_scale:
-      case StageKind::float_scale_with_zero_point: {
-        const std::string type = stage.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
-        return call(text(stage.rounding), type + "(" + value_ + ") * s" + (stage.kind == StageKind::float_scale ? "" : " + zp"));
-      }
-      case StageKind::narrow: return narrow(stage, value_, is_sum_);
-      case StageKind::relu: return call("relu", value_);
-      case StageKind::add_zero_point:
-        value_ += " + zp";
-        is_sum_ = true;
-        return;
-      case StageKind::clip: return call("clip", value_);
-      case StageKind::clamp: return call("clamp", value_);
-      case StageKind::saturate: return call("saturate", value_);
-      case StageKind::table: return call("table", value_);
-      case StageKind::pwl: return call("pwl", value_);
-    }
-  }
+  void product(const std::string& value) { become(value, false); }
+  void sum(const std::string& value) { become(value, true); }
+  void call(const std::string& function, const std::string& argument) { become(function + "(" + argument + ")", false); }
+  void narrow(const Stage& stage) { become(narrowed(stage.overflow, stage.bits, value_), is_sum_ && stage.overflow == Overflow::exact); }
 
-  void narrow(const Stage& stage, const std::string& value, bool is_sum) {
-    value_ = narrowed(stage.overflow, stage.bits, value);
-    is_sum_ = is_sum && stage.overflow == Overflow::exact;
+  /// M, of which a later shift drops the fraction bits.
+  std::string multiplier(const Stage& stage) {
+    reads_fraction();
+    if (stage.bits == 0 || stage.bits >= scale_.significant_bits) return "M";
+    fraction_bits_ += stage.bits - scale_.significant_bits;
+    return text(stage.rounding) + "(M to " + text(stage.bits) + " bits)";
   }
+  void reads_fraction() { fraction_bits_ = fraction_bits_of(scale_); }
+
   std::string divisor(const Stage& stage) {
+    std::string all = coming_divisor(stage);
+    const bool takes = stage.amount == ShiftAmount::fraction || stage.amount == ShiftAmount::rest || stage.amount == ShiftAmount::remaining;
+    if (takes) fraction_bits_ = 0;
+    has_excess_ = has_excess_ || stage.amount == ShiftAmount::excess;
+    return all;
+  }
+  /// That of the shift for which the stage prepares.
+  [[nodiscard]] std::string coming_divisor(const Stage& stage) const {
     switch (stage.amount) {
       case ShiftAmount::negative_exponent: return "2^max(-e,0)";
       case ShiftAmount::constant: return "2^" + text(stage.constant);
-      case ShiftAmount::fraction: return "2^" + text(std::exchange(fraction_bits_, 0));
-      case ShiftAmount::excess: has_excess_ = true; return "2^pre";
+      case ShiftAmount::fraction: return "2^" + text(fraction_bits_);
+      case ShiftAmount::excess: return "2^pre";
       case ShiftAmount::rest:
-        return "2^clip(" + text(std::exchange(fraction_bits_, 0)) + "-e" + (has_excess_ ? "-pre" : "") + ",0," + text(stage.limit) + ")";
+        return "2^clip(" + text(fraction_bits_) + "-e" + (has_excess_ ? "-pre" : "") + ",0," + text(stage.limit) + ")";
       case ShiftAmount::remaining: break;
     }
-    return divisor_text(std::exchange(fraction_bits_, 0));
+    return "2^(" + text(fraction_bits_) + "-e)";
   }
-  [[nodiscard]] static std::string divisor_text(int fraction_bits) { return "2^(" + text(fraction_bits) + "-e)"; }
+  [[nodiscard]] std::string float_product(const Stage& stage) const {
+    return std::string(stage.arithmetic == ScaleArithmetic::f64 ? "double" : "float") + "(" + value_ + ") * s";
+  }
 
-  const RescaleRule& rule_;
+ private:
+  void become(const std::string& value, bool is_sum) {
+    value_ = value;
+    is_sum_ = is_sum;
+  }
+
+  const ScaleEncoding& scale_;
   std::string value_;
   bool is_sum_;  ///< a factor needs parentheses
   int fraction_bits_ = 0;
@@ -131,16 +111,12 @@ std::string excess_text(const Chain& chain, int fraction_bits) {
   return "";
 }
 
-bool has_kind(const Chain& chain, std::initializer_list<StageKind> kinds) {
-  return std::any_of(chain.begin(), chain.end(), [&](const Stage& stage) { return std::ranges::find(kinds, stage.kind) != kinds.end(); });
-}
-
 /// What s stands for, if the chain multiplies in float.
 std::string float_scale_text(const RescaleRule& rule, const std::string& ratio) {
-  if (!has_kind(rule.chain, {StageKind::float_scale, StageKind::float_scale_with_zero_point})) return "";
-  const bool in_double = std::any_of(rule.chain.begin(), rule.chain.end(), [](const Stage& stage) {
-    return scales_in_float(stage.kind) && stage.arithmetic == ScaleArithmetic::f64;
-  });
+  const auto uses_float = [](const Stage& stage) { return scale_of(stage) == ScaleUse::in_float; };
+  if (std::none_of(rule.chain.begin(), rule.chain.end(), uses_float)) return "";
+  const bool in_double = std::any_of(rule.chain.begin(), rule.chain.end(),
+                                     [&](const Stage& stage) { return uses_float(stage) && stage.arithmetic == ScaleArithmetic::f64; });
   return std::string("s = ") + (in_double ? "double(" : "float(") + ratio + "), computed in " +
          (rule.scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float");
 }
@@ -152,7 +128,8 @@ std::string multiplier_text(const RescaleRule& rule, const std::string& ratio) {
   const int fraction_bits = fraction_bits_of(scale);
   const std::string pre = excess_text(rule.chain, fraction_bits);
   if (scale.form == MultiplierForm::power_of_two) {
-    const bool shows_multiplier = has_kind(rule.chain, {StageKind::multiply, StageKind::doubling_high_multiply, StageKind::two_term_shift});
+    const bool shows_multiplier =
+        std::any_of(rule.chain.begin(), rule.chain.end(), [](const Stage& stage) { return scale_of(stage) == ScaleUse::multiplier; });
     return std::string(fraction_bits == 0 ? "2^e" : "2^(e-" + text(fraction_bits) + ")") + " = " + ratio + ", " +
            (shows_multiplier ? "M = 1, " : "") + "no other scale; e: " + exponents(scale) + pre;
   }

@@ -11,20 +11,10 @@ namespace {
 
 constexpr RuleLimits widths{2, 64};
 
-[[nodiscard]] bool narrows(const Stage& stage) {
-  return stage.kind == StageKind::shift_left || stage.kind == StageKind::narrow || stage.kind == StageKind::two_term_shift ||
-         stage.kind == StageKind::add_half || stage.kind == StageKind::shift_left_by;
-}
-[[nodiscard]] bool rounds(const Stage& stage) {
-  if (stage.kind == StageKind::multiply) return stage.bits > 0;
-  return stage.kind == StageKind::doubling_high_multiply || stage.kind == StageKind::divide || shifts_right(stage.kind) ||
-         scales_in_float(stage.kind);
-}
 [[nodiscard]] bool has_exponent(const ScaleEncoding& rule) {
   return !has_common_unit(rule) && rule.normalization != Normalization::fixed_point;
 }
-[[nodiscard]] bool has_amount(const Stage& stage) { return shifts_right(stage.kind) || stage.kind == StageKind::add_half; }
-[[nodiscard]] bool has_amount(const Stage& stage, ShiftAmount amount) { return has_amount(stage) && stage.amount == amount; }
+[[nodiscard]] StageMembers read_by(const Stage& stage) { return facts_of(stage).reads(stage); }
 
 }  // namespace
 
@@ -93,28 +83,21 @@ static const RuleType& rule_type(Of<Stage>) {
       StructureOf<Stage>("one step on the way from an accumulator to an output")
           .has_only_read_members()
           .deciding("kind", &Stage::kind, "what it does to the value v")
-          .member_if(
-              [](const Stage& stage) {
-                return narrows(stage) || stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply;
-              },
-              "bits", &Stage::bits, "width of the result, or of the multiplier; of a multiply 0: as it is")
+          .member_if([](const Stage& stage) { return read_by(stage).bits; }, "bits", &Stage::bits,
+                     "width of the result, or of the multiplier; of a multiply 0: as it is")
           .limits([](const Stage& stage) {
-            return stage.kind == StageKind::multiply ? RuleLimits{0, 32} : widths;
+            return RuleLimits{facts_of(stage).least_bits, facts_of(stage).most_bits};
           })
-          .member_if([](const Stage& stage) { return narrows(stage); }, "overflow", &Stage::overflow,
+          .member_if([](const Stage& stage) { return read_by(stage).overflow; }, "overflow", &Stage::overflow,
                      "what becomes of a value that leaves the width")
-          .member_if([](const Stage& stage) { return rounds(stage); }, "rounding", &Stage::rounding, "how what is dropped is rounded")
-          .member_if([](const Stage& stage) { return scales_in_float(stage.kind); }, "arithmetic", &Stage::arithmetic,
+          .member_if([](const Stage& stage) { return read_by(stage).rounding; }, "rounding", &Stage::rounding,
+                     "how what is dropped is rounded")
+          .member_if([](const Stage& stage) { return read_by(stage).arithmetic; }, "arithmetic", &Stage::arithmetic,
                      "in which float type the product is formed")
-          .member_if([](const Stage& stage) { return has_amount(stage); }, "amount", &Stage::amount, "which n the shift has")
-          .member_if(
-              [](const Stage& stage) {
-                return stage.kind == StageKind::shift_left_by || has_amount(stage, ShiftAmount::constant) ||
-                       has_amount(stage, ShiftAmount::excess);
-              },
-              "constant", &Stage::constant, "n itself; of excess: bits that stay, those of the output included", {0, 62})
-          .member_if([](const Stage& stage) { return has_amount(stage, ShiftAmount::excess) || has_amount(stage, ShiftAmount::rest); },
-                     "limit", &Stage::limit, "largest n", {0, 62})
+          .member_if([](const Stage& stage) { return read_by(stage).amount; }, "amount", &Stage::amount, "which n the shift has")
+          .member_if([](const Stage& stage) { return read_by(stage).constant; }, "constant", &Stage::constant,
+                     "n itself; of excess: bits that stay, those of the output included", {0, 62})
+          .member_if([](const Stage& stage) { return read_by(stage).limit; }, "limit", &Stage::limit, "largest n", {0, 62})
           .take();
   return type;
 }

@@ -19,6 +19,12 @@ Meanings of(const std::string_view (&texts)[count]) {
   return {&typeid(E), {std::begin(texts), std::end(texts)}};
 }
 
+template <NamedEnum E, std::size_t count>
+Meanings of(const std::array<std::string_view, count>& texts) {
+  static_assert(count == names_of(E{}).size());
+  return {&typeid(E), {texts.begin(), texts.end()}};
+}
+
 std::vector<Meanings> of_numbers() {
   return {
       of<Rounding>({"down", "up", "toward zero", "to the nearest, ties up", "to the nearest, ties down",
@@ -40,17 +46,7 @@ std::vector<Meanings> of_numbers() {
 
 std::vector<Meanings> of_stages() {
   return {
-      of<StageKind>(
-          {"v * 2^max(e, 0), narrowed", "v * M; M first cut to `bits` bits (0: as it is)", "v * M / 2^(bits - 1), saturated to `bits`",
-           "v + v * 2^k for M = 2^k + 1, narrowed", "v / 2^n", "float(v) * float(scale), or double(v) * double(scale)", "v, narrowed",
-           "max(v, 0) if the layer has a rectifier", "v + output zero point", "into the layer's bounds, its activation included",
-           "the layer's look-up table", "the layer's piecewise-linear function", "v + 2^(n - 1), n > 0 of the shift to come, narrowed",
-           "into [0, clip] if the layer has an `accumulator_clip`",
-           "into the layer's `clamp` or its type, whatever its activation: ends a chain in place of `clamp` where the rectifier acts "
-           "on the accumulator",
-           "v / 2^n + output zero point, rounded once: the tie rule sees the code's sign and parity",
-           "float(v) * float(scale) + output zero point: product and sum each rounded to float or double, then to an integer",
-           "v * 2^constant, narrowed", "v / count of the values summed"}),
+      of<StageKind>(for_each_stage([]<class Described>() { return Described::facts.meaning; })),
       of<ShiftAmount>(
           {"what the multiply left over", "max(-e, 0)", "the member of that name", "the fraction bits of M; a later shift does the rest",
            "before the multiply: what the shift to come has beyond `constant` - bits of the output, 0 to `limit`; 0 for data of 16 "

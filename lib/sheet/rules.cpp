@@ -106,23 +106,14 @@ void check(const std::string& path, const RescaleRule& rule) {
     const Stage& stage = rule.chain.stages[i];
     const std::string where = path + ".chain." + std::to_string(i);
     check_width(where, stage);
-    const int multiplier_bits = stage.bits == 0 ? rule.scale.significant_bits : std::min(stage.bits, rule.scale.significant_bits);
-    switch (stage.kind) {
-      case StageKind::multiply: bits += multiplier_bits; break;
-      case StageKind::doubling_high_multiply:
-      case StageKind::two_term_shift: bits += rule.scale.significant_bits; break;
-      case StageKind::shift_left: bits += bits > 64 ? widest : 0; break;
-      case StageKind::shift_left_by: bits += stage.constant; break;
-      default: break;
-    }
+    const StageFacts& facts = facts_of(stage);
+    bits += facts.added_bits(stage, rule.scale.significant_bits, bits);
     if (bits > widest) {
       throw Error(
           ErrorCode::unknown_rule, where,
           "the value may need " + std::to_string(bits) + " bits, at most " + std::to_string(widest) + " are allowed; narrow it first");
     }
-    const bool settles = stage.kind != StageKind::multiply && !shifts_right(stage.kind) && stage.kind != StageKind::relu &&
-                         stage.kind != StageKind::add_zero_point && stage.kind != StageKind::clip;
-    if (settles) bits = 64;
+    if (facts.settles) bits = 64;
   }
 }
 

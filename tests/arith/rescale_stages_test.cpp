@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each stage on its own, against its one-line definition at the top of arith/rescale.hpp.
+// Each stage on its own, against its one-line definition at the top of arith/stages/<kind>.hpp.
 #include <vector>
 
 #include "lastbit/arith/rescale.hpp"

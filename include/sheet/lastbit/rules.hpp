@@ -41,10 +41,7 @@ constexpr auto names_of(Normalization) {
 constexpr auto names_of(MultiplierCarry) { return std::to_array<std::string_view>({"renormalize", "saturate", "keep"}); }
 constexpr auto names_of(MultiplierForm) { return std::to_array<std::string_view>({"any", "power_of_two", "power_of_two_plus_one"}); }
 constexpr auto names_of(StageKind) {
-  return std::to_array<std::string_view>({"shift_left", "multiply", "doubling_high_multiply", "two_term_shift", "shift_right",
-                                          "float_scale", "narrow", "relu", "add_zero_point", "clamp", "table", "pwl", "add_half", "clip",
-                                          "saturate", "shift_right_with_zero_point", "float_scale_with_zero_point", "shift_left_by",
-                                          "divide"});
+  return for_each_stage([]<class Described>() { return Described::facts.name; });
 }
 constexpr auto names_of(ShiftAmount) {
   return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction", "excess", "rest"});

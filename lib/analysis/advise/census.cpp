@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "analysis/advise/side.hpp"
+#include "analysis/unrounded.hpp"
 #include "engine/finisher.hpp"
 #include "lastbit/advise.hpp"
 #include "lastbit/explain.hpp"
@@ -18,33 +19,6 @@ namespace {
 bool steps_half_way(Rounding rounding) {
   using enum Rounding;
   return rounding != floor && rounding != ceil && rounding != toward_zero && rounding != to_odd;
-}
-
-/// What a stage that rounds makes an integer of: value / 2^places, or a real number.
-struct Unrounded {
-  Int128 value = 0;
-  int places = 0;
-  double real = 0;
-  bool is_real = false;
-};
-
-/// What the stage rounds; nothing where it does not, or drops no place.
-std::optional<Unrounded> unrounded(const Stage& stage, const InFlight& at, const RescaleOperands& operands) {
-  if (shifts_right(stage.kind)) {
-    const int places = shift_amount(stage, at.fraction_bits, operands);
-    if (places > 0 && places < 126) return Unrounded{at.value, places};
-  }
-  if (stage.kind == StageKind::doubling_high_multiply)
-    return Unrounded{multiply_modulo(at.value, operands.scale.multiplier), stage.bits - 1};
-  if (scales_in_float(stage.kind)) {
-    const auto value = static_cast<std::int64_t>(at.value);
-    const bool single = stage.arithmetic == ScaleArithmetic::f32;
-    double real = single ? static_cast<double>(static_cast<float>(value) * operands.scale.real_f32)
-                         : static_cast<double>(value) * operands.scale.real_f64;
-    if (stage.kind == StageKind::float_scale_with_zero_point) real += static_cast<double>(operands.zero_point);
-    return Unrounded{.real = single ? static_cast<double>(static_cast<float>(real)) : real, .is_real = true};
-  }
-  return std::nullopt;
 }
 
 /// How many steps of the rule lie below, counted twice so that a value on a step is odd and one between two steps is even.
@@ -78,7 +52,7 @@ std::optional<LastRounding> last_rounding(const Chain& chain, std::int64_t accum
 RescaleOperands stepped(const Chain& chain, RescaleOperands operands, int step) {
   EncodedScale& scale = operands.scale;
   for (const Stage& stage : chain) {
-    if (scales_in_float(stage.kind)) {
+    if (scale_of(stage) == ScaleUse::in_float) {
       scale.real_f32 = std::nextafter(scale.real_f32, step < 0 ? 0.0F : std::numeric_limits<float>::max());
       scale.real_f64 = stage.arithmetic == ScaleArithmetic::f32 ? static_cast<double>(scale.real_f32)
                                                                 : std::nextafter(scale.real_f64, step < 0 ? 0.0 : 1e300);

@@ -1,8 +1,8 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 
+#include "analysis/unrounded.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/rules.hpp"
 #include "model/wide_digits.hpp"
@@ -25,33 +25,14 @@ std::string name_of_stage(const Stage& stage) {
 }
 
 bool is_half_way(Int128 value, int places) {
-  if (places <= 0 || places > 126) return false;
   const UInt128 half = UInt128{1} << (places - 1);
   return (static_cast<UInt128>(value) & (2 * half - 1)) == half;
 }
 
 /// Whether the stage, applied to `before`, rounds a value that lies half-way.
 bool rounds_a_tie(const Stage& stage, const InFlight& before, const RescaleOperands& operands) {
-  if (shifts_right(stage.kind)) {
-    return is_half_way(before.value, shift_amount(stage, before.fraction_bits, operands));
-  }
-  const bool high = stage.kind == StageKind::doubling_high_multiply;
-  return high && is_half_way(multiply_modulo(before.value, operands.scale.multiplier), stage.bits - 1);
-}
-
-/// Places below the binary point of the output after the stage.
-int places_after(const Stage& stage, const InFlight& before, const InFlight& after, const RescaleOperands& operands, int places) {
-  const int exponent = operands.scale.exponent;
-  switch (stage.kind) {
-    case StageKind::multiply:
-    case StageKind::two_term_shift: return after.fraction_bits - exponent;
-    case StageKind::doubling_high_multiply: return std::max(-exponent, 0);
-    case StageKind::shift_right:
-    case StageKind::shift_right_with_zero_point: return places - shift_amount(stage, before.fraction_bits, operands);
-    case StageKind::float_scale:
-    case StageKind::float_scale_with_zero_point: return 0;
-    default: return places;
-  }
+  const auto at = unrounded(stage, before, operands);
+  return at && !at->is_real && is_half_way(at->value, at->places);
 }
 
 }  // namespace
@@ -63,7 +44,7 @@ std::vector<StageStep> trace_stages(const Chain& chain, std::int64_t accumulator
   for (const Stage& stage : chain) {
     const InFlight before = at;
     at = apply(stage, at, operands);
-    places = places_after(stage, before, at, operands, places);
+    places = facts_of(stage).places(stage, operands, {places, before.fraction_bits, at.fraction_bits});
     steps.push_back({name_of_stage(stage), digits_of(at.value), std::ldexp(static_cast<double>(at.value), -places),
                      rounds_a_tie(stage, before, operands)});
   }

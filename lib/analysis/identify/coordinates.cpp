@@ -35,11 +35,11 @@ std::string multiplier_text(const ScaleEncoding& scale) {
   return words;
 }
 
-/// A chain, stage by stage.
+/// A chain, stage by stage: the words in which stages tell what they are.
 class Reader {
  public:
   explicit Reader(const RescaleRule& rule) : multiplier_(multiplier_text(rule.scale)) {
-    for (const Stage& stage : rule.chain) read(stage);
+    for (const Stage& stage : rule.chain) with_stage(stage.kind, [&]<class Described>() { Described::tell(*this, stage); });
     if (shifts_.size() == 1 && float_.empty()) last_ = shifts_[0];
     if (shifts_.size() == 2) first_ = shifts_[0], last_ = shifts_[1];
   }
@@ -58,10 +58,12 @@ class Reader {
                                                           : "on the sum"}};
   }
 
- private:
   void step(std::string_view name) { way_ += (way_.empty() ? "" : ", ") + std::string(name); }
+  [[nodiscard]] bool has_multiplied() const { return !way_.empty() && way_ != "shift"; }
+  void keeps(const Stage& stage) { multiplier_ += ", " + bits_text(stage.bits) + " " + text(stage.rounding) + " kept"; }
+  void first_rounding(const Stage& stage) { first_ = text(stage.rounding); }
+  void half() { half_ = true; }
   void shift(const Stage& stage) {
-    if (stage.kind == StageKind::shift_right_with_zero_point) zero_point_ = "before rounding";
     step("shift");
     shifts_.push_back((half_ ? "half added, " : "") + text(stage.rounding));
     half_ = false;
@@ -71,34 +73,16 @@ class Reader {
     if (width_ == "none") width_.clear();
     width_ += (width_.empty() ? "" : "; ") + where + bits_text(stage.bits) + " " + text(stage.overflow);
   }
-  void product(const Stage& stage) {
-    if (stage.kind == StageKind::float_scale_with_zero_point) zero_point_ = "before rounding";
+  void float_product(const Stage& stage) {
     step("float product");
     float_ = stage.arithmetic == ScaleArithmetic::f32 ? "float" : "double";
     last_ = text(stage.rounding);
   }
+  void zero_point(std::string_view where) { zero_point_ = where; }
+  void rectifies() { rectified_ = true; }
+  void saturates() { saturated_ = true; }
 
-  void read(const Stage& stage) {
-    switch (stage.kind) {
-      case StageKind::shift_left: return width("shift left ", stage);
-      case StageKind::multiply:
-        if (stage.bits > 0) multiplier_ += ", " + bits_text(stage.bits) + " " + text(stage.rounding) + " kept";
-        return step("multiply");
-      case StageKind::doubling_high_multiply: first_ = text(stage.rounding); return step("doubling high multiply");
-      case StageKind::two_term_shift: width("two terms ", stage); return step("two terms");
-      case StageKind::shift_right:
-      case StageKind::shift_right_with_zero_point: return shift(stage);
-      case StageKind::float_scale:
-      case StageKind::float_scale_with_zero_point: return product(stage);
-      case StageKind::add_half: half_ = true; return width("half ", stage);
-      case StageKind::narrow: return width(way_.empty() || way_ == "shift" ? "before the multiplier " : "after ", stage);
-      case StageKind::add_zero_point: zero_point_ = "after rounding"; return;
-      case StageKind::relu: rectified_ = true; return;
-      case StageKind::saturate: saturated_ = true; return;
-      default: return;  // clip, clamp: given by the layer
-    }
-  }
-
+ private:
   std::string way_, multiplier_, float_, first_ = "none", last_ = "none", zero_point_ = "none", width_ = "none";
   std::vector<std::string> shifts_;
   bool half_ = false, rectified_ = false, saturated_ = false;

@@ -61,7 +61,7 @@ ScaleDesign telling_scale(std::mt19937_64& random) {
 double factor_of(const RescaleRule& rule, const ScaleDesign& scale) {
   const EncodedScale encoded = encode(rule.scale, effective_scale(rule.scale.arithmetic, scale.input, scale.weight, scale.output));
   for (const Stage& stage : rule.chain) {
-    if (scales_in_float(stage.kind))
+    if (scale_of(stage) == ScaleUse::in_float)
       return stage.arithmetic == ScaleArithmetic::f32 ? static_cast<double>(encoded.real_f32) : encoded.real_f64;
     if (stage.kind != StageKind::multiply) continue;
     const NarrowedMultiplier kept = narrow_multiplier(encoded, stage.bits, stage.rounding);

@@ -129,18 +129,14 @@ class Rules {
 
  private:
   /// Only then it matters whether a rectifier acts on the sum or by the bounds of the output.
-  static bool leaves_width(const Stage& stage) {
-    return stage.bits < 64 && (stage.kind == StageKind::narrow || stage.kind == StageKind::shift_left ||
-                               stage.kind == StageKind::two_term_shift || stage.kind == StageKind::add_half);
-  }
+  static bool leaves_width(const Stage& stage) { return stage.bits < 64 && facts_of(stage).reads(stage).overflow; }
 
   void push(const ScaleEncoding& scale, std::initializer_list<Stage> stages, Rectifier rectifier, const Stage& bounds) {
     Chain chain;
     if (rectifier == Rectifier::at_zero) chain.append(relu());
     if (clips_) chain.append(clip());
     for (const Stage& stage : stages) chain.append(stage);
-    const StageKind last = chain.stages[chain.size - 1U].kind;
-    if (last != StageKind::shift_right_with_zero_point && last != StageKind::float_scale_with_zero_point) chain.append(add_zero_point());
+    if (facts_of(chain.stages[chain.size - 1U]).zero_point == ZeroPointUse::none) chain.append(add_zero_point());
     chain.append(bounds);
     list_.push_back({scale, chain});
   }

@@ -20,15 +20,11 @@ IntegerRange range_in(const Tensor& tensor) {
 
 IntegerRange of_type(ElementType type) { return is_integer(type) ? range_of(type) : IntegerRange{}; }
 
-bool ends_in_clamp(const Chain& chain) { return !chain.empty() && chain.stages[chain.size - 1U].kind == StageKind::clamp; }
-
 /// The stage without its wrap-around: what it would be if it had room.
 Stage unwrapped(Stage stage) {
   if (stage.overflow == Overflow::wrap) stage.overflow = Overflow::exact;
   return stage;
 }
-
-bool keeps_order(const Stage& stage) { return stage.kind != StageKind::table && stage.kind != StageKind::pwl; }
 
 IntegerRange hull_of_inputs(const Operation& operation, const TensorRanges& ranges) {
   IntegerRange range = ranges[static_cast<std::size_t>(operation.inputs[0])];
@@ -51,11 +47,11 @@ IntegerRange clamped(const IntegerRange& range, const IntegerRange& bounds) {
   return {std::clamp(range.min, bounds.min, bounds.max), std::clamp(range.max, bounds.min, bounds.max)};
 }
 
-bool average_is_clamped(const AveragePoolArithmetic& rule) { return ends_in_clamp(rule.sum.output.chain); }
+bool average_is_clamped(const AveragePoolArithmetic& rule) { return ends_in(rule.sum.output.chain, StageKind::clamp); }
 
 bool sum_is_clamped(const Model& model, const Operation& operation, const Backend& backend) {
   const SumArithmetic* const rule = sum_arithmetic_of(model, operation, add_arithmetic_of(operation, backend)).second;
-  return rule == nullptr || ends_in_clamp(rule->output.chain);
+  return rule == nullptr || ends_in(rule->output.chain, StageKind::clamp);
 }
 
 bool same_quantization(const Model& model, const Operation& operation) {
@@ -93,7 +89,7 @@ IntegerRange range_through(const Chain& chain, const IntegerRange& accumulators,
     high = apply(stage, high, operands);
     const bool wraps = apply(unwrapped(stage), low_before, operands).value != low.value ||
                        apply(unwrapped(stage), high_before, operands).value != high.value;
-    if (!keeps_order(stage) || wraps) return at_most;
+    if (!facts_of(stage).keeps_order || wraps) return at_most;
   }
   return {narrow_saturate(low.value, 64), narrow_saturate(high.value, 64)};
 }
@@ -133,8 +129,10 @@ IntegerRange range_after(const Model& model, const Operation& operation, const B
     case clip:
       return keeps ? clamped(hull_of_inputs(operation, ranges), bounds_of(std::get<ClipAttributes>(operation.attributes).bounds, output))
                    : type;
-    case relu: return ends_in_clamp(requantization_of(model, operation, backend).chain) ? bounds_of(Activation::relu, output) : type;
-    case relu6: return ends_in_clamp(requantization_of(model, operation, backend).chain) ? bounds_of(Activation::relu6, output) : type;
+    case relu:
+      return ends_in(requantization_of(model, operation, backend).chain, StageKind::clamp) ? bounds_of(Activation::relu, output) : type;
+    case relu6:
+      return ends_in(requantization_of(model, operation, backend).chain, StageKind::clamp) ? bounds_of(Activation::relu6, output) : type;
     default: return type;
   }
 }

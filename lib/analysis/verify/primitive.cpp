@@ -37,10 +37,7 @@ struct Primitive {
 /// A chain without its last two stages, zero point and clamp.
 std::int64_t rescale(const RescaleRule& rule, const std::vector<std::int64_t>& in) {
   Chain chain = rule.chain;
-  while (chain.size > 0 &&
-         (chain.stages[chain.size - 1U].kind == StageKind::clamp || chain.stages[chain.size - 1U].kind == StageKind::add_zero_point)) {
-    --chain.size;
-  }
+  while (ends_in(chain, StageKind::clamp) || ends_in(chain, StageKind::add_zero_point)) --chain.size;
   return finish(chain, in[0],
                 {.scale = {.multiplier = in[1], .significant_bits = 31, .fraction_bits = 31, .exponent = static_cast<int>(in[2])}});
 }

@@ -41,15 +41,13 @@ void requantize_to_tensor(LayerValues& values, double input_scale) {
 
 /// The chain with everything that applies the multiplier replaced by one float scale.
 Chain with_float_scale(const Chain& chain) {
-  const bool onto_zero_point = std::any_of(chain.begin(), chain.end(), [](const Stage& stage) {
-    return stage.kind == StageKind::shift_right_with_zero_point || stage.kind == StageKind::float_scale_with_zero_point;
-  });
+  const bool onto_zero_point = std::any_of(chain.begin(), chain.end(),
+                                           [](const Stage& stage) { return facts_of(stage).zero_point == ZeroPointUse::before_rounding; });
   const Stage in_float = onto_zero_point ? float_scale_with_zero_point(Rounding::half_even) : float_scale(Rounding::half_even);
   Chain out;
   bool scaled = false;
   for (const Stage& stage : chain) {
-    const bool part_of_scale = stage.kind == StageKind::multiply || stage.kind == StageKind::doubling_high_multiply ||
-                               shifts_right(stage.kind) || stage.kind == StageKind::shift_left || scales_in_float(stage.kind);
+    const bool part_of_scale = scale_of(stage) != ScaleUse::none || facts_of(stage).reads(stage).amount;
     if (part_of_scale && scaled) continue;
     out.append(part_of_scale ? in_float : stage);
     scaled = scaled || part_of_scale;

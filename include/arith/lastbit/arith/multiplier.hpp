@@ -17,7 +17,7 @@
 //      `unit_of_pair`: unit = max(smallest / 127, largest / 2^max_exponent); multipliers floor(scale / unit + 1/2); that of the smallest scale
 //      is an 8-bit code, at most 127; of the others `significant_bits` leading bits are kept, truncated (Horizon's addition);
 //   4. exponents below `min_exponent` give multiplier 0, exponents above `max_exponent` the largest multiplier at that exponent.
-// A device that holds fewer bits narrows again in its multiply stage (rescale.hpp).
+// A device that holds fewer bits narrows again in its multiply stage (stages/multiply.hpp).
 #pragma once
 
 #include <algorithm>

@@ -1,0 +1,34 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// v into [0, clip] if the layer has a clip of its accumulators.
+#pragma once
+
+#include "lastbit/arith/stages/stage.hpp"
+
+namespace lastbit {
+
+[[nodiscard]] constexpr Stage clip() { return {.kind = StageKind::clip}; }
+
+template <>
+struct StageOf<StageKind::clip> : UntoldStage {
+  static constexpr StageFacts facts{
+      .name = "clip",
+      .meaning = "into [0, clip] if the layer has an `accumulator_clip`",
+      .settles = false,
+      .bounds =
+          [](const RescaleOperands& operands) {
+            return operands.clip == no_clip ? StageBounds{} : StageBounds{0, operands.clip};
+          },
+  };
+  template <class Machine>
+  static constexpr bool run(Machine& machine, const Stage&) {
+    return machine.clamp(facts.bounds);
+  }
+  template <class Formula>
+  static void write(Formula& formula, const Stage&) {
+    formula.call("clip", formula.value());
+  }
+};
+
+}  // namespace lastbit

@@ -1,0 +1,31 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// v / count by `rounding`: the count of values that were summed.
+#pragma once
+
+#include "lastbit/arith/stages/stage.hpp"
+
+namespace lastbit {
+
+[[nodiscard]] constexpr Stage divide_by_count(Rounding rounding) { return {.kind = StageKind::divide, .rounding = rounding}; }
+
+template <>
+struct StageOf<StageKind::divide> : UntoldStage {
+  static constexpr StageFacts facts{
+      .name = "divide",
+      .meaning = "v / count of the values summed",
+      .reads = [](const Stage&) { return StageMembers{.rounding = true}; },
+  };
+  template <class Machine>
+  static constexpr bool run(Machine& machine, const Stage& stage) {
+    return machine.look_up(
+        [&](Int128 value, const RescaleOperands& operands) { return divide(value, Int128{operands.count}, stage.rounding); });
+  }
+  template <class Formula>
+  static void write(Formula& formula, const Stage& stage) {
+    formula.call(formula.word(stage.rounding), formula.factor() + " / count");
+  }
+};
+
+}  // namespace lastbit

@@ -1,0 +1,48 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a stage rounds, in place of what it makes of it.
+#pragma once
+
+#include <optional>
+
+#include "lastbit/arith/rescale.hpp"
+
+namespace lastbit {
+
+/// value / 2^places, or a real number.
+struct Unrounded {
+  Int128 value = 0;
+  int places = 0;
+  double real = 0;
+  bool is_real = false;
+};
+
+/// Computes as ExactMachine and remembers the last value that was rounded.
+class RoundingMachine : public ExactMachine {
+ public:
+  using ExactMachine::ExactMachine;
+  [[nodiscard]] const std::optional<Unrounded>& unrounded() const { return unrounded_; }
+
+  bool shift_right(auto&& amount, Rounding rounding) {
+    const int places = amount(operands(), at().fraction_bits);
+    if (places > 0 && places < width_of<Int128> - 1) unrounded_ = {.value = at().value, .places = places};
+    return ExactMachine::shift_right(amount, rounding);
+  }
+  bool scale_in_float(auto&& real, Rounding rounding) {
+    unrounded_ = {.real = real(static_cast<std::int64_t>(at().value), operands()), .is_real = true};
+    return ExactMachine::scale_in_float(real, rounding);
+  }
+
+ private:
+  std::optional<Unrounded> unrounded_;
+};
+
+/// Nothing where the stage does not round, or drops no place.
+[[nodiscard]] inline std::optional<Unrounded> unrounded(const Stage& stage, const InFlight& at, const RescaleOperands& operands) {
+  RoundingMachine machine(at, operands);
+  run(stage, machine);
+  return machine.unrounded();
+}
+
+}  // namespace lastbit
