@@ -52,33 +52,34 @@ struct Scaling {
 
 [[nodiscard]] constexpr Scaling single_shift(Width bits) {
   return {.with_bias = {power_of_two,
-                        {add_half_by_exponent(bits, Overflow::wrap), relu(), shift_right_by_exponent(Rounding::floor), saturate()}},
-          .without_bias = {power_of_two, {relu(), shift_right_by_exponent(Rounding::floor), saturate()}}};
+                        {add_half_by_exponent(bits, Overflow::wrap), relu(), shift_right_by_exponent(Rounding::floor), clamp_to_type()}},
+          .without_bias = {power_of_two, {relu(), shift_right_by_exponent(Rounding::floor), clamp_to_type()}}};
 }
 
 [[nodiscard]] constexpr RescaleRule double_shift(Width bits) {
   return {two_powers,
-          {relu(), two_term_shift(bits, Overflow::wrap), add_half(bits, Overflow::wrap), shift_right(Rounding::floor), saturate()}};
+          {relu(), two_term_shift(bits, Overflow::wrap), add_half(bits, Overflow::wrap), shift_right(Rounding::floor), clamp_to_type()}};
 }
 
 /// The multiply takes an int32, whatever the accumulator is; its result is converted to the type of the accumulator.
 [[nodiscard]] constexpr RescaleRule fixed_mult(Width bits, std::uint8_t multiplier_bits) {
   return {fixed_point(multiplier_bits),
-          {relu(), clip(), narrow_to(32, Overflow::wrap), multiply(), shift_right(Rounding::half_up), narrow_to(bits, Overflow::wrap),
-           saturate()}};
+          {relu(), clamp_accumulator(), narrow_to(32, Overflow::wrap), multiply(), shift_right(Rounding::half_up),
+           narrow_to(bits, Overflow::wrap), clamp_to_type()}};
 }
 
-inline constexpr RescaleRule float_mult{real, {relu(), clip(), float_scale(Rounding::half_away, ScaleArithmetic::f64), saturate()}};
+inline constexpr RescaleRule float_mult{
+    real, {relu(), clamp_accumulator(), float_scale(Rounding::half_away, ScaleArithmetic::f64), clamp_to_type()}};
 
 // The simulator: 64-bit integers throughout, one rounding.
 
-inline constexpr RescaleRule simulated_single_shift{power_of_two, {relu(), shift_right_by_exponent(Rounding::half_up), saturate()}};
+inline constexpr RescaleRule simulated_single_shift{power_of_two, {relu(), shift_right_by_exponent(Rounding::half_up), clamp_to_type()}};
 inline constexpr RescaleRule simulated_double_shift{
-    two_powers, {relu(), two_term_shift(64, Overflow::wrap), shift_right(Rounding::half_up), saturate()}};
+    two_powers, {relu(), two_term_shift(64, Overflow::wrap), shift_right(Rounding::half_up), clamp_to_type()}};
 [[nodiscard]] constexpr RescaleRule simulated_fixed_mult(std::uint8_t multiplier_bits) {
-  return {fixed_point(multiplier_bits), {relu(), clip(), multiply(), shift_right(Rounding::half_up), saturate()}};
+  return {fixed_point(multiplier_bits), {relu(), clamp_accumulator(), multiply(), shift_right(Rounding::half_up), clamp_to_type()}};
 }
-inline constexpr RescaleRule simulated_float_mult{real, {relu(), clip(), float_scale(Rounding::half_away), saturate()}};
+inline constexpr RescaleRule simulated_float_mult{real, {relu(), clamp_accumulator(), float_scale(Rounding::half_away), clamp_to_type()}};
 
 [[nodiscard]] constexpr ConvArithmetic sums(std::uint8_t bits, const RescaleRule& rescale) {
   return {.accumulator = {.bits = bits, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},

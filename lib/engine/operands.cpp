@@ -49,17 +49,17 @@ void throw_unsupported(const Operation& operation, const std::string& what) {
 const Chain& output_chain(const Operation& operation, const Chain& chain) {
   refuse_unknown_values(operation, chain);
   const bool bounded = !chain.empty() && facts_of(chain.stages[chain.size - 1U]).bounds_output;
-  if (!bounded) throw_unsupported(operation, "the backend's chain does not end in clamp or saturate");
+  if (!bounded) throw_unsupported(operation, "the backend's chain does not end in clamp or clamp_to_type");
   return chain;
 }
 
 const Chain& output_chain(const Operation& operation, const Chain& chain, const OutputBounds& bounds) {
-  if (!bounds.accumulator_clip.empty() && !has_stage(chain, StageKind::clip))
-    throw_unsupported(operation, "the backend's chain has no clip stage for accumulator_clip");
+  if (!bounds.accumulator_clip.empty() && !has_stage(chain, StageKind::clamp_accumulator))
+    throw_unsupported(operation, "the backend's chain has no clamp_accumulator stage for accumulator_clip");
   const bool rectified = bounds.activation == Activation::relu && has_stage(chain, StageKind::relu);
-  if (ends_in(chain, StageKind::saturate) && bounds.activation != Activation::none && !rectified)
-    throw_unsupported(operation,
-                      "the backend's chain ends in saturate and has no stage for activation " + std::string(name_of(bounds.activation)));
+  if (ends_in(chain, StageKind::clamp_to_type) && bounds.activation != Activation::none && !rectified)
+    throw_unsupported(
+        operation, "the backend's chain ends in clamp_to_type and has no stage for activation " + std::string(name_of(bounds.activation)));
   return output_chain(operation, chain);
 }
 

@@ -23,7 +23,7 @@ namespace lastbit {
 /// Throws Error(unsupported_operation) saying that the backend has no such arithmetic.
 [[noreturn]] void throw_unsupported(const Operation& operation, const std::string& what);
 
-/// The chain that delivers an operation's output. Throws Error(unsupported_operation) for one that does not end in clamp or saturate, whose
+/// The chain that delivers an operation's output. Throws Error(unsupported_operation) for one that does not end in clamp or clamp_to_type, whose
 /// codes could wrap into the element type, and for a table or pwl stage, for which no operation of a model brings the values.
 [[nodiscard]] const Chain& output_chain(const Operation& operation, const Chain& chain);
 /// The same, where the layer has bounds: its activation and its clip of the accumulators must be ones that the chain's stages carry out.

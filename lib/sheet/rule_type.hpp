@@ -47,12 +47,13 @@ struct RuleType {
   std::string_view meaning{};
   const void* fresh = nullptr;  ///< a value-initialised object
   bool (*equal)(const void*, const void*) = nullptr;
-  bool (*present)(const void*) = nullptr;       ///< whether the operation it describes exists; null: always
-  std::vector<RuleMember> members{};            ///< of a structure; of a chain its size
-  bool is_by_type = false;                      ///< its members are one operation for several types of data
-  bool has_only_read_members = false;           ///< a member that is not read does not exist (a stage)
-  std::vector<std::string_view> names{};        ///< of an enumeration, in its order
-  std::int64_t (*load)(const void*) = nullptr;  ///< of a number or an enumeration
+  bool (*present)(const void*) = nullptr;        ///< whether the operation it describes exists; null: always
+  std::vector<RuleMember> members{};             ///< of a structure; of a chain its size
+  bool is_by_type = false;                       ///< its members are one operation for several types of data
+  bool has_only_read_members = false;            ///< a member that is not read does not exist (a stage)
+  std::vector<std::string_view> names{};         ///< of an enumeration, in its order
+  std::vector<std::string_view> former_names{};  ///< of version 0.1, in the same order; empty: as now
+  std::int64_t (*load)(const void*) = nullptr;   ///< of a number or an enumeration
   void (*store)(void*, std::int64_t) = nullptr;
   std::string (*to_text)(const void*) = nullptr;              ///< of a text
   std::vector<std::string> (*beside)(const void*) = nullptr;  ///< of a text: others that are easily taken for it
@@ -93,6 +94,10 @@ template <NamedEnum E>
   RuleType type = scalar_type<E>(RuleType::Kind::enumeration);
   const auto names = names_of(E{});
   type.names.assign(names.begin(), names.end());
+  if constexpr (requires { former_names_of(E{}); }) {
+    const auto former = former_names_of(E{});
+    type.former_names.assign(former.begin(), former.end());
+  }
   return type;
 }
 template <NamedEnum E>

@@ -223,7 +223,7 @@ TEST_CASE("prove: what a chain makes of a range holds for every accumulator in i
   std::mt19937_64 random(11);
   const std::vector<Chain> chains{{multiply(), shift_right(Rounding::half_even), add_zero_point(), clamp()},
                                   {shift_left(32, Overflow::wrap), multiply(), shift_right(Rounding::half_up), add_zero_point(), clamp()},
-                                  {relu(), multiply(), narrow_to(20, Overflow::wrap), shift_right(Rounding::floor), saturate()},
+                                  {relu(), multiply(), narrow_to(20, Overflow::wrap), shift_right(Rounding::floor), clamp_to_type()},
                                   {float_scale(Rounding::half_even), narrow_to(8, Overflow::saturate), add_zero_point(), clamp()}};
   const ScaleEncoding encoding{.significant_bits = 15};
   for (int repeat = 0; repeat < 400; ++repeat) {

@@ -276,10 +276,18 @@ TEST_CASE("everything wrong with a file's rules is told in one message, each unk
         "my.json: conv.i8.acumulator: no such rule; did you mean 'conv.i8.accumulator'?; conv.i8.bias: 'later' is not one of: "
         "accumulator_start, accumulator_end; conv.i8.per_chanel: no such rule; did you mean 'conv.i8.per_channel'?; "
         "conv.i8.rescale.chain.1.kind: 'shift_rigth' is not one of: shift_left, multiply, doubling_high_multiply, two_term_shift, "
-        "shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl, add_half, clip, saturate, "
-        "shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide; averagepool: no such rule; did you mean "
+        "shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl, add_half, clamp_accumulator, "
+        "clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide; did you mean 'shift_right'?; "
+        "averagepool: no such rule; did you mean "
         "'average_pool'?; "
         "maen.method: no such rule; did you mean 'mean'?; rules: must also state conv.i8.rescale.chain.2.rounding");
+}
+
+TEST_CASE("the name that a stage had in version 0.1 brings its new one") {
+  for (const auto& [old, now] : {std::pair("clip", "clamp_accumulator"), std::pair("saturate", "clamp_to_type")}) {
+    const std::string chain = R"({"conv": {"i8": {"rescale": {"chain": [{"kind": ")" + std::string(old) + R"("}]}}}})";
+    CHECK(contains(read_error(with_rules(chain)), "did you mean '" + std::string(now) + "'?"));
+  }
 }
 
 TEST_CASE("an operation of a file starts as a copy of another, wherever that one stands, and states what differs") {

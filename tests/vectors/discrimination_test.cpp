@@ -128,7 +128,7 @@ const Texts twice{"tflite_double"};
 const Texts once{"tflite_single"};
 const Texts convolutions{"tflite/conv2d*", "tflite/depthwise*", "tflite/fully_connected", "tflite/transpose_conv_s8"};
 // Stages that do nothing where a layer brings no operand for them.
-const Texts idle{"pwl", "table", "relu", "add_zero_point", "narrow", "clamp", "clip", "saturate"};
+const Texts idle{"pwl", "table", "relu", "add_zero_point", "narrow", "clamp", "clamp_accumulator", "clamp_to_type"};
 
 // Equal for every input.
 const std::vector<Exception> equal_always{
@@ -173,9 +173,13 @@ const std::vector<Exception> equal_always{
     {any,
      any,
      {"*.kind"},
-     {"clip"},
+     {"clamp_accumulator"},
      "no layer clips its accumulators, so that the stage does nothing, as the one in whose place it stands"},
-    {any, any, {"*.kind"}, {"saturate"}, "the layers' bounds are those of their types, or stated outright: no activation adds to them"},
+    {any,
+     any,
+     {"*.kind"},
+     {"clamp_to_type"},
+     "the layers' bounds are those of their types, or stated outright: no activation adds to them"},
     {tflite, any, {"*.kind"}, {"add_half"}, "no multiplier shifts left, and half of nothing is nothing"},
     {{"tflite/*_s16", "tflite/fully_connected"},
      any,

@@ -37,7 +37,7 @@ const std::vector<Exception> exceptions{
     {{"lstm.*.chain.2.kind"}, {"shift_right_with_zero_point"}, "nor matters when they are added"},
     {{"*.normalization"}, {"layer"}, "one scale per layer: its own exponent is the layer's"},
     {{"*.partial.method"}, any, "partial sums modulo 2^32 change no sum modulo 2^32"},
-    {{"*.kind"}, {"clip", "saturate"}, "no layer clips its accumulators, and none has an activation within other bounds"},
+    {{"*.kind"}, {"clamp_accumulator", "clamp_to_type"}, "no layer clips its accumulators, and none has an activation within other bounds"},
     {{"*.kind"}, {"divide"}, "nothing is counted: a division by 1"},
     {{"*.by"}, {"first_in*", "larger_in*"}, "one operand: its scale is the first one and the largest"},
     {{"*.chain.0.kind"}, {"shift_left_by"}, "its constant is 0: a shift by nothing, and no multiplier is 1 or more"},

@@ -43,6 +43,9 @@ constexpr auto names_of(MultiplierForm) { return std::to_array<std::string_view>
 constexpr auto names_of(StageKind) {
   return for_each_stage([]<class Described>() { return Described::facts.name; });
 }
+constexpr auto former_names_of(StageKind) {
+  return for_each_stage([]<class Described>() { return Described::facts.formerly; });
+}
 constexpr auto names_of(ShiftAmount) {
   return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction", "excess", "rest"});
 }

@@ -18,7 +18,7 @@ ConvArithmetic plain_arithmetic(ScaleArithmetic arithmetic, PerChannelLowering l
   return {.accumulator = {.bits = 64},
           .row_multiplier = multiplies_rows ? RowMultiplier::of_terms : RowMultiplier::absent,
           .per_channel = lowering,
-          .rescale = {scale, {clip(), multiply(), shift_right(Rounding::floor), add_zero_point(), clamp()}}};
+          .rescale = {scale, {clamp_accumulator(), multiply(), shift_right(Rounding::floor), add_zero_point(), clamp()}}};
 }
 
 ConvLayer prepared(const Model& model, const Operation& operation, ScaleArithmetic arithmetic, PerChannelLowering lowering) {

@@ -54,7 +54,7 @@ class Reader {
             {"zero point", zero_point_},
             {"intermediate width", width_},
             {"rectifier", !rectified_ || width_ == "none" ? "by the bounds"
-                          : saturated_                    ? "on the sum alone"
+                          : clamped_to_type_              ? "on the sum alone"
                                                           : "on the sum"}};
   }
 
@@ -80,12 +80,12 @@ class Reader {
   }
   void zero_point(std::string_view where) { zero_point_ = where; }
   void rectifies() { rectified_ = true; }
-  void saturates() { saturated_ = true; }
+  void clamps_to_type() { clamped_to_type_ = true; }
 
  private:
   std::string way_, multiplier_, float_, first_ = "none", last_ = "none", zero_point_ = "none", width_ = "none";
   std::vector<std::string> shifts_;
-  bool half_ = false, rectified_ = false, saturated_ = false;
+  bool half_ = false, rectified_ = false, clamped_to_type_ = false;
 };
 
 }  // namespace

@@ -123,7 +123,7 @@ class Rules {
     push(scale, stages, Rectifier::none, clamp());
     if (!rectifies_ || std::none_of(stages.begin(), stages.end(), leaves_width)) return;
     push(scale, stages, Rectifier::at_zero, clamp());
-    push(scale, stages, Rectifier::at_zero, saturate());
+    push(scale, stages, Rectifier::at_zero, clamp_to_type());
   }
   [[nodiscard]] std::vector<RescaleRule> take() { return std::move(list_); }
 
@@ -134,7 +134,7 @@ class Rules {
   void push(const ScaleEncoding& scale, std::initializer_list<Stage> stages, Rectifier rectifier, const Stage& bounds) {
     Chain chain;
     if (rectifier == Rectifier::at_zero) chain.append(relu());
-    if (clips_) chain.append(clip());
+    if (clips_) chain.append(clamp_accumulator());
     for (const Stage& stage : stages) chain.append(stage);
     if (facts_of(chain.stages[chain.size - 1U]).zero_point == ZeroPointUse::none) chain.append(add_zero_point());
     chain.append(bounds);

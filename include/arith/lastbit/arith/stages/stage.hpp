@@ -41,7 +41,7 @@ namespace lastbit {
 // clang-format off
 enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
-  add_half, clip, saturate, shift_right_with_zero_point, float_scale_with_zero_point,
+  add_half, clamp_accumulator, clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point,
   shift_left_by, divide,
 };
 // clang-format on
@@ -91,7 +91,7 @@ struct RescaleOperands {
   int data_bits = 32;   ///< width of what comes in
   int output_bits = 8;  ///< width of what goes out
   std::int64_t clip = no_clip;
-  std::int64_t storage_min = std::numeric_limits<std::int64_t>::min();  ///< read by saturate
+  std::int64_t storage_min = std::numeric_limits<std::int64_t>::min();  ///< read by clamp_to_type
   std::int64_t storage_max = std::numeric_limits<std::int64_t>::max();
   std::int64_t count = 1;  ///< read by divide
 };
@@ -116,7 +116,8 @@ struct BinaryPlaces {
 
 struct StageFacts {
   std::string_view name;
-  std::string_view meaning;  ///< v, M, e, n as in docs/rules.md
+  std::string_view meaning;     ///< v, M, e, n as in docs/rules.md
+  std::string_view formerly{};  ///< its name in files of version 0.1, where that was another
   StageMembers (*reads)(const Stage&) = [](const Stage&) { return StageMembers{}; };
   int least_bits = 2, most_bits = 64;  ///< of Stage::bits
   ScaleUse (*scale)(const Stage&) = [](const Stage&) { return ScaleUse::none; };

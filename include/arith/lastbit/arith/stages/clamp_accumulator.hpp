@@ -8,13 +8,14 @@
 
 namespace lastbit {
 
-[[nodiscard]] constexpr Stage clip() { return {.kind = StageKind::clip}; }
+[[nodiscard]] constexpr Stage clamp_accumulator() { return {.kind = StageKind::clamp_accumulator}; }
 
 template <>
-struct StageOf<StageKind::clip> : UntoldStage {
+struct StageOf<StageKind::clamp_accumulator> : UntoldStage {
   static constexpr StageFacts facts{
-      .name = "clip",
+      .name = "clamp_accumulator",
       .meaning = "into [0, clip] if the layer has an `accumulator_clip`",
+      .formerly = "clip",
       .settles = false,
       .bounds =
           [](const RescaleOperands& operands) {
@@ -27,7 +28,7 @@ struct StageOf<StageKind::clip> : UntoldStage {
   }
   template <class Formula>
   static void write(Formula& formula, const Stage&) {
-    formula.call("clip", formula.value());
+    formula.call("clamp_accumulator", formula.value());
   }
 };
 

@@ -8,15 +8,16 @@
 
 namespace lastbit {
 
-[[nodiscard]] constexpr Stage saturate() { return {.kind = StageKind::saturate}; }
+[[nodiscard]] constexpr Stage clamp_to_type() { return {.kind = StageKind::clamp_to_type}; }
 
 template <>
-struct StageOf<StageKind::saturate> {
+struct StageOf<StageKind::clamp_to_type> {
   static constexpr StageFacts facts{
-      .name = "saturate",
+      .name = "clamp_to_type",
       .meaning =
           "into the layer's `clamp` or its type, whatever its activation: ends a chain in place of `clamp` where the rectifier acts "
           "on the accumulator",
+      .formerly = "saturate",
       .bounds =
           [](const RescaleOperands& operands) {
             return StageBounds{operands.storage_min, operands.storage_max};
@@ -29,11 +30,11 @@ struct StageOf<StageKind::saturate> {
   }
   template <class Formula>
   static void write(Formula& formula, const Stage&) {
-    formula.call("saturate", formula.value());
+    formula.call("clamp_to_type", formula.value());
   }
   template <class Words>
   static void tell(Words& words, const Stage&) {
-    words.saturates();
+    words.clamps_to_type();
   }
 };
 
