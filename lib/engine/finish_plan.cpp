@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/finish_plan.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "engine/finish_planner.hpp"
+
 namespace lastbit {
-namespace {
 
 using kernels::FinishOp;
 using kernels::FinishPlan;
@@ -16,17 +16,7 @@ using kernels::LaneParameter;
 using kernels::LanePlan;
 using kernels::ShiftForm;
 
-struct Interval {
-  Int128 low = 0, high = 0;
-};
-
-using Values = std::vector<Int128>;  ///< one per channel
-
-constexpr Int128 power(int exponent) { return Int128{1} << exponent; }
-constexpr bool fits(const Interval& range, int bits) { return range.low >= -power(bits - 1) && range.high < power(bits - 1); }
-
-/// How many values the parameters of channels repeat after: whole rows, and whole vectors if that asks for few of them.
-std::size_t period_of(std::size_t channels, std::size_t lanes) {
+std::size_t finish_period(std::size_t channels, std::size_t lanes) {
   if (channels == 1) return 0;
   const std::size_t aligned = channels * (lanes / std::gcd(channels, lanes));
   const std::size_t unit = aligned <= kernels::finish_block ? aligned : channels;
@@ -34,92 +24,8 @@ std::size_t period_of(std::size_t channels, std::size_t lanes) {
 }
 
 template <class Lane>
-class Planner {
- public:
-  static constexpr int width = width_of<Lane>;
-
-  Planner(std::span<const RescaleOperands> operands, const FinisherInput& input, std::size_t lanes)
-      : operands_(operands),
-        input_(input),
-        lanes_(lanes),
-        ranges_(operands.size(), Interval{input.smallest, input.largest}),
-        fraction_(operands.size(), 0),
-        period_(period_of(operands.size(), lanes)) {}
-
-  [[nodiscard]] bool plan(const Chain& chain);
-
-  // The steps of a stage (lastbit/arith/stages/stage.hpp), each for all channels.
-  bool shift_left(auto&& places);
-  bool multiply(auto&& factor) {
-    return multiply_each(each([&](std::size_t c) { return Int128{factor(operands_[c])}; }));
-  }
-  bool shift_right(auto&& amount, Rounding rule);
-  bool add(auto&& addend) {
-    return add_each(each([&](std::size_t c) { return addend(operands_[c], fraction_[c]); }));
-  }
-  bool add_and_narrow(auto&& addend, int bits, Overflow overflow);
-  bool narrow(int bits, Overflow overflow);
-  bool clamp(auto&& bounds);
-  bool scale_in_float(auto&& real, Rounding rule);
-  bool look_up(auto&&) { return false; }
-  bool binary_point(auto&& fraction_bits) {
-    for (std::size_t c = 0; c < channels(); ++c) fraction_[c] = fraction_bits(operands_[c], fraction_[c]);
-    return true;
-  }
-
-  [[nodiscard]] std::size_t period() const { return per_channel_ ? period_ : 0; }
-  [[nodiscard]] LanePlan<Lane> take() { return std::move(plan_); }
-
- private:
-  using Step = FinishStep<Lane>;
-
-  /// The same for all channels, or one value for each, in the order that the lanes read.
-  template <class T, class List>
-  LaneParameter<T> parameter(const List& values, bool halves = false);
-  Step& append(FinishOp op) {
-    Step& step = plan_.steps.emplace_back();
-    step.op = op;
-    return step;
-  }
-  [[nodiscard]] std::size_t channels() const { return operands_.size(); }
-  [[nodiscard]] bool all_fit(int bits) const {
-    return std::all_of(ranges_.begin(), ranges_.end(), [=](const Interval& range) { return fits(range, bits); });
-  }
-  template <class Function>
-  [[nodiscard]] Values each(Function&& function) const {
-    Values values(channels());
-    for (std::size_t c = 0; c < values.size(); ++c) values[c] = function(c);
-    return values;
-  }
-
-  bool begin();
-  bool add_each(const Values& addends);
-  bool bound_each(const Values& low, const Values& high, bool counted);
-  bool multiply_each(const Values& factors);
-  bool shift_each(Rounding rule, std::vector<int> amounts);
-  bool shift_lanes(Rounding rule, const std::vector<int>& amounts);
-  bool shift_product(Rounding rule, const std::vector<int>& amounts);
-  void append_product(Rounding rule, const std::vector<int>& amounts, const Values& bias, const Values& extra);
-  [[nodiscard]] bool absorbed(std::size_t channel, Int128 limit) const;
-  bool flush();
-  void split_last();
-
-  std::span<const RescaleOperands> operands_;
-  FinisherInput input_;
-  std::span<const Stage> rest_;  ///< of the chain, the stage at hand first
-  std::size_t lanes_;
-  std::vector<Interval> ranges_;  ///< of the value, or of the product that has no step yet
-  std::vector<int> fraction_;
-  std::size_t period_;
-  bool per_channel_ = false;
-  LanePlan<Lane> plan_;
-  Values factors_;  ///< of a product that the next shift will take in; empty: none
-  Values bias_;     ///< what is added to it before
-};
-
-template <class Lane>
 template <class T, class List>
-LaneParameter<T> Planner<Lane>::parameter(const List& values, bool halves) {
+LaneParameter<T> FinishPlanner<Lane>::parameter(const List& values, bool halves) {
   const bool uniform = std::all_of(values.begin(), values.end(), [&](const auto& value) { return value == values[0]; });
   if (uniform) return {std::vector<T>(lanes_, static_cast<T>(values[0])), 0};
   per_channel_ = true;
@@ -133,7 +39,7 @@ LaneParameter<T> Planner<Lane>::parameter(const List& values, bool halves) {
 }
 
 template <class Lane>
-bool Planner<Lane>::add_each(const Values& addends) {
+bool FinishPlanner<Lane>::add_each(const Values& addends) {
   if (!flush()) return false;
   if (std::all_of(addends.begin(), addends.end(), [](Int128 value) { return value == 0; })) return true;
   for (std::size_t c = 0; c < channels(); ++c) {
@@ -146,7 +52,7 @@ bool Planner<Lane>::add_each(const Values& addends) {
 
 /// A clamp; where a bound lies beyond the lane, no value reaches it.
 template <class Lane>
-bool Planner<Lane>::bound_each(const Values& low, const Values& high, bool counted) {
+bool FinishPlanner<Lane>::bound_each(const Values& low, const Values& high, bool counted) {
   if (!flush() || !all_fit(width)) return false;
   bool acts = false;
   for (std::size_t c = 0; c < channels(); ++c) {
@@ -171,7 +77,7 @@ bool Planner<Lane>::bound_each(const Values& low, const Values& high, bool count
 
 /// Narrows what a step has just computed, exactly or modulo the lane.
 template <class Lane>
-bool Planner<Lane>::narrow(int width_of_stage, Overflow overflow) {
+bool FinishPlanner<Lane>::narrow(int width_of_stage, Overflow overflow) {
   const int bits = overflow == Overflow::exact ? 64 : width_of_stage;
   if (all_fit(bits)) return all_fit(width) || !factors_.empty();
   if (overflow != Overflow::wrap) return bound_each(Values(channels(), -power(bits - 1)), Values(channels(), power(bits - 1) - 1), false);
@@ -183,7 +89,7 @@ bool Planner<Lane>::narrow(int width_of_stage, Overflow overflow) {
 }
 
 template <class Lane>
-bool Planner<Lane>::shift_left(auto&& places) {
+bool FinishPlanner<Lane>::shift_left(auto&& places) {
   if (!flush()) return false;
   const Values amounts = each([&](std::size_t c) { return Int128{places(operands_[c])}; });
   if (std::all_of(amounts.begin(), amounts.end(), [](Int128 amount) { return amount == 0; })) return true;
@@ -196,20 +102,20 @@ bool Planner<Lane>::shift_left(auto&& places) {
 }
 
 template <class Lane>
-bool Planner<Lane>::clamp(auto&& bounds) {
+bool FinishPlanner<Lane>::clamp(auto&& bounds) {
   return bound_each(each([&](std::size_t c) { return bounds(operands_[c]).low; }),
                     each([&](std::size_t c) { return bounds(operands_[c]).high; }), facts_of(rest_[0]).bounds_output);
 }
 
 /// Before the chain.
 template <class Lane>
-bool Planner<Lane>::begin() {
+bool FinishPlanner<Lane>::begin() {
   return all_fit(width) && add_each(Values(channels(), Int128{-input_.zero_point})) && all_fit(width);
 }
 
 /// Begins a product, which waits for its shift.
 template <class Lane>
-bool Planner<Lane>::multiply_each(const Values& factors) {
+bool FinishPlanner<Lane>::multiply_each(const Values& factors) {
   if (!flush() || !all_fit(width)) return false;
   for (std::size_t c = 0; c < channels(); ++c) {
     if (factors[c] < 0 || factors[c] >= power(32)) return false;
@@ -222,7 +128,7 @@ bool Planner<Lane>::multiply_each(const Values& factors) {
 
 /// To a product that still waits for its shift, where that cannot leave the width.
 template <class Lane>
-bool Planner<Lane>::add_and_narrow(auto&& addend, int bits, Overflow overflow) {
+bool FinishPlanner<Lane>::add_and_narrow(auto&& addend, int bits, Overflow overflow) {
   const Values addends = each([&](std::size_t c) { return std::min(addend(operands_[c], fraction_[c]), power(100)); });
   if (!factors_.empty()) {
     auto sums = ranges_;
@@ -241,7 +147,7 @@ bool Planner<Lane>::add_and_narrow(auto&& addend, int bits, Overflow overflow) {
 }
 
 template <class Lane>
-bool Planner<Lane>::shift_right(auto&& amount, Rounding rule) {
+bool FinishPlanner<Lane>::shift_right(auto&& amount, Rounding rule) {
   std::vector<int> amounts(channels());
   for (std::size_t c = 0; c < channels(); ++c) amounts[c] = amount(operands_[c], fraction_[c]);
   return shift_each(rule, std::move(amounts));
@@ -249,7 +155,7 @@ bool Planner<Lane>::shift_right(auto&& amount, Rounding rule) {
 
 /// A shift by 62 tells of a value below 2^61 all that a shift by more does; one to the left is a product.
 template <class Lane>
-bool Planner<Lane>::shift_each(Rounding rule, std::vector<int> amounts) {
+bool FinishPlanner<Lane>::shift_each(Rounding rule, std::vector<int> amounts) {
   const bool to_left = std::any_of(amounts.begin(), amounts.end(), [](int amount) { return amount < 0; });
   const int widest = *std::max_element(amounts.begin(), amounts.end());
   if (factors_.empty() && !to_left && widest <= width - 2 && shift_lanes(rule, amounts)) return true;
@@ -277,7 +183,7 @@ constexpr Interval on_the_way(const Interval& range, const RoundingTerms& terms)
 }
 
 template <class Lane>
-bool Planner<Lane>::shift_lanes(Rounding rule, const std::vector<int>& amounts) {
+bool FinishPlanner<Lane>::shift_lanes(Rounding rule, const std::vector<int>& amounts) {
   std::vector<Interval> results(channels());
   Values bias(channels()), extra(channels());
   for (std::size_t c = 0; c < channels(); ++c) {
@@ -298,7 +204,7 @@ bool Planner<Lane>::shift_lanes(Rounding rule, const std::vector<int>& amounts) 
 
 /// The product's own steps: in lanes of 32 bits it has 64; in lanes of 64 it fits them, or has 96.
 template <class Lane>
-bool Planner<Lane>::shift_product(Rounding rule, const std::vector<int>& amounts) {
+bool FinishPlanner<Lane>::shift_product(Rounding rule, const std::vector<int>& amounts) {
   if (width == 64 && std::all_of(ranges_.begin(), ranges_.end(), [](const Interval& range) { return fits(range, 64); })) {
     const auto before = ranges_;
     const auto steps = plan_.steps.size();
@@ -330,7 +236,7 @@ bool Planner<Lane>::shift_product(Rounding rule, const std::vector<int>& amounts
 }
 
 template <class Lane>
-void Planner<Lane>::append_product(Rounding rule, const std::vector<int>& amounts, const Values& bias, const Values& extra) {
+void FinishPlanner<Lane>::append_product(Rounding rule, const std::vector<int>& amounts, const Values& bias, const Values& extra) {
   Step& step = append(FinishOp::multiply_shift);
   step.form = form_of(rule);
   step.unsigned_multiplier = std::any_of(factors_.begin(), factors_.end(), [](Int128 value) { return value >= power(31); });
@@ -355,14 +261,14 @@ void Planner<Lane>::append_product(Rounding rule, const std::vector<int>& amount
 
 /// A product that no shift follows.
 template <class Lane>
-bool Planner<Lane>::flush() {
+bool FinishPlanner<Lane>::flush() {
   if (factors_.empty()) return true;
   return shift_product(Rounding::floor, std::vector<int>(channels(), 0)) && all_fit(width);
 }
 
 /// Whether all values from `limit` on, and from -limit down, end at the same bound of the stages that follow.
 template <class Lane>
-bool Planner<Lane>::absorbed(std::size_t channel, Int128 limit) const {
+bool FinishPlanner<Lane>::absorbed(std::size_t channel, Int128 limit) const {
   Int128 moved = 0;
   for (const Stage& next : rest_.subspan(1)) {
     const StageFacts& facts = facts_of(next);
@@ -377,7 +283,7 @@ bool Planner<Lane>::absorbed(std::size_t channel, Int128 limit) const {
 }
 
 template <class Lane>
-bool Planner<Lane>::scale_in_float(auto&& real, Rounding rule) {
+bool FinishPlanner<Lane>::scale_in_float(auto&& real, Rounding rule) {
   if (!flush() || !all_fit(width == 32 ? 32 : 51) || rule == Rounding::to_odd) return false;
   const bool in_double = rest_[0].arithmetic == ScaleArithmetic::f64;
   const bool onto_zero = facts_of(rest_[0]).zero_point == ZeroPointUse::before_rounding;
@@ -411,7 +317,7 @@ bool Planner<Lane>::scale_in_float(auto&& real, Rounding rule) {
 
 /// The last addition and the last clamp go with the store.
 template <class Lane>
-void Planner<Lane>::split_last() {
+void FinishPlanner<Lane>::split_last() {
   auto& steps = plan_.steps;
   Step& last = plan_.last;
   const Values none(1, 0);
@@ -429,7 +335,7 @@ void Planner<Lane>::split_last() {
 }
 
 template <class Lane>
-bool Planner<Lane>::plan(const Chain& chain) {
+bool FinishPlanner<Lane>::plan(const Chain& chain) {
   if (operands_.empty() || !begin()) return false;
   for (rest_ = {chain.begin(), chain.end()}; !rest_.empty(); rest_ = rest_.subspan(1)) {
     if (!run(rest_[0], *this)) return false;
@@ -443,18 +349,16 @@ bool Planner<Lane>::plan(const Chain& chain) {
   return true;
 }
 
-}  // namespace
-
 std::optional<FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands, const FinisherInput& input,
                                       std::size_t lanes) {
-  Planner<std::int32_t> narrow(operands, input, lanes);
+  FinishPlanner<std::int32_t> narrow(operands, input, lanes);
   FinishPlan plan;
   if (narrow.plan(chain)) {
     plan.period = narrow.period();
     plan.narrow = narrow.take();
     return plan;
   }
-  Planner<std::int64_t> wide(operands, input, std::max<std::size_t>(1, lanes / 2));
+  FinishPlanner<std::int64_t> wide(operands, input, std::max<std::size_t>(1, lanes / 2));
   if (!wide.plan(chain)) return std::nullopt;
   plan.in_64_bits = true;
   plan.period = wide.period();
