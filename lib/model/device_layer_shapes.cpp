@@ -12,7 +12,6 @@
 namespace lastbit {
 namespace {
 
-using enum OperationKind;
 using enum ElementType;
 constexpr auto shape_mismatch = ErrorCode::shape_mismatch;
 constexpr auto bad_attribute = ErrorCode::bad_attribute;
@@ -40,13 +39,38 @@ void check_table(const OperationView& operation, const ModelTensor& table) {
   }
 }
 
+/// Of the data: one scale, if any.
+void require_per_tensor_data(const OperationView& operation) {
+  require_per_tensor(operation, operation.input());
+  require_per_tensor(operation, operation.output());
+}
+
+}  // namespace
+
+void check_pwl_types(const OperationView& operation) {
+  require_type(operation, operation.input(0), {int32});
+  require_type(operation, operation.input(1), {int32});
+  require_type(operation, operation.output(), {int8, int16, int32});
+  require_per_tensor_data(operation);
+}
+
+void check_sum_pool_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int8, int16, int32, float32});
+  require_type(operation, operation.output(), {operation.input().type});
+  require_per_tensor_data(operation);
+}
+
 void check_fused_types(const OperationView& operation) {
   require_type(operation, operation.input(), {int8, int16});
   require_type(operation, operation.input(1), {int8, int16});
   if (operation.has_input(bias_input)) require_type(operation, operation.input(bias_input), {int8, int16, int32});
-  if (!operation.has_input(fused_pwl_input)) return require_type(operation, operation.output(), {int32});
-  require_type(operation, operation.input(fused_pwl_input), {int32});
-  require_type(operation, operation.output(), {int8, int16, int32});
+  if (operation.has_input(fused_pwl_input)) {
+    require_type(operation, operation.input(fused_pwl_input), {int32});
+    require_type(operation, operation.output(), {int8, int16, int32});
+  } else {
+    require_type(operation, operation.output(), {int32});
+  }
+  require_per_tensor_data(operation);
 }
 
 void check_recurrent_types(const OperationView& operation) {
@@ -57,6 +81,7 @@ void check_recurrent_types(const OperationView& operation) {
   require_type(operation, operation.input(recurrent_pwl_input), {int32});
   if (operation.has_input(recurrent_bias_input)) require_type(operation, operation.input(recurrent_bias_input), {int8, int16, int32});
   if (operation.output_count() > 1) require_type(operation, operation.output(1), {int32});
+  require_per_tensor_data(operation);
 }
 
 void check_fused(const OperationView& operation) {
@@ -95,8 +120,6 @@ void check_recurrent(const OperationView& operation) {
   for (std::size_t i = 0; i < operation.output_count(); ++i) operation.require_shape(operation.output(i), {rows, outputs});
 }
 
-}  // namespace
-
 void check_multiplier(const OperationView& operation, std::size_t position, std::int64_t channels) {
   if (!operation.has_input(position)) return;
   const ModelTensor& multiplier = operation.input(position);
@@ -115,29 +138,7 @@ void check_multiplier(const OperationView& operation, std::size_t position, std:
   }
 }
 
-bool is_device_layer(OperationKind kind) { return kind == pwl || kind == sum_pool2d || kind == fused_conv2d || kind == recurrent; }
-
-void check_device_layer_types(const OperationView& operation) {
-  switch (operation.kind()) {
-    case pwl:
-      require_type(operation, operation.input(0), {int32});
-      require_type(operation, operation.input(1), {int32});
-      require_type(operation, operation.output(), {int8, int16, int32});
-      break;
-    case sum_pool2d:
-      require_type(operation, operation.input(), {int8, int16, int32, float32});
-      require_type(operation, operation.output(), {operation.input().type});
-      break;
-    case fused_conv2d: check_fused_types(operation); break;
-    default: check_recurrent_types(operation); break;
-  }
-  require_per_tensor(operation, operation.input());
-  require_per_tensor(operation, operation.output());
-}
-
-void check_device_layer_shapes(const OperationView& operation) {
-  if (operation.kind() == fused_conv2d) return check_fused(operation);
-  if (operation.kind() == recurrent) return check_recurrent(operation);
+void check_pwl(const OperationView& operation) {
   check_table(operation, operation.input(1));
   operation.require_shape(operation.output(), operation.input().shape);
 }

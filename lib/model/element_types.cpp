@@ -11,7 +11,6 @@
 namespace lastbit {
 namespace {
 
-using enum OperationKind;
 using enum ElementType;
 
 bool one_of(ElementType type, std::initializer_list<ElementType> allowed) {
@@ -67,6 +66,137 @@ void require_same_width(const OperationView& operation, const ModelTensor& tenso
   require_type(operation, tensor, {type});
 }
 
+void require_same_type(const OperationView& operation) {
+  const ElementType type = operation.input().type;
+  for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
+  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), {type});
+}
+
+void require_same_quantization(const OperationView& operation, const ModelTensor& a, const ModelTensor& b) {
+  if (a.quantization == b.quantization) return;
+  operation.fail(ErrorCode::bad_quantization, "'" + a.name + "' and '" + b.name + "' need the same quantisation");
+}
+
+/// Of every tensor of the operation.
+void each_tensor(const OperationView& operation, const auto& check) {
+  for (std::size_t i = 0; i < operation.input_count(); ++i) {
+    if (operation.has_input(i)) check(operation, operation.input(i));
+  }
+  check(operation, operation.output());
+}
+
+void require_one_scale(const OperationView& operation, const ModelTensor& tensor) {
+  require_per_tensor(operation, tensor);
+  require_data_scale(operation, tensor);
+}
+
+void require_all_float(const OperationView& operation) {
+  for (std::size_t i = 1; i < operation.input_count(); ++i)
+    if (operation.has_input(i)) require_type(operation, operation.input(i), {float32});
+  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), {float32});
+  each_tensor(operation, require_one_scale);
+}
+
+/// Inputs of requantize and add_n may have one scale per index of the last axis.
+void require_last_axis_scales(const OperationView& operation, const ModelTensor& tensor) {
+  const Quantization& quantization = tensor.quantization;
+  const bool zero = std::all_of(quantization.zero_points.begin(), quantization.zero_points.end(), [](auto point) { return point == 0; });
+  if (!quantization.per_channel() && quantization.zero_points.size() <= 1) return;
+  require_channel_axis(operation, tensor, static_cast<std::int64_t>(tensor.shape.rank()) - 1);
+  operation.require(zero, ErrorCode::bad_quantization, "tensor '" + tensor.name + "' has scales per channel: its zero points must be 0");
+}
+
+/// Of operations that pick, bound or average values as they are.
+void require_one_scale_if_any(const OperationView& operation, const ModelTensor& tensor) {
+  require_per_tensor(operation, tensor);
+  if (tensor.quantization.present()) require_data_scale(operation, tensor);
+}
+
+/// Of the inputs one for each channel, or one.
+void require_channel_scales(const OperationView& operation) {
+  for (std::size_t i = 0; i < operation.input_count(); ++i) {
+    require_last_axis_scales(operation, operation.input(i));
+    require_data_scale(operation, operation.input(i));
+  }
+  require_one_scale(operation, operation.output());
+}
+
+void require_data_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int8, uint8, int16, float16, float32});
+  require_same_type(operation);
+}
+
+}  // namespace
+
+std::int64_t output_channel_axis(const OperationView& operation) {
+  using enum OperationKind;
+  if (operation.kind() == depthwise_conv2d) return 3;
+  if (operation.kind() != matmul) return 0;
+  const auto rank = static_cast<std::int64_t>(operation.input(1).shape.rank());
+  return operation.attributes<MatmulAttributes>().transpose_b ? rank - 2 : rank - 1;
+}
+
+void check_quantize_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {float16, float32});
+  require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
+  each_tensor(operation, require_data_scale);
+}
+
+void check_dequantize_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
+  require_type(operation, operation.output(), {float16, float32});
+  each_tensor(operation, require_data_scale);
+}
+
+void check_cast_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {float16, float32});
+  require_type(operation, operation.output(), {float16, float32});
+  each_tensor(operation, require_one_scale);
+}
+
+void check_requantize_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, int64});
+  operation.require(operation.input().type != int64 || operation.input().quantization.zero_point() == 0, ErrorCode::bad_quantization,
+                    "int64 data needs zero point 0");
+  require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
+  require_channel_scales(operation);
+}
+
+void check_max_pool_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float16, float32});
+  require_same_type(operation);
+  each_tensor(operation, require_one_scale_if_any);
+}
+
+void check_average_pool_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int8, uint8, int16, uint16, float16, float32});
+  require_same_type(operation);
+  each_tensor(operation, require_one_scale_if_any);
+}
+
+void check_clip_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float32});
+  require_same_type(operation);
+  each_tensor(operation, require_one_scale_if_any);
+}
+
+void check_concat_types(const OperationView& operation) {
+  require_same_type(operation);
+  each_tensor(operation, require_one_scale_if_any);
+}
+
+void check_resize_types(const OperationView& operation) {
+  require_data_types(operation);
+  each_tensor(operation, require_one_scale_if_any);
+}
+
+void check_function_types(const OperationView& operation) {
+  require_data_types(operation);
+  each_tensor(operation, require_one_scale);
+}
+
+void check_moved_types(const OperationView& operation) { require_same_type(operation); }
+
 /// Convolutions, fully connected, matmul: 8- or 16-bit data, as many bits out or the accumulators; or all float32.
 void check_sum_types(const OperationView& operation) {
   const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
@@ -97,6 +227,7 @@ void check_softmax_types(const OperationView& operation) {
   require_type(operation, input, {int8, uint8, int16, float16, float32});
   if (input.type == int8 || input.type == uint8) require_type(operation, output, {input.type, int16});
   else require_type(operation, output, {input.type});
+  each_tensor(operation, require_one_scale);
 }
 
 /// Codes without a scale of their own: it is the second output.
@@ -104,23 +235,6 @@ void check_dynamic_quantize_types(const OperationView& operation) {
   require_type(operation, operation.input(), {float32});
   const std::initializer_list<ElementType> outputs[] = {{uint8}, {float32}, {uint8}};
   for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), outputs[i]);
-}
-
-void require_same_type(const OperationView& operation) {
-  const ElementType type = operation.input().type;
-  for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
-  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), {type});
-}
-
-void require_same_quantization(const OperationView& operation, const ModelTensor& a, const ModelTensor& b) {
-  if (a.quantization == b.quantization) return;
-  operation.fail(ErrorCode::bad_quantization, "'" + a.name + "' and '" + b.name + "' need the same quantisation");
-}
-
-void require_all_float(const OperationView& operation) {
-  for (std::size_t i = 1; i < operation.input_count(); ++i)
-    if (operation.has_input(i)) require_type(operation, operation.input(i), {float32});
-  for (std::size_t i = 0; i < operation.output_count(); ++i) require_type(operation, operation.output(i), {float32});
 }
 
 void check_svdf_types(const OperationView& operation) {
@@ -135,6 +249,7 @@ void check_svdf_types(const OperationView& operation) {
   require_type(operation, operation.output(), {int8});
   require_type(operation, operation.output(1), {state.type});
   require_same_quantization(operation, state, operation.output(1));
+  each_tensor(operation, require_one_scale);
 }
 
 void check_lstm_types(const OperationView& operation) {
@@ -152,14 +267,16 @@ void check_lstm_types(const OperationView& operation) {
     require_same_quantization(operation, operation.input(1), operation.output(i));
   }
   require_same_quantization(operation, operation.input(2), operation.output(2));
+  each_tensor(operation, require_one_scale);
 }
 
-void check_sum_of_inputs_types(const OperationView& operation) {
+void check_add_n_types(const OperationView& operation) {
   const ElementType type = operation.input().type;
   require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, int64, float16, float32});
   for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
-  if (type == int32 || type == int64) return require_type(operation, operation.output(), {int8, uint8, int16, uint16});
-  require_same_width(operation, operation.output(), type);
+  if (type == int32 || type == int64) require_type(operation, operation.output(), {int8, uint8, int16, uint16});
+  else require_same_width(operation, operation.output(), type);
+  require_channel_scales(operation);
 }
 
 void check_argmax_types(const OperationView& operation) {
@@ -167,86 +284,6 @@ void check_argmax_types(const OperationView& operation) {
   require_type(operation, input, {int8, uint8, int16, uint16, int32, float32});
   if (input.type == float32) require_type(operation, operation.output(), {int32, int64, float32});
   else require_type(operation, operation.output(), {int32, int64});
-}
-
-/// Inputs of requantize and add_n may have one scale per index of the last axis.
-void require_last_axis_scales(const OperationView& operation, const ModelTensor& tensor) {
-  const Quantization& quantization = tensor.quantization;
-  const bool zero = std::all_of(quantization.zero_points.begin(), quantization.zero_points.end(), [](auto point) { return point == 0; });
-  if (!quantization.per_channel() && quantization.zero_points.size() <= 1) return;
-  require_channel_axis(operation, tensor, static_cast<std::int64_t>(tensor.shape.rank()) - 1);
-  operation.require(zero, ErrorCode::bad_quantization, "tensor '" + tensor.name + "' has scales per channel: its zero points must be 0");
-}
-
-void check_calculation_types(const OperationView& operation) {
-  switch (operation.kind()) {
-    case quantize:
-      require_type(operation, operation.input(), {float16, float32});
-      return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
-    case dequantize:
-      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
-      return require_type(operation, operation.output(), {float16, float32});
-    case cast:
-      require_type(operation, operation.input(), {float16, float32});
-      return require_type(operation, operation.output(), {float16, float32});
-    case requantize:
-      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, int64});
-      operation.require(operation.input().type != int64 || operation.input().quantization.zero_point() == 0, ErrorCode::bad_quantization,
-                        "int64 data needs zero point 0");
-      return require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
-    case softmax: return check_softmax_types(operation);
-    case svdf: return check_svdf_types(operation);
-    case lstm: return check_lstm_types(operation);
-    case max_pool2d:
-      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float16, float32});
-      return require_same_type(operation);
-    case clip:
-      require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, float32});
-      return require_same_type(operation);
-    case concat: return require_same_type(operation);
-    case average_pool2d:
-      require_type(operation, operation.input(), {int8, uint8, int16, uint16, float16, float32});
-      return require_same_type(operation);
-    case add_n: return check_sum_of_inputs_types(operation);
-    default: require_type(operation, operation.input(), {int8, uint8, int16, float16, float32}); return require_same_type(operation);
-  }
-}
-
-/// Operations that pick, bound or average values as they are.
-bool works_without_scale(OperationKind kind) {
-  return kind == max_pool2d || kind == average_pool2d || kind == concat || kind == clip || kind == resize;
-}
-
-}  // namespace
-
-std::int64_t output_channel_axis(const OperationView& operation) {
-  if (operation.kind() == depthwise_conv2d) return 3;
-  if (operation.kind() != matmul) return 0;
-  const auto rank = static_cast<std::int64_t>(operation.input(1).shape.rank());
-  return operation.attributes<MatmulAttributes>().transpose_b ? rank - 2 : rank - 1;
-}
-
-void check_types(const OperationView& operation) {
-  const OperationKind kind = operation.kind();
-  if (kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected || kind == matmul) {
-    return check_sum_types(operation);
-  }
-  if (is_movement(kind)) return require_same_type(operation);
-  if (is_device_layer(kind)) return check_device_layer_types(operation);
-  if (kind == dynamic_quantize) return check_dynamic_quantize_types(operation);
-  if (kind == argmax) return check_argmax_types(operation);
-  check_calculation_types(operation);
-  const auto check = [&](const ModelTensor& tensor) {
-    if (kind != quantize && kind != dequantize) require_per_tensor(operation, tensor);
-    if (tensor.quantization.present() || !works_without_scale(kind)) require_data_scale(operation, tensor);
-  };
-  const bool channels = kind == requantize || kind == add_n;
-  for (std::size_t i = 0; i < operation.input_count(); ++i) {
-    if (!operation.has_input(i)) continue;
-    if (channels) require_last_axis_scales(operation, operation.input(i)), require_data_scale(operation, operation.input(i));
-    else check(operation.input(i));
-  }
-  check(operation.output());
 }
 
 }  // namespace lastbit

@@ -22,14 +22,20 @@ Movement copies(StridedLoop<2> loop) {
   };
 }
 
-Movement prepare_transpose(const Shape& from, const Shape& to, const TransposeAttributes& attributes) {
+}  // namespace
+
+Movement move_transpose(const Model& model, const Operation& operation) {
+  const Shape &from = model.tensor(operation.inputs[0]).shape, &to = model.tensor(operation.outputs[0]).shape;
   const auto strides = row_major_strides(from.sizes());
   StridedLayout source;
-  for (const std::int64_t axis : attributes.permutation) source.strides.push_back(strides[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : std::get<TransposeAttributes>(operation.attributes).permutation)
+    source.strides.push_back(strides[static_cast<std::size_t>(axis)]);
   return copies(StridedLoop<2>(to.sizes(), {source, row_major(to)}));
 }
 
-Movement prepare_slice(const Shape& from, const Shape& to, const SliceAttributes& attributes) {
+Movement move_slice(const Model& model, const Operation& operation) {
+  const auto& attributes = std::get<SliceAttributes>(operation.attributes);
+  const Shape &from = model.tensor(operation.inputs[0]).shape, &to = model.tensor(operation.outputs[0]).shape;
   StridedLayout source = row_major(from);
   for (std::size_t axis = 0; axis < from.rank(); ++axis) {
     source.offset += attributes.begin[axis] * source.strides[axis];
@@ -38,7 +44,8 @@ Movement prepare_slice(const Shape& from, const Shape& to, const SliceAttributes
   return copies(StridedLoop<2>(to.sizes(), {source, row_major(to)}));
 }
 
-Movement prepare_split(const Model& model, const Operation& operation, const Shape& from) {
+Movement move_split(const Model& model, const Operation& operation) {
+  const Shape& from = model.tensor(operation.inputs[0]).shape;
   const std::size_t axis = static_cast<std::size_t>(std::get<SplitAttributes>(operation.attributes).axis);
   std::vector<StridedLoop<2>> parts;
   StridedLayout source = row_major(from);
@@ -54,6 +61,8 @@ Movement prepare_split(const Model& model, const Operation& operation, const Sha
     }
   };
 }
+
+namespace {
 
 template <class T>
 std::vector<std::byte> bytes_of(T value) {
@@ -80,7 +89,12 @@ void fill(std::span<std::byte> to, const std::vector<std::byte>& element) {
     std::memcpy(to.data() + done, to.data(), std::min(done, to.size() - done));
 }
 
-Movement prepare_pad(const ModelTensor& input, const Shape& to, const PadAttributes& attributes) {
+}  // namespace
+
+Movement move_pad(const Model& model, const Operation& operation) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  const Shape& to = model.tensor(operation.outputs[0]).shape;
+  const auto& attributes = std::get<PadAttributes>(operation.attributes);
   StridedLayout target = row_major(to);
   for (std::size_t axis = 0; axis < to.rank(); ++axis) target.offset += attributes.paddings[axis][0] * target.strides[axis];
   const Movement copy = copies(StridedLoop<2>(input.shape.sizes(), {row_major(input.shape), target}));
@@ -90,22 +104,9 @@ Movement prepare_pad(const ModelTensor& input, const Shape& to, const PadAttribu
   };
 }
 
-}  // namespace
-
-Movement prepare_movement(const Model& model, const Operation& operation) {
-  const ModelTensor& input = model.tensor(operation.inputs[0]);
+Movement move_all(const Model& model, const Operation& operation) {
   const Shape& to = model.tensor(operation.outputs[0]).shape;
-  const Attributes& attributes = operation.attributes;
-  switch (operation.kind) {
-    case OperationKind::pad: return prepare_pad(input, to, std::get<PadAttributes>(attributes));
-    case OperationKind::reshape:
-    case OperationKind::squeeze: return copies(StridedLoop<2>(to.sizes(), {row_major(to), row_major(to)}));
-    case OperationKind::transpose: return prepare_transpose(input.shape, to, std::get<TransposeAttributes>(attributes));
-    case OperationKind::slice:
-    case OperationKind::strided_slice: return prepare_slice(input.shape, to, std::get<SliceAttributes>(attributes));
-    case OperationKind::split: return prepare_split(model, operation, input.shape);
-    default: throw Error(ErrorCode::unsupported_operation, operation.name, std::string(name_of(operation.kind)) + " moves no data");
-  }
+  return copies(StridedLoop<2>(to.sizes(), {row_major(to), row_major(to)}));
 }
 
 }  // namespace lastbit

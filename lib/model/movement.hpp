@@ -17,4 +17,10 @@ using Movement = std::function<void(std::span<const Tensor* const> inputs, std::
 /// Throws Error naming the operation when it moves no data.
 [[nodiscard]] Movement prepare_movement(const Model& model, const Operation& operation);
 
+[[nodiscard]] Movement move_all(const Model& model, const Operation& operation);  ///< reshape, squeeze
+[[nodiscard]] Movement move_pad(const Model& model, const Operation& operation);
+[[nodiscard]] Movement move_slice(const Model& model, const Operation& operation);
+[[nodiscard]] Movement move_split(const Model& model, const Operation& operation);
+[[nodiscard]] Movement move_transpose(const Model& model, const Operation& operation);
+
 }  // namespace lastbit

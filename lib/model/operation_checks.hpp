@@ -33,15 +33,59 @@ struct PoolWindows {
 };
 [[nodiscard]] Extent2d checked_pool_windows(const OperationView& operation, Extent2d in, const PoolWindows& windows);
 
-/// Shapes of operations that sum products.
-void check_convolution(const OperationView& operation);
-void check_transposed_convolution(const OperationView& operation);
-void check_fully_connected(const OperationView& operation);
-void check_matmul(const OperationView& operation);
+/// The element types and quantisations that an operation takes; what is named after a family serves all its kinds.
+void check_add_n_types(const OperationView& operation);
+void check_argmax_types(const OperationView& operation);
+void check_average_pool_types(const OperationView& operation);
+void check_cast_types(const OperationView& operation);
+void check_clip_types(const OperationView& operation);
+void check_concat_types(const OperationView& operation);
+void check_dequantize_types(const OperationView& operation);
+void check_dynamic_quantize_types(const OperationView& operation);
+void check_function_types(const OperationView& operation);
+void check_fused_types(const OperationView& operation);
+void check_lstm_types(const OperationView& operation);
+void check_max_pool_types(const OperationView& operation);
+void check_moved_types(const OperationView& operation);
+void check_pwl_types(const OperationView& operation);
+void check_quantize_types(const OperationView& operation);
+void check_recurrent_types(const OperationView& operation);
+void check_requantize_types(const OperationView& operation);
+void check_resize_types(const OperationView& operation);
+void check_softmax_types(const OperationView& operation);
+void check_sum_pool_types(const OperationView& operation);
+void check_sum_types(const OperationView& operation);
+void check_svdf_types(const OperationView& operation);
 
-/// Layers that only some devices know: pwl, sum_pool2d, fused_conv2d, recurrent.
-[[nodiscard]] bool is_device_layer(OperationKind kind);
-void check_device_layer_types(const OperationView& operation);
-void check_device_layer_shapes(const OperationView& operation);
+/// The shapes and attributes that it takes.
+void check_add_n(const OperationView& operation);
+void check_argmax(const OperationView& operation);
+void check_clip(const OperationView& operation);
+void check_concat(const OperationView& operation);
+void check_convolution(const OperationView& operation);
+void check_dynamic_quantize(const OperationView& operation);
+void check_elementwise(const OperationView& operation);
+void check_fully_connected(const OperationView& operation);
+void check_fused(const OperationView& operation);
+void check_global_pool(const OperationView& operation);
+void check_leaky_relu(const OperationView& operation);
+void check_lstm(const OperationView& operation);
+void check_matmul(const OperationView& operation);
+void check_mean(const OperationView& operation);
+void check_pad(const OperationView& operation);
+void check_pool(const OperationView& operation);
+void check_prelu(const OperationView& operation);
+void check_pwl(const OperationView& operation);
+void check_recurrent(const OperationView& operation);
+void check_requantize(const OperationView& operation);
+void check_reshape(const OperationView& operation);
+void check_resize(const OperationView& operation);
+void check_same_shape(const OperationView& operation);
+void check_slice(const OperationView& operation);
+void check_softmax(const OperationView& operation);
+void check_split(const OperationView& operation);
+void check_svdf(const OperationView& operation);
+void check_transpose(const OperationView& operation);
+void check_transposed_convolution(const OperationView& operation);
 
 }  // namespace lastbit

@@ -116,8 +116,6 @@ void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
                     bad_attribute, "clamp is not a range of the output's type");
 }
 
-namespace {
-
 void check_pool(const OperationView& operation) {
   const auto& attributes = operation.attributes<Pool2dAttributes>();
   const ModelTensor &input = operation.input(), &output = operation.output();
@@ -356,58 +354,6 @@ void check_lstm(const OperationView& operation) {
   operation.require_shape(operation.output(), {input.shape[0], input.shape[1], cells});
   operation.require_shape(operation.output(1), hidden.shape);
   operation.require_shape(operation.output(2), hidden.shape);
-}
-
-}  // namespace
-
-void check_shapes(const OperationView& operation) {
-  switch (operation.kind()) {
-    case conv2d:
-    case depthwise_conv2d: return check_convolution(operation);
-    case transposed_conv2d: return check_transposed_convolution(operation);
-    case fully_connected: return check_fully_connected(operation);
-    case matmul: return check_matmul(operation);
-    case max_pool2d:
-    case sum_pool2d:
-    case average_pool2d: return check_pool(operation);
-    case global_average_pool: return check_global_pool(operation);
-    case mean: return check_mean(operation);
-    case OperationKind::add:
-    case sub:
-    case mul: return check_elementwise(operation);
-    case add_n: return check_add_n(operation);
-    case argmax: return check_argmax(operation);
-    case concat: return check_concat(operation);
-    case pad: return check_pad(operation);
-    case reshape:
-    case squeeze: return check_reshape(operation);
-    case transpose: return check_transpose(operation);
-    case slice:
-    case strided_slice: return check_slice(operation);
-    case split: return check_split(operation);
-    case prelu: return check_prelu(operation);
-    case softmax: return check_softmax(operation);
-    case clip: return check_clip(operation);
-    case dynamic_quantize: return check_dynamic_quantize(operation);
-    case leaky_relu: return check_leaky_relu(operation);
-    case resize: return check_resize(operation);
-    case svdf: return check_svdf(operation);
-    case lstm: return check_lstm(operation);
-    case pwl:
-    case fused_conv2d:
-    case recurrent: return check_device_layer_shapes(operation);
-    case requantize: return check_requantize(operation);
-    case cast:
-    case quantize:
-    case dequantize:
-    case relu:
-    case relu6:
-    case relu_n1_to_1:
-    case hard_swish:
-    case logistic:
-    case OperationKind::tanh:
-    case OperationKind::exp: return check_same_shape(operation);
-  }
 }
 
 }  // namespace lastbit

@@ -1,0 +1,98 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "model/movement.hpp"
+#include "model/operation_checks.hpp"
+
+namespace lastbit {
+namespace {
+
+template <class T>
+Attributes defaults() {
+  return T{};
+}
+constexpr auto none = defaults<std::monostate>;
+
+using enum OperationKind;
+
+constexpr auto signatures = std::to_array<OperationSignature>({
+    {conv2d, "conv2d", 2, 3, 1, defaults<Conv2dAttributes>, check_sum_types, check_convolution},
+    {depthwise_conv2d, "depthwise_conv2d", 2, 4, 1, defaults<Conv2dAttributes>, check_sum_types, check_convolution},
+    {transposed_conv2d, "transposed_conv2d", 2, 3, 1, defaults<Conv2dAttributes>, check_sum_types, check_transposed_convolution},
+    {fully_connected, "fully_connected", 2, 4, 1, defaults<FullyConnectedAttributes>, check_sum_types, check_fully_connected},
+    {matmul, "matmul", 2, 2, 1, defaults<MatmulAttributes>, check_sum_types, check_matmul},
+    {max_pool2d, "max_pool2d", 1, 1, 1, defaults<Pool2dAttributes>, check_max_pool_types, check_pool},
+    {average_pool2d, "average_pool2d", 1, 1, 1, defaults<Pool2dAttributes>, check_average_pool_types, check_pool},
+    {global_average_pool, "global_average_pool", 1, 1, 1, defaults<Pool2dAttributes>, check_function_types, check_global_pool},
+    {mean, "mean", 1, 1, 1, defaults<MeanAttributes>, check_function_types, check_mean},
+    {add, "add", 2, 2, 1, defaults<ElementwiseAttributes>, check_function_types, check_elementwise},
+    {sub, "sub", 2, 2, 1, defaults<ElementwiseAttributes>, check_function_types, check_elementwise},
+    {mul, "mul", 2, 2, 1, defaults<ElementwiseAttributes>, check_function_types, check_elementwise},
+    {concat, "concat", 1, any_number, 1, defaults<ConcatAttributes>, check_concat_types, check_concat},
+    {pad, "pad", 1, 1, 1, defaults<PadAttributes>, check_moved_types, check_pad, move_pad},
+    {reshape, "reshape", 1, 1, 1, none, check_moved_types, check_reshape, move_all},
+    {squeeze, "squeeze", 1, 1, 1, none, check_moved_types, check_reshape, move_all},
+    {transpose, "transpose", 1, 1, 1, defaults<TransposeAttributes>, check_moved_types, check_transpose, move_transpose},
+    {slice, "slice", 1, 1, 1, defaults<SliceAttributes>, check_moved_types, check_slice, move_slice},
+    {strided_slice, "strided_slice", 1, 1, 1, defaults<SliceAttributes>, check_moved_types, check_slice, move_slice},
+    {split, "split", 1, 1, any_number, defaults<SplitAttributes>, check_moved_types, check_split, move_split},
+    {quantize, "quantize", 1, 1, 1, none, check_quantize_types, check_same_shape},
+    {dequantize, "dequantize", 1, 1, 1, none, check_dequantize_types, check_same_shape},
+    {requantize, "requantize", 1, 1, 1, defaults<RequantizeAttributes>, check_requantize_types, check_requantize},
+    {relu, "relu", 1, 1, 1, none, check_function_types, check_same_shape},
+    {relu6, "relu6", 1, 1, 1, none, check_function_types, check_same_shape},
+    {relu_n1_to_1, "relu_n1_to_1", 1, 1, 1, none, check_function_types, check_same_shape},
+    {leaky_relu, "leaky_relu", 1, 1, 1, defaults<LeakyReluAttributes>, check_function_types, check_leaky_relu},
+    {prelu, "prelu", 2, 2, 1, none, check_function_types, check_prelu},
+    {hard_swish, "hard_swish", 1, 1, 1, none, check_function_types, check_same_shape},
+    {logistic, "logistic", 1, 1, 1, none, check_function_types, check_same_shape},
+    {OperationKind::tanh, "tanh", 1, 1, 1, none, check_function_types, check_same_shape},
+    {softmax, "softmax", 1, 1, 1, defaults<SoftmaxAttributes>, check_softmax_types, check_softmax},
+    {clip, "clip", 1, 1, 1, defaults<ClipAttributes>, check_clip_types, check_clip},
+    {dynamic_quantize, "dynamic_quantize", 1, 1, 3, none, check_dynamic_quantize_types, check_dynamic_quantize},
+    {cast, "cast", 1, 1, 1, none, check_cast_types, check_same_shape},
+    {add_n, "add_n", 1, any_number, 1, defaults<ElementwiseAttributes>, check_add_n_types, check_add_n},
+    {OperationKind::exp, "exp", 1, 1, 1, none, check_function_types, check_same_shape},
+    {resize, "resize", 1, 1, 1, defaults<ResizeAttributes>, check_resize_types, check_resize},
+    {svdf, "svdf", 4, 5, 2, defaults<SvdfAttributes>, check_svdf_types, check_svdf},
+    {lstm, "lstm", 15, 15, 3, defaults<LstmAttributes>, check_lstm_types, check_lstm},
+    {pwl, "pwl", 2, 2, 1, none, check_pwl_types, check_pwl},
+    {sum_pool2d, "sum_pool2d", 1, 1, 1, defaults<Pool2dAttributes>, check_sum_pool_types, check_pool},
+    {fused_conv2d, "fused_conv2d", 2, 4, 1, defaults<FusedConv2dAttributes>, check_fused_types, check_fused},
+    {recurrent, "recurrent", 4, 6, 2, none, check_recurrent_types, check_recurrent},
+    {argmax, "argmax", 1, 1, 1, defaults<ArgmaxAttributes>, check_argmax_types, check_argmax},
+});
+static_assert(is_row_of_each_kind(signatures), "signature_of indexes the table by kind");
+
+constexpr bool agrees_on_movement() {
+  for (const OperationSignature& signature : signatures) {
+    if (is_movement(signature.kind) != (signature.move != nullptr)) return false;
+  }
+  return true;
+}
+static_assert(agrees_on_movement(), "a movement has a function that moves");
+
+}  // namespace
+
+const OperationSignature& signature_of(OperationKind kind) { return signatures[static_cast<std::size_t>(kind)]; }
+std::span<const OperationSignature> operation_signatures() { return signatures; }
+
+std::string_view name_of(OperationKind kind) { return signature_of(kind).name; }
+
+std::optional<OperationKind> operation_kind_from(std::string_view name) {
+  for (const auto& signature : signatures)
+    if (signature.name == name) return signature.kind;
+  return std::nullopt;
+}
+
+Attributes default_attributes(OperationKind kind) { return signature_of(kind).default_attributes(); }
+
+void check_types(const OperationView& operation) { signature_of(operation.kind()).check_types(operation); }
+void check_shapes(const OperationView& operation) { signature_of(operation.kind()).check_shapes(operation); }
+
+Movement prepare_movement(const Model& model, const Operation& operation) {
+  const auto move = signature_of(operation.kind).move;
+  if (move != nullptr) return move(model, operation);
+  throw Error(ErrorCode::unsupported_operation, operation.name, std::string(name_of(operation.kind)) + " moves no data");
+}
+
+}  // namespace lastbit
