@@ -3,8 +3,10 @@
 #include "lastbit/operation_rules.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "lastbit/rules.hpp"
+#include "model/operation_signature.hpp"
 
 namespace lastbit {
 namespace {
@@ -27,46 +29,6 @@ bool all_float32(const Model& model, const Operation& operation) {
   const auto is_it = [&](std::int32_t index) { return index == absent_tensor || model.tensor(index).type == ElementType::float32; };
   return std::all_of(operation.inputs.begin(), operation.inputs.end(), is_it) &&
          std::all_of(operation.outputs.begin(), operation.outputs.end(), is_it);
-}
-
-/// Of an operation on float16 tensors.
-std::vector<std::string> float16_prefixes(OperationKind kind) {
-  using enum OperationKind;
-  switch (kind) {
-    case conv2d:
-    case depthwise_conv2d:
-    case transposed_conv2d:
-    case fully_connected:
-    case matmul: return {"float16.cube", "float16.conversion"};
-    case average_pool2d: return {"float16.average_pool", "float16.sum", "float16.product", "float16.conversion"};
-    case global_average_pool:
-    case mean: return {"float16.mean", "float16.sum", "float16.product", "float16.conversion"};
-    case add:
-    case sub: return {"float16.sum"};
-    case add_n: return {"float16.add_n", "float16.sum"};
-    case mul:
-    case leaky_relu:
-    case prelu: return {"float16.product"};
-    case quantize:
-    case dequantize:
-    case hard_swish:
-    case logistic:
-    case OperationKind::tanh:
-    case softmax:
-      return {"float16." + std::string(name_of(kind)), "float16.sum", "float16.product", "float16.quotient", "float16.conversion"};
-    case max_pool2d:
-    case relu:
-    case relu6:
-    case relu_n1_to_1:
-    case clip:
-    case OperationKind::exp:
-    case cast: return {"float16.conversion"};
-    default: return {};  // data movement, concat
-  }
-}
-
-std::string requantize_member(const Model& model, const Operation& operation, const Backend& backend) {
-  return &requantization_of(model, operation, backend) == &backend.requantize ? "requantize" : "requantize_16bit";
 }
 
 }  // namespace
@@ -118,68 +80,113 @@ std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model&
   return {"i8", &rules.i8};
 }
 
-std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend) {
-  using enum OperationKind;
-  const auto member = [&](std::string_view name, const ConvByType& by_type) {
-    return std::string(name) + "." + std::string(conv_arithmetic_of(model, operation, by_type).first);
-  };
-  switch (operation.kind) {
-    case conv2d: return member("conv", backend.conv);
-    case depthwise_conv2d: return member("depthwise_conv", backend.depthwise_conv);
-    case transposed_conv2d: return member("transposed_conv", backend.transposed_conv);
-    case fully_connected: return member("fully_connected", backend.fully_connected);
-    case matmul: return member("matmul", backend.matmul);
-    case fused_conv2d: return member("conv", backend.conv);
-    case recurrent: return member("recurrent", backend.recurrent);
-    case sum_pool2d: return "sum_pool";
-    case average_pool2d: return "average_pool";
-    case resize: return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "";
-    case requantize:
-    case relu:
-    case relu6:
-    case relu_n1_to_1: return requantize_member(model, operation, backend);
-    case clip: return keeps_quantization(model, operation) ? "" : requantize_member(model, operation, backend);
-    case add:
-    case sub:
-    case add_n: {
-      const auto [type, rule] = sum_arithmetic_of(model, operation, add_arithmetic_of(operation, backend));
-      return std::string(name_of(operation.kind)) + "." + std::string(type);
-    }
-    case global_average_pool:
-    case mean:
-    case mul:
-    case concat:
-    case quantize:
-    case dequantize:
-    case leaky_relu:
-    case prelu:
-    case hard_swish:
-    case logistic:
-    case OperationKind::tanh:
-    case dynamic_quantize:
-    case OperationKind::exp:
-    case svdf:
-    case lstm:
-    case pwl:
-    case softmax:
-    case argmax: return std::string(name_of(operation.kind));
-    case cast:
-    case max_pool2d:
-    case pad:
-    case reshape:
-    case squeeze:
-    case transpose:
-    case slice:
-    case strided_slice:
-    case split: break;
+namespace {
+
+/// "conv.i8"
+std::string of_products(std::string_view name, const ConvByType& by_type, const Model& model, const Operation& operation) {
+  return std::string(name) + "." + std::string(conv_arithmetic_of(model, operation, by_type).first);
+}
+
+std::string of_sum(const Model& model, const Operation& operation, const Backend& backend) {
+  const auto [type, rule] = sum_arithmetic_of(model, operation, add_arithmetic_of(operation, backend));
+  return std::string(name_of(operation.kind)) + "." + std::string(type);
+}
+
+std::string of_requantization(const Model& model, const Operation& operation, const Backend& backend) {
+  return &requantization_of(model, operation, backend) == &backend.requantize ? "requantize" : "requantize_16bit";
+}
+
+std::string of_clip(const Model& model, const Operation& operation, const Backend& backend) {
+  return keeps_quantization(model, operation) ? "" : of_requantization(model, operation, backend);
+}
+
+std::string of_resize(const Model&, const Operation& operation, const Backend&) {
+  return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "";
+}
+
+/// What a kind of operation reads of a sheet: `rules` alone, or, of products, a member for each type of data, or what a function says; and its
+/// rules below "float16" where tensors are. One that has none moves data, or picks or converts values as they are.
+struct OperationRules {
+  OperationKind kind;
+  std::string_view rules{};
+  ConvByType Backend::*products = nullptr;
+  std::string (*choose)(const Model&, const Operation&, const Backend&) = nullptr;
+  std::array<std::string_view, 5> float16{};
+};
+
+using enum OperationKind;
+
+constexpr auto operation_rules = std::to_array<OperationRules>({
+    {.kind = conv2d, .rules = "conv", .products = &Backend::conv, .float16 = {"cube", "conversion"}},
+    {.kind = depthwise_conv2d, .rules = "depthwise_conv", .products = &Backend::depthwise_conv, .float16 = {"cube", "conversion"}},
+    {.kind = transposed_conv2d, .rules = "transposed_conv", .products = &Backend::transposed_conv, .float16 = {"cube", "conversion"}},
+    {.kind = fully_connected, .rules = "fully_connected", .products = &Backend::fully_connected, .float16 = {"cube", "conversion"}},
+    {.kind = matmul, .rules = "matmul", .products = &Backend::matmul, .float16 = {"cube", "conversion"}},
+    {.kind = max_pool2d, .float16 = {"conversion"}},
+    {.kind = average_pool2d, .rules = "average_pool", .float16 = {"average_pool", "sum", "product", "conversion"}},
+    {.kind = global_average_pool, .rules = "global_average_pool", .float16 = {"mean", "sum", "product", "conversion"}},
+    {.kind = mean, .rules = "mean", .float16 = {"mean", "sum", "product", "conversion"}},
+    {.kind = add, .choose = of_sum, .float16 = {"sum"}},
+    {.kind = sub, .choose = of_sum, .float16 = {"sum"}},
+    {.kind = mul, .rules = "mul", .float16 = {"product"}},
+    {.kind = concat, .rules = "concat"},
+    {.kind = pad},
+    {.kind = reshape},
+    {.kind = squeeze},
+    {.kind = transpose},
+    {.kind = slice},
+    {.kind = strided_slice},
+    {.kind = split},
+    {.kind = quantize, .rules = "quantize", .float16 = {"quantize", "sum", "product", "quotient", "conversion"}},
+    {.kind = dequantize, .rules = "dequantize", .float16 = {"dequantize", "sum", "product", "quotient", "conversion"}},
+    {.kind = requantize, .choose = of_requantization},
+    {.kind = relu, .choose = of_requantization, .float16 = {"conversion"}},
+    {.kind = relu6, .choose = of_requantization, .float16 = {"conversion"}},
+    {.kind = relu_n1_to_1, .choose = of_requantization, .float16 = {"conversion"}},
+    {.kind = leaky_relu, .rules = "leaky_relu", .float16 = {"product"}},
+    {.kind = prelu, .rules = "prelu", .float16 = {"product"}},
+    {.kind = hard_swish, .rules = "hard_swish", .float16 = {"hard_swish", "sum", "product", "quotient", "conversion"}},
+    {.kind = logistic, .rules = "logistic", .float16 = {"logistic", "sum", "product", "quotient", "conversion"}},
+    {.kind = OperationKind::tanh, .rules = "tanh", .float16 = {"tanh", "sum", "product", "quotient", "conversion"}},
+    {.kind = softmax, .rules = "softmax", .float16 = {"softmax", "sum", "product", "quotient", "conversion"}},
+    {.kind = clip, .choose = of_clip, .float16 = {"conversion"}},
+    {.kind = dynamic_quantize, .rules = "dynamic_quantize"},
+    {.kind = cast, .float16 = {"conversion"}},
+    {.kind = add_n, .choose = of_sum, .float16 = {"add_n", "sum"}},
+    {.kind = OperationKind::exp, .rules = "exp", .float16 = {"conversion"}},
+    {.kind = resize, .choose = of_resize},
+    {.kind = svdf, .rules = "svdf"},
+    {.kind = lstm, .rules = "lstm"},
+    {.kind = pwl, .rules = "pwl"},
+    {.kind = sum_pool2d, .rules = "sum_pool"},
+    {.kind = fused_conv2d, .rules = "conv", .products = &Backend::conv},
+    {.kind = recurrent, .rules = "recurrent", .products = &Backend::recurrent},
+    {.kind = argmax, .rules = "argmax"},
+});
+static_assert(is_row_of_each_kind(operation_rules), "rules_read_by indexes the table by kind");
+
+const OperationRules& rules_read_by(const Operation& operation) { return operation_rules[static_cast<std::size_t>(operation.kind)]; }
+
+std::vector<std::string> float16_prefixes(const Operation& operation) {
+  std::vector<std::string> prefixes;
+  for (const std::string_view name : rules_read_by(operation).float16) {
+    if (!name.empty()) prefixes.push_back("float16." + std::string(name));
   }
-  return {};
+  return prefixes;
+}
+
+}  // namespace
+
+std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend) {
+  const OperationRules& row = rules_read_by(operation);
+  if (row.products != nullptr) return of_products(row.rules, backend.*row.products, model, operation);
+  return row.choose != nullptr ? row.choose(model, operation, backend) : std::string(row.rules);
 }
 
 std::vector<std::string> rule_prefixes(const Model& model, const Operation& operation, const Backend& backend) {
   if (backend.domain == Domain::real) return {};
   const bool quantizes = operation.kind == OperationKind::quantize && backend.float16.method != Float16Method::absent;
-  if (quantizes || has_type(model, operation, ElementType::float16)) return float16_prefixes(operation.kind);
+  if (quantizes || has_type(model, operation, ElementType::float16)) return float16_prefixes(operation);
   if (is_movement(operation.kind) || operation.kind == OperationKind::cast) return {};
   if (all_float32(model, operation)) return {"float32"};
   const std::string prefix = rule_prefix(model, operation, backend);
