@@ -10,7 +10,7 @@
 #include "engine/executor.hpp"
 #include "engine/float16/prepare.hpp"
 #include "engine/operands.hpp"
-#include "engine/ops/prepare.hpp"
+#include "engine/operations.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/op/quantize.hpp"
 
@@ -59,47 +59,9 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
     }
   }
   if (backend.coding == Coding::symmetric) require_symmetric(model, operation);
-  switch (operation.kind) {
-    case OperationKind::conv2d:
-    case OperationKind::depthwise_conv2d:
-    case OperationKind::transposed_conv2d:
-    case OperationKind::fully_connected: return prepare_convolution(model, operation, backend);
-    case OperationKind::matmul: return prepare_matmul(model, operation, backend);
-    case OperationKind::max_pool2d:
-    case OperationKind::average_pool2d:
-    case OperationKind::global_average_pool: return prepare_pool(model, operation, backend);
-    case OperationKind::mean: return prepare_mean(model, operation, backend);
-    case OperationKind::add:
-    case OperationKind::add_n:
-    case OperationKind::sub: return prepare_add(model, operation, backend);
-    case OperationKind::mul: return prepare_mul(model, operation, backend);
-    case OperationKind::concat: return prepare_concat(model, operation, backend);
-    case OperationKind::quantize: return prepare_quantize(model, operation, backend);
-    case OperationKind::dequantize: return prepare_dequantize(model, operation, backend);
-    case OperationKind::dynamic_quantize: return prepare_dynamic_quantize(model, operation, backend);
-    case OperationKind::clip: return prepare_clip(model, operation, backend);
-    case OperationKind::requantize:
-    case OperationKind::relu:
-    case OperationKind::relu6:
-    case OperationKind::relu_n1_to_1: return prepare_requantize(model, operation, backend);
-    case OperationKind::leaky_relu:
-    case OperationKind::prelu: return prepare_leaky(model, operation, backend);
-    case OperationKind::hard_swish:
-    case OperationKind::logistic:
-    case OperationKind::tanh:
-    case OperationKind::exp: return prepare_function(model, operation, backend);
-    case OperationKind::resize: return prepare_resize(model, operation, backend);
-    case OperationKind::pwl: return prepare_pwl(model, operation, backend);
-    case OperationKind::sum_pool2d: return prepare_sum_pool(model, operation, backend);
-    case OperationKind::fused_conv2d: return prepare_fused_convolution(model, operation, backend);
-    case OperationKind::recurrent: return prepare_recurrent(model, operation, backend);
-    case OperationKind::softmax: return prepare_softmax(model, operation, backend);
-    case OperationKind::svdf: return prepare_svdf(model, operation, backend);
-    case OperationKind::lstm: return prepare_lstm(model, operation, backend);
-    case OperationKind::argmax: return prepare_argmax(model, operation, backend);
-    default: break;  // data movement, done above; cast, which no integer arithmetic has
-  }
-  throw_unsupported(operation, "the backend has no such arithmetic");
+  const auto prepare = executors_of(operation.kind).integer;
+  if (prepare == nullptr) throw_unsupported(operation, "the backend has no such arithmetic");
+  return prepare(model, operation, backend);
 }
 
 namespace {

@@ -77,6 +77,16 @@ void require_centred_weights(const Operation& operation, const ModelTensor& weig
     throw_unsupported(operation, "the weights '" + weights.name + "' need zero point 0");
 }
 
+OutputBounds bounds_of(const Operation& operation) {
+  if (const auto activation = activation_from(name_of(operation.kind))) return {.activation = *activation};
+  return std::visit(
+      []<class T>(const T& attributes) -> OutputBounds {
+        if constexpr (requires { attributes.bounds; }) return attributes.bounds;
+        else return {};
+      },
+      operation.attributes);
+}
+
 IntegerRange bounds_of(Activation activation, const ModelTensor& output) {
   IntegerRange range = range_of(output.type);
   const auto raise = [&](float real) { range.min = std::max(range.min, quantized_bound(real, output.quantization)); };

@@ -36,6 +36,9 @@ namespace lastbit {
 /// Throws Error(unsupported_operation) for weights with a zero point other than 0, or with one per channel.
 void require_centred_weights(const Operation& operation, const ModelTensor& weights);
 
+/// What an operation's attributes state, or its kind: relu, relu6, relu_n1_to_1.
+[[nodiscard]] OutputBounds bounds_of(const Operation& operation);
+
 /// Quantised bounds of an output: its type's range, narrowed by the fused activation, or by an explicit clamp.
 /// Source: TFLite CalculateActivationRangeQuantized: zero point + round half away(bound / scale), the quotient in float.
 [[nodiscard]] IntegerRange bounds_of(const OutputBounds& bounds, const ModelTensor& output);

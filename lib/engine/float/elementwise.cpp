@@ -40,7 +40,7 @@ Executor prepare_real_elementwise(const Model& model, const Operation& operation
   return combine(model, operation, bounds, std::multiplies<>());
 }
 
-Executor prepare_real_add_n(const Operation& operation) {
+Executor prepare_real_add_n(const Model&, const Operation& operation) {
   return [bounds = real_bounds(std::get<ElementwiseAttributes>(operation.attributes).bounds)](const Execution& run) {
     std::vector<double> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0.0);
     for (const Tensor* const input : run.inputs) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/float/real.hpp"
+#include "engine/operands.hpp"
 #include "lastbit/op/dynamic_quantize.hpp"
 #include "lastbit/op/quantize.hpp"
 
@@ -22,38 +23,30 @@ Executor map(Function function) {
   };
 }
 
-Executor bound(const RealBounds& bounds) {
-  return map([bounds](double value) { return bounds(static_cast<float>(value)); });
-}
-
 double hard_swish(double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace
 
-Executor prepare_real_function(const Operation& operation) {
-  switch (operation.kind) {
-    case OperationKind::quantize:
-    case OperationKind::dequantize:
-    case OperationKind::cast: return bound(real_bounds(Activation::none));  // one real value, whatever stores it
-    case OperationKind::requantize: return bound(real_bounds(std::get<RequantizeAttributes>(operation.attributes).bounds));
-    case OperationKind::clip: return bound(real_bounds(std::get<ClipAttributes>(operation.attributes).bounds));
-    case OperationKind::relu: return bound(real_bounds(Activation::relu));
-    case OperationKind::relu6: return bound(real_bounds(Activation::relu6));
-    case OperationKind::relu_n1_to_1: return bound(real_bounds(Activation::relu_n1_to_1));
-    case OperationKind::leaky_relu:
-      return map([alpha = std::get<LeakyReluAttributes>(operation.attributes).alpha](double x) { return x < 0 ? alpha * x : x; });
-    case OperationKind::hard_swish: return map(hard_swish);
-    case OperationKind::logistic: return map(logistic);
-    case OperationKind::tanh: return map([](double x) { return std::tanh(x); });
-    case OperationKind::exp: return map([](double x) { return std::exp(x); });
-    default: break;
-  }
-  throw Error(ErrorCode::unsupported_operation, operation.name, "the golden path has no " + std::string(name_of(operation.kind)));
+Executor prepare_real_bounds(const Model&, const Operation& operation) {
+  return map([bounds = real_bounds(bounds_of(operation))](double value) { return bounds(static_cast<float>(value)); });
+}
+
+Executor prepare_real_leaky(const Model&, const Operation& operation) {
+  return map([alpha = std::get<LeakyReluAttributes>(operation.attributes).alpha](double x) { return x < 0 ? alpha * x : x; });
+}
+
+Executor prepare_real_hard_swish(const Model&, const Operation&) { return map(hard_swish); }
+Executor prepare_real_logistic(const Model&, const Operation&) { return map(logistic); }
+Executor prepare_real_tanh(const Model&, const Operation&) {
+  return map([](double x) { return std::tanh(x); });
+}
+Executor prepare_real_exp(const Model&, const Operation&) {
+  return map([](double x) { return std::exp(x); });
 }
 
 /// Codes and zero point as the real numbers they are: their meaning is made of data, not stated by the model.
-Executor prepare_real_dynamic_quantize() {
+Executor prepare_real_dynamic_quantize(const Model&, const Operation&) {
   constexpr DynamicQuantizeArithmetic rule{DynamicQuantizeMethod::unsigned_range, Rounding::half_even};
   constexpr QuantizeArithmetic codes{.rounding = Rounding::half_even};
   return [=](const Execution& run) {

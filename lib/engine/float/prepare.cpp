@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/operations.hpp"
+
 namespace lastbit {
 namespace {
 
@@ -39,37 +41,10 @@ Executor prepare_real(const Model& model, const Operation& operation) {
   require_float32(model, operation, operation.inputs);
   require_float32(model, operation, operation.outputs);
   if (is_movement(operation.kind)) return executor_of(prepare_movement(model, operation));
-  using enum OperationKind;
-  switch (operation.kind) {
-    case conv2d:
-    case depthwise_conv2d: return prepare_real_convolution(model, operation);
-    case transposed_conv2d: return prepare_real_transposed(model, operation);
-    case fully_connected: return prepare_real_fully_connected(model, operation);
-    case matmul: return prepare_real_matmul(model, operation);
-    case max_pool2d:
-    case sum_pool2d:
-    case average_pool2d: return prepare_real_pool(model, operation);
-    case global_average_pool:
-    case mean: return prepare_real_mean(model, operation);
-    case OperationKind::add:
-    case sub:
-    case mul:
-    case prelu: return prepare_real_elementwise(model, operation);
-    case add_n: return prepare_real_add_n(operation);
-    case concat: return prepare_real_concat(model, operation);
-    case dynamic_quantize: return prepare_real_dynamic_quantize();
-    case pwl:
-    case fused_conv2d:
-    case recurrent:
-      throw Error(ErrorCode::unsupported_operation, std::string(name_of(operation.kind)) + " '" + operation.name + "'",
-                  "a layer of a device's integers; the golden path has none");
-    case argmax: return prepare_real_argmax(model, operation);
-    case softmax: return prepare_real_softmax(model, operation);
-    case resize: return prepare_real_resize(model, operation);
-    case svdf: return prepare_real_svdf(model, operation);
-    case lstm: return prepare_real_lstm(model, operation);
-    default: return prepare_real_function(operation);
-  }
+  const auto prepare = executors_of(operation.kind).real;
+  if (prepare != nullptr) return prepare(model, operation);
+  throw Error(ErrorCode::unsupported_operation, std::string(name_of(operation.kind)) + " '" + operation.name + "'",
+              "a layer of a device's integers; the golden path has none");
 }
 
 }  // namespace lastbit

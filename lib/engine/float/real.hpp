@@ -28,11 +28,17 @@ struct RealBounds {
 [[nodiscard]] Executor prepare_real_pool(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_mean(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_elementwise(const Model& model, const Operation& operation);
-[[nodiscard]] Executor prepare_real_add_n(const Operation& operation);
+[[nodiscard]] Executor prepare_real_add_n(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_argmax(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_concat(const Model& model, const Operation& operation);
-[[nodiscard]] Executor prepare_real_function(const Operation& operation);
-[[nodiscard]] Executor prepare_real_dynamic_quantize();
+[[nodiscard]] Executor prepare_real_bounds(const Model& model,
+                                           const Operation& operation);  ///< whatever only bounds real values, or stores them
+[[nodiscard]] Executor prepare_real_leaky(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_hard_swish(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_logistic(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_tanh(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_exp(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_dynamic_quantize(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_resize(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_softmax(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_svdf(const Model& model, const Operation& operation);

@@ -99,21 +99,17 @@ Executor hard_swish(const Float16Arithmetic& rules) {
 
 }  // namespace
 
-Executor prepare_float16_function(const Operation& operation, const Float16Arithmetic& rules) {
-  switch (operation.kind) {
-    case OperationKind::relu: return bound(rules, real_bounds(Activation::relu));
-    case OperationKind::relu6: return bound(rules, real_bounds(Activation::relu6));
-    case OperationKind::relu_n1_to_1: return bound(rules, real_bounds(Activation::relu_n1_to_1));
-    case OperationKind::clip: return bound(rules, real_bounds(std::get<ClipAttributes>(operation.attributes).bounds));
-    case OperationKind::leaky_relu: return leaky(rules, std::get<LeakyReluAttributes>(operation.attributes).alpha);
-    case OperationKind::logistic: return logistic(rules);
-    case OperationKind::tanh: return tangent(rules);
-    case OperationKind::hard_swish: return hard_swish(rules);
-    case OperationKind::exp:
-      return map_steps(rules, StepPrecision::float16, [](const auto& steps, auto x) { return steps.exponential(x); });
-    default: break;
-  }
-  throw_unsupported(operation, "the backend has no float16 " + std::string(name_of(operation.kind)));
+Executor prepare_float16_bounds(const Model&, const Operation& operation, const Float16Arithmetic& rules) {
+  return bound(rules, real_bounds(bounds_of(operation)));
+}
+Executor prepare_float16_leaky(const Model&, const Operation& operation, const Float16Arithmetic& rules) {
+  return leaky(rules, std::get<LeakyReluAttributes>(operation.attributes).alpha);
+}
+Executor prepare_float16_hard_swish(const Model&, const Operation&, const Float16Arithmetic& rules) { return hard_swish(rules); }
+Executor prepare_float16_logistic(const Model&, const Operation&, const Float16Arithmetic& rules) { return logistic(rules); }
+Executor prepare_float16_tanh(const Model&, const Operation&, const Float16Arithmetic& rules) { return tangent(rules); }
+Executor prepare_float16_exp(const Model&, const Operation&, const Float16Arithmetic& rules) {
+  return map_steps(rules, StepPrecision::float16, [](const auto& steps, auto x) { return steps.exponential(x); });
 }
 
 }  // namespace lastbit

@@ -19,7 +19,12 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_float16_cube(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
 [[nodiscard]] Executor prepare_float16_elementwise(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
 [[nodiscard]] Executor prepare_float16_concat(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
-[[nodiscard]] Executor prepare_float16_function(const Operation& operation, const Float16Arithmetic& rules);
+[[nodiscard]] Executor prepare_float16_bounds(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
+[[nodiscard]] Executor prepare_float16_leaky(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
+[[nodiscard]] Executor prepare_float16_hard_swish(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
+[[nodiscard]] Executor prepare_float16_logistic(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
+[[nodiscard]] Executor prepare_float16_tanh(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
+[[nodiscard]] Executor prepare_float16_exp(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
 [[nodiscard]] Executor prepare_float16_pool(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
 [[nodiscard]] Executor prepare_float16_mean(const Model& model, const Operation& operation, const Float16Arithmetic& rules);
 [[nodiscard]] Executor prepare_float16_softmax(const Model& model, const Operation& operation, const Float16Arithmetic& rules);

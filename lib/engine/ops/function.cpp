@@ -19,22 +19,8 @@
 namespace lastbit {
 namespace {
 
-const FunctionArithmetic& rule_of(const Backend& backend, const Operation& operation) {
-  switch (operation.kind) {
-    case OperationKind::leaky_relu: return backend.leaky_relu;
-    case OperationKind::prelu: return backend.prelu;
-    case OperationKind::hard_swish: return backend.hard_swish;
-    case OperationKind::logistic: return backend.logistic;
-    case OperationKind::tanh: return backend.tanh;
-    case OperationKind::exp: return backend.exp;
-    default: return backend.softmax;
-  }
-}
-
-const FunctionArithmetic& required_rule(const Backend& backend, const Operation& operation) {
-  const auto& rule = rule_of(backend, operation);
+void require(const FunctionArithmetic& rule, const Operation& operation) {
   if (rule.method == FunctionMethod::absent) throw_unsupported(operation, "the backend has no such arithmetic");
-  return rule;
 }
 
 [[noreturn]] void throw_type(const Operation& operation, const ModelTensor& tensor) {
@@ -56,15 +42,6 @@ Executor float_function(const ModelTensor& input, const ModelTensor& output, Rou
   });
 }
 
-float real_function(OperationKind kind, double x) {
-  switch (kind) {
-    case OperationKind::hard_swish: return static_cast<float>(x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0);
-    case OperationKind::logistic: return static_cast<float>(1.0 / (1.0 + std::exp(-x)));
-    case OperationKind::exp: return static_cast<float>(std::exp(x));
-    default: return static_cast<float>(std::tanh(x));
-  }
-}
-
 RescaleOperands encoded(const FunctionArithmetic& rule, double in, double weight, double out) {
   return {.scale = encode(rule.rescale.scale, effective_scale(rule.rescale, one_operand(in, weight, out)))};
 }
@@ -75,8 +52,9 @@ RescaleOperands encoded(const FunctionArithmetic& rule, double in, double weight
 Executor prepare_leaky(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  const FunctionArithmetic& rule = required_rule(backend, operation);
   const bool per_channel = operation.kind == OperationKind::prelu;
+  const FunctionArithmetic& rule = per_channel ? backend.prelu : backend.leaky_relu;
+  require(rule, operation);
   const double alpha = per_channel ? 0.0 : std::get<LeakyReluAttributes>(operation.attributes).alpha;
   if (rule.method == FunctionMethod::float_table && !per_channel) {
     return float_function(input, output, rule.rounding, [a = static_cast<float>(alpha)](float x) { return x >= 0 ? x : a * x; });
@@ -147,22 +125,47 @@ Executor fixed_hard_swish(const FunctionArithmetic& rule, const ModelTensor& inp
   throw_type(operation, input);
 }
 
-}  // namespace
-
-Executor prepare_function(const Model& model, const Operation& operation, const Backend& backend) {
+/// By float(real(x)), or by `fixed`.
+template <class Fixed>
+Executor function_by(const FunctionArithmetic& rule, const Model& model, const Operation& operation, double (*real)(double),
+                     const Fixed& fixed) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  const FunctionArithmetic& rule = required_rule(backend, operation);
+  require(rule, operation);
   if (rule.method == FunctionMethod::float_table) {
-    return float_function(input, output, rule.rounding, [kind = operation.kind](float x) { return real_function(kind, x); });
+    return float_function(input, output, rule.rounding, [real](float x) { return static_cast<float>(real(double{x})); });
   }
   if (rule.method != FunctionMethod::fixed_point || input.type != output.type) throw_type(operation, output);
-  switch (operation.kind) {
-    case OperationKind::hard_swish: return fixed_hard_swish(rule, input, output, operation);
-    case OperationKind::logistic: return fixed_sigmoid<Sigmoid::logistic>(rule, input, operation);
-    case OperationKind::exp: throw_type(operation, input);
-    default: return fixed_sigmoid<Sigmoid::tanh>(rule, input, operation);
-  }
+  return fixed(input, output);
+}
+
+}  // namespace
+
+Executor prepare_hard_swish(const Model& model, const Operation& operation, const Backend& backend) {
+  const auto real = [](double x) { return x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0; };
+  return function_by(backend.hard_swish, model, operation, real, [&](const ModelTensor& input, const ModelTensor& output) {
+    return fixed_hard_swish(backend.hard_swish, input, output, operation);
+  });
+}
+
+Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend) {
+  const auto real = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
+  return function_by(backend.logistic, model, operation, real, [&](const ModelTensor& input, const ModelTensor&) {
+    return fixed_sigmoid<Sigmoid::logistic>(backend.logistic, input, operation);
+  });
+}
+
+Executor prepare_tanh(const Model& model, const Operation& operation, const Backend& backend) {
+  const auto real = [](double x) { return std::tanh(x); };
+  return function_by(backend.tanh, model, operation, real, [&](const ModelTensor& input, const ModelTensor&) {
+    return fixed_sigmoid<Sigmoid::tanh>(backend.tanh, input, operation);
+  });
+}
+
+Executor prepare_exp(const Model& model, const Operation& operation, const Backend& backend) {
+  const auto real = [](double x) { return std::exp(x); };
+  return function_by(backend.exp, model, operation, real,
+                     [&](const ModelTensor& input, const ModelTensor&) -> Executor { throw_type(operation, input); });
 }
 
 namespace {
@@ -264,7 +267,8 @@ Executor float_softmax(Rounding rounding, double beta, const ModelTensor& input,
 Executor prepare_softmax(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  const FunctionArithmetic& rule = required_rule(backend, operation);
+  const FunctionArithmetic& rule = backend.softmax;
+  require(rule, operation);
   const double beta = std::get<SoftmaxAttributes>(operation.attributes).beta;
   if (rule.method == FunctionMethod::float_table) return float_softmax(rule.rounding, beta, input, output);
   if (rule.method != FunctionMethod::fixed_point) throw_type(operation, input);

@@ -21,7 +21,10 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_clip(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_requantize(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_leaky(const Model& model, const Operation& operation, const Backend& backend);
-[[nodiscard]] Executor prepare_function(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_hard_swish(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_tanh(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_exp(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_resize(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_svdf(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_lstm(const Model& model, const Operation& operation, const Backend& backend);

@@ -156,15 +156,6 @@ Executor prepare_dequantize(const Model& model, const Operation& operation, cons
 
 namespace {
 
-OutputBounds requantize_bounds(const Operation& operation) {
-  switch (operation.kind) {
-    case OperationKind::relu: return {.activation = Activation::relu};
-    case OperationKind::relu6: return {.activation = Activation::relu6};
-    case OperationKind::relu_n1_to_1: return {.activation = Activation::relu_n1_to_1};
-    default: return std::get<RequantizeAttributes>(operation.attributes).bounds;
-  }
-}
-
 /// Two 8-bit types with one scale and zero points 128 apart: the same real values, so the codes move over unchanged.
 bool is_retyping(const ModelTensor& from, const ModelTensor& to) {
   return !from.quantization.per_channel() && size_of(from.type) == 1 && size_of(to.type) == 1 &&
@@ -199,7 +190,7 @@ Executor rescaled_between(const Model& model, const Operation& operation, const 
 }  // namespace
 
 Executor prepare_requantize(const Model& model, const Operation& operation, const Backend& backend) {
-  return rescaled_between(model, operation, backend, requantize_bounds(operation));
+  return rescaled_between(model, operation, backend, bounds_of(operation));
 }
 
 Executor prepare_clip(const Model& model, const Operation& operation, const Backend& backend) {
