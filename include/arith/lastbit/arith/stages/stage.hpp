@@ -5,7 +5,7 @@
 //
 //   facts  what other parts of the library ask of it, as data (StageFacts)
 //   run    what it does, in the steps of a machine
-//   write  its formula                          (lib/sheet/formula.cpp has the words)
+//   write  its formula                          (lib/sheet/chain_text.cpp has the words)
 //   tell   what a hidden device's stage tells   (lib/analysis/identify/coordinates.cpp has the words)
 //
 // A machine has these steps; ExactMachine (rescale.hpp) computes a value with them, the engine's planner a vector step and its range, and
