@@ -17,8 +17,8 @@ function(lastbit_configure target)
   endif()
 endfunction()
 
-# lastbit_optimise(target level): -O0 or -O1 instead of the build's own level, for what is compiled more often than it computes. Whatever must
-# be fast lies in the library.
+# lastbit_optimise(target level): a lower level than the build's own, for what is compiled more often than it computes. Whatever must be fast
+# lies in model and engine.
 function(lastbit_optimise target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${level}>)
 endfunction()

@@ -159,6 +159,7 @@ WrittenOperator write_elementwise(const OperatorWriter& source) {
     return with(source, source.inputs(), BuiltinOptions::AddOptions, options.Union());
   }
   if (source.kind() == OperationKind::sub) {
+    if (source.inputs().size() > 2) source.refuse("sub of more than two inputs");
     const auto options = CreateSubOptions(builder, activation, attributes.power_of_two_scales);
     return with(source, source.inputs(), BuiltinOptions::SubOptions, options.Union());
   }

@@ -112,13 +112,18 @@ void require_one_scale_if_any(const OperationView& operation, const ModelTensor&
   if (tensor.quantization.present()) require_data_scale(operation, tensor);
 }
 
-/// Of the inputs one for each channel, or one.
-void require_channel_scales(const OperationView& operation) {
+/// One for each channel, or one.
+void require_channel_scales_of_inputs(const OperationView& operation) {
   for (std::size_t i = 0; i < operation.input_count(); ++i) {
     require_last_axis_scales(operation, operation.input(i));
     require_data_scale(operation, operation.input(i));
   }
-  require_one_scale(operation, operation.output());
+}
+
+/// An element-wise sum or product of integers as int32, without a scale of its own: nothing follows it.
+bool delivers_its_sum(const OperationView& operation) {
+  const ModelTensor& output = operation.output();
+  return is_integer(operation.input().type) && output.type == int32 && !output.quantization.present();
 }
 
 void require_data_types(const OperationView& operation) {
@@ -159,7 +164,8 @@ void check_requantize_types(const OperationView& operation) {
   operation.require(operation.input().type != int64 || operation.input().quantization.zero_point() == 0, ErrorCode::bad_quantization,
                     "int64 data needs zero point 0");
   require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
-  require_channel_scales(operation);
+  require_channel_scales_of_inputs(operation);
+  require_one_scale(operation, operation.output());
 }
 
 void check_max_pool_types(const OperationView& operation) {
@@ -274,9 +280,21 @@ void check_add_n_types(const OperationView& operation) {
   const ElementType type = operation.input().type;
   require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32, int64, float16, float32});
   for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
+  require_channel_scales_of_inputs(operation);
+  if (type != int32 && delivers_its_sum(operation)) return;
   if (type == int32 || type == int64) require_type(operation, operation.output(), {int8, uint8, int16, uint16});
   else require_same_width(operation, operation.output(), type);
-  require_channel_scales(operation);
+  require_one_scale(operation, operation.output());
+}
+
+void check_elementwise_types(const OperationView& operation) {
+  if (!delivers_its_sum(operation)) return check_function_types(operation);
+  const ElementType type = operation.input().type;
+  require_type(operation, operation.input(), {int8, uint8, int16});
+  for (std::size_t i = 0; i < operation.input_count(); ++i) {
+    require_type(operation, operation.input(i), {type});
+    require_one_scale(operation, operation.input(i));
+  }
 }
 
 void check_argmax_types(const OperationView& operation) {

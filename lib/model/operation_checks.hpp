@@ -42,6 +42,7 @@ void check_clip_types(const OperationView& operation);
 void check_concat_types(const OperationView& operation);
 void check_dequantize_types(const OperationView& operation);
 void check_dynamic_quantize_types(const OperationView& operation);
+void check_elementwise_types(const OperationView& operation);
 void check_function_types(const OperationView& operation);
 void check_fused_types(const OperationView& operation);
 void check_lstm_types(const OperationView& operation);

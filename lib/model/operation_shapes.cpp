@@ -154,10 +154,15 @@ void check_mean(const OperationView& operation) {
   operation.require_shape(operation.output(), Shape(std::move(expected)));
 }
 
+void check_inputs_of_output_shape(const OperationView& operation) {
+  for (std::size_t i = 0; i < operation.input_count(); ++i) operation.require_shape(operation.input(i), operation.output().shape);
+}
+
 void check_elementwise(const OperationView& operation) {
   const auto& attributes = operation.attributes<ElementwiseAttributes>();
   check_bounds(operation, attributes.bounds);
   operation.require(!attributes.power_of_two_scales || operation.kind() != mul, bad_attribute, "power_of_two_scales is for add and sub");
+  if (operation.input_count() > 2) return check_inputs_of_output_shape(operation);
   const auto expected = broadcast(operation.input(0).shape, operation.input(1).shape);
   operation.require(expected.has_value(), shape_mismatch,
                     "inputs " + operation.input(0).shape.text() + " and " + operation.input(1).shape.text() + " do not broadcast");
@@ -168,7 +173,7 @@ void check_add_n(const OperationView& operation) {
   const auto& attributes = operation.attributes<ElementwiseAttributes>();
   check_bounds(operation, attributes.bounds);
   operation.require(!attributes.power_of_two_scales, bad_attribute, "power_of_two_scales is for add and sub");
-  for (std::size_t i = 0; i < operation.input_count(); ++i) operation.require_shape(operation.input(i), operation.output().shape);
+  check_inputs_of_output_shape(operation);
 }
 
 void check_argmax(const OperationView& operation) {

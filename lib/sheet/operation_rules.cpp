@@ -74,7 +74,7 @@ std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model&
     }
     return false;
   };
-  if (!rules.above_one.output.chain.empty() && is_above_one()) return {"above_one", &rules.above_one};
+  if (!rules.above_one.output.chain.empty() && output.quantization.present() && is_above_one()) return {"above_one", &rules.above_one};
   const std::size_t size = size_of(output.type) > 2 ? size_of(input.type) : size_of(output.type);
   if (size == 2) return {"i16", &rules.i16};
   return {"i8", &rules.i8};

@@ -58,6 +58,13 @@ class Recorded:
     def free_text(self, key):
         return str(self.param(key, (str, int, float), ""))
 
+    def flag(self, key):
+        self.unread.discard(f"params.{key}")
+        value = self.params.get(key)
+        if not isinstance(value, bool):
+            raise Refusal(f"params.{key} is {value!r}")
+        return value
+
     def integer(self, key, default=REQUIRED):
         return self.param(key, int, default)
 

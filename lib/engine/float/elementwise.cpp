@@ -41,10 +41,13 @@ Executor prepare_real_elementwise(const Model& model, const Operation& operation
 }
 
 Executor prepare_real_add_n(const Model&, const Operation& operation) {
-  return [bounds = real_bounds(std::get<ElementwiseAttributes>(operation.attributes).bounds)](const Execution& run) {
-    std::vector<double> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0.0);
-    for (const Tensor* const input : run.inputs) {
-      std::transform(sums.begin(), sums.end(), input->values<float>().begin(), sums.begin(), std::plus<>());
+  const double sign = operation.kind == OperationKind::sub ? -1 : 1;  // of all inputs but the first
+  return [sign, bounds = real_bounds(std::get<ElementwiseAttributes>(operation.attributes).bounds)](const Execution& run) {
+    const auto first = run.inputs[0]->values<float>();
+    std::vector<double> sums(first.begin(), first.end());
+    for (const Tensor* const input : run.inputs.subspan(1)) {
+      std::transform(sums.begin(), sums.end(), input->values<float>().begin(), sums.begin(),
+                     [=](double sum, float value) { return sum + sign * value; });
     }
     std::transform(sums.begin(), sums.end(), run.outputs[0].values<float>().begin(),
                    [&](double sum) { return bounds(static_cast<float>(sum)); });

@@ -9,6 +9,7 @@
 #include "engine/float16/bounds.hpp"
 #include "engine/float16/prepare.hpp"
 #include "engine/float16/vectors.hpp"
+#include "engine/operands.hpp"
 #include "model/strided_loop.hpp"
 
 namespace lastbit {
@@ -115,6 +116,7 @@ Executor prepare_float16_elementwise(const Model& model, const Operation& operat
       return combine(model, operation, rules, bounds_of(operation), half_kernels({&rules.sum, &rules.conversion}),
                      Combination{[](Float16Rounder& rounder, Float16 a, Float16 b) { return rounder.sum(a, b); }, kernels::HalfOp::add});
     case OperationKind::sub:
+      if (operation.inputs.size() > 2) throw_unsupported(operation, "the backend subtracts one float16 tensor from another");
       return combine(
           model, operation, rules, bounds_of(operation), half_kernels({&rules.sum, &rules.conversion}),
           Combination{[](Float16Rounder& rounder, Float16 a, Float16 b) { return rounder.difference(a, b); }, kernels::HalfOp::subtract});

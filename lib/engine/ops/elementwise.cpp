@@ -22,6 +22,19 @@ Pair pair_of(const Model& model, const Operation& operation, std::int64_t a_zero
   return {operand_of(a, out, a_zero), operand_of(b, out, b_zero), size_of(a.type) <= 2 && size_of(b.type) <= 2};
 }
 
+bool delivers_sums(const ModelTensor& output) { return output.type == ElementType::int32 && !output.quantization.present(); }
+
+Finisher sum_finisher(const Operation& operation, const ModelTensor& output, const OutputBounds& bounds, int width) {
+  if (bounds != OutputBounds{}) throw_unsupported(operation, "a sum that is delivered as it is has no activation and no clamp");
+  if (width > 32) throw_unsupported(operation, "the sum takes up to " + std::to_string(width) + " bits and is delivered as int32");
+  return Finisher({clamp()}, {operands_for({}, output, range_of(output.type))}, width);
+}
+
+void require_scale_of(const Operation& operation, double scale, const ModelTensor& output) {
+  if (output.quantization.scale() == scale) return;
+  throw_unsupported(operation, "'" + output.name + "' has another scale than the sum; the backend rescales nothing");
+}
+
 Executor in_float(Pair pair, kernels::CombineInFloat kernel, const kernels::FloatPair& floats, const ModelTensor& output,
                   IntegerRange range) {
   return pairwise_in<std::int32_t>(
@@ -39,11 +52,15 @@ Executor prepare_mul(const Model& model, const Operation& operation, const Backe
                                               .first_in = a.scale(),
                                               .larger_in = std::max(a.scale(), b.scale()),
                                               .weight = b.scale(),
-                                              .out = output.quantization.scale()});
+                                              .out = output.quantization.present() ? output.quantization.scale() : 1});
+  const bool raw = delivers_sums(output);
+  if (!raw && !applies_scale(rule.chain)) require_scale_of(operation, a.scale() * b.scale(), output);
   Pair pair = pair_of(model, operation, a.zero_point(), b.zero_point());
   const bool small = Int128{pair.a.largest} * pair.b.largest <= max_of_width(32);
-  Finisher finisher(output_chain(operation, rule.chain, bounds), layer_operands(operation, rule.scale, {scale}, output, bounds),
-                    small ? 32 : 34);
+  const int width = small ? 32 : 34;
+  Finisher finisher = raw ? sum_finisher(operation, output, bounds, width)
+                          : Finisher(output_chain(operation, rule.chain, bounds),
+                                     layer_operands(operation, rule.scale, {scale}, output, bounds), width);
   const auto product = [](const auto* va, const auto* vb, auto* out, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) out[i] = va[i] * vb[i];
   };

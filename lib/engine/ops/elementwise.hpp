@@ -18,6 +18,13 @@ namespace lastbit {
 /// The scales and zero points of add, sub or add_n; of operands with a scale per channel that of `channel`.
 [[nodiscard]] SumLayer sum_layer_of(const Model& model, const Operation& operation, std::size_t channel);
 
+/// Whether a sum or a product goes out as it is: int32 without a scale.
+[[nodiscard]] bool delivers_sums(const ModelTensor& output);
+/// What delivers it. Throws Error(unsupported_operation) for a layer with bounds, or a sum of more than 32 bits.
+[[nodiscard]] Finisher sum_finisher(const Operation& operation, const ModelTensor& output, const OutputBounds& bounds, int width);
+/// Throws Error(unsupported_operation) unless the output has the scale of a sum that nothing rescales.
+void require_scale_of(const Operation& operation, double scale, const ModelTensor& output);
+
 /// One operand: its codes spread over the output, and what each becomes before the two meet.
 struct Operand {
   CodeReader codes;

@@ -174,8 +174,10 @@ void require_one_quantization(const Model& model, const Operation& operation) {
 
 Executor integer_sum(const Model& model, const Operation& operation, const SumArithmetic& rule) {
   if (has_partial_sums(rule.accumulator)) throw_unsupported(operation, "sums of whole tensors have no partial sums");
-  if (rule.operand.chain.empty()) require_one_quantization(model, operation);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
+  if (rule.operand.chain.empty()) require_one_quantization(model, operation);
+  if (!delivers_sums(output) && !applies_scale(rule.operand.chain) && !applies_scale(rule.output.chain))
+    require_scale_of(operation, model.tensor(operation.inputs[0]).quantization.scale(), output);
   const OutputBounds& bounds = std::get<ElementwiseAttributes>(operation.attributes).bounds;
   const LayerSum layer(model, operation, rule);
   std::vector<WeightedOperand> operands;
@@ -190,8 +192,9 @@ Executor integer_sum(const Model& model, const Operation& operation, const SumAr
   const bool modulo_32 = accumulator.bits == 32 && accumulator.overflow == Overflow::wrap;
   const bool in_32_bits = layer.is_narrow() && ((proven && fits_32) || modulo_32);
   const int width = proven ? 1 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest))) : width_of_sums(accumulator);
-  Finisher finisher(output_chain(operation, rule.output.chain, bounds),
-                    layer_operands(operation, rule.output.scale, layer.output_scales(), output, bounds), width);
+  Finisher finisher = delivers_sums(output) ? sum_finisher(operation, output, bounds, width)
+                                            : Finisher(output_chain(operation, rule.output.chain, bounds),
+                                                       layer_operands(operation, rule.output.scale, layer.output_scales(), output, bounds), width);
   Narrowing narrowing;
   if (!proven && !in_32_bits && accumulator.overflow != Overflow::exact) narrowing.rule = accumulator;
   std::int64_t offset = layer.offset();
@@ -204,6 +207,7 @@ Executor integer_sum(const Model& model, const Operation& operation, const SumAr
 Executor float_sum(const Model& model, const Operation& operation, const FloatSumArithmetic& rule) {
   if (operation.inputs.size() != 2) throw_unsupported(operation, "the backend's sum in float has two operands");
   const ModelTensor& output = model.tensor(operation.outputs[0]);
+  if (delivers_sums(output)) throw_unsupported(operation, "the backend's sum in float is no integer that it could deliver");
   const IntegerRange range = bounds_of(std::get<ElementwiseAttributes>(operation.attributes).bounds, output);
   const SumLayer layer = sum_layer_of(model, operation, 0);
   const SumLayer::Operand &a = layer.operands[0], &b = layer.operands[1];
@@ -230,7 +234,8 @@ Executor float_sum(const Model& model, const Operation& operation, const FloatSu
 
 SumLayer sum_layer_of(const Model& model, const Operation& operation, std::size_t channel) {
   SumLayer layer;
-  layer.out_scale = model.tensor(operation.outputs[0]).quantization.scale();
+  const Quantization& output = model.tensor(operation.outputs[0]).quantization;
+  if (output.present()) layer.out_scale = output.scale();
   for (const auto index : operation.inputs) {
     const Quantization& quantization = model.tensor(index).quantization;
     const std::size_t own = quantization.scales.size() > 1 ? channel : 0;

@@ -1,15 +1,15 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element-wise sums of quantised tensors: add, sub, add_n. Contract, for one output and the codes q1, q2, … that meet there (broadcast as
-// numpy does; shapes of the inputs and of the output as the model states them):
+// Element-wise sums of quantised tensors: add, sub, add_n. Contract, for one output and the codes q1, q2, … that meet there (two inputs
+// broadcast as numpy does; of add_n, and of sub with more than two, all have the output's shape):
 //   1. each code less its zero point by the rule's `centring`;
 //   2. through the `operand` chain with the operand's scale, the scales of all operands encoded together (multiplier.hpp); sub negates the
 //      result of every operand but the first;
 //   3. summed in the operands' order in the width and by the overflow rule of `accumulator`, beginning with the offset that centring leaves:
 //      of operand i the integer half_away((zero1 - zeroi) * ini / (unit * in1)), or (zero1 - zeroi) * half_away(ini / (unit * in1)), both in
 //      the arithmetic of the operands' encoding;
-//   4. through the `output` chain, zero point and bounds included.
+//   4. through the `output` chain, zero point and bounds included. An int32 output without a scale takes the sum of step 3 as it is.
 // in_float: 1. c = float(zero_out - float(float(ra * zero_a) + float(rb * zero_b))), ra = float(in_a / out), rb likewise;
 //           2. fma(qa, ra, fma(qb, rb, c)), one rounding to an integer; 3. bounds. sub negates in_b.
 // Sources: TFLite reference_integer_ops/add.h (operands shifted left, rescaled to twice the larger scale); XNNPACK qs8-vadd (weights of one

@@ -1,0 +1,47 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/backends/max78000.hpp"
+
+namespace lastbit {
+namespace {
+
+constexpr auto code = EvidenceLevel::vendor_code;
+constexpr auto source = EvidenceLevel::vendor_source;
+constexpr auto guess = EvidenceLevel::guess;
+
+constexpr const char* simulator = "analogdevicesinc/ai8x-synthesis ab4f4c01, izer/simulate.py, run and recorded: it writes the chip's known-answer tests";
+constexpr const char* read = "analogdevicesinc/ai8x-synthesis ab4f4c01, izer/simulate.py, read: as the convolution";
+constexpr const char* eight_bits = "before a convolution the result keeps all its bits; what becomes of it elsewhere was not recorded";
+
+std::vector<Evidence> evidence() {
+  return {
+      {"domain", code, simulator},
+      {"coding", code, simulator},
+      {"conv", code, simulator},
+      {"*.i8.per_channel", guess, "the chip has one output_shift for a layer: a scale per channel must be the same power of two"},
+      {"depthwise_conv", source, read},
+      {"transposed_conv", source, read},
+      {"fully_connected", source, read},
+      {"average_pool", code, std::string(simulator) + "; of height 1: always toward zero (pool1d)"},
+      {"global_average_pool", source, "an average pool whose window is the image"},
+      {"*average_pool.padding", guess, "pools of the chip have no padding"},
+      {"add", code, simulator},
+      {"sub", code, simulator},
+      {"add_n", code, simulator},
+      {"mul", code, simulator},
+      {"*.i8.output.chain", guess, eight_bits},
+      {"mul.chain", guess, eight_bits},
+  };
+}
+
+std::vector<Setting> settings() {
+  return {{"*average_pool.sum.output.chain.0.rounding", {"half_away"}, "the chip's switch for rounding averages; off after reset"}};
+}
+
+}  // namespace
+
+std::vector<SpecSheet> max78000_sheets() {
+  return {{"max78000", "Analog Devices MAX78000, MAX78002", max78000, evidence(), settings()}};
+}
+
+}  // namespace lastbit
