@@ -10,10 +10,10 @@
 
 namespace lastbit {
 
-/// value / 2^places, or a real number.
+/// value / unit, or a real number.
 struct Unrounded {
   Int128 value = 0;
-  int places = 0;
+  Int128 unit = 1;
   double real = 0;
   bool is_real = false;
 };
@@ -26,8 +26,12 @@ class RoundingMachine : public ExactMachine {
 
   bool shift_right(auto&& amount, Rounding rounding) {
     const int places = amount(operands(), at().fraction_bits);
-    if (places > 0 && places < width_of<Int128> - 1) unrounded_ = {.value = at().value, .places = places};
+    if (places > 0 && places < width_of<Int128> - 2) unrounded_ = {.value = at().value, .unit = Int128{1} << places};
     return ExactMachine::shift_right(amount, rounding);
+  }
+  bool divide(auto&& divisor, Rounding rounding) {
+    if (const std::int64_t by = divisor(operands()); by > 1) unrounded_ = {.value = at().value, .unit = by};
+    return ExactMachine::divide(divisor, rounding);
   }
   bool scale_in_float(auto&& real, Rounding rounding) {
     unrounded_ = {.real = real(static_cast<std::int64_t>(at().value), operands()), .is_real = true};

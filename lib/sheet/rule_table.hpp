@@ -100,6 +100,19 @@ template <class T>
   return structure_type(typeid(T));
 }
 
+/// The rules of the table that are structures of type T.
+template <class T>
+[[nodiscard]] const std::vector<const Rule*>& rules_of() {
+  static const std::vector<const Rule*> rules = [] {
+    std::vector<const Rule*> found;
+    for (const Rule& rule : rule_table()) {
+      if (*rule.type->type == typeid(T)) found.push_back(&rule);
+    }
+    return found;
+  }();
+  return rules;
+}
+
 /// Makes the rules at and below the path those of `from`.
 void copy_rules(Backend& to, const Backend& from, std::string_view path);
 

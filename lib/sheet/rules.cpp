@@ -92,9 +92,8 @@ Stage tidied(const Stage& stage) {
 }
 
 void tidy(Backend& backend) {
-  for (const Rule& rule : rule_table()) {
-    if (rule.type->kind != RuleType::Kind::chain) continue;
-    Chain& chain = *static_cast<Chain*>(address(backend, rule));
+  for (const Rule* rule : rules_of<Chain>()) {
+    Chain& chain = *static_cast<Chain*>(address(backend, *rule));
     for (std::size_t i = 0; i < max_stages; ++i) chain.stages[i] = i < chain.size ? tidied(chain.stages[i]) : Stage{};
   }
 }
@@ -279,12 +278,9 @@ void set_rule(Backend& backend, std::string_view path, std::string_view value) {
 }
 
 void check_widths(const Backend& backend) {
-  for (const Rule& rule : rule_table()) {
-    const void* const object = address(backend, rule);
-    if (*rule.type->type == typeid(AccumulatorRule)) check(rule.path, *static_cast<const AccumulatorRule*>(object));
-    if (*rule.type->type == typeid(ScaleEncoding)) check(rule.path, *static_cast<const ScaleEncoding*>(object));
-    if (*rule.type->type == typeid(RescaleRule)) check(rule.path, *static_cast<const RescaleRule*>(object));
-  }
+  for (const Rule* rule : rules_of<AccumulatorRule>()) check(rule->path, *static_cast<const AccumulatorRule*>(address(backend, *rule)));
+  for (const Rule* rule : rules_of<ScaleEncoding>()) check(rule->path, *static_cast<const ScaleEncoding*>(address(backend, *rule)));
+  for (const Rule* rule : rules_of<RescaleRule>()) check(rule->path, *static_cast<const RescaleRule*>(address(backend, *rule)));
 }
 
 /// Both lists follow the order of the table, so that they are merged like sorted lists.

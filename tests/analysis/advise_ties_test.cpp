@@ -128,10 +128,17 @@ TEST_CASE("ties: the last stage that rounds decides; without one there is none")
   REQUIRE(tie_place(in_float, 7, third) == TiePlace::clear);
 }
 
+/// Of an operation with one input that is no constant.
+std::vector<std::vector<Tensor>> samples_of(const std::vector<Tensor>& inputs) {
+  std::vector<std::vector<Tensor>> samples;
+  for (const Tensor& input : inputs) samples.push_back({input});
+  return samples;
+}
+
 TEST_CASE("census: of a convolution, by brute force") {
   const Model model = network(0.5);  // the effective scale is 2^-9: one sum in 512 lies on a tie
   const std::vector<Tensor> data = inputs(4);
-  const auto census = tie_census(model, 0, backend("tflite_double"), backend("vipnano_v8"), data);
+  const auto census = tie_census(model, 0, backend("tflite_double"), backend("vipnano_v8"), samples_of(data));
   REQUIRE(census.has_value());
   TieCensus expected;
   for (const Tensor& input : data) {
@@ -165,11 +172,11 @@ TEST_CASE("census: of a convolution, by brute force") {
 TEST_CASE("census: against float only the device has ties; other operations have none") {
   const Model model = network(0.5);
   const std::vector<Tensor> data = inputs(6);
-  const auto census = tie_census(model, 0, Backend{.domain = Domain::real}, backend("vipnano_v8"), data);
+  const auto census = tie_census(model, 0, Backend{.domain = Domain::real}, backend("vipnano_v8"), samples_of(data));
   REQUIRE(census.has_value());
   REQUIRE(census->a == TieCount{});
   REQUIRE(census->b.on > 0);
-  REQUIRE_FALSE(tie_census(model, 1, backend("tflite_double"), backend("vipnano_v8"), data).has_value());
+  REQUIRE_FALSE(tie_census(model, 1, backend("tflite_double"), backend("vipnano_v8"), samples_of(data)).has_value());
 }
 
 TEST_CASE("output scale: copies follow, the bias behind is counted anew, real values stay") {

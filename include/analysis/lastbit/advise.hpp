@@ -162,10 +162,11 @@ struct TieCensus {
 enum class TiePlace : std::uint8_t { clear, near, on };
 [[nodiscard]] std::optional<TiePlace> tie_place(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands);
 
-/// conv2d, depthwise_conv2d, transposed_conv2d and fully_connected that both sides finish by a chain (a may be float); others: nothing.
-/// `inputs`: codes of the operation's first input, one tensor per sample.
+/// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, add, sub, add_n, mul, average pools, requantize and the activations that
+/// read its rule, and concat, where both sides finish them by a chain (a may be float); others: nothing. `samples`: for each of them the codes
+/// of the operation's inputs in their order; what is a constant of the model may be left out, as a tensor without elements or at the end.
 [[nodiscard]] std::optional<TieCensus> tie_census(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
-                                                  std::span<const Tensor> inputs);
+                                                  std::span<const std::vector<Tensor>> samples);
 
 /// The model with the scale of an operation's output multiplied. Tensors that must share its quantisation follow (what is moved, pooled or
 /// copied), biases behind it are counted in the new scale, and bounds in codes move with the real values.

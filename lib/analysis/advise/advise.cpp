@@ -137,20 +137,19 @@ class Adviser {
     layer.kind = name_of(operation.kind);
     layer.macs = multiply_accumulates(model_, operation);
     OwnDifference own;
-    std::vector<Tensor>& first_inputs = inputs_[position];
-    for (const auto& trace : traces) add_own(own, operation, position, a, b, trace, first_inputs);
+    for (const auto& trace : traces) add_own(own, operation, position, a, b, trace);
     layer.values = own.values;
     layer.differing = own.differing;
     layer.error = own.error_energy == 0 ? 0 : std::sqrt(own.error_energy / own.energy);
     const auto alone = std::ranges::find_if(report_.search.alone, [&](const FallbackPoint& at) { return at.operations[0] == position; });
     if (alone != report_.search.alone.end()) layer.alone = alone->agreement;
-    if (!report_.float16) layer.ties = tie_census(model_, position, a_.backend, b_.backend, first_inputs);
+    if (!report_.float16) layer.ties = tie_census(model_, position, a_.backend, b_.backend, inputs_[position]);
     report_.layers.push_back(std::move(layer));
   }
 
   /// Both sides get what b would read; a's result is taken as b would hold it.
   void add_own(OwnDifference& own, const Operation& operation, std::size_t position, const Side& a, const Side& b,
-               const std::vector<std::optional<Tensor>>& trace, std::vector<Tensor>& first_inputs) const {
+               const std::vector<std::optional<Tensor>>& trace) {
     std::vector<Tensor> for_a(operation.inputs.size()), for_b(operation.inputs.size());
     std::vector<const Tensor*> of_a(operation.inputs.size()), of_b(operation.inputs.size());
     for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
@@ -161,7 +160,7 @@ class Adviser {
       of_a[i] = &for_a[i];
       of_b[i] = &for_b[i];
     }
-    if (of_b[0] != nullptr) first_inputs.push_back(for_b[0]);
+    if (of_b[0] != nullptr) inputs_[position].push_back(for_b);
     const std::vector<Tensor> expected = a.run(position, of_a), found = b.run(position, of_b);
     for (std::size_t o = 0; o < found.size(); ++o) {
       const Quantization& quantization = model_.tensor(operation.outputs[o]).quantization;
@@ -206,7 +205,8 @@ class Adviser {
     for (int i = 1; i <= scale_steps; ++i) {
       for (const int sign : {-1, 1}) factors.push_back(1 + options_.scale_reach * sign * i / scale_steps);
     }
-    const std::vector<Tensor>& inputs = inputs_[position];
+    std::vector<Tensor> inputs;
+    for (const std::vector<Tensor>& sample : inputs_[position]) inputs.push_back(sample[0]);
     ScaleAdvice advice;
     advice.operation = position;
     advice.scale = model_.tensor(model_.operations[position].outputs[0]).quantization.scale();
@@ -224,7 +224,7 @@ class Adviser {
     std::ranges::sort(advice.tried, {}, &ScaleTrial::factor);
     const Model changed = with_output_scale(model_, position, advice.best.factor);
     if (!both_run(changed)) return std::nullopt;
-    advice.ties = tie_census(changed, position, a_.backend, b_.backend, inputs);
+    advice.ties = tie_census(changed, position, a_.backend, b_.backend, inputs_[position]);
     advice.network = agreement_with(changed);
     return advice;
   }
@@ -283,7 +283,7 @@ class Adviser {
   const AdviseOptions& options_;
   Judge judge_;
   AdviseReport report_;
-  std::map<std::size_t, std::vector<Tensor>> inputs_;  ///< by operation: its first input on b, of every sample of the census
+  std::map<std::size_t, std::vector<std::vector<Tensor>>> inputs_;  ///< by operation: its inputs on b, of every sample of the census
 };
 
 }  // namespace

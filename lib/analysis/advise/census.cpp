@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "analysis/advise/side.hpp"
+#include "analysis/last_chain.hpp"
 #include "analysis/unrounded.hpp"
 #include "engine/finisher.hpp"
 #include "lastbit/advise.hpp"
@@ -27,9 +28,8 @@ Int128 position(const Unrounded& at, Rounding rounding) {
     const double from_step = at.real - (steps_half_way(rounding) ? 0.5 : 0.0), below = std::floor(from_step);
     return 2 * static_cast<Int128>(below) + (from_step == below ? 1 : 2);
   }
-  const Int128 one = Int128{1} << at.places, from_step = at.value - (steps_half_way(rounding) ? one / 2 : 0);
-  const Int128 below = from_step >> at.places;
-  return 2 * below + ((from_step & (one - 1)) == 0 ? 1 : 2);
+  const Int128 from_step = 2 * at.value - (steps_half_way(rounding) ? at.unit : 0), below = divide(from_step, 2 * at.unit, Rounding::floor);
+  return 2 * below + (below * 2 * at.unit == from_step ? 1 : 2);
 }
 
 /// The last stage that rounds, and what it rounds there.
@@ -69,23 +69,47 @@ void count(TieCount& ties, TiePlace place) {
   ties.near += place != TiePlace::clear ? 1 : 0;
 }
 
-std::vector<TiePlace> places_of(const LayerSums& sums, std::size_t sample) {
-  std::vector<TiePlace> places;
-  const std::vector<std::int64_t>& values = sums.sums[sample];
-  const std::int64_t channels = sums.layer.shape.out_channels;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const RescaleOperands& operands = sums.layer.operands_of(static_cast<std::int64_t>(i) % channels);
-    places.push_back(tie_place(sums.layer.arithmetic.rescale.chain, values[i], operands).value_or(TiePlace::clear));
-  }
-  return places;
-}
-
 /// What b would hold of the layer's output in float.
-std::vector<std::int64_t> float_codes(const Model& layer, const Side& real, const Side& b, const Tensor& input) {
-  const Tensor codes = b.in_form(output_of(layer, real, input), layer.operations[0].outputs[0]);
+std::vector<std::int64_t> float_codes(const Model& layer, const Side& real, const Side& b, std::span<const Tensor* const> inputs) {
+  const Operation& operation = layer.operations[0];
+  std::vector<Tensor> forms(inputs.size());
+  std::vector<const Tensor*> given(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    forms[i] = real.in_form(*inputs[i], operation.inputs[i]);
+    given[i] = &forms[i];
+  }
+  const Tensor codes = b.in_form(real.run(0, given)[0], operation.outputs[0]);
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < codes.element_count(); ++i) values.push_back(codes.integer_at(i));
   return values;
+}
+
+/// The layer's outputs on one side, and where the sums behind them stand.
+struct Outputs {
+  std::vector<std::int64_t> codes;
+  std::vector<TiePlace> places;
+};
+Outputs outputs_of(const LastChain& last) {
+  Outputs outputs;
+  for (std::size_t i = 0; i < last.sums.size(); ++i) {
+    outputs.codes.push_back(finish(last.chain, last.sums[i], last.at(i)));
+    outputs.places.push_back(tie_place(last.chain, last.sums[i], last.at(i)).value_or(TiePlace::clear));
+  }
+  return outputs;
+}
+
+void compare(const Outputs& a, const Outputs& b, TieCensus& census) {
+  census.accumulators += static_cast<std::int64_t>(b.codes.size());
+  for (std::size_t i = 0; i < b.codes.size(); ++i) {
+    const TiePlace either = std::max(a.places[i], b.places[i]);
+    count(census.a, a.places[i]);
+    count(census.b, b.places[i]);
+    count(census.either, either);
+    if (a.codes[i] == b.codes[i]) continue;
+    ++census.differing;
+    count(census.differing_at, either);
+  }
 }
 
 }  // namespace
@@ -137,28 +161,19 @@ std::vector<std::int64_t> finished(const LayerSums& sums, std::size_t sample, co
 }
 
 std::optional<TieCensus> tie_census(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
-                                    std::span<const Tensor> inputs) {
-  const auto of_b = layer_sums(model, operation, b, inputs), of_a = layer_sums(model, operation, a, inputs);
-  if (!of_b || (!of_a && a.domain != Domain::real)) return std::nullopt;
+                                    std::span<const std::vector<Tensor>> samples) {
   const Model layer = extract_operation(model, operation);
+  const bool in_float = a.domain == Domain::real;
   const Side side_a(layer, a), side_b(layer, b);
   TieCensus census;
-  for (std::size_t s = 0; s < inputs.size(); ++s) {
-    const std::vector<TiePlace> places_b = places_of(*of_b, s);
-    const std::vector<TiePlace> places_a = of_a ? places_of(*of_a, s) : std::vector<TiePlace>(places_b.size(), TiePlace::clear);
-    const std::vector<std::int64_t> codes_b = finished(*of_b, s, of_b->layer.operands);
-    const std::vector<std::int64_t> codes_a =
-        of_a ? finished(*of_a, s, of_a->layer.operands) : float_codes(layer, side_a, side_b, inputs[s]);
-    census.accumulators += static_cast<std::int64_t>(codes_b.size());
-    for (std::size_t i = 0; i < codes_b.size(); ++i) {
-      const TiePlace either = std::max(places_a[i], places_b[i]);
-      count(census.a, places_a[i]);
-      count(census.b, places_b[i]);
-      count(census.either, either);
-      if (codes_a[i] == codes_b[i]) continue;
-      ++census.differing;
-      count(census.differing_at, either);
-    }
+  for (const std::vector<Tensor>& sample : samples) {
+    std::vector<const Tensor*> inputs(layer.operations[0].inputs.size(), nullptr);
+    for (std::size_t i = 0; i < sample.size(); ++i) inputs[i] = sample[i].element_count() == 0 ? nullptr : &sample[i];
+    const auto of_b = last_chain(layer, 0, b, inputs), of_a = last_chain(layer, 0, a, inputs);
+    if (!of_b || (!of_a && !in_float)) return std::nullopt;
+    const Outputs on_b = outputs_of(*of_b);
+    const auto clear = [&] { return std::vector<TiePlace>(on_b.codes.size(), TiePlace::clear); };
+    compare(of_a ? outputs_of(*of_a) : Outputs{float_codes(layer, side_a, side_b, inputs), clear()}, on_b, census);
   }
   return census;
 }

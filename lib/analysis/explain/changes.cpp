@@ -14,9 +14,7 @@ namespace {
 /// The paths of every RescaleRule.
 std::vector<std::string> paths_of_rescale_rules() {
   std::vector<std::string> paths;
-  for (const Rule& rule : rule_table()) {
-    if (*rule.type->type == typeid(RescaleRule)) paths.push_back(rule.path);
-  }
+  for (const Rule* rule : rules_of<RescaleRule>()) paths.push_back(rule->path);
   return paths;
 }
 

@@ -24,15 +24,12 @@ std::string name_of_stage(const Stage& stage) {
   return text;
 }
 
-bool is_half_way(Int128 value, int places) {
-  const UInt128 half = UInt128{1} << (places - 1);
-  return (static_cast<UInt128>(value) & (2 * half - 1)) == half;
-}
+bool is_half_way(Int128 value, Int128 unit) { return (2 * value) % (2 * unit) == unit || (2 * value) % (2 * unit) == -unit; }
 
 /// Whether the stage, applied to `before`, rounds a value that lies half-way.
 bool rounds_a_tie(const Stage& stage, const InFlight& before, const RescaleOperands& operands) {
   const auto at = unrounded(stage, before, operands);
-  return at && !at->is_real && is_half_way(at->value, at->places);
+  return at && !at->is_real && is_half_way(at->value, at->unit);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "analysis/identify/conv_search.hpp"
-#include "analysis/identify/other_search.hpp"
+#include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/rule_tally.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/explain.hpp"
@@ -245,7 +245,7 @@ Identification identify(std::span<const IdentifyPair> pairs, const IdentifyOptio
     if (is_conv_group(groups[i])) {
       result.operations.push_back(identify_conv(groups[i], options, progress));
     } else {
-      OtherFound found = identify_other(groups[i].rules, groups[i].pairs, options.runners_up + 1, progress);
+      RulesFound found = search_rules(groups[i].rules, groups[i].pairs, options.runners_up + 1, progress);
       add_builtins(groups[i], found.result.classes, found.outputs, found.result.values);
       result.operations.push_back(std::move(found.result));
     }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "analysis/identify/other_search.hpp"
+#include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/probe.hpp"
 #include "formats/json_model.hpp"
 #include "lastbit/error.hpp"

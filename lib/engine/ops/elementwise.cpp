@@ -42,17 +42,23 @@ Executor in_float(Pair pair, kernels::CombineInFloat kernel, const kernels::Floa
       [=](const std::int32_t* a, const std::int32_t* b, std::int32_t* out, std::size_t count) { kernel(floats, a, b, out, count); });
 }
 
+double product_scale(const RescaleRule& rule, const ModelTensor& a, const ModelTensor& b, const ModelTensor& output) {
+  const double first = a.quantization.scale(), second = b.quantization.scale();
+  return effective_scale(rule, {.in = first,
+                                .first_in = first,
+                                .larger_in = std::max(first, second),
+                                .weight = second,
+                                .out = output.quantization.present() ? output.quantization.scale() : 1});
+}
+
 Executor prepare_mul(const Model& model, const Operation& operation, const Backend& backend) {
   const RescaleRule& rule = backend.mul;
   if (rule.chain.empty()) throw_unsupported(operation, "the backend has no such arithmetic");
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  const Quantization &a = model.tensor(operation.inputs[0]).quantization, &b = model.tensor(operation.inputs[1]).quantization;
+  const ModelTensor &first = model.tensor(operation.inputs[0]), &second = model.tensor(operation.inputs[1]);
+  const Quantization &a = first.quantization, &b = second.quantization;
   const OutputBounds& bounds = std::get<ElementwiseAttributes>(operation.attributes).bounds;
-  const double scale = effective_scale(rule, {.in = a.scale(),
-                                              .first_in = a.scale(),
-                                              .larger_in = std::max(a.scale(), b.scale()),
-                                              .weight = b.scale(),
-                                              .out = output.quantization.present() ? output.quantization.scale() : 1});
+  const double scale = product_scale(rule, first, second, output);
   const bool raw = delivers_sums(output);
   if (!raw && !applies_scale(rule.chain)) require_scale_of(operation, a.scale() * b.scale(), output);
   Pair pair = pair_of(model, operation, a.zero_point(), b.zero_point());

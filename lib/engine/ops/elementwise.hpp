@@ -22,6 +22,8 @@ namespace lastbit {
 [[nodiscard]] bool delivers_sums(const ModelTensor& output);
 /// What delivers it. Throws Error(unsupported_operation) for a layer with bounds, or a sum of more than 32 bits.
 [[nodiscard]] Finisher sum_finisher(const Operation& operation, const ModelTensor& output, const OutputBounds& bounds, int width);
+/// What mul's chain scales by.
+[[nodiscard]] double product_scale(const RescaleRule& rule, const ModelTensor& a, const ModelTensor& b, const ModelTensor& output);
 /// Throws Error(unsupported_operation) unless the output has the scale of a sum that nothing rescales.
 void require_scale_of(const Operation& operation, double scale, const ModelTensor& output);
 

@@ -13,6 +13,7 @@
 #include "engine/finisher.hpp"
 #include "engine/operands.hpp"
 #include "engine/ops/prepare.hpp"
+#include "engine/ops/requantize.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/op/dynamic_quantize.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -154,14 +155,20 @@ Executor prepare_dequantize(const Model& model, const Operation& operation, cons
   };
 }
 
-namespace {
-
-/// Two 8-bit types with one scale and zero points 128 apart: the same real values, so the codes move over unchanged.
 bool is_retyping(const ModelTensor& from, const ModelTensor& to) {
   return !from.quantization.per_channel() && size_of(from.type) == 1 && size_of(to.type) == 1 &&
          from.quantization.scale() == to.quantization.scale() &&
          from.quantization.zero_point() - to.quantization.zero_point() == range_of(from.type).min - range_of(to.type).min;
 }
+
+std::vector<RescaleOperands> requantize_operands(const Operation& operation, const RescaleRule& rule, const ModelTensor& input,
+                                                 const ModelTensor& output, const OutputBounds& bounds) {
+  auto operands = layer_operands(operation, rule.scale, scales_to(rule, input.quantization, output), output, bounds);
+  for (RescaleOperands& channel : operands) channel.data_bits = bits_of(input.type);
+  return operands;
+}
+
+namespace {
 
 FinisherInput codes_of(const ModelTensor& tensor) {
   const IntegerRange range = range_of(tensor.type);
@@ -173,12 +180,11 @@ Finisher requantizer(const Operation& operation, const RescaleRule& rule, const 
                      const OutputBounds& bounds) {
   if (rule.chain.empty()) throw_unsupported(operation, "the backend has no requantisation");
   const Chain& chain = output_chain(operation, rule.chain, bounds);
-  auto operands = layer_operands(operation, rule.scale, scales_to(rule, input.quantization, output), output, bounds);
-  for (RescaleOperands& channel : operands) channel.data_bits = bits_of(input.type);
-  return Finisher(chain, std::move(operands), codes_of(input));
+  return Finisher(chain, requantize_operands(operation, rule, input, output, bounds), codes_of(input));
 }
 
-Executor rescaled_between(const Model& model, const Operation& operation, const Backend& backend, const OutputBounds& bounds) {
+Executor rescaled_between(const Model& model, const Operation& operation, const Backend& backend) {
+  const OutputBounds bounds = bounds_of(operation);
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const bool retypes = operation.kind == OperationKind::requantize && is_retyping(input, output);
@@ -190,13 +196,13 @@ Executor rescaled_between(const Model& model, const Operation& operation, const 
 }  // namespace
 
 Executor prepare_requantize(const Model& model, const Operation& operation, const Backend& backend) {
-  return rescaled_between(model, operation, backend, bounds_of(operation));
+  return rescaled_between(model, operation, backend);
 }
 
 Executor prepare_clip(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const OutputBounds& attributes = std::get<ClipAttributes>(operation.attributes).bounds;
-  if (model.tensor(operation.inputs[0]).quantization != output.quantization) return rescaled_between(model, operation, backend, attributes);
+  if (model.tensor(operation.inputs[0]).quantization != output.quantization) return rescaled_between(model, operation, backend);
   const IntegerRange range = range_of(output.type);
   return [finisher = Finisher({clamp()}, {operands_for({}, output, bounds_of(attributes, output))}, FinisherInput{range.min, range.max})](
              const Execution& run) { finisher(*run.inputs[0], run.outputs[0], nullptr); };

@@ -97,6 +97,9 @@ class ExactMachine {
   constexpr bool scale_in_float(auto&& real, Rounding rounding) noexcept {
     return put(round_to_integer(real(static_cast<std::int64_t>(at_.value), *operands_), rounding));
   }
+  constexpr bool divide(auto&& divisor, Rounding rounding) noexcept {
+    return put(lastbit::divide(at_.value, Int128{divisor(*operands_)}, rounding));
+  }
   constexpr bool look_up(auto&& function) noexcept { return put(function(at_.value, *operands_)); }
   constexpr bool binary_point(auto&& fraction_bits) noexcept {
     at_.fraction_bits = fraction_bits(*operands_, at_.fraction_bits);

@@ -19,8 +19,7 @@ struct StageOf<StageKind::divide> : UntoldStage {
   };
   template <class Machine>
   static constexpr bool run(Machine& machine, const Stage& stage) {
-    return machine.look_up(
-        [&](Int128 value, const RescaleOperands& operands) { return divide(value, Int128{operands.count}, stage.rounding); });
+    return machine.divide([](const RescaleOperands& operands) { return operands.count; }, stage.rounding);
   }
   template <class Formula>
   static void write(Formula& formula, const Stage& stage) {

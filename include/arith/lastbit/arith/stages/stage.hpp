@@ -20,6 +20,7 @@
 //   narrow(; bits, overflow)           to `bits` by `overflow`
 //   clamp(o)                           into the bounds
 //   scale_in_float(v, o; rounding)     a real number, rounded to an integer
+//   divide(o; rounding)                v / divisor, an integer above 0: no vectors
 //   look_up(v, o)                      any other function: no vectors
 //   binary_point(o, f)                 the places from here on
 #pragma once

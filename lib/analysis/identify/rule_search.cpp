@@ -1,0 +1,307 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/identify/rule_search.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "analysis/identify/conv_search.hpp"
+#include "analysis/identify/rule_tally.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/operation_rules.hpp"
+#include "lastbit/registry.hpp"
+#include "lastbit/rule_alternatives.hpp"
+#include "model/operation_signature.hpp"
+#include "sheet/rule_table.hpp"
+
+namespace lastbit {
+namespace {
+
+/// Devices that are tried, fewer where layers are large; those whose neighbours are tried in vain before the walk ends.
+constexpr std::int64_t most_tried = 8000, fewest_tried = 2000, most_values = 200'000'000;
+constexpr int patience = 40;
+/// Devices whose outputs are all looked at, for the classes behind the best one.
+constexpr std::size_t ranked = 64;
+
+/// Where a walk begins: what a built-in backend reads for the layers, and nothing else of it.
+struct Seed {
+  Backend backend;
+  std::vector<std::string> paths;
+};
+
+std::vector<Seed> seeds_for(const std::vector<const IdentifyPair*>& pairs) {
+  std::vector<Seed> seeds;
+  for (const SpecSheet& sheet : builtin_backends()) {
+    if (sheet.backend.domain != Domain::integer) continue;
+    Seed seed;
+    for (const IdentifyPair* pair : pairs) {
+      for (const std::string& path : read_rules(pair->layer, sheet.backend)) {
+        if (std::ranges::find(seed.paths, path) != seed.paths.end()) continue;
+        seed.paths.push_back(path);
+        copy_rules(seed.backend, sheet.backend, path);
+      }
+    }
+    const bool is_known = std::ranges::any_of(seeds, [&](const Seed& one) { return one.backend == seed.backend; });
+    if (!is_known && seed.backend != Backend{}) seeds.push_back(std::move(seed));
+  }
+  return seeds;
+}
+
+/// Every different object of the type that any built-in backend has, for whatever purpose.
+template <class T>
+const std::vector<T>& known_rules() {
+  static const std::vector<T> known = [] {
+    std::vector<T> list;
+    for (const SpecSheet& sheet : builtin_backends()) {
+      for (const Rule* rule : rules_of<T>()) {
+        const T& object = *static_cast<const T*>(address(sheet.backend, *rule));
+        if (is_present(*rule->type, &object) && std::ranges::find(list, object) == list.end()) list.push_back(object);
+      }
+    }
+    return list;
+  }();
+  return known;
+}
+
+/// One step of a walk: a rule takes another of its values, or a structure becomes one that is known from elsewhere.
+struct Step {
+  std::string path, value;
+  std::size_t known = 0;  ///< of a structure: its number among the known ones of its type
+};
+
+void take(const Step& step, Backend& backend) {
+  if (!step.value.empty()) return replace_rule(backend, step.path, step.value);
+  if (auto* const rescale = structure_at<RescaleRule>(backend, step.path)) {
+    const Ratio by = rescale->by;
+    *rescale = known_rules<RescaleRule>()[step.known];
+    rescale->by = by;  // what the layer brings stays
+  } else if (auto* const accumulator = structure_at<AccumulatorRule>(backend, step.path)) {
+    *accumulator = known_rules<AccumulatorRule>()[step.known];
+  }
+}
+
+template <class T>
+void add_swaps(const std::string& path, std::vector<Step>& steps) {
+  for (std::size_t i = 0; i < known_rules<T>().size(); ++i) steps.push_back({path, "", i});
+}
+
+bool is_below(const std::vector<std::string>& paths, const std::string& rule) {
+  return std::ranges::any_of(paths, [&](const std::string& path) { return covers(path, rule); });
+}
+
+/// Every rule below `paths` with every other value.
+std::vector<Step> value_steps(const Backend& backend, const std::vector<std::string>& paths) {
+  std::vector<Step> steps;
+  for (const RuleText& rule : list_rules(backend)) {
+    if (!is_below(paths, rule.path) || rule.path.ends_with("chain.size")) continue;
+    for (const std::string& value : alternatives(backend, rule.path)) steps.push_back({rule.path, value});
+  }
+  return steps;
+}
+
+/// Every way of rescaling and of summing below `paths`, in place of which another may stand.
+std::vector<Step> structure_steps(const Backend& backend, const std::vector<std::string>& paths) {
+  std::vector<Step> steps;
+  const auto add_all = [&]<class T>(Of<T>) {
+    for (const Rule* rule : rules_of<T>()) {
+      if (is_below(paths, rule->path) && is_present(*rule->type, address(backend, *rule))) add_swaps<T>(rule->path, steps);
+    }
+  };
+  add_all(Of<RescaleRule>{});
+  add_all(Of<AccumulatorRule>{});
+  return steps;
+}
+
+/// A device on the walk: a seed, and the steps taken from it.
+struct Device {
+  std::size_t seed = 0;
+  std::vector<Step> steps;
+  std::int64_t differing = 0;
+  std::uint64_t outputs = 1;
+};
+
+class Walk {
+ public:
+  explicit Walk(const std::vector<const IdentifyPair*>& pairs) : pairs_(pairs), seeds_(seeds_for(pairs)) {
+    for (const IdentifyPair* pair : pairs) expected_.push_back(integers_of(pair->output)), values_ += pair->output.element_count();
+  }
+
+  /// The seeds, those beside them, and then on from the nearest device so far.
+  void go(const std::function<void(double)>& progress) {
+    const std::int64_t most = std::clamp(most_values / std::max<std::int64_t>(1, values_), fewest_tried, most_tried);
+    for (std::size_t i = 0; i < seeds_.size(); ++i) try_device({i, {}});
+    for (std::size_t i = 0; i < seeds_.size() && tried_ < most; ++i) try_steps({i, {}}, value_steps(seeds_[i].backend, seeds_[i].paths));
+    std::int64_t best = std::numeric_limits<std::int64_t>::max();
+    for (int in_vain = 0; !nearest_.empty() && tried_ < most && (in_vain < patience || best == 0); ++in_vain) {
+      const Device device = devices_[nearest_.top().second];
+      nearest_.pop();
+      if (device.differing < best) best = device.differing, in_vain = 0;
+      if (best == 0 && device.differing > 0) break;  // the whole class is known
+      const Backend backend = built(device);
+      try_steps(device, value_steps(backend, seeds_[device.seed].paths));
+      try_steps(device, structure_steps(backend, seeds_[device.seed].paths));
+      if (progress) progress(static_cast<double>(tried_) / static_cast<double>(most));
+    }
+    std::ranges::stable_sort(devices_, {}, &Device::differing);
+  }
+
+  [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+  [[nodiscard]] std::int64_t values() const { return values_; }
+  [[nodiscard]] std::int64_t tried() const { return tried_; }
+  [[nodiscard]] Backend built(const Device& device) const {
+    Backend backend = seeds_[device.seed].backend;
+    for (const Step& step : device.steps) take(step, backend);
+    return backend;
+  }
+  [[nodiscard]] std::vector<Coordinate> coordinates(const Device& device) const {
+    std::vector<Coordinate> list;
+    for (const RuleText& rule : list_rules(built(device))) {
+      const auto holds = [&](const std::string& path) { return covers(path, rule.path); };
+      if (std::ranges::any_of(seeds_[device.seed].paths, holds)) list.push_back({rule.path, rule.value});
+    }
+    return list;
+  }
+
+ private:
+  using Place = std::pair<std::int64_t, std::size_t>;  ///< how many values differ, and which device
+
+  void try_steps(const Device& from, std::vector<Step> steps) {
+    for (Step& step : steps) {
+      Device next{from.seed, from.steps};
+      next.steps.push_back(std::move(step));
+      try_device(std::move(next));
+    }
+  }
+
+  /// Runs the layers on it, unless it is known, does not fit together or cannot run them.
+  void try_device(Device device) {
+    const Backend backend = built(device);
+    try {
+      check_widths(backend);
+    } catch (const Error&) {
+      return;
+    }
+    std::string text;
+    for (const Coordinate& each : coordinates(device)) text += each.rule + '=' + each.value + ';';
+    if (!known_.insert(std::move(text)).second) return;
+    ++tried_;
+    if (!judge(backend, device)) return;
+    ranks_.insert(device.differing);
+    if (ranks_.size() > ranked) ranks_.erase(std::prev(ranks_.end()));
+    nearest_.push({device.differing, devices_.size()});
+    devices_.push_back(std::move(device));
+  }
+
+  /// False where the device cannot run a layer, or is farther off than those that are ranked.
+  bool judge(const Backend& backend, Device& device) const {
+    const std::int64_t most = ranks_.size() < ranked ? std::numeric_limits<std::int64_t>::max() : *ranks_.rbegin();
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+      const IdentifyPair& pair = *pairs_[p];
+      if (!check(pair.layer, backend).empty()) return false;
+      const Trace trace = run(pair.layer, backend, pair.inputs);
+      const Tensor& output = *trace.tensors[static_cast<std::size_t>(pair.layer.outputs[0])];
+      for (std::size_t i = 0; i < expected_[p].size(); ++i) {
+        const std::int64_t value = output.integer_at(static_cast<std::int64_t>(i));
+        device.outputs = mixed(device.outputs, value);
+        device.differing += value != expected_[p][i] ? 1 : 0;
+      }
+      if (device.differing > most) return false;
+    }
+    return true;
+  }
+
+  const std::vector<const IdentifyPair*>& pairs_;
+  std::vector<Seed> seeds_;
+  std::vector<std::vector<std::int64_t>> expected_;
+  std::int64_t values_ = 0, tried_ = 0;
+  std::vector<Device> devices_;
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> nearest_;
+  std::multiset<std::int64_t> ranks_;
+  std::set<std::string> known_;
+};
+
+/// Devices with the same outputs, as a class; how many values each rule has in all devices that were tried.
+RuleClass class_of(const Walk& walk, const std::vector<const Device*>& members, const std::vector<RuleValues>& possible) {
+  RuleTally tally;
+  for (const Device* device : members) tally.add(walk.coordinates(*device));
+  RuleClass shown{walk.values() - members[0]->differing, static_cast<std::int64_t>(members.size()), tally.take(), {}, {}, {}};
+  for (RuleValues& each : shown.rules) {
+    const auto at = std::ranges::find(possible, each.rule, &RuleValues::rule);
+    each.possible = at->values.size();
+  }
+  std::erase_if(shown.rules, [](const RuleValues& each) { return each.possible < 2; });
+  shown.backend = walk.built(*members[0]);
+  return shown;
+}
+
+bool is_fused(OperationKind kind) {
+  return kind == OperationKind::fused_conv2d || kind == OperationKind::pwl || kind == OperationKind::sum_pool2d;
+}
+
+/// A single output that the rules of a backend decide: neither data movement nor a comparison of codes.
+bool reads_rules(OperationKind kind) {
+  return !is_movement(kind) && kind != OperationKind::max_pool2d && kind != OperationKind::cast && signature_of(kind).most_outputs == 1;
+}
+
+}  // namespace
+
+bool is_covered(OperationKind kind) { return is_conv_layer(kind) || reads_rules(kind); }
+
+std::string reason_to_skip(const IdentifyPair& pair) {
+  if (pair.layer.operations.size() != 1) return "not a layer of one operation";
+  const Operation& operation = pair.layer.operations[0];
+  if (!is_covered(operation.kind)) return "the space has no rules for " + std::string(name_of(operation.kind));
+  for (const std::int32_t index : operation.inputs) {
+    if (index != absent_tensor && !is_integer(pair.layer.tensor(index).type))
+      return "'" + pair.layer.tensor(index).name + "' is not an integer";
+  }
+  if (!is_integer(pair.output.type())) return "its output is not an integer";
+  if (pair.output.element_count() != pair.layer.tensor(operation.outputs[0]).shape.element_count())
+    return "the output has " + std::to_string(pair.output.element_count()) + " values; the layer's is " +
+           pair.layer.tensor(operation.outputs[0]).shape.text();
+  if (!is_conv_layer(operation.kind)) return {};
+  try {
+    static_cast<void>(ConvData(pair));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::vector<std::string> read_rules(const Model& layer, const Backend& backend) {
+  std::vector<std::string> rules = rule_prefixes(layer, layer.operations[0], backend);
+  if (!is_fused(layer.operations[0].kind)) return rules;
+  for (const char* path : {"fused_conv", "sum_pool", "pwl"}) rules.emplace_back(path);
+  return rules;
+}
+
+RulesFound search_rules(const std::string& rules, const std::vector<const IdentifyPair*>& pairs, std::size_t most_classes,
+                        const std::function<void(double)>& progress) {
+  Walk walk(pairs);
+  walk.go(progress);
+  if (walk.devices().empty()) throw Error(ErrorCode::bad_input, pairs.front()->name, "no combination of rules applies to these layers");
+  RuleTally whole;
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<const Device*>> classes;
+  for (const Device& device : walk.devices()) {
+    whole.add(walk.coordinates(device));
+    classes[{device.differing, device.outputs}].push_back(&device);
+  }
+  const std::vector<RuleValues> possible = whole.take();
+  RulesFound found;
+  found.result.rules = rules;
+  found.result.pairs = static_cast<std::int64_t>(pairs.size());
+  found.result.values = walk.values();
+  found.result.combinations = walk.tried();
+  for (const auto& [key, members] : classes) {
+    if (found.result.classes.size() == most_classes) break;
+    found.outputs.push_back(key.second);
+    found.result.classes.push_back(class_of(walk, members, possible));
+  }
+  return found;
+}
+
+}  // namespace lastbit

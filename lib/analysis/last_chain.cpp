@@ -1,0 +1,206 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/last_chain.hpp"
+
+#include <algorithm>
+
+#include "engine/broadcast.hpp"
+#include "engine/geometry.hpp"
+#include "engine/operands.hpp"
+#include "engine/ops/conv_layer.hpp"
+#include "engine/ops/elementwise.hpp"
+#include "engine/ops/requantize.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/explain.hpp"
+#include "lastbit/op/pool.hpp"
+#include "lastbit/operation_rules.hpp"
+
+namespace lastbit {
+namespace {
+
+/// A layer with its inputs.
+struct Request {
+  const Model& model;
+  const Operation& operation;
+  const Backend& backend;
+  std::span<const Tensor* const> inputs;
+
+  [[nodiscard]] const ModelTensor& in(std::size_t i) const { return model.tensor(operation.inputs[i]); }
+  [[nodiscard]] const ModelTensor& out() const { return model.tensor(operation.outputs[0]); }
+  [[nodiscard]] std::int64_t code(std::size_t input, std::int64_t at) const {
+    return (in(input).constant ? *in(input).constant : *inputs[input]).integer_at(at);
+  }
+};
+
+LastChain with_channels(const Chain& chain, std::vector<RescaleOperands> operands, std::vector<std::int64_t> sums) {
+  LastChain last{chain, std::move(operands), {}, std::move(sums)};
+  for (std::size_t i = 0; i < last.sums.size(); ++i) last.operands_of.push_back(i % last.operands.size());
+  return last;
+}
+
+std::optional<LastChain> of_convolution(const Request& request) {
+  const ConvLayer layer = conv_layer(request.model, request.operation, request.backend);
+  if (layer.delivers_sums()) return std::nullopt;
+  const Convolution convolution(layer.shape, layer.direction, layer.arithmetic, layer.weights, layer.bias, layer.input_type,
+                                layer.largest_input, layer.multipliers);
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(layer.shape.out_count()));
+  convolution.sums(conv_input(*request.inputs[0], layer.zero_points), sums, nullptr);
+  return with_channels(layer.arithmetic.rescale.chain, layer.operands, std::move(sums));
+}
+
+std::vector<std::vector<std::int64_t>> offsets_of(const Request& request) {
+  std::vector<std::vector<std::int64_t>> offsets;
+  for (std::size_t i = 0; i < request.operation.inputs.size(); ++i)
+    offsets.push_back(broadcast_offsets(request.in(i).shape, request.out().shape));
+  return offsets;
+}
+
+std::optional<LastChain> of_sum(const Request& request) {
+  const SumArithmetic* const rule =
+      sum_arithmetic_of(request.model, request.operation, add_arithmetic_of(request.operation, request.backend)).second;
+  if (rule == nullptr || delivers_sums(request.out())) return std::nullopt;
+  std::size_t channels = 1;
+  for (std::size_t i = 0; i < request.operation.inputs.size(); ++i)
+    channels = std::max(channels, request.in(i).quantization.scales.size());
+  std::vector<ResolvedSum> resolved;
+  std::vector<double> scales;
+  for (std::size_t c = 0; c < channels; ++c) {
+    resolved.push_back(resolve(*rule, sum_layer_of(request.model, request.operation, c)));
+    scales.push_back(resolved.back().output_scale);
+  }
+  const auto offsets = offsets_of(request);
+  std::vector<std::int64_t> sums, codes(offsets.size());
+  for (std::size_t at = 0; at < offsets[0].size(); ++at) {
+    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = request.code(i, offsets[i][at]);
+    sums.push_back(sum_of(*rule, resolved[at % channels], codes));
+  }
+  const OutputBounds& bounds = std::get<ElementwiseAttributes>(request.operation.attributes).bounds;
+  return with_channels(rule->output.chain, layer_operands(request.operation, rule->output.scale, scales, request.out(), bounds),
+                       std::move(sums));
+}
+
+std::optional<LastChain> of_product(const Request& request) {
+  if (delivers_sums(request.out())) return std::nullopt;
+  const RescaleRule& rule = request.backend.mul;
+  const auto offsets = offsets_of(request);
+  std::vector<std::int64_t> products;
+  for (std::size_t at = 0; at < offsets[0].size(); ++at) {
+    products.push_back((request.code(0, offsets[0][at]) - request.in(0).quantization.zero_point()) *
+                       (request.code(1, offsets[1][at]) - request.in(1).quantization.zero_point()));
+  }
+  const double scale = product_scale(rule, request.in(0), request.in(1), request.out());
+  const OutputBounds& bounds = std::get<ElementwiseAttributes>(request.operation.attributes).bounds;
+  return with_channels(rule.chain, layer_operands(request.operation, rule.scale, {scale}, request.out(), bounds), std::move(products));
+}
+
+/// The codes of one channel below one window, those outside the image left out.
+std::vector<std::int64_t> codes_below(const Request& request, const ConvShape& w, const ConvIndex& at) {
+  std::vector<std::int64_t> codes;
+  for (std::int64_t ky = 0; ky < w.kernel_height; ++ky) {
+    for (std::int64_t kx = 0; kx < w.kernel_width; ++kx) {
+      const std::int64_t y = at.y * w.stride_height - w.pad_top + ky, x = at.x * w.stride_width - w.pad_left + kx;
+      if (y < 0 || y >= w.in_height || x < 0 || x >= w.in_width) continue;
+      codes.push_back(request.code(0, ((at.n * w.in_height + y) * w.in_width + x) * w.in_channels + at.o));
+    }
+  }
+  return codes;
+}
+
+std::optional<LastChain> of_average(const Request& request) {
+  const bool global = request.operation.kind == OperationKind::global_average_pool;
+  const AveragePoolArithmetic& rule = global ? request.backend.global_average_pool : request.backend.average_pool;
+  const ConvShape windows = pool_shape_of(request.model, request.operation);
+  const OutputBounds& bounds = std::get<Pool2dAttributes>(request.operation.attributes).bounds;
+  const Quantization &from = request.in(0).quantization, &to = request.out().quantization;
+  RescaleOperands output = operands_for({}, request.out(), bounds_of(bounds, request.out()));
+  output.rectifier = rectifier_of(bounds.activation);
+  LastChain last{rule.sum.output.chain, {}, {}, {}};
+  for (std::int64_t i = 0; i < request.out().shape.element_count(); ++i) {
+    const std::vector<std::int64_t> codes = codes_below(request, windows, output_at(windows, i));
+    const auto inside = static_cast<std::int64_t>(codes.size());
+    const std::int64_t count = rule.padding == PaddingCount::included ? windows.kernel_height * windows.kernel_width : inside;
+    const bool raw = rule.sum.centring == Centring::nothing;
+    Accumulator sum(rule.sum.accumulator, 0);
+    for (const std::int64_t code : codes) sum.add(code - (raw ? 0 : from.zero_point()));
+    for (std::int64_t outside = raw ? count - inside : 0; outside > 0; --outside) sum.add(from.zero_point());
+    last.sums.push_back(sum.result());
+    const auto known = std::ranges::find(last.operands, count, &RescaleOperands::count);
+    last.operands_of.push_back(static_cast<std::size_t>(known - last.operands.begin()));
+    if (known == last.operands.end()) last.operands.push_back(Average(rule.sum, from.scale(), to.scale(), count, output).operands());
+  }
+  return last;
+}
+
+std::optional<LastChain> of_requantization(const Request& request) {
+  const bool copies = request.operation.kind == OperationKind::clip && request.in(0).quantization == request.out().quantization;
+  if (copies || (request.operation.kind == OperationKind::requantize && is_retyping(request.in(0), request.out()))) return std::nullopt;
+  const RescaleRule& rule = requantization_of(request.model, request.operation, request.backend);
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < request.out().shape.element_count(); ++i)
+    values.push_back(request.code(0, i) - request.in(0).quantization.zero_point());
+  return with_channels(rule.chain,
+                       requantize_operands(request.operation, rule, request.in(0), request.out(), bounds_of(request.operation)),
+                       std::move(values));
+}
+
+std::optional<LastChain> of_concatenation(const Request& request) {
+  const ConcatArithmetic& concat = request.backend.concat;
+  if ((request.out().type == ElementType::uint8 ? concat.method_uint8 : concat.method) != ConcatMethod::rescaled) return std::nullopt;
+  const RescaleRule& rule = requantization_of(request.model, request.operation, request.backend);
+  const auto& attributes = std::get<ConcatAttributes>(request.operation.attributes);
+  const auto outputs = static_cast<std::size_t>(request.out().shape.element_count());
+  LastChain last{rule.chain, {}, std::vector<std::size_t>(outputs), std::vector<std::int64_t>(outputs)};
+  std::int64_t outer = 1;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(attributes.axis); ++axis) outer *= request.out().shape[axis];
+  const std::int64_t row = request.out().shape.element_count() / outer;
+  std::int64_t before = 0;  // in a row
+  for (std::size_t i = 0; i < request.operation.inputs.size(); ++i) {
+    last.operands.push_back(requantize_operands(request.operation, rule, request.in(i), request.out(), {.activation = attributes.activation})[0]);
+    const std::int64_t part = request.in(i).shape.element_count() / outer;
+    for (std::int64_t at = 0; at < outer * part; ++at) {
+      const auto to = static_cast<std::size_t>(at / part * row + before + at % part);
+      last.sums[to] = request.code(i, at) - request.in(i).quantization.zero_point();
+      last.operands_of[to] = i;
+    }
+    before += part;
+  }
+  return last;
+}
+
+bool has_integers_only(const Request& request) {
+  for (std::size_t i = 0; i < request.operation.inputs.size(); ++i) {
+    if (request.operation.inputs[i] != absent_tensor && !is_integer(request.in(i).type)) return false;
+  }
+  return is_integer(request.out().type);
+}
+
+}  // namespace
+
+std::optional<LastChain> last_chain(const Model& model, std::size_t operation, const Backend& backend,
+                                    std::span<const Tensor* const> inputs) {
+  const Request request{model, model.operations[operation], backend, inputs};
+  if (backend.domain == Domain::real || !has_integers_only(request) || !check(extract_operation(model, operation), backend).empty())
+    return std::nullopt;
+  using enum OperationKind;
+  switch (request.operation.kind) {
+    case conv2d:
+    case depthwise_conv2d:
+    case transposed_conv2d:
+    case fully_connected: return of_convolution(request);
+    case add:
+    case sub:
+    case add_n: return of_sum(request);
+    case mul: return of_product(request);
+    case average_pool2d:
+    case global_average_pool: return of_average(request);
+    case requantize:
+    case relu:
+    case relu6:
+    case relu_n1_to_1:
+    case clip: return of_requantization(request);
+    case concat: return of_concatenation(request);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace lastbit
