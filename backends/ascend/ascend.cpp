@@ -70,6 +70,7 @@ std::vector<Evidence> integer_evidence() {
     list.push_back({std::string(operation) + ".i8.rescale", guess, "AscendRequant: one float32 scale; its rounding is not documented"});
     list.push_back({std::string(operation) + ".i8.bias", guess, "assumed: the bias initialises L0C"});
   }
+  list.push_back({"max_pool", guess, "assumed: codes are compared"});
   list.push_back({"requantize", guess, "assumed: as AscendRequant"});
   list.push_back({"quantize", document, "AscendQuant: y = round(x * scale + offset)"});
   list.push_back({"quantize.rounding", guess, "as float16.quantize.rounding"});

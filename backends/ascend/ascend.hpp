@@ -73,10 +73,11 @@ inline constexpr ConvByType int8_convolution{
           .transposed_conv = int8_convolution,
           .fully_connected = int8_convolution,
           .matmul = int8_convolution,
+          .max_pool = MaxPool::largest_code,
           .quantize = {.division = ScaleDivision::multiply_by_inverse,
                        .rounding = Rounding::half_even,
                        .zero_point = ZeroPointAt::before_rounding},
-          .dequantize = {.arithmetic = ScaleArithmetic::f32},
+          .dequantize = {.arithmetic = DequantizeProduct::f32},
           .requantize = requant,
           .float16 = float16,
           .float32 = Float32Operations::golden};

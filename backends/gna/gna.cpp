@@ -14,7 +14,7 @@ std::string library(const char* detail) { return std::string("Intel GNA library 
 std::vector<Evidence> evidence() {
   const std::string generic = library("generic kernels, run and recorded; silicon was not measured");
   std::vector<Evidence> list{{"domain", code, "integers of 8, 16 and 32 bits"}};
-  for (const char* operation : {"conv", "depthwise_conv", "fully_connected", "recurrent", "fused_conv", "pwl", "sum_pool"})
+  for (const char* operation : {"conv", "depthwise_conv", "fully_connected", "recurrent", "fused_conv", "pwl", "sum_pool", "max_pool"})
     list.push_back({operation, code, generic});
   list.push_back({"*.*.per_channel", source, "one scale per layer; 8-bit weights have an integer multiplier per row instead"});
   list.push_back({"*.*.rescale", code, library("sums leave the layer as they are; the piecewise-linear function does all rescaling")});

@@ -47,7 +47,7 @@ inline constexpr AccumulatorRule unsaturated{.bits = 64, .overflow = Overflow::w
           .pwl = {.method = PwlMethod::shifted_segments, .output_overflow = Overflow::saturate},
           .concat = {.method = ConcatMethod::copy},
           .quantize = {.division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::half_away},
-          .dequantize = {.arithmetic = ScaleArithmetic::f32}};
+          .dequantize = {.arithmetic = DequantizeProduct::f32}};
 }
 
 /// 8-bit data as well, with weights of either width; 16-bit weights make 8-bit data use the tiles of 16-bit data.
@@ -67,6 +67,7 @@ inline constexpr AccumulatorRule unsaturated{.bits = 64, .overflow = Overflow::w
                       .bits_8bit = 16,
                       .bits = 32,
                       .overflow = Overflow::saturate};
+  backend.max_pool = MaxPool::largest_code;
   return backend;
 }
 

@@ -26,6 +26,7 @@ std::vector<Evidence> common_evidence() {
       {"add*.*.output.by", source, scales},
       {"requantize*.scale", source, scales},
       {"concat", code, kernels("a copy; the quantiser gives its inputs one scale")},
+      {"max_pool", code, kernels("comparisons alone")},
       {"quantize", source, exporter("RangeAffineTransformation with truncation, 255 or 127 for 1.0")},
       {"dequantize", source, exporter("the simulator's tensors are float32")},
   };

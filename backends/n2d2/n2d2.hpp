@@ -112,11 +112,12 @@ struct Ways {
           .depthwise_conv = biased,
           .transposed_conv = unbiased,
           .fully_connected = biased,
+          .max_pool = MaxPool::largest_code,
           .add = sums_of_tensors(ways),
           .add_n = sums_of_tensors(ways),
           .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::copy},
           .quantize = {.division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::toward_zero},
-          .dequantize = {.arithmetic = ScaleArithmetic::f32},
+          .dequantize = {.arithmetic = DequantizeProduct::f32},
           .requantize = cell,
           .requantize_16bit = wide_cell};
 }

@@ -21,6 +21,7 @@ std::vector<Evidence> evidence() {
       {"transposed_conv", code, run("transpose_conv_s8; seanet_int16x8 models")},
       {"fully_connected", code, run("fully_connected (s8, s8 per channel, s16, u8)")},
       {"matmul", EvidenceLevel::vendor_source, "tflite-micro 90b983c2 batch_matmul, the rescaling of fully_connected; not recorded"},
+      {"max_pool", code, run("pooling")},
       {"average_pool", code, run("pooling")},
       {"global_average_pool", code, "an average pool whose filter is the image"},
       {"mean", code, run("mean; the recorded mobilenet_v2 network")},

@@ -30,6 +30,7 @@ std::vector<Evidence> evidence() {
   for (const char* operation : {"hard_swish", "logistic", "tanh", "softmax"}) {
     list.push_back({operation, guess, "assumed: float function of the dequantised value, half to even; the units' tables are not public"});
   }
+  list.push_back({"max_pool", source, "codes are compared, read"});
   for (const char* operation : {"average_pool", "global_average_pool"}) {
     list.push_back({operation, guess, "NN cores lack it (string in the C model); pooling unit or shader, neither could be run"});
   }

@@ -29,6 +29,7 @@ std::vector<Evidence> evidence() {
       {"matmul", source, read("the rescaling of fully_connected")},
       {"*.i16_bias32", code, builtin},
       {"*.i16_bias64", code, builtin},
+      {"max_pool", EvidenceLevel::document, "README of TFLite's XNNPACK delegate: MAX_POOL_2D of 8-bit data"},
       {"average_pool", code, std::string(networks) + " (resnet8, dscnn): the built-in kernel"},
       {"global_average_pool", code, "an average pool whose filter is the image"},
       {"mean", code, std::string(networks) + " (mobilenet_v2); the networks cannot tell float from single rounding, the source does"},

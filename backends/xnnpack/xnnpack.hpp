@@ -66,7 +66,7 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
   backend.mul = by_float;
   backend.quantize = {
       .division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding};
-  backend.dequantize = {.arithmetic = ScaleArithmetic::f32};
+  backend.dequantize = {.arithmetic = DequantizeProduct::f32};
   backend.logistic = backend.tanh = {.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
   return backend;
 }

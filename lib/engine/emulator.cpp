@@ -13,6 +13,7 @@
 #include "engine/operations.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/op/quantize.hpp"
+#include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 
@@ -195,13 +196,13 @@ std::optional<Tensor> Emulator::Prepared::convert_input(std::size_t position, co
   if (!real && given.type() == ElementType::float32 && is_integer(wanted.type) && wanted.quantization.present()) {
     require_finite(given, wanted.name);
     Tensor out(wanted.type, given.shape());
+    const QuantizeArithmetic& rule = quantization_by(backend, "input '" + wanted.name + "'");
     const auto scale = static_cast<float>(wanted.quantization.scale());
     const IntegerRange range = range_of(wanted.type);
     visit_element_type(wanted.type, [&]<class T>() {
       if constexpr (std::is_integral_v<T>) {
-        std::transform(given.values<float>().begin(), given.values<float>().end(), out.values<T>().begin(), [&](float value) {
-          return static_cast<T>(quantize(backend.quantize, value, scale, wanted.quantization.zero_point(), range));
-        });
+        std::transform(given.values<float>().begin(), given.values<float>().end(), out.values<T>().begin(),
+                       [&](float value) { return static_cast<T>(quantize(rule, value, scale, wanted.quantization.zero_point(), range)); });
       }
     });
     return out;

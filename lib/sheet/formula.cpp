@@ -161,7 +161,7 @@ Lines formula(const QuantizeArithmetic& rule) {
 }
 
 Lines formula(const DequantizeArithmetic& rule) {
-  return {rule.arithmetic == ScaleArithmetic::f64 ? "y = float(double(s) * (q - zp))" : "y = s * float(q - zp), in float"};
+  return {rule.arithmetic == DequantizeProduct::f64 ? "y = float(double(s) * (q - zp))" : "y = s * float(q - zp), in float"};
 }
 
 Lines formula(const DynamicQuantizeArithmetic& rule) {
@@ -280,6 +280,7 @@ Lines formula(const LstmArithmetic& rule) {
   return lines;
 }
 
+Lines formula(const MaxPool&) { return {"y = clamp(largest code of the window)"}; }
 Lines formula(const Float32Operations&) { return {"y = f(x) in float32 on float32 tensors: the golden path"}; }
 Lines formula(const Coding&) { return {"signed codes, zero point 0"}; }
 
@@ -307,10 +308,10 @@ std::vector<Writer> writers() {
 
 const std::vector<Writer>& all_writers() {
   static const std::vector<Writer> all =
-      writers<ConvArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, AveragePoolArithmetic, MeanArithmetic, SumArithmetic,
-              FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic, DynamicQuantizeArithmetic, RescaleRule,
-              FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations, SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic,
-              Coding>();
+      writers<ConvArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, MaxPool, AveragePoolArithmetic, MeanArithmetic,
+              SumArithmetic, FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic, DynamicQuantizeArithmetic,
+              RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations, SvdfArithmetic, LstmArithmetic,
+              ArgmaxArithmetic, Coding>();
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
 #include "model/operation_signature.hpp"
 
@@ -36,6 +37,11 @@ bool all_float32(const Model& model, const Operation& operation) {
 const RescaleRule& requantization_of(const Model& model, const Operation& operation, const Backend& backend) {
   const bool wide = size_of(model.tensor(operation.outputs[0]).type) == 2 && !backend.requantize_16bit.chain.empty();
   return wide ? backend.requantize_16bit : backend.requantize;
+}
+
+const QuantizeArithmetic& quantization_by(const Backend& backend, const std::string& where) {
+  if (backend.quantize.division != ScaleDivision::absent) return backend.quantize;
+  throw Error(ErrorCode::unsupported_operation, where, "real values; the backend has no quantize, so integers must be given");
 }
 
 void add_once(std::vector<Guess>& guesses, const Guess& guess) {
@@ -122,7 +128,7 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = transposed_conv2d, .rules = "transposed_conv", .products = &Backend::transposed_conv, .float16 = {"cube", "conversion"}},
     {.kind = fully_connected, .rules = "fully_connected", .products = &Backend::fully_connected, .float16 = {"cube", "conversion"}},
     {.kind = matmul, .rules = "matmul", .products = &Backend::matmul, .float16 = {"cube", "conversion"}},
-    {.kind = max_pool2d, .float16 = {"conversion"}},
+    {.kind = max_pool2d, .rules = "max_pool", .float16 = {"conversion"}},
     {.kind = average_pool2d, .rules = "average_pool", .float16 = {"average_pool", "sum", "product", "conversion"}},
     {.kind = global_average_pool, .rules = "global_average_pool", .float16 = {"mean", "sum", "product", "conversion"}},
     {.kind = mean, .rules = "mean", .float16 = {"mean", "sum", "product", "conversion"}},

@@ -290,16 +290,18 @@ static const RuleType& rule_type(Of<ConcatArithmetic>) {
 
 static const RuleType& rule_type(Of<QuantizeArithmetic>) {
   static const RuleType type = StructureOf<QuantizeArithmetic>("float to integer")
+                                   .present([](const QuantizeArithmetic& rule) { return rule.division != ScaleDivision::absent; })
                                    .deciding("division", &QuantizeArithmetic::division, "how x is divided by the scale")
-                                   .deciding("rounding", &QuantizeArithmetic::rounding, "how the quotient is rounded")
-                                   .deciding("zero_point", &QuantizeArithmetic::zero_point, "where the zero point joins")
-                                   .deciding("out_of_range", &QuantizeArithmetic::out_of_range, "what a float beyond int32 becomes")
+                                   .member("rounding", &QuantizeArithmetic::rounding, "how the quotient is rounded")
+                                   .member("zero_point", &QuantizeArithmetic::zero_point, "where the zero point joins")
+                                   .member("out_of_range", &QuantizeArithmetic::out_of_range, "what a float beyond int32 becomes")
                                    .take();
   return type;
 }
 
 static const RuleType& rule_type(Of<DequantizeArithmetic>) {
   static const RuleType type = StructureOf<DequantizeArithmetic>("integer to float")
+                                   .present([](const DequantizeArithmetic& rule) { return rule.arithmetic != DequantizeProduct::absent; })
                                    .deciding("arithmetic", &DequantizeArithmetic::arithmetic, "in which float type the product is formed")
                                    .take();
   return type;
@@ -443,12 +445,19 @@ static const RuleType& rule_type(Of<Float16Arithmetic>) {
   return type;
 }
 
+/// Operations of which nothing is said but whether the device has them.
+template <NamedEnum E>
+static RuleType operations_type() {
+  RuleType operations = enumeration_type<E>();
+  operations.present = [](const void* rule) { return *static_cast<const E*>(rule) != E::absent; };
+  return operations;
+}
+static const RuleType& rule_type(Of<MaxPool>) {
+  static const RuleType type = operations_type<MaxPool>();
+  return type;
+}
 static const RuleType& rule_type(Of<Float32Operations>) {
-  static const RuleType type = [] {
-    RuleType operations = enumeration_type<Float32Operations>();
-    operations.present = over_address<Float32Operations>([](Float32Operations rule) { return rule != Float32Operations::absent; });
-    return operations;
-  }();
+  static const RuleType type = operations_type<Float32Operations>();
   return type;
 }
 
@@ -515,6 +524,7 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "fused_conv", &Backend::fused_conv, "a convolution with pooling and activation in one layer")
           .member_if(integer, "pwl", &Backend::pwl, "piecewise-linear functions")
           .member_if(integer, "sum_pool", &Backend::sum_pool, "sums over windows")
+          .member_if(integer, "max_pool", &Backend::max_pool, "max_pool2d")
           .member_if(integer, "average_pool", &Backend::average_pool, "average_pool2d")
           .member_if(integer, "global_average_pool", &Backend::global_average_pool, "global_average_pool")
           .member_if(integer, "mean", &Backend::mean, "mean")

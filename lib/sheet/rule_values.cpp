@@ -65,6 +65,7 @@ std::vector<Meanings> of_operations() {
       of<PaddingCount>({"only values inside count", "every tap of the window counts"}),
       of<OutputScale>({"a scale of its own", "the input's quantisation"}),
       of<SumPoolMethod>({"no such operation", "values are added one by one, the sum narrowed after each"}),
+      of<MaxPool>({"no such operation", "the largest code of a window"}),
       of<WindowOrder>({"row by row", "column by column"}),
       of<PwlMethod>({"no such operation", "segments with base, slope and a shift of 8, 16, 24 or 32 places"}),
       of<FusedOrder>(
@@ -82,9 +83,10 @@ std::vector<Meanings> of_operations() {
 
 std::vector<Meanings> of_conversions() {
   return {
-      of<ScaleDivision>({"x / s in float", "x * float(1 / s)", "double(x) / double(s)"}),
+      of<ScaleDivision>({"no such operation", "x / s in float", "x * float(1 / s)", "double(x) / double(s)"}),
       of<ZeroPointAt>({"added to the integer", "added to the float"}),
       of<OutOfRange>({"the nearest int32", "-2^31; the zero point is then added modulo 2^32"}),
+      of<DequantizeProduct>({"no such operation", "double", "float"}),
       of<DynamicQuantizeMethod>({"no such operation", "over all x and 0: s = float(float(max - min) / 255), zero point -min / s"}),
       of<ResizeMethod>({"no such operation", "weights of `fraction_bits` multiplied out, one rounding"}),
       of<ResizeGrid>({"every coordinate", "the first coordinate and the step to the next"}),

@@ -41,6 +41,7 @@ const std::vector<Case> cases{
     {transposed_conv2d, {{1, 4, 4, 2}, {3, 1, 1, 2}}, {1, 4, 4, 3}, {}, true},
     {fully_connected, {{2, 4}, {3, 4}}, {2, 3}, {}, true},
     {matmul, {{2, 4}, {4, 3}}, {2, 3}},
+    {max_pool2d, {{1, 4, 4, 2}}, {1, 3, 3, 2}, pool(2)},
     {average_pool2d, {{1, 4, 4, 2}}, {1, 3, 3, 2}, pool(2)},
     {sum_pool2d, {{1, 4, 4, 2}}, {1, 3, 3, 2}, pool(2)},
     {global_average_pool, {{1, 4, 4, 2}}, {1, 1, 1, 2}},
@@ -52,6 +53,8 @@ const std::vector<Case> cases{
     {mul, {{1, 8}, {1, 8}}, {1, 8}},
     {add_n, {{1, 8}, {1, 8}, {1, 8}}, {1, 8}},
     {concat, {{1, 8}, {1, 8}}, {2, 8}},
+    {quantize, {{1, 8}}, {1, 8}},
+    {dequantize, {{1, 8}}, {1, 8}},
     {requantize, {{1, 8}}, {1, 8}},
     {relu, {{1, 8}}, {1, 8}},
     {relu6, {{1, 8}}, {1, 8}},
@@ -67,7 +70,12 @@ const std::vector<Case> cases{
     {argmax, {{1, 8}}, {1}, ArgmaxAttributes{.axis = 1}},
 };
 
-/// Nothing where the kind does not take the type.
+/// A tensor of a case's type, with a scale if it holds codes.
+TensorDescription described(const std::string& name, ElementType type, const Shape& shape, const Quantization& codes) {
+  return {name, type, shape, is_integer(type) ? codes : Quantization{}};
+}
+
+/// Of integers of the type, and of float where the kind converts. Nothing where the kind does not take the type.
 std::optional<Model> model_of(const Case& tested, ElementType type) {
   try {
     ModelBuilder builder;
@@ -76,12 +84,12 @@ std::optional<Model> model_of(const Case& tested, ElementType type) {
       const std::string name = "x" + std::to_string(inputs.size());
       const bool is_weight = tested.has_weights && !inputs.empty();
       inputs.push_back(is_weight ? builder.constant(name, Tensor(ElementType::int8, shape), half)
-                                 : builder.input({name, type, shape, half}));
+                                 : builder.input(described(name, tested.kind == quantize ? ElementType::float32 : type, shape, half)));
     }
-    const bool is_index = tested.kind == argmax;
-    return builder.finished({builder.operation(
-        tested.kind, inputs, {"y", is_index ? ElementType::int32 : type, tested.output, is_index ? Quantization{} : quarter},
-        tested.attributes)});
+    if (tested.kind == argmax)
+      return builder.finished({builder.operation(argmax, inputs, {"y", ElementType::int32, tested.output, {}}, tested.attributes)});
+    const ElementType output = tested.kind == dequantize ? ElementType::float32 : type;
+    return builder.finished({builder.operation(tested.kind, inputs, described("y", output, tested.output, quarter), tested.attributes)});
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -121,6 +129,54 @@ TEST_CASE("sums of power-of-two scales are a rule: who does not state it refuses
   Backend without = find_backend("tflite_double").backend;
   set_rule(without, "add.i16_power_of_two", "absent");
   CHECK_FALSE(check(model, without).empty());
+}
+
+/// The sheets of integers that compute a model.
+std::vector<std::string> who_computes(const Model& model) {
+  std::vector<std::string> names;
+  for (const SpecSheet& sheet : builtin_backends()) {
+    if (sheet.backend.domain == Domain::integer && check(model, sheet.backend).empty()) names.push_back(sheet.name);
+  }
+  return names;
+}
+std::vector<std::string> all_but(const std::vector<std::string>& missing) {
+  std::vector<std::string> names;
+  for (const SpecSheet& sheet : builtin_backends()) {
+    if (sheet.backend.domain == Domain::integer && std::ranges::find(missing, sheet.name) == missing.end()) names.push_back(sheet.name);
+  }
+  return names;
+}
+
+TEST_CASE("max_pool2d, quantize and dequantize are rules: who does not state one refuses it") {
+  const Case pooling{max_pool2d, {{1, 4, 4, 2}}, {1, 3, 3, 2}, pool(2)};
+  const auto is_gna_1_or_2 = [](const std::string& name) { return name.starts_with("gna1") || name.starts_with("gna2"); };
+  std::vector<std::string> without;
+  std::ranges::copy_if(all_but({}), std::back_inserter(without), is_gna_1_or_2);
+  CHECK(without.size() == 5);
+  CHECK(who_computes(model_of(pooling, ElementType::int8).value()) == all_but(without));
+  for (const auto& [kind, rule] : {std::pair{quantize, "quantize"}, std::pair{dequantize, "dequantize"}}) {
+    INFO(rule);
+    const Model model = model_of({kind, {{1, 8}}, {1, 8}}, ElementType::int8).value();
+    CHECK(who_computes(model) == all_but({}));
+    Backend backend = find_backend("vipnano_v8").backend;
+    set_rule(backend, rule, "absent");
+    const auto problems = check(model, backend);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].message == "the backend has no such arithmetic");
+  }
+}
+
+TEST_CASE("float data for a model of integers need a rule that quantises them") {
+  ModelBuilder builder;
+  const auto x = builder.input({"x", ElementType::int8, {2}, half});
+  const Model model = builder.finished({builder.operation(reshape, {x}, {"y", ElementType::int8, {2, 1}, half})});
+  const std::vector<Tensor> real{Tensor::from<float>({2}, std::vector{1.25F, -1.25F})};
+  const std::vector<Tensor> codes{Tensor::from<std::int8_t>({2}, std::vector<std::int8_t>{3, -3})};
+  Backend backend;
+  CHECK(run(model, backend, codes).tensors.back()->values<std::int8_t>()[1] == -3);
+  CHECK_THROWS_WITH(run(model, backend, real), "input 'x': real values; the backend has no quantize, so integers must be given");
+  backend.quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_away};
+  CHECK(run(model, backend, real).tensors.back()->values<std::int8_t>()[1] == -3);
 }
 
 }  // namespace

@@ -14,13 +14,15 @@ using namespace lastbit::test;
 
 constexpr IntegerRange i8{-128, 127};
 constexpr float infinite = std::numeric_limits<float>::infinity();
-constexpr QuantizeArithmetic half_away{};
-constexpr QuantizeArithmetic half_even_before{.rounding = Rounding::half_even, .zero_point = ZeroPointAt::before_rounding};
-constexpr QuantizeArithmetic x86{.out_of_range = OutOfRange::int32_min};
+constexpr QuantizeArithmetic half_away{.division = ScaleDivision::divide};
+constexpr QuantizeArithmetic half_even_before{
+    .division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::before_rounding};
+constexpr QuantizeArithmetic x86{.division = ScaleDivision::divide, .out_of_range = OutOfRange::int32_min};
 
 static_assert(quantize(half_away, 1.25F, 0.5F, 0, i8) == 3 && quantize(half_away, -1.25F, 0.5F, 0, i8) == -3);
 // An odd zero point moves a tie to the other even neighbour.
-static_assert(quantize(half_even_before, 2.5F, 1.0F, 1, i8) == 4 && quantize({.rounding = Rounding::half_even}, 2.5F, 1.0F, 1, i8) == 3);
+static_assert(quantize(half_even_before, 2.5F, 1.0F, 1, i8) == 4 &&
+              quantize({.division = ScaleDivision::divide, .rounding = Rounding::half_even}, 2.5F, 1.0F, 1, i8) == 3);
 static_assert(quantize(half_away, infinite, 1.0F, 0, i8) == 127 && quantize(half_away, -infinite, 1.0F, 0, i8) == -128);
 static_assert(quantize(x86, 1e20F, 1.0F, 0, i8) == -128 && quantize(x86, -1e20F, 1.0F, -1, i8) == 127);  // -2^31 - 1 wraps
 
@@ -85,7 +87,7 @@ TEST_CASE("dequantize: one rounding of the exact product, in float also of the i
   for (int i = 0; i < 20000; ++i) {
     const float scale = std::bit_cast<float>(static_cast<std::uint32_t>((100 + random() % 40) << 23 | random() % 0x800000));
     const std::int64_t centred = narrow_wrap(static_cast<std::int64_t>(random()), 1 + static_cast<int>(1 + random() % 20));
-    for (const ScaleArithmetic arithmetic : {ScaleArithmetic::f64, ScaleArithmetic::f32}) {
+    for (const DequantizeProduct arithmetic : {DequantizeProduct::f64, DequantizeProduct::f32}) {
       // At most 20 bits times 24 fit a double: both arithmetics round once, to float.
       const Dyadic expected = as_float32(product({centred, 0}, dyadic(scale)));
       const Dyadic found = dyadic(dequantize({arithmetic}, centred, double{scale}));

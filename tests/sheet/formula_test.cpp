@@ -67,6 +67,12 @@ TEST_CASE("built-in sheets, and sheets whose scales have another form, define wh
   }
 }
 
+TEST_CASE("a file that states nothing is a device without operations") {
+  const SpecSheet sheet = backend_from_json(R"({"format": "lastbit.backend.v1", "name": "mine", "rules": {}})", "mine.json");
+  CHECK(sheet.backend == Backend{});
+  CHECK(formulas_of(sheet.backend).empty());
+}
+
 TEST_CASE("a scale that is a power of two has the multiplier 1, and a chain without a scale none") {
   const ScaleEncoding shift{.form = MultiplierForm::power_of_two};
   CHECK(lines_of_requantize({shift, {multiply(), shift_right(Rounding::floor), clamp()}}) ==

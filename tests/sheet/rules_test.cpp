@@ -235,7 +235,7 @@ TEST_CASE("a wrong backend file is refused in one line that names file, key and 
       {head + R"("extends": "npu"})", "my.json: unknown backend 'npu'; known: tflite_double"},
       {head + R"("extends": "my.json"})", "must name a built-in backend"},
       {head + R"("colour": 1})", "my.json: colour: unknown key; allowed: format, name"},
-      {head + R"("rules": {}})", "my.json: rules: must also state quantize.division, quantize.rounding"},
+      {head + R"("rules": {"quantize.division": "divide"}})", "my.json: rules: must also state quantize.rounding, quantize.zero_point"},
       {head + R"("extends": "float", "evidence": [{"rule": "add", "level": "rumour", "source": ""}]})", "evidence.0.level: must be one of"},
       {with_rules(R"({"conv": 1})"), "my.json: conv: no such rule; after 'conv' may come i8, u8, i16_bias32, i16_bias64"},
       {with_rules(R"({"conv.i8.bias": "later"})"), "'later' is not one of: accumulator_start, accumulator_end"},

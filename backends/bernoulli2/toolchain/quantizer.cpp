@@ -15,6 +15,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/metrics.hpp"
+#include "lastbit/operation_rules.hpp"
 #include "lastbit/quantizer.hpp"
 #include "toolchains/device_model.hpp"
 
@@ -150,7 +151,12 @@ class Partitioner {
 class Bernoulli2Quantizer {
  public:
   Bernoulli2Quantizer(const QuantizationRequest& request, const Partition& parts, std::string method)
-      : request_(request), parts_(parts), method_(std::move(method)), model_(parts.model), groups_(model_.tensors.size()) {}
+      : request_(request),
+        rule_(quantization_by(request.backend, "quantize")),
+        parts_(parts),
+        method_(std::move(method)),
+        model_(parts.model),
+        groups_(model_.tensors.size()) {}
 
   Model run() {
     for (std::size_t i = 0; i < model_.operations.size(); ++i) {
@@ -214,7 +220,7 @@ class Bernoulli2Quantizer {
       if (coded[t]) thresholds[group(t)] = std::max(thresholds[group(t)], threshold(t));
     }
     for (std::size_t t = 0; t < coded.size(); ++t) {
-      if (coded[t]) set_quantization(model_.tensors[t], ElementType::int8, symmetric(thresholds[group(t)]), request_.backend.quantize);
+      if (coded[t]) set_quantization(model_.tensors[t], ElementType::int8, symmetric(thresholds[group(t)]), rule_);
     }
   }
 
@@ -232,7 +238,7 @@ class Bernoulli2Quantizer {
       scales.scales.push_back(scale_of(magnitude));
       scales.zero_points.push_back(0);
     }
-    set_quantization(weights, ElementType::int8, std::move(scales), request_.backend.quantize);
+    set_quantization(weights, ElementType::int8, std::move(scales), rule_);
     if (operation.inputs.size() < 3 || operation.inputs[2] == absent_tensor) return;
     ModelTensor& bias = model_.tensors[static_cast<std::size_t>(operation.inputs[2])];
     bias.quantization =
@@ -242,6 +248,7 @@ class Bernoulli2Quantizer {
   }
 
   const QuantizationRequest& request_;
+  const QuantizeArithmetic& rule_;
   const Partition& parts_;
   std::string method_;
   Model model_;

@@ -27,7 +27,6 @@ enum class Coding : std::uint8_t { affine, symmetric };
 
 /// Products of a layer: input scale * weight scale / output scale. Where there are no weights their scale is 1.
 inline constexpr Ratio in_weight_per_out{{Quantity::in, Quantity::weight}, {Quantity::out, Quantity::one}};
-
 inline constexpr Ratio in_per_out{{Quantity::in, Quantity::one}, {Quantity::out, Quantity::one}};
 inline constexpr Ratio in_per_out_and_count{{Quantity::in, Quantity::one}, {Quantity::out, Quantity::count}};
 
@@ -71,9 +70,8 @@ struct ConvByType {
   friend constexpr bool operator==(const ConvByType&, const ConvByType&) = default;
 };
 
-/// running: values are added one by one, and the running sum is narrowed after every addition; then to the output's type.
+/// running: values are added one by one, in the window's order, and the sum is narrowed after every addition; then to the output's type.
 enum class SumPoolMethod : std::uint8_t { absent, running };
-/// In which order a window's values are added.
 enum class WindowOrder : std::uint8_t { rows_outermost, columns_outermost };
 struct SumPoolArithmetic {
   SumPoolMethod method = SumPoolMethod::absent;
@@ -117,6 +115,8 @@ struct SumArithmetic {
   friend constexpr bool operator==(const SumArithmetic&, const SumArithmetic&) = default;
 };
 
+/// max_pool2d (op/pool.hpp). largest_code: of a window's values inside the image, within the layer's bounds.
+enum class MaxPool : std::uint8_t { absent, largest_code };
 enum class PaddingCount : std::uint8_t { excluded, included };
 /// own: the output has a scale of its own. of_input: it must have the input's quantisation, as where the count alone divides the sum.
 enum class OutputScale : std::uint8_t { own, of_input };
@@ -165,29 +165,29 @@ struct ConcatArithmetic {
 };
 
 /// divide, multiply_by_inverse: in float. divide_in_double: double(x) / double(scale).
-enum class ScaleDivision : std::uint8_t { divide, multiply_by_inverse, divide_in_double };
+enum class ScaleDivision : std::uint8_t { absent, divide, multiply_by_inverse, divide_in_double };
 enum class ZeroPointAt : std::uint8_t { after_rounding, before_rounding };
 /// What converting a float beyond int32 gives: the nearest int32, or (x86 instructions) always -2^31, the zero point then added modulo 2^32.
 enum class OutOfRange : std::uint8_t { saturate, int32_min };
 /// Float to integer: round(x / float(scale)) + zero point, clamped.
 struct QuantizeArithmetic {
-  ScaleDivision division = ScaleDivision::divide;
+  ScaleDivision division = ScaleDivision::absent;
   Rounding rounding = Rounding::half_away;
   ZeroPointAt zero_point = ZeroPointAt::after_rounding;
   OutOfRange out_of_range = OutOfRange::saturate;
   friend constexpr bool operator==(const QuantizeArithmetic&, const QuantizeArithmetic&) = default;
 };
-/// unsigned_range: over all x and 0, s = float(float(max - min)/255), 1 where x is 0; zero point = rounding(-min/s); codes by `quantize`.
+/// Float to uint8. unsigned_range: over all x and 0, s = float(float(max - min)/255), 1 where x is 0; zero point = rounding(-min/s); codes by `quantize`.
 enum class DynamicQuantizeMethod : std::uint8_t { absent, unsigned_range };
-/// Float to uint8 with a scale and zero point made from the data.
 struct DynamicQuantizeArithmetic {
   DynamicQuantizeMethod method = DynamicQuantizeMethod::absent;
   Rounding rounding = Rounding::half_even;  ///< of the zero point
   friend constexpr bool operator==(const DynamicQuantizeArithmetic&, const DynamicQuantizeArithmetic&) = default;
 };
 /// Integer to float: float(scale * (q - zero point)), the product in double or float.
+enum class DequantizeProduct : std::uint8_t { absent, f64, f32 };
 struct DequantizeArithmetic {
-  ScaleArithmetic arithmetic = ScaleArithmetic::f64;
+  DequantizeProduct arithmetic = DequantizeProduct::absent;
   friend constexpr bool operator==(const DequantizeArithmetic&, const DequantizeArithmetic&) = default;
 };
 
@@ -345,6 +345,7 @@ struct Backend {
   FusedConvArithmetic fused_conv{};
   PwlArithmetic pwl{};
   SumPoolArithmetic sum_pool{};
+  MaxPool max_pool = MaxPool::absent;
   AveragePoolArithmetic average_pool{}, global_average_pool{};
   MeanArithmetic mean{};
   AddArithmetic add{}, sub{}, add_n{};

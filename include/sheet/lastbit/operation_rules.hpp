@@ -29,7 +29,10 @@ namespace lastbit {
 /// The rescaling that requantize and relu, relu6, relu_n1_to_1 as operations of their own read.
 [[nodiscard]] const RescaleRule& requantization_of(const Model& model, const Operation& operation, const Backend& backend);
 
-/// What the paths of the rules read by an operation begin with ("conv.i8"); empty for operations without arithmetic (pad, max_pool2d, …).
+/// The rule by which real values become integers. Throws Error(unsupported_operation) at `where` if the backend has none.
+[[nodiscard]] const QuantizeArithmetic& quantization_by(const Backend& backend, const std::string& where);
+
+/// What the paths of the rules read by an operation begin with ("conv.i8"); empty for operations without arithmetic (pad, cast, …).
 [[nodiscard]] std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend);
 
 /// What the paths of every rule read by an operation begin with, rules of float16 and float32 data included; empty as above.

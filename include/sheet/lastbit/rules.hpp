@@ -58,6 +58,7 @@ constexpr auto names_of(SumPoolMethod) { return std::to_array<std::string_view>(
 constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"rows_outermost", "columns_outermost"}); }
 constexpr auto names_of(PwlMethod) { return std::to_array<std::string_view>({"absent", "shifted_segments"}); }
 constexpr auto names_of(FusedOrder) { return std::to_array<std::string_view>({"absent", "pool_then_activation", "activation_then_pool"}); }
+constexpr auto names_of(MaxPool) { return std::to_array<std::string_view>({"absent", "largest_code"}); }
 constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
 constexpr auto names_of(CountIn) { return std::to_array<std::string_view>({"ratio", "multiplier"}); }
@@ -69,7 +70,10 @@ constexpr auto names_of(FloatSumMethod) { return std::to_array<std::string_view>
 constexpr auto names_of(ConcatMethod) {
   return std::to_array<std::string_view>({"absent", "copy", "scale_and_bias", "dequantize", "rescaled"});
 }
-constexpr auto names_of(ScaleDivision) { return std::to_array<std::string_view>({"divide", "multiply_by_inverse", "divide_in_double"}); }
+constexpr auto names_of(ScaleDivision) {
+  return std::to_array<std::string_view>({"absent", "divide", "multiply_by_inverse", "divide_in_double"});
+}
+constexpr auto names_of(DequantizeProduct) { return std::to_array<std::string_view>({"absent", "f64", "f32"}); }
 constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"after_rounding", "before_rounding"}); }
 constexpr auto names_of(OutOfRange) { return std::to_array<std::string_view>({"saturate", "int32_min"}); }
 constexpr auto names_of(DynamicQuantizeMethod) { return std::to_array<std::string_view>({"absent", "unsigned_range"}); }

@@ -7,6 +7,7 @@
 #include "engine/operands.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/op/quantize.hpp"
+#include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -64,6 +65,7 @@ Side::Side(const Model& model, const Backend& backend) : model_(model), backend_
 Tensor Side::quantized(const Tensor& real, std::int32_t tensor) const {
   const ModelTensor& wanted = model_.tensor(tensor);
   const Quantization& quantization = wanted.quantization;
+  const QuantizeArithmetic& rule = quantization_by(backend_, "tensor '" + wanted.name + "'");
   const ChannelIndex channel_of(wanted);
   Tensor out(wanted.type, real.shape());
   const IntegerRange range = range_of(wanted.type);
@@ -71,9 +73,8 @@ Tensor Side::quantized(const Tensor& real, std::int32_t tensor) const {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       for (std::size_t i = 0; i < out.values<T>().size(); ++i) {
         const std::size_t channel = channel_of(i);
-        out.values<T>()[i] =
-            static_cast<T>(quantize(backend_.quantize, real.values<float>()[i], static_cast<float>(quantization.scale(channel)),
-                                    quantization.zero_point(channel), range));
+        out.values<T>()[i] = static_cast<T>(quantize(rule, real.values<float>()[i], static_cast<float>(quantization.scale(channel)),
+                                                     quantization.zero_point(channel), range));
       }
     }
   });

@@ -230,8 +230,10 @@ Executor prepare_pool(const Model& model, const Operation& operation, const Back
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
   const ConvShape windows = pool_shape_of(model, operation);
-  if (operation.kind == OperationKind::max_pool2d)
+  if (operation.kind == OperationKind::max_pool2d) {
+    if (backend.max_pool == MaxPool::absent) throw_unsupported(operation, "the backend has no such arithmetic");
     return prepare_max_pool(windows, in, out, bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out));
+  }
   const AveragePoolArithmetic& average = average_rule(backend, operation, in, out);
   // Twice the sum of a window, for the rounding, with its padding.
   const bool small = size_of(in.type) <= 2 && windows.kernel_height * windows.kernel_width < 1 << 13;

@@ -22,6 +22,14 @@ namespace lastbit {
 namespace {
 
 constexpr std::int64_t values_per_part = 4096;
+constexpr const char* no_such_arithmetic = "the backend has no such arithmetic";
+
+void require_quantize(const Operation& operation, const Backend& backend) {
+  if (backend.quantize.division == ScaleDivision::absent) throw_unsupported(operation, no_such_arithmetic);
+}
+void require_dequantize(const Operation& operation, const Backend& backend) {
+  if (backend.dequantize.arithmetic == DequantizeProduct::absent) throw_unsupported(operation, no_such_arithmetic);
+}
 
 /// Calls body.template operator()<T>() with the type of an integer tensor.
 template <class Body>
@@ -102,6 +110,7 @@ Executor quantize_by_vectors(const QuantizeArithmetic& rule, const ModelTensor& 
 }  // namespace
 
 Executor prepare_quantize(const Model& model, const Operation& operation, const Backend& backend) {
+  require_quantize(operation, backend);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   if (VectorQuantizer::serves(backend.quantize, output)) return quantize_by_vectors(backend.quantize, output);
   return [rule = backend.quantize, quantization = output.quantization, channels = ChannelIndex(output),
@@ -119,7 +128,8 @@ Executor prepare_quantize(const Model& model, const Operation& operation, const 
 }
 
 Executor prepare_dynamic_quantize(const Model&, const Operation& operation, const Backend& backend) {
-  if (backend.dynamic_quantize.method == DynamicQuantizeMethod::absent) throw_unsupported(operation, "the backend has no such arithmetic");
+  if (backend.dynamic_quantize.method == DynamicQuantizeMethod::absent) throw_unsupported(operation, no_such_arithmetic);
+  require_quantize(operation, backend);
   return [rule = backend.dynamic_quantize, codes = backend.quantize](const Execution& run) {
     const auto real = run.inputs[0]->values<float>();
     const DynamicScale found = dynamic_scale(rule, real);
@@ -133,6 +143,7 @@ Executor prepare_dynamic_quantize(const Model&, const Operation& operation, cons
 }
 
 Executor prepare_dequantize(const Model& model, const Operation& operation, const Backend& backend) {
+  require_dequantize(operation, backend);
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const auto real = [rule = backend.dequantize, quantization = input.quantization](std::int64_t code, std::size_t channel) {
     return dequantize(rule, code - quantization.zero_point(channel), quantization.scale(channel));
@@ -236,6 +247,10 @@ Executor prepare_concat(const Model& model, const Operation& operation, const Ba
   const auto& attributes = std::get<ConcatAttributes>(operation.attributes);
   const ConcatMethod method = output.type == ElementType::uint8 ? backend.concat.method_uint8 : backend.concat.method;
   if (method == ConcatMethod::absent) throw_unsupported(operation, "the backend cannot concatenate this type");
+  if (method == ConcatMethod::dequantize) {
+    require_dequantize(operation, backend);
+    require_quantize(operation, backend);
+  }
   const IntegerRange range = bounds_of(attributes.activation, output);
   std::vector<std::optional<CodeMap>> maps;
   std::vector<Finisher> rescalers;

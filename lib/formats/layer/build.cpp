@@ -6,6 +6,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/layer.hpp"
 #include "lastbit/op/quantize.hpp"
+#include "lastbit/operation_rules.hpp"
 #include "lastbit/shape.hpp"
 #include "model/operation_view.hpp"
 
@@ -174,8 +175,7 @@ Tensor quantized(const Tensor& real, ElementType type, const Quantization& quant
 }
 
 /// The array in the type that the layer reads.
-Tensor converted(const LayerOperand& operand, Tensor values, ElementType type, const Quantization& quantization,
-                 const QuantizeArithmetic& rule) {
+Tensor converted(const LayerOperand& operand, Tensor values, ElementType type, const Quantization& quantization, const Backend& backend) {
   if (values.type() == type) return values;
   if (is_integer(values.type()) && is_integer(type)) return widened_or_narrowed(operand, values, type);
   if (is_real(values.type()) && type == ElementType::float32)
@@ -187,7 +187,7 @@ Tensor converted(const LayerOperand& operand, Tensor values, ElementType type, c
     fail(operand, std::string(name_of(values.type())) + " cannot become " + std::string(name_of(type)), ErrorCode::type_mismatch);
   }
   if (!quantization.present()) fail(operand, "real values become integers by a scale, which is missing");
-  return quantized(values, type, quantization, rule);
+  return quantized(values, type, quantization, quantization_by(backend, "array '" + operand.name + "'"));
 }
 
 class Builder {
@@ -300,7 +300,7 @@ class Builder {
       require_channels(*layer_.operands[i], tensor);
       Quantization unit = tensor.quantization;
       if (i == 2 && has_weights(layer_.kind) && !unit.present()) unit = bias_quantization();
-      Tensor values = converted(*layer_.operands[i], std::move(values_[stored]), tensor.type, unit, backend_.quantize);
+      Tensor values = converted(*layer_.operands[i], std::move(values_[stored]), tensor.type, unit, backend_);
       if (layer_.operands[i]->constant) tensor.constant = std::move(values);
       else result_.inputs.push_back(std::move(values));
       ++stored;

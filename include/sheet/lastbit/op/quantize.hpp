@@ -8,6 +8,10 @@
 //   type. NaN gives the value for -infinity.
 // Contract of dequantize: float(s * (q - zero point)), the product in double or in float.
 // Contract of scale_and_bias: round half away(float(q * r) + b) with r = float(s_in * float(1 / s_out)), b = float(-zero_in * r).
+// Shapes: the output has the input's; concat: inputs are equal but for the axis, along which the output is their sum.
+// Units: x and the result of dequantize are real values, codes count in units of s, one scale for the tensor or one per channel.
+// Errors: type_mismatch, shape_mismatch; unsupported_operation where the device has no quantize, dequantize or concat, or only copies and the
+//   quantisations of a concat differ.
 // Sources: TFLite AffineQuantize, Dequantize, ConcatenationWithScaling; ONNX Runtime MlasQuantizeLinear.
 #pragma once
 
@@ -51,7 +55,7 @@ template <std::floating_point Real>
 
 /// `centred` is q - zero point.
 [[nodiscard]] constexpr float dequantize(const DequantizeArithmetic& rule, std::int64_t centred, double scale) noexcept {
-  if (rule.arithmetic == ScaleArithmetic::f64) return static_cast<float>(scale * static_cast<double>(centred));
+  if (rule.arithmetic == DequantizeProduct::f64) return static_cast<float>(scale * static_cast<double>(centred));
   return static_cast<float>(scale) * static_cast<float>(centred);
 }
 
