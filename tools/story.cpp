@@ -168,12 +168,14 @@ int Page::show(const StoryOptions& options, const std::optional<Plot>& plot) con
   return 0;
 }
 
-int tell(const StoryOptions& options, const std::string& name, const StoryFigures& figures, const Plot& plot) {
-  const std::filesystem::path file = options.data / name / "page.txt";
+int tell(const Story& story, const StoryOptions& options) {
+  if (story.print != nullptr) return story.print(options);
+  const std::filesystem::path file = options.data / story.name / "page.txt";
   std::ifstream in(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in || text.empty()) throw Error(ErrorCode::unreadable_file, file.string(), "what the demo says cannot be read");
-  return Page(text, figures, file.string()).show(options, plot);
+  const StoryFigures figures = story.figures(options.data);
+  return Page(text, figures, file.string()).show(options, figures.plot);
 }
 
 Digits read_digits(const std::filesystem::path& data) {
@@ -182,6 +184,21 @@ Digits read_digits(const std::filesystem::path& data) {
                     digits.labels.element_count() == digits.images.shape()[0] && digits.model.outputs.size() == 1;
   if (!fits) throw Error(ErrorCode::bad_input, (data / "test_labels.npy").string(), "one int64 label per image is needed");
   return digits;
+}
+
+std::vector<Tensor> samples_of(const Tensor& batch, const Shape& shape, std::size_t count) {
+  std::vector<Tensor> samples(count, Tensor(batch.type(), shape));
+  const std::size_t size = samples.at(0).bytes().size();
+  if (batch.bytes().size() < count * size)
+    throw Error(ErrorCode::shape_mismatch, "batch of " + batch.shape().text(),
+                std::to_string(count) + " times " + shape.text() + " is needed");
+  for (std::size_t i = 0; i < count; ++i) std::ranges::copy(batch.bytes().subspan(i * size, size), samples[i].bytes().begin());
+  return samples;
+}
+
+double largest_magnitude(const Tensor& real) {
+  const auto [low, high] = std::ranges::minmax(real.values<float>());
+  return std::max(-double{low}, double{high});
 }
 
 double share_equal(const std::vector<std::int64_t>& answers, const std::vector<std::int64_t>& right) {

@@ -4,7 +4,7 @@
 // What `lastbit demo NAME` shows: the digits network, and mismatches that users met, each computed and explained.
 //
 // A new one: a folder of its name in the data of the demos, with its networks and what it says (page.txt), a file story_<name>.cpp that
-// computes the figures, its declaration below, a line in stories.cpp and one in CMakeLists.txt. Figures that a test calls have a header.
+// computes the figures, its declaration below, a line in stories.cpp and one in CMakeLists.txt. Tests read the figures.
 #pragma once
 
 #include <filesystem>
@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -26,29 +27,34 @@ struct StoryOptions {
   std::filesystem::path data = "examples";  ///< the folder with the data of the demos
 };
 
+using Rows = std::vector<std::vector<std::string>>;
+
+/// What a page's text names in braces, and its plot.
+struct StoryFigures {
+  std::map<std::string, std::string> texts;
+  std::map<std::string, Rows> tables;
+  std::optional<Plot> plot{};
+};
+
+/// A demo has a page, page.txt of its folder, and figures for it, or it prints by itself.
 struct Story {
   std::string name;
-  std::string title;                           ///< one line
-  int (*tell)(const StoryOptions&) = nullptr;  ///< returns the exit status
+  std::string title;                                                     ///< one line
+  StoryFigures (*figures)(const std::filesystem::path& data) = nullptr;  ///< `data`: as in StoryOptions
+  int (*print)(const StoryOptions&) = nullptr;                           ///< returns the exit status
 };
 
 /// Every demo, in the order in which they are listed.
 [[nodiscard]] const std::vector<Story>& stories();
+/// Returns the exit status.
+int tell(const Story& story, const StoryOptions& options);
 
-[[nodiscard]] int story_digits(const StoryOptions& options);
-[[nodiscard]] int story_gna_concat(const StoryOptions& options);
-[[nodiscard]] int story_ascend_addn(const StoryOptions& options);
-[[nodiscard]] int story_n2d2_shift(const StoryOptions& options);
-[[nodiscard]] int story_vipnano_conv(const StoryOptions& options);
-[[nodiscard]] int story_bpu_pool_exp(const StoryOptions& options);
-
-using Rows = std::vector<std::vector<std::string>>;
-
-/// What a page's text names in braces.
-struct StoryFigures {
-  std::map<std::string, std::string> texts;
-  std::map<std::string, Rows> tables;
-};
+[[nodiscard]] int print_digits(const StoryOptions& options);
+[[nodiscard]] StoryFigures gna_concat_figures(const std::filesystem::path& data);
+[[nodiscard]] StoryFigures ascend_addn_figures(const std::filesystem::path& data);
+[[nodiscard]] StoryFigures n2d2_shift_figures(const std::filesystem::path& data);
+[[nodiscard]] StoryFigures vipnano_conv_figures(const std::filesystem::path& data);
+[[nodiscard]] StoryFigures bpu_pool_exp_figures(const std::filesystem::path& data);
 
 /// A story as it is told. Its text, figures left open:
 ///   name: title                   the first line
@@ -83,15 +89,16 @@ class Page {
   std::vector<Section> sections_;
 };
 
-/// Shows page.txt of the story's folder.
-int tell(const StoryOptions& options, const std::string& name, const StoryFigures& figures, const Plot& plot);
-
 /// The digits network, its test images, and the answers.
 struct Digits {
   Model model;
   Tensor images, labels;
 };
 [[nodiscard]] Digits read_digits(const std::filesystem::path& data);
+/// The first samples of a batch, each of this shape. Throws Error(shape_mismatch) where there are fewer.
+[[nodiscard]] std::vector<Tensor> samples_of(const Tensor& batch, const Shape& shape, std::size_t count);
+/// Of a float tensor.
+[[nodiscard]] double largest_magnitude(const Tensor& real);
 /// The share of answers that are right.
 [[nodiscard]] double share_equal(const std::vector<std::int64_t>& answers, const std::vector<std::int64_t>& right);
 
@@ -101,6 +108,15 @@ struct Digits {
 [[nodiscard]] std::string scientific(double value, int digits);
 /// "74.50 %".
 [[nodiscard]] std::string percent(double share);
+/// A row of a table: texts, and integers as texts.
+template <class... Cells>
+[[nodiscard]] std::vector<std::string> row(const Cells&... cells) {
+  const auto text = []<class Cell>(const Cell& cell) {
+    if constexpr (std::is_integral_v<Cell>) return std::to_string(cell);
+    else return std::string(cell);
+  };
+  return {text(cells)...};
+}
 
 /// The middle value and the 5th and 95th percentile (linear between neighbours) of at least one value.
 struct Spread {

@@ -1,35 +1,75 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "story_ascend_addn.hpp"
-
+//
+// A sum of feature maps that float16 cannot hold: three maps of an image of 25 x 40 pixels, their sum AddN, a scale, and the scores of four
+// classes. The image is chosen so that the sum has 1000 values of the published range, as the vendor's analyser was run on.
 #include <algorithm>
 #include <cmath>
 
-#include "lastbit/emulator.hpp"
+#include "lastbit/compare.hpp"
 #include "lastbit/float16_network.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/model_builder.hpp"
-#include "lastbit/registry.hpp"
+#include "lastbit/quantizer.hpp"
 #include "lastbit/rules.hpp"
 #include "story.hpp"
 
 namespace lastbit::tool {
-namespace ascend_addn {
 namespace {
 
-Calibration calibration_of(const Network& network) { return calibrate(network.model, {&network.inputs, 1}, 2048); }
+/// The published range of the AddN output.
+constexpr double smallest_value = 70683, largest_value = 109508;
 
-std::vector<float> values_of(const Model& model, const Trace& trace, const std::string& name) {
-  const Tensor tensor = dequantized(*trace.tensors[static_cast<std::size_t>(model.find_tensor(name).value())], {});
-  return {tensor.values<float>().begin(), tensor.values<float>().end()};
+struct Network {
+  Model model;
+  std::vector<Tensor> inputs;
+};
+
+/// The network on a device, with operations kept in float32 as the quantiser's option says.
+struct OnDevice {
+  std::string kept;               ///< names of the operations that stayed float32
+  std::vector<float> sums;        ///< what AddN delivers
+  std::string same_class;         ///< pixels whose largest score is that of the float network
+  std::int64_t left_float16 = 0;  ///< results that left float16, over all operations
+};
+
+std::string number(float value) {
+  return std::isfinite(value) ? fixed(double{value}, 0) : std::isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
 }
 
-std::vector<std::int64_t> answers(const Model& model, const Trace& trace) {
-  return top_positions(*trace.tensors[static_cast<std::size_t>(model.outputs[0])], 4);
+std::string range_of(const std::vector<float>& values) {
+  const auto [least, most] = std::ranges::minmax(values);
+  return least == most || std::isnan(least) ? number(least) : number(least) + " to " + number(most);
 }
 
-float add_n(const std::vector<float>& terms, const Backend& backend) {
+/// Adds the device's row to the table.
+OnDevice run_on(const Network& network, const std::string& backend, const std::string& keep, Rows& table) {
+  const SpecSheet sheet = find_backend(backend);
+  const Model device = quantize(network.model, sheet, {&network.inputs, 1}, {{"keep", keep}}).model;
+  const NamedTrace truth = run_named(network.model, find_backend("float"), network.inputs), mine = run_named(device, sheet, network.inputs);
+  const auto sums = [](const NamedTrace& trace) {
+    const Tensor real = dequantized(trace.find("AddN")->values, {});
+    return std::vector<float>(real.values<float>().begin(), real.values<float>().end());
+  };
+  OnDevice found{.kept = {}, .sums = sums(mine), .same_class = {}};
+  const auto answers = [](const Model& model, const NamedTrace& trace) { return top_positions(trace.find(model.outputs[0])->values, 4); };
+  const double same = share_equal(answers(device, mine), answers(network.model, truth)) * static_cast<double>(found.sums.size());
+  found.same_class = fixed(same, 0) + " of " + std::to_string(found.sums.size());
+  for (const NamedEvents& at : mine.events) found.left_float16 += at.events.saturated_outputs;
+  for (const Operation& operation : device.operations) {
+    const bool is_float32 = device.tensor(operation.outputs[0]).type == ElementType::float32;
+    if (is_float32 && operation.kind != OperationKind::cast) found.kept += (found.kept.empty() ? "" : ", ") + operation.name;
+  }
+  const ElementMetrics metrics = element_metrics(found.sums, sums(truth));
+  const auto figure = [](double value) { return std::isfinite(value) ? fixed(value, 3) : "-"; };
+  table.push_back(row(backend, found.kept.empty() ? "nothing" : found.kept, range_of(found.sums), figure(metrics.cosine),
+                      figure(metrics.relative_euclidean), figure(metrics.kullback_leibler), found.same_class));
+  return found;
+}
+
+/// AddN of three numbers on a device.
+std::string add_n(const std::vector<float>& terms, const SpecSheet& sheet) {
   ModelBuilder builder;
   std::vector<Tensor> inputs;
   for (const float term : terms) {
@@ -37,75 +77,31 @@ float add_n(const std::vector<float>& terms, const Backend& backend) {
     inputs.push_back(Tensor::from<Float16>({1}, std::vector{to_float16(term, Float16Rules{})}));
   }
   const auto sum = builder.operation(OperationKind::add_n, builder.model.inputs, {"AddN", ElementType::float16, {1}});
-  return static_cast<float>(run(builder.finished({sum}), backend, inputs).tensors.back()->values<Float16>()[0]);
+  return number(static_cast<float>(run(builder.finished({sum}), sheet.backend, inputs).tensors.back()->values<Float16>()[0]));
 }
 
-}  // namespace
-
-Network read_network(const std::filesystem::path& data) {
-  return {read_model(data / "ascend-addn" / "model.json"), {read_npy(data / "ascend-addn" / "image.npy")}};
+/// Saturation makes the order of the additions part of the result.
+Rows order_rows() {
+  const SpecSheet chip = find_backend("ascend310");
+  SpecSheet single = chip;
+  set_rule(single.backend, "float16.add_n.precision", "float32");
+  const std::string grows = "60000 + 60000 - 60000", each = "every sum rounded to float16, ";
+  return {row(grows, each + "saturation mode", add_n({60000, 60000, -60000}, chip)),
+          row("60000 - 60000 + 60000", each + "saturation mode", add_n({60000, -60000, 60000}, chip)),
+          row(grows, each + "infinity mode", add_n({60000, 60000, -60000}, find_backend("ascend910b"))),
+          row(grows, "float32 sums, converted once", add_n({60000, 60000, -60000}, single))};
 }
 
-DeviceFigures run_on(const Network& network, const std::string& backend, const std::string& keep) {
-  const SpecSheet sheet = find_backend(backend);
-  const Model device = quantize(network.model, sheet, {&network.inputs, 1}, {{"keep", keep}}).model;
-  const Trace truth = run(network.model, Backend{.domain = Domain::real}, network.inputs, {.keep_all = true});
-  const Trace mine = run(device, sheet.backend, network.inputs, {.keep_all = true, .count_events = true});
-  DeviceFigures figures{backend, {}, values_of(device, mine, "AddN"), {}, 0, 0};
-  figures.metrics = element_metrics(figures.sums, values_of(network.model, truth, "AddN"));
-  const auto expected = answers(network.model, truth), found = answers(device, mine);
-  for (std::size_t i = 0; i < expected.size(); ++i) figures.same_class += expected[i] == found[i];
-  for (const Events& events : mine.events) figures.left_float16 += events.saturated_outputs;
-  for (const Operation& operation : device.operations) {
-    const bool is_float32 = device.tensor(operation.outputs[0]).type == ElementType::float32;
-    if (is_float32 && operation.kind != OperationKind::cast) figures.kept += (figures.kept.empty() ? "" : ", ") + operation.name;
-  }
-  return figures;
-}
-
-std::vector<HeadroomFigures> headroom(const Network& network) {
-  const Calibration calibration = calibration_of(network);
-  std::vector<HeadroomFigures> all;
+/// log2(65504 / largest) of every tensor, and the operation whose output is the first to leave float16.
+void add_headroom(StoryFigures& figures, const Network& network) {
+  const Calibration calibration = calibrate(network.model, {&network.inputs, 1}, 2048);
   for (std::size_t t = 0; t < network.model.tensors.size(); ++t) {
     const double largest = calibration.tensors[t].largest_magnitude();
-    all.push_back({network.model.tensors[t].name, largest, float16_headroom(largest)});
+    figures.tables["headroom"].push_back(
+        row(network.model.tensors[t].name, fixed(largest, largest < 1000 ? 4 : 0), fixed(float16_headroom(largest), 2)));
   }
-  return all;
-}
-
-std::string first_leaving(const Network& network) {
-  const auto found = first_leaving_float16(network.model, calibration_of(network));
-  return found && found->operation ? network.model.operations[*found->operation].name : "none";
-}
-
-double smallest_cosine(double a, double b) { return 2 * std::sqrt(a * b) / (a + b); }
-
-std::vector<OrderFigures> orders() {
-  const Backend chip = find_backend("ascend310").backend, other = find_backend("ascend910b").backend;
-  Backend single = chip;
-  set_rule(single, "float16.add_n.precision", "float32");
-  const std::string grows = "60000 + 60000 - 60000", stays = "60000 - 60000 + 60000", each = "every sum rounded to float16, ";
-  return {{grows, each + "saturation mode", add_n({60000, 60000, -60000}, chip)},
-          {stays, each + "saturation mode", add_n({60000, -60000, 60000}, chip)},
-          {grows, each + "infinity mode", add_n({60000, 60000, -60000}, other)},
-          {grows, "float32 sums, converted once", add_n({60000, 60000, -60000}, single)}};
-}
-
-}  // namespace ascend_addn
-
-namespace {
-
-using namespace ascend_addn;
-
-std::string number(float value) {
-  return std::isfinite(value) ? fixed(double{value}, 0) : std::isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
-}
-
-std::string figure(double value) { return std::isfinite(value) ? fixed(value, 3) : "-"; }
-
-std::string range_of(const std::vector<float>& values) {
-  const auto [least, most] = std::ranges::minmax(values);
-  return least == most || std::isnan(least) ? number(least) : number(least) + " to " + number(most);
+  const auto first = first_leaving_float16(network.model, calibration);
+  figures.texts["first to leave"] = first && first->operation ? network.model.operations[*first->operation].name : "none";
 }
 
 std::vector<double> every_tenth(std::span<const float> values) {
@@ -114,38 +110,30 @@ std::vector<double> every_tenth(std::span<const float> values) {
   return some;
 }
 
-Plot plot_of(const Tensor& sums, const DeviceFigures& saturated, const DeviceFigures& kept) {
-  const std::vector<double> x = every_tenth(sums.values<float>());
-  return {.title = "AddN of feature maps: what float16 makes of it",
-          .x_label = "AddN in float32",
-          .y_label = "AddN on the device",
-          .series = {{"float16, saturation mode", x, every_tenth(saturated.sums), SeriesStyle::points},
-                     {"AddN and scale kept in float32", x, every_tenth(kept.sums), SeriesStyle::points}}};
-}
-
 }  // namespace
 
-int story_ascend_addn(const StoryOptions& options) {
-  const Network network = read_network(options.data);
-  const std::vector<DeviceFigures> all{run_on(network, "ascend310", "none"), run_on(network, "ascend910b", "none"),
-                                       run_on(network, "ascend_ge2021", "none"), run_on(network, "ascend310", "auto"),
-                                       run_on(network, "ascend910b", "auto")};
-  const auto same_class = [](const DeviceFigures& at) { return std::to_string(at.same_class) + " of " + std::to_string(at.sums.size()); };
-  StoryFigures figures{.texts = {{"smallest", fixed(smallest_value, 0)},
-                                 {"largest", fixed(largest_value, 0)},
-                                 {"first to leave", first_leaving(network)},
-                                 {"smallest cosine", fixed(smallest_cosine(smallest_value, largest_value), 4)},
-                                 {"kept", all[3].kept},
-                                 {"left", std::to_string(all[3].left_float16)},
-                                 {"same class", same_class(all[3])}},
-                       .tables = {}};
-  for (const DeviceFigures& at : all)
-    figures.tables["devices"].push_back({at.backend, at.kept.empty() ? "nothing" : at.kept, range_of(at.sums), figure(at.metrics.cosine),
-                                         figure(at.metrics.relative_euclidean), figure(at.metrics.kullback_leibler), same_class(at)});
-  for (const HeadroomFigures& at : headroom(network))
-    figures.tables["headroom"].push_back({at.name, fixed(at.largest, at.largest < 1000 ? 4 : 0), fixed(at.bits, 2)});
-  for (const OrderFigures& at : orders()) figures.tables["orders"].push_back({at.terms, at.rules, number(at.sum)});
-  return tell(options, "ascend-addn", figures, plot_of(read_npy(options.data / "ascend-addn" / "addn_values.npy"), all[0], all[3]));
+StoryFigures ascend_addn_figures(const std::filesystem::path& data) {
+  const std::filesystem::path folder = data / "ascend-addn";
+  const Network network{read_model(folder / "model.json"), {read_npy(folder / "image.npy")}};
+  StoryFigures figures{.texts = {}, .tables = {{"orders", order_rows()}}};
+  Rows& table = figures.tables["devices"];
+  const OnDevice saturated = run_on(network, "ascend310", "none", table);
+  for (const char* other : {"ascend910b", "ascend_ge2021"}) run_on(network, other, "none", table);
+  const OnDevice kept = run_on(network, "ascend310", "auto", table);
+  run_on(network, "ascend910b", "auto", table);
+  // The smallest cosine that a constant can have to values between a and b, both positive: 2 sqrt(ab) / (a + b).
+  const double bound = 2 * std::sqrt(smallest_value * largest_value) / (smallest_value + largest_value);
+  figures.texts = {{"smallest", fixed(smallest_value, 0)},      {"largest", fixed(largest_value, 0)},
+                   {"smallest cosine", fixed(bound, 4)},        {"kept", kept.kept},
+                   {"left", std::to_string(kept.left_float16)}, {"same class", kept.same_class}};
+  add_headroom(figures, network);
+  const std::vector<double> x = every_tenth(read_npy(folder / "addn_values.npy").values<float>());
+  figures.plot = {.title = "AddN of feature maps: what float16 makes of it",
+                  .x_label = "AddN in float32",
+                  .y_label = "AddN on the device",
+                  .series = {{"float16, saturation mode", x, every_tenth(saturated.sums), SeriesStyle::points},
+                             {"AddN and scale kept in float32", x, every_tenth(kept.sums), SeriesStyle::points}}};
+  return figures;
 }
 
 }  // namespace lastbit::tool

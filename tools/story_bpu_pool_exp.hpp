@@ -6,9 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "lastbit/backend.hpp"
 #include "lastbit/tensor.hpp"
@@ -17,7 +15,6 @@ namespace lastbit::tool::bpu_pool_exp {
 
 /// exp as the int8 table that a calibration maximum of x gives: scales x_max / 127 and exp(x_max) / 127.
 struct ExpFigures {
-  double largest_input = 0;
   double output_scale = 0;
   double first_answer = 0;          ///< the smallest x whose table entry is not 0
   std::int64_t zero_entries = 0;    ///< of 256
@@ -30,12 +27,9 @@ struct ExpFigures {
 [[nodiscard]] Tensor exp_sample(std::uint64_t seed);
 [[nodiscard]] ExpFigures exp_figures(const Backend& backend, double largest_input, const Tensor& sample);
 
-/// 25x25 images of 96 channels: the mean of each channel is normal, its values scatter around it by `noise`; one value is 127.
-struct PoolData {
-  double centre = 0;  ///< of the channel means, whose deviation is 0.5
-  double noise = 0.075;
-};
-[[nodiscard]] Tensor pool_sample(const PoolData& data, std::uint64_t seed);
+/// An image of 25x25 pixels and 96 channels: the mean of each channel is normal around `centre` with deviation 0.5, its values scatter around
+/// it by `noise`; one value is 127.
+[[nodiscard]] Tensor pool_sample(std::uint64_t seed, double centre = 0, double noise = 0.075);
 
 struct PoolFigures {
   double input_only = 0;    ///< cosine with the float pool: int8 input, averaged in float
@@ -48,8 +42,6 @@ struct PoolFigures {
 inline constexpr std::uint64_t nearest_seed = 1067;
 /// `threshold`: of the input's calibration; 0: its largest magnitude.
 [[nodiscard]] PoolFigures pool_figures(const Backend& backend, const Tensor& sample, double threshold = 0);
-/// Over seeds 1 to `count`.
-[[nodiscard]] std::vector<PoolFigures> pool_figures(const Backend& backend, const PoolData& data, int count);
 
 /// The backend with every rounding of exp and the global pool that a tie or a shift may take replaced by `rounding`.
 [[nodiscard]] Backend rounded_by(std::string_view rounding);

@@ -125,7 +125,7 @@ void print_text(const Results& results, const std::string& data) {
 
 }  // namespace
 
-int story_digits(const StoryOptions& options) {
+int print_digits(const StoryOptions& options) {
   if (!options.plot.empty()) throw Error(ErrorCode::bad_input, "--plot", "the demo digits has no plot");
   const std::filesystem::path data = options.data / "digits";
   const Results results = results_of(read_digits(data));

@@ -1,30 +1,24 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of the GNA story: a concat before a convolution, and what happens when the memory between them is read in another order.
+// The GNA story: a concat before a convolution, and what happens when the memory between them is read in another order.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
-#include <string>
 #include <vector>
 
-#include "lastbit/backend.hpp"
-#include "lastbit/model.hpp"
-#include "story.hpp"
+#include "lastbit/registry.hpp"
+#include "lastbit/tensor.hpp"
 
 namespace lastbit::tool::gna_concat {
 
-inline constexpr const char* device = "gna2";
-inline constexpr std::int64_t channels = 6, times = 255, filters = 4, taps = 3, stride = 2, positions = 127;
-inline constexpr std::array<double, 2> scale_factors{1, 2048};
-
-/// The float network: three times [2, 255] joined to [6, 255], then a convolution.
+/// Three times [2, 255] joined to [6, 255], then a convolution of 3 taps and stride 2: in float, or in integers that are value * factor.
 struct Network {
   Tensor input;    ///< [1, 2, 255]
   Tensor weights;  ///< [4, 6, 3]
   Tensor bias;     ///< [4]
+  double input_factor = 1, output_factor = 1;
 };
 
 /// Input uniform in [0, 1), weights and bias in +-1/sqrt(18), as PyTorch draws them.
@@ -35,22 +29,15 @@ struct Network {
 enum class Memory : std::uint8_t { time_major, channel_major, permuted };
 enum class Part : std::uint8_t { convolution, concat, whole };
 
-/// Quantised by the vendor's rules: integers = half away from zero of value * factor, weights 16384/max, bias within 2^30.
-struct Quantized {
-  double input_factor = 1, output_factor = 1;
-  Tensor input;    ///< int16 [1, 2, 255]
-  Tensor weights;  ///< int16 [4, 1, 3, 6]
-  Tensor bias;     ///< int32 [4]
-};
-[[nodiscard]] Quantized quantized(const Network& network, double input_factor);
+/// By the vendor's rules: half away from zero to int16, the bias to int32, weights 16384/max, bias within 2^30.
+[[nodiscard]] Network quantized(const Network& network, double input_factor);
 
 struct Figures {
   std::vector<std::int64_t> integers;  ///< of a convolution [time][filter], of the concat alone [channel][time]
-  double cosine = 0;
-  double mean_absolute_error = 0;
+  double cosine = 0, mean_absolute_error = 0;
   std::int64_t saturations = 0;
 };
-/// One part on a backend, against the float network in double.
+/// One part on a backend, against the float network.
 [[nodiscard]] Figures run_part(const Network& network, double input_factor, Part part, Memory memory, const SpecSheet& sheet);
 
 /// The sixteen recorded runs.
@@ -58,28 +45,8 @@ struct Recording {
   Network network;
   double input_factor = 1;
   Memory memory = Memory::time_major;
-  std::vector<std::int64_t> integers;  ///< [time][filter]
-  double cosine = 0, mean_absolute_error = 0;
+  Figures found;
 };
 [[nodiscard]] std::vector<Recording> recordings(const std::filesystem::path& folder);
-
-/// Every net, scale factor and memory order over so many random networks.
-struct Row {
-  Part part = Part::whole;
-  double input_factor = 1;
-  Memory memory = Memory::time_major;
-  Spread cosine, mean_absolute_error;
-  std::vector<double> cosines;  ///< sorted
-};
-[[nodiscard]] std::vector<Row> table_over(int networks);
-
-/// Every rule that the convolution reads, set to each of its other values: the best cosine that any of them reaches with the wrong memory.
-struct RuleSearch {
-  int settings = 0;   ///< values tried
-  int changed = 0;    ///< those that change any integer of the right or of the wrong run
-  double cosine = 0;  ///< as the device is
-  double best = 0;    ///< of all settings
-};
-[[nodiscard]] RuleSearch search_rules(const Network& network);
 
 }  // namespace lastbit::tool::gna_concat

@@ -18,7 +18,7 @@ using namespace lastbit::tool::bpu_pool_exp;
 
 namespace {
 
-constexpr int seeds = 201;
+constexpr std::uint64_t seeds = 201;
 
 bool within(double figure, std::vector<double> values) {
   const Spread spread = spread_of(std::move(values));
@@ -33,13 +33,19 @@ std::vector<double> column(const std::vector<PoolFigures>& all, double PoolFigur
   return values;
 }
 
+std::vector<PoolFigures> pools_over_seeds(double centre, double noise) {
+  std::vector<PoolFigures> all;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) all.push_back(pool_figures(bernoulli2, pool_sample(seed, centre, noise)));
+  return all;
+}
+
 struct ExpColumns {
   std::vector<double> levels, cosines;
 };
 ExpColumns over_seeds(double largest_input) {
   ExpColumns all;
-  for (int seed = 1; seed <= seeds; ++seed) {
-    const ExpFigures at = exp_figures(bernoulli2, largest_input, exp_sample(static_cast<std::uint64_t>(seed)));
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const ExpFigures at = exp_figures(bernoulli2, largest_input, exp_sample(seed));
     all.levels.push_back(static_cast<double>(at.levels));
     all.cosines.push_back(at.cosine);
   }
@@ -76,7 +82,7 @@ TEST_CASE("bpu-pool-exp: five levels and cosine .977 are what a maximum of 6.4 g
 }
 
 TEST_CASE("bpu-pool-exp: the pool loses in its input, and once more on the input's scale") {
-  const auto all = pool_figures(bernoulli2, {0, 0.075}, seeds);
+  const std::vector<PoolFigures> all = pools_over_seeds(0, 0.075);
   REQUIRE(within(0.894, column(all, &PoolFigures::input_only)));
   REQUIRE(within(0.893, column(all, &PoolFigures::own_scale)));
   REQUIRE(within(0.839, column(all, &PoolFigures::input_scale)));
@@ -89,7 +95,7 @@ TEST_CASE("bpu-pool-exp: the pool loses in its input, and once more on the input
 }
 
 TEST_CASE("bpu-pool-exp: one of the seeds gives the figures of the analysis to 0.0015") {
-  const PoolFigures at = pool_figures(bernoulli2, pool_sample({}, nearest_seed));
+  const PoolFigures at = pool_figures(bernoulli2, pool_sample(nearest_seed));
   REQUIRE(std::abs(at.input_only - 0.894) < 0.0015);
   REQUIRE(std::abs(at.own_scale - 0.893) < 0.0015);
   REQUIRE(std::abs(at.input_scale - 0.839) < 0.0015);
@@ -97,14 +103,14 @@ TEST_CASE("bpu-pool-exp: one of the seeds gives the figures of the analysis to 0
 }
 
 TEST_CASE("bpu-pool-exp: noise of one step dithers, and only the input's scale still loses") {
-  const auto all = pool_figures(bernoulli2, {1, 1}, seeds);
+  const std::vector<PoolFigures> all = pools_over_seeds(1, 1);
   REQUIRE(fixed(spread_of(column(all, &PoolFigures::input_only)).median, 4) == "0.9999");
   REQUIRE(fixed(spread_of(column(all, &PoolFigures::own_scale)).median, 4) == "0.9999");
   REQUIRE(within(0.9645, column(all, &PoolFigures::input_scale)));
 }
 
 TEST_CASE("bpu-pool-exp: no tie rule changes any of it") {
-  const Tensor sample = exp_sample(1), image = pool_sample({}, nearest_seed);
+  const Tensor sample = exp_sample(1), image = pool_sample(nearest_seed);
   const ExpFigures exp = exp_figures(bernoulli2, 5.0, sample);
   const PoolFigures pool = pool_figures(bernoulli2, image);
   for (const std::string rounding : {"half_up", "half_down", "half_even", "half_toward_zero"}) {

@@ -1,74 +1,91 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "story_vipnano_conv.hpp"
-
 #include <cmath>
 
+#include "lastbit/explain.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "story.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 
 using namespace lastbit;
-using namespace lastbit::tool::vipnano_conv;
+using namespace lastbit::tool;
 
 namespace {
 
-const Networks& networks() {
-  static const Networks both = read_networks(test::source_directory() / "examples");
-  return both;
+const StoryFigures& figures() {
+  static const StoryFigures all = vipnano_conv_figures(test::source_directory() / "examples");
+  return all;
 }
+/// "74.50 %" as 0.745.
+double share(const std::string& text) { return std::stod(text) / 100; }
 
 }  // namespace
 
 TEST_CASE("vipnano-conv: one convolution is one LSB off the CPU that rounds twice, by its first rounding alone") {
-  for (const PairFigures& pair : pairs(networks().one)) {
-    INFO(pair.cpu << " and " << pair.device);
-    const LayerAttribution& found = pair.attribution;
-    REQUIRE(found.unexplained == 0);
-    for (const AttributedValue& value : found.differing) REQUIRE(std::abs(value.b - value.a) == 1);
-    if (pair.device != "vipnano_v8") continue;
-    REQUIRE(found.differing.size() == (pair.cpu == "tflite_double" ? 17U : 0U));
-    if (found.differing.empty()) continue;
-    REQUIRE(found.causes.size() == 1);
-    REQUIRE(found.changes[found.causes[0].changes.at(0)].name == "first rounding");
+  const Rows& pairs = figures().tables.at("pairs");
+  REQUIRE(pairs.size() == 8);
+  for (const auto& pair : pairs) {
+    INFO(pair[0] << " and " << pair[1]);
+    CHECK(pair[4].find("unexplained") == std::string::npos);
+    if (pair[1] != "vipnano_v8") continue;
+    CHECK(pair[2] == (pair[0] == "tflite_double" ? "17" : "0"));
+    CHECK(pair[4].starts_with(pair[0] == "tflite_double" ? "17 first rounding" : "equal"));
+  }
+}
+
+TEST_CASE("vipnano-conv: every value that differs is one off") {
+  const Model chain = read_model(test::source_directory() / "examples/vipnano-conv/model.json"), one = extract_operation(chain, 0);
+  Tensor image(ElementType::int8, one.tensor(0).shape);
+  for (std::size_t i = 0; std::int8_t & value : image.values<std::int8_t>()) value = static_cast<std::int8_t>(i++ * 41 % 255 - 127);
+  for (const char* host : {"tflite_double", "tflite_single", "xnnpack", "onnxruntime"}) {
+    for (const char* npu : {"vipnano_v8", "vipnano_v7"}) {
+      const LayerAttribution found = explain(one, std::vector{image}, find_backend(host), find_backend(npu));
+      INFO(host << " and " << npu);
+      CHECK(found.unexplained == 0);
+      for (const AttributedValue& value : found.differing) REQUIRE(std::abs(value.b - value.a) == 1);
+    }
   }
 }
 
 TEST_CASE("vipnano-conv: the value shown ends as each side says, and the last rounding of the CPU is a tie that the exact product is not") {
-  const ValueOnBoth shown = one_value(networks().one);
-  REQUIRE(shown.a.back().value == std::to_string(shown.value.a));
-  REQUIRE(shown.b.back().value == std::to_string(shown.value.b));
-  REQUIRE(shown.a.at(2).tie);
-  for (const StageStep& step : shown.b) REQUIRE_FALSE(step.tie);
+  const Rows &cpu = figures().tables.at("stages on the CPU"), &device = figures().tables.at("stages on the device");
+  CHECK(cpu.back()[1] == figures().texts.at("on the CPU"));
+  CHECK(device.back()[1] == figures().texts.at("on the device"));
+  CHECK(cpu.back()[1] != device.back()[1]);
+  CHECK(cpu.at(2)[3] == "a tie");
+  for (const auto& step : device) CHECK(step[3].empty());
 }
 
 TEST_CASE("vipnano-conv: the differences grow along the chain while each layer adds its own few") {
-  const std::vector<LayerDifference> layers = growth(networks().chain);
+  const Rows& layers = figures().tables.at("growth");
   REQUIRE(layers.size() == 20);
-  for (const LayerDifference& layer : layers) REQUIRE((layer.same_input->share() > 0 && layer.same_input->share() < 0.002));
-  REQUIRE(layers.front().accumulated.share() == layers.front().same_input->share());
-  REQUIRE(layers[4].accumulated.share() > 0.1);
-  REQUIRE(layers.back().accumulated.share() > 0.7);
-  REQUIRE(std::abs(*layers.back().accumulated.largest_lsb) > 4);
+  for (const auto& layer : layers) CHECK((share(layer[1]) > 0 && share(layer[1]) < 0.002));
+  CHECK(layers.front()[2] == layers.front()[1]);
+  CHECK(share(layers[4][2]) > 0.1);
+  CHECK(share(layers.back()[2]) > 0.7);
+  CHECK(std::abs(std::stod(layers.back()[3])) > 4);
 }
 
 TEST_CASE("vipnano-conv: about one value in 2^(n+1) differs, n the places that the effective scale shifts away") {
-  for (const ScaleFigures& at : scales(networks().one)) {
-    if (at.exponent > -8) continue;  // there the clamp hides some
-    const double expected = std::ldexp(1.0, at.exponent - 1) * static_cast<double>(at.values);
-    INFO("effective scale " << at.effective_scale << ", " << at.differing << " differ, expected about " << expected);
-    REQUIRE(std::abs(static_cast<double>(at.differing) - expected) < 6 * std::sqrt(expected));
+  const double values = 100 * 16 * 16 * 8;
+  for (const auto& at : figures().tables.at("scales")) {
+    if (std::stoi(at[2]) > -8) continue;  // there the clamp hides some
+    const double expected = std::ldexp(1.0, std::stoi(at[2]) - 1) * values;
+    INFO("effective scale " << at[1] << ", " << at[3] << " differ, expected about " << expected);
+    CHECK(std::abs(share(at[3]) * values - expected) < 6 * std::sqrt(expected));
   }
 }
 
 TEST_CASE("vipnano-conv: ten layers on the CPU help in front of the chain, not at its end") {
-  const auto found = fallbacks(networks().chain);
-  const auto share = [&](const std::string& name) {
-    for (const FallbackFigures& at : found) {
-      if (at.on_cpu == name) return at.found.share();
+  const auto differing = [&](const std::string& name) {
+    for (const auto& at : figures().tables.at("fallbacks")) {
+      if (at[0] == name) return share(at[1]);
     }
-    return -1.0;
+    FAIL("no row " << name);
+    return 0.0;
   };
-  REQUIRE(share("all but the last") < 0.002);
-  REQUIRE(share("the first ten") < 0.55);
-  REQUIRE(share("the last ten") > 0.7);
+  CHECK(differing("all but the last") < 0.002);
+  CHECK(differing("the first ten") < 0.55);
+  CHECK(differing("the last ten") > 0.7);
 }
