@@ -70,15 +70,15 @@ class FileReader {
 
   lastbit::Model read() {
     const SubGraph& graph = only_subgraph();
-    if (graph.name() != nullptr) model_.name = printable(graph.name()->string_view());
+    if (graph.name() != nullptr) builder_.model.name = printable(graph.name()->string_view());
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i) require_supported(graph, i);
     find_used_tensors(graph);
     for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) read_tensor(*at(graph.tensors(), i), i);
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i) read_operation(*at(graph.operators(), i), i);
-    model_.inputs = indices(graph.inputs(), "the subgraph's inputs");
-    model_.outputs = indices(graph.outputs(), "the subgraph's outputs");
-    validate(model_, where_);
-    return std::move(model_);
+    builder_.model.inputs = indices(graph.inputs(), "the subgraph's inputs");
+    builder_.model.outputs = indices(graph.outputs(), "the subgraph's outputs");
+    validate(builder_.model, where_);
+    return std::move(builder_.model);
   }
 
  private:
@@ -136,10 +136,10 @@ class FileReader {
     const std::string part = name_or_number(code) + " (operation " + std::to_string(index) + ")";
     std::vector<std::int32_t> inputs = indices(source.inputs(), part), outputs = indices(source.outputs(), part);
     if (outputs.empty() || outputs.front() == absent_tensor) malformed(part, "no output");
-    const std::string& output_name = model_.tensor(outputs.front()).name;
+    const std::string& output_name = builder_.model.tensor(outputs.front()).name;
     std::string name = output_name.empty() ? "operation " + std::to_string(index) : output_name;
     spend(name.size(), part);
-    read_operator(code, OperatorReader(model_, source, std::move(name), place(part), std::move(inputs), std::move(outputs)));
+    read_operator(code, OperatorReader(builder_, source, std::move(name), place(part), std::move(inputs), std::move(outputs)));
   }
 
   std::vector<std::int32_t> indices(const flatbuffers::Vector<std::int32_t>* source, const std::string& part) {
@@ -147,8 +147,8 @@ class FileReader {
     std::vector<std::int32_t> result;
     for (std::size_t i = 0; i < count_of(source); ++i) {
       const std::int32_t index = at(source, i);
-      if (index != absent_tensor && (index < 0 || static_cast<std::size_t>(index) >= model_.tensors.size())) {
-        malformed(part, "tensor " + std::to_string(index) + " of " + std::to_string(model_.tensors.size()));
+      if (index != absent_tensor && (index < 0 || static_cast<std::size_t>(index) >= builder_.model.tensors.size())) {
+        malformed(part, "tensor " + std::to_string(index) + " of " + std::to_string(builder_.model.tensors.size()));
       }
       result.push_back(index);
     }
@@ -182,7 +182,7 @@ class FileReader {
       part += " '" + tensor.name + "'";
     }
     if (!used_[index]) {  // only takes its number, as the scratch tensors of an operator do, whatever their type and shape
-      model_.tensors.push_back(std::move(tensor));
+      builder_.model.tensors.push_back(std::move(tensor));
       return;
     }
     const auto type = tflite_format::element_type_from(source.type());
@@ -194,7 +194,7 @@ class FileReader {
     if (is_integer(tensor.type) && source.quantization() != nullptr)
       tensor.quantization = quantization_of(*source.quantization(), tensor.shape.rank(), part);
     if (const auto data = data_of(source, part); !data.empty()) tensor.constant = constant_of(source, tensor, data, part);
-    model_.tensors.push_back(std::move(tensor));
+    builder_.model.tensors.push_back(std::move(tensor));
   }
 
   Shape shape_of(const Tensor& source, const std::string& part) const {
@@ -261,7 +261,7 @@ class FileReader {
   std::size_t budget_;
   const tflite_format::Model& file_;
   std::vector<bool> used_;  ///< tensors that an operator or the graph refers to
-  lastbit::Model model_;
+  lastbit::ModelBuilder builder_;
 };
 
 }  // namespace

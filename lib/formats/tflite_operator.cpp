@@ -60,30 +60,24 @@ std::int32_t OperatorReader::state_before(std::size_t position) const {
   if (tensor.constant) unsupported("state '" + tensor.name + "' with values of its own to begin with");
   if (tensor.name.empty()) tensor.name = "tensor " + std::to_string(inputs_[position]);
   tensor.name = printable(std::string_view(tensor.name).substr(0, longest_name)) + " (before)";
-  const auto before = static_cast<std::int32_t>(model_.tensors.size());
-  model_.tensors.push_back(std::move(tensor));
-  model_.states.push_back({before, inputs_[position]});
+  const std::int32_t before =
+      builder_.tensor({std::move(tensor.name), tensor.type, std::move(tensor.shape), std::move(tensor.quantization)});
+  builder_.model.states.push_back({before, inputs_[position]});
   return before;
 }
 
 void OperatorReader::emit(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
                           const std::vector<std::int32_t>& more_outputs) const {
-  model_.operations.push_back(
-      {.kind = kind, .name = name_, .inputs = std::move(data_inputs), .outputs = outputs_, .attributes = std::move(attributes)});
-  std::vector<std::int32_t>& outputs = model_.operations.back().outputs;
+  std::vector<std::int32_t> outputs = outputs_;
   outputs.insert(outputs.end(), more_outputs.begin(), more_outputs.end());
+  builder_.operation(kind, name_, std::move(data_inputs), std::move(outputs), std::move(attributes));
 }
 
 void OperatorReader::emit_then_reshape(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
                                        Shape between) const {
-  ModelTensor tensor = output();
-  tensor.name += "/before_reshape";
-  tensor.shape = std::move(between);
-  tensor.constant.reset();
-  const auto index = static_cast<std::int32_t>(model_.tensors.size());
-  model_.tensors.push_back(std::move(tensor));
-  model_.operations.push_back(
-      {.kind = kind, .name = name_, .inputs = std::move(data_inputs), .outputs = {index}, .attributes = std::move(attributes)});
+  const ModelTensor& last = output();
+  const std::int32_t index = builder_.tensor({last.name + "/before_reshape", last.type, std::move(between), last.quantization});
+  builder_.operation(kind, name_, std::move(data_inputs), {index}, std::move(attributes));
   emit(OperationKind::reshape, {index});
 }
 

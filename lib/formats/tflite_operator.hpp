@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lastbit/error.hpp"
-#include "lastbit/model.hpp"
+#include "lastbit/model_builder.hpp"
 #include "tflite_subset_generated.h"
 
 namespace lastbit::tflite_format {
@@ -19,9 +19,9 @@ namespace lastbit::tflite_format {
 /// What the operator says, and the model under construction, which holds all tensors already.
 class OperatorReader {
  public:
-  OperatorReader(lastbit::Model& model, const Operator& source, std::string name, std::string place, std::vector<std::int32_t> inputs,
-                 std::vector<std::int32_t> outputs)
-      : model_(model),
+  OperatorReader(lastbit::ModelBuilder& builder, const Operator& source, std::string name, std::string place,
+                 std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs)
+      : builder_(builder),
         source_(source),
         name_(std::move(name)),
         place_(std::move(place)),
@@ -38,8 +38,8 @@ class OperatorReader {
   [[nodiscard]] std::int32_t input_index(std::size_t position) const {
     return position < inputs_.size() ? inputs_[position] : absent_tensor;
   }
-  [[nodiscard]] const ModelTensor& input(std::size_t position) const { return model_.tensor(inputs_[position]); }
-  [[nodiscard]] const ModelTensor& output() const { return model_.tensor(outputs_.front()); }
+  [[nodiscard]] const ModelTensor& input(std::size_t position) const { return builder_.model.tensor(inputs_[position]); }
+  [[nodiscard]] const ModelTensor& output() const { return builder_.model.tensor(outputs_.front()); }
   [[nodiscard]] std::size_t input_count() const { return inputs_.size(); }
   [[nodiscard]] std::size_t output_count() const { return outputs_.size(); }
   [[nodiscard]] const std::vector<std::int32_t>& inputs() const { return inputs_; }
@@ -80,7 +80,7 @@ class OperatorReader {
   void emit_then_reshape(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes, Shape between) const;
 
  private:
-  lastbit::Model& model_;
+  lastbit::ModelBuilder& builder_;
   const Operator& source_;
   std::string name_;
   std::string place_;

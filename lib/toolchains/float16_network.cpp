@@ -9,6 +9,7 @@
 
 #include "engine/float16/prepare.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/model_builder.hpp"
 
 namespace lastbit {
 namespace {
@@ -25,8 +26,9 @@ Tensor as_float16(const Tensor& real, const Float16Rules& rules) {
 class Converter {
  public:
   Converter(const Model& real, const OperationSet& kept, const Float16Rules& conversion)
-      : real_(real), kept_(kept), conversion_(conversion), model_(real), casts_(real.tensors.size()), readers_(real.tensors.size()) {
-    model_.operations.clear();
+      : real_(real), kept_(kept), conversion_(conversion), casts_(real.tensors.size()), readers_(real.tensors.size()) {
+    builder_.model = real;
+    builder_.model.operations.clear();
     for (const std::int32_t output : real.outputs) ++readers_[static_cast<std::size_t>(output)];
     for (const Operation& operation : real.operations) {
       for (const std::int32_t input : operation.inputs) {
@@ -38,7 +40,7 @@ class Converter {
   Model convert() {
     for (std::size_t i = 0; i < real_.operations.size(); ++i)
       add(real_.operations[i], kept_[i] ? ElementType::float32 : ElementType::float16);
-    return std::move(model_);
+    return std::move(builder_.model);
   }
 
  private:
@@ -46,12 +48,12 @@ class Converter {
     for (std::int32_t& input : operation.inputs) {
       if (input != absent_tensor) input = in_type(input, type);
     }
-    for (const std::int32_t output : operation.outputs) model_.tensors[static_cast<std::size_t>(output)].type = type;
-    model_.operations.push_back(std::move(operation));
+    for (const std::int32_t output : operation.outputs) builder_.model.tensors[static_cast<std::size_t>(output)].type = type;
+    builder_.model.operations.push_back(std::move(operation));
   }
 
   std::int32_t in_type(std::int32_t index, ElementType type) {
-    ModelTensor& tensor = model_.tensors[static_cast<std::size_t>(index)];
+    ModelTensor& tensor = builder_.model.tensors[static_cast<std::size_t>(index)];
     if (tensor.type == type) return index;
     if (tensor.constant && readers_[static_cast<std::size_t>(index)] == 1) {
       tensor.constant = as_float16(*tensor.constant, conversion_);
@@ -64,14 +66,11 @@ class Converter {
   }
 
   std::int32_t cast_of(std::int32_t index, ElementType type) {
-    ModelTensor copy = model_.tensor(index);
-    copy.name += " (" + std::string(name_of(type)) + ")";
-    while (model_.find_tensor(copy.name)) copy.name += "'";
-    copy.type = type;
-    copy.constant.reset();
-    const auto place = static_cast<std::int32_t>(model_.tensors.size());
-    model_.operations.push_back({OperationKind::cast, "cast of " + model_.tensor(index).name, {index}, {place}, {}});
-    model_.tensors.push_back(std::move(copy));
+    const ModelTensor& own = builder_.model.tensor(index);
+    std::string name = own.name + " (" + std::string(name_of(type)) + ")", cast = "cast of " + own.name;
+    while (builder_.model.find_tensor(name)) name += "'";
+    const std::int32_t place = builder_.tensor({std::move(name), type, own.shape, own.quantization});
+    builder_.operation(OperationKind::cast, std::move(cast), {index}, {place});
     return place;
   }
 
@@ -79,7 +78,7 @@ class Converter {
   const Model& real_;
   const OperationSet& kept_;
   Float16Rules conversion_;
-  Model model_;
+  ModelBuilder builder_;
   std::vector<std::int32_t> casts_;  ///< by tensor: its copy of the other type
   std::vector<int> readers_;         ///< by tensor; a constant with one takes its type
 };

@@ -15,6 +15,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/metrics.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/quantizer.hpp"
 #include "toolchains/device_model.hpp"
@@ -82,8 +83,8 @@ struct Partition {
 class Partitioner {
  public:
   Partitioner(const Model& network, const std::vector<bool>& cpu) : network_(network), cpu_(cpu) {
-    parts_.model = network;
-    parts_.model.operations.clear();
+    builder_.model = network;
+    builder_.model.operations.clear();
     for (std::size_t t = 0; t < network.tensors.size(); ++t) parts_.origin.push_back(static_cast<std::int32_t>(t));
     real_.assign(network.tensors.size(), absent_tensor);
     coded_.assign(network.tensors.size(), absent_tensor);
@@ -98,6 +99,7 @@ class Partitioner {
       }
       add(std::move(operation), cpu_[i]);
     }
+    parts_.model = std::move(builder_.model);
     return std::move(parts_);
   }
 
@@ -113,18 +115,15 @@ class Partitioner {
   }
 
   void add(Operation operation, bool cpu) {
-    parts_.model.operations.push_back(std::move(operation));
+    builder_.model.operations.push_back(std::move(operation));
     parts_.on_cpu.push_back(cpu);
   }
 
   std::int32_t convert(std::int32_t tensor, OperationKind kind, const std::string& suffix) {
-    const auto copy = static_cast<std::int32_t>(parts_.model.tensors.size());
-    ModelTensor converted = network_.tensor(tensor);
-    converted.name += suffix;
-    add({kind, converted.name, {tensor}, {copy}, {}}, true);
-    parts_.model.tensors.push_back(std::move(converted));
+    const ModelTensor& own = network_.tensor(tensor);
+    parts_.on_cpu.push_back(true);
     parts_.origin.push_back(tensor);
-    return copy;
+    return builder_.operation(kind, {tensor}, {own.name + suffix, own.type, own.shape, own.quantization});
   }
 
   /// What the CPU reads: reals.
@@ -145,6 +144,7 @@ class Partitioner {
   std::vector<bool> from_cpu_;
   std::vector<std::int32_t> real_, coded_;  ///< copies made so far
   Partition parts_;
+  ModelBuilder builder_;
 };
 
 /// One calibration method on a partitioned network.

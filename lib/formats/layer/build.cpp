@@ -5,6 +5,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/layer.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/op/quantize.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/shape.hpp"
@@ -195,39 +196,37 @@ class Builder {
   Builder(const LayerDescription& layer, const Backend& backend) : layer_(layer), backend_(backend), arrays_(layer) {}
 
   [[nodiscard]] Layer build() {
-    result_.model.name = std::string(name_of(layer_.kind));
-    Operation& operation = result_.model.operations.emplace_back();
+    builder_.model.name = std::string(name_of(layer_.kind));
+    Operation& operation = builder_.model.operations.emplace_back();
     operation = {
         .kind = layer_.kind, .name = std::string(name_of(layer_.kind)), .inputs = {}, .outputs = {}, .attributes = layer_.attributes};
     for (std::size_t i = 0; i < layer_.operands.size(); ++i) add_operand(i);
     add_outputs();
     quantize_operands();
-    validate(result_.model, "layer");
+    validate(builder_.model, "layer");
     result_.output_permutation = arrays_.output_permutation();
     result_.output_shape = shown_shape();
+    result_.model = std::move(builder_.model);
     return std::move(result_);
   }
 
  private:
-  [[nodiscard]] Operation& operation() { return result_.model.operations.front(); }
+  [[nodiscard]] Operation& operation() { return builder_.model.operations.front(); }
 
   void add_operand(std::size_t position) {
     if (!layer_.operands[position]) return operation().inputs.push_back(absent_tensor);
     const LayerOperand& given = *layer_.operands[position];
     Tensor values = arrays_.operand(position);
-    ModelTensor tensor{given.name, wanted_type(layer_, position), values.shape(), given.quantization, {}};
-    if (result_.model.find_tensor(given.name)) fail(given, "two arrays have this name");
-    const auto index = static_cast<std::int32_t>(result_.model.tensors.size());
-    operation().inputs.push_back(index);
-    if (!given.constant) result_.model.inputs.push_back(index);
-    result_.model.tensors.push_back(std::move(tensor));
+    if (builder_.model.find_tensor(given.name)) fail(given, "two arrays have this name");
+    const TensorDescription tensor{given.name, wanted_type(layer_, position), values.shape(), given.quantization};
+    operation().inputs.push_back(given.constant ? builder_.tensor(tensor) : builder_.input(tensor));
     values_.push_back(std::move(values));
   }
 
   [[nodiscard]] ElementType output_type() {
     using enum ElementType;
     if (layer_.output_type) return *layer_.output_type;
-    const ElementType data = result_.model.tensor(operation().inputs[0]).type;
+    const ElementType data = builder_.model.tensor(operation().inputs[0]).type;
     if (layer_.kind == dequantize) return float32;
     if (layer_.kind == pwl) return int16;
     return delivers_sums() && is_integer(data) && !layer_.output_quantization.present() ? int32 : data;
@@ -243,22 +242,20 @@ class Builder {
   [[nodiscard]] Quantization output_quantization(ElementType type) {
     if (layer_.output_quantization.present() || !is_integer(type)) return layer_.output_quantization;
     const bool sums = has_weights(layer_.kind) || layer_.kind == matmul || layer_.kind == recurrent;
-    const ModelTensor& first = result_.model.tensor(operation().inputs[0]);
+    const ModelTensor& first = builder_.model.tensor(operation().inputs[0]);
     return sums || first.type != type ? Quantization{} : first.quantization;
   }
 
   void add_outputs() {
     std::vector<Shape> shapes;
     if (layer_.output_shape) shapes.assign(static_cast<std::size_t>(layer_.outputs), model_shape(*layer_.output_shape));
-    else shapes = output_shapes(result_.model, operation(), layer_.outputs);
+    else shapes = output_shapes(builder_.model, operation(), layer_.outputs);
     const ElementType type = output_type();
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       const std::string name = shapes.size() == 1 ? "output" : "output_" + std::to_string(i + 1);
-      const auto index = static_cast<std::int32_t>(result_.model.tensors.size());
-      operation().outputs.push_back(index);
-      result_.model.outputs.push_back(index);
-      result_.model.tensors.push_back({name, type, shapes[i], output_quantization(type), {}});
+      operation().outputs.push_back(builder_.tensor({name, type, shapes[i], output_quantization(type)}));
     }
+    builder_.model.outputs = operation().outputs;
     if (layer_.kind == recurrent && shapes.size() > 1) output(1).type = ElementType::int32;  // the sums
     if (layer_.kind == dynamic_quantize) {
       for (const std::size_t codes : {std::size_t{0}, std::size_t{2}})
@@ -266,14 +263,14 @@ class Builder {
     }
   }
   [[nodiscard]] ModelTensor& output(std::size_t position) {
-    return result_.model.tensors[static_cast<std::size_t>(operation().outputs[position])];
+    return builder_.model.tensors[static_cast<std::size_t>(operation().outputs[position])];
   }
 
   /// The output as the user's arrays have it: windows leave out what the input had not.
   [[nodiscard]] std::optional<Shape> shown_shape() const {
     const Axes dropped = arrays_.dropped_axes();
     if (layer_.shown_shape || dropped.empty()) return layer_.shown_shape;
-    const Shape& model = result_.model.tensor(result_.model.outputs[0]).shape;
+    const Shape& model = builder_.model.tensor(builder_.model.outputs[0]).shape;
     Axes sizes(model.sizes().begin(), model.sizes().end());
     if (!result_.output_permutation.empty()) sizes = {sizes[0], sizes[3], sizes[1], sizes[2]};
     for (const std::int64_t axis : dropped) sizes.erase(sizes.begin() + axis);
@@ -294,9 +291,9 @@ class Builder {
   void quantize_operands() {
     for (std::size_t i = 0, stored = 0; i < layer_.operands.size(); ++i) {
       if (!layer_.operands[i]) continue;
-      ModelTensor& tensor = result_.model.tensors[stored];
+      ModelTensor& tensor = builder_.model.tensors[stored];
       if (tensor.quantization.per_channel() && i == 1)
-        tensor.quantization.axis = output_channel_axis(OperationView(result_.model, 0, "layer"));
+        tensor.quantization.axis = output_channel_axis(OperationView(builder_.model, 0, "layer"));
       require_channels(*layer_.operands[i], tensor);
       Quantization unit = tensor.quantization;
       if (i == 2 && has_weights(layer_.kind) && !unit.present()) unit = bias_quantization();
@@ -323,8 +320,8 @@ class Builder {
   }
 
   [[nodiscard]] Quantization bias_quantization() const {
-    const Quantization& input = result_.model.tensors[0].quantization;
-    const Quantization& weights = result_.model.tensors[1].quantization;
+    const Quantization& input = builder_.model.tensors[0].quantization;
+    const Quantization& weights = builder_.model.tensors[1].quantization;
     if (!input.present() || !weights.present()) return {};
     Quantization product;
     for (const double scale : weights.scales) product.scales.push_back(input.scale() * scale);
@@ -335,6 +332,7 @@ class Builder {
   const Backend& backend_;
   Arrays arrays_;
   std::vector<Tensor> values_;
+  ModelBuilder builder_;
   Layer result_;
 };
 

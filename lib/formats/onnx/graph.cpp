@@ -91,10 +91,10 @@ void Graph::set_quantization(ValueId id, const Quantization& quantization) {
   value.quantization = quantization;
   for (std::int32_t index : {value.plain, value.image}) {
     while (index != absent_tensor && !tensor(index).quantization.present()) {
-      model_.tensors[static_cast<std::size_t>(index)].quantization = quantization;
+      builder_.model.tensors[static_cast<std::size_t>(index)].quantization = quantization;
       const std::int32_t writer = writers_[static_cast<std::size_t>(index)];
       if (writer == no_writer) break;
-      const Operation& operation = model_.operations[static_cast<std::size_t>(writer)];
+      const Operation& operation = builder_.model.operations[static_cast<std::size_t>(writer)];
       const bool is_moved =
           is_movement(operation.kind) || operation.kind == OperationKind::max_pool2d || operation.kind == OperationKind::clip;
       if (!is_moved || quantization.per_channel())
@@ -119,15 +119,14 @@ std::int32_t Graph::add_tensor(const std::string& name, ElementType type, Shape 
   if (shape.rank() > largest_rank) fail(ErrorCode::malformed_file, "more than " + std::to_string(largest_rank) + " dimensions");
   if (!count || *count * static_cast<std::int64_t>(size_of(type)) > largest_tensor_bytes)
     fail(ErrorCode::malformed_file, "tensor '" + name + "' has a size below 1 or is larger than 2^31 bytes: " + shape.text());
-  model_.tensors.push_back({unused_name(name), type, std::move(shape), std::move(quantization), std::nullopt});
   writers_.push_back(no_writer);
-  return static_cast<std::int32_t>(model_.tensors.size() - 1);
+  return builder_.tensor({unused_name(name), type, std::move(shape), std::move(quantization)});
 }
 
 std::int32_t Graph::add_constant(const std::string& name, Tensor values, Quantization quantization) {
   budget_.spend(values.bytes().size(), place_);
   const std::int32_t index = add_tensor(name, values.type(), values.shape(), std::move(quantization));
-  model_.tensors[static_cast<std::size_t>(index)].constant = std::move(values);
+  builder_.model.tensors[static_cast<std::size_t>(index)].constant = std::move(values);
   return index;
 }
 
@@ -223,26 +222,22 @@ void Graph::emit(OperationKind kind, std::vector<std::int32_t> inputs, std::vect
   std::string name = tensor(outputs.front()).name;
   if (name.empty()) name = std::string(name_of(kind));
   budget_.spend(name.size() + (inputs.size() + outputs.size()) * sizeof(std::int32_t), place_);
-  model_.operations.push_back({.kind = kind,
-                               .name = std::move(name),
-                               .inputs = std::move(inputs),
-                               .outputs = std::move(outputs),
-                               .attributes = std::move(attributes)});
-  for (const std::int32_t output : model_.operations.back().outputs)
-    writers_[static_cast<std::size_t>(output)] = static_cast<std::int32_t>(model_.operations.size() - 1);
+  builder_.operation(kind, std::move(name), std::move(inputs), std::move(outputs), std::move(attributes));
+  for (const std::int32_t output : builder_.model.operations.back().outputs)
+    writers_[static_cast<std::size_t>(output)] = static_cast<std::int32_t>(builder_.model.operations.size() - 1);
   check_last_operation();
   fold_last_operation();
 }
 
 void Graph::check_last_operation() const {
-  const OperationView operation(model_, model_.operations.size() - 1, place_);
+  const OperationView operation(builder_.model, builder_.model.operations.size() - 1, place_);
   check_types(operation);
   check_shapes(operation);
 }
 
 /// What moves only constants is a constant.
 void Graph::fold_last_operation() {
-  const Operation& operation = model_.operations.back();
+  const Operation& operation = builder_.model.operations.back();
   const auto is_constant = [&](std::int32_t index) { return tensor(index).constant.has_value(); };
   if (!is_movement(operation.kind) || !std::all_of(operation.inputs.begin(), operation.inputs.end(), is_constant)) return;
   std::vector<const Tensor*> inputs;
@@ -252,45 +247,45 @@ void Graph::fold_last_operation() {
     budget_.spend(static_cast<std::size_t>(tensor(index).shape.element_count()) * size_of(tensor(index).type), place_);
     outputs.emplace_back(tensor(index).type, tensor(index).shape);
   }
-  prepare_movement(model_, operation)(inputs, outputs);
+  prepare_movement(builder_.model, operation)(inputs, outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    model_.tensors[static_cast<std::size_t>(operation.outputs[i])].constant = std::move(outputs[i]);
+    builder_.model.tensors[static_cast<std::size_t>(operation.outputs[i])].constant = std::move(outputs[i]);
     writers_[static_cast<std::size_t>(operation.outputs[i])] = no_writer;
   }
-  model_.operations.pop_back();
+  builder_.model.operations.pop_back();
 }
 
-void Graph::add_input(ValueId id) { model_.inputs.push_back(begin_plain(id)); }
-void Graph::add_output(ValueId id) { model_.outputs.push_back(plain(id)); }
+void Graph::add_input(ValueId id) { builder_.model.inputs.push_back(begin_plain(id)); }
+void Graph::add_output(ValueId id) { builder_.model.outputs.push_back(plain(id)); }
 
 void Graph::drop_unused_constants() {
-  std::vector<bool> used(model_.tensors.size(), false);
+  std::vector<bool> used(builder_.model.tensors.size(), false);
   const auto each_index = [&](auto&& visit) {
-    for (auto* list : {&model_.inputs, &model_.outputs}) std::for_each(list->begin(), list->end(), visit);
-    for (Operation& operation : model_.operations)
+    for (auto* list : {&builder_.model.inputs, &builder_.model.outputs}) std::for_each(list->begin(), list->end(), visit);
+    for (Operation& operation : builder_.model.operations)
       for (auto* list : {&operation.inputs, &operation.outputs}) std::for_each(list->begin(), list->end(), visit);
   };
   each_index([&](std::int32_t& index) {
     if (index != absent_tensor) used[static_cast<std::size_t>(index)] = true;
   });
-  std::vector<std::int32_t> moved(model_.tensors.size(), absent_tensor);
+  std::vector<std::int32_t> moved(builder_.model.tensors.size(), absent_tensor);
   std::vector<ModelTensor> kept;
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (!used[i]) continue;
     moved[i] = static_cast<std::int32_t>(kept.size());
-    kept.push_back(std::move(model_.tensors[i]));
+    kept.push_back(std::move(builder_.model.tensors[i]));
   }
-  model_.tensors = std::move(kept);
+  builder_.model.tensors = std::move(kept);
   each_index([&](std::int32_t& index) {
     if (index != absent_tensor) index = moved[static_cast<std::size_t>(index)];
   });
 }
 
 Model Graph::finish(std::string name) {
-  model_.name = std::move(name);
+  builder_.model.name = std::move(name);
   drop_unused_constants();
-  validate(model_, where_);
-  return std::move(model_);
+  validate(builder_.model, where_);
+  return std::move(builder_.model);
 }
 
 }  // namespace lastbit::onnx_format

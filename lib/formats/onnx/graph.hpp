@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "formats/onnx/tensor_data.hpp"
-#include "lastbit/model.hpp"
+#include "lastbit/model_builder.hpp"
 
 namespace lastbit::onnx_format {
 
@@ -67,7 +67,7 @@ class Graph {
   [[nodiscard]] bool has_image(ValueId id) const { return (*this)[id].image != absent_tensor; }
   [[nodiscard]] std::int32_t add_tensor(const std::string& name, ElementType type, Shape shape, Quantization quantization = {});
   [[nodiscard]] std::int32_t add_constant(const std::string& name, Tensor values, Quantization quantization = {});
-  [[nodiscard]] const ModelTensor& tensor(std::int32_t index) const { return model_.tensor(index); }
+  [[nodiscard]] const ModelTensor& tensor(std::int32_t index) const { return builder_.model.tensor(index); }
   /// A transposed or reshaped copy; of a constant, a constant.
   [[nodiscard]] std::int32_t transposed(std::int32_t index, std::vector<std::int64_t> permutation, const std::string& name);
   [[nodiscard]] std::int32_t reshaped(std::int32_t index, Shape shape, const std::string& name);
@@ -81,7 +81,7 @@ class Graph {
   [[nodiscard]] std::int32_t begin_plain(ValueId id);
   [[nodiscard]] std::int32_t begin_image(ValueId id);
   void finish_image(ValueId id);
-  [[nodiscard]] const Operation& last_operation() const { return model_.operations.back(); }
+  [[nodiscard]] const Operation& last_operation() const { return builder_.model.operations.back(); }
 
   void add_input(ValueId id);
   void add_output(ValueId id);
@@ -101,7 +101,7 @@ class Graph {
 
   std::string where_, place_;
   Budget budget_;
-  Model model_;
+  ModelBuilder builder_;
   std::vector<Value> values_;
   std::unordered_map<std::string, ValueId> ids_;
   std::unordered_set<std::string> tensor_names_;
