@@ -1,8 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element-wise sums of quantised tensors: add, sub, add_n. Contract, for one output and the codes q1, q2, … that meet there (two inputs
-// broadcast as numpy does; of add_n, and of sub with more than two, all have the output's shape):
+// Element-wise sums of quantised tensors: add, sub, add_n. Contract, for one output and the codes q1, q2, … that meet there:
 //   1. each code less its zero point by the rule's `centring`;
 //   2. through the `operand` chain with the operand's scale, the scales of all operands encoded together (multiplier.hpp); sub negates the
 //      result of every operand but the first;
@@ -12,6 +11,10 @@
 //   4. through the `output` chain, zero point and bounds included. An int32 output without a scale takes the sum of step 3 as it is.
 // in_float: 1. c = float(zero_out - float(float(ra * zero_a) + float(rb * zero_b))), ra = float(in_a / out), rb likewise;
 //           2. fma(qa, ra, fma(qb, rb, c)), one rounding to an integer; 3. bounds. sub negates in_b.
+// Shapes: add, sub: two inputs, broadcast to the output as numpy does; add_n, sub of more than two: every input has the output's shape.
+// Units: codes of one type, each input and the output with a scale of its own (add_n: also one per index of the last axis, zero point 0).
+// Errors: shape_mismatch; unsupported_operation where the output chain is empty, where the operand chain is and quantisations differ, where a
+//   scale has no encoding, where a sum of more than 32 bits would go out as int32, and for in_float of more than two inputs.
 // Sources: TFLite reference_integer_ops/add.h (operands shifted left, rescaled to twice the larger scale); XNNPACK qs8-vadd (weights of one
 // exponent); Mesa etnaviv, traces of VeriSilicon's driver (a convolution with two 8-bit weights); Horizon's compiler front end (one unit for
 // both operands); N2D2 Scaling.hpp (codes of one quantisation); ONNX Runtime MLAS qladd (in_float).

@@ -5,6 +5,8 @@
 //   1. maximum and index start at the smallest value of the type and 0 (per_position: of every position; carried_over: of the first only);
 //   2. i = 0 … n-1: v[i] above the maximum (last_maximum: or equal to it) becomes the maximum, i the index;
 //   3. the result is the index. With a single channel and `upper_half` it is 1 for v[0] above `middle`, else 0, and 1 and 2 do not apply.
+// Shapes: any input, the output without the axis. Units: codes as they are, indices int32 or int64.
+// Errors: bad_attribute for an axis that the input lacks, shape_mismatch; unsupported_operation where the device has no argmax.
 // Source: N2D2 export/CPP Network.hpp maxPropagate for carried_over and upper_half, as recorded.
 #pragma once
 

@@ -12,7 +12,12 @@
 //   3. the running sum follows the accumulator rule (arith/accumulator.hpp), with the multiplier of channel o; it starts at the bias, or the
 //      bias is added last.
 // `finish` is the chain of arith/rescale.hpp with the operands of output channel o.
-// Shapes: input [batch, in_height, in_width, in_channels], weights [out_channels, kernel_height, kernel_width, I].
+// Shapes: input [batch, in_height, in_width, in_channels], weights [out_channels, kernel_height, kernel_width, I], depthwise in the model
+//   [1, kernel_height, kernel_width, out_channels]; output [batch, out_height, out_width, out_channels]. fully_connected: rows of weights
+//   [out_channels, length], the input any whole number of rows; matmul: the last two axes, those before them broadcast.
+// Units: a sum counts in input scale * weight scale, as the bias does; the output has a scale of its own, or none and is the sum.
+// Errors: shape_mismatch, type_mismatch; unsupported_operation where the device has no arithmetic for the types, no encoding for the scale, or
+//   has symmetric codes alone and a zero point is given.
 // Centred values lie in [-2^15, 2^15]: 8-bit values minus an 8-bit zero point, or int16 values with zero point 0; inputs may also be uint16
 // values with zero point 0, held in int32.
 // Source: the definition of convolution; orders and widths are the backend's (docs/backends).

@@ -6,6 +6,8 @@
 // Contract: lo = min(0, smallest x), hi = max(0, largest x), NaN ignored; s = float(float(hi - lo) / 255), or 1 where lo = hi;
 //   zero point = round(float(0 - float(lo / s))) by the rule, clamped to 0 … 255. Codes are then those of `quantize` with s and the zero point.
 //   hi - lo saturates at the largest float32; s below 2^-126 counts as lo = hi.
+// Shapes: input any, outputs the codes in its shape, the scale and the zero point as scalars. Units: x in float32, the codes in units of s.
+// Errors: shape_mismatch where the outputs are not these three; unsupported_operation where the device lacks it, or `quantize`.
 // Source: ONNX standard, DynamicQuantizeLinear.
 #pragma once
 

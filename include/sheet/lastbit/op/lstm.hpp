@@ -11,6 +11,11 @@
 //      16 bits by `sum`; then within ± clip: the layer's clip / cell scale by `clip_rounding`, saturated to 16 bits;
 //   4. h = output chain(tanh(c) * output gate), with 2^-15 * 2^-15 / hidden scale; it is also the output of the step.
 // Sums are taken term by term in the device's accumulator. Weights have zero point 0.
+// Shapes: input [batch, steps, inputs], or [steps, batch, inputs] (time_major); h and c [batch, cells]; input weights [cells, inputs],
+//   recurrent weights [cells, cells] and bias [cells] of each gate; outputs: h of every step, the last h, the last c.
+// Units: data, h and c in scales of their own; a gate 2^-12 before its function and 2^-15 behind it.
+// Errors: shape_mismatch, bad_quantization where a state changes its quantisation; unsupported_operation where the device has no gates for the
+//   type of the data, or c has a zero point or a scale that is no power of two up to 2.
 // Source: tflite-micro lstm_eval.h, lstm_eval_common.cc.
 #pragma once
 

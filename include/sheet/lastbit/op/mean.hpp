@@ -7,6 +7,8 @@
 //      with k = min(floor(log2 n), 32, 31 + e): M' is truncated, so exact averages can land just below a tie;
 //      CountIn::ratio: the rule's own ratio, s_in / (n * s_out) for a mean;
 //   3. the `output` chain of the rule, zero point and bounds included.
+// Shapes: any input; the output without the averaged axes, or with 1 in their place (keep_dims). Units: codes, in and out with scales of their own.
+// Errors: bad_attribute for no axes, one twice or one that the input lacks; shape_mismatch; unsupported_operation where the output chain is empty.
 // Source: TFLite reference QuantizedMeanOrSum.
 #pragma once
 

@@ -8,6 +8,10 @@
 //   2. pre[n, m] = the sum of op/conv2d.hpp over the K values of x[n] followed by the M values of h[n-D], with row m of the weights
 //      [M, K + M], the bias and the row's multiplier: one vector is processed at a time, and tiles run across both parts;
 //   3. h[n, m] = pwl(pre[n, m]), narrowed to the output's type.
+// Shapes: input [N, K], weights [M, K + M], feedback [D, M], bias and multiplier M values; outputs [N, M]: h, and pre if a second one is asked for.
+// Units: integers without scales; the function of step 3 is a table of at most 128 segments.
+// Errors: shape_mismatch; bad_attribute for a table that does not rise or multipliers beyond 0 … 255; unsupported_operation where the device has
+//   no sums of these types or no pwl.
 // Source: Intel GNA library, igemv*_generic-sat.cpp and XnnKernel.cpp (docs/backends/gna.md).
 #pragma once
 

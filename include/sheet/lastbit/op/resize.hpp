@@ -10,6 +10,9 @@
 //             rounded so (start_and_step); moved into [0, (in - 1) * 2^f]; 3. index C >> f, weight w = C mod 2^f of the next pixel;
 //             4. y = sum of q * (2^f - w or w, of height) * (2^f - w or w, of width), / 2^(2f) by `rounding`. Input and output share one
 //             quantisation; f <= 20 and 16-bit values make sums of at most 57 bits.
+// Shapes: [batch, height, width, channels] on both sides, batch and channels the same, no side above 2^24.
+// Units: codes of one quantisation, or reals. Errors: shape_mismatch, bad_attribute for a scale beyond 1e-6 … 1e6; unsupported_operation where
+//   the quantisations differ, and for bilinear where the device has none.
 // Sources: the definition; fixed_point with f = 8 or 16: Horizon's operator documentation names the bits, the rest is a guess (docs/backends).
 #pragma once
 

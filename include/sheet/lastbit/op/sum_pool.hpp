@@ -9,6 +9,8 @@
 //   2. sum: the running sum starts at 0 and is narrowed to `bits` (8-bit data: `bits_8bit`) by `overflow` after every addition;
 //      max: the largest value;
 //   3. the layer's bounds.
+// Shapes: input [batch, height, width, channels], output [batch, rows, columns, channels], a place for every window. Units: integers as they are.
+// Errors: bad_attribute for a window without a value, shape_mismatch; unsupported_operation where the device has no sum_pool.
 // Source: Intel GNA library, convnet_generic-sat.cpp (docs/backends/gna.md).
 #pragma once
 

@@ -9,7 +9,11 @@
 //   3. time sum of filter f: state[f, m] * time weights[f, m] for every m, in the accumulator;
 //   4. output u: an accumulator that starts at bias[u] (0 without bias) and adds the time sums of the filters u*rank … u*rank + rank - 1;
 //   5. the output chain, with state * time weight / output scale; bounds: the element type, or also the fused activation (`activation`).
-// Weights have zero point 0. Source: tflite-micro svdf_common.cc.
+// Weights have zero point 0.
+// Shapes: input [batch, inputs], feature weights [F, inputs], time weights [F, memory], state [batch, F * memory], bias [U]; outputs [batch, U]
+//   and the new state. Units: input, weights, state and output in scales of their own, the bias in state * time weight.
+// Errors: bad_attribute where rank does not divide F, shape_mismatch; unsupported_operation where the device has no svdf, or no state of the type.
+// Source: tflite-micro svdf_common.cc.
 #pragma once
 
 #include <cstddef>

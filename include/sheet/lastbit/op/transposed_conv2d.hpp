@@ -6,7 +6,9 @@
 // Contract: output (n, y, x, o) sums input[n, iy, ix, i] * weights[o, ky, kx, i] over every ky, kx for which
 // iy = (y + pad_top - ky) / stride and ix = (x + pad_left - kx) / stride are whole and inside the input, in the order iy, ix, i
 // (the order in which scattering kernels add). Zero points, accumulator and bias as in op/conv2d.hpp.
-// Shapes: input [batch, in_height, in_width, in_channels], weights [out_channels, kernel_height, kernel_width, in_channels].
+// Shapes: input [batch, in_height, in_width, in_channels], weights [out_channels, kernel_height, kernel_width, in_channels], output
+//   [batch, out_height, out_width, out_channels], of which a convolution with the same stride and padding would have the input's places.
+// Units and errors as in op/conv2d.hpp; bad_attribute for a dilation.
 // Source: TFLite reference_integer_ops transpose_conv.h, which scatters; the sum is the same terms.
 #pragma once
 
