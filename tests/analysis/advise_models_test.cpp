@@ -58,7 +58,8 @@ TEST_CASE("advice for a residual network: TFLite's two roundings against VIPNano
   for (const LayerAdvice& layer : report.layers) {
     if (!layer.ties) continue;
     INFO(layer.name);
-    CHECK(layer.ties->differing_at.on == layer.ties->differing);  // the second rounding, on ties that the first one made
+    // The second rounding, on ties that the first one made; of a sum of two tensors the device also holds the weights in fewer bits.
+    if (layer.macs > 0) CHECK(layer.ties->differing_at.on == layer.ties->differing);
     CHECK(layer.differing == layer.ties->differing);
     differing += layer.differing;
   }

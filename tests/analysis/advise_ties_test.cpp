@@ -246,3 +246,53 @@ TEST_CASE("advice: a layer made to round on ties is told a scale that avoids the
   REQUIRE(report.layers.size() == 3);
   REQUIRE(report.layers[0].differing == report.layers[0].ties->differing);
 }
+
+TEST_CASE("census: of sums, products, pools, requantisation and concatenation, by what the devices deliver") {
+  std::mt19937 random(9);
+  const Shape image{1, 6, 6, 4}, pooled{1, 3, 3, 4}, joined{1, 6, 6, 8};
+  Pool2dAttributes pool;
+  pool.filter = pool.stride = {2, 2};
+  struct Layer {
+    OperationKind kind;
+    std::size_t inputs;
+    Shape output;
+    Attributes attributes;
+    const char *a, *b;
+    bool rounds_twice = false;  ///< a: that is all in which they differ
+  };
+  const std::vector<Layer> layers{{OperationKind::add, 2, image, ElementwiseAttributes{}, "tflite_double", "xnnpack"},
+                                  {OperationKind::sub, 2, image, ElementwiseAttributes{}, "tflite_double", "xnnpack"},
+                                  {OperationKind::mul, 2, image, ElementwiseAttributes{}, "tflite_double", "xnnpack"},
+                                  {OperationKind::average_pool2d, 1, pooled, pool, "tflite_double", "max78000"},
+                                  {OperationKind::requantize, 1, image, RequantizeAttributes{}, "tflite_double", "tflite_single", true},
+                                  {OperationKind::concat, 2, joined, ConcatAttributes{.axis = 3}, "bernoulli2", "bernoulli2"}};
+  for (const Layer& tested : layers) {
+    INFO(name_of(tested.kind));
+    const bool keeps = tested.kind == OperationKind::average_pool2d;
+    Model model;
+    for (std::size_t i = 0; i < tested.inputs; ++i)
+      model.tensors.push_back(int8_tensor("x" + std::to_string(i), image, keeps ? 0.5 : i == 0 ? 0.25 : 0.5, 0));
+    const auto y = static_cast<std::int32_t>(tested.inputs);
+    model.tensors.push_back(int8_tensor("y", tested.output, 0.5, 0));
+    Operation operation{tested.kind, "layer", {}, {y}, tested.attributes};
+    for (std::int32_t i = 0; i < y; ++i) operation.inputs.push_back(i);
+    model.inputs = operation.inputs;
+    model.outputs = operation.outputs;
+    model.operations = {operation};
+    validate(model, "test");
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < tested.inputs; ++i) inputs.push_back(random_int8(image, random));
+    const Backend a = backend(tested.a), b = backend(tested.b);
+    const std::vector<std::vector<Tensor>> samples{inputs};
+    const auto census = tie_census(model, 0, a, b, samples);
+    REQUIRE(census.has_value());
+    const auto delivered = [&](const Backend& device) { return *run(model, device, inputs).tensors[static_cast<std::size_t>(y)]; };
+    const Tensor on_a = delivered(a), on_b = delivered(b);
+    std::int64_t differing = 0;
+    for (std::int64_t i = 0; i < on_b.element_count(); ++i) differing += on_a.integer_at(i) != on_b.integer_at(i) ? 1 : 0;
+    CHECK(census->accumulators == on_b.element_count());
+    CHECK(census->differing == differing);
+    if (tested.rounds_twice) CHECK(census->differing_at.near == differing);
+    CHECK(census->either.on > 0);
+  }
+}

@@ -164,7 +164,7 @@ enum class TiePlace : std::uint8_t { clear, near, on };
 
 /// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, add, sub, add_n, mul, average pools, requantize and the activations that
 /// read its rule, and concat, where both sides finish them by a chain (a may be float); others: nothing. `samples`: for each of them the codes
-/// of the operation's inputs in their order; what is a constant of the model may be left out, as a tensor without elements or at the end.
+/// of the operation's inputs in their order; what stands for a constant of the model is not read, and may be left out at the end.
 [[nodiscard]] std::optional<TieCensus> tie_census(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
                                                   std::span<const std::vector<Tensor>> samples);
 

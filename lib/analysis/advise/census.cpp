@@ -168,7 +168,10 @@ std::optional<TieCensus> tie_census(const Model& model, std::size_t operation, c
   TieCensus census;
   for (const std::vector<Tensor>& sample : samples) {
     std::vector<const Tensor*> inputs(layer.operations[0].inputs.size(), nullptr);
-    for (std::size_t i = 0; i < sample.size(); ++i) inputs[i] = sample[i].element_count() == 0 ? nullptr : &sample[i];
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      const std::int32_t index = layer.operations[0].inputs[i];
+      if (index != absent_tensor && !layer.tensor(index).constant) inputs[i] = &sample[i];
+    }
     const auto of_b = last_chain(layer, 0, b, inputs), of_a = last_chain(layer, 0, a, inputs);
     if (!of_b || (!of_a && !in_float)) return std::nullopt;
     const Outputs on_b = outputs_of(*of_b);

@@ -232,7 +232,7 @@ class Writer {
     }
     if (differing == 0) return {};
     std::string text = "\nTies and output scales\n" + wrapped(std::to_string(at_ties) + " of the " + std::to_string(differing) +
-                                                              " values in which convolutions and fully connected layers differ are ties.");
+                                                              " values in which layers that end in a rounding differ are ties.");
     if (report_.scales.empty()) return text + "No output scale nearby avoids half of a layer's differing values.\n";
     std::vector<Column> columns{{"no."},       {"layer", Align::left, 24}, {"scale"}, {"times"}, {"differ"}, {"then"}, {"SQNR"}, {"then"},
                                 {"at the end"}};

@@ -4,6 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "lastbit/registry.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
@@ -14,17 +21,38 @@ using enum Rounding;
 
 constexpr std::array<std::uint8_t, 9> accumulator_widths{32, 24, 20, 16, 28, 40, 48, 64, 18};
 
-/// Terms between two narrowings, for one vector and for groups of two to eight: input buffers of the devices that are known to have them.
-const std::array<TermsByGroup, 4> tiles{
-    TermsByGroup({12288, 6144, 4032, 3072, 2400, 2016, 1728, 1536}), TermsByGroup({6144, 3072, 2016, 1536, 1152, 1008, 864, 768}),
-    TermsByGroup({16384, 8192, 5440, 4096, 3264, 2688, 2304, 2048}), TermsByGroup({32768, 16384, 10880, 8192, 6528, 5376, 4608, 4096})};
+/// What `of` says of the accumulators of all built-in sheets, each once.
+template <class Value>
+std::vector<Value> known(const std::function<std::optional<Value>(const AccumulatorRule&)>& of) {
+  std::vector<Value> list;
+  for (const SpecSheet& sheet : builtin_backends()) {
+    for (const Rule* rule : rules_of<AccumulatorRule>()) {
+      const auto value = of(*static_cast<const AccumulatorRule*>(address(sheet.backend, *rule)));
+      if (value && std::ranges::find(list, *value) == list.end()) list.push_back(*value);
+    }
+  }
+  return list;
+}
 
-/// Sums that vector instructions make of 16-bit data.
-constexpr std::array<PartialSums, 4> partial_sums{
-    PartialSums{.method = PartialMethod::consecutive_terms, .terms = 2, .vector = 8, .tail = PartialTail::exact},
-    PartialSums{.method = PartialMethod::consecutive_terms, .terms = 2, .vector = 16, .tail = PartialTail::exact},
-    PartialSums{.method = PartialMethod::consecutive_terms, .terms = 2, .vector = 8, .tail = PartialTail::dropped},
-    PartialSums{.method = PartialMethod::consecutive_terms, .terms = 2}};
+/// Terms between two narrowings: input buffers of the devices that have them.
+const std::vector<TermsByGroup>& tiles() {
+  static const auto all = known<TermsByGroup>(
+      [](const AccumulatorRule& rule) { return rule.when == NarrowingPoint::every_tile ? std::optional(rule.tile) : std::nullopt; });
+  return all;
+}
+
+/// Sums that vector instructions make, with the tile of the device that makes them.
+struct KnownPartial {
+  PartialSums partial;
+  TermsByGroup tile;
+  friend bool operator==(const KnownPartial&, const KnownPartial&) = default;
+};
+const std::vector<KnownPartial>& partial_sums() {
+  static const auto all = known<KnownPartial>([](const AccumulatorRule& rule) {
+    return has_partial_sums(rule) ? std::optional(KnownPartial{rule.partial, rule.tile}) : std::nullopt;
+  });
+  return all;
+}
 
 struct BiasWidth {
   std::uint8_t bits;
@@ -40,12 +68,13 @@ std::vector<AccumulatorRule> accumulators(const SpaceScope& scope) {
     list.push_back({.bits = bits, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add});
     list.push_back({.bits = bits, .overflow = Overflow::saturate, .when = NarrowingPoint::at_end});
   }
-  for (const TermsByGroup& tile : tiles)
+  for (const TermsByGroup& tile : tiles())
     list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = tile});
   if (!scope.wide_data) return list;
-  for (const PartialSums& partial : partial_sums) {
+  for (const auto& [partial, tile] : partial_sums()) {
     list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::at_end, .partial = partial});
-    list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = tiles[2], .partial = partial});
+    if (tile(1) > 0)
+      list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = tile, .partial = partial});
   }
   return list;
 }
@@ -119,19 +148,21 @@ class Rules {
  public:
   explicit Rules(const SpaceScope& scope) : clips_(scope.clips), rectifies_(scope.rectifies) {}
 
-  void add(const ScaleEncoding& scale, std::initializer_list<Stage> stages) {
+  void add(const ScaleEncoding& scale, std::initializer_list<Stage> stages) { add(scale, std::span<const Stage>(stages)); }
+  void add(const ScaleEncoding& scale, std::span<const Stage> stages) {
     push(scale, stages, Rectifier::none, clamp());
     if (!rectifies_ || std::none_of(stages.begin(), stages.end(), leaves_width)) return;
     push(scale, stages, Rectifier::at_zero, clamp());
     push(scale, stages, Rectifier::at_zero, clamp_to_type());
   }
+  [[nodiscard]] const std::vector<RescaleRule>& all() const { return list_; }
   [[nodiscard]] std::vector<RescaleRule> take() { return std::move(list_); }
 
  private:
   /// Only then it matters whether a rectifier acts on the sum or by the bounds of the output.
   static bool leaves_width(const Stage& stage) { return stage.bits < 64 && facts_of(stage).reads(stage).overflow; }
 
-  void push(const ScaleEncoding& scale, std::initializer_list<Stage> stages, Rectifier rectifier, const Stage& bounds) {
+  void push(const ScaleEncoding& scale, std::span<const Stage> stages, Rectifier rectifier, const Stage& bounds) {
     Chain chain;
     if (rectifier == Rectifier::at_zero) chain.append(relu());
     if (clips_) chain.append(clamp_accumulator());
@@ -254,6 +285,51 @@ void add_split_shift(Rules& rules) {
   }
 }
 
+/// The stages of a chain that scale, without those that every chain gets here.
+std::vector<Stage> scaling_part(const Chain& chain) {
+  std::vector<Stage> stages;
+  for (const Stage& stage : chain) {
+    const StageFacts& facts = facts_of(stage);
+    const bool is_common = facts.bounds != nullptr || stage.kind == StageKind::add_zero_point || stage.kind == StageKind::absolute;
+    if (!is_common) stages.push_back(stage);
+  }
+  return stages;
+}
+
+/// Of a power of two a shift has to do with the exponent alone, whichever way it is told.
+using Form = std::vector<std::pair<StageKind, ShiftAmount>>;
+Form form_of(const RescaleRule& rule, const std::vector<Stage>& stages) {
+  Form form;
+  for (const Stage& stage : stages) {
+    const bool by_exponent = rule.scale.form == MultiplierForm::power_of_two && stage.amount == ShiftAmount::remaining;
+    form.emplace_back(stage.kind, by_exponent ? ShiftAmount::negative_exponent : stage.amount);
+  }
+  return form;
+}
+
+/// Stages of a sheet with every rounding in place of theirs.
+void add_roundings(Rules& rules, const ScaleEncoding& scale, std::vector<Stage> stages, std::size_t from) {
+  while (from < stages.size() && !facts_of(stages[from]).reads(stages[from]).rounding) ++from;
+  if (from == stages.size()) return rules.add(scale, std::span<const Stage>(stages));
+  for (const Rounding rounding : last_roundings) {
+    stages[from].rounding = rounding;
+    add_roundings(rules, scale, stages, from + 1);
+  }
+}
+
+/// Whatever form a built-in sheet rescales its sums in that is none of the above.
+void add_forms_of_sheets(Rules& rules) {
+  std::set<Form> forms;
+  for (const RescaleRule& rule : rules.all()) forms.insert(form_of(rule, scaling_part(rule.chain)));
+  for (const SpecSheet& sheet : builtin_backends()) {
+    for (const Rule* at : rules_of<ConvArithmetic>()) {
+      const RescaleRule& rule = static_cast<const ConvArithmetic*>(address(sheet.backend, *at))->rescale;
+      const std::vector<Stage> stages = scaling_part(rule.chain);
+      if (!stages.empty() && forms.insert(form_of(rule, stages)).second) add_roundings(rules, rule.scale, stages, 0);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<SumRules> sum_space(const SpaceScope& scope) {
@@ -280,6 +356,7 @@ std::vector<RescaleRule> rescale_space(const SpaceScope& scope) {
   add_shifts_alone(rules);
   add_two_shifts(rules);
   add_split_shift(rules);
+  add_forms_of_sheets(rules);
   return rules.take();
 }
 
