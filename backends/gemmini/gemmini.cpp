@@ -22,6 +22,7 @@ std::vector<Evidence> evidence() {
       {"matmul", source, "matmul_cpu: acc_t sums, scale_and_sat"},
       {"*.rescale", code, std::string(macros) + ", ACC_SCALE or ROUNDING_RIGHT_SHIFT, compiled and recorded"},
       {"*.i8.per_channel", guess, "one scale for every store command; a program may issue one for each channel"},
+      {"max_pool", source, "the pool of a store command: the largest of the codes"},
       {"requantize", code, std::string(macros) + ", ACC_SCALE or ROUNDING_RIGHT_SHIFT, compiled and recorded"},
       {"add", code, std::string(macros) + ", MVIN_SCALE and ACC_SCALE, with the loop of resadd_cpu, compiled and recorded"},
       {"add.i8.operand.by", guess, "the program brings both scales: here in / out, and 1 for the sum"},
@@ -30,7 +31,8 @@ std::vector<Evidence> evidence() {
 }
 
 std::vector<Setting> settings() {
-  return {{"add.i8.operand.by", {"in"}, "what the program gives MVIN_SCALE"}, {"add.i8.output.by", {"1/out"}, "what the program gives ACC_SCALE"}};
+  return {{"add.i8.operand.by", {"in"}, "what the program gives MVIN_SCALE"},
+          {"add.i8.output.by", {"1/out"}, "what the program gives ACC_SCALE"}};
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ inline constexpr SumArithmetic residual{
           .depthwise_conv = sums(rescale),
           .fully_connected = sums(rescale),
           .matmul = sums(rescale),
+          .max_pool = MaxPool::largest_code,
           .requantize = rescale};
 }
 

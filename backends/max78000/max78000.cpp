@@ -9,7 +9,8 @@ constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
 constexpr auto guess = EvidenceLevel::guess;
 
-constexpr const char* simulator = "analogdevicesinc/ai8x-synthesis ab4f4c01, izer/simulate.py, run and recorded: it writes the chip's known-answer tests";
+constexpr const char* simulator =
+    "analogdevicesinc/ai8x-synthesis ab4f4c01, izer/simulate.py, run and recorded: it writes the chip's known-answer tests";
 constexpr const char* read = "analogdevicesinc/ai8x-synthesis ab4f4c01, izer/simulate.py, read: as the convolution";
 constexpr const char* eight_bits = "before a convolution the result keeps all its bits; what becomes of it elsewhere was not recorded";
 
@@ -29,6 +30,8 @@ std::vector<Evidence> evidence() {
       {"sub", code, simulator},
       {"add_n", code, simulator},
       {"mul", code, simulator},
+      {"bitwise", code, simulator},
+      {"max_pool", source, "analogdevicesinc/ai8x-synthesis ab4f4c01, izer/compute.py, read: numpy's maximum"},
       {"*.i8.output.chain", guess, eight_bits},
       {"mul.chain", guess, eight_bits},
   };
@@ -40,8 +43,6 @@ std::vector<Setting> settings() {
 
 }  // namespace
 
-std::vector<SpecSheet> max78000_sheets() {
-  return {{"max78000", "Analog Devices MAX78000, MAX78002", max78000, evidence(), settings()}};
-}
+std::vector<SpecSheet> max78000_sheets() { return {{"max78000", "Analog Devices MAX78000, MAX78002", max78000, evidence(), settings()}}; }
 
 }  // namespace lastbit

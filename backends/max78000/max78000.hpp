@@ -25,7 +25,7 @@ inline constexpr ScaleEncoding output_shift{.arithmetic = ScaleArithmetic::f64,
 inline constexpr ConvByType conv{.i8 = {.accumulator = full_resolution,
                                         .bias = BiasAt::accumulator_start,
                                         .per_channel = PerChannelLowering::native,
-                                        .rescale = {output_shift, {shift_right(Rounding::half_up), clamp()}}}};
+                                        .rescale = {output_shift, {shift_right(Rounding::half_up), absolute(), clamp()}}}};
 
 /// Codes summed as they are.
 inline constexpr SumArithmetic plain_sum{.accumulator = full_resolution, .output = {.chain = {clamp()}}};
@@ -42,11 +42,13 @@ inline constexpr Backend max78000{.coding = Coding::symmetric,
                                   .depthwise_conv = max78000_rules::conv,
                                   .transposed_conv = max78000_rules::conv,
                                   .fully_connected = max78000_rules::conv,
+                                  .max_pool = MaxPool::largest_code,
                                   .average_pool = max78000_rules::average,
                                   .global_average_pool = max78000_rules::average,
                                   .add = {.i8 = max78000_rules::plain_sum},
                                   .sub = {.i8 = max78000_rules::plain_sum},
                                   .add_n = {.i8 = max78000_rules::plain_sum},
-                                  .mul = {.chain = {clamp()}}};
+                                  .mul = {.chain = {clamp()}},
+                                  .bitwise = Bitwise::of_codes};
 
 }  // namespace lastbit

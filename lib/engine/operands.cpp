@@ -56,7 +56,9 @@ const Chain& output_chain(const Operation& operation, const Chain& chain) {
 const Chain& output_chain(const Operation& operation, const Chain& chain, const OutputBounds& bounds) {
   if (!bounds.accumulator_clip.empty() && !has_stage(chain, StageKind::clamp_accumulator))
     throw_unsupported(operation, "the backend's chain has no clamp_accumulator stage for accumulator_clip");
-  const bool rectified = bounds.activation == Activation::relu && has_stage(chain, StageKind::relu);
+  const bool takes_magnitude = bounds.activation == Activation::absolute;
+  if (takes_magnitude && !has_stage(chain, StageKind::absolute)) throw_unsupported(operation, "the backend's chain has no stage absolute");
+  const bool rectified = takes_magnitude || (bounds.activation == Activation::relu && has_stage(chain, StageKind::relu));
   if (ends_in(chain, StageKind::clamp_to_type) && bounds.activation != Activation::none && !rectified)
     throw_unsupported(
         operation, "the backend's chain ends in clamp_to_type and has no stage for activation " + std::string(name_of(bounds.activation)));
@@ -92,7 +94,8 @@ IntegerRange bounds_of(Activation activation, const ModelTensor& output) {
   const auto raise = [&](float real) { range.min = std::max(range.min, quantized_bound(real, output.quantization)); };
   const auto lower = [&](float real) { range.max = std::min(range.max, quantized_bound(real, output.quantization)); };
   switch (activation) {
-    case Activation::none: break;
+    case Activation::none:
+    case Activation::absolute: break;  // a stage of its own
     case Activation::relu: raise(0); break;
     case Activation::relu6: raise(0), lower(6); break;
     case Activation::relu_n1_to_1: raise(-1), lower(1); break;

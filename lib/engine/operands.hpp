@@ -45,6 +45,7 @@ void require_centred_weights(const Operation& operation, const ModelTensor& weig
 [[nodiscard]] IntegerRange bounds_of(Activation activation, const ModelTensor& output);
 
 [[nodiscard]] inline Rectifier rectifier_of(Activation activation) {
+  if (activation == Activation::absolute) return Rectifier::magnitude;
   return activation == Activation::relu || activation == Activation::relu6 ? Rectifier::at_zero : Rectifier::none;
 }
 

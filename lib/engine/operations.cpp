@@ -59,6 +59,8 @@ constexpr auto executors = std::to_array<OperationExecutors>({
     {fused_conv2d, prepare_fused_convolution},
     {recurrent, prepare_recurrent},
     {argmax, prepare_argmax, prepare_real_argmax},
+    {bitwise_or, prepare_bitwise},
+    {bitwise_xor, prepare_bitwise},
 });
 static_assert(is_row_of_each_kind(executors), "executors_of indexes the table by kind");
 

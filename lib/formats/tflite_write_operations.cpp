@@ -33,6 +33,7 @@ ActivationFunctionType OperatorWriter::activation(Activation activation) const {
     case Activation::relu: return ActivationFunctionType::RELU;
     case Activation::relu6: return ActivationFunctionType::RELU6;
     case Activation::relu_n1_to_1: return ActivationFunctionType::RELU_N1_TO_1;
+    case Activation::absolute: refuse("the activation absolute");
   }
   return ActivationFunctionType::NONE;
 }

@@ -287,6 +287,15 @@ void check_add_n_types(const OperationView& operation) {
   require_one_scale(operation, operation.output());
 }
 
+/// Codes of one type, whatever their scales; as they are, or widened to int32.
+void check_bitwise_types(const OperationView& operation) {
+  const ElementType type = operation.input().type;
+  require_type(operation, operation.input(), {int8, uint8, int16, uint16, int32});
+  for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
+  require_type(operation, operation.output(), {type, int32});
+  each_tensor(operation, require_one_scale_if_any);
+}
+
 void check_elementwise_types(const OperationView& operation) {
   if (!delivers_its_sum(operation)) return check_function_types(operation);
   const ElementType type = operation.input().type;

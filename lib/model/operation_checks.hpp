@@ -37,6 +37,7 @@ struct PoolWindows {
 void check_add_n_types(const OperationView& operation);
 void check_argmax_types(const OperationView& operation);
 void check_average_pool_types(const OperationView& operation);
+void check_bitwise_types(const OperationView& operation);
 void check_cast_types(const OperationView& operation);
 void check_clip_types(const OperationView& operation);
 void check_concat_types(const OperationView& operation);
@@ -69,6 +70,7 @@ void check_elementwise(const OperationView& operation);
 void check_fully_connected(const OperationView& operation);
 void check_fused(const OperationView& operation);
 void check_global_pool(const OperationView& operation);
+void check_inputs_of_output_shape(const OperationView& operation);
 void check_leaky_relu(const OperationView& operation);
 void check_lstm(const OperationView& operation);
 void check_matmul(const OperationView& operation);

@@ -76,8 +76,12 @@ void require_axis(const OperationView& operation, std::int64_t axis) {
 }
 
 void check_activation(const OperationView& operation, Activation activation) {
-  operation.require(activation <= Activation::relu_n1_to_1, bad_attribute, "unknown activation");
+  operation.require(activation <= Activation::absolute, bad_attribute, "unknown activation");
   const ModelTensor& output = operation.output();
+  const OperationKind kind = operation.kind();
+  const bool sums = kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected || kind == matmul;
+  operation.require(activation != Activation::absolute || (sums && output.type != ElementType::float16), bad_attribute,
+                    "the activation absolute is for sums of products in integers or float32");
   const bool bounds_need_scale = activation == Activation::relu6 || activation == Activation::relu_n1_to_1;  // zero is the zero point
   operation.require(!bounds_need_scale || !is_integer(output.type) || output.quantization.present(), ErrorCode::bad_quantization,
                     "an activation needs the output's scale");

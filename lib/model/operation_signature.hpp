@@ -17,7 +17,7 @@ namespace lastbit {
 
 class OperationView;
 
-inline constexpr OperationKind last_operation_kind = OperationKind::argmax;
+inline constexpr OperationKind last_operation_kind = OperationKind::bitwise_xor;
 
 /// Whether rows are one for each kind, in the order of OperationKind.
 template <class Row, std::size_t count>

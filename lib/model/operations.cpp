@@ -60,6 +60,8 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {fused_conv2d, "fused_conv2d", 2, 4, 1, defaults<FusedConv2dAttributes>, check_fused_types, check_fused},
     {recurrent, "recurrent", 4, 6, 2, none, check_recurrent_types, check_recurrent},
     {argmax, "argmax", 1, 1, 1, defaults<ArgmaxAttributes>, check_argmax_types, check_argmax},
+    {bitwise_or, "bitwise_or", 2, any_number, 1, none, check_bitwise_types, check_inputs_of_output_shape},
+    {bitwise_xor, "bitwise_xor", 2, any_number, 1, none, check_bitwise_types, check_inputs_of_output_shape},
 });
 static_assert(is_row_of_each_kind(signatures), "signature_of indexes the table by kind");
 

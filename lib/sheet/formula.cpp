@@ -168,9 +168,16 @@ Lines formula(const DynamicQuantizeArithmetic& rule) {
   return {"s = float(float(max(x, 0) - min(x, 0))/255), 1 for zeros; zp = " + text(rule.rounding) + "(-min(x, 0)/s)", "y as quantize"};
 }
 
-Lines formula(const RescaleRule& rule) { return {scale_line(rule, "in/out"), "y = " + expression(rule, "x - zero_in")}; }
+/// What the chain's scale stands for, where it applies one, and the chain.
+Lines rescaled(const RescaleRule& rule, const std::string& ratio, const std::string& start) {
+  Lines lines;
+  if (applies_scale(rule.chain)) lines.push_back(scale_line(rule, ratio));
+  lines.push_back("y = " + expression(rule, start));
+  return lines;
+}
+Lines formula(const RescaleRule& rule) { return rescaled(rule, "in/out", "x - zero_in"); }
 Lines product_formula(const RescaleRule& rule) {
-  return {scale_line(rule, text_of(rule.by) + ", weight: of the second factor"), "y = " + expression(rule, "(a - zero_a)*(b - zero_b)")};
+  return rescaled(rule, text_of(rule.by) + ", weight: of the second factor", "(a - zero_a)*(b - zero_b)");
 }
 
 Lines formula(const FunctionArithmetic& rule) {
@@ -280,6 +287,7 @@ Lines formula(const LstmArithmetic& rule) {
   return lines;
 }
 
+Lines formula(const Bitwise&) { return {"y = the inputs' codes combined bit by bit"}; }
 Lines formula(const MaxPool&) { return {"y = clamp(largest code of the window)"}; }
 Lines formula(const Float32Operations&) { return {"y = f(x) in float32 on float32 tensors: the golden path"}; }
 Lines formula(const Coding&) { return {"signed codes, zero point 0"}; }
@@ -311,7 +319,7 @@ const std::vector<Writer>& all_writers() {
       writers<ConvArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, MaxPool, AveragePoolArithmetic, MeanArithmetic,
               SumArithmetic, FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic, DynamicQuantizeArithmetic,
               RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations, SvdfArithmetic, LstmArithmetic,
-              ArgmaxArithmetic, Coding>();
+              ArgmaxArithmetic, Bitwise, Coding>();
   return all;
 }
 

@@ -168,6 +168,8 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = fused_conv2d, .rules = "conv", .products = &Backend::conv},
     {.kind = recurrent, .rules = "recurrent", .products = &Backend::recurrent},
     {.kind = argmax, .rules = "argmax"},
+    {.kind = bitwise_or, .rules = "bitwise"},
+    {.kind = bitwise_xor, .rules = "bitwise"},
 });
 static_assert(is_row_of_each_kind(operation_rules), "rules_read_by indexes the table by kind");
 

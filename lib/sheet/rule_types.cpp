@@ -498,6 +498,11 @@ static const RuleType& rule_type(Of<LstmArithmetic>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<Bitwise>) {
+  static const RuleType type = operations_type<Bitwise>();
+  return type;
+}
+
 static const RuleType& rule_type(Of<ArgmaxArithmetic>) {
   static const RuleType type = StructureOf<ArgmaxArithmetic>("the index of the maximum")
                                    .present([](const ArgmaxArithmetic& rule) { return rule.method != ArgmaxMethod::absent; })
@@ -553,6 +558,7 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "svdf", &Backend::svdf, "svdf")
           .member_if(integer, "lstm", &Backend::lstm, "lstm")
           .member_if(integer, "argmax", &Backend::argmax, "argmax")
+          .member_if(integer, "bitwise", &Backend::bitwise, "bitwise_or, bitwise_xor")
           .take();
   return type;
 }

@@ -65,6 +65,7 @@ std::vector<Meanings> of_operations() {
       of<PaddingCount>({"only values inside count", "every tap of the window counts"}),
       of<OutputScale>({"a scale of its own", "the input's quantisation"}),
       of<SumPoolMethod>({"no such operation", "values are added one by one, the sum narrowed after each"}),
+      of<Bitwise>({"no such operations", "the codes' bits, whatever they stand for"}),
       of<MaxPool>({"no such operation", "the largest code of a window"}),
       of<WindowOrder>({"row by row", "column by column"}),
       of<PwlMethod>({"no such operation", "segments with base, slope and a shift of 8, 16, 24 or 32 places"}),

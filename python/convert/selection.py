@@ -37,7 +37,7 @@ CHOSEN = {
     "gna/seed000_demo": ("seed0_sf1_right_layout", "seed3_sf2048_missing_transpose"),
 }
 
-SWITCHES = ("relu", "rounding_mode", "groups", "group", "depth_multiplier")
+SWITCHES = ("relu", "rounding", "rounding_mode", "groups", "group", "depth_multiplier")
 
 
 def scaling_group(case):

@@ -151,6 +151,16 @@ TEST_CASE("two_term_shift: v * (2^k + 1), narrowed") {
   tally.check();
 }
 
+TEST_CASE("absolute: the magnitude where the layer asks for it, and only there") {
+  Values values;
+  Tally tally;
+  for (const std::int64_t v : values.i64) {
+    tally.equal(applied(absolute(), v, {.rectifier = Rectifier::magnitude}), v < 0 ? -Int128{v} : Int128{v}, v);
+    for (const Rectifier other : {Rectifier::none, Rectifier::at_zero}) tally.equal(applied(absolute(), v, {.rectifier = other}), v, v);
+  }
+  tally.check();
+}
+
 TEST_CASE("float_scale: the value as float, one float product, one rounding to an integer") {
   Values values;
   std::vector<float> scales{1.0F, 0.5F, 0x1p-149F, 0x1p100F, 0x1.fffffep-1F};

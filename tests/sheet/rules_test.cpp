@@ -277,7 +277,8 @@ TEST_CASE("everything wrong with a file's rules is told in one message, each unk
         "accumulator_start, accumulator_end; conv.i8.per_chanel: no such rule; did you mean 'conv.i8.per_channel'?; "
         "conv.i8.rescale.chain.1.kind: 'shift_rigth' is not one of: shift_left, multiply, doubling_high_multiply, two_term_shift, "
         "shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl, add_half, clamp_accumulator, "
-        "clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide; did you mean 'shift_right'?; "
+        "clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide, absolute; did you mean "
+        "'shift_right'?; "
         "averagepool: no such rule; did you mean "
         "'average_pool'?; "
         "maen.method: no such rule; did you mean 'mean'?; rules: must also state conv.i8.rescale.chain.2.rounding");

@@ -86,6 +86,12 @@ const std::vector<Suite> suites{
     {"gna/recurrent", {"gna2"}, {"recurrent.i16_weights8", "pwl"}},
     {"gna/recurrent", {"gna3_0"}, {"recurrent.i8", "recurrent.i8_weights16", "recurrent.i16_bias32", "pwl"}},
     {"gna/seed000_demo", {"gna2"}, {"conv"}},
+    {"gemmini/accumulator_scale", {"gemmini"}, {"requantize"}},
+    {"gemmini/rounding_right_shift", {"gemmini_shift"}, {"requantize"}},
+    {"gemmini/resadd", {"gemmini"}, {"add.i8"}},
+    {"max78000/conv2d_s8", {"max78000"}, {"conv.i8"}},
+    {"max78000/pooling_s8", {"max78000"}, {"average_pool"}},
+    {"max78000/eltwise_s8", {"max78000"}, {"add_n.i8", "sub.i8", "mul", "bitwise"}},
     {"bernoulli2/formulas",
      bpu,
      {"conv.i8",
@@ -124,6 +130,8 @@ const Texts tflite{"tflite/*"};
 const Texts vipnano{"vipnano/*"};
 const Texts formulas{"bernoulli2/formulas"};
 const Texts gna{"gna/*"};
+const Texts gemmini{"gemmini/*"};
+const Texts max78000{"max78000/*"};
 const Texts twice{"tflite_double"};
 const Texts once{"tflite_single"};
 const Texts convolutions{"tflite/conv2d*", "tflite/depthwise*", "tflite/fully_connected", "tflite/transpose_conv_s8"};
@@ -133,6 +141,7 @@ const Texts idle{"pwl", "table", "relu", "add_zero_point", "narrow", "clamp", "c
 // Equal for every input.
 const std::vector<Exception> equal_always{
     {{"gna/affine"}, any, {"depthwise_conv.*.accumulator.when"}, {"every_add"}, "a sum of one term"},
+    {any, any, {"*.kind"}, {"absolute"}, "no layer's activation is the magnitude, but for the MAX78000's: the stage does nothing"},
     {any, any, {"*.kind"}, {"divide"}, "nothing is counted here: a division by 1"},
     {any, any, {"*.by"}, {"first_in*", "larger_in*"}, "one operand: its scale is the first one and the largest"},
     {any,
@@ -140,7 +149,31 @@ const std::vector<Exception> equal_always{
      {"logistic.*.by", "tanh.*.by", "softmax.*.by", "hard_swish.*.by"},
      any,
      "these derive their multipliers in a way of their own"},
-    {formulas, any, {"*.centring"}, any, "symmetric data: zero points are 0"},
+    {{"bernoulli2/formulas", "gemmini/*", "max78000/*"}, any, {"*.centring"}, any, "symmetric data: zero points are 0"},
+    {{"gemmini/*", "max78000/*"},
+     any,
+     {"*.kind"},
+     {"shift_right_with_zero_point", "float_scale_with_zero_point"},
+     "symmetric data: zero points are 0"},
+    {{"gemmini/*", "max78000/*"}, any, {"*chain.size"}, {"3", "2"}, "the stage added is a clamp: after a clamp, or without bounds"},
+    {{"gemmini/rounding_right_shift", "max78000/conv2d_s8"},
+     any,
+     {"*.scale.arithmetic", "*.scale.form", "*.scale.rounding", "*.scale.significant_bits"},
+     any,
+     "scales are powers of two: any encoding holds them"},
+    {{"max78000/conv2d_s8"},
+     any,
+     {"conv.i8.rescale.chain.0.kind"},
+     {"float_scale"},
+     "a power of two times a sum below 2^24 is exact in float"},
+    {max78000, any, {"*.accumulator.when"}, {"every_add"}, "an exact sum is narrowed nowhere"},
+    {{"max78000/eltwise_s8"}, any, {"*.chain.0.kind"}, any, "sums and products go out as they are, before the chain"},
+    {{"max78000/pooling_s8"},
+     any,
+     {"average_pool.output_scale"},
+     {"own"},
+     "a division by the count alone: input and output share one scale"},
+    {{"max78000/pooling_s8"}, any, {"average_pool.padding"}, {"excluded"}, "pools of the chip have no padding"},
     {any, any, {"*pool.sum.centring", "mean.sum.centring"}, {"first_*"}, "one operand: its zero point is the first one's"},
     {{"tflite/pooling"}, any, {"average_pool.sum.centring"}, {"own_zero_point"}, "zero points are 0 there"},
     {{"tflite/elementwise"}, any, {"add.i16*.centring"}, any, "16-bit data has zero point 0"},
@@ -237,6 +270,14 @@ const std::vector<Exception> equal_always{
 
 // Different, but the recordings never ask.
 const std::vector<Exception> never_asked{
+    {gemmini, any, {"*.arithmetic"}, any, "no product lies so near a tie that the bits of a double would show"},
+    {{"gemmini/resadd", "max78000/*"}, any, {"*.accumulator.bits", "*.accumulator.overflow"}, any, "no sum leaves the accumulator"},
+    {{"gemmini/rounding_right_shift", "max78000/conv2d_s8"},
+     any,
+     {"*.chain.0.amount"},
+     {"negative_exponent"},
+     "no recorded scale is above 1: none shifts left"},
+    {max78000, any, {"conv.i8.per_channel"}, any, "one scale per layer"},
     {any, any, {"*.row_multiplier"}, {"of_terms"}, "no layer has multipliers"},
     {formulas,
      any,

@@ -38,6 +38,7 @@ const std::vector<Exception> exceptions{
     {{"*.normalization"}, {"layer"}, "one scale per layer: its own exponent is the layer's"},
     {{"*.partial.method"}, any, "partial sums modulo 2^32 change no sum modulo 2^32"},
     {{"*.kind"}, {"clamp_accumulator", "clamp_to_type"}, "no layer clips its accumulators, and none has an activation within other bounds"},
+    {{"*.kind"}, {"absolute"}, "no layer's activation is the magnitude"},
     {{"*.kind"}, {"divide"}, "nothing is counted: a division by 1"},
     {{"*.by"}, {"first_in*", "larger_in*"}, "one operand: its scale is the first one and the largest"},
     {{"*.chain.0.kind"}, {"shift_left_by"}, "its constant is 0: a shift by nothing, and no multiplier is 1 or more"},

@@ -45,6 +45,7 @@ Function bounds_function(const OutputBounds& bounds) {
     case Activation::relu: return bounded(0, infinity);
     case Activation::relu6: return bounded(0, 6);
     case Activation::relu_n1_to_1: return bounded(-1, 1);
+    case Activation::absolute: return Function{{{-infinity, -1, 0}, {0, 1, 0}}, false};
     case Activation::none: break;
   }
   return bounded(-infinity, infinity);

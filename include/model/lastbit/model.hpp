@@ -33,6 +33,7 @@ enum class OperationKind : std::uint8_t {
   svdf, lstm,
   pwl, sum_pool2d, fused_conv2d, recurrent,
   argmax,
+  bitwise_or, bitwise_xor,
 };
 // clang-format on
 
@@ -45,7 +46,8 @@ enum class OperationKind : std::uint8_t {
   return kind == pad || kind == reshape || kind == squeeze || kind == transpose || kind == slice || kind == strided_slice || kind == split;
 }
 
-enum class Activation : std::uint8_t { none, relu, relu6, relu_n1_to_1 };
+/// absolute: the magnitude, of sums of products alone.
+enum class Activation : std::uint8_t { none, relu, relu6, relu_n1_to_1, absolute };
 [[nodiscard]] std::string_view name_of(Activation activation);
 [[nodiscard]] std::optional<Activation> activation_from(std::string_view name);
 

@@ -337,6 +337,9 @@ struct ArgmaxArithmetic {
   friend constexpr bool operator==(const ArgmaxArithmetic&, const ArgmaxArithmetic&) = default;
 };
 
+/// bitwise_or, bitwise_xor. of_codes: the codes' bits, whatever they stand for.
+enum class Bitwise : std::uint8_t { absent, of_codes };
+
 struct Backend {
   Domain domain = Domain::integer;
   Coding coding = Coding::affine;
@@ -363,6 +366,7 @@ struct Backend {
   SvdfArithmetic svdf{};
   LstmArithmetic lstm{};
   ArgmaxArithmetic argmax{};
+  Bitwise bitwise = Bitwise::absent;
   friend constexpr bool operator==(const Backend&, const Backend&) = default;
 };
 

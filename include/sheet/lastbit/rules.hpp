@@ -58,6 +58,7 @@ constexpr auto names_of(SumPoolMethod) { return std::to_array<std::string_view>(
 constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"rows_outermost", "columns_outermost"}); }
 constexpr auto names_of(PwlMethod) { return std::to_array<std::string_view>({"absent", "shifted_segments"}); }
 constexpr auto names_of(FusedOrder) { return std::to_array<std::string_view>({"absent", "pool_then_activation", "activation_then_pool"}); }
+constexpr auto names_of(Bitwise) { return std::to_array<std::string_view>({"absent", "of_codes"}); }
 constexpr auto names_of(MaxPool) { return std::to_array<std::string_view>({"absent", "largest_code"}); }
 constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }

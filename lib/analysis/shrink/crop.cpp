@@ -313,8 +313,8 @@ std::vector<LayerCase> crop_concat(const LayerCase& from) {
 
 bool is_elementwise(OperationKind kind) {
   constexpr OperationKind kinds[] = {
-      add,      sub, mul,      add_n,      relu,       relu6, relu_n1_to_1, leaky_relu,         prelu, hard_swish, clip,
-      logistic, exp, quantize, dequantize, requantize, cast,  pwl,          OperationKind::tanh};
+      add,      sub, mul,      add_n,      relu,       relu6, relu_n1_to_1, leaky_relu,          prelu,      hard_swish, clip,
+      logistic, exp, quantize, dequantize, requantize, cast,  pwl,          OperationKind::tanh, bitwise_or, bitwise_xor};
   return std::find(std::begin(kinds), std::end(kinds), kind) != std::end(kinds);
 }
 

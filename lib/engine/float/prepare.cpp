@@ -26,6 +26,7 @@ RealBounds real_bounds(Activation activation) {
     case Activation::relu: return {.min = 0};
     case Activation::relu6: return {.min = 0, .max = 6};
     case Activation::relu_n1_to_1: return {.min = -1, .max = 1};
+    case Activation::absolute: return {.magnitude = true};
   }
   return {};
 }
@@ -34,7 +35,7 @@ RealBounds real_bounds(const OutputBounds& bounds) {
   const RealBounds active = real_bounds(bounds.activation);
   if (!bounds.real_clamp) return active;
   const auto [low, high] = *bounds.real_clamp;
-  return {std::clamp(active.min, low, high), std::clamp(active.max, low, high)};
+  return {std::clamp(active.min, low, high), std::clamp(active.max, low, high), active.magnitude};
 }
 
 Executor prepare_real(const Model& model, const Operation& operation) {

@@ -5,6 +5,7 @@
 // Eigen, every other sum in double; each result is rounded to float32 once, then bounded. One thread, so the same bits for any thread count.
 #pragma once
 
+#include <cmath>
 #include <limits>
 
 #include "engine/executor.hpp"
@@ -15,7 +16,11 @@ namespace lastbit {
 struct RealBounds {
   float min = -std::numeric_limits<float>::infinity();
   float max = std::numeric_limits<float>::infinity();
-  [[nodiscard]] float operator()(float value) const { return value < min ? min : value > max ? max : value; }
+  bool magnitude = false;  ///< of the value, before it is bounded
+  [[nodiscard]] float operator()(float value) const {
+    if (magnitude) value = std::abs(value);
+    return value < min ? min : value > max ? max : value;
+  }
 };
 
 [[nodiscard]] RealBounds real_bounds(Activation activation);

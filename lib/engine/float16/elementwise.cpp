@@ -81,10 +81,8 @@ Executor combine(const Model& model, const Operation& operation, const Float16Ar
   };
 }
 
-RealBounds bounds_of(const Operation& operation) { return real_bounds(std::get<ElementwiseAttributes>(operation.attributes).bounds); }
-
 Executor prepare_add_n(const Operation& operation, const Float16Arithmetic& rules) {
-  return [rules, bounds = bounds_of(operation)](const Execution& run) {
+  return [rules, bounds = real_bounds(bounds_of(operation))](const Execution& run) {
     Float16Rounder rounder(rules);
     OutputCounter counter(rounder, run.events);
     const Float16Bounds bounded(bounds, rounder);
@@ -113,16 +111,16 @@ Executor prepare_float16_elementwise(const Model& model, const Operation& operat
                                  },
                                  kernels::HalfOp::prelu});
     case OperationKind::add:
-      return combine(model, operation, rules, bounds_of(operation), half_kernels({&rules.sum, &rules.conversion}),
+      return combine(model, operation, rules, real_bounds(bounds_of(operation)), half_kernels({&rules.sum, &rules.conversion}),
                      Combination{[](Float16Rounder& rounder, Float16 a, Float16 b) { return rounder.sum(a, b); }, kernels::HalfOp::add});
     case OperationKind::sub:
       if (operation.inputs.size() > 2) throw_unsupported(operation, "the backend subtracts one float16 tensor from another");
       return combine(
-          model, operation, rules, bounds_of(operation), half_kernels({&rules.sum, &rules.conversion}),
+          model, operation, rules, real_bounds(bounds_of(operation)), half_kernels({&rules.sum, &rules.conversion}),
           Combination{[](Float16Rounder& rounder, Float16 a, Float16 b) { return rounder.difference(a, b); }, kernels::HalfOp::subtract});
     default:
       return combine(
-          model, operation, rules, bounds_of(operation), half_kernels({&rules.product, &rules.conversion}),
+          model, operation, rules, real_bounds(bounds_of(operation)), half_kernels({&rules.product, &rules.conversion}),
           Combination{[](Float16Rounder& rounder, Float16 a, Float16 b) { return rounder.product(a, b); }, kernels::HalfOp::multiply});
   }
 }

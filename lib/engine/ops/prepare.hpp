@@ -33,6 +33,7 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_sum_pool(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_fused_convolution(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_recurrent(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_bitwise(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_argmax(const Model& model, const Operation& operation, const Backend& backend);
 
 }  // namespace lastbit

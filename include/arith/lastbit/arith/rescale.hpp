@@ -100,6 +100,9 @@ class ExactMachine {
   constexpr bool divide(auto&& divisor, Rounding rounding) noexcept {
     return put(lastbit::divide(at_.value, Int128{divisor(*operands_)}, rounding));
   }
+  constexpr bool absolute(auto&& acts) noexcept {
+    return put(at_.value < 0 && acts(*operands_) ? multiply_modulo(at_.value, -1) : at_.value);
+  }
   constexpr bool look_up(auto&& function) noexcept { return put(function(at_.value, *operands_)); }
   constexpr bool binary_point(auto&& fraction_bits) noexcept {
     at_.fraction_bits = fraction_bits(*operands_, at_.fraction_bits);

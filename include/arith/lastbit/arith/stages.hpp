@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "lastbit/arith/stages/absolute.hpp"
 #include "lastbit/arith/stages/add_half.hpp"
 #include "lastbit/arith/stages/add_zero_point.hpp"
 #include "lastbit/arith/stages/clamp.hpp"

@@ -21,6 +21,7 @@
 //   clamp(o)                           into the bounds
 //   scale_in_float(v, o; rounding)     a real number, rounded to an integer
 //   divide(o; rounding)                v / divisor, an integer above 0: no vectors
+//   absolute(o)                        |v| where it acts: no vectors then
 //   look_up(v, o)                      any other function: no vectors
 //   binary_point(o, f)                 the places from here on
 #pragma once
@@ -43,10 +44,10 @@ namespace lastbit {
 enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
   add_half, clamp_accumulator, clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point,
-  shift_left_by, divide,
+  shift_left_by, divide, absolute,
 };
 // clang-format on
-inline constexpr std::size_t stage_kinds = static_cast<std::size_t>(StageKind::divide) + 1;
+inline constexpr std::size_t stage_kinds = static_cast<std::size_t>(StageKind::absolute) + 1;
 
 enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant, fraction, excess, rest };
 
@@ -76,7 +77,8 @@ using Width = DeviceConstant<2, 64>;
 using MultiplierBits = DeviceConstant<1, 32>;
 using ConstantShift = DeviceConstant<0, 62>;
 
-enum class Rectifier : std::uint8_t { none, at_zero };
+/// What a layer's activation makes of negative values, for the stages relu and absolute.
+enum class Rectifier : std::uint8_t { none, at_zero, magnitude };
 
 inline constexpr std::int64_t no_clip = -1;
 
