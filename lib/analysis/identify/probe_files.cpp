@@ -5,8 +5,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/probe.hpp"
+#include "analysis/identify/rule_search.hpp"
 #include "formats/json_model.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
