@@ -60,8 +60,7 @@ std::optional<LastChain> of_sum(const Request& request) {
       sum_arithmetic_of(request.model, request.operation, add_arithmetic_of(request.operation, request.backend)).second;
   if (rule == nullptr || delivers_sums(request.out())) return std::nullopt;
   std::size_t channels = 1;
-  for (std::size_t i = 0; i < request.operation.inputs.size(); ++i)
-    channels = std::max(channels, request.in(i).quantization.scales.size());
+  for (std::size_t i = 0; i < request.operation.inputs.size(); ++i) channels = std::max(channels, request.in(i).quantization.scales.size());
   std::vector<ResolvedSum> resolved;
   std::vector<double> scales;
   for (std::size_t c = 0; c < channels; ++c) {
@@ -138,8 +137,7 @@ std::optional<LastChain> of_requantization(const Request& request) {
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < request.out().shape.element_count(); ++i)
     values.push_back(request.code(0, i) - request.in(0).quantization.zero_point());
-  return with_channels(rule.chain,
-                       requantize_operands(request.operation, rule, request.in(0), request.out(), bounds_of(request.operation)),
+  return with_channels(rule.chain, requantize_operands(request.operation, rule, request.in(0), request.out(), bounds_of(request.operation)),
                        std::move(values));
 }
 
@@ -155,7 +153,8 @@ std::optional<LastChain> of_concatenation(const Request& request) {
   const std::int64_t row = request.out().shape.element_count() / outer;
   std::int64_t before = 0;  // in a row
   for (std::size_t i = 0; i < request.operation.inputs.size(); ++i) {
-    last.operands.push_back(requantize_operands(request.operation, rule, request.in(i), request.out(), {.activation = attributes.activation})[0]);
+    last.operands.push_back(
+        requantize_operands(request.operation, rule, request.in(i), request.out(), {.activation = attributes.activation})[0]);
     const std::int64_t part = request.in(i).shape.element_count() / outer;
     for (std::int64_t at = 0; at < outer * part; ++at) {
       const auto to = static_cast<std::size_t>(at / part * row + before + at % part);

@@ -64,9 +64,9 @@ Executor prepare_mul(const Model& model, const Operation& operation, const Backe
   Pair pair = pair_of(model, operation, a.zero_point(), b.zero_point());
   const bool small = Int128{pair.a.largest} * pair.b.largest <= max_of_width(32);
   const int width = small ? 32 : 34;
-  Finisher finisher = raw ? sum_finisher(operation, output, bounds, width)
-                          : Finisher(output_chain(operation, rule.chain, bounds),
-                                     layer_operands(operation, rule.scale, {scale}, output, bounds), width);
+  Finisher finisher =
+      raw ? sum_finisher(operation, output, bounds, width)
+          : Finisher(output_chain(operation, rule.chain, bounds), layer_operands(operation, rule.scale, {scale}, output, bounds), width);
   const auto product = [](const auto* va, const auto* vb, auto* out, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) out[i] = va[i] * vb[i];
   };

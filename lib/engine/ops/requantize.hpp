@@ -15,7 +15,8 @@ namespace lastbit {
 [[nodiscard]] bool is_retyping(const ModelTensor& from, const ModelTensor& to);
 
 /// The chain's operands from one input's scale, or scales, to the output's.
-[[nodiscard]] std::vector<RescaleOperands> requantize_operands(const Operation& operation, const RescaleRule& rule, const ModelTensor& input,
-                                                               const ModelTensor& output, const OutputBounds& bounds);
+[[nodiscard]] std::vector<RescaleOperands> requantize_operands(const Operation& operation, const RescaleRule& rule,
+                                                               const ModelTensor& input, const ModelTensor& output,
+                                                               const OutputBounds& bounds);
 
 }  // namespace lastbit

@@ -192,9 +192,10 @@ Executor integer_sum(const Model& model, const Operation& operation, const SumAr
   const bool modulo_32 = accumulator.bits == 32 && accumulator.overflow == Overflow::wrap;
   const bool in_32_bits = layer.is_narrow() && ((proven && fits_32) || modulo_32);
   const int width = proven ? 1 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest))) : width_of_sums(accumulator);
-  Finisher finisher = delivers_sums(output) ? sum_finisher(operation, output, bounds, width)
-                                            : Finisher(output_chain(operation, rule.output.chain, bounds),
-                                                       layer_operands(operation, rule.output.scale, layer.output_scales(), output, bounds), width);
+  Finisher finisher = delivers_sums(output)
+                          ? sum_finisher(operation, output, bounds, width)
+                          : Finisher(output_chain(operation, rule.output.chain, bounds),
+                                     layer_operands(operation, rule.output.scale, layer.output_scales(), output, bounds), width);
   Narrowing narrowing;
   if (!proven && !in_32_bits && accumulator.overflow != Overflow::exact) narrowing.rule = accumulator;
   std::int64_t offset = layer.offset();
