@@ -56,28 +56,48 @@ bool is_layer_description(const std::string& file) {
   return text.find("lastbit.layer.v1") != std::string::npos;
 }
 
-IdentifyPair pair_of_layer(const std::string& file, const std::string& input, const std::string& output) {
+/// Files of inputs, layer by layer: each takes as many as it has.
+class InputFiles {
+ public:
+  explicit InputFiles(const std::vector<std::string>& files) : files_(files) {}
+  [[nodiscard]] bool given() const { return !files_.empty(); }
+  const std::string& next(const std::string& layer) {
+    if (used_ == files_.size()) fail("--input", std::to_string(files_.size()) + " inputs; '" + layer + "' needs another one");
+    return files_[used_++];
+  }
+  void require_all_used() const {
+    if (used_ != files_.size()) fail("--input", std::to_string(files_.size()) + " inputs; the layers have " + std::to_string(used_));
+  }
+
+ private:
+  const std::vector<std::string>& files_;
+  std::size_t used_ = 0;
+};
+
+IdentifyPair pair_of_layer(const std::string& file, InputFiles& inputs, const std::string& output) {
   LayerDescription description = read_layer(file);
-  if (!input.empty()) {
+  const std::size_t count = inputs.given() ? make_layer(description, Backend{}).model.inputs.size() : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& input = inputs.next(file);
     Tensor values = read_npy(input);
-    const Shape& shape = description.operands[0]->values.shape();
+    const Shape& shape = description.operands[i]->values.shape();
     if (values.element_count() != shape.element_count())
       throw Error(ErrorCode::shape_mismatch, input, values.shape().text() + "; the layer's input is " + shape.text());
     values.reshape(shape);
-    description.operands[0]->values = std::move(values);
+    description.operands[i]->values = std::move(values);
   }
   Layer layer = make_layer(description, Backend{});
   Tensor values = in_layer_order(layer, output);
   return {file, std::move(layer.model), std::move(layer.inputs), std::move(values)};
 }
 
-IdentifyPair pair_of_model(const std::string& file, const std::string& input, const std::string& output) {
+IdentifyPair pair_of_model(const std::string& file, InputFiles& inputs, const std::string& output) {
   IdentifyPair pair{file, read_model(file), {}, read_npy(output)};
   if (pair.layer.operations.size() != 1)
     fail(file,
          "has " + std::to_string(pair.layer.operations.size()) + " operations; a layer has one (for a network give MODEL --dump DIR)");
-  if (input.empty()) fail(file, "a model needs --input");
-  pair.inputs.push_back(read_npy(input));
+  if (!inputs.given()) fail(file, "a model needs --input");
+  for (std::size_t i = 0; i < pair.layer.inputs.size(); ++i) pair.inputs.push_back(read_npy(inputs.next(file)));
   return pair;
 }
 
@@ -91,15 +111,14 @@ std::vector<IdentifyPair> read_pairs(const Options& options, std::vector<Skipped
   if (count == 0) fail("identify", "give --layer, --input and --output, or MODEL --dump DIR");
   if (options.layers.size() != 1 && options.layers.size() != count)
     fail("--layer", std::to_string(options.layers.size()) + " layers for " + std::to_string(count) + " outputs: one each, or one for all");
-  if (!options.inputs.empty() && options.inputs.size() != count)
-    fail("--input", std::to_string(options.inputs.size()) + " inputs for " + std::to_string(count) + " outputs");
   std::vector<IdentifyPair> pairs;
+  InputFiles inputs(options.inputs);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& layer = options.layers[options.layers.size() == 1 ? 0 : i];
-    const std::string input = options.inputs.empty() ? "" : options.inputs[i];
-    pairs.push_back(is_layer_description(layer) ? pair_of_layer(layer, input, options.outputs[i])
-                                                : pair_of_model(layer, input, options.outputs[i]));
+    pairs.push_back(is_layer_description(layer) ? pair_of_layer(layer, inputs, options.outputs[i])
+                                                : pair_of_model(layer, inputs, options.outputs[i]));
   }
+  inputs.require_all_used();
   return pairs;
 }
 
@@ -148,7 +167,9 @@ void add_identify(CommandLine& line) {
       .value_name("DIR");
   command.option("--layer", options->layers, "a layer (JSON as `lastbit layer` takes it, or a model of one operation); repeatable")
       .value_name("FILE");
-  command.option("--input", options->inputs, "what the layer was given (default: the input that the layer's JSON names); repeatable")
+  command
+      .option("--input", options->inputs,
+              "what the layer was given, each of its inputs (default: those that the layer's JSON names); repeatable")
       .value_name("FILE.npy");
   command.option("--output", options->outputs, "what the device made of it; repeatable, in the order of the layers").value_name("FILE.npy");
   command.option("--save", options->save, "write the best combination as a backend file (.json)").value_name("FILE.json");

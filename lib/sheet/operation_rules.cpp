@@ -191,6 +191,20 @@ std::string rule_prefix(const Model& model, const Operation& operation, const Ba
   return row.choose != nullptr ? row.choose(model, operation, backend) : std::string(row.rules);
 }
 
+namespace {
+
+/// A method that goes by the rules of another operation reads those.
+void add_rules_of_concat(const Model& model, const Operation& operation, const Backend& backend, std::vector<std::string>& prefixes) {
+  const bool is_uint8 = model.tensor(operation.outputs[0]).type == ElementType::uint8;
+  const ConcatMethod method = is_uint8 ? backend.concat.method_uint8 : backend.concat.method;
+  if (method == ConcatMethod::rescaled) prefixes.push_back(of_requantization(model, operation, backend));
+  if (method != ConcatMethod::dequantize) return;
+  prefixes.emplace_back("quantize");
+  prefixes.emplace_back("dequantize");
+}
+
+}  // namespace
+
 std::vector<std::string> rule_prefixes(const Model& model, const Operation& operation, const Backend& backend) {
   if (backend.domain == Domain::real) return {};
   const bool quantizes = operation.kind == OperationKind::quantize && backend.float16.method != Float16Method::absent;
@@ -207,6 +221,8 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
     const bool sums = std::get<FusedConv2dAttributes>(operation.attributes).pool == PoolKind::sum;
     if (sums && backend.fused_conv.order == FusedOrder::activation_then_pool) prefixes.emplace_back("sum_pool");
   }
+  if (operation.kind == OperationKind::concat) add_rules_of_concat(model, operation, backend, prefixes);
+  if (operation.kind == OperationKind::dynamic_quantize) prefixes.emplace_back("quantize");
   return prefixes;
 }
 

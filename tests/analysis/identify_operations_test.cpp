@@ -111,6 +111,11 @@ TEST_CASE("identify: built-in devices are found from its sums, products, pools a
       CHECK(one.exact());
       CHECK(std::ranges::find(one.best().backends, sheet.name) != one.best().backends.end());
       ++found[std::string(name_of(kind))];
+      // What is saved is read back, and computes the same.
+      const SpecSheet saved = backend_from_json(backend_to_json(identified_backend(identified, "mine")), "test");
+      const IdentifyPair& pair = pairs[0];
+      REQUIRE(check(pair.layer, saved.backend).empty());
+      CHECK(*run(pair.layer, saved.backend, pair.inputs).tensors[static_cast<std::size_t>(pair.layer.outputs[0])] == pair.output);
     }
   }
   for (const OperationKind kind : kinds) CHECK(found[std::string(name_of(kind))] > 0);

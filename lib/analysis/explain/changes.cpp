@@ -3,6 +3,7 @@
 #include "analysis/explain/changes.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/explain/decisions.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -176,7 +177,12 @@ Substitution collect_all(const std::vector<std::string>& prefixes, const Backend
 Substitution substitution(const Model& model, const Operation& operation, const Backend& a, const Backend& b, ChainView view) {
   const std::vector<std::string> of_a = rule_prefixes(model, operation, a), of_b = rule_prefixes(model, operation, b);
   if (of_a.empty() || of_b.empty()) return {a, {}};
-  if (of_a == of_b) return collect_all(of_a, a, b, view);
+  if (of_a.front() == of_b.front()) {
+    std::vector<std::string> either = of_a;
+    std::ranges::copy_if(of_b, std::back_inserter(either),
+                         [&](const std::string& path) { return std::ranges::find(of_a, path) == of_a.end(); });
+    return collect_all(either, a, b, view);
+  }
   // One backend has rules of its own for this data type, the other uses those of another: compare what each reads, in one place.
   Backend of_b_at_a = b;
   const auto* const read = structure_at<ConvArithmetic>(b, of_b.front());

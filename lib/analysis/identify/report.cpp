@@ -64,8 +64,8 @@ JsonValue json_of(const RuleClass& one) {
   return json;
 }
 
-/// Where in a ConvArithmetic a rule of the space is kept; what is not listed is a member of its own name.
-std::string path_of(const std::string& rule) {
+/// Where below `place` a rule of the space is kept; what is not listed is a path already, or a member of its own name.
+std::string path_of(const std::string& place, const std::string& rule) {
   static const std::pair<std::string_view, std::string_view> paths[] = {{"accumulator width", "accumulator.bits"},
                                                                         {"accumulator overflow", "accumulator.overflow"},
                                                                         {"accumulator narrowed", "accumulator.when"},
@@ -81,7 +81,8 @@ std::string path_of(const std::string& rule) {
                                                                         {"zero point", "rescale.chain"},
                                                                         {"intermediate width", "rescale.chain"}};
   const auto* const found = std::find_if(std::begin(paths), std::end(paths), [&](const auto& each) { return each.first == rule; });
-  return found == std::end(paths) ? rule : std::string(found->second);
+  if (found != std::end(paths)) return join_path(place, found->second);
+  return rule.find('.') == std::string::npos ? join_path(place, rule) : rule;
 }
 
 /// Measured as a whole; a guess in what the data do not tell.
@@ -92,7 +93,7 @@ void add_evidence(SpecSheet& sheet, const OperationIdentification& operation, co
   if (path != operation.rules) return;
   for (const RuleValues& rule : operation.best().rules) {
     if (rule.settled()) continue;
-    const std::string place = join_path(path, path_of(rule.rule)), why = rule.rule + ", not told by the data: " + joined(rule.values, 6);
+    const std::string place = path_of(path, rule.rule), why = rule.rule + ", not told by the data: " + joined(rule.values, 6);
     const auto known = std::find_if(sheet.evidence.begin(), sheet.evidence.end(), [&](const Evidence& one) { return one.rule == place; });
     if (known == sheet.evidence.end()) sheet.evidence.push_back({place, EvidenceLevel::guess, why});
     else known->source += "; " + why;

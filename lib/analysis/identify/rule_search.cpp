@@ -224,7 +224,8 @@ class Walk {
   std::set<std::string> known_;
 };
 
-/// Devices with the same outputs, as a class; how many values each rule has in all devices that were tried.
+/// Devices with the same outputs, as a class: the rules of the first of them, with the values that they take in all of them. `possible` holds
+/// the values of all devices that were tried.
 RuleClass class_of(const Walk& walk, const std::vector<const Device*>& members, const std::vector<RuleValues>& possible) {
   RuleTally tally;
   for (const Device* device : members) tally.add(walk.coordinates(*device));
@@ -233,7 +234,10 @@ RuleClass class_of(const Walk& walk, const std::vector<const Device*>& members, 
     const auto at = std::ranges::find(possible, each.rule, &RuleValues::rule);
     each.possible = at->values.size();
   }
-  std::erase_if(shown.rules, [](const RuleValues& each) { return each.possible < 2; });
+  const std::vector<Coordinate> own = walk.coordinates(*members[0]);
+  std::erase_if(shown.rules, [&](const RuleValues& each) {
+    return each.possible < 2 || std::ranges::find(own, each.rule, &Coordinate::rule) == own.end();
+  });
   shown.backend = walk.built(*members[0]);
   return shown;
 }

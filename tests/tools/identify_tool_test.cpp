@@ -1,0 +1,42 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// `lastbit identify` as a shell sees it: a layer of two inputs.
+#include <string>
+
+#include "lastbit/io/npy.hpp"
+#include "support/catch.hpp"
+#include "support/shell.hpp"
+
+using namespace lastbit;
+
+namespace {
+
+constexpr const char* layer = R"({"format": "lastbit.model.v1", "name": "sum", "tensors": [
+  {"name": "a", "type": "int8", "shape": [64], "quantization": {"scale": [0.031], "zero_point": [3]}},
+  {"name": "b", "type": "int8", "shape": [64], "quantization": {"scale": [0.047], "zero_point": [-7]}},
+  {"name": "y", "type": "int8", "shape": [64], "quantization": {"scale": [0.06], "zero_point": [5]}}],
+  "operations": [{"op": "add", "inputs": ["a", "b"], "outputs": ["y"]}], "inputs": ["a", "b"], "outputs": ["y"]})";
+
+void write_codes(const test::Shell& shell, const std::string& name, int factor) {
+  Tensor codes(ElementType::int8, {64});
+  for (int i = 0; i < 64; ++i) codes.values<std::int8_t>()[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i * factor % 251 - 125);
+  write_npy(shell.file(name), codes);
+}
+
+}  // namespace
+
+TEST_CASE("identify on the command line: a sum of two tensors, saved and run again") {
+  const test::Shell shell;
+  shell.write("sum.json", layer);
+  write_codes(shell, "a.npy", 37);
+  write_codes(shell, "b.npy", 91);
+  REQUIRE(shell.status("run sum.json --backend xnnpack --output device --input a.npy b.npy") == 0);
+  REQUIRE(shell.status("identify --layer sum.json --output device/y.npy --input a.npy b.npy --save found.json") == 0);
+  CHECK(shell.text("out").find("add.i8: 1 layer, 64 values") != std::string::npos);
+  CHECK(shell.text("out").find("xnnpack") != std::string::npos);
+  REQUIRE(shell.status("run sum.json --backend found.json --output mine --input a.npy b.npy") == 0);
+  CHECK(read_npy(shell.file("mine/y.npy")) == read_npy(shell.file("device/y.npy")));
+  CHECK(shell.status("identify --layer sum.json --output device/y.npy --input a.npy") == 2);
+  CHECK(shell.text("err").find("needs another one") != std::string::npos);
+}
