@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "lastbit/model_builder.hpp"
 #include "lastbit/one_operation.hpp"
 #include "networks.hpp"
 
@@ -79,20 +80,15 @@ Model model_of(const TimedLayer& layer, const LayerTypes& types) {
   per_channel.zero_points.assign(static_cast<std::size_t>(layer.out_channels), 0);
   const Quantization out_quantization =
       types.output == ElementType::int32 ? Quantization{} : Quantization{{output_scale(layer, types)}, {types.output_zero_point}, 0};
-  Model model;
-  model.name = name_of(layer);
-  model.tensors = {{"input", types.input, in, {{0.02}, {types.input_zero_point}, 0}, {}},
-                   {"weights", types.weights, weights, per_channel, random_tensor(types.weights, weights, 1)},
-                   {"bias", ElementType::int32, {layer.out_channels}, {}, random_tensor(ElementType::int32, {layer.out_channels}, 2)},
-                   {"output", types.output, out, out_quantization, {}}};
+  ModelBuilder builder(name_of(layer));
+  const auto input = builder.input({"input", types.input, in, {{0.02}, {types.input_zero_point}, 0}});
+  const auto filter = builder.constant("weights", random_tensor(types.weights, weights, 1), std::move(per_channel));
+  const auto bias = builder.constant("bias", random_tensor(ElementType::int32, {layer.out_channels}, 2));
   Conv2dAttributes attributes;
   attributes.stride = {layer.stride, layer.stride};
   attributes.padding.mode = PaddingMode::same;
-  model.operations = {{is_depthwise ? OperationKind::depthwise_conv2d : OperationKind::conv2d, model.name, {0, 1, 2}, {3}, attributes}};
-  model.inputs = {0};
-  model.outputs = {3};
-  validate(model, model.name);
-  return model;
+  const OperationKind kind = is_depthwise ? OperationKind::depthwise_conv2d : OperationKind::conv2d;
+  return builder.finished({builder.operation(kind, {input, filter, bias}, {"output", types.output, out, out_quantization}, attributes)});
 }
 
 std::vector<Model> convolutions_of(const std::string& network) {

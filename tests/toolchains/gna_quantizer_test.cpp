@@ -59,7 +59,7 @@ QuantizationResult on(const char* backend, const Network& network, const Quantiz
   return quantize(network.model, find_backend(backend), samples, options);
 }
 
-const ModelTensor& find(const Model& model, const std::string& name) { return model.tensor(model.find_tensor(name).value()); }
+const ModelTensor& find(const Model& model, std::string_view name) { return model.tensor(model.find_tensor(name).value()); }
 double factor(const Model& model, const std::string& name) { return 1 / find(model, name).quantization.scale(); }
 
 std::size_t count_of(const Model& model, Kind kind) {

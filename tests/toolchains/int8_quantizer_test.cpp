@@ -28,7 +28,7 @@ Model quantised(const Network& network, const std::vector<std::vector<float>>& s
   return quantize(network.model, find_backend(backend), tensors, options).model;
 }
 
-const ModelTensor& find(const Model& model, const std::string& name) { return model.tensor(model.find_tensor(name).value()); }
+const ModelTensor& find(const Model& model, std::string_view name) { return model.tensor(model.find_tensor(name).value()); }
 
 template <class T>
 std::vector<T> codes(const Model& model, const std::string& name) {
