@@ -62,6 +62,10 @@ const std::vector<std::string> operators{"Conv",
                                          "Identity",
                                          "Dropout"};
 
+// Their outputs wrap to int8 where the standard saturates: the reference that wrote them casts, and -235.8 became 20.
+const std::set<std::string> wrapped{"test_qlinearmatmul_2D_int8_float16", "test_qlinearmatmul_2D_int8_float32",
+                                    "test_qlinearmatmul_3D_int8_float16", "test_qlinearmatmul_3D_int8_float32"};
+
 // What passed when this was last looked at. More is welcome; fewer is a loss.
 constexpr int recorded_float = 268, recorded_exact = 20;
 
@@ -81,7 +85,7 @@ TEST_CASE("ONNX's own test models", "[onnx]") {
     for (const auto& entry : std::filesystem::directory_iterator(root / group)) folders.insert(entry.path());
     for (const auto& folder : folders) {
       const NodeCase node(folder);
-      if (!node.uses_only(operators)) continue;
+      if (!node.uses_only(operators) || wrapped.contains(folder.filename().string())) continue;
       const Outcome outcome = node.run();
       const std::string name = std::string(group) + "/" + folder.filename().string();
       INFO(name << ": " << outcome.reason);

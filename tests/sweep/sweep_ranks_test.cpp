@@ -12,9 +12,10 @@ using namespace lastbit::test;
 
 namespace {
 
-/// Open MPI refuses more ranks than cores, and root, unless told otherwise.
+/// Open MPI refuses more ranks than cores, and root, unless told otherwise; from version 5 on its launcher, PRRTE, is told.
 std::string on_ranks(int ranks, const std::string& arguments, const std::string& options = "") {
-  return "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 timeout 300 " +
+  return "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+         "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe timeout 300 " +
          std::string(LASTBIT_MPIEXEC) + " " + options + " -n " + std::to_string(ranks) + " " + LASTBIT_TOOL + " " + arguments;
 }
 
