@@ -78,8 +78,8 @@ Model model_of(const TimedLayer& layer, const LayerTypes& types) {
   Quantization per_channel{{}, {}, is_depthwise ? 3 : 0};
   for (std::int64_t o = 0; o < layer.out_channels; ++o) per_channel.scales.push_back(0.004 + 0.00001 * static_cast<double>(o));
   per_channel.zero_points.assign(static_cast<std::size_t>(layer.out_channels), 0);
-  const Quantization out_quantization =
-      types.output == ElementType::int32 ? Quantization{} : Quantization{{output_scale(layer, types)}, {types.output_zero_point}, 0};
+  Quantization out_quantization;
+  if (types.output != ElementType::int32) out_quantization = {{output_scale(layer, types)}, {types.output_zero_point}, 0};
   ModelBuilder builder(name_of(layer));
   const auto input = builder.input({"input", types.input, in, {{0.02}, {types.input_zero_point}, 0}});
   const auto filter = builder.constant("weights", random_tensor(types.weights, weights, 1), std::move(per_channel));
@@ -88,7 +88,8 @@ Model model_of(const TimedLayer& layer, const LayerTypes& types) {
   attributes.stride = {layer.stride, layer.stride};
   attributes.padding.mode = PaddingMode::same;
   const OperationKind kind = is_depthwise ? OperationKind::depthwise_conv2d : OperationKind::conv2d;
-  return builder.finished({builder.operation(kind, {input, filter, bias}, {"output", types.output, out, out_quantization}, attributes)});
+  return builder.finished(
+      {builder.operation(kind, {input, filter, bias}, {"output", types.output, out, std::move(out_quantization)}, attributes)});
 }
 
 std::vector<Model> convolutions_of(const std::string& network) {
