@@ -134,7 +134,7 @@ SpecSheet identified_backend(const Identification& identification, const std::st
   for (const OperationIdentification& operation : identification.operations) {
     const RuleClass& best = operation.best();
     for (const Rule* const rule : present_operations(best.backend)) {
-      const bool is_stated = !rule->type->is_leaf() && !rule->type->equal(address(best.backend, *rule), rule->type->fresh);
+      const bool is_stated = !rule->type->equal(address(best.backend, *rule), rule->type->fresh);
       if (!is_stated) continue;
       copy_rules(sheet.backend, best.backend, rule->path);
       add_evidence(sheet, operation, rule->path);

@@ -3,13 +3,13 @@
 #include "analysis/identify/rule_search.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <queue>
 #include <set>
 
 #include "analysis/identify/conv_search.hpp"
+#include "analysis/identify/known_rules.hpp"
 #include "analysis/identify/rule_tally.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -49,22 +49,6 @@ std::vector<Seed> seeds_for(const std::vector<const IdentifyPair*>& pairs) {
     if (!is_known && seed.backend != Backend{}) seeds.push_back(std::move(seed));
   }
   return seeds;
-}
-
-/// Every different object of the type that any built-in backend has, for whatever purpose.
-template <class T>
-const std::vector<T>& known_rules() {
-  static const std::vector<T> known = [] {
-    std::vector<T> list;
-    for (const SpecSheet& sheet : builtin_backends()) {
-      for (const Rule* rule : rules_of<T>()) {
-        const T& object = *static_cast<const T*>(address(sheet.backend, *rule));
-        if (is_present(*rule->type, &object) && std::ranges::find(list, object) == list.end()) list.push_back(object);
-      }
-    }
-    return list;
-  }();
-  return known;
 }
 
 /// One step of a walk: a rule takes another of its values, or a structure becomes one that is known from elsewhere.
@@ -246,7 +230,7 @@ bool is_fused(OperationKind kind) {
   return kind == OperationKind::fused_conv2d || kind == OperationKind::pwl || kind == OperationKind::sum_pool2d;
 }
 
-/// A single output that the rules of a backend decide: neither data movement nor a comparison of codes.
+/// A single output, and rules with more than one value to look for.
 bool reads_rules(OperationKind kind) {
   return !is_movement(kind) && kind != OperationKind::max_pool2d && kind != OperationKind::cast && signature_of(kind).most_outputs == 1;
 }

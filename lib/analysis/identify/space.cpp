@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <optional>
 #include <set>
 #include <span>
 
-#include "lastbit/registry.hpp"
-#include "sheet/rule_table.hpp"
+#include "analysis/identify/known_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -23,20 +21,18 @@ constexpr std::array<std::uint8_t, 9> accumulator_widths{32, 24, 20, 16, 28, 40,
 
 /// What `of` says of the accumulators of all built-in sheets, each once.
 template <class Value>
-std::vector<Value> known(const std::function<std::optional<Value>(const AccumulatorRule&)>& of) {
+std::vector<Value> of_accumulators(std::optional<Value> (*of)(const AccumulatorRule&)) {
   std::vector<Value> list;
-  for (const SpecSheet& sheet : builtin_backends()) {
-    for (const Rule* rule : rules_of<AccumulatorRule>()) {
-      const auto value = of(*static_cast<const AccumulatorRule*>(address(sheet.backend, *rule)));
-      if (value && std::ranges::find(list, *value) == list.end()) list.push_back(*value);
-    }
+  for (const AccumulatorRule& rule : known_rules<AccumulatorRule>()) {
+    const auto value = of(rule);
+    if (value && std::ranges::find(list, *value) == list.end()) list.push_back(*value);
   }
   return list;
 }
 
 /// Terms between two narrowings: input buffers of the devices that have them.
 const std::vector<TermsByGroup>& tiles() {
-  static const auto all = known<TermsByGroup>(
+  static const auto all = of_accumulators<TermsByGroup>(
       [](const AccumulatorRule& rule) { return rule.when == NarrowingPoint::every_tile ? std::optional(rule.tile) : std::nullopt; });
   return all;
 }
@@ -48,7 +44,7 @@ struct KnownPartial {
   friend bool operator==(const KnownPartial&, const KnownPartial&) = default;
 };
 const std::vector<KnownPartial>& partial_sums() {
-  static const auto all = known<KnownPartial>([](const AccumulatorRule& rule) {
+  static const auto all = of_accumulators<KnownPartial>([](const AccumulatorRule& rule) {
     return has_partial_sums(rule) ? std::optional(KnownPartial{rule.partial, rule.tile}) : std::nullopt;
   });
   return all;
@@ -321,12 +317,9 @@ void add_roundings(Rules& rules, const ScaleEncoding& scale, std::vector<Stage> 
 void add_forms_of_sheets(Rules& rules) {
   std::set<Form> forms;
   for (const RescaleRule& rule : rules.all()) forms.insert(form_of(rule, scaling_part(rule.chain)));
-  for (const SpecSheet& sheet : builtin_backends()) {
-    for (const Rule* at : rules_of<ConvArithmetic>()) {
-      const RescaleRule& rule = static_cast<const ConvArithmetic*>(address(sheet.backend, *at))->rescale;
-      const std::vector<Stage> stages = scaling_part(rule.chain);
-      if (!stages.empty() && forms.insert(form_of(rule, stages)).second) add_roundings(rules, rule.scale, stages, 0);
-    }
+  for (const ConvArithmetic& sums : known_rules<ConvArithmetic>()) {
+    const std::vector<Stage> stages = scaling_part(sums.rescale.chain);
+    if (!stages.empty() && forms.insert(form_of(sums.rescale, stages)).second) add_roundings(rules, sums.rescale.scale, stages, 0);
   }
 }
 
