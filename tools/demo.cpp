@@ -38,7 +38,10 @@ int run(const Options& options) {
   if (options.name.empty()) return list(options.story);
   std::string known;
   for (const Story& story : stories()) {
-    if (story.name == options.name) return tell(story, options.story);
+    if (story.name == options.name) {
+      tell(story, options.story);
+      return equal;
+    }
     known += (known.empty() ? "" : ", ") + story.name;
   }
   throw Error(ErrorCode::bad_input, "demo", "unknown demo '" + options.name + "'; known: " + known);

@@ -21,16 +21,16 @@ namespace {
 /// The published range of the AddN output.
 constexpr double smallest_value = 70683, largest_value = 109508;
 
-struct Network {
+struct Experiment {
   Model model;
   std::vector<Tensor> inputs;
 };
 
 /// The network on a device, with operations kept in float32 as the quantiser's option says.
 struct OnDevice {
-  std::string kept;               ///< names of the operations that stayed float32
+  std::string kept{};             ///< names of the operations that stayed float32
   std::vector<float> sums;        ///< what AddN delivers
-  std::string same_class;         ///< pixels whose largest score is that of the float network
+  std::string same_class{};       ///< pixels whose largest score is that of the float network
   std::int64_t left_float16 = 0;  ///< results that left float16, over all operations
 };
 
@@ -44,7 +44,7 @@ std::string range_of(const std::vector<float>& values) {
 }
 
 /// Adds the device's row to the table.
-OnDevice run_on(const Network& network, const std::string& backend, const std::string& keep, Rows& table) {
+OnDevice run_on(const Experiment& network, const std::string& backend, const std::string& keep, Rows& table) {
   const SpecSheet sheet = find_backend(backend);
   const Model device = quantize(network.model, sheet, {&network.inputs, 1}, {{"keep", keep}}).model;
   const NamedTrace truth = run_named(network.model, find_backend("float"), network.inputs), mine = run_named(device, sheet, network.inputs);
@@ -52,10 +52,10 @@ OnDevice run_on(const Network& network, const std::string& backend, const std::s
     const Tensor real = dequantized(trace.find("AddN")->values, {});
     return std::vector<float>(real.values<float>().begin(), real.values<float>().end());
   };
-  OnDevice found{.kept = {}, .sums = sums(mine), .same_class = {}};
-  const auto answers = [](const Model& model, const NamedTrace& trace) { return top_positions(trace.find(model.outputs[0])->values, 4); };
-  const double same = share_equal(answers(device, mine), answers(network.model, truth)) * static_cast<double>(found.sums.size());
-  found.same_class = fixed(same, 0) + " of " + std::to_string(found.sums.size());
+  OnDevice found{.sums = sums(mine)};
+  const std::vector<std::int64_t> answers = top_positions(mine.find(device.outputs[0])->values, 4),
+                                  right = top_positions(truth.find(network.model.outputs[0])->values, 4);
+  found.same_class = fixed(share_equal(answers, right) * static_cast<double>(right.size()), 0) + " of " + std::to_string(right.size());
   for (const NamedEvents& at : mine.events) found.left_float16 += at.events.saturated_outputs;
   for (const Operation& operation : device.operations) {
     const bool is_float32 = device.tensor(operation.outputs[0]).type == ElementType::float32;
@@ -93,7 +93,7 @@ Rows order_rows() {
 }
 
 /// log2(65504 / largest) of every tensor, and the operation whose output is the first to leave float16.
-void add_headroom(StoryFigures& figures, const Network& network) {
+void add_headroom(StoryFigures& figures, const Experiment& network) {
   const Calibration calibration = calibrate(network.model, {&network.inputs, 1}, 2048);
   for (std::size_t t = 0; t < network.model.tensors.size(); ++t) {
     const double largest = calibration.tensors[t].largest_magnitude();
@@ -114,8 +114,8 @@ std::vector<double> every_tenth(std::span<const float> values) {
 
 StoryFigures ascend_addn_figures(const std::filesystem::path& data) {
   const std::filesystem::path folder = data / "ascend-addn";
-  const Network network{read_model(folder / "model.json"), {read_npy(folder / "image.npy")}};
-  StoryFigures figures{.texts = {}, .tables = {{"orders", order_rows()}}};
+  const Experiment network{read_model(folder / "model.json"), {read_npy(folder / "image.npy")}};
+  StoryFigures figures{.tables = {{"orders", order_rows()}}};
   Rows& table = figures.tables["devices"];
   const OnDevice saturated = run_on(network, "ascend310", "none", table);
   for (const char* other : {"ascend910b", "ascend_ge2021"}) run_on(network, other, "none", table);

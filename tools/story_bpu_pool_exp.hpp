@@ -27,10 +27,6 @@ struct ExpFigures {
 [[nodiscard]] Tensor exp_sample(std::uint64_t seed);
 [[nodiscard]] ExpFigures exp_figures(const Backend& backend, double largest_input, const Tensor& sample);
 
-/// An image of 25x25 pixels and 96 channels: the mean of each channel is normal around `centre` with deviation 0.5, its values scatter around
-/// it by `noise`; one value is 127.
-[[nodiscard]] Tensor pool_sample(std::uint64_t seed, double centre = 0, double noise = 0.075);
-
 struct PoolFigures {
   double input_only = 0;    ///< cosine with the float pool: int8 input, averaged in float
   double own_scale = 0;     ///< int8 input, the backend's pool, output scale of its own
@@ -40,6 +36,9 @@ struct PoolFigures {
 };
 /// Of seeds 1 to 1500 the one whose figures lie nearest to those of the analysis, 0.894, 0.893 and 0.839.
 inline constexpr std::uint64_t nearest_seed = 1067;
+/// An image of 25x25 pixels and 96 channels: the mean of each channel is normal around `centre` with deviation 0.5, its values scatter around
+/// it by `noise`; one value is 127.
+[[nodiscard]] Tensor pool_sample(std::uint64_t seed, double centre = 0, double noise = 0.075);
 /// `threshold`: of the input's calibration; 0: its largest magnitude.
 [[nodiscard]] PoolFigures pool_figures(const Backend& backend, const Tensor& sample, double threshold = 0);
 

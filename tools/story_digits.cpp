@@ -1,13 +1,10 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <filesystem>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
+#include <optional>
 
 #include "lastbit/compare.hpp"
-#include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/registry.hpp"
 #include "story.hpp"
@@ -27,59 +24,32 @@ struct Score {
   std::optional<std::int64_t> largest_lsb{};  ///< of every layer; absent where values are not integers of the same scale
 };
 
-double accuracy_of(const Digits& digits, const NamedTrace& trace) {
-  const std::int32_t output = digits.model.outputs[0];
-  const auto answers = top_positions(trace.find(output)->values, digits.model.tensor(output).shape.element_count());
-  const auto labels = digits.labels.values<std::int64_t>();
-  return share_equal(answers, {labels.begin(), labels.end()});
-}
-
 Score score(const Digits& digits, const SpecSheet& sheet, const NamedTrace& expected) {
   const NamedTrace trace = run_named(digits.model, sheet, {&digits.images, 1});
-  Score row{sheet.name, accuracy_of(digits, trace)};
+  const std::int32_t output = digits.model.outputs[0];
+  const auto answers = top_positions(trace.find(output)->values, digits.model.tensor(output).shape.element_count());
+  Score row{sheet.name, share_equal(answers, digits.labels)};
   if (sheet.backend.domain == Domain::real) return row;
   row.largest_lsb = 0;
   for (const LayerDifference& layer : compare_traces(expected, trace).layers) {
     const TensorDifference& found = layer.accumulated;
+    const std::int64_t equal = found.values - found.differing, largest = found.largest_lsb.value_or(0);
     row.values += found.values;
-    row.equal_values += found.values - found.differing;
-    const auto largest = found.largest_lsb.value_or(0);
+    row.equal_values += equal;
     if (std::abs(largest) > std::abs(*row.largest_lsb)) row.largest_lsb = largest;
-    if (layer.tensor != digits.model.outputs[0]) continue;
-    row.outputs = found.values;
-    row.equal_outputs = found.values - found.differing;
+    if (layer.tensor == output) row.outputs = found.values, row.equal_outputs = equal;
   }
   return row;
 }
 
-std::string percent(std::int64_t part, std::int64_t whole) {
+std::string share_of(std::int64_t part, std::int64_t whole) {
   if (whole == 0) return "-";
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(part == whole ? 0 : 2) << 100.0 * static_cast<double>(part) / static_cast<double>(whole) << " %";
-  return text.str();
+  return part == whole ? "100 %" : percent(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-void print(const std::vector<Score>& scores) {
-  std::cout << std::left << std::setw(17) << "backend" << std::right << std::setw(9) << "top-1" << std::setw(16) << "outputs equal"
-            << std::setw(27) << "values equal, all layers" << std::setw(21) << "largest difference"
-            << "\n";
-  for (const Score& row : scores) {
-    std::ostringstream top, lsb;
-    top << std::fixed << std::setprecision(2) << 100.0 * row.accuracy << " %";
-    if (row.largest_lsb) lsb << std::showpos << (*row.largest_lsb) << std::noshowpos << " LSB";
-    else lsb << "-";
-    std::cout << std::left << std::setw(17) << row.backend << std::right << std::setw(9) << top.str() << std::setw(16)
-              << percent(row.equal_outputs, row.outputs) << std::setw(27) << percent(row.equal_values, row.values) << std::setw(21)
-              << (row.largest_lsb && *row.largest_lsb == 0 ? "none" : lsb.str()) << "\n";
-  }
-}
-
-JsonValue to_json(const Score& row) {
-  JsonValue json{{"backend", row.backend}, {"top1", row.accuracy},
-                 {"outputs", row.outputs}, {"equal_outputs", row.equal_outputs},
-                 {"values", row.values},   {"equal_values", row.equal_values}};
-  json["largest_lsb"] = row.largest_lsb ? JsonValue(*row.largest_lsb) : JsonValue();
-  return json;
+std::string lsb_text(const Score& row) {
+  if (!row.largest_lsb) return "-";
+  return *row.largest_lsb == 0 ? "none" : (*row.largest_lsb > 0 ? "+" : "") + std::to_string(*row.largest_lsb) + " LSB";
 }
 
 struct Results {
@@ -102,22 +72,34 @@ Results results_of(const Digits& digits) {
 
 void print_json(const Results& results) {
   JsonValue json{{"images", results.images}, {"against", expected_backend}};
-  for (const Score& row : results.scores) json["backends"].push_back(to_json(row));
+  for (const auto& [backend, accuracy, outputs, equal_outputs, values, equal_values, largest_lsb] : results.scores)
+    json["backends"].push_back({{"backend", backend},
+                                {"top1", accuracy},
+                                {"outputs", outputs},
+                                {"equal_outputs", equal_outputs},
+                                {"values", values},
+                                {"equal_values", equal_values},
+                                {"largest_lsb", largest_lsb ? JsonValue(*largest_lsb) : JsonValue()}});
   json["cannot_run_it"] = results.unable;
-  json["compare"] = JsonValue::parse(lastbit::to_json(results.report));
+  json["compare"] = JsonValue::parse(to_json(results.report));
   std::cout << json.text(2) << "\n";
 }
 
 void print_text(const Results& results, const std::string& data) {
   std::cout << "An int8 network that reads handwritten digits (" << data << "), " << results.images
             << " test images, on every backend.\nEqual and different are against " << expected_backend << ", integer by integer.\n\n";
-  print(results.scores);
-  if (!results.unable.empty()) {
-    std::cout << "Not made for int8 networks of this kind:";
-    for (const std::string& name : results.unable) std::cout << " " << name;
-    std::cout << "\n";
-  }
-  std::cout << "\nWhere " << judged_backend << " (NXP i.MX 8M Plus) parts from " << expected_backend << ", layer by layer:\n\n"
+  const auto line = [](std::string_view name, std::string_view top, std::string_view outputs, std::string_view all, std::string_view lsb) {
+    std::cout << std::left << std::setw(17) << name << std::right << std::setw(9) << top << std::setw(16) << outputs << std::setw(27) << all
+              << std::setw(21) << lsb << "\n";
+  };
+  line("backend", "top-1", "outputs equal", "values equal, all layers", "largest difference");
+  for (const Score& row : results.scores)
+    line(row.backend, percent(row.accuracy), share_of(row.equal_outputs, row.outputs), share_of(row.equal_values, row.values),
+         lsb_text(row));
+  std::cout << (results.unable.empty() ? "" : "Not made for int8 networks of this kind:");
+  for (const std::string& name : results.unable) std::cout << " " << name;
+  std::cout << (results.unable.empty() ? "" : "\n") << "\nWhere " << judged_backend << " (NXP i.MX 8M Plus) parts from " << expected_backend
+            << ", layer by layer:\n\n"
             << to_text(results.report)
             << "\nNext, your own network:  ./dev run compare MODEL.tflite --a tflite_double --b vipnano_v8 --input x.npy\n"
             << "      mismatches that users met:  ./dev demo NAME; lastbit demo lists them\n";
@@ -125,12 +107,10 @@ void print_text(const Results& results, const std::string& data) {
 
 }  // namespace
 
-int print_digits(const StoryOptions& options) {
-  if (!options.plot.empty()) throw Error(ErrorCode::bad_input, "--plot", "the demo digits has no plot");
+void print_digits(const StoryOptions& options) {
   const std::filesystem::path data = options.data / "digits";
   const Results results = results_of(read_digits(data));
   options.json ? print_json(results) : print_text(results, data.string());
-  return 0;
 }
 
 }  // namespace lastbit::tool

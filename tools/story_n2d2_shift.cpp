@@ -4,8 +4,8 @@
 // A published log of the export recomputed, one network under every way of scaling, and the sums in which the export and the simulator part.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
+#include <sstream>
 
 #include "lastbit/backends/n2d2_scaling.hpp"
 #include "lastbit/compare.hpp"
@@ -20,9 +20,9 @@ namespace {
 constexpr std::size_t calibration_images = 60;
 
 std::string printed(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
+  std::ostringstream text;
+  text << value;  // six digits
+  return text.str();
 }
 
 /// The log as published in 2021: one line of names, then a line per layer.
@@ -52,38 +52,38 @@ void add_log(StoryFigures& figures, const std::filesystem::path& file) {
 /// The network quantised for every way of scaling, over all test images.
 void add_ways(StoryFigures& figures, const Digits& digits, const std::vector<std::vector<Tensor>>& samples,
               const std::vector<Tensor>& real) {
-  const auto labels = digits.labels.values<std::int64_t>();
-  const std::vector<std::int64_t> right(labels.begin(), labels.end());
   const auto logits = [](const NamedTrace& trace) -> const NamedTensor& { return *trace.find("logits"); };
   const auto answers = [&](const NamedTrace& trace) { return top_positions(logits(trace).values, 10); };
   const NamedTrace expected = run_named(float_network(digits.model), find_backend("float"), real);
   Rows& rows = figures.tables["ways"];
-  rows.push_back(row("float", "", percent(share_equal(answers(expected), right)), "", ""));
-  Plot plot{.title = "digits network quantised as N2D2 does", .x_label = "scaling", .y_label = "SQNR of the last layer (dB)", .series = {}};
+  rows.push_back(row("float", "", percent(share_equal(answers(expected), digits.labels)), "", ""));
+  Plot& plot = figures.plot;
+  plot = {.title = "digits network quantised as N2D2 does",
+          .x_label = "scaling",
+          .y_label = "SQNR of the last layer (dB)",
+          .series = {},
+          .x_names = {"single_shift", "double_shift", "fixed_mult16", "fixed_mult32", "float_mult"}};
   for (const std::string bits : {"8", "4"}) {
     Series& series = plot.series.emplace_back(Series{bits + " bits", {}, {}, SeriesStyle::lines_and_points});
-    plot.x_names = {"single_shift", "double_shift", "fixed_mult16", "fixed_mult32", "float_mult"};
     for (const std::string& way : plot.x_names) {
       const SpecSheet sheet = find_backend("n2d2_" + way);
       const NamedTrace found = run_named(quantize(digits.model, sheet, samples, {{"bits", bits}}).model, sheet, real);
       const NamedTensor &a = logits(expected), &b = logits(found);
       const double sqnr = difference(a.values, a.quantization, b.values, b.quantization).metrics.sqnr_db;
-      rows.push_back(row(sheet.name, series.title, percent(share_equal(answers(found), right)),
+      rows.push_back(row(sheet.name, series.title, percent(share_equal(answers(found), digits.labels)),
                          percent(share_equal(answers(found), answers(expected))), fixed(sqnr, 1) + " dB"));
       series.x.push_back(static_cast<double>(series.x.size()));
       series.y.push_back(sqnr);
     }
   }
-  figures.plot = plot;
 }
 
 /// "-1 to 2": simulator minus export.
 std::string range_of(const LsbHistogram& histogram) {
-  std::int64_t smallest = 0, largest = 0;
-  for (std::int64_t lsb = -LsbHistogram::reach - 1; lsb <= LsbHistogram::reach + 1; ++lsb) {
-    if (histogram.counts[static_cast<std::size_t>(lsb + LsbHistogram::reach + 1)] == 0) continue;
-    smallest = std::min(smallest, lsb);
-    largest = std::max(largest, lsb);
+  std::int64_t smallest = 0, largest = 0, lsb = -LsbHistogram::reach - 1;
+  for (const std::int64_t count : histogram.counts) {
+    if (count != 0) smallest = std::min(smallest, lsb), largest = std::max(largest, lsb);
+    ++lsb;
   }
   return std::to_string(smallest) + " to " + std::to_string(largest);
 }
@@ -112,7 +112,7 @@ StoryFigures n2d2_shift_figures(const std::filesystem::path& data) {
   const std::vector<Tensor> real{dequantized(digits.images, input.quantization)};
   std::vector<std::vector<Tensor>> samples;  // the images that set the thresholds
   for (const Tensor& image : samples_of(real[0], input.shape, calibration_images)) samples.push_back({image});
-  StoryFigures figures{.texts = {{"images", std::to_string(digits.images.shape()[0])}}, .tables = {}};
+  StoryFigures figures{.texts = {{"images", std::to_string(digits.images.shape()[0])}}};
   add_log(figures, data / "n2d2-shift" / "log.txt");
   add_ways(figures, digits, samples, real);
   figures.tables["sums"] = sum_rows(read_model(data / "n2d2-shift" / "model.json"), samples, real);

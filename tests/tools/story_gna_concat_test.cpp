@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "story_gna_concat.hpp"
 
-#include <cmath>
-
 #include "lastbit/registry.hpp"
 #include "story.hpp"
 #include "support/catch.hpp"
@@ -22,18 +20,15 @@ const tool::StoryFigures& figures() {
 }  // namespace
 
 TEST_CASE("gna-concat: the sixteen recorded runs, integer by integer, and the figures of the harness") {
-  const std::vector<Recording> all = recordings(test::source_directory() / "examples/gna-concat");
-  REQUIRE(all.size() == 16);
   for (const char* backend : {"gna2", "gna3_0"}) {
-    const SpecSheet sheet = find_backend(backend);
-    for (const auto& [network, factor, memory, recorded] : all) {
-      const Figures mine = run_part(network, factor, Part::whole, memory, sheet);
-      CHECK(mine.integers == recorded.integers);
-      CHECK(std::abs(mine.cosine - recorded.cosine) < 1e-6);  // recorded against sums in double, here in float
-      CHECK(std::abs(mine.mean_absolute_error - recorded.mean_absolute_error) < 1e-6);
-      CHECK(mine.saturations == 0);
-    }
+    const RecordedRuns all = recorded_runs(test::source_directory() / "examples/gna-concat", find_backend(backend));
+    CHECK(all.runs == 16);
+    CHECK(all.equal_runs == 16);
+    CHECK(all.values == 16 * 127 * 4);
+    CHECK(all.equal_values == all.values);
+    CHECK(all.largest_distance < 1e-6);  // recorded against sums in double, here in float
   }
+  CHECK(figures().texts.at("saturations") == "0");
 }
 
 TEST_CASE("gna-concat: the medians over 200 random networks are the recorded ones") {
@@ -67,21 +62,26 @@ TEST_CASE("gna-concat: the medians over 200 random networks are the recorded one
   CHECK(within(row("concat", "2048", "either")[3], 0.999, 1));
 }
 
-TEST_CASE("gna-concat: the wrong run is the right arithmetic on permuted memory, and a permutation undoes it") {
+TEST_CASE("gna-concat: the wrong run is the right arithmetic on memory that a transposition would have permuted") {
   const SpecSheet sheet = find_backend("gna2");
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Network network = random_network(seed);
+    const ConcatNetwork network = random_network(seed), integers = quantized(network, 2048);
     const Figures right = run_part(network, 2048, Part::whole, Memory::time_major, sheet);
     const Figures wrong = run_part(network, 2048, Part::whole, Memory::channel_major, sheet);
-    CHECK(run_part(network, 2048, Part::whole, Memory::permuted, sheet).integers == right.integers);
+    CHECK(right.saturations + wrong.saturations == 0);
     CHECK(wrong.integers != right.integers);
-    // The same sums by hand: position p, tap k, channel c read the flat [channel][time] memory at ((2p + k) * 6 + c).
-    const Network integers = quantized(network, 2048);
+    // The same sums by hand, at position p, tap k, channel c. Right: the value of time 2p + k. Wrong: the flat [channel][time] memory at
+    // ((2p + k) * 6 + c).
     const auto input = integers.input.values<std::int16_t>(), weights = integers.weights.values<std::int16_t>();
     for (std::size_t p = 0; p < 127; ++p) {
-      std::int64_t sum = integers.bias.values<std::int32_t>()[0];
-      for (std::size_t i = 0; i < 18; ++i) sum += std::int64_t{weights[i % 6 * 3 + i / 6]} * input[(p * 12 + i) % 510];
-      CHECK(wrong.integers[p * 4] == sum);
+      std::int64_t permuted = integers.bias.values<std::int32_t>()[0], flat = permuted;
+      for (std::size_t i = 0; i < 18; ++i) {
+        const std::int64_t weight = weights[i % 6 * 3 + i / 6];
+        permuted += weight * input[i % 6 % 2 * 255 + 2 * p + i / 6];
+        flat += weight * input[(p * 12 + i) % 510];
+      }
+      CHECK(right.integers[p * 4] == permuted);
+      CHECK(wrong.integers[p * 4] == flat);
     }
   }
 }

@@ -86,5 +86,6 @@ TEST_CASE("a plot that cannot be drawn is an error that names it") {
   Plot empty = two_curves();
   empty.series.clear();
   CHECK_THROWS_WITH(draw(empty, scratch.path() / "x.svg"), test::contains_text("gnuplot refused"));
-  CHECK_THROWS_WITH(Page("n: t", {}).show({.plot = scratch.path() / "x.svg"}), test::contains_text("the demo n has no plot"));
+  CHECK_THROWS_WITH(tell({"n", "t", nullptr, [](const StoryOptions&) {}}, {.plot = scratch.path() / "x.svg"}),
+                    test::contains_text("the demo n has no plot"));
 }
