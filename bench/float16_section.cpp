@@ -12,14 +12,14 @@ namespace {
 
 const Shape values{1, 32, 32, 128};
 
-struct Operands {
+struct Float16Operation {
   const char* name;
   OperationKind kind;
   ElementType input, output;
   Attributes attributes;
 };
 
-const Operands operations[] = {
+const Float16Operation operations[] = {
     {"add", OperationKind::add, ElementType::float16, ElementType::float16, ElementwiseAttributes{}},
     {"mul", OperationKind::mul, ElementType::float16, ElementType::float16, ElementwiseAttributes{}},
     {"relu", OperationKind::relu, ElementType::float16, ElementType::float16, {}},
@@ -27,9 +27,9 @@ const Operands operations[] = {
     {"to_float32", OperationKind::cast, ElementType::float16, ElementType::float32, {}},
 };
 
-bool is_cast(const Operands& operation) { return operation.kind == OperationKind::cast; }
+bool is_cast(const Float16Operation& operation) { return operation.kind == OperationKind::cast; }
 
-Trial float16_trial(const Operands& operation, const char* backend) {
+Trial float16_trial(const Float16Operation& operation, const char* backend) {
   const bool two = operation.kind == OperationKind::add || operation.kind == OperationKind::mul;
   Model model;
   model.name = operation.name;
@@ -51,7 +51,7 @@ Trial float16_trial(const Operands& operation, const char* backend) {
 
 void add_float16(Cases& cases) {
   for (const char* backend : {"ascend910b", "ascend310"}) {
-    for (const Operands& operation : operations) {
+    for (const Float16Operation& operation : operations) {
       cases.push_back({"float16/" + std::string(backend) + "/" + operation.name, is_cast(operation) ? Unit::bytes : Unit::operations,
                        is_cast(operation) ? Roof::cache_copy : Roof::none,
                        [&operation, backend] { return float16_trial(operation, backend); }});

@@ -57,7 +57,7 @@ bool FinishPlanner<Lane>::bound_each(const Values& low, const Values& high, bool
   bool acts = false;
   for (std::size_t c = 0; c < channels(); ++c) {
     if (low[c] > high[c]) return false;
-    Interval& range = ranges_[c];
+    ValueBounds& range = ranges_[c];
     acts = acts || range.low < low[c] || range.high > high[c];
     range = {std::clamp(range.low, low[c], high[c]), std::clamp(range.high, low[c], high[c])};
   }
@@ -82,7 +82,7 @@ bool FinishPlanner<Lane>::narrow(int width_of_stage, Overflow overflow) {
   if (all_fit(bits)) return all_fit(width) || !factors_.empty();
   if (overflow != Overflow::wrap) return bound_each(Values(channels(), -power(bits - 1)), Values(channels(), power(bits - 1) - 1), false);
   if (bits > width) return false;
-  for (Interval& range : ranges_) range = {-power(bits - 1), power(bits - 1) - 1};
+  for (ValueBounds& range : ranges_) range = {-power(bits - 1), power(bits - 1) - 1};
   if (!factors_.empty()) append_product(Rounding::floor, std::vector<int>(channels(), 0), bias_, Values(channels(), 0));
   if (bits < width) append(FinishOp::wrap).amount = parameter<Lane>(Values(channels(), width - bits));
   return true;
@@ -174,17 +174,17 @@ bool FinishPlanner<Lane>::shift_each(Rounding rule, std::vector<int> amounts) {
   return shift_product(rule, amounts);
 }
 
-constexpr Interval shifted(const Interval& range, int amount, Rounding rule) {
+constexpr ValueBounds shifted(const ValueBounds& range, int amount, Rounding rule) {
   return {shift_right(range.low, amount, rule), shift_right(range.high, amount, rule)};
 }
 /// What the sum of a rounded shift may be on the way.
-constexpr Interval on_the_way(const Interval& range, const RoundingTerms& terms) {
+constexpr ValueBounds on_the_way(const ValueBounds& range, const RoundingTerms& terms) {
   return {range.low + terms.bias + std::min<Int128>(terms.extra, 0), range.high + terms.bias + std::max<Int128>(terms.extra, 0)};
 }
 
 template <class Lane>
 bool FinishPlanner<Lane>::shift_lanes(Rounding rule, const std::vector<int>& amounts) {
-  std::vector<Interval> results(channels());
+  std::vector<ValueBounds> results(channels());
   Values bias(channels()), extra(channels());
   for (std::size_t c = 0; c < channels(); ++c) {
     const RoundingTerms terms = rounding_terms(rule, amounts[c]);
@@ -205,7 +205,7 @@ bool FinishPlanner<Lane>::shift_lanes(Rounding rule, const std::vector<int>& amo
 /// The product's own steps: in lanes of 32 bits it has 64; in lanes of 64 it fits them, or has 96.
 template <class Lane>
 bool FinishPlanner<Lane>::shift_product(Rounding rule, const std::vector<int>& amounts) {
-  if (width == 64 && std::all_of(ranges_.begin(), ranges_.end(), [](const Interval& range) { return fits(range, 64); })) {
+  if (width == 64 && std::all_of(ranges_.begin(), ranges_.end(), [](const ValueBounds& range) { return fits(range, 64); })) {
     const auto before = ranges_;
     const auto steps = plan_.steps.size();
     append(FinishOp::multiply).product.multiplier = parameter<std::int64_t>(factors_);
@@ -221,7 +221,7 @@ bool FinishPlanner<Lane>::shift_product(Rounding rule, const std::vector<int>& a
   }
   const int product_bits = width == 32 ? 64 : 95;
   Values bias(channels()), extra(channels());
-  std::vector<Interval> results(channels());
+  std::vector<ValueBounds> results(channels());
   for (std::size_t c = 0; c < channels(); ++c) {
     RoundingTerms terms = rounding_terms(rule, amounts[c]);
     if (form_of(rule) != ShiftForm::plain && bias_[c] != 0) return false;       // what decides is the sum, not the product alone
@@ -295,7 +295,7 @@ bool FinishPlanner<Lane>::scale_in_float(auto&& real, Rounding rule) {
     zeros[c] = static_cast<double>(operands.zero_point);
     if (!(scales[c] >= 0) || std::isinf(scales[c]) || (onto_zero && std::abs(operands.zero_point) >= (1 << 24))) return false;
     const auto bounded = [&](Int128 v) { return Int128{round_to_integer(real(static_cast<std::int64_t>(v), operands), rule)}; };
-    Interval range{bounded(ranges_[c].low), bounded(ranges_[c].high)};
+    ValueBounds range{bounded(ranges_[c].low), bounded(ranges_[c].high)};
     const auto end = static_cast<Int128>(limit);
     if (range.low <= -end || range.high >= end) {
       if (!absorbed(c, end)) return false;

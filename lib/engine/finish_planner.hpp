@@ -13,14 +13,16 @@
 
 namespace lastbit {
 
-struct Interval {
+struct ValueBounds {
   Int128 low = 0, high = 0;
 };
 
 using Values = std::vector<Int128>;  ///< one per channel
 
 [[nodiscard]] constexpr Int128 power(int exponent) { return Int128{1} << exponent; }
-[[nodiscard]] constexpr bool fits(const Interval& range, int bits) { return range.low >= -power(bits - 1) && range.high < power(bits - 1); }
+[[nodiscard]] constexpr bool fits(const ValueBounds& range, int bits) {
+  return range.low >= -power(bits - 1) && range.high < power(bits - 1);
+}
 
 /// How many values the parameters of channels repeat after: whole rows, and whole vectors if that asks for few of them.
 [[nodiscard]] std::size_t finish_period(std::size_t channels, std::size_t lanes);
@@ -34,7 +36,7 @@ class FinishPlanner {
       : operands_(operands),
         input_(input),
         lanes_(lanes),
-        ranges_(operands.size(), Interval{input.smallest, input.largest}),
+        ranges_(operands.size(), ValueBounds{input.smallest, input.largest}),
         fraction_(operands.size(), 0),
         period_(finish_period(operands.size(), lanes)) {}
 
@@ -77,7 +79,7 @@ class FinishPlanner {
   }
   [[nodiscard]] std::size_t channels() const { return operands_.size(); }
   [[nodiscard]] bool all_fit(int bits) const {
-    return std::all_of(ranges_.begin(), ranges_.end(), [=](const Interval& range) { return fits(range, bits); });
+    return std::all_of(ranges_.begin(), ranges_.end(), [=](const ValueBounds& range) { return fits(range, bits); });
   }
   template <class Function>
   [[nodiscard]] Values each(Function&& function) const {
@@ -102,7 +104,7 @@ class FinishPlanner {
   FinisherInput input_;
   std::span<const Stage> rest_;  ///< of the chain, the stage at hand first
   std::size_t lanes_;
-  std::vector<Interval> ranges_;  ///< of the value, or of the product that has no step yet
+  std::vector<ValueBounds> ranges_;  ///< of the value, or of the product that has no step yet
   std::vector<int> fraction_;
   std::size_t period_;
   bool per_channel_ = false;

@@ -59,7 +59,7 @@ bool has_weights(OperationKind kind) {
 
 std::int64_t channel_axis(OperationKind kind) { return kind == OperationKind::depthwise_conv2d ? 3 : 0; }
 
-RealRange hull(RealRange a, RealRange b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+ClippingRange hull(ClippingRange a, ClippingRange b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
 
 std::vector<double> channel_magnitudes(const Tensor& tensor, std::int64_t axis) {
   const ChannelLayout layout = layout_along(tensor.shape(), axis);

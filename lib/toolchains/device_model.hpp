@@ -40,7 +40,7 @@ class TensorGroups {
 [[nodiscard]] std::int64_t channel_axis(OperationKind kind);
 
 /// The smallest range that holds both.
-[[nodiscard]] RealRange hull(RealRange a, RealRange b);
+[[nodiscard]] ClippingRange hull(ClippingRange a, ClippingRange b);
 
 /// Of float32 values, the largest magnitude per index of `axis`, or of all of them.
 [[nodiscard]] std::vector<double> channel_magnitudes(const Tensor& tensor, std::int64_t axis);

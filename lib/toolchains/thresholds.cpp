@@ -48,7 +48,7 @@ double quantile(const Histogram& histogram, double share) {
   return histogram.max;
 }
 
-RealRange central_range(const Histogram& histogram, double left_out) {
+ClippingRange central_range(const Histogram& histogram, double left_out) {
   const double outside = left_out * static_cast<double>(total_of(histogram));
   std::size_t first = 0, last = histogram.counts.size();
   std::int64_t below = 0, above = 0;

@@ -14,17 +14,17 @@
 
 namespace lastbit {
 
-struct RealRange {
+struct ClippingRange {
   double min = 0;
   double max = 0;
-  friend constexpr bool operator==(const RealRange&, const RealRange&) = default;
+  friend constexpr bool operator==(const ClippingRange&, const ClippingRange&) = default;
 };
 
 /// The upper edge of the first bin at which at least `share` (0 … 1) of all values are counted; max for an empty histogram.
 [[nodiscard]] double quantile(const Histogram& histogram, double share);
 
 /// The range that leaves out as many values as possible, in whole bins of the signed histogram, but at most a share of `left_out` at either end.
-[[nodiscard]] RealRange central_range(const Histogram& histogram, double left_out);
+[[nodiscard]] ClippingRange central_range(const Histogram& histogram, double left_out);
 
 /// Which thresholds are tried: the upper edges of the bins first, first + step, …, and the last one.
 struct ThresholdSearch {

@@ -114,10 +114,11 @@ TEST_CASE("run_mixed: all on a is a's run, none is b's") {
   const Model model = network(1);
   const std::vector<Tensor> codes{batch_of(samples_of(3))};
   const std::vector<Tensor> reals{dequantized(codes[0], model.tensor(0).quantization)};
-  struct Pair {
+  struct BackendPair {
     const Backend &a, &b;
   };
-  for (const Pair& pair : {Pair{tflite(), vipnano()}, Pair{golden, vipnano()}, Pair{vipnano(), golden}, Pair{floored(), tflite()}}) {
+  for (const BackendPair& pair : {BackendPair{tflite(), vipnano()}, BackendPair{golden, vipnano()}, BackendPair{vipnano(), golden},
+                                  BackendPair{floored(), tflite()}}) {
     for (const auto* inputs : {&codes, &reals}) {
       const OperationSet all(model.operations.size(), true), none(model.operations.size(), false);
       REQUIRE(output_of(model, run_mixed(model, pair.a, pair.b, all, *inputs)) == output_of(model, run(model, pair.a, *inputs)));

@@ -252,7 +252,7 @@ TEST_CASE("census: of sums, products, pools, requantisation and concatenation, b
   const Shape image{1, 6, 6, 4}, pooled{1, 3, 3, 4}, joined{1, 6, 6, 8};
   Pool2dAttributes pool;
   pool.filter = pool.stride = {2, 2};
-  struct Layer {
+  struct TiedLayer {
     OperationKind kind;
     std::size_t inputs;
     Shape output;
@@ -260,13 +260,13 @@ TEST_CASE("census: of sums, products, pools, requantisation and concatenation, b
     const char *a, *b;
     bool rounds_twice = false;  ///< a: that is all in which they differ
   };
-  const std::vector<Layer> layers{{OperationKind::add, 2, image, ElementwiseAttributes{}, "tflite_double", "xnnpack"},
-                                  {OperationKind::sub, 2, image, ElementwiseAttributes{}, "tflite_double", "xnnpack"},
-                                  {OperationKind::mul, 2, image, ElementwiseAttributes{}, "tflite_double", "xnnpack"},
-                                  {OperationKind::average_pool2d, 1, pooled, pool, "tflite_double", "max78000"},
-                                  {OperationKind::requantize, 1, image, RequantizeAttributes{}, "tflite_double", "tflite_single", true},
-                                  {OperationKind::concat, 2, joined, ConcatAttributes{.axis = 3}, "bernoulli2", "bernoulli2"}};
-  for (const Layer& tested : layers) {
+  const std::vector<TiedLayer> layers{{OperationKind::add, 2, image, ElementwiseAttributes{}, "tflite_double", "xnnpack"},
+                                      {OperationKind::sub, 2, image, ElementwiseAttributes{}, "tflite_double", "xnnpack"},
+                                      {OperationKind::mul, 2, image, ElementwiseAttributes{}, "tflite_double", "xnnpack"},
+                                      {OperationKind::average_pool2d, 1, pooled, pool, "tflite_double", "max78000"},
+                                      {OperationKind::requantize, 1, image, RequantizeAttributes{}, "tflite_double", "tflite_single", true},
+                                      {OperationKind::concat, 2, joined, ConcatAttributes{.axis = 3}, "bernoulli2", "bernoulli2"}};
+  for (const TiedLayer& tested : layers) {
     INFO(name_of(tested.kind));
     const bool keeps = tested.kind == OperationKind::average_pool2d;
     Model model;

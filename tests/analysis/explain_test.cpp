@@ -16,8 +16,8 @@ using namespace lastbit::test;
 namespace {
 
 /// A convolution whose exact results are ties now and then: its effective scale is 2^-9 plus a little.
-struct Layer {
-  explicit Layer(unsigned seed, double output_scale = 0.5) : random(seed) {
+struct LayerWithTies {
+  explicit LayerWithTies(unsigned seed, double output_scale = 0.5) : random(seed) {
     model.name = "layer";
     model.tensors = {int8_tensor("x", {1, 12, 12, 8}, 0.0625, -1), int8_tensor("w", {16, 3, 3, 8}, 1.0 / 64, 0),
                      int8_tensor("y", {1, 12, 12, 16}, output_scale, 5)};
@@ -65,7 +65,7 @@ TEST_CASE("explain: of two backends that differ in one rule, that rule is named 
     std::size_t differing = 0;
     for (const unsigned seed : {1U, 2U, 3U}) {
       for (const double output_scale : {0.5, 0.47}) {  // with and without ties
-        const Layer layer(seed, output_scale);
+        const LayerWithTies layer(seed, output_scale);
         INFO("seed " << seed << ", " << one.rule << " = " << one.value);
         const LayerAttribution found = explain(layer.model, layer.inputs, one.base, changed(one.base, one.rule, one.value));
         if (found.differing.empty()) continue;
@@ -83,7 +83,7 @@ TEST_CASE("explain: of two backends that differ in one rule, that rule is named 
 
 TEST_CASE("explain: ways of different form are compared by what they decide") {
   // Effective scale just below 2^-9: the first rounding of two makes ties of values that are none.
-  const Layer layer(7, 0.50001);
+  const LayerWithTies layer(7, 0.50001);
   const LayerAttribution found = explain(layer.model, layer.inputs, find_backend("tflite_double"), find_backend("vipnano_v8"));
   REQUIRE(found.differing.size() > 2);
   REQUIRE(found.unexplained == 0);
@@ -98,7 +98,7 @@ TEST_CASE("explain: two rules that only act together are named together") {
   const SpecSheet base = find_backend("vipnano_v8");
   SpecSheet other = changed(base, "conv.i8.accumulator.bits", "14");
   set_rule(other.backend, "conv.i8.accumulator.overflow", "saturate");
-  const Layer layer(4);
+  const LayerWithTies layer(4);
   const LayerAttribution found = explain(layer.model, layer.inputs, base, other);
   REQUIRE_FALSE(found.differing.empty());
   REQUIRE(found.unexplained == 0);
@@ -109,7 +109,7 @@ TEST_CASE("explain: two rules that only act together are named together") {
 }
 
 TEST_CASE("explain: equal layers have no causes; an operation taken out computes what it did") {
-  const Layer layer(5);
+  const LayerWithTies layer(5);
   const LayerAttribution found = explain(layer.model, layer.inputs, find_backend("tflite_double"), find_backend("tflite_double"));
   REQUIRE(found.differing.empty());
   REQUIRE(summary(found) == "equal");
@@ -119,7 +119,7 @@ TEST_CASE("explain: equal layers have no causes; an operation taken out computes
 }
 
 TEST_CASE("explain: the network's layers are fed with a's tensors, and its own history counted apart") {
-  Layer layer(6, 0.50001);
+  LayerWithTies layer(6, 0.50001);
   Model two = layer.model;
   two.tensors.push_back(int8_tensor("w2", {4, 1, 1, 16}, 1.0 / 64, 0));
   two.tensors.push_back(int8_tensor("z", {1, 12, 12, 4}, 0.7, 0));
@@ -138,7 +138,7 @@ TEST_CASE("explain: the network's layers are fed with a's tensors, and its own h
 }
 
 TEST_CASE("explain: one value on both sides, stage by stage") {
-  const Layer layer(7, 0.50001);
+  const LayerWithTies layer(7, 0.50001);
   const SpecSheet a = find_backend("tflite_double"), b = find_backend("vipnano_v8");
   const LayerAttribution found = explain(layer.model, layer.inputs, a, b);
   REQUIRE_FALSE(found.differing.empty());
@@ -159,7 +159,7 @@ TEST_CASE("explain: one value on both sides, stage by stage") {
 }
 
 TEST_CASE("explain: the term at which a sum leaves its accumulator") {
-  const Layer layer(4);
+  const LayerWithTies layer(4);
   const SpecSheet base = find_backend("vipnano_v8"), narrow = changed(base, "conv.i8.accumulator.bits", "14");
   const LayerAttribution found = explain(layer.model, layer.inputs, base, narrow);
   REQUIRE_FALSE(found.differing.empty());
@@ -191,7 +191,7 @@ TEST_CASE("explain: the term at which a sum leaves its accumulator") {
 }
 
 TEST_CASE("explain: own and inherited differences add up to those in the network") {
-  Layer layer(6, 0.50001);
+  LayerWithTies layer(6, 0.50001);
   Model two = layer.model;
   two.tensors.push_back(int8_tensor("w2", {16, 1, 1, 16}, 1.0 / 64, 0));
   two.tensors.push_back(int8_tensor("z", {1, 12, 12, 16}, 0.50001, 0));

@@ -42,7 +42,7 @@ Tensor extreme_tensor(ElementType type, const Shape& shape, std::mt19937& random
 }
 
 /// A layer and the rules that hold its width.
-struct Layer {
+struct BoundedLayer {
   std::string name;
   Model model;
   std::string backend;
@@ -53,9 +53,9 @@ ModelTensor int8_tensor(const std::string& name, const Shape& shape, std::int64_
   return {name, ElementType::int8, shape, {{0.05}, {zero_point}, 0}, std::move(constant)};
 }
 
-Layer convolution(std::mt19937& random, OperationKind kind, const Shape& input, const Shape& weights, const Shape& output,
-                  const Conv2dAttributes& attributes, const std::string& backend, const std::string& width) {
-  Layer layer{std::string(name_of(kind)), {}, backend, width};
+BoundedLayer convolution(std::mt19937& random, OperationKind kind, const Shape& input, const Shape& weights, const Shape& output,
+                         const Conv2dAttributes& attributes, const std::string& backend, const std::string& width) {
+  BoundedLayer layer{std::string(name_of(kind)), {}, backend, width};
   const std::int64_t channels = kind == OperationKind::depthwise_conv2d ? weights.back() : weights[0];
   Tensor bias(ElementType::int32, {channels});
   for (std::int32_t& value : bias.values<std::int32_t>()) value = static_cast<std::int32_t>(random() % 20000) - 10000;
@@ -78,10 +78,10 @@ Conv2dAttributes windows(Extent2d stride, Extent2d dilation, PaddingMode mode) {
   return attributes;
 }
 
-std::vector<Layer> layers(unsigned seed) {
+std::vector<BoundedLayer> layers(unsigned seed) {
   std::mt19937 random(seed);
   using enum OperationKind;
-  std::vector<Layer> all{
+  std::vector<BoundedLayer> all{
       convolution(random, conv2d, {1, 5, 4, 2}, {3, 3, 3, 2}, {1, 5, 4, 3}, windows({1, 1}, {1, 1}, PaddingMode::same), "tflite_double",
                   "conv.i8.accumulator.bits"),
       convolution(random, conv2d, {1, 7, 7, 2}, {2, 3, 2, 2}, {1, 2, 3, 2}, windows({2, 2}, {2, 1}, PaddingMode::valid), "vipnano_v8",
@@ -91,7 +91,7 @@ std::vector<Layer> layers(unsigned seed) {
       convolution(random, transposed_conv2d, {1, 3, 3, 2}, {2, 3, 3, 2}, {1, 6, 6, 2}, windows({2, 2}, {1, 1}, PaddingMode::same),
                   "tflite_double", "transposed_conv.i8.accumulator.bits"),
   };
-  Layer dense{"fully_connected", {}, "onnxruntime", "fully_connected.i8.accumulator.bits"};
+  BoundedLayer dense{"fully_connected", {}, "onnxruntime", "fully_connected.i8.accumulator.bits"};
   dense.model.tensors = {int8_tensor("x", {3, 12}, 7), int8_tensor("w", {5, 12}, 0, random_tensor(ElementType::int8, {5, 12}, random, 8)),
                          int8_tensor("y", {3, 5}, 0)};
   dense.model.operations = {{fully_connected, "layer", {0, 1}, {2}, FullyConnectedAttributes{}}};
@@ -102,13 +102,13 @@ std::vector<Layer> layers(unsigned seed) {
   return all;
 }
 
-std::int64_t overflows(const Layer& layer, int bits, const std::vector<Tensor>& inputs) {
+std::int64_t overflows(const BoundedLayer& layer, int bits, const std::vector<Tensor>& inputs) {
   Backend backend = find_backend(layer.backend).backend;
   set_rule(backend, layer.width, std::to_string(bits));
   return run(layer.model, backend, inputs, {.count_events = true}).events[0].accumulator_overflows;
 }
 
-LayerProof proof_of(const Layer& layer, int bits) {
+LayerProof proof_of(const BoundedLayer& layer, int bits) {
   ProveReport report = prove(layer.model, find_backend(layer.backend), {}, {.bits = bits});
   REQUIRE(report.layers.size() == 1);
   return report.layers[0];
@@ -119,7 +119,7 @@ LayerProof proof_of(const Layer& layer, int bits) {
 TEST_CASE("prove: at the width said to be safe no input overflows, one bit below it the example does") {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     std::mt19937 random(seed);
-    for (const Layer& layer : layers(seed)) {
+    for (const BoundedLayer& layer : layers(seed)) {
       INFO(layer.name << ", seed " << seed);
       const int bits = proof_of(layer, 32).bits();
       REQUIRE(proof_of(layer, bits).safe());
@@ -149,8 +149,8 @@ TEST_CASE("prove: with every extreme input of a small image, each channel's boun
         Case{{1, 1}, PaddingMode::same, 10, 20}, Case{{1, 1}, PaddingMode::same, -100, -40}}) {
     std::mt19937 random(static_cast<unsigned>(one.high + 500));
     const std::int64_t out = one.mode == PaddingMode::valid ? 2 : one.stride.height == 2 ? 2 : 3;
-    const Layer layer = convolution(random, OperationKind::conv2d, {1, 3, 3, 1}, {4, 2, 2, 1}, {1, out, out, 4},
-                                    windows(one.stride, {1, 1}, one.mode), "vipnano_v8", "conv.i8.accumulator.bits");
+    const BoundedLayer layer = convolution(random, OperationKind::conv2d, {1, 3, 3, 1}, {4, 2, 2, 1}, {1, out, out, 4},
+                                           windows(one.stride, {1, 1}, one.mode), "vipnano_v8", "conv.i8.accumulator.bits");
     std::vector<Tensor> all(1, Tensor(ElementType::int8, {512, 1, 3, 3, 1}));
     for (std::size_t i = 0; i < 512 * 9; ++i)
       all[0].values<std::int8_t>()[i] = static_cast<std::int8_t>((i / 9 >> i % 9 & 1U) != 0 ? one.high : one.low);
@@ -182,7 +182,7 @@ TEST_CASE("prove: with every extreme input of a small image, each channel's boun
 }
 
 TEST_CASE("prove: overflows on data are counted, with the place and the step of the first") {
-  const Layer layer = layers(3)[0];
+  const BoundedLayer layer = layers(3)[0];
   const int bits = proof_of(layer, 32).bits() - 2;
   std::mt19937 random(99);
   std::vector<Tensor> inputs;
@@ -213,7 +213,7 @@ TEST_CASE("prove: overflows on data are counted, with the place and the step of 
 }
 
 TEST_CASE("prove: what a layer's clamp lets through is what the next layer is proven for") {
-  Layer first = layers(5)[0];
+  BoundedLayer first = layers(5)[0];
   Model& model = first.model;
   std::get<Conv2dAttributes>(model.operations[0].attributes).bounds.activation = Activation::relu6;
   std::mt19937 random(4);
@@ -371,7 +371,7 @@ TEST_CASE("prove: a matrix product of two tensors is bounded by their ranges") {
 }
 
 TEST_CASE("prove: a layer of a constant is followed on data like any other") {
-  Layer layer = layers(6)[0];
+  BoundedLayer layer = layers(6)[0];
   std::mt19937 random(1);
   layer.model.tensors[0].constant = extreme_tensor(ElementType::int8, {1, 5, 4, 2}, random);
   layer.model.tensors.push_back(int8_tensor("other", {1, 5, 4, 3}, 3));

@@ -13,14 +13,14 @@ using namespace lastbit;
 
 namespace {
 
-struct Layer {
+struct RandomSum {
   std::vector<SumTerm> terms;
   std::vector<std::int64_t> values;
   std::int64_t bias = 0;
 };
 
-Layer random_layer(std::mt19937_64& random) {
-  Layer layer;
+RandomSum random_layer(std::mt19937_64& random) {
+  RandomSum layer;
   const std::size_t count = 1 + random() % 300;
   for (std::size_t i = 0; i < count; ++i) layer.terms.push_back({i, static_cast<std::int64_t>(random() % 256) - 128});
   layer.values.resize(count);
@@ -31,7 +31,7 @@ Layer random_layer(std::mt19937_64& random) {
 constexpr IntegerRange codes{-130, 125};
 
 /// The share of terms that follow the sign of their weight, upwards or downwards, decides how near the sum comes to its bound.
-void choose(Layer& layer, std::mt19937_64& random) {
+void choose(RandomSum& layer, std::mt19937_64& random) {
   const std::uint64_t follow = random() % 257;
   const bool up = random() % 2 == 0;
   for (std::size_t i = 0; i < layer.values.size(); ++i) {
@@ -48,7 +48,7 @@ std::int64_t search(std::int64_t wanted, std::uint64_t seed) {
   std::int64_t sums = 0;
   double nearest = 100;
   while (sums < wanted) {
-    Layer layer = random_layer(random);
+    RandomSum layer = random_layer(random);
     Sums all;
     all.inputs = {codes};
     all.rule = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};

@@ -38,15 +38,15 @@ SpecSheet changed(const SpecSheet& sheet, const std::string& rule, const std::st
   return other;
 }
 
-struct Layer {
+struct LayerAndInputs {
   Model model;
   std::vector<Tensor> inputs;
 };
 
 /// A convolution in whose sums ties are common.
-Layer convolution(unsigned seed, double output_scale = 0.5) {
+LayerAndInputs convolution(unsigned seed, double output_scale = 0.5) {
   std::mt19937 random(seed);
-  Layer layer;
+  LayerAndInputs layer;
   layer.model.name = "network";
   layer.model.tensors = {int8_tensor("x", {1, 6, 6, 4}, 0.0625, -1), int8_tensor("w", {3, 3, 3, 4}, 1.0 / 64, 0),
                          int8_tensor("y", {1, 6, 6, 3}, output_scale, 5)};
@@ -62,10 +62,10 @@ Layer convolution(unsigned seed, double output_scale = 0.5) {
 }
 
 /// One input of each shape, and an output.
-Layer operation(OperationKind kind, const std::vector<Shape>& inputs, const Shape& output, const Attributes& attributes,
-                double output_scale, unsigned seed) {
+LayerAndInputs operation(OperationKind kind, const std::vector<Shape>& inputs, const Shape& output, const Attributes& attributes,
+                         double output_scale, unsigned seed) {
   std::mt19937 random(seed);
-  Layer layer;
+  LayerAndInputs layer;
   layer.model.name = "network";
   Operation one{kind, "y", {}, {static_cast<std::int32_t>(inputs.size())}, attributes};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -130,7 +130,7 @@ TEST_CASE("shrink: a rule of the way to the output needs one multiplication") {
   for (const Case& one : cases) {
     for (const double output_scale : {0.5, 0.47}) {
       INFO(one.rule << " = " << one.value << ", output scale " << output_scale);
-      const Layer layer = convolution(1, output_scale);
+      const LayerAndInputs layer = convolution(1, output_scale);
       const auto shrunk = shrink(layer.model, layer.inputs, one.base, changed(one.base, one.rule, one.value));
       if (!shrunk) continue;
       ++found;
@@ -154,7 +154,7 @@ TEST_CASE("shrink: an accumulator that wraps keeps as many taps as that takes") 
     INFO(bits);
     bool found = false;
     for (unsigned seed = 1; seed < 30 && !found; ++seed) {
-      const Layer layer = convolution(seed, 8.0);
+      const LayerAndInputs layer = convolution(seed, 8.0);
       const auto shrunk = shrink(layer.model, layer.inputs, vipnano, narrow);
       if (!shrunk) continue;
       found = true;
@@ -172,7 +172,7 @@ TEST_CASE("shrink: an accumulator that wraps keeps as many taps as that takes") 
 TEST_CASE("shrink: rows that a device may process together go one by one, and taps as far as the device's vectors allow") {
   // Intel's emulations add products in pairs of 32 bits: (-32768)^2 + (-32768)^2 wraps; sums shorter than a vector take another way.
   const Shape in{3, 64}, weights{2, 64};
-  Layer layer;
+  LayerAndInputs layer;
   layer.model.name = "network";
   layer.model.tensors = {{"x", ElementType::int16, in, {{1.0}, {0}, 0}, {}},
                          {"w", ElementType::int16, weights, {{1.0}, {0}, 0}, Tensor(ElementType::int16, weights)},
@@ -198,7 +198,7 @@ TEST_CASE("shrink: operations that are no sums of products") {
   using enum OperationKind;
   struct Case {
     const char* name;
-    Layer layer;
+    LayerAndInputs layer;
     std::string a, b;
     std::int64_t most_elements;
   };
@@ -224,7 +224,7 @@ TEST_CASE("shrink: operations that are no sums of products") {
 }
 
 TEST_CASE("shrink: the layer, the value and the sample that are asked for") {
-  Layer layer = convolution(2);
+  LayerAndInputs layer = convolution(2);
   const SpecSheet a = find_backend("tflite_double"), b = find_backend("tflite_single");
   std::mt19937 random(9);
   const Tensor second = random_int8({1, 6, 6, 4}, random);
@@ -254,7 +254,7 @@ TEST_CASE("shrink: the layer, the value and the sample that are asked for") {
 
 TEST_CASE("shrink: the files verify, and the .tflite is the same layer") {
   const Scratch folder;
-  const Layer layer = convolution(1);
+  const LayerAndInputs layer = convolution(1);
   SpecSheet own = find_backend("vipnano_v8");
   own.name = "my_npu";
   set_rule(own.backend, "conv.i8.rescale.chain.2.rounding", "floor");
@@ -282,13 +282,13 @@ TEST_CASE("shrink: the files verify, and the .tflite is the same layer") {
 
 TEST_CASE("shrink: scales become 32-bit floats where the cause allows it, and what no .tflite can say is said") {
   const Scratch folder;
-  const Layer layer = convolution(1, 0.47);
+  const LayerAndInputs layer = convolution(1, 0.47);
   const SpecSheet vipnano = find_backend("vipnano_v8");
   const auto rounded = shrink(layer.model, layer.inputs, vipnano, changed(vipnano, "conv.i8.rescale.scale.significant_bits", "8"));
   REQUIRE(rounded);
   require_sound(*rounded);
   CHECK_FALSE(write_case(folder.path(), *rounded));
-  Layer halves = operation(OperationKind::softmax, {{1, 12}}, {1, 12}, SoftmaxAttributes{}, 1.0, 8);
+  LayerAndInputs halves = operation(OperationKind::softmax, {{1, 12}}, {1, 12}, SoftmaxAttributes{}, 1.0, 8);
   for (ModelTensor& tensor : halves.model.tensors) tensor.type = ElementType::float16, tensor.quantization = {};
   Tensor reals(ElementType::float16, {1, 12});
   for (std::size_t i = 0; i < 12; ++i) reals.values<Float16>()[i] = Float16{static_cast<std::uint16_t>(0x3C00 + 0x123 * i)};

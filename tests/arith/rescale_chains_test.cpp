@@ -43,14 +43,14 @@ static_assert(scaled_by(once, 0x1.fffffffcp-3, 6) == 1);
 // What separates V8 from V7: a tie decided by the mantissa's low bits.
 static_assert(scaled_by(v8, 0x1.0001p-1, 1) == 1 && scaled_by(v7, 0x1.0001p-1, 1) == 0);
 
-struct Layer {
+struct OutputStage {
   double scale = 0;
   std::int64_t zero_point = 0, min = 0, max = 0;
   Rectifier rectifier = Rectifier::none;
 };
 
 /// A scale beyond 2^60 moves every value but 0 out of 32 bits, so oracles shift left by at most 60.
-Int128 to_output(Int128 value, const Layer& layer) {
+Int128 to_output(Int128 value, const OutputStage& layer) {
   return std::max<Int128>(layer.min, std::min<Int128>(layer.max, value + layer.zero_point));
 }
 
@@ -68,14 +68,14 @@ Fixed fixed_point(double scale) {
 }
 
 /// MultiplyByQuantizedMultiplier as gemmlowp's primitives define it.
-Int128 twice_oracle(Int128 accumulator, const Layer& layer) {
+Int128 twice_oracle(Int128 accumulator, const OutputStage& layer) {
   const auto [multiplier, shift] = fixed_point(layer.scale);
   if (shift > 31) return to_output(0, layer);
   const Int128 left = wrapped(accumulator * power_of_two(std::clamp(-shift, 0, 60)), 32);
   const Int128 high = saturated(rounded(left * multiplier, power_of_two(31), Rounding::half_up), 32);
   return to_output(rounded(high, power_of_two(std::max(shift, 0)), Rounding::half_away), layer);
 }
-Int128 once_oracle(Int128 accumulator, const Layer& layer) {
+Int128 once_oracle(Int128 accumulator, const OutputStage& layer) {
   auto [multiplier, shift] = fixed_point(layer.scale);
   if (shift > 31) return to_output(0, layer);
   if (shift < -30) {  // the largest multiplier the register takes
@@ -84,7 +84,7 @@ Int128 once_oracle(Int128 accumulator, const Layer& layer) {
   }
   return to_output(wrapped(rounded(accumulator * multiplier, power_of_two(31 + shift), Rounding::half_up), 32), layer);
 }
-Int128 by_15_bits_oracle(Int128 accumulator, const Layer& layer) {
+Int128 by_15_bits_oracle(Int128 accumulator, const OutputStage& layer) {
   const auto [multiplier, shift] = fixed_point(layer.scale);
   if (shift > 31) return to_output(0, layer);
   const Int128 m15 = multiplier < 0x7FFF0000 ? (multiplier + 0x8000) / 0x10000 : Int128{0x7FFF};
@@ -94,7 +94,7 @@ Int128 by_15_bits_oracle(Int128 accumulator, const Layer& layer) {
   return to_output(wrapped(scaled, 32), layer);
 }
 /// `stored` mantissa bits of the float32 scale: 23 (V8) or 15 (V7).
-Int128 vipnano_oracle(Int128 accumulator, const Layer& layer, int stored) {
+Int128 vipnano_oracle(Int128 accumulator, const OutputStage& layer, int stored) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(layer.scale));
   const Int128 multiplier = power_of_two(stored) + (bits % 0x800000) / (1U << (23 - stored));
   const int n = stored + 127 - static_cast<int>(bits / 0x800000);
@@ -103,9 +103,9 @@ Int128 vipnano_oracle(Int128 accumulator, const Layer& layer, int stored) {
                                : rectified * multiplier * power_of_two(std::min(-n, 60));
   return to_output(scaled, layer);
 }
-Int128 v8_oracle(Int128 accumulator, const Layer& layer) { return vipnano_oracle(accumulator, layer, 23); }
-Int128 v7_oracle(Int128 accumulator, const Layer& layer) { return vipnano_oracle(accumulator, layer, 15); }
-Int128 float_oracle(Int128 accumulator, const Layer& layer) {
+Int128 v8_oracle(Int128 accumulator, const OutputStage& layer) { return vipnano_oracle(accumulator, layer, 23); }
+Int128 v7_oracle(Int128 accumulator, const OutputStage& layer) { return vipnano_oracle(accumulator, layer, 15); }
+Int128 float_oracle(Int128 accumulator, const OutputStage& layer) {
   const Dyadic exact = as_float32(product(as_float32({accumulator, 0}), dyadic(static_cast<float>(layer.scale))));
   return to_output(as_integer(exact, Rounding::half_even), layer);
 }
@@ -113,7 +113,7 @@ Int128 float_oracle(Int128 accumulator, const Layer& layer) {
 struct NamedChain {
   const char* name;
   RescaleRule rule;
-  Int128 (*oracle)(Int128, const Layer&);
+  Int128 (*oracle)(Int128, const OutputStage&);
   int accumulator_bits, output_bits;
 };
 
@@ -156,11 +156,11 @@ TEST_CASE("finish: the built-in chains on ties, ends and random accumulators, ov
     Tally tally;
     for (int exponent = -126; exponent <= 127; ++exponent) {
       for (int i = 0; i < 60; ++i) {
-        Layer layer{.scale = scale_of(exponent, random),
-                    .zero_point = narrow_wrap(static_cast<std::int64_t>(random()), chain.output_bits),
-                    .min = min_of_width(chain.output_bits),
-                    .max = max_of_width(chain.output_bits),
-                    .rectifier = random() % 2 == 0 ? Rectifier::none : Rectifier::at_zero};
+        OutputStage layer{.scale = scale_of(exponent, random),
+                          .zero_point = narrow_wrap(static_cast<std::int64_t>(random()), chain.output_bits),
+                          .min = min_of_width(chain.output_bits),
+                          .max = max_of_width(chain.output_bits),
+                          .rectifier = random() % 2 == 0 ? Rectifier::none : Rectifier::at_zero};
         const RescaleOperands operands{.scale = encode(chain.rule.scale, layer.scale),
                                        .zero_point = layer.zero_point,
                                        .min = layer.min,

@@ -66,7 +66,7 @@ std::vector<AccumulatorRule> accumulator_rules() {
   return rules;
 }
 
-struct Layer {
+struct ConvolutionCase {
   ConvShape shape;
   Direction direction = Direction::forward;
   ConvArithmetic arithmetic;
@@ -86,8 +86,8 @@ std::vector<std::int16_t> values_of_width(std::int64_t count, int bits, std::mt1
 }
 
 /// Small values let the proof hold for all but the narrowest accumulators; wide ones and extreme biases let it fail.
-Layer random_layer(Direction direction, const AccumulatorRule& rule, BiasAt bias_at, std::mt19937_64& random) {
-  Layer layer{random_shape(direction, random), direction, {.accumulator = rule, .bias = bias_at}, {}, {}, {}, 0};
+ConvolutionCase random_layer(Direction direction, const AccumulatorRule& rule, BiasAt bias_at, std::mt19937_64& random) {
+  ConvolutionCase layer{random_shape(direction, random), direction, {.accumulator = rule, .bias = bias_at}, {}, {}, {}, 0};
   const ConvShape& s = layer.shape;
   const int input_bits = random() % 2 == 0 ? 9 : 16;
   const int weight_bits = random() % 3 == 0 ? 16 : random() % 2 == 0 ? 8 : 3;
@@ -103,7 +103,7 @@ Layer random_layer(Direction direction, const AccumulatorRule& rule, BiasAt bias
 }
 
 /// Compares one layer, with and without counting events; says how the sums were found.
-SumRoutes compare(const Layer& layer, Tally& tally) {
+SumRoutes compare(const ConvolutionCase& layer, Tally& tally) {
   const ConvShape& s = layer.shape;
   const auto sum = layer.direction == Direction::forward ? accumulate : accumulate_transposed;
   const Convolution convolution(s, layer.direction, layer.arithmetic, layer.weights, layer.bias, ElementType::int16, layer.largest_input);
@@ -160,14 +160,14 @@ TEST_CASE("sums of conv2d, grouped and depthwise: every accumulator rule, bias f
 TEST_CASE("sums of transposed conv2d: every accumulator rule, bias first and last") { compare_many(Direction::transposed, 6); }
 
 /// A layer of positive weights: an output leaves 24 bits exactly where its input is all large, which `large` of 8 columns are.
-Layer layer_with_failures(Overflow overflow, NarrowingPoint when, std::int64_t large) {
-  Layer layer{{.in_height = 1, .in_width = 8, .in_channels = 64, .out_height = 1, .out_width = 8, .out_channels = 24},
-              Direction::forward,
-              {.accumulator = {24, overflow, when, 16}, .bias = BiasAt::accumulator_start},
-              std::vector<std::int16_t>(8 * 64, 1),
-              std::vector<std::int16_t>(24 * 64, 100),
-              std::vector<std::int64_t>(24, 1000),
-              32767};
+ConvolutionCase layer_with_failures(Overflow overflow, NarrowingPoint when, std::int64_t large) {
+  ConvolutionCase layer{{.in_height = 1, .in_width = 8, .in_channels = 64, .out_height = 1, .out_width = 8, .out_channels = 24},
+                        Direction::forward,
+                        {.accumulator = {24, overflow, when, 16}, .bias = BiasAt::accumulator_start},
+                        std::vector<std::int16_t>(8 * 64, 1),
+                        std::vector<std::int16_t>(24 * 64, 100),
+                        std::vector<std::int64_t>(24, 1000),
+                        32767};
   // Signs that change keep the sum small and every proof but that of the positive part out of it.
   for (std::size_t i = 0; i < static_cast<std::size_t>(large) * 64; ++i)
     layer.input[i] = i % 64 < 40 ? std::int16_t{30000} : std::int16_t{-30000};

@@ -24,12 +24,12 @@ constexpr Float16Rules probes{.overflow = Float16Overflow::all_ones};
 
 bool is_special(Float16 value) { return (value.bits & 0x7C00) == 0x7C00; }
 
-struct Operation {
+struct HalfOperation {
   kernels::HalfOp op;
   std::function<Float16(Float16, Float16, const Float16Rules&)> definition;
 };
 
-const Operation operations[] = {
+const HalfOperation operations[] = {
     {kernels::HalfOp::add, [](Float16 a, Float16 b, const Float16Rules& rules) { return add(a, b, rules); }},
     {kernels::HalfOp::subtract, [](Float16 a, Float16 b, const Float16Rules& rules) { return subtract(a, b, rules); }},
     {kernels::HalfOp::multiply, [](Float16 a, Float16 b, const Float16Rules& rules) { return multiply(a, b, rules); }},
@@ -74,7 +74,7 @@ void compare(std::size_t lanes, std::size_t count, Kernel&& kernel, Expected&& e
 }
 
 struct Expected {
-  const Operation& operation;
+  const HalfOperation& operation;
   const std::vector<Float16>&a, &b;
   const std::vector<Float16>& out;
   const kernels::HalfBounds* bounds;
@@ -87,7 +87,7 @@ struct Expected {
   }
 };
 
-void compare_pairs(const kernels::HalfKernels& half, const Operation& operation, const std::vector<Float16>& a,
+void compare_pairs(const kernels::HalfKernels& half, const HalfOperation& operation, const std::vector<Float16>& a,
                    const std::vector<Float16>& b, const kernels::HalfBounds* bounds, Compared& compared) {
   std::vector<Float16> out(a.size());
   const auto kernel = [&](std::size_t i, std::size_t count) {
@@ -119,7 +119,7 @@ TEST_CASE("sums, differences, products: every pattern against chosen ones, with 
   for (const kernels::Path& path : kernels::paths()) {
     if (!path.available() || path.half == nullptr) continue;
     Compared compared;
-    for (const Operation& operation : operations) {
+    for (const HalfOperation& operation : operations) {
       int which = 0;
       for (const Float16 other : chosen()) {
         const std::vector<Float16> constant(patterns.size(), other);

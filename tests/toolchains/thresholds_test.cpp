@@ -64,7 +64,7 @@ TEST_CASE("quantile: the first edge below which the share lies") {
 
 TEST_CASE("central range: at most so much is left out at either end") {
   const Histogram histogram{-4, 4, {1, 1, 6, 0, 0, 10, 1, 1}};
-  const auto is = [&](double left_out, double min, double max) { return central_range(histogram, left_out) == RealRange{min, max}; };
+  const auto is = [&](double left_out, double min, double max) { return central_range(histogram, left_out) == ClippingRange{min, max}; };
   CHECK(is(0, -4, 4));
   CHECK(is(0.05, -3, 3));   // one of 20
   CHECK(is(0.1, -2, 2));    // two

@@ -20,15 +20,15 @@ namespace {
 using namespace lastbit;
 namespace fs = std::filesystem;
 
-struct Network {
+struct RecordedNetwork {
   std::string name;
   Model model;
   std::vector<Tensor> inputs;  ///< one sample
 };
 
-std::optional<Network> read_network(const fs::path& folder) {
+std::optional<RecordedNetwork> read_network(const fs::path& folder) {
   if (!fs::exists(folder / "model.tflite") || !fs::exists(folder / "input.npy")) return std::nullopt;
-  Network network{folder.filename().string(), read_model(folder / "model.tflite"), {}};
+  RecordedNetwork network{folder.filename().string(), read_model(folder / "model.tflite"), {}};
   const Tensor all = read_npy(folder / "input.npy");
   const ModelTensor& input = network.model.tensor(network.model.inputs.at(0));
   Tensor one(all.type(), input.shape);
@@ -45,7 +45,7 @@ struct Change {
 
 class Draw {
  public:
-  Draw(const Network& network, const SpecSheet& base) : network_(network), base_(base) {
+  Draw(const RecordedNetwork& network, const SpecSheet& base) : network_(network), base_(base) {
     for (const RuleText& rule : list_rules(base.backend)) {
       if (is_read(rule.path) && !rule.path.ends_with(".kind") && !rule.path.ends_with(".method")) rules_.push_back(rule.path);
     }
@@ -69,13 +69,13 @@ class Draw {
     });
   }
 
-  const Network& network_;
+  const RecordedNetwork& network_;
   const SpecSheet& base_;
   std::vector<std::string> rules_;
 };
 
 /// Returns how many values differed; every one of them must be put down to the change.
-std::int64_t check_pair(const Network& network, const SpecSheet& base, const Change& change) {
+std::int64_t check_pair(const RecordedNetwork& network, const SpecSheet& base, const Change& change) {
   const ExplainReport report = explain_network(network.model, network.inputs, base, change.changed);
   std::int64_t differing = 0;
   for (const LayerAttribution& layer : report.layers) {
@@ -93,7 +93,7 @@ std::int64_t check_pair(const Network& network, const SpecSheet& base, const Cha
 }
 
 /// The same from the tensors alone. Returns how many layers differed.
-std::int64_t check_board(const Network& network, const SpecSheet& base, const Change& change) {
+std::int64_t check_board(const RecordedNetwork& network, const SpecSheet& base, const Change& change) {
   const DumpReport report = explain_dump(network.model, run_named(network.model, change.changed, network.inputs), base, {});
   std::int64_t differing = 0;
   for (const DumpVerdict& layer : report.layers) {

@@ -53,7 +53,7 @@ struct Settings {
 
 Quantization per_tensor(double scale, std::int64_t zero_point) { return {{scale}, {zero_point}, 0}; }
 
-Quantization data_quantization(RealRange range, ElementType type) {
+Quantization data_quantization(ClippingRange range, ElementType type) {
   const float min = std::min(static_cast<float>(range.min), 0.0F), max = std::max(static_cast<float>(range.max), 0.0F);
   if (type == ElementType::int16) return per_tensor(double{std::max({-min, max, narrowest_range / 2}) / 32767.0F}, 0);
   const float scale = std::max(max - min, narrowest_range) / 255.0F;
@@ -92,12 +92,12 @@ void require_rules(const Model& model) {
 }
 
 /// [min, max] times the factor, of 128 tried, that leaves the least squared error of 256 codes over the histogram.
-RealRange least_squares_range(const Histogram& histogram) {
-  RealRange best{histogram.min, histogram.max};
+ClippingRange least_squares_range(const Histogram& histogram) {
+  ClippingRange best{histogram.min, histogram.max};
   double least = std::numeric_limits<double>::infinity();
   const double width = (histogram.max - histogram.min) / static_cast<double>(histogram.counts.size());
   for (int part = 128; part > 0; --part) {
-    const RealRange range{histogram.min * part / 128, histogram.max * part / 128};
+    const ClippingRange range{histogram.min * part / 128, histogram.max * part / 128};
     const Quantization codes = data_quantization(range, ElementType::int8);
     double error = 0;
     for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
@@ -123,8 +123,8 @@ double divergence_threshold(const TensorStatistics& statistics) {
   return kl_threshold(magnitudes, one_sign ? 256 : 128, {.first = 0, .step = 16}, 1e-6);
 }
 
-RealRange chosen_range(const TensorStatistics& statistics, const Settings& settings) {
-  const RealRange whole{statistics.min, statistics.max};
+ClippingRange chosen_range(const TensorStatistics& statistics, const Settings& settings) {
+  const ClippingRange whole{statistics.min, statistics.max};
   if (settings.range == "percentile") return central_range(statistics.histogram, (100 - settings.percentile) / 200);
   if (settings.range == "mse") return least_squares_range(statistics.histogram);
   if (settings.range == "kl") {
@@ -217,19 +217,19 @@ class Int8Quantizer {
 
   void quantize_data() {
     const std::vector<bool> data = data_tensors();
-    std::vector<RealRange> ranges(model_.tensors.size());
+    std::vector<ClippingRange> ranges(model_.tensors.size());
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
       if (!data[t]) continue;
       const TensorStatistics& seen = statistics(t);
-      const RealRange range = model_.tensors[t].constant ? RealRange{seen.min, seen.max} : chosen_range(seen, settings_);
-      RealRange& group = ranges[static_cast<std::size_t>(groups_.root(static_cast<std::int32_t>(t)))];
+      const ClippingRange range = model_.tensors[t].constant ? ClippingRange{seen.min, seen.max} : chosen_range(seen, settings_);
+      ClippingRange& group = ranges[static_cast<std::size_t>(groups_.root(static_cast<std::int32_t>(t)))];
       group = hull(group, range);
     }
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
       if (!data[t]) continue;
       const auto index = static_cast<std::int32_t>(t);
       const Quantization* known = fixed(index);
-      const RealRange range = ranges[static_cast<std::size_t>(groups_.root(index))];
+      const ClippingRange range = ranges[static_cast<std::size_t>(groups_.root(index))];
       set_quantization(model_.tensors[t], settings_.data, known != nullptr ? *known : data_quantization(range, settings_.data),
                        rounding_half_away);
     }
