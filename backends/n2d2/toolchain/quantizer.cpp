@@ -23,6 +23,7 @@
 #include "lastbit/backends/n2d2.hpp"
 #include "lastbit/backends/n2d2_scaling.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/quantizer.hpp"
 #include "n2d2/toolchain/clipping.hpp"
 #include "n2d2/toolchain/exportable.hpp"
@@ -98,10 +99,10 @@ class N2d2Quantizer {
   N2d2Quantizer(const QuantizationRequest& request, QuantizedNetwork network)
       : request_(request),
         settings_(request),
-        model_(std::move(network.model)),
-        codes_(model_.tensors.size()),
-        origin_(model_.tensors.size()),
+        codes_(network.model.tensors.size()),
+        origin_(network.model.tensors.size()),
         notes_(std::move(network.notes)) {
+    builder_.model = std::move(network.model);
     std::iota(origin_.begin(), origin_.end(), 0);
   }
 
@@ -332,17 +333,12 @@ class N2d2Quantizer {
     for (std::int32_t& input : operation.inputs) {
       const Codes own = codes(input);
       if (own.sign == common.sign && own.declared == common.declared) continue;
-      const auto scaled = static_cast<std::int32_t>(model_.tensors.size());
-      ModelTensor copy = tensor(input);
-      copy.name += " for " + operation.name;
-      copy.constant.reset();
-      model_.tensors.push_back(copy);
       codes_.emplace_back();
       origin_.push_back(origin_[static_cast<std::size_t>(input)]);
-      set_codes(scaled, common);
-      model_.operations.push_back(
-          {requantize, copy.name, {input}, {scaled}, RequantizeAttributes{{.clamp = settings_.clamp(common.sign)}}});
-      input = scaled;
+      const ModelTensor& before = model_.tensor(input);
+      input = builder_.operation(requantize, {input}, {before.name + " for " + operation.name, before.type, before.shape},
+                                 RequantizeAttributes{{.clamp = settings_.clamp(common.sign)}});
+      set_codes(input, common);
     }
   }
 
@@ -381,7 +377,8 @@ class N2d2Quantizer {
 
   const QuantizationRequest& request_;
   Settings settings_;
-  Model model_;
+  ModelBuilder builder_;
+  Model& model_ = builder_.model;
   std::vector<Operation> original_;   ///< the network before quantisation, after folding
   std::vector<Codes> codes_;          ///< by tensor, once it is written
   std::vector<std::int32_t> origin_;  ///< of a scaled copy: the tensor of the float network

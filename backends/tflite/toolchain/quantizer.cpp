@@ -15,9 +15,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "lastbit/arith/binary_float.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/quantizer.hpp"
 #include "toolchains/device_model.hpp"
 
@@ -137,7 +139,9 @@ ClippingRange chosen_range(const TensorStatistics& statistics, const Settings& s
 class Int8Quantizer {
  public:
   explicit Int8Quantizer(const QuantizationRequest& request)
-      : request_(request), settings_(request), model_(request.model), groups_(model_.tensors.size()) {}
+      : request_(request), settings_(request), groups_(request.model.tensors.size()) {
+    builder_.model = request.model;
+  }
 
   QuantizedNetwork run() {
     require_rules(request_.model);
@@ -163,36 +167,30 @@ class Int8Quantizer {
 
   void tie_tensors() {
     fixed_.resize(model_.tensors.size());
-    std::vector<Operation> operations;
-    for (Operation& operation : model_.operations) {
+    for (Operation& operation : std::exchange(model_.operations, {})) {
       const std::int32_t output = operation.outputs[0];
       if (ties_input_to_output(operation.kind)) {
-        if (operation.kind == OperationKind::concat && operation.inputs.size() > 1) free_fixed_inputs(operation, operations);
+        if (operation.kind == OperationKind::concat && operation.inputs.size() > 1) free_fixed_inputs(operation);
         for (const auto* list : {&operation.inputs, &operation.outputs}) {
           for (const std::int32_t tensor : *list) groups_.join(operation.inputs[0], tensor);
         }
       } else {
         fixed_[static_cast<std::size_t>(output)] = fixed_quantization(operation.kind, settings_.data);
       }
-      operations.push_back(std::move(operation));
+      model_.operations.push_back(std::move(operation));
     }
-    model_.operations = std::move(operations);
   }
 
   /// What is joined has one scale; an input whose scale is fixed is requantised first.
-  void free_fixed_inputs(Operation& concat, std::vector<Operation>& before) {
+  void free_fixed_inputs(Operation& concat) {
     for (std::int32_t& input : concat.inputs) {
       if (fixed(input) == nullptr) continue;
-      const auto copy = static_cast<std::int32_t>(model_.tensors.size());
-      ModelTensor tensor = model_.tensor(input);
-      tensor.name += " for " + concat.name;
-      before.push_back({OperationKind::requantize, tensor.name, {input}, {copy}, RequantizeAttributes{}});
+      const ModelTensor& own = model_.tensor(input);
       origin_.resize(model_.tensors.size());
       origin_.push_back(input);
-      model_.tensors.push_back(std::move(tensor));
       groups_.add();
       fixed_.emplace_back();
-      input = copy;
+      input = builder_.operation(OperationKind::requantize, {input}, {own.name + " for " + concat.name, own.type, own.shape});
     }
   }
 
@@ -296,7 +294,8 @@ class Int8Quantizer {
 
   const QuantizationRequest& request_;
   Settings settings_;
-  Model model_;
+  ModelBuilder builder_;
+  Model& model_ = builder_.model;
   TensorGroups groups_;
   std::vector<std::optional<Quantization>> fixed_;  ///< of each group's root
   std::vector<std::int32_t> origin_;                ///< of tensors beyond those of the float network: the one that they copy
