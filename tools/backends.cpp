@@ -4,6 +4,8 @@
 #include <iostream>
 #include <memory>
 
+#include "lastbit/backends_page.hpp"
+#include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
@@ -12,28 +14,10 @@
 namespace lastbit::tool {
 namespace {
 
-struct Range {
-  EvidenceLevel strongest = EvidenceLevel::guess;
-  EvidenceLevel weakest = EvidenceLevel::hardware;
-};
-
-/// The levels that speak for the rules of a backend.
-Range evidence_range(const SpecSheet& sheet) {
-  Range range;
-  for (const RuleText& rule : list_rules(sheet.backend)) {
-    if (rule.value == "absent" || rule.value == "0") continue;
-    const Evidence* evidence = evidence_for(sheet, rule.path);
-    const EvidenceLevel level = evidence == nullptr ? EvidenceLevel::guess : evidence->level;
-    range.strongest = std::min(range.strongest, level);
-    range.weakest = std::max(range.weakest, level);
-  }
-  return range;
-}
-
 void print_table() {
   std::cout << "name           evidence                   title\n";
   for (const SpecSheet& sheet : builtin_backends()) {
-    const Range range = evidence_range(sheet);
+    const EvidenceRange range = evidence_range(sheet);
     std::string levels(name_of(range.strongest));
     if (range.strongest != range.weakest) levels += ".." + std::string(name_of(range.weakest));
     std::string name = sheet.name;
@@ -46,7 +30,7 @@ void print_table() {
 void print_json() {
   auto list = JsonValue::array();
   for (const SpecSheet& sheet : builtin_backends()) {
-    const Range range = evidence_range(sheet);
+    const EvidenceRange range = evidence_range(sheet);
     list.push_back({{"name", sheet.name},
                     {"title", sheet.title},
                     {"strongest_evidence", name_of(range.strongest)},
@@ -59,10 +43,13 @@ void print_json() {
 
 void add_backends(CommandLine& line) {
   Command command = line.add("backends", "list the built-in backends and how well they are known");
-  const auto as_json = std::make_shared<bool>(false);
+  const auto as_json = std::make_shared<bool>(false), as_page = std::make_shared<bool>(false);
   command.flag("--json", *as_json, "print JSON");
-  command.runs([as_json] {
-    *as_json ? print_json() : print_table();
+  command.flag("--markdown", *as_page, "print the table of the README");
+  command.runs([as_json, as_page] {
+    if (*as_json && *as_page) throw Error(ErrorCode::bad_input, "backends", "--json and --markdown exclude each other");
+    if (*as_page) std::cout << backends_page();
+    else *as_json ? print_json() : print_table();
     return equal;
   });
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "devices/vendors.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
 
@@ -18,10 +19,8 @@ namespace {
 
 std::vector<SpecSheet> collect() {
   std::vector<SpecSheet> all;
-#define LASTBIT_VENDOR(name) \
-  for (SpecSheet & sheet : name##_sheets()) all.push_back(std::move(sheet));
-#include "vendors.inc"
-#undef LASTBIT_VENDOR
+  for (const Vendor& vendor : vendors())
+    for (SpecSheet& sheet : vendor.sheets()) all.push_back(std::move(sheet));
   return all;
 }
 
@@ -39,6 +38,15 @@ SpecSheet read_backend_file(const std::string& file) {
 }
 
 }  // namespace
+
+std::span<const Vendor> vendors() {
+#define LASTBIT_VENDOR(name) {#name, name##_sheets},
+  static constexpr Vendor all[]{
+#include "vendors.inc"
+  };
+#undef LASTBIT_VENDOR
+  return all;
+}
 
 const std::vector<SpecSheet>& builtin_backends() {
   static const std::vector<SpecSheet> all = collect();

@@ -1,0 +1,23 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The built-in backends as documents list them.
+#pragma once
+
+#include <string>
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+/// The levels of evidence that speak for the rules of a backend.
+struct EvidenceRange {
+  EvidenceLevel strongest = EvidenceLevel::guess;
+  EvidenceLevel weakest = EvidenceLevel::hardware;
+};
+[[nodiscard]] EvidenceRange evidence_range(const SpecSheet& sheet);
+
+/// The README's table, in Markdown: name, title, evidence and page of every built-in backend.
+[[nodiscard]] std::string backends_page();
+
+}  // namespace lastbit
