@@ -5,8 +5,8 @@
 
 #include "backend_option.hpp"
 #include "lastbit/error.hpp"
-#include "lastbit/golden.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/recording.hpp"
 #include "model_inputs.hpp"
 #include "subcommand.hpp"
 
@@ -22,8 +22,8 @@ struct Options {
 int check(const Options& options) {
   if (!options.output.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--check and --output exclude each other");
   if (!options.inputs.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--check takes the inputs of the store, not --input");
-  const std::string backend = options.backend.empty() ? golden_backend(options.check) : options.backend;
-  const GoldenReport report = check_golden(options.check, read_model(options.model), selected_backend(backend, options.settings));
+  const std::string backend = options.backend.empty() ? recorded_backend(options.check) : options.backend;
+  const RecordingReport report = check_recording(options.check, read_model(options.model), selected_backend(backend, options.settings));
   std::cout << (options.json ? to_json(report) : to_text(report));
   return report.passed() ? equal : different;
 }
@@ -33,9 +33,9 @@ int write(const Options& options) {
   if (options.output.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--output is needed, or --check");
   const Model model = read_model(options.model);
   const SpecSheet sheet = selected_backend(options.backend, options.settings);
-  write_golden(options.output, model, sheet, read_inputs(model, options.inputs),
-               options.outputs_only ? GoldenTensors::outputs : GoldenTensors::all);
-  const GoldenReport report = check_golden(options.output, model, sheet);
+  write_recording(options.output, model, sheet, read_inputs(model, options.inputs),
+                  options.outputs_only ? RecordedTensors::outputs : RecordedTensors::all);
+  const RecordingReport report = check_recording(options.output, model, sheet);
   if (options.json) std::cout << to_json(report);
   else std::cout << options.output << ": " << report.tensors << " tensors, " << report.values << " values, on " << report.backend << "\n";
   return report.passed() ? equal : different;
@@ -50,7 +50,7 @@ void add_gen_golden(CommandLine& line) {
   command.option("--backend", options->backend, "a built-in backend, or a file (.json); with --check the one of the store if left out");
   add_set_option(command, options->settings);
   add_input_option(command, options->inputs);
-  command.option("--output", options->output, "write a golden store into this folder").value_name("DIR");
+  command.option("--output", options->output, "write a recording into this folder").value_name("DIR");
   command.flag("--outputs-only", options->outputs_only, "store the model's outputs only, not every tensor");
   command.option("--check", options->check, "compare the model and the backend of today with this store").value_name("DIR");
   command.flag("--json", options->json, "print JSON");

@@ -80,7 +80,7 @@ def convert(suite, folder, stem, case):
         raise Refusal(f"tensors.expected has shape {list(runs[0].expected.shape)}; the network gives {result.shape}")
     recorded.finish()
     if case.get("golden_csv_equal_to_double") is False:
-        suite.note(f"{recorded.name} ({file}): the recorded project's golden file differs from its interpreter, whose result is expected.")
+        suite.note(f"{recorded.name} ({file}): the recorded project's own expected file differs from its interpreter, whose result is expected.")
     write(suite, recorded, file, data, [arrays[index] for index in network.inputs], runs)
 
 

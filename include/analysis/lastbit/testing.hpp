@@ -15,7 +15,7 @@
 //
 //   REQUIRE_THAT(actual, exactly_equal_to(expected).explained({.model = model, .inputs = inputs, .a = cpu, .b = npu, .tensor = "conv1"}));
 //
-// A folder written by `lastbit gen-golden` (golden.hpp) is one assertion:
+// A folder written by `lastbit gen-golden` (recording.hpp) is one assertion:
 //
 //   EXPECT_TRUE(unchanged_since(folder, model, backend));     CHECK(unchanged_since(folder, model, backend));
 #pragma once
@@ -184,7 +184,7 @@ class WithinLsb {
 
 [[nodiscard]] constexpr WithinLsb within_lsb(std::int64_t lsb, double max_share) { return {lsb, max_share}; }
 
-/// A golden store against the model and the backend of today: same network, same rules, same values. The message names the rules that changed
+/// A recording against the model and the backend of today: same network, same rules, same values. The message names the rules that changed
 /// and the first value that differs. Throws Error where the store cannot be read.
 [[nodiscard]] Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend);
 

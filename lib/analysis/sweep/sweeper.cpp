@@ -7,8 +7,8 @@
 
 #include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
-#include "lastbit/golden.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/recording.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "lastbit/sweep.hpp"

@@ -8,9 +8,9 @@
 #include "formats/file.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/explain.hpp"
-#include "lastbit/golden.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/recording.hpp"
 #include "lastbit/testing.hpp"
 
 namespace lastbit::testing {

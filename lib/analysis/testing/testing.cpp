@@ -7,7 +7,7 @@
 
 #include "compare/report_fields.hpp"
 #include "lastbit/compare.hpp"
-#include "lastbit/golden.hpp"
+#include "lastbit/recording.hpp"
 
 namespace lastbit {
 
@@ -63,7 +63,7 @@ Verdict judge(const Values& actual, const Values& expected, const Tolerance& tol
 }
 
 Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend) {
-  const GoldenReport report = check_golden(folder, model, backend);
+  const RecordingReport report = check_recording(folder, model, backend);
   return {report.passed(), to_text(report)};
 }
 

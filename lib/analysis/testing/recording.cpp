@@ -1,6 +1,6 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "lastbit/golden.hpp"
+#include "lastbit/recording.hpp"
 
 #include <algorithm>
 #include <array>
@@ -61,8 +61,8 @@ const Operation* operation_of(const Model& model, std::int32_t tensor) {
   return nullptr;
 }
 
-std::vector<std::int32_t> tensors_of(const Model& model, const Trace& trace, GoldenTensors which) {
-  if (which == GoldenTensors::outputs) return model.outputs;
+std::vector<std::int32_t> tensors_of(const Model& model, const Trace& trace, RecordedTensors which) {
+  if (which == RecordedTensors::outputs) return model.outputs;
   std::vector<std::int32_t> tensors;
   for (const Operation& operation : model.operations)
     for (const std::int32_t index : operation.outputs)
@@ -95,7 +95,7 @@ class Checker {
     report_.written_by = store_["written_by"].text();
   }
 
-  GoldenReport check() {
+  RecordingReport check() {
     report_.model_changed = store_["checksum"].text() != model_checksum(user_model_);
     compare_rules();
     const Emulator emulator(user_model_, sheet_.backend);
@@ -136,7 +136,7 @@ class Checker {
   }
 
   void compare(const JsonView& stored, const Model& model, const Trace& trace) {
-    GoldenDifference difference;
+    RecordingDifference difference;
     difference.tensor = stored["name"].text();
     difference.operation = stored["operation"].text();
     const Tensor expected = read_local(folder_, stored["file"]);
@@ -156,7 +156,7 @@ class Checker {
     report_.differing.push_back(std::move(difference));
   }
 
-  static void compare_values(const Tensor& expected, const Tensor& got, GoldenDifference& difference) {
+  static void compare_values(const Tensor& expected, const Tensor& got, RecordingDifference& difference) {
     if (expected.type() != got.type() || expected.shape() != got.shape()) {
       difference.reason = "stored as " + std::string(name_of(expected.type())) + " " + expected.shape().text() + ", computed as " +
                           std::string(name_of(got.type())) + " " + got.shape().text();
@@ -179,7 +179,7 @@ class Checker {
   Json json_;
   JsonView store_;
   std::optional<Backend> stored_;
-  GoldenReport report_;
+  RecordingReport report_;
 };
 
 }  // namespace
@@ -199,8 +199,8 @@ std::string model_checksum(const Model& model) {
   return sum.text();
 }
 
-void write_golden(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend, std::span<const Tensor> inputs,
-                  GoldenTensors tensors) {
+void write_recording(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend, std::span<const Tensor> inputs,
+                     RecordedTensors tensors) {
   const Emulator emulator(model, backend.backend);
   const Trace trace = emulator.run(inputs, {.keep_all = true});
   std::error_code failure;
@@ -226,11 +226,11 @@ void write_golden(const std::filesystem::path& folder, const Model& model, const
   write_file(folder / file_of_store, json.dump(1) + "\n", {});  // last: a store without it is none
 }
 
-GoldenReport check_golden(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend) {
+RecordingReport check_recording(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend) {
   return Checker(folder, model, backend).check();
 }
 
-std::string golden_backend(const std::filesystem::path& folder) {
+std::string recorded_backend(const std::filesystem::path& folder) {
   const Json json = read_store(folder);
   return JsonView(json, (folder / file_of_store).string())["backend"]["name"].text();
 }

@@ -1,8 +1,8 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lastbit/golden.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/recording.hpp"
 
 namespace lastbit {
 namespace {
@@ -18,7 +18,7 @@ std::string lines_of(const std::vector<RuleDifference>& rules, const std::string
   return text;
 }
 
-std::string text_of(const GoldenDifference& difference) {
+std::string text_of(const RecordingDifference& difference) {
   constexpr std::size_t longest_name = 60;
   const std::string& name = difference.tensor;
   const std::string shown = name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...";
@@ -38,7 +38,7 @@ JsonValue to_json(const std::vector<RuleDifference>& rules) {
 
 }  // namespace
 
-std::string to_text(const GoldenReport& report) {
+std::string to_text(const RecordingReport& report) {
   std::string text = report.folder + ", written by " + report.written_by + ", on " + report.backend + ": ";
   if (report.passed()) {
     text += std::to_string(report.tensors) + " tensors, " + std::to_string(report.values) + " values, all equal; no rule changed\n";
@@ -54,7 +54,7 @@ std::string to_text(const GoldenReport& report) {
   return text;
 }
 
-std::string to_json(const GoldenReport& report) {
+std::string to_json(const RecordingReport& report) {
   JsonValue json{{"store", report.folder}, {"written_by", report.written_by}, {"backend", report.backend}, {"passed", report.passed()}};
   json["model_changed"] = report.model_changed;
   json["unreadable_backend"] = report.unreadable_backend;
@@ -63,7 +63,7 @@ std::string to_json(const GoldenReport& report) {
   json["tensors"] = report.tensors;
   json["values"] = report.values;
   json["differing"] = JsonValue::array();
-  for (const GoldenDifference& each : report.differing) {
+  for (const RecordingDifference& each : report.differing) {
     json["differing"].push_back({{"tensor", each.tensor},
                                  {"operation", each.operation},
                                  {"index", each.index},

@@ -1,6 +1,6 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "lastbit/golden.hpp"
+#include "lastbit/recording.hpp"
 
 #include <fstream>
 
@@ -37,32 +37,32 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 }  // namespace
 
-TEST_CASE("golden: what was stored is unchanged") {
+TEST_CASE("recording: what was stored is unchanged") {
   const Scratch folder;
-  write_golden(folder.path(), digits(), find_backend("vipnano_v8"), images());
-  const GoldenReport report = check_golden(folder.path(), digits(), find_backend("vipnano_v8"));
+  write_recording(folder.path(), digits(), find_backend("vipnano_v8"), images());
+  const RecordingReport report = check_recording(folder.path(), digits(), find_backend("vipnano_v8"));
   CHECK(report.passed());
   CHECK(report.tensors >= 5);
   CHECK(report.values > 10000);
-  CHECK(golden_backend(folder.path()) == "vipnano_v8");
+  CHECK(recorded_backend(folder.path()) == "vipnano_v8");
   CHECK(report.written_by.starts_with("lastbit "));
   CHECK(lastbit::testing::unchanged_since(folder.path(), digits(), find_backend("vipnano_v8")));
-  write_golden(folder.path() / "outputs", digits(), find_backend("vipnano_v8"), images(), GoldenTensors::outputs);
-  CHECK(check_golden(folder.path() / "outputs", digits(), find_backend("vipnano_v8")).tensors == 1);
+  write_recording(folder.path() / "outputs", digits(), find_backend("vipnano_v8"), images(), RecordedTensors::outputs);
+  CHECK(check_recording(folder.path() / "outputs", digits(), find_backend("vipnano_v8")).tensors == 1);
 }
 
-TEST_CASE("golden: a changed rule is named, with the first tensor that it moves") {
+TEST_CASE("recording: a changed rule is named, with the first tensor that it moves") {
   const Scratch folder;
-  write_golden(folder.path(), digits(), find_backend("vipnano_v8"), images());
+  write_recording(folder.path(), digits(), find_backend("vipnano_v8"), images());
   const SpecSheet floored = changed("vipnano_v8", "conv.i8.rescale.chain.2.rounding", "floor");
-  const GoldenReport report = check_golden(folder.path(), digits(), floored);
+  const RecordingReport report = check_recording(folder.path(), digits(), floored);
   CHECK_FALSE(report.passed());
   REQUIRE(report.changed.size() == 1);
   CHECK(report.changed[0].path == "conv.i8.rescale.chain.2.rounding");
   CHECK(report.changed[0].a == "half_even");
   CHECK(report.changed[0].b == "floor");
   REQUIRE_FALSE(report.differing.empty());
-  const GoldenDifference& first = report.differing.front();
+  const RecordingDifference& first = report.differing.front();
   CHECK(first.tensor == "conv1");
   CHECK(first.operation == "conv2d");
   CHECK(first.changed.size() == 1);
@@ -80,33 +80,34 @@ TEST_CASE("golden: a changed rule is named, with the first tensor that it moves"
   CHECK_FALSE(lastbit::testing::unchanged_since(folder.path(), digits(), floored).passed());
 }
 
-TEST_CASE("golden: a changed rule is noticed even where no value shows it, unless nothing reads it") {
+TEST_CASE("recording: a changed rule is noticed even where no value shows it, unless nothing reads it") {
   const Scratch folder;
-  write_golden(folder.path(), digits(), find_backend("vipnano_v8"), images());
-  const GoldenReport wider = check_golden(folder.path(), digits(), changed("vipnano_v8", "conv.i8.accumulator.bits", "48"));
+  write_recording(folder.path(), digits(), find_backend("vipnano_v8"), images());
+  const RecordingReport wider = check_recording(folder.path(), digits(), changed("vipnano_v8", "conv.i8.accumulator.bits", "48"));
   CHECK(wider.differing.empty());
   CHECK(wider.changed.size() == 1);
   CHECK_FALSE(wider.passed());
-  const GoldenReport apart = check_golden(folder.path(), digits(), changed("vipnano_v8", "transposed_conv.i8.accumulator.bits", "48"));
+  const RecordingReport apart =
+      check_recording(folder.path(), digits(), changed("vipnano_v8", "transposed_conv.i8.accumulator.bits", "48"));
   CHECK(apart.passed());
   CHECK(apart.changed_apart.size() == 1);
 }
 
-TEST_CASE("golden: another model, and a spoiled value") {
+TEST_CASE("recording: another model, and a spoiled value") {
   const Scratch folder;
   const SpecSheet sheet = find_backend("tflite_double");
-  write_golden(folder.path(), digits(), sheet, images());
+  write_recording(folder.path(), digits(), sheet, images());
   Model model = digits();
   for (ModelTensor& tensor : model.tensors)
     if (tensor.constant && tensor.type == ElementType::int8) tensor.constant->bytes()[0] ^= std::byte{1};
-  const GoldenReport other = check_golden(folder.path(), model, sheet);
+  const RecordingReport other = check_recording(folder.path(), model, sheet);
   CHECK(other.model_changed);
   CHECK_FALSE(other.passed());
   const auto file = folder.path() / "tensor_003.npy";
   Tensor stored = read_npy(file);
   stored.bytes()[7] ^= std::byte{2};
   write_npy(file, stored);
-  const GoldenReport spoiled = check_golden(folder.path(), digits(), sheet);
+  const RecordingReport spoiled = check_recording(folder.path(), digits(), sheet);
   CHECK_FALSE(spoiled.model_changed);
   CHECK(spoiled.changed.empty());
   REQUIRE(spoiled.differing.size() == 1);
@@ -114,7 +115,7 @@ TEST_CASE("golden: another model, and a spoiled value") {
   CHECK(spoiled.differing[0].differing == 1);
 }
 
-TEST_CASE("golden: the checksum is the model's, not the file's") {
+TEST_CASE("recording: the checksum is the model's, not the file's") {
   Model model = digits();
   const std::string sum = model_checksum(model);
   CHECK(sum.starts_with("fnv1a64:"));
@@ -131,12 +132,12 @@ TEST_CASE("golden: the checksum is the model's, not the file's") {
   CHECK(model_checksum(model) != sum);
 }
 
-TEST_CASE("golden: bad stores") {
+TEST_CASE("recording: bad stores") {
   const Scratch folder;
   const SpecSheet sheet = find_backend("tflite_double");
-  const auto refused = [&] { return refusal_of([&] { (void)check_golden(folder.path(), digits(), sheet); }); };
+  const auto refused = [&] { return refusal_of([&] { (void)check_recording(folder.path(), digits(), sheet); }); };
   CHECK(refused()->code == ErrorCode::unreadable_file);
-  write_golden(folder.path(), digits(), sheet, images());
+  write_recording(folder.path(), digits(), sheet, images());
   const auto store = folder.path() / "golden.json";
   const std::string good = file_text(store);
   write(store, replaced(good, "lastbit.golden.v1", "lastbit.golden.v9"));
@@ -149,7 +150,7 @@ TEST_CASE("golden: bad stores") {
   CHECK(refused()->code == ErrorCode::malformed_file);
   // A backend that this version cannot read is said, and the values are compared all the same.
   write(store, replaced(good, "\"half_up\"", "\"half_sideways\""));
-  const GoldenReport report = check_golden(folder.path(), digits(), sheet);
+  const RecordingReport report = check_recording(folder.path(), digits(), sheet);
   CHECK_THAT(report.unreadable_backend, contains_text("half_sideways"));
   CHECK(report.differing.empty());
   CHECK_FALSE(report.passed());
