@@ -7,6 +7,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "engine/batch.hpp"
 #include "engine/executor.hpp"
 #include "engine/float16/prepare.hpp"
 #include "engine/operands.hpp"
@@ -83,33 +84,6 @@ std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operat
   return outputs;
 }
 
-/// How many samples an input carries: 1 for the model's own shape, N for one extra leading dimension.
-std::int64_t sample_count(const ModelTensor& expected, const Tensor& given) {
-  if (given.shape() == expected.shape) return 1;
-  const auto sizes = given.shape().sizes();
-  const auto own = expected.shape.sizes();
-  const bool batch = sizes.size() == own.size() + 1 && std::equal(own.begin(), own.end(), sizes.begin() + 1);
-  if (!batch || sizes[0] < 1) {
-    throw Error(ErrorCode::shape_mismatch, "input '" + expected.name + "'",
-                "shape " + given.shape().text() + "; " + expected.shape.text() + " is needed, or one extra leading dimension of samples");
-  }
-  return sizes[0];
-}
-
-Tensor slice_sample(const Tensor& batch, const Shape& shape, std::int64_t sample) {
-  Tensor out(batch.type(), shape);
-  const auto bytes = out.bytes();
-  std::copy_n(batch.bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()), bytes.size(),
-              bytes.begin());
-  return out;
-}
-
-Shape with_samples(const Shape& shape, std::int64_t samples) {
-  std::vector<std::int64_t> sizes{samples};
-  sizes.insert(sizes.end(), shape.sizes().begin(), shape.sizes().end());
-  return Shape(std::move(sizes));
-}
-
 /// No code stands for infinity or NaN.
 void require_finite(const Tensor& given, const std::string& name) {
   const auto values = given.values<float>();
@@ -146,6 +120,8 @@ struct Emulator::Observation {
 };
 
 struct Emulator::Prepared {
+  class Run;
+
   const Model* user = nullptr;
   std::optional<Model> real;  ///< the dequantised model of the real domain
   Backend backend;
@@ -261,96 +237,127 @@ Emulator& Emulator::operator=(Emulator&&) noexcept = default;
 
 const Model& Emulator::model() const { return prepared_->model(); }
 
-namespace {
+/// One call of run(): a sample, or a batch of them.
+class Emulator::Prepared::Run {
+ public:
+  Run(const Prepared& prepared, std::span<const Tensor> inputs, const RunOptions& options, Trace recycled)
+      : prepared_(prepared), inputs_(inputs), options_(options), recycled_(std::move(recycled)) {}
 
-/// Copies one of several samples to its place, if the tensor has a place for it.
-void keep_sample(Tensor& kept, const Tensor& value, std::int64_t sample) {
-  const auto bytes = value.bytes();
-  const std::size_t offset = static_cast<std::size_t>(sample) * bytes.size();
-  if (offset < kept.bytes().size()) std::copy(bytes.begin(), bytes.end(), kept.bytes().begin() + static_cast<std::ptrdiff_t>(offset));
-}
-
-}  // namespace
-
-Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options, Trace recycled) const {
-  const Model& model = prepared_->model();
-  if (inputs.size() != model.inputs.size()) {
-    throw Error(ErrorCode::bad_input, "model '" + model.name + "'",
-                std::to_string(inputs.size()) + " inputs given, " + std::to_string(model.inputs.size()) + " needed");
+  Trace finish() {
+    read_inputs();
+    make_places();
+    if (options_.count_events) trace_.events.resize(model_.operations.size());
+    if (options_.measure) trace_.costs.resize(model_.operations.size());
+    // A sample that needs what the one before it leaves behind must wait for it.
+    with_threads(options_.threads, [&] {
+      if (carries_) run_samples(0, samples_);
+      else for_each_part(samples_, 1, [&](std::int64_t first, std::int64_t last) { run_samples(first, last); });
+    });
+    return std::move(trace_);
   }
-  std::vector<std::optional<Tensor>> converted;
-  std::int64_t samples = 1;
-  bool batched = false;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ModelTensor& wanted = model.tensor(model.inputs[i]);
-    const std::int64_t count = sample_count(wanted, inputs[i]);
-    const bool extra = inputs[i].shape() != wanted.shape;
-    if (i > 0 && (extra != batched || count != samples)) {
-      throw Error(ErrorCode::shape_mismatch, "input '" + wanted.name + "'",
-                  std::to_string(count) + " samples, but " + std::to_string(samples) + " for the first input");
+
+ private:
+  void read_inputs() {
+    if (inputs_.size() != model_.inputs.size()) {
+      throw Error(ErrorCode::bad_input, "model '" + model_.name + "'",
+                  std::to_string(inputs_.size()) + " inputs given, " + std::to_string(model_.inputs.size()) + " needed");
     }
-    batched = extra;
-    samples = count;
-    converted.push_back(prepared_->convert_input(i, inputs[i]));
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const ModelTensor& wanted = model_.tensor(model_.inputs[i]);
+      const std::int64_t count = sample_count(wanted, inputs_[i]);
+      const bool extra = inputs_[i].shape() != wanted.shape;
+      if (i > 0 && (extra != batched_ || count != samples_)) {
+        throw Error(ErrorCode::shape_mismatch, "input '" + wanted.name + "'",
+                    std::to_string(count) + " samples, but " + std::to_string(samples_) + " for the first input");
+      }
+      batched_ = extra;
+      samples_ = count;
+      converted_.push_back(prepared_.convert_input(i, inputs_[i]));
+    }
   }
 
-  Trace trace{std::vector<std::optional<Tensor>>(model.tensors.size()), {}, std::string(host_path())};
-  const std::int64_t kept = options.keep_samples > 0 ? std::min(options.keep_samples, samples) : samples;
-  const auto keep = [&](std::int32_t index, std::int64_t count) {
-    const ModelTensor& tensor = model.tensor(index);
-    auto& place = trace.tensors[static_cast<std::size_t>(index)];
-    if (!place) place = batched ? Tensor(tensor.type, with_samples(tensor.shape, count)) : Tensor();
-  };
-  for (const auto index : model.outputs) keep(index, samples);
-  if (options.keep_all) {
-    for (const auto index : model.inputs) keep(index, kept);
-    for (const State& state : model.states) keep(state.before, kept);
-    for (const auto& operation : model.operations) {
+  /// Where the tensors go that the caller gets.
+  void make_places() {
+    const auto keep = [&](std::int32_t index, std::int64_t count) {
+      const ModelTensor& tensor = model_.tensor(index);
+      auto& place = trace_.tensors[static_cast<std::size_t>(index)];
+      if (!place) place = batched_ ? Tensor(tensor.type, with_samples(tensor.shape, count)) : Tensor();
+    };
+    for (const auto index : model_.outputs) keep(index, samples_);
+    if (!options_.keep_all) return;
+    const std::int64_t kept = options_.keep_samples > 0 ? std::min(options_.keep_samples, samples_) : samples_;
+    for (const auto index : model_.inputs) keep(index, kept);
+    for (const State& state : model_.states) keep(state.before, kept);
+    for (const auto& operation : model_.operations) {
       for (const auto index : operation.outputs) keep(index, kept);
     }
   }
-  if (options.count_events) trace.events.resize(model.operations.size());
-  if (options.measure) trace.costs.resize(model.operations.size());
-  const bool carries = !model.states.empty() && options.states == StatesBetweenSamples::carried;
-  const std::vector<Tensor> initial = prepared_->initial_states();
-  std::vector<Tensor> carried = initial;
-  std::mutex merging;
-  const auto run_samples = [&](std::int64_t first, std::int64_t last) {
-    SampleTensors tensors(model.tensors.size());
+
+  void run_samples(std::int64_t first, std::int64_t last) {
+    SampleTensors tensors(model_.tensors.size());
     for (std::int64_t sample = first; sample < last; ++sample) {
-      if (!batched && recycled.tensors.size() == model.tensors.size()) tensors.spare = std::move(recycled.tensors);
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const auto index = static_cast<std::size_t>(model.inputs[i]);
-        const Tensor& given = converted[i] ? *converted[i] : inputs[i];
-        if (batched) tensors.own[index] = slice_sample(given, model.tensors[index].shape, sample);
-        else tensors.borrowed[index] = &given;
-      }
-      for (std::size_t i = 0; i < model.states.size(); ++i)
-        tensors.borrowed[static_cast<std::size_t>(model.states[i].before)] = carries ? &carried[i] : &initial[i];
-      Observation observed{std::vector<Events>(trace.events.size()), std::vector<OperationCost>(trace.costs.size())};
-      prepared_->run_sample(tensors, options.keep_all, observed);
+      if (!batched_ && recycled_.tensors.size() == model_.tensors.size()) tensors.spare = std::move(recycled_.tensors);
+      give(tensors, sample);
+      Observation observed{std::vector<Events>(trace_.events.size()), std::vector<OperationCost>(trace_.costs.size())};
+      prepared_.run_sample(tensors, options_.keep_all, observed);
       std::vector<Tensor> after;
-      for (std::size_t i = 0; carries && i < carried.size(); ++i)
-        after.push_back(tensors.at(static_cast<std::size_t>(model.states[i].after), model));
-      for (std::size_t t = 0; t < trace.tensors.size(); ++t) {
-        if (!trace.tensors[t]) continue;
-        if (batched) keep_sample(*trace.tensors[t], tensors.at(t, model), sample);
-        else *trace.tensors[t] = tensors.take(t, model);
-      }
+      for (std::size_t i = 0; carries_ && i < carried_.size(); ++i)
+        after.push_back(tensors.at(static_cast<std::size_t>(model_.states[i].after), model_));
+      keep(tensors, sample);
       std::swap(tensors.own, tensors.spare);
       std::ranges::fill(tensors.own, std::nullopt);
-      if (carries) carried = std::move(after);
-      const std::scoped_lock lock(merging);
-      for (std::size_t i = 0; i < observed.events.size(); ++i) trace.events[i] += observed.events[i];
-      for (std::size_t i = 0; i < observed.costs.size(); ++i) {
-        trace.costs[i].seconds += observed.costs[i].seconds;
-        trace.costs[i].sums += observed.costs[i].sums;
-      }
+      if (carries_) carried_ = std::move(after);
+      add(observed);
     }
-  };
-  // A sample that needs what the one before it leaves behind must wait for it.
-  with_threads(options.threads, [&] { carries ? run_samples(0, samples) : for_each_part(samples, 1, run_samples); });
-  return trace;
+  }
+
+  /// The sample's inputs and states.
+  void give(SampleTensors& tensors, std::int64_t sample) const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const auto index = static_cast<std::size_t>(model_.inputs[i]);
+      const Tensor& given = converted_[i] ? *converted_[i] : inputs_[i];
+      if (batched_) tensors.own[index] = slice_sample(given, model_.tensors[index].shape, sample);
+      else tensors.borrowed[index] = &given;
+    }
+    for (std::size_t i = 0; i < model_.states.size(); ++i)
+      tensors.borrowed[static_cast<std::size_t>(model_.states[i].before)] = carries_ ? &carried_[i] : &initial_[i];
+  }
+
+  void keep(SampleTensors& tensors, std::int64_t sample) {
+    for (std::size_t t = 0; t < trace_.tensors.size(); ++t) {
+      if (!trace_.tensors[t]) continue;
+      if (batched_) keep_sample(*trace_.tensors[t], tensors.at(t, model_), sample);
+      else *trace_.tensors[t] = tensors.take(t, model_);
+    }
+  }
+
+  void add(const Observation& observed) {
+    const std::scoped_lock lock(merging_);
+    for (std::size_t i = 0; i < observed.events.size(); ++i) trace_.events[i] += observed.events[i];
+    for (std::size_t i = 0; i < observed.costs.size(); ++i) {
+      trace_.costs[i].seconds += observed.costs[i].seconds;
+      trace_.costs[i].sums += observed.costs[i].sums;
+    }
+  }
+
+  const Prepared& prepared_;
+  const Model& model_ = prepared_.model();
+  std::span<const Tensor> inputs_;
+  const RunOptions& options_;
+  Trace recycled_;
+
+  std::vector<std::optional<Tensor>> converted_;  ///< inputs of another type than the model's
+  std::int64_t samples_ = 1;
+  bool batched_ = false;
+  const bool carries_ = !model_.states.empty() && options_.states == StatesBetweenSamples::carried;
+  const std::vector<Tensor> initial_ = prepared_.initial_states();
+  std::vector<Tensor> carried_ = initial_;
+  Trace trace_{std::vector<std::optional<Tensor>>(model_.tensors.size()), {}, std::string(host_path())};
+  std::mutex merging_;
+};
+
+Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options, Trace recycled) const {
+  return Prepared::Run(*prepared_, inputs, options, std::move(recycled)).finish();
 }
 
 std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<const Tensor* const> inputs, Events* events) const {
