@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "lastbit/advise.hpp"
+
 namespace lastbit {
 
 Tensor* LayerCase::values(std::int32_t index_) {
@@ -142,24 +144,6 @@ std::int64_t count_nonzero(const ModelTensor& tensor, const Tensor& values) {
   return count;
 }
 
-std::int64_t multiply_accumulates(const LayerCase& layer) {
-  const OperationKind kind = layer.operation().kind;
-  const std::int64_t outputs = layer.output_shape().element_count();
-  switch (kind) {
-    case OperationKind::conv2d: return outputs * layer.input_shape(1).element_count() / layer.input_shape(1)[0];
-    case OperationKind::depthwise_conv2d: return outputs * layer.input_shape(1)[1] * layer.input_shape(1)[2];
-    case OperationKind::transposed_conv2d:
-      return layer.input_shape(0).element_count() * layer.input_shape(1).element_count() / layer.input_shape(1)[3];
-    case OperationKind::fully_connected: return outputs * layer.input_shape(1).back();
-    case OperationKind::matmul: {
-      const auto& attributes = std::get<MatmulAttributes>(layer.operation().attributes);
-      const Shape& a = layer.input_shape(0);
-      return outputs * a[a.rank() - (attributes.transpose_a ? 2 : 1)];
-    }
-    default: return 0;
-  }
-}
-
 }  // namespace
 
 void tidy(LayerCase& layer) {
@@ -171,7 +155,9 @@ void tidy(LayerCase& layer) {
 
 CaseSize size_of(const LayerCase& layer) {
   CaseSize size;
-  size.multiply_accumulates = multiply_accumulates(layer);
+  const OperationKind kind = layer.operation().kind;
+  if (is_sum_of_taps(kind) || kind == OperationKind::matmul)
+    size.multiply_accumulates = multiply_accumulates(layer.layer, layer.operation());
   for (std::size_t i = 0; i < layer.layer.inputs.size(); ++i) {
     size.elements += layer.inputs[i].element_count();
     size.nonzero += count_nonzero(layer.tensor(layer.layer.inputs[i]), layer.inputs[i]);

@@ -14,10 +14,10 @@ namespace {
 using enum OperationKind;
 using Sizes = std::vector<std::int64_t>;
 
-/// The shapes of one operation's inputs, and how to say that they do not serve.
-class Rule {
+/// Of one operation, from the shapes of its inputs; or why they do not serve.
+class OutputShape {
  public:
-  Rule(const Model& model, const Operation& operation) : model_(model), operation_(operation) {}
+  OutputShape(const Model& model, const Operation& operation) : model_(model), operation_(operation) {}
 
   [[nodiscard]] Shape one() const {
     switch (operation_.kind) {
@@ -205,9 +205,9 @@ class Rule {
 }  // namespace
 
 std::vector<Shape> output_shapes(const Model& model, const Operation& operation, std::int64_t outputs) {
-  const Rule rule(model, operation);
-  if (operation.kind == dynamic_quantize) return {rule.one(), Shape{}, Shape{}};
-  const Shape shape = operation.kind == split ? rule.divided(outputs) : rule.one();
+  const OutputShape of(model, operation);
+  if (operation.kind == dynamic_quantize) return {of.one(), Shape{}, Shape{}};
+  const Shape shape = operation.kind == split ? of.divided(outputs) : of.one();
   return std::vector<Shape>(static_cast<std::size_t>(outputs), shape);
 }
 
