@@ -3,8 +3,8 @@
 #include "differential/layer_maker.hpp"
 
 #include <cmath>
-#include <string>
 
+#include "differential/tensor_maker.hpp"
 #include "lastbit/layer.hpp"
 
 namespace lastbit::test {
@@ -13,19 +13,13 @@ namespace {
 using enum OperationKind;
 
 /// Builds the operation of a model, input by input.
-class LayerMaker {
+class LayerMaker : TensorMaker {
  public:
-  LayerMaker(const Backend& backend, Choices& choose)
-      : choose_(choose), symmetric_(backend.coding == Coding::symmetric), float16_(backend.float16.method != Float16Method::absent) {
-    model_.name = "random";
-    data_type_ = float16_            ? ElementType::float16
-                 : choose.one_in(3)  ? ElementType::int16
-                 : symmetric_        ? ElementType::int8
-                 : choose.one_in(24) ? ElementType::uint16
-                                     : choose.of({ElementType::int8, ElementType::uint8});
-    unscaled_ = symmetric_ && choose.one_in(2);
-  }
+  using TensorMaker::TensorMaker;
 
+  std::optional<Model> layer(OperationKind kind);
+
+ private:
   Model convolution(OperationKind kind);
   Model fully_connected_layer();
   Model matrix_product();
@@ -34,93 +28,37 @@ class LayerMaker {
   Model concatenation();
   Model conversion(OperationKind kind);
   Model unary(OperationKind kind);
+  Model sum_of_many(OperationKind kind);
+  Model shifted_sum(OperationKind kind);
+  Model parametric_relu();
+  Model bounded();
+  Model resized();
+  Model largest();
+  Model quantized_by_range();
+  Model segments();
+  Model sum_pool();
+  Model fused_convolution();
+  Model recurrent_layer();
 
- private:
-  [[nodiscard]] double scale() {
-    return choose_.one_in(2) ? std::ldexp(1.0, static_cast<int>(choose_.between(-9, 2)))
-                             : 0.001 * static_cast<double>(choose_.between(1, 900));
-  }
-  [[nodiscard]] Quantization quantization(ElementType type) {
-    if (unscaled_ || is_real(type)) return {};
-    const IntegerRange range = range_of(type);
-    const bool centred = symmetric_ || type == ElementType::int16 || choose_.one_in(4);
-    return {{scale()},
-            {centred ? 0 : choose_.of({range.min, range.max, range.min / 2 + range.max / 2, choose_.between(range.min, range.max)})},
-            0};
-  }
-  [[nodiscard]] Quantization weight_quantization(std::int64_t channels, std::int64_t axis, ElementType type) {
-    if (unscaled_ || is_real(type)) return {};
-    if (choose_.one_in(3)) return {{scale()}, {type == ElementType::uint8 ? 128 : 0}, axis};
-    Quantization per_channel{{}, std::vector<std::int64_t>(static_cast<std::size_t>(channels), type == ElementType::uint8 ? 128 : 0), axis};
-    for (std::int64_t o = 0; o < channels; ++o) per_channel.scales.push_back(scale());
-    return per_channel;
-  }
-  std::int32_t add(ElementType type, const Shape& shape, Quantization quantization, std::optional<Tensor> constant = {}) {
-    model_.tensors.push_back({"t" + std::to_string(model_.tensors.size()), type, shape, std::move(quantization), std::move(constant)});
-    return static_cast<std::int32_t>(model_.tensors.size()) - 1;
-  }
-  std::int32_t add_data(const Shape& shape) { return add(data_type_, shape, quantization(data_type_)); }
-  std::int32_t add_weights(const Shape& shape, std::int64_t channels, std::int64_t axis) {
-    const ElementType type = float16_                           ? ElementType::float16
-                             : choose_.one_in(3)                ? ElementType::int16
-                             : symmetric_ || !choose_.one_in(6) ? ElementType::int8
-                                                                : ElementType::uint8;
-    return add(type, shape, weight_quantization(channels, axis, type), random_values(type, shape, choose_));
-  }
-  std::int32_t add_bias(std::int64_t channels) {
-    if (choose_.one_in(4)) return absent_tensor;
-    const ElementType type = float16_                           ? choose_.of({ElementType::float16, ElementType::float32})
-                             : data_type_ == ElementType::int16 ? choose_.of({ElementType::int32, ElementType::int64})
-                             : unscaled_                        ? choose_.of({ElementType::int8, ElementType::int16, ElementType::int32})
-                                                                : ElementType::int32;
-    Tensor values = float16_ ? random_values(type, {channels}, choose_) : random_bias(type, channels, choose_);
-    return add(type, {channels}, {}, std::move(values));
-  }
-  /// Of what sums products: as the data, or the sums themselves.
-  [[nodiscard]] ElementType sum_type() {
-    if (float16_) return ElementType::float16;
-    if (unscaled_ || choose_.one_in(8)) return ElementType::int32;
-    if (data_type_ == ElementType::int16) return ElementType::int16;
-    return symmetric_ ? ElementType::int8 : data_type_;
-  }
-  [[nodiscard]] OutputBounds bounds() {
-    if (unscaled_ || choose_.one_in(2)) return {};
-    return {choose_.of({Activation::none, Activation::relu, Activation::relu6, Activation::relu_n1_to_1}), {}, {}, {}};
-  }
-  [[nodiscard]] Extent2d extent(std::int64_t most) { return {choose_.between(1, most), choose_.between(1, most)}; }
-  [[nodiscard]] Padding2d padding() {
-    const auto mode = choose_.of({PaddingMode::same, PaddingMode::valid, PaddingMode::explicit_sizes});
-    if (mode != PaddingMode::explicit_sizes) return {mode, 0, 0, 0, 0};
-    return {mode, choose_.between(0, 2), choose_.between(0, 2), choose_.between(0, 2), choose_.between(0, 2)};
-  }
-  [[nodiscard]] std::int64_t channels() { return choose_.one_in(4) ? choose_.between(1, 70) : choose_.between(1, 20); }
-  [[nodiscard]] Shape image(std::int64_t depth) {
-    const std::int64_t most = choose_.one_in(8) ? 24 : 7;
-    return {1, choose_.between(1, most), choose_.between(1, most), depth};
-  }
-
-  /// Every tensor that is no constant is an input; the output has the shape that follows.
+  /// Every tensor that is no constant is an input; the output has the shape that follows, or that is given in out_shape_.
   Model finished(OperationKind kind, Attributes attributes, std::vector<std::int32_t> inputs, ElementType type,
                  std::optional<Quantization> of_output = {}) {
     Operation operation{kind, "layer", std::move(inputs), {}, std::move(attributes)};
     for (const auto input : operation.inputs) {
       if (input != absent_tensor && !model_.tensor(input).constant) model_.inputs.push_back(input);
     }
-    const Shape shape = output_shapes(model_, operation)[0];
+    const Shape shape = out_shape_ ? *out_shape_ : output_shapes(model_, operation)[0];
     operation.outputs = {add(type, shape,
                              of_output                                         ? *of_output
                              : type == ElementType::int32 && choose_.one_in(2) ? Quantization{}
-                                                                               : quantization(type))};
+                                                                               : output_quantization(type))};
     model_.outputs = operation.outputs;
     model_.operations = {std::move(operation)};
     validate(model_, "random layer");
     return std::move(model_);
   }
 
-  Choices& choose_;
-  bool symmetric_, float16_, unscaled_ = false;
-  ElementType data_type_;
-  Model model_;
+  std::optional<Shape> out_shape_;  ///< where none follows from the inputs
 };
 
 Model LayerMaker::convolution(OperationKind kind) {
@@ -169,6 +107,7 @@ Model LayerMaker::pool(OperationKind kind) {
 }
 
 Model LayerMaker::element_wise(OperationKind kind) {
+  if (kind != mul && data_type_ == ElementType::int16 && !unscaled_ && choose_.one_in(3)) return shifted_sum(kind);
   const Shape shape = image(channels());
   const std::int32_t a = add_data(shape);
   const std::int32_t b = add_data(choose_.one_in(3) ? Shape{1, 1, 1, shape[3]} : choose_.one_in(4) ? Shape{1, 1, 1, 1} : shape);
@@ -214,6 +153,147 @@ Model LayerMaker::unary(OperationKind kind) {
   return finished(kind, attributes, {data}, type, of_output);
 }
 
+/// add_n, bitwise_or, bitwise_xor: any number of operands of one shape.
+Model LayerMaker::sum_of_many(OperationKind kind) {
+  const Shape shape = image(channels());
+  std::vector<std::int32_t> inputs;
+  for (std::uint64_t i = 0, count = 2 + choose_.below(3); i < count; ++i) {
+    inputs.push_back(add_data(shape));
+    if (choose_.one_in(2)) model_.tensors[static_cast<std::size_t>(inputs[i])].quantization = model_.tensor(inputs[0]).quantization;
+  }
+  const std::optional<Quantization> same = choose_.one_in(2) ? std::optional(model_.tensor(inputs[0]).quantization) : std::nullopt;
+  if (kind == add_n) return finished(kind, ElementwiseAttributes{bounds()}, inputs, data_type_, same);
+  return finished(kind, std::monostate{}, inputs, data_type_, same);
+}
+
+/// add or sub of 16-bit data whose scales are powers of two.
+Model LayerMaker::shifted_sum(OperationKind kind) {
+  const Shape shape = image(channels());
+  const auto power = [&] { return Quantization{{std::ldexp(1.0, static_cast<int>(choose_.between(-3, 0)))}, {0}, 0}; };
+  const std::int32_t a = add(data_type_, shape, power()), b = add(data_type_, shape, power());
+  return finished(kind, ElementwiseAttributes{bounds(), true}, {a, b}, data_type_, Quantization{{0.5}, {0}, 0});
+}
+
+Model LayerMaker::parametric_relu() {
+  const std::int32_t data = add_data(image(channels()));
+  const Shape slopes{1, 1, 1, model_.tensor(data).shape[3]};
+  const std::int32_t alpha = add(data_type_, slopes, quantization(data_type_), random_values(data_type_, slopes, choose_));
+  return finished(prelu, std::monostate{}, {data, alpha}, data_type_);
+}
+
+Model LayerMaker::bounded() {
+  const std::int32_t data = add_data(image(channels()));
+  ClipAttributes attributes{bounds()};
+  if (choose_.one_in(2) && !is_real(data_type_)) attributes.bounds.clamp = IntegerRange{0, choose_.between(1, 100)};
+  return finished(clip, attributes, {data}, data_type_);
+}
+
+Model LayerMaker::resized() {
+  using enum ResizeCoordinates;
+  const std::int32_t data = add_data(image(channels()));
+  const Shape& in = model_.tensor(data).shape;
+  ResizeAttributes attributes;
+  attributes.mode = ResizeMode::bilinear;
+  attributes.coordinates = choose_.of({half_pixel, asymmetric, align_corners, half_pixel_or_zero});
+  out_shape_ = Shape{1, choose_.between(1, 12), choose_.between(1, 12), in[3]};
+  return finished(resize, attributes, {data}, data_type_, Quantization(model_.tensor(data).quantization));
+}
+
+Model LayerMaker::largest() {
+  const std::int32_t data = add_data(image(choose_.one_in(3) ? 1 : channels()));
+  const Shape& in = model_.tensor(data).shape;
+  out_shape_ = Shape{in[0], in[1], in[2]};
+  return finished(argmax, ArgmaxAttributes{3}, {data}, ElementType::int32, Quantization{});
+}
+
+Model LayerMaker::quantized_by_range() {
+  const std::int32_t data = add(ElementType::float32, {1, channels()}, {});
+  const auto output = [&](ElementType type, const Shape& shape) { return add(type, shape, {}); };
+  model_.inputs = {data};
+  model_.outputs = {output(ElementType::uint8, model_.tensor(data).shape), output(ElementType::float32, {}),
+                    output(ElementType::uint8, {})};
+  model_.operations = {{dynamic_quantize, "layer", {data}, model_.outputs, std::monostate{}}};
+  validate(model_, "random layer");
+  return std::move(model_);
+}
+
+Model LayerMaker::segments() {
+  const std::int32_t data = add(ElementType::int32, image(channels()), {});
+  return finished(pwl, std::monostate{}, {data, add_segments()}, choose_.of({ElementType::int8, ElementType::int16, ElementType::int32}),
+                  Quantization{});
+}
+
+Model LayerMaker::sum_pool() {
+  unscaled_ = true;
+  const ElementType type = choose_.of({ElementType::int8, ElementType::int16, ElementType::int32});
+  const std::int32_t data = add(type, image(channels()), {});
+  const Pool2dAttributes attributes{extent(4), extent(3), {}, choose_.of({PartialWindows::dropped, PartialWindows::last_truncated}), {}};
+  return finished(sum_pool2d, attributes, {data}, type, Quantization{});
+}
+
+Model LayerMaker::fused_convolution() {
+  unscaled_ = true;
+  const std::int64_t in = channels(), out = channels();
+  const Extent2d kernel = extent(3);
+  const FusedConv2dAttributes attributes{extent(2), {},        choose_.of({PoolKind::none, PoolKind::max, PoolKind::sum}),
+                                         extent(3), extent(2), choose_.of({PartialWindows::last_truncated, PartialWindows::dropped})};
+  const std::int32_t data = add_data(image(in)), weights = add_weights({out, kernel.height, kernel.width, in}, out, 0);
+  const bool activated = choose_.one_in(2);
+  return finished(fused_conv2d, attributes, {data, weights, add_bias(out), activated ? add_segments() : absent_tensor},
+                  activated ? data_type_ : ElementType::int32, Quantization{});
+}
+
+Model LayerMaker::recurrent_layer() {
+  unscaled_ = true;
+  const std::int64_t rows = choose_.between(1, 5), in = channels(), out = channels(), delay = choose_.between(1, 4);
+  const std::int32_t data = add_data({rows, in}), weights = add_weights({out, in + out}, out, 0);
+  const std::int32_t feedback = add_data({delay, out}), table = add_segments();
+  model_.operations = {{recurrent, "layer", {data, weights, feedback, table, add_bias(out)}, {}, std::monostate{}}};
+  Operation& operation = model_.operations[0];
+  model_.inputs = {data, feedback};
+  operation.outputs = {add(data_type_, {rows, out}, {}), add(ElementType::int32, {rows, out}, {})};
+  model_.outputs = operation.outputs;
+  validate(model_, "random layer");
+  return std::move(model_);
+}
+
+std::optional<Model> LayerMaker::layer(OperationKind kind) {
+  switch (kind) {
+    case conv2d:
+    case depthwise_conv2d:
+    case transposed_conv2d: return convolution(kind);
+    case fully_connected: return fully_connected_layer();
+    case matmul: return matrix_product();
+    case max_pool2d:
+    case average_pool2d:
+    case global_average_pool:
+    case mean: return pool(kind);
+    case OperationKind::add:
+    case sub:
+    case mul: return element_wise(kind);
+    case add_n:
+    case bitwise_or:
+    case bitwise_xor: return sum_of_many(kind);
+    case concat: return concatenation();
+    case requantize:
+    case quantize:
+    case dequantize:
+    case cast: return conversion(kind);
+    case prelu: return parametric_relu();
+    case clip: return bounded();
+    case resize: return resized();
+    case argmax: return largest();
+    case dynamic_quantize: return quantized_by_range();
+    case pwl: return segments();
+    case sum_pool2d: return sum_pool();
+    case fused_conv2d: return fused_convolution();
+    case recurrent: return recurrent_layer();
+    case svdf:
+    case lstm: return std::nullopt;
+    default: return is_movement(kind) ? std::nullopt : std::optional(unary(kind));
+  }
+}
+
 }  // namespace
 
 bool sums_products(OperationKind kind) {
@@ -222,61 +302,17 @@ bool sums_products(OperationKind kind) {
 
 Model make_layer(const Backend& backend, Choices& choose) {
   LayerMaker maker(backend, choose);
-  const auto kind = choose.of({conv2d,
-                               conv2d,
-                               conv2d,
-                               conv2d,
-                               conv2d,
-                               conv2d,
-                               depthwise_conv2d,
-                               depthwise_conv2d,
-                               depthwise_conv2d,
-                               transposed_conv2d,
-                               transposed_conv2d,
-                               fully_connected,
-                               fully_connected,
-                               fully_connected,
-                               matmul,
-                               matmul,
-                               max_pool2d,
-                               average_pool2d,
-                               global_average_pool,
-                               mean,
-                               OperationKind::add,
-                               sub,
-                               mul,
-                               concat,
-                               softmax,
-                               requantize,
-                               quantize,
-                               dequantize,
-                               cast,
-                               relu,
-                               relu6,
-                               leaky_relu,
-                               hard_swish,
-                               logistic,
-                               tanh});
-  switch (kind) {
-    case conv2d:
-    case depthwise_conv2d:
-    case transposed_conv2d: return maker.convolution(kind);
-    case fully_connected: return maker.fully_connected_layer();
-    case matmul: return maker.matrix_product();
-    case max_pool2d:
-    case average_pool2d:
-    case global_average_pool:
-    case mean: return maker.pool(kind);
-    case OperationKind::add:
-    case sub:
-    case mul: return maker.element_wise(kind);
-    case concat: return maker.concatenation();
-    case requantize:
-    case quantize:
-    case dequantize:
-    case cast: return maker.conversion(kind);
-    default: return maker.unary(kind);
-  }
+  // clang-format off
+  return *maker.layer(choose.of({
+      conv2d, conv2d, conv2d, conv2d, conv2d, conv2d, depthwise_conv2d, depthwise_conv2d, depthwise_conv2d, transposed_conv2d,
+      transposed_conv2d, fully_connected, fully_connected, fully_connected, matmul, matmul, max_pool2d, average_pool2d, global_average_pool,
+      mean, OperationKind::add, sub, mul, concat, softmax, requantize, quantize, dequantize, cast, relu, relu6, leaky_relu, hard_swish,
+      logistic, tanh}));
+  // clang-format on
+}
+
+std::optional<Model> make_layer(OperationKind kind, const Backend& backend, Choices& choose) {
+  return LayerMaker(backend, choose).layer(kind);
 }
 
 }  // namespace lastbit::test

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "differential/random_values.hpp"
 #include "lastbit/backend.hpp"
 #include "lastbit/model.hpp"
@@ -13,5 +15,8 @@ namespace lastbit::test {
 
 /// A model of one operation, of kinds and types that the device may have. Throws Error where the sizes do not fit each other.
 [[nodiscard]] Model make_layer(const Backend& backend, Choices& choose);
+
+/// The same of a kind; nothing of those that move data, of svdf and of lstm.
+[[nodiscard]] std::optional<Model> make_layer(OperationKind kind, const Backend& backend, Choices& choose);
 
 }  // namespace lastbit::test

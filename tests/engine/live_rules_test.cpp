@@ -1,0 +1,167 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// No rule that a sheet states is dead: of random layers that read it, on some sheet, at least one comes out otherwise when the rule takes another
+// of its values, or is refused. Rules of which none does are listed with the reason.
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "differential/layer_maker.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/operation_rules.hpp"
+#include "lastbit/registry.hpp"
+#include "lastbit/rule_alternatives.hpp"
+#include "lastbit/rules.hpp"
+#include "model/operation_signature.hpp"
+#include "support/catch.hpp"
+#include "support/rule_changes.hpp"
+
+namespace lastbit {
+namespace {
+
+using namespace lastbit::test;
+
+struct Exemption {
+  Texts rules;
+  std::string reason;
+};
+const std::vector<Exemption> exemptions{
+    // Stated, and read by nothing: a sheet repeats what its structure has.
+    {{"matmul.*.bias", "matmul.*.bias_*", "matmul.*.per_channel"}, "a product of two inputs has no bias and no channels"},
+    {{"matmul.i16_bias32.*"}, "without a bias, 16-bit data read i16_bias64 where a sheet has both"},
+    {{"logistic.rescale.by", "tanh.rescale.by", "softmax.rescale.by", "hard_swish.rescale.by"}, "fixed-point functions know their ratio"},
+    {{"hard_swish.rescale.chain.*"}, "the fixed-point function reads the scale alone"},
+    {{"float16.*.zero_division"}, "only a quotient divides"},
+    {{"*.i16_weights8.per_channel", "*.i8_weights16.per_channel", "recurrent.*.per_channel"}, "GNA's data have no scales"},
+    {{"*.i16_weights8.rescale.*", "*.i8_weights16.rescale.*", "recurrent.*.rescale.*"}, "GNA's sums go out as they are, before the chain"},
+    // Equal for every input.
+    {{"*.bias", "*.bias_rounding"}, "sums that wrap do not depend on when the bias joins; a bias of 32 bits drops nothing"},
+    {{"*.accumulator.when"}, "sums that wrap or are exact do not depend on when they are narrowed"},
+    {{"depthwise_conv.*_weights*.accumulator.*"}, "of GNA: a sum of one term"},
+    {{"add*.i16*.centring", "sub.i16*.centring"}, "16-bit data has zero point 0"},
+    {{"global_average_pool.padding"}, "a global pool has no padding"},
+    {{"*.i16_power_of_two.operand.scale.*"}, "scales are powers of two: one bit holds them"},
+    {{"add_n.i8.output.chain.clamp.kind"}, "MAX78000's sums of three go out as they are, before the chain"},
+    {{"domain", "coding"}, "choose what is computed at all, and which data are refused"},
+    // Different where no layer of this size comes.
+    {{"*.accumulator.overflow", "*.accumulator.bits", "fused_conv.sum.overflow"}, "64 bits, or few terms: no sum leaves them"},
+    {{"*.tile.*", "*.partial.*"},
+     "thousands of terms of GNA: devices/gna_test.cpp crosses every tile, arith/partial_sums_test.cpp every group"},
+    // Different by less than random layers show.
+    {{"*.scale.arithmetic", "*.float_scale*.arithmetic", "*.scale.rounding"}, "the last of 24 bits or more; arith/multiplier_test.cpp"},
+    {{"*.scale.carry", "*.scale.max_exponent"}, "multipliers that round up to a power of two, or overflow; arith/multiplier_test.cpp"},
+    {{"add.*.operand.chain.*.rounding", "sub.*.operand.chain.*.rounding"}, "an operand carries 15 places more than the result shows"},
+    {{"*.overflow"}, "no value leaves the stage's width; arith/rescale_stages_test.cpp"},
+    {{"logistic.rescale.chain.*.rounding", "tanh.rescale.chain.*.rounding"}, "the 8-bit result does not show the places rounded"},
+    // Recorded values tell.
+    {{"svdf.*", "lstm.*"}, "vectors/recurrent_discrimination_test.cpp"},
+};
+
+bool is_exempt(const std::string& rule) {
+  return std::ranges::any_of(exemptions, [&](const Exemption& one) {
+    return std::ranges::any_of(one.rules, [&](const std::string& pattern) { return matches(pattern, rule); });
+  });
+}
+
+/// A rule that a sheet states, and what it could be instead.
+struct Stated {
+  std::string path;
+  std::string name;  ///< the path with a stage's kind in place of its number: "conv.i8.rescale.chain.multiply.bits"
+  std::vector<std::string> values;
+};
+
+std::vector<Stated> stated_by(const Backend& backend) {
+  std::vector<Stated> list;
+  std::string kind;  // of the stage whose members follow
+  for (const RuleText& rule : list_rules(backend)) {
+    const std::size_t chain = rule.path.find("chain."), member = rule.path.rfind('.');
+    const bool in_chain = chain != std::string::npos;
+    if (rule.path.ends_with("chain.size") || rule.value == "absent") continue;
+    if (in_chain && rule.path.ends_with(".kind")) kind = rule.value;
+    list.push_back({rule.path, in_chain ? rule.path.substr(0, chain + 6) + kind + rule.path.substr(member) : rule.path,
+                    alternatives(backend, rule.path)});
+  }
+  std::erase_if(list, [](const Stated& rule) { return rule.values.empty(); });
+  return list;
+}
+
+struct Layer {
+  Model model;
+  std::vector<Tensor> inputs;
+};
+
+std::optional<Layer> random_layer(OperationKind kind, const Backend& backend, Choices& choose) try {
+  auto model = make_layer(kind, backend, choose);
+  if (!model || !check(*model, backend).empty()) return std::nullopt;
+  Layer layer{std::move(*model), {}};
+  for (const auto input : layer.model.inputs)
+    layer.inputs.push_back(random_values(layer.model.tensor(input).type, layer.model.tensor(input).shape, choose));
+  return layer;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+std::vector<Tensor> outputs_of(const Layer& layer, const Backend& backend) {
+  const Trace trace = run(layer.model, backend, layer.inputs);
+  std::vector<Tensor> outputs;
+  for (const auto index : layer.model.outputs) outputs.push_back(*trace.tensors[static_cast<std::size_t>(index)]);
+  return outputs;
+}
+
+bool tells(const Layer& layer, const Backend& backend, const std::vector<Tensor>& outputs, const Stated& rule) {
+  return std::ranges::any_of(rule.values, [&](const std::string& value) {
+    Backend changed = backend;
+    set_rule(changed, rule.path, value);
+    return !check(layer.model, changed).empty() || outputs_of(layer, changed) != outputs;
+  });
+}
+
+struct Seeds {
+  std::uint64_t first, last;
+};
+
+/// Random layers of every kind, as long as a rule is left.
+void ask_layers(Seeds seeds, const Backend& backend, std::vector<Stated> unseen, std::set<std::string>& seen) {
+  for (const OperationSignature& signature : operation_signatures()) {
+    for (std::uint64_t seed = seeds.first; seed <= seeds.last && !unseen.empty(); ++seed) {
+      Choices choose(seed);
+      const auto layer = random_layer(signature.kind, backend, choose);
+      if (!layer) continue;
+      const auto prefixes = rule_prefixes(layer->model, layer->model.operations[0], backend);
+      const auto outputs = outputs_of(*layer, backend);
+      std::erase_if(unseen, [&](const Stated& rule) {
+        const bool is_read = std::ranges::any_of(prefixes, [&](const std::string& prefix) { return covers(prefix, rule.path); });
+        if (is_read && tells(*layer, backend, outputs, rule)) seen.insert(rule.name);
+        return seen.contains(rule.name);
+      });
+    }
+  }
+}
+
+TEST_CASE("no rule of the sheets is dead: some layer tells it from another value, or a sentence says why none does") {
+  std::set<std::string> stated, seen;
+  for (const Seeds seeds : {Seeds{1, 20}, Seeds{21, 100}, Seeds{101, 300}, Seeds{301, 1000}}) {  // the first ask for what is exempt as well
+    for (const SpecSheet& sheet : builtin_backends()) {
+      if (sheet.backend.domain != Domain::integer) continue;
+      std::vector<Stated> unseen = stated_by(sheet.backend);
+      for (const Stated& rule : unseen) stated.insert(rule.name);
+      std::erase_if(unseen, [&](const Stated& rule) { return seen.contains(rule.name) || (seeds.first > 1 && is_exempt(rule.name)); });
+      ask_layers(seeds, sheet.backend, std::move(unseen), seen);
+    }
+  }
+  CHECK(stated.size() > 1000);
+  for (const std::string& rule : stated) {
+    if (!seen.contains(rule) && !is_exempt(rule)) FAIL_CHECK("no layer tells what " << rule << " says");
+  }
+  for (const Exemption& one : exemptions) {
+    for (const std::string& pattern : one.rules) {
+      INFO(pattern << ": " << one.reason);
+      CHECK(std::ranges::any_of(stated, [&](const std::string& rule) { return !seen.contains(rule) && matches(pattern, rule); }));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lastbit
