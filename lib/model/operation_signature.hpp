@@ -15,6 +15,7 @@
 
 namespace lastbit {
 
+class InputShapes;
 class OperationView;
 
 inline constexpr OperationKind last_operation_kind = OperationKind::bitwise_xor;
@@ -39,6 +40,7 @@ struct OperationSignature {
   Attributes (*default_attributes)();
   void (*check_types)(const OperationView&);                   ///< of elements, with their quantisations
   void (*check_shapes)(const OperationView&);                  ///< and attributes
+  Shape (*output_shape)(const InputShapes&);                   ///< of the first output; where it does not follow, the first input's
   Movement (*move)(const Model&, const Operation&) = nullptr;  ///< of an operation that only moves data
 };
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "differential/tensor_maker.hpp"
-#include "lastbit/layer.hpp"
+#include "lastbit/shape.hpp"
 
 namespace lastbit::test {
 namespace {

@@ -66,8 +66,4 @@ struct Layer {
 /// The array with its axes in another order: axis i of the result is axis permutation[i] of the tensor.
 [[nodiscard]] Tensor permuted(const Tensor& tensor, const std::vector<std::int64_t>& permutation);
 
-/// The shapes of an operation's outputs where they follow from its inputs and attributes; the others are those of its first input.
-/// The operation's inputs and attributes have the numbers of dimensions and entries that the kind demands, or Error is thrown.
-[[nodiscard]] std::vector<Shape> output_shapes(const Model& model, const Operation& operation, std::int64_t outputs = 1);
-
 }  // namespace lastbit

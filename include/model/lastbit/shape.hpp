@@ -58,4 +58,8 @@ struct ResolvedPadding {
 /// validate() calls it.
 void check_operations(const Model& model, std::string_view where);
 
+/// The shapes of an operation's outputs where they follow from its inputs and attributes; the others are those of its first input.
+/// The operation's inputs and attributes have the numbers of dimensions and entries that the kind demands, or Error is thrown.
+[[nodiscard]] std::vector<Shape> output_shapes(const Model& model, const Operation& operation, std::int64_t outputs = 1);
+
 }  // namespace lastbit

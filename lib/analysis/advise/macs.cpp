@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/geometry.hpp"
 #include "lastbit/advise.hpp"
-#include "lastbit/layer.hpp"
+#include "lastbit/shape.hpp"
 
 namespace lastbit {
 namespace {
