@@ -7,8 +7,11 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 
 #include "analysis/identify/known_rules.hpp"
+#include "analysis/identify/multipliers.hpp"
+#include "lastbit/rule_alternatives.hpp"
 
 namespace lastbit {
 namespace {
@@ -16,8 +19,6 @@ namespace {
 using enum Rounding;
 
 // ---- sums ----
-
-constexpr std::array<std::uint8_t, 9> accumulator_widths{32, 24, 20, 16, 28, 40, 48, 64, 18};
 
 /// What `of` says of the accumulators of all built-in sheets, each once.
 template <class Value>
@@ -50,16 +51,42 @@ const std::vector<KnownPartial>& partial_sums() {
   return all;
 }
 
+/// Widths that some sheet has, and those that it could have instead, where `fits` allows.
+std::vector<std::uint8_t> widths_beside(const std::string& path, bool (*fits)(int bits)) {
+  std::vector<std::uint8_t> widths;
+  const auto add = [&](int bits) {
+    const auto width = static_cast<std::uint8_t>(bits);
+    if (fits(bits) && std::ranges::find(widths, width) == widths.end()) widths.push_back(width);
+  };
+  for (const AccumulatorRule& rule : known_rules<AccumulatorRule>()) add(rule.bits);
+  for (const std::string& bits : alternatives(builtin_backends().front().backend, path)) add(std::stoi(bits));
+  return widths;
+}
+
+const std::vector<std::uint8_t>& accumulator_widths() {
+  static const auto all = widths_beside("conv.i8.accumulator.bits", [](int bits) { return bits >= 16 && bits % (bits > 32 ? 8 : 2) == 0; });
+  return all;
+}
+
 struct BiasWidth {
   std::uint8_t bits;
   Rounding rounding;
 };
-constexpr std::array bias_widths{BiasWidth{0, floor},      BiasWidth{24, floor}, BiasWidth{24, half_away}, BiasWidth{16, floor},
-                                 BiasWidth{16, half_away}, BiasWidth{8, floor},  BiasWidth{8, half_away}};
+/// As given, and stored in fewer bytes than a sum has.
+const std::vector<BiasWidth>& bias_widths() {
+  static const auto all = [] {
+    std::vector<BiasWidth> list{{0, floor}};
+    for (const std::uint8_t bits : widths_beside("conv.i8.accumulator.bits", [](int width) { return width < 32 && width % 8 == 0; })) {
+      for (const Rounding rounding : {floor, half_away}) list.push_back({bits, rounding});
+    }
+    return list;
+  }();
+  return all;
+}
 
 std::vector<AccumulatorRule> accumulators(const SpaceScope& scope) {
   std::vector<AccumulatorRule> list;
-  for (const std::uint8_t bits : accumulator_widths) {
+  for (const std::uint8_t bits : accumulator_widths()) {
     list.push_back({.bits = bits, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add});
     list.push_back({.bits = bits, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add});
     list.push_back({.bits = bits, .overflow = Overflow::saturate, .when = NarrowingPoint::at_end});
@@ -77,58 +104,14 @@ std::vector<AccumulatorRule> accumulators(const SpaceScope& scope) {
 
 // ---- from sum to output ----
 
-/// A multiplier: how many bits the compiler gives it, and how many the device keeps of them.
-struct Multiplier {
-  std::uint8_t bits;
-  Rounding rounding;
-  std::uint8_t kept = 0;  ///< 0: all
-  Rounding narrowing = floor;
-  Normalization normalization = Normalization::half_to_one;
-  MultiplierCarry carry = MultiplierCarry::renormalize;
-};
-constexpr auto layer = Normalization::layer;
-constexpr std::array multipliers{
-    Multiplier{31, half_away},
-    Multiplier{31, floor},
-    Multiplier{31, half_even},
-    Multiplier{24, floor},
-    Multiplier{24, half_away},
-    Multiplier{24, half_even},
-    Multiplier{24, floor, 16},
-    Multiplier{24, floor, 15},
-    Multiplier{24, floor, 16, half_up},
-    Multiplier{31, half_away, 15, half_up},
-    Multiplier{31, half_away, 16, half_up},
-    Multiplier{31, half_away, 15},
-    Multiplier{31, half_away, 16},
-    Multiplier{16, half_away},
-    Multiplier{16, half_even},
-    Multiplier{15, half_away},
-    Multiplier{15, half_even},
-    Multiplier{15, half_away, 0, floor, Normalization::half_to_one, MultiplierCarry::saturate},
-    Multiplier{8, floor},
-    Multiplier{8, half_away},
-    Multiplier{1, half_away},
-    Multiplier{31, half_away, 0, floor, layer},
-    Multiplier{15, half_away, 0, floor, layer},
-    Multiplier{15, floor, 0, floor, layer},
-    Multiplier{16, half_away, 0, floor, layer},
-};
 constexpr std::array arithmetics{ScaleArithmetic::f64, ScaleArithmetic::f32};
 constexpr std::array last_roundings{half_even, half_away, half_up, half_down, half_toward_zero, floor, toward_zero, ceil, to_odd};
 constexpr std::array first_roundings{half_up, half_even, half_away, floor, toward_zero, to_odd};
 
 ScaleEncoding encoding_of(const Multiplier& multiplier, ScaleArithmetic arithmetic) {
-  // A device of 31 bits is the one of TFLite, which makes scales below 2^-32 zero.
-  const bool q31 = multiplier.bits == 31 && multiplier.normalization != layer;
-  const auto lowest = static_cast<std::int16_t>(multiplier.normalization == layer ? multiplier.bits - 50 : q31 ? -31 : -300);
-  return {.arithmetic = arithmetic,
-          .significant_bits = multiplier.bits,
-          .rounding = multiplier.rounding,
-          .normalization = multiplier.normalization,
-          .min_exponent = lowest,
-          .max_exponent = q31 ? std::int16_t{127} : std::int16_t{300},
-          .carry = multiplier.carry};
+  ScaleEncoding scale = multiplier.scale;
+  scale.arithmetic = arithmetic;
+  return scale;
 }
 
 Stage multiply_stage(const Multiplier& multiplier) {
@@ -174,7 +157,7 @@ class Rules {
 
 /// VIPNano, TFLite's single rounding, N2D2's fixed multiplier, and what lies between them.
 void add_one_shift(Rules& rules) {
-  for (const Multiplier& multiplier : multipliers) {
+  for (const Multiplier& multiplier : multipliers()) {
     const Stage times = multiply_stage(multiplier);
     for (const ScaleArithmetic arithmetic : arithmetics) {
       const ScaleEncoding scale = encoding_of(multiplier, arithmetic);
@@ -194,7 +177,7 @@ void add_one_shift(Rules& rules) {
 
 /// A rounding at the binary point of the multiplier, and one more for what the exponent asks for.
 void add_two_shifts(Rules& rules) {
-  for (const Multiplier& multiplier : multipliers) {
+  for (const Multiplier& multiplier : multipliers()) {
     for (const ScaleArithmetic arithmetic : arithmetics) {
       const ScaleEncoding scale = encoding_of(multiplier, arithmetic);
       for (const Rounding first : first_roundings) {
@@ -207,7 +190,7 @@ void add_two_shifts(Rules& rules) {
 
 /// gemmlowp, CMSIS-NN, TFLite's double rounding: a shift left, the high half of the doubled product, a shift right.
 void add_doubling_high(Rules& rules) {
-  for (const Multiplier& multiplier : {multipliers[0], multipliers[1], multipliers[2]}) {
+  for (const Multiplier& multiplier : whole_multipliers(31)) {
     for (const ScaleArithmetic arithmetic : arithmetics) {
       for (const Overflow overflow : {Overflow::wrap, Overflow::saturate}) {
         for (const Rounding first : first_roundings) {
@@ -235,45 +218,43 @@ void add_float(Rules& rules) {
   }
 }
 
-/// Devices that only shift (N2D2's SINGLE_SHIFT and DOUBLE_SHIFT): of layers whose scales have that form.
-void add_shifts_alone(Rules& rules) {
-  const ScaleEncoding power{.significant_bits = 1,
-                            .rounding = half_away,
-                            .normalization = Normalization::one_to_two,
-                            .form = MultiplierForm::power_of_two,
-                            .min_exponent = -62,
-                            .max_exponent = 0};
-  ScaleEncoding two_powers = power;
-  two_powers.significant_bits = 24;
-  two_powers.form = MultiplierForm::power_of_two_plus_one;
-  for (const Rounding rounding : last_roundings) {
-    rules.add(power, {shift_right_by_exponent(rounding)});
-    for (const Overflow overflow : {Overflow::wrap, Overflow::saturate}) {
-      rules.add(two_powers, {two_term_shift(32, overflow), shift_right(rounding)});
-      rules.add(two_powers, {two_term_shift(64, overflow), shift_right(rounding)});
-    }
-  }
+/// Devices that only shift: of layers whose scales have that form.
+void add_one_shift_alone(Rules& rules, const ScaleEncoding& power) {
+  for (const Rounding rounding : last_roundings) rules.add(power, {shift_right_by_exponent(rounding)});
   for (const Rounding truncation : {floor, toward_zero}) {
     for (const Overflow overflow : {Overflow::wrap, Overflow::saturate}) {
-      rules.add(power, {add_half_by_exponent(32, overflow), shift_right_by_exponent(truncation)});
-      rules.add(power, {add_half_by_exponent(64, overflow), shift_right_by_exponent(truncation)});
-      rules.add(two_powers, {two_term_shift(32, overflow), add_half(32, overflow), shift_right(truncation)});
-      rules.add(two_powers, {two_term_shift(64, overflow), add_half(64, overflow), shift_right(truncation)});
+      for (const Width width : {Width(32), Width(64)})
+        rules.add(power, {add_half_by_exponent(width, overflow), shift_right_by_exponent(truncation)});
     }
   }
 }
 
+/// And those that add two shifts.
+void add_sum_of_shifts(Rules& rules, const ScaleEncoding& two_powers) {
+  for (const Overflow overflow : {Overflow::wrap, Overflow::saturate}) {
+    for (const Width width : {Width(32), Width(64)}) {
+      const Stage shifts = two_term_shift(width, overflow);
+      for (const Rounding rounding : last_roundings) rules.add(two_powers, {shifts, shift_right(rounding)});
+      for (const Rounding truncation : {floor, toward_zero})
+        rules.add(two_powers, {shifts, add_half(width, overflow), shift_right(truncation)});
+    }
+  }
+}
+
+void add_shifts_alone(Rules& rules) {
+  for (const ScaleEncoding& power : encodings_of(MultiplierForm::power_of_two)) add_one_shift_alone(rules, power);
+  for (const ScaleEncoding& two_powers : encodings_of(MultiplierForm::power_of_two_plus_one)) add_sum_of_shifts(rules, two_powers);
+}
+
 /// Horizon BPU: a shift so that 16 bits suffice, the multiplier, and the rest of the shift.
 void add_split_shift(Rules& rules) {
-  for (const Multiplier& multiplier : {multipliers[17], multipliers[15], multipliers[16]}) {
+  for (const Multiplier& multiplier : whole_multipliers(15)) {
     for (const ScaleArithmetic arithmetic : arithmetics) {
       for (const Overflow overflow : {Overflow::saturate, Overflow::wrap}) {
         for (const Rounding first : {floor, half_up, half_even, half_away, toward_zero}) {
           for (const Rounding last : last_roundings) {
-            ScaleEncoding scale = encoding_of(multiplier, arithmetic);
-            scale.min_exponent = -2000;
-            scale.max_exponent = 2000;
-            rules.add(scale, {shift_right_excess(30, 31, first), narrow_to(16, overflow), multiply(), shift_right_rest(31, last)});
+            rules.add(encoding_of(multiplier, arithmetic),
+                      {shift_right_excess(30, 31, first), narrow_to(16, overflow), multiply(), shift_right_rest(31, last)});
           }
         }
       }
@@ -330,7 +311,7 @@ std::vector<SumRules> sum_space(const SpaceScope& scope) {
   const auto lowerings = scope.per_channel ? std::vector{PerChannelLowering::native, PerChannelLowering::requantized_to_tensor}
                                            : std::vector{PerChannelLowering::native};
   for (const PerChannelLowering lowering : lowerings) {
-    for (const BiasWidth& width : bias_widths) {
+    for (const BiasWidth& width : bias_widths()) {
       for (const AccumulatorRule& accumulator : accumulators(scope)) {
         for (const BiasAt bias : {BiasAt::accumulator_start, BiasAt::accumulator_end})
           list.push_back({accumulator, bias, width.bits, width.rounding, lowering});

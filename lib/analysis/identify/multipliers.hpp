@@ -1,0 +1,31 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The multipliers that `identify` looks for in convolutions: those of the built-in sheets and what lies beside them.
+#pragma once
+
+#include <vector>
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+/// A multiplier as the compiler encodes it, and how many bits of it the device keeps.
+struct Multiplier {
+  ScaleEncoding scale;
+  std::uint8_t kept = 0;  ///< 0: all
+  Rounding narrowing = Rounding::floor;
+  [[nodiscard]] bool of_layer() const { return scale.normalization == Normalization::layer; }
+};
+
+/// Those of the sheets, and what differs from one of them in one choice that another one makes: how it is rounded; of a multiplier of the usual
+/// kind, how many bits it has, and how many of them are kept.
+[[nodiscard]] const std::vector<Multiplier>& multipliers();
+
+/// Those of which a device of so many bits keeps all.
+[[nodiscard]] std::vector<Multiplier> whole_multipliers(int bits);
+
+/// How the built-in sheets encode scales of a form.
+[[nodiscard]] std::vector<ScaleEncoding> encodings_of(MultiplierForm form);
+
+}  // namespace lastbit
