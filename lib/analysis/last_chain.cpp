@@ -10,6 +10,7 @@
 #include "engine/ops/conv_layer.hpp"
 #include "engine/ops/elementwise.hpp"
 #include "engine/ops/requantize.hpp"
+#include "engine/ops/window_sums.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/op/pool.hpp"
@@ -27,9 +28,8 @@ struct Request {
 
   [[nodiscard]] const ModelTensor& in(std::size_t i) const { return model.tensor(operation.inputs[i]); }
   [[nodiscard]] const ModelTensor& out() const { return model.tensor(operation.outputs[0]); }
-  [[nodiscard]] std::int64_t code(std::size_t input, std::int64_t at) const {
-    return (in(input).constant ? *in(input).constant : *inputs[input]).integer_at(at);
-  }
+  [[nodiscard]] const Tensor& values(std::size_t i) const { return in(i).constant ? *in(i).constant : *inputs[i]; }
+  [[nodiscard]] std::int64_t code(std::size_t input, std::int64_t at) const { return values(input).integer_at(at); }
 };
 
 LastChain with_channels(const Chain& chain, std::vector<RescaleOperands> operands, std::vector<std::int64_t> sums) {
@@ -92,40 +92,27 @@ std::optional<LastChain> of_product(const Request& request) {
   return with_channels(rule.chain, layer_operands(request.operation, rule.scale, {scale}, request.out(), bounds), std::move(products));
 }
 
-/// The codes of one channel below one window, those outside the image left out.
-std::vector<std::int64_t> codes_below(const Request& request, const ConvShape& w, const ConvIndex& at) {
-  std::vector<std::int64_t> codes;
-  for (std::int64_t ky = 0; ky < w.kernel_height; ++ky) {
-    for (std::int64_t kx = 0; kx < w.kernel_width; ++kx) {
-      const std::int64_t y = at.y * w.stride_height - w.pad_top + ky, x = at.x * w.stride_width - w.pad_left + kx;
-      if (y < 0 || y >= w.in_height || x < 0 || x >= w.in_width) continue;
-      codes.push_back(request.code(0, ((at.n * w.in_height + y) * w.in_width + x) * w.in_channels + at.o));
-    }
-  }
-  return codes;
-}
-
 std::optional<LastChain> of_average(const Request& request) {
   const bool global = request.operation.kind == OperationKind::global_average_pool;
   const AveragePoolArithmetic& rule = global ? request.backend.global_average_pool : request.backend.average_pool;
-  const ConvShape windows = pool_shape_of(request.model, request.operation);
+  const ModelTensor &in = request.in(0), &out = request.out();
   const OutputBounds& bounds = std::get<Pool2dAttributes>(request.operation.attributes).bounds;
-  const Quantization &from = request.in(0).quantization, &to = request.out().quantization;
-  RescaleOperands output = operands_for({}, request.out(), bounds_of(bounds, request.out()));
+  RescaleOperands output = operands_for({}, out, bounds_of(bounds, out));
   output.rectifier = rectifier_of(bounds.activation);
-  LastChain last{rule.sum.output.chain, {}, {}, {}};
-  for (std::int64_t i = 0; i < request.out().shape.element_count(); ++i) {
-    const std::vector<std::int64_t> codes = codes_below(request, windows, output_at(windows, i));
-    const auto inside = static_cast<std::int64_t>(codes.size());
-    const std::int64_t count = rule.padding == PaddingCount::included ? windows.kernel_height * windows.kernel_width : inside;
-    const bool raw = rule.sum.centring == Centring::nothing;
-    Accumulator sum(rule.sum.accumulator, 0);
-    for (const std::int64_t code : codes) sum.add(code - (raw ? 0 : from.zero_point()));
-    for (std::int64_t outside = raw ? count - inside : 0; outside > 0; --outside) sum.add(from.zero_point());
-    last.sums.push_back(sum.result());
+  const auto outputs = static_cast<std::size_t>(out.shape.element_count());
+  LastChain last{rule.sum.output.chain, {}, {}, std::vector<std::int64_t>(outputs)};
+  std::vector<std::int64_t> counts(outputs);
+  const WindowSums sums(rule, pool_shape_of(request.model, request.operation), in);
+  const auto keep = [&](std::span<std::int64_t> channels, const Window& window, std::size_t at, Events*) {
+    std::ranges::copy(channels, last.sums.begin() + static_cast<std::ptrdiff_t>(at));
+    std::fill_n(counts.begin() + static_cast<std::ptrdiff_t>(at), channels.size(), sums.count(window));
+  };
+  sums.each<std::int64_t>(request.values(0), nullptr, keep);
+  for (const std::int64_t count : counts) {
     const auto known = std::ranges::find(last.operands, count, &RescaleOperands::count);
     last.operands_of.push_back(static_cast<std::size_t>(known - last.operands.begin()));
-    if (known == last.operands.end()) last.operands.push_back(Average(rule.sum, from.scale(), to.scale(), count, output).operands());
+    if (known == last.operands.end())
+      last.operands.push_back(Average(rule.sum, in.quantization.scale(), out.quantization.scale(), count, output).operands());
   }
   return last;
 }

@@ -9,61 +9,15 @@
 #include <map>
 #include <type_traits>
 
-#include "engine/counted_parts.hpp"
 #include "engine/finisher.hpp"
 #include "engine/geometry.hpp"
 #include "engine/operands.hpp"
 #include "engine/ops/prepare.hpp"
+#include "engine/ops/window_sums.hpp"
 #include "lastbit/op/mean.hpp"
 
 namespace lastbit {
 namespace {
-
-constexpr std::int64_t taps_per_part = 65536;  ///< times channels: what a thread does at least
-
-/// The part of a window that lies inside the image.
-struct Window {
-  std::int64_t y0, y1, x0, x1;
-  [[nodiscard]] std::int64_t count() const { return (y1 - y0) * (x1 - x0); }
-};
-
-Window window_at(const ConvShape& w, std::int64_t y, std::int64_t x) {
-  const std::int64_t top = y * w.stride_height - w.pad_top, left = x * w.stride_width - w.pad_left;
-  return {std::max<std::int64_t>(top, 0), std::min(top + w.kernel_height, w.in_height), std::max<std::int64_t>(left, 0),
-          std::min(left + w.kernel_width, w.in_width)};
-}
-
-/// Calls body(values of the channels, how many) for every tap of a window that lies inside the image, in order.
-template <class T, class Body>
-void each_tap(const ConvShape& w, std::span<const T> input, std::int64_t n, const Window& window, Body&& body) {
-  const auto channels = static_cast<std::size_t>(w.in_channels);
-  for (std::int64_t y = window.y0; y < window.y1; ++y) {
-    const T* pixel = input.data() + ((n * w.in_height + y) * w.in_width + window.x0) * w.in_channels;
-    for (std::int64_t x = window.x0; x < window.x1; ++x, pixel += channels) body(pixel, channels);
-  }
-}
-
-/// Calls pixel(sample, window, index of its first output, events) for every output pixel, rows shared among threads.
-template <class Pixel>
-void each_pixel(const ConvShape& w, Events* events, Pixel&& pixel) {
-  const std::int64_t work = w.out_width * w.kernel_height * w.kernel_width * w.in_channels;
-  for_each_counted_part(events, w.batch * w.out_height, std::max<std::int64_t>(1, taps_per_part / work),
-                        [&](std::int64_t first, std::int64_t last, Events* counted) {
-                          for (std::int64_t row = first; row < last; ++row) {
-                            const std::int64_t n = row / w.out_height, y = row % w.out_height;
-                            for (std::int64_t x = 0; x < w.out_width; ++x)
-                              pixel(n, window_at(w, y, x), static_cast<std::size_t>((row * w.out_width + x) * w.in_channels), counted);
-                          }
-                        });
-}
-
-/// Calls body.template operator()<T>() with the type of an integer tensor.
-template <class Body>
-void with_integers(const Tensor& tensor, Body&& body) {
-  visit_element_type(tensor.type(), [&]<class T>() {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
-  });
-}
 
 Executor prepare_max_pool(const ConvShape& windows, const ModelTensor& in, const ModelTensor& out, IntegerRange range) {
   const IntegerRange codes = range_of(in.type);
@@ -85,89 +39,10 @@ Executor prepare_max_pool(const ConvShape& windows, const ModelTensor& in, const
   };
 }
 
-/// How a rule's sums are narrowed: not at all where `largest` shows that none leaves the width, else in order, or once.
-enum class Settling : std::uint8_t { none, once, at_every_term };
-Settling settling_of(const AccumulatorRule& rule, Int128 largest) {
-  if (rule.overflow == Overflow::exact || largest <= max_of_width(rule.bits)) return Settling::none;
-  return is_order_independent(rule) ? Settling::once : Settling::at_every_term;
-}
-
-/// The largest magnitude of a sum of `count` codes, centred or not.
-Int128 largest_sum(const ModelTensor& in, std::int64_t count) {
-  const IntegerRange codes = range_of(in.type);
-  const std::int64_t zero = in.quantization.zero_point();
-  const Int128 centred = std::max(Int128{codes.max} - zero, Int128{zero} - codes.min);
-  return std::max({centred, Int128{codes.max}, -Int128{codes.min}}) * count;
-}
-
 void require_whole_sums(const Operation& operation, const AccumulatorRule& rule) {
   if (has_partial_sums(rule)) throw_unsupported(operation, "averages have no partial sums");
   if (rule.when == NarrowingPoint::every_tile) throw_unsupported(operation, "averages have no tiles");
 }
-
-/// Step 1 of the contract of op/pool.hpp.
-class WindowSums {
- public:
-  WindowSums(const AveragePoolArithmetic& rule, const ConvShape& windows, const ModelTensor& in)
-      : rule_(rule),
-        windows_(windows),
-        zero_(in.quantization.zero_point()),
-        settling_(settling_of(rule.sum.accumulator, largest_sum(in, windows.kernel_height * windows.kernel_width))) {}
-
-  [[nodiscard]] std::int64_t count(const Window& window) const {
-    return rule_.padding == PaddingCount::included ? windows_.kernel_height * windows_.kernel_width : window.count();
-  }
-
-  /// Calls pixel(sums of the channels, window, index of the first output, events) for every output pixel.
-  template <class Sum, class Pixel>
-  void each(const Tensor& tensor, Events* events, Pixel&& pixel) const {
-    with_integers(tensor, [&]<class T>() {
-      const auto input = tensor.values<T>();
-      each_pixel(windows_, events, [&](std::int64_t n, const Window& window, std::size_t at, Events* counted) {
-        thread_local std::vector<Sum> sums;
-        sums.assign(static_cast<std::size_t>(windows_.in_channels), 0);
-        if (settling_ == Settling::at_every_term) add_in_order<T, Sum>(input, n, window, sums);
-        else add_all<T, Sum>(input, n, window, sums);
-        pixel(std::span<Sum>(sums), window, at, counted);
-      });
-    });
-  }
-
- private:
-  template <class T, class Sum>
-  void add_all(std::span<const T> input, std::int64_t n, const Window& window, std::span<Sum> sums) const {
-    each_tap<T>(windows_, input, n, window, [&](const T* tap, std::size_t channels) {
-      Sum* const to = sums.data();
-      for (std::size_t c = 0; c < channels; ++c) to[c] = static_cast<Sum>(to[c] + static_cast<Sum>(tap[c]));
-    });
-    const auto centring = static_cast<Sum>(centring_of(rule_.sum, zero_, window.count(), count(window)));
-    if (centring != 0) {
-      for (Sum& sum : sums) sum = static_cast<Sum>(sum + centring);
-    }
-    if (settling_ == Settling::none) return;
-    for (Sum& sum : sums) sum = static_cast<Sum>(narrow(std::int64_t{sum}, rule_.sum.accumulator.bits, rule_.sum.accumulator.overflow));
-  }
-
-  template <class T, class Sum>
-  void add_in_order(std::span<const T> input, std::int64_t n, const Window& window, std::span<Sum> sums) const {
-    const AccumulatorRule& accumulator = rule_.sum.accumulator;
-    const bool raw = rule_.sum.centring == Centring::nothing;
-    const auto add = [&](Sum& sum, std::int64_t term) {
-      sum = static_cast<Sum>(narrow(std::int64_t{sum} + term, accumulator.bits, accumulator.overflow));
-    };
-    each_tap<T>(windows_, input, n, window, [&](const T* tap, std::size_t channels) {
-      for (std::size_t c = 0; c < channels; ++c) add(sums[c], static_cast<std::int64_t>(tap[c]) - (raw ? 0 : zero_));
-    });
-    for (std::int64_t outside = raw ? count(window) - window.count() : 0; outside > 0; --outside) {
-      for (Sum& sum : sums) add(sum, zero_);
-    }
-  }
-
-  AveragePoolArithmetic rule_;
-  ConvShape windows_;
-  std::int64_t zero_;
-  Settling settling_;
-};
 
 const AveragePoolArithmetic& average_rule(const Backend& backend, const Operation& operation, const ModelTensor& in,
                                           const ModelTensor& out) {
