@@ -40,3 +40,19 @@ TEST_CASE("identify on the command line: a sum of two tensors, saved and run aga
   CHECK(shell.status("identify --layer sum.json --output device/y.npy --input a.npy") == 2);
   CHECK(shell.text("err").find("needs another one") != std::string::npos);
 }
+
+TEST_CASE("identify on the command line: probes for a sum, answered and taken in") {
+  const test::Shell shell;
+  shell.write("sum.json", layer);
+  write_codes(shell, "a.npy", 37);
+  write_codes(shell, "b.npy", 91);
+  REQUIRE(shell.status("run sum.json --backend tflite_single --output device --input a.npy b.npy") == 0);
+  const std::string first = "identify --layer sum.json --output device/y.npy --input a.npy b.npy";
+  REQUIRE(shell.status(first + " --probe probe --free-weights") == 0);
+  CHECK(shell.text("err").find("of the remaining combinations") != std::string::npos);
+  REQUIRE(shell.status("layer probe/probe_1.json --backend tflite_single --output answer.npy") == 0);
+  REQUIRE(shell.status("identify --layer sum.json probe/probe_1.json --output device/y.npy answer.npy "
+                       "--input a.npy b.npy probe/probe_1_input.npy probe/probe_1_input_2.npy") == 0);
+  CHECK(shell.text("out").find("add.i8: 2 layers, 128 values") != std::string::npos);
+  CHECK(shell.text("out").find("tflite_single") != std::string::npos);
+}

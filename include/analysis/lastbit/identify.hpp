@@ -117,8 +117,9 @@ struct Probe {
   double bits = 0;                ///< entropy of the outcome: what the answer is expected to tell
 };
 
-/// For the rules that the pairs of convolution-like layers read: the layer is like that of the first pair. Nothing where no input was found on
-/// which the remaining combinations differ: one class is left.
+/// For the rules that the first pair's kind of layer reads, that of convolution-like ones where there are any: the layer is like the first one's.
+/// Nothing where no input was found on which the remaining combinations differ: one class is left. Of operations that are looked for by walking, the
+/// combinations are the devices that the walk has met.
 [[nodiscard]] std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options = {});
 
 /// For every layer probe_N.json (`lastbit.layer.v1`), its .npy files and probe_N.tflite; and README.txt, which says what to do with them.

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // design_probe, and a probe as files.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
 #include "analysis/identify/probe.hpp"
 #include "analysis/identify/rule_search.hpp"
+#include "analysis/identify/walk_probe.hpp"
 #include "formats/json_model.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
@@ -17,16 +19,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Of the first layer's kind and type; of convolution-like layers, where there are any.
 std::vector<const IdentifyPair*> alike(std::span<const IdentifyPair> pairs) {
   std::vector<const IdentifyPair*> list;
+  const auto is_conv = [](const IdentifyPair& pair) {
+    return reason_to_skip(pair).empty() && is_conv_layer(pair.layer.operations[0].kind);
+  };
+  const bool convs = std::ranges::any_of(pairs, is_conv);
   for (const IdentifyPair& pair : pairs) {
-    if (!reason_to_skip(pair).empty() || !is_conv_layer(pair.layer.operations[0].kind)) continue;
+    if (!reason_to_skip(pair).empty() || is_conv(pair) != convs) continue;
     const auto type_of = [](const IdentifyPair& one) { return one.layer.tensor(one.layer.operations[0].inputs[0]).type; };
     const bool same = list.empty() ||
                       (pair.layer.operations[0].kind == list.front()->layer.operations[0].kind && type_of(pair) == type_of(*list.front()));
     if (same) list.push_back(&pair);
   }
-  if (list.empty()) throw Error(ErrorCode::bad_input, "probe", "no convolution-like layer among the pairs");
+  if (list.empty()) throw Error(ErrorCode::bad_input, "probe", "no pair can be used");
   return list;
 }
 
@@ -51,7 +58,13 @@ OrderedJson operand(const ModelTensor& tensor, const std::string& file) {
   return json;
 }
 
-constexpr const char* roles[] = {"input", "weights", "bias", "multiplier"};
+/// What an operand is called: by its role, else by its place.
+std::string part_of(const Model& model, std::size_t position) {
+  static constexpr const char* roles[] = {"input", "weights", "bias", "multiplier"};
+  const Operation& operation = model.operations[0];
+  if (position == 0 || is_conv_layer(operation.kind)) return roles[position];
+  return (model.tensor(operation.inputs[position]).constant ? "constant_" : "input_") + std::to_string(position + 1);
+}
 
 /// `lastbit.layer.v1` beside its arrays, whose names begin with `stem`.
 OrderedJson layer_json(const Model& model, const std::string& stem) {
@@ -59,9 +72,10 @@ OrderedJson layer_json(const Model& model, const std::string& stem) {
   OrderedJson json{{"format", "lastbit.layer.v1"}, {"op", name_of(operation.kind)}};
   for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
     if (operation.inputs[i] == absent_tensor) continue;
-    const OrderedJson one = operand(model.tensor(operation.inputs[i]), stem + "_" + roles[i] + ".npy");
-    if (i == 0) json["inputs"] = OrderedJson::array({one});
-    else json[roles[i]] = one;
+    const OrderedJson one = operand(model.tensor(operation.inputs[i]), stem + "_" + part_of(model, i) + ".npy");
+    if (!model.tensor(operation.inputs[i]).constant) json["inputs"].push_back(one);
+    else if (is_conv_layer(operation.kind)) json[part_of(model, i)] = one;
+    else json["constants"].push_back(one);
   }
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   json["output"] = {{"type", name_of(output.type)}};
@@ -82,10 +96,11 @@ void write_text(const fs::path& path, const std::string& text) {
 
 void write_layer(const fs::path& folder, const std::string& stem, const ProbeLayer& probe, std::string& notes) {
   const Operation& operation = probe.layer.operations[0];
-  write_npy(folder / (stem + "_input.npy"), probe.inputs.at(0));
-  for (std::size_t i = 1; i < operation.inputs.size(); ++i) {
-    if (operation.inputs[i] != absent_tensor)
-      write_npy(folder / (stem + "_" + roles[i] + ".npy"), *probe.layer.tensor(operation.inputs[i]).constant);
+  auto given = probe.inputs.begin();
+  for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+    if (operation.inputs[i] == absent_tensor) continue;
+    const auto& constant = probe.layer.tensor(operation.inputs[i]).constant;
+    write_npy(folder / (stem + "_" + part_of(probe.layer, i) + ".npy"), constant ? *constant : *given++);
   }
   write_text(folder / (stem + ".json"), layer_json(probe.layer, stem).dump(2) + "\n");
   try {
@@ -97,8 +112,26 @@ void write_layer(const fs::path& folder, const std::string& stem, const ProbeLay
 
 }  // namespace
 
+namespace {
+
+Probe probe_of(DesignedProbe designed, std::int64_t combinations) {
+  Probe probe{{}, combinations, static_cast<std::int64_t>(designed.considered), designed.outcomes, designed.bits};
+  for (IdentifyPair& pair : designed.layers) probe.layers.push_back({std::move(pair.layer), std::move(pair.inputs)});
+  return probe;
+}
+
+constexpr std::size_t most_devices = 200;  ///< of a walk
+
+}  // namespace
+
 std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options) {
   const std::vector<const IdentifyPair*> used = alike(pairs);
+  if (!is_conv_layer(used.front()->layer.operations[0].kind)) {
+    const DevicesLeft left = devices_left(used, most_devices);
+    auto designed = design_walk_probe(left.some, *used.front(), options);
+    if (!designed) return std::nullopt;
+    return probe_of(std::move(*designed), left.count);
+  }
   std::vector<ConvData> data;
   for (const IdentifyPair* pair : used) data.emplace_back(*pair);
   const ConvSpace space = conv_space(joined(used));
@@ -106,9 +139,7 @@ std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const Pro
   auto designed = options.weights == ProbeWeights::free ? design_free_probe(space, left, used.front()->layer, options)
                                                         : design_input_probe(space, left, *used.front(), options);
   if (!designed) return std::nullopt;
-  Probe probe{{}, count_of(left), static_cast<std::int64_t>(designed->considered), designed->outcomes, designed->bits};
-  for (IdentifyPair& pair : designed->layers) probe.layers.push_back({std::move(pair.layer), std::move(pair.inputs)});
-  return probe;
+  return probe_of(std::move(*designed), count_of(left));
 }
 
 void write_probe(const fs::path& folder, const Probe& probe) {
@@ -126,7 +157,8 @@ void write_probe(const fs::path& folder, const Probe& probe) {
       "On these layers the combinations of rules that are left differ: " + std::to_string(probe.outcomes) + " outcomes among " +
           std::to_string(probe.considered) +
           " of them.\nprobe_N.tflite is a layer as a model that a board's compiler takes, probe_N.json the same for lastbit. Run each on "
-          "the device with probe_N_input.npy, keep its integer output as probe_N_answer.npy, and add to the command:\n " +
+          "the device with probe_N_input.npy (and probe_N_input_2.npy, where a layer has more inputs), keep its integer output as "
+          "probe_N_answer.npy, and add to the command:\n " +
           arguments + "\n" + notes);
 }
 

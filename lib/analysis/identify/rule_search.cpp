@@ -292,4 +292,18 @@ RulesFound search_rules(const std::string& rules, const std::vector<const Identi
   return found;
 }
 
+DevicesLeft devices_left(const std::vector<const IdentifyPair*>& pairs, std::size_t most) {
+  Walk walk(pairs);
+  walk.go({});
+  std::vector<const Device*> left;
+  for (const Device& device : walk.devices()) {
+    const Device& best = walk.devices().front();
+    if (device.differing == best.differing && device.outputs == best.outputs) left.push_back(&device);
+  }
+  DevicesLeft found{std::ssize(left), {}};
+  const std::size_t step = (left.size() + most - 1) / most;
+  for (std::size_t i = 0; i < left.size(); i += step) found.some.push_back(walk.built(*left[i]));
+  return found;
+}
+
 }  // namespace lastbit

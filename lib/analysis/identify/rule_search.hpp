@@ -31,4 +31,11 @@ struct RulesFound {
 [[nodiscard]] RulesFound search_rules(const std::string& rules, const std::vector<const IdentifyPair*>& pairs, std::size_t most_classes,
                                       const std::function<void(double)>& progress);
 
+/// The best class of devices that a walk has met, with nothing but the rules that the pairs read.
+struct DevicesLeft {
+  std::int64_t count = 0;
+  std::vector<Backend> some;  ///< at most as many as were asked for, from all over the class
+};
+[[nodiscard]] DevicesLeft devices_left(const std::vector<const IdentifyPair*>& pairs, std::size_t most);
+
 }  // namespace lastbit
