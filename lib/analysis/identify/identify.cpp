@@ -25,7 +25,7 @@ struct Group {
 bool is_conv_group(const Group& group) { return is_conv_layer(group.pairs.front()->layer.operations[0].kind); }
 
 /// uint8 and int8 data are taken together, and so are sums and outputs of one type apart.
-std::string rules_of(const IdentifyPair& pair) {
+std::string rules_text(const IdentifyPair& pair) {
   const Operation& operation = pair.layer.operations[0];
   ConvArithmetic present;
   present.rescale.chain = {clamp()};
@@ -45,7 +45,7 @@ std::vector<Group> grouped(std::span<const IdentifyPair> pairs, std::vector<Skip
       skipped.push_back({pair.name, why});
       continue;
     }
-    const std::string rules = rules_of(pair);
+    const std::string rules = rules_text(pair);
     const bool conv = is_conv_layer(pair.layer.operations[0].kind);
     const auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
       if (group.rules != rules || is_conv_group(group) != conv) return false;

@@ -167,7 +167,7 @@ void read_transposed(const NodeReader& node) {
                   Conv2dAttributes{.stride = windows.stride, .dilation = {1, 1}, .padding = padding, .bounds = node.bounds()});
 }
 
-constexpr Operator operators[] = {
+constexpr Operator convolution_table[] = {
     {"Conv", read_convolution, Folding::bounded, 3},
     {"ConvTranspose", read_transposed, Folding::bounded, 3},
 };
@@ -193,6 +193,6 @@ void emit_convolution(const NodeReader& node, std::size_t weights_position, std:
       Conv2dAttributes{.stride = windows.stride, .dilation = windows.dilation, .padding = windows.padding, .bounds = node.bounds()});
 }
 
-std::span<const Operator> convolution_operators() { return operators; }
+std::span<const Operator> convolution_operators() { return convolution_table; }
 
 }  // namespace lastbit::onnx_format

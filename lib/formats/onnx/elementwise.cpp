@@ -199,7 +199,7 @@ void read_softmax(const NodeReader& node) {
   emit_softmax(node, node.integer("axis", node.opset() < 13 ? 1 : -1));
 }
 
-constexpr Operator operators[] = {
+constexpr Operator elementwise_table[] = {
     {"Add", read_binary<add>, Folding::bounded, 2},
     {"Sub", read_binary<sub>, Folding::bounded, 2},
     {"Mul", read_binary<mul>, Folding::bounded, 2},
@@ -268,6 +268,6 @@ void emit_softmax(const NodeReader& node, std::int64_t stated_axis) {
   node.emit_plain(transpose, {target}, TransposeAttributes{permutation});
 }
 
-std::span<const Operator> elementwise_operators() { return operators; }
+std::span<const Operator> elementwise_operators() { return elementwise_table; }
 
 }  // namespace lastbit::onnx_format

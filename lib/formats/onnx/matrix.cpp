@@ -105,7 +105,7 @@ void read_gemm(const NodeReader& node) {
   node.emit_plain(OperationKind::add, {target, addend}, ElementwiseAttributes{node.bounds(), false});
 }
 
-constexpr Operator operators[] = {
+constexpr Operator matrix_table[] = {
     {"MatMul", read_matmul, Folding::bounded, 2},
     {"Gemm", read_gemm, Folding::bounded, 3},
 };
@@ -134,6 +134,6 @@ void emit_matmul(const NodeReader& node, std::size_t a_position, std::size_t b_p
   node.emit_plain(OperationKind::fully_connected, {left, weights, absent_tensor}, FullyConnectedAttributes{node.bounds()});
 }
 
-std::span<const Operator> matrix_operators() { return operators; }
+std::span<const Operator> matrix_operators() { return matrix_table; }
 
 }  // namespace lastbit::onnx_format

@@ -221,7 +221,7 @@ void read_cast(const NodeReader& node) {
                    (code > 0 && code < 64 ? name_of_type(static_cast<std::int32_t>(code)) : std::to_string(code)));
 }
 
-constexpr Operator operators[] = {
+constexpr Operator movement_table[] = {
     {"Reshape", read_reshape, Folding::equal},
     {"Flatten", read_flatten, Folding::equal},
     {"Squeeze", read_squeeze, Folding::equal},
@@ -255,6 +255,6 @@ void emit_concat(const NodeReader& node, const std::vector<std::size_t>& positio
   else node.emit_plain(OperationKind::concat, std::move(parts), ConcatAttributes{static_cast<std::int64_t>(axis)});
 }
 
-std::span<const Operator> movement_operators() { return operators; }
+std::span<const Operator> movement_operators() { return movement_table; }
 
 }  // namespace lastbit::onnx_format

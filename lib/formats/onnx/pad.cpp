@@ -154,10 +154,10 @@ void read_pad(const NodeReader& node) {
   node.emit_plain(OperationKind::reshape, {whole});
 }
 
-constexpr Operator operators[] = {{"Pad", read_pad, Folding::equal}};
+constexpr Operator pad_table[] = {{"Pad", read_pad, Folding::equal}};
 
 }  // namespace
 
-std::span<const Operator> pad_operators() { return operators; }
+std::span<const Operator> pad_operators() { return pad_table; }
 
 }  // namespace lastbit::onnx_format

@@ -128,7 +128,7 @@ std::int32_t with_counted_padding(const NodeReader& node, std::int32_t source, W
   return padded;
 }
 
-constexpr Operator operators[] = {
+constexpr Operator pool_table[] = {
     {"MaxPool", read_max_pool, Folding::equal},
     {"AveragePool", read_average_pool, Folding::bounded},
     {"GlobalMaxPool", read_global_max_pool, Folding::equal, 1, {}, 1},
@@ -147,6 +147,6 @@ void emit_average_pool(const NodeReader& node) {
   node.emit_image(OperationKind::average_pool2d, {source}, attributes_of(node, windows));
 }
 
-std::span<const Operator> pool_operators() { return operators; }
+std::span<const Operator> pool_operators() { return pool_table; }
 
 }  // namespace lastbit::onnx_format

@@ -196,7 +196,7 @@ void read_qlinear_concat(const NodeReader& node) {
   emit_concat(node, positions, node.integer("axis", 0));
 }
 
-constexpr Operator operators[] = {
+constexpr Operator quantized_table[] = {
     {"QuantizeLinear", read_quantize},
     {"DequantizeLinear", read_dequantize},
     {"DynamicQuantizeLinear", read_dynamic_quantize},
@@ -244,6 +244,6 @@ ElementType type_of_zero_point(const NodeReader& node, std::size_t zero_point) {
   return *type;
 }
 
-std::span<const Operator> quantized_operators() { return operators; }
+std::span<const Operator> quantized_operators() { return quantized_table; }
 
 }  // namespace lastbit::onnx_format

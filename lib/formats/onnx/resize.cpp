@@ -108,13 +108,13 @@ void read_resize(const NodeReader& node) {
   node.emit_image(OperationKind::resize, {node.image()}, attributes);
 }
 
-constexpr Operator operators[] = {
+constexpr Operator resize_table[] = {
     {"Resize", read_resize, Folding::equal},
     {"Upsample", read_resize, Folding::equal},
 };
 
 }  // namespace
 
-std::span<const Operator> resize_operators() { return operators; }
+std::span<const Operator> resize_operators() { return resize_table; }
 
 }  // namespace lastbit::onnx_format
