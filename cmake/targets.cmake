@@ -2,9 +2,12 @@
 # off everywhere: which float operations a device fuses is its own rule, not the compiler's choice.
 function(lastbit_configure target)
   target_compile_features(${target} PRIVATE cxx_std_20)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF UNITY_BUILD OFF)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -ffp-contract=off
                                            $<$<BOOL:${LASTBIT_WARNINGS_AS_ERRORS}>:-Werror>)
+  if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE "SHELL:--param ggc-min-heapsize=300000")  # kB: what gcc fills before it collects garbage
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)  # gcc 12 warns of every "literal" + std::string (gcc bug 105651)
   endif()
@@ -21,6 +24,18 @@ endfunction()
 # lies in model and engine.
 function(lastbit_optimise target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${level}>)
+endfunction()
+
+# A build for use is compiled once: CMAKE_UNITY_BUILD, which the release preset sets, lets it parse headers once for several files. In all others
+# a file stands alone, so that each is seen to state its own includes and a change rebuilds what it touches.
+#
+# lastbit_join(target size [alone...]): up to `size` of its files, in the order of their list, are one for the compiler, so a name of one means
+# the same in all; those that stay alone use a name in another sense.
+function(lastbit_join target size)
+  if(CMAKE_UNITY_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
 endfunction()
 
 # lastbit_use_headers(target package...): header-only packages, seen by the compiler alone, so that nothing of them is linked or exported.

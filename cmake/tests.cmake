@@ -8,6 +8,18 @@ target_compile_definitions(
   INTERFACE LASTBIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LASTBIT_MODELS_DIR="${LASTBIT_MODELS_DIR}"
             LASTBIT_TOOL="$<$<TARGET_EXISTS:lastbit_tool>:$<TARGET_FILE:lastbit_tool>>")
 
+# What most tests include, parsed once, where files are joined (lastbit_join). Not under ccache, which would find nothing again.
+if(CMAKE_UNITY_BUILD AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  file(CONFIGURE OUTPUT tests/precompiled.cpp CONTENT "")
+  add_library(lastbit_test_precompiled OBJECT "${PROJECT_BINARY_DIR}/tests/precompiled.cpp")
+  lastbit_configure(lastbit_test_precompiled)
+  lastbit_optimise(lastbit_test_precompiled -O0)
+  target_link_libraries(lastbit_test_precompiled PRIVATE lastbit_test_support)
+  target_precompile_headers(
+    lastbit_test_precompiled PRIVATE <algorithm> <cmath> <filesystem> <random> <string> <vector> <support/catch.hpp> <lastbit/emulator.hpp>
+    <lastbit/io/npy.hpp> <lastbit/registry.hpp> <lastbit/rules.hpp>)
+endif()
+
 # lastbit_add_test(name LABELS label... SOURCES file... [LIBRARIES target...]): one Catch2 program, one ctest entry. What most tests compute, the
 # library computes: not optimised, they compile in half the time and run as fast. Kernels are compared in loops of the test's own: -O1; the
 # exhaustive tests are nothing but such loops: the build's level.
@@ -23,6 +35,9 @@ function(lastbit_add_test name)
     lastbit_optimise(${name} -O1)
   elseif(NOT "exhaustive" IN_LIST arg_LABELS)
     lastbit_optimise(${name} -O0)
+    if(TARGET lastbit_test_precompiled)
+      target_precompile_headers(${name} REUSE_FROM lastbit_test_precompiled)
+    endif()
   endif()
   target_link_libraries(${name} PRIVATE lastbit_test_support ${arg_LIBRARIES})
   add_test(NAME ${name} COMMAND ${name})
