@@ -6,7 +6,7 @@ function(lastbit_configure target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -ffp-contract=off
                                            $<$<BOOL:${LASTBIT_WARNINGS_AS_ERRORS}>:-Werror>)
   if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE "SHELL:--param ggc-min-heapsize=300000")  # kB: what gcc fills before it collects garbage
+    target_compile_options(${target} PRIVATE "SHELL:--param ggc-min-heapsize=250000")  # kB: what gcc fills before it collects garbage
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)  # gcc 12 warns of every "literal" + std::string (gcc bug 105651)
