@@ -72,7 +72,7 @@ void add_finishing(Cases& cases) {
                               "n2d2_double_shift", "n2d2_fixed_mult16", "n2d2_fixed_mult32", "n2d2_float_mult", "bernoulli2"}) {
     for (const std::size_t count : {std::size_t{1}, channels}) {
       cases.push_back({"finish/" + std::string(backend) + (count == 1 ? "/per_tensor" : "/per_channel"), Unit::values, Roof::none,
-                       [=] { return finishing_trial(find_backend(backend).backend.conv.i8.rescale, count); }});
+                       [=] { return finishing_trial(find_backend(backend).backend.conv.i8.sum.output, count); }});
     }
   }
 }

@@ -29,8 +29,8 @@ void print_stages(const std::string& name, const RescaleRule& rule, std::int64_t
 }
 
 int main() {
-  constexpr const RescaleRule& cpu = tflite_double.conv.i8.rescale;
-  constexpr const RescaleRule& npu = vipnano_v8.conv.i8.rescale;
+  constexpr const RescaleRule& cpu = tflite_double.conv.i8.sum.output;
+  constexpr const RescaleRule& npu = vipnano_v8.conv.i8.sum.output;
   int differing = 0;
   std::int64_t first = 0;
   for (std::int64_t accumulator = -16000; accumulator <= 16000; ++accumulator) {

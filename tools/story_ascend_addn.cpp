@@ -74,7 +74,7 @@ std::string add_n(const std::vector<float>& terms, const SpecSheet& sheet) {
   std::vector<Tensor> inputs;
   for (const float term : terms) {
     builder.input({"term" + std::to_string(inputs.size()), ElementType::float16, {1}});
-    inputs.push_back(Tensor::from<Float16>({1}, std::vector{to_float16(term, Float16Rules{})}));
+    inputs.push_back(Tensor::from<Float16>({1}, std::vector{to_float16(term, ieee_float16)}));
   }
   const auto sum = builder.operation(OperationKind::add_n, builder.model.inputs, {"AddN", ElementType::float16, {1}});
   return number(static_cast<float>(run(builder.finished({sum}), sheet.backend, inputs).tensors.back()->values<Float16>()[0]));

@@ -124,7 +124,7 @@ PoolFigures pool_figures(const Backend& backend, const Tensor& sample, double th
 
 Backend rounded_by(std::string_view rounding) {
   Backend changed = bernoulli2;
-  for (const char* rule : {"exp.rounding", "global_average_pool.sum.output.chain.3.rounding", "quantize.rounding"})
+  for (const char* rule : {"exp.rounding", "global_average_pool.output.chain.3.rounding", "quantize.rounding"})
     set_rule(changed, rule, rounding);
   return changed;
 }

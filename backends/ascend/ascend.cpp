@@ -67,7 +67,7 @@ std::vector<Evidence> integer_evidence() {
   for (const char* operation : {"conv", "depthwise_conv", "transposed_conv", "fully_connected", "matmul"}) {
     list.push_back({operation, document, "CANN mmad: int8 times int8 into int32 accumulators"});
     list.push_back({std::string(operation) + ".i8.accumulator", guess, "assumed to wrap; overflow is not documented"});
-    list.push_back({std::string(operation) + ".i8.rescale", guess, "AscendRequant: one float32 scale; its rounding is not documented"});
+    list.push_back({std::string(operation) + ".i8.output", guess, "AscendRequant: one float32 scale; its rounding is not documented"});
     list.push_back({std::string(operation) + ".i8.bias", guess, "assumed: the bias initialises L0C"});
   }
   list.push_back({"max_pool", guess, "assumed: codes are compared"});

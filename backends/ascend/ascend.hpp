@@ -23,8 +23,8 @@ inline constexpr CubeArithmetic cube{.sum = {.precision = StepPrecision::float32
                                      .terms = TermOrder::channel_block_then_kernel,
                                      .bias = BiasAt::accumulator_start};
 
-inline constexpr SumRule in_float32{.precision = StepPrecision::float32, .order = SumOrder::sequential, .block = 16};
-inline constexpr SumRule in_float16{.precision = StepPrecision::float16, .order = SumOrder::sequential, .block = 16};
+inline constexpr SumRule in_float32{.precision = StepPrecision::float32, .order = SumOrder::sequential};
+inline constexpr SumRule in_float16{.precision = StepPrecision::float16, .order = SumOrder::sequential};
 
 /// What differs from one chip to the next: how much of the vector unit's work is done in float32.
 struct Chip {
@@ -54,18 +54,12 @@ struct Chip {
 }
 
 /// AscendRequant: int32 accumulators times one float32 scale.
-inline constexpr RescaleRule requant{.scale = {.arithmetic = ScaleArithmetic::f32,
-                                               .significant_bits = 24,
-                                               .rounding = Rounding::floor,
-                                               .normalization = Normalization::one_to_two,
-                                               .min_exponent = -149,
-                                               .max_exponent = 127},
+inline constexpr RescaleRule requant{.scale = {.arithmetic = ScaleArithmetic::f32},
                                      .chain = {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
 inline constexpr ConvByType int8_convolution{
-    .i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+    .i8 = {.sum = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add}, .output = requant},
            .bias = BiasAt::accumulator_start,
-           .per_channel = PerChannelLowering::native,
-           .rescale = requant}};
+           .per_channel = PerChannelLowering::native}};
 
 [[nodiscard]] constexpr Backend device(const Float16Arithmetic& float16) {
   return {.conv = int8_convolution,
@@ -76,7 +70,8 @@ inline constexpr ConvByType int8_convolution{
           .max_pool = MaxPool::largest_code,
           .quantize = {.division = ScaleDivision::multiply_by_inverse,
                        .rounding = Rounding::half_even,
-                       .zero_point = ZeroPointAt::before_rounding},
+                       .zero_point = ZeroPointAt::before_rounding,
+                       .out_of_range = OutOfRange::saturate},
           .dequantize = {.arithmetic = DequantizeProduct::f32},
           .requantize = requant,
           .float16 = float16,

@@ -23,13 +23,13 @@ std::vector<Evidence> convolution_evidence() {
         {i8 + ".accumulator.overflow", guess, "int32 sums in the source; what happens beyond is not said"},
         {i8 + ".bias_bits", guess, "b << bl in the formula; the width of b is not said"},
         {i8 + ".bias_rounding", guess, "b << bl in the formula; how b is rounded is not said"},
-        {i8 + ".rescale.scale", guess, as_rescale},
-        {i8 + ".rescale.chain.0", guess, as_rescale},
-        {i8 + ".rescale.chain.0.kind", source, formula},
-        {i8 + ".rescale.chain.0.rounding", guess, "enable_rounding is false for bernoulli2 in the source; floor is assumed"},
-        {i8 + ".rescale.chain.3", guess, as_rescale},
-        {i8 + ".rescale.chain.3.kind", source, formula},
-        {i8 + ".rescale.chain.3.rounding", guess, "enable_rounding is false for bernoulli2 in the source; floor is assumed"},
+        {i8 + ".output.scale", guess, as_rescale},
+        {i8 + ".output.chain.0", guess, as_rescale},
+        {i8 + ".output.chain.0.kind", source, formula},
+        {i8 + ".output.chain.0.rounding", guess, "enable_rounding is false for bernoulli2 in the source; floor is assumed"},
+        {i8 + ".output.chain.3", guess, as_rescale},
+        {i8 + ".output.chain.3.kind", source, formula},
+        {i8 + ".output.chain.3.rounding", guess, "enable_rounding is false for bernoulli2 in the source; floor is assumed"},
     };
     list.insert(list.end(), own.begin(), own.end());
   }
@@ -84,8 +84,8 @@ std::vector<Evidence> evidence() {
   };
   for (const std::string table : {"leaky_relu", "hard_swish", "logistic", "tanh", "exp", "softmax"})
     list.push_back({table + ".rounding", guess, "how entries are rounded is not documented; as quantisation"});
-  for (const std::string rescaled : {"matmul.i8.rescale", "average_pool.sum.output", "global_average_pool.sum.output", "mean.sum.output",
-                                     "add.i8.output", "mul", "requantize"})
+  for (const std::string rescaled :
+       {"matmul.i8.output", "average_pool.output", "global_average_pool.output", "mean.output", "add.i8.output", "mul", "requantize"})
     add_rescaling(list, rescaled);
   for (const Evidence& entry : convolution_evidence()) list.push_back(entry);
   return list;
@@ -96,18 +96,18 @@ std::vector<Setting> settings() {
   return {
       {"*.i8.accumulator.overflow", {"saturate"}, "32-bit sums; what happens beyond is not public"},
       {"*.i8.bias_bits", {"16", "8"}, "the bias is stored narrow and shifted left; its width is not public"},
-      {"*conv.i8.rescale.chain.0.rounding", roundings, "first shift of a convolution; bayes rounds"},
-      {"fully_connected.i8.rescale.chain.0.rounding", roundings, "as conv"},
-      {"*conv.i8.rescale.chain.3.rounding", roundings, "second shift of a convolution; bayes rounds"},
-      {"fully_connected.i8.rescale.chain.3.rounding", roundings, "as conv"},
-      {"*.i8.rescale.chain.0.constant", {"29", "31"}, "how the shift is split around the multiplier is derived in compiled code"},
-      {"*.i8.rescale.scale.carry", {"renormalize"}, "a multiplier that rounds up to 2^15: clipped as in the documented rescaling"},
-      {"*.i8.rescale.scale.arithmetic", {"f32"}, "scales are float32 in the plugin; the compiled code may use either"},
+      {"*conv.i8.output.chain.0.rounding", roundings, "first shift of a convolution; bayes rounds"},
+      {"fully_connected.i8.output.chain.0.rounding", roundings, "as conv"},
+      {"*conv.i8.output.chain.3.rounding", roundings, "second shift of a convolution; bayes rounds"},
+      {"fully_connected.i8.output.chain.3.rounding", roundings, "as conv"},
+      {"*.i8.output.chain.0.constant", {"29", "31"}, "how the shift is split around the multiplier is derived in compiled code"},
+      {"*.i8.output.scale.carry", {"renormalize"}, "a multiplier that rounds up to 2^15: clipped as in the documented rescaling"},
+      {"*.i8.output.scale.arithmetic", {"f32"}, "scales are float32 in the plugin; the compiled code may use either"},
       {"requantize.chain.0.rounding", {"half_up"}, "shift before the multiplier; bayes rounds"},
       {"requantize.chain.1.overflow", {"wrap", "exact"}, "the 16 bits before the multiplier; no calibrated value reaches them"},
       {"requantize.chain.3.rounding", {"half_away", "half_even", "floor"}, "'rounding' in the source: which is not said"},
-      {"*average_pool.sum.output.chain.0.rounding", {"half_up"}, "shift before the multiplier; bayes rounds"},
-      {"*average_pool.sum.output.chain.3.rounding", {"half_away", "half_even", "floor"}, "'rounding' in the source: which is not said"},
+      {"*average_pool.output.chain.0.rounding", {"half_up"}, "shift before the multiplier; bayes rounds"},
+      {"*average_pool.output.chain.3.rounding", {"half_away", "half_even", "floor"}, "'rounding' in the source: which is not said"},
       {"*average_pool.output_scale", {"of_input"}, "an own scale, or the input's as the operator list says"},
       {"average_pool", {"fixed_reciprocal"}, "the older form: sum * k >> 9 on the input's scale"},
       {"global_average_pool", {"fixed_reciprocal_4"}, "the older form: (sum >> 4) * k >> 9 on the input's scale"},

@@ -33,12 +33,11 @@ inline constexpr RescaleRule truncated = split_shift(Rounding::floor);
 inline constexpr RescaleRule rounded = split_shift(Rounding::half_up);
 
 [[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
-  return {.i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+  return {.i8 = {.sum = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add}, .output = rescale},
                  .bias = BiasAt::accumulator_start,
                  .per_channel = PerChannelLowering::native,
                  .bias_bits = 32,
-                 .bias_rounding = Rounding::floor,
-                 .rescale = rescale}};
+                 .bias_rounding = Rounding::floor}};
 }
 
 /// Both operands multiplied up to one unit, the one of smaller scale by 8 bits, the other by 15 and a shift.
@@ -47,9 +46,7 @@ inline constexpr SumArithmetic common_scale_sum = [] {
   output.by = {{Quantity::unit, Quantity::one}, {Quantity::out, Quantity::one}};
   return SumArithmetic{.operand = {{.arithmetic = ScaleArithmetic::f64,
                                     .significant_bits = 15,
-                                    .rounding = Rounding::half_up,
                                     .normalization = Normalization::unit_of_pair,
-                                    .min_exponent = 0,
                                     .max_exponent = 25},
                                    {multiply()},
                                    {{Quantity::in, Quantity::one}, {}}},
@@ -78,7 +75,10 @@ inline constexpr SumArithmetic common_scale_sum = [] {
           .sub = add,
           .mul = rounded,
           .concat = {.method = ConcatMethod::rescaled},
-          .quantize = {.division = ScaleDivision::divide_in_double, .rounding = Rounding::half_away},
+          .quantize = {.division = ScaleDivision::divide_in_double,
+                       .rounding = Rounding::half_away,
+                       .zero_point = ZeroPointAt::after_rounding,
+                       .out_of_range = OutOfRange::saturate},
           .dequantize = {.arithmetic = DequantizeProduct::f32},
           .requantize = rounded,
           .leaky_relu = table,

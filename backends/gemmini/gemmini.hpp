@@ -14,12 +14,7 @@ namespace gemmini {
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 
 /// ACC_SCALE and MVIN_SCALE: half_even(float(x) * s), s a float32 that the program brings.
-inline constexpr ScaleEncoding float32_scale{.arithmetic = ScaleArithmetic::f64,
-                                             .significant_bits = 24,
-                                             .rounding = Rounding::half_even,
-                                             .normalization = Normalization::one_to_two,
-                                             .min_exponent = -149,
-                                             .max_exponent = 127};
+inline constexpr ScaleEncoding float32_scale{.arithmetic = ScaleArithmetic::f64};
 inline constexpr RescaleRule acc_scale{float32_scale, {float_scale(Rounding::half_even), clamp()}};
 
 /// ROUNDING_RIGHT_SHIFT, of configurations without floats.
@@ -40,7 +35,9 @@ inline constexpr SumArithmetic residual{
     .output = {float32_scale, {float_scale(Rounding::half_even), clamp()}, {}}};
 
 [[nodiscard]] constexpr ConvByType sums(const RescaleRule& rescale) {
-  return {.i8 = {.accumulator = int32_wraps, .bias = BiasAt::accumulator_start, .rescale = rescale}};
+  return {.i8 = {.sum = {.accumulator = int32_wraps, .output = rescale},
+                 .bias = BiasAt::accumulator_start,
+                 .per_channel = PerChannelLowering::native}};
 }
 
 /// Everything that leaves the accumulator leaves it in the same way.

@@ -17,7 +17,7 @@ std::vector<Evidence> evidence() {
   for (const char* operation : {"conv", "depthwise_conv", "fully_connected", "recurrent", "fused_conv", "pwl", "sum_pool", "max_pool"})
     list.push_back({operation, code, generic});
   list.push_back({"*.*.per_channel", source, "one scale per layer; 8-bit weights have an integer multiplier per row instead"});
-  list.push_back({"*.*.rescale", code, library("sums leave the layer as they are; the piecewise-linear function does all rescaling")});
+  list.push_back({"*.*.output", code, library("sums leave the layer as they are; the piecewise-linear function does all rescaling")});
   list.push_back({"concat", source, "OpenVINO GNA plugin: pieces lie side by side in memory, all of one scale"});
   list.push_back({"quantize", source, "OpenVINO GNA plugin: trunc(x * factor + 0.5 with the sign of x) in float32 (host side)"});
   list.push_back({"dequantize", guess, "assumed: quotient by the scale factor in float32 (host side)"});

@@ -25,11 +25,17 @@ inline constexpr AccumulatorRule unsaturated{.bits = 64, .overflow = Overflow::w
 
 /// Sums that leave the layer as they are.
 [[nodiscard]] constexpr ConvArithmetic sums(const AccumulatorRule& accumulator, RowMultiplier multiplier = RowMultiplier::absent) {
-  return {.accumulator = accumulator,
+  return {.sum = {.accumulator = accumulator, .output = {.chain = {clamp()}}},
           .bias = BiasAt::accumulator_start,
           .row_multiplier = multiplier,
-          .per_channel = PerChannelLowering::native,
-          .rescale = {.chain = {clamp()}}};
+          .per_channel = PerChannelLowering::native};
+}
+
+/// Of codes as they are, saturated after every addition.
+[[nodiscard]] constexpr SumArithmetic running_sum(std::uint8_t bits) {
+  return {.centring = Centring::nothing,
+          .accumulator = {.bits = bits, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add},
+          .output = {.chain = {clamp()}}};
 }
 
 /// 16-bit data: 16-bit weights, or 8-bit weights with a multiplier per row.
@@ -46,7 +52,10 @@ inline constexpr AccumulatorRule unsaturated{.bits = 64, .overflow = Overflow::w
           .fused_conv = {.order = FusedOrder::pool_then_activation, .sum = unsaturated},
           .pwl = {.method = PwlMethod::shifted_segments, .output_overflow = Overflow::saturate},
           .concat = {.method = ConcatMethod::copy},
-          .quantize = {.division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::half_away},
+          .quantize = {.division = ScaleDivision::multiply_by_inverse,
+                       .rounding = Rounding::half_away,
+                       .zero_point = ZeroPointAt::after_rounding,
+                       .out_of_range = OutOfRange::saturate},
           .dequantize = {.arithmetic = DequantizeProduct::f32}};
 }
 
@@ -62,11 +71,7 @@ inline constexpr AccumulatorRule unsaturated{.bits = 64, .overflow = Overflow::w
   backend.fully_connected = sums_of_both(tiled(tile_3_8bit), tiled(tile_3_16bit), RowMultiplier::of_terms);
   backend.recurrent = backend.fully_connected;
   backend.fused_conv = {.order = FusedOrder::activation_then_pool};
-  backend.sum_pool = {.method = SumPoolMethod::running,
-                      .order = WindowOrder::columns_outermost,
-                      .bits_8bit = 16,
-                      .bits = 32,
-                      .overflow = Overflow::saturate};
+  backend.sum_pool = {.order = WindowOrder::columns_outermost, .i8 = running_sum(16), .wide = running_sum(32)};
   backend.max_pool = MaxPool::largest_code;
   return backend;
 }
@@ -84,14 +89,14 @@ enum class Simd : std::uint8_t { sse4, avx2 };
   const TermsByGroup blocks = avx2 ? TermsByGroup({4096, 4096, whole_tile, whole_tile, whole_tile, whole_tile, whole_tile, whole_tile})
                                    : TermsByGroup({2048, 2048, 2048, 2048, 2048, whole_tile, whole_tile, whole_tile});
   ConvByType& affine = backend.fully_connected;
-  affine.i16_bias32.accumulator.partial = {.method = consecutive, .terms = 2, .vector = vector, .tail = PartialTail::exact};
-  affine.i16_weights8.accumulator.partial = {.method = consecutive, .terms = blocks, .vector = vector, .tail = PartialTail::exact};
+  affine.i16_bias32.sum.accumulator.partial = {.method = consecutive, .terms = 2, .vector = vector, .tail = PartialTail::exact};
+  affine.i16_weights8.sum.accumulator.partial = {.method = consecutive, .terms = blocks, .vector = vector, .tail = PartialTail::exact};
   const bool one_dimension = backend.fused_conv.order == FusedOrder::pool_then_activation;
   const PartialSums pairs =
       one_dimension
           ? PartialSums{.method = consecutive, .terms = 2, .vector = vector, .tail = avx2 ? PartialTail::one_sum : PartialTail::dropped}
           : PartialSums{.method = consecutive, .terms = 2};
-  backend.conv.i16_bias32.accumulator.partial = pairs;
+  backend.conv.i16_bias32.sum.accumulator.partial = pairs;
   if (one_dimension) backend.fused_conv.sum.partial = pairs;
   backend.recurrent = {};
   return backend;

@@ -38,7 +38,7 @@ std::vector<Evidence> evidence() {
 }
 
 std::vector<Setting> settings() {
-  return {{"*average_pool.sum.output.chain.0.rounding", {"half_away"}, "the chip's switch for rounding averages; off after reset"}};
+  return {{"*average_pool.output.chain.0.rounding", {"half_away"}, "the chip's switch for rounding averages; off after reset"}};
 }
 
 }  // namespace

@@ -22,10 +22,10 @@ inline constexpr ScaleEncoding output_shift{.arithmetic = ScaleArithmetic::f64,
                                             .min_exponent = -22,
                                             .max_exponent = 8};
 
-inline constexpr ConvByType conv{.i8 = {.accumulator = full_resolution,
-                                        .bias = BiasAt::accumulator_start,
-                                        .per_channel = PerChannelLowering::native,
-                                        .rescale = {output_shift, {shift_right(Rounding::half_up), absolute(), clamp()}}}};
+inline constexpr ConvByType conv{
+    .i8 = {.sum = {.accumulator = full_resolution, .output = {output_shift, {shift_right(Rounding::half_up), absolute(), clamp()}}},
+           .bias = BiasAt::accumulator_start,
+           .per_channel = PerChannelLowering::native}};
 
 /// Codes summed as they are.
 inline constexpr SumArithmetic plain_sum{.accumulator = full_resolution, .output = {.chain = {clamp()}}};

@@ -18,9 +18,10 @@ std::vector<Evidence> common_evidence() {
   return {
       {"domain", code, "integers of 4 to 16 bits"},
       {"*.*.bias", code, kernels("the sum starts at the bias")},
+      {"*.*.centring", code, kernels("products of the codes themselves: zero points are 0")},
       {"*.*.per_channel", code, kernels("one scaling per layer or per output channel")},
-      {"*.*.rescale.scale", source, scales},
-      {"*.*.rescale.by", source, scales},
+      {"*.*.output.scale", source, scales},
+      {"*.*.output.by", source, scales},
       {"requantize*.by", source, scales},
       {"add*.*.output.scale", source, scales},
       {"add*.*.output.by", source, scales},
@@ -38,8 +39,8 @@ std::vector<Evidence> export_evidence() {
     list.push_back({sums, code, kernels("plain C sums, built with -fwrapv")});
   for (const char* operation : {"conv", "depthwise_conv", "fully_connected"}) {
     const std::string name = operation;
-    list.push_back({name + ".i8.rescale.chain", code, kernels("4 and 8 bits")});
-    list.push_back({name + ".i16_bias64.rescale.chain", code, kernels("16 bits")});
+    list.push_back({name + ".i8.output.chain", code, kernels("4 and 8 bits")});
+    list.push_back({name + ".i16_bias64.output.chain", code, kernels("16 bits")});
   }
   list.push_back({"fully_connected.i16_bias64", source, exporter("the template of the recorded 8-bit kernel")});
   list.push_back({"transposed_conv", source, exporter("Network.hpp; the exporter adds no half to the bias of a deconvolution")});
@@ -58,7 +59,7 @@ std::vector<Evidence> simulator_evidence() {
   std::vector<Evidence> list = common_evidence();
   const std::string run = "N2D2 ccce8ba src/Scaling_Kernels.cpp, run and recorded";
   for (const char* operation : {"conv", "depthwise_conv", "transposed_conv", "fully_connected"})
-    list.push_back({std::string(operation) + ".*.rescale.chain", code, run});
+    list.push_back({std::string(operation) + ".*.output.chain", code, run});
   list.push_back({"add*", code, run});
   list.push_back({"requantize", source, exporter("cells that only scale multiply by a 16-bit factor where layers shift")});
   list.push_back({"requantize.chain", code, run});

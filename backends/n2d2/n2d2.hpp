@@ -82,10 +82,9 @@ inline constexpr RescaleRule simulated_double_shift{
 inline constexpr RescaleRule simulated_float_mult{real, {relu(), clamp_accumulator(), float_scale(Rounding::half_away), clamp_to_type()}};
 
 [[nodiscard]] constexpr ConvArithmetic sums(std::uint8_t bits, const RescaleRule& rescale) {
-  return {.accumulator = {.bits = bits, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+  return {.sum = {.accumulator = {.bits = bits, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add}, .output = rescale},
           .bias = BiasAt::accumulator_start,
-          .per_channel = PerChannelLowering::native,
-          .rescale = rescale};
+          .per_channel = PerChannelLowering::native};
 }
 
 /// `narrow` for 8-bit data, `wide` for 16-bit data; `cell` and `wide_cell`: of cells that only scale, before branches join.
@@ -116,7 +115,10 @@ struct Ways {
           .add = sums_of_tensors(ways),
           .add_n = sums_of_tensors(ways),
           .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::copy},
-          .quantize = {.division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::toward_zero},
+          .quantize = {.division = ScaleDivision::multiply_by_inverse,
+                       .rounding = Rounding::toward_zero,
+                       .zero_point = ZeroPointAt::after_rounding,
+                       .out_of_range = OutOfRange::saturate},
           .dequantize = {.arithmetic = DequantizeProduct::f32},
           .requantize = cell,
           .requantize_16bit = wide_cell};

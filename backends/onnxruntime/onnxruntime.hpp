@@ -11,25 +11,22 @@ namespace lastbit {
 namespace onnxruntime {
 
 /// float(float(in * weight) / out)
-inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32,
-                                         .significant_bits = 24,
-                                         .rounding = Rounding::floor,
-                                         .normalization = Normalization::one_to_two,
-                                         .min_exponent = -149,
-                                         .max_exponent = 127};
+inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32};
 
 /// y = clamp(half_even(float(sum) * scale) + zero point)
 inline constexpr RescaleRule by_float{scale_f32, {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
 
-inline constexpr ConvByType conv{.i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
-                                        .bias = BiasAt::accumulator_start,
-                                        .rescale = by_float}};
+inline constexpr ConvByType conv{
+    .i8 = {.sum = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add}, .output = by_float},
+           .bias = BiasAt::accumulator_start,
+           .per_channel = PerChannelLowering::native}};
 
 inline constexpr FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
 inline constexpr AddArithmetic float_sum{.in_float = {.method = FloatSumMethod::fused, .rounding = Rounding::half_even}};
 /// y = clamp(half_even(float(product) * scale + zero point)), product and sum each rounded to float.
 inline constexpr RescaleRule onto_zero_point{scale_f32, {float_scale_with_zero_point(Rounding::half_even), clamp()}};
 inline constexpr AveragePoolArithmetic average{
+    .padding = PaddingCount::excluded,
     .output_scale = OutputScale::own,
     .sum = {.accumulator = {.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
             .output = {scale_f32, by_float.chain, in_per_out_and_count}}};
@@ -49,7 +46,10 @@ inline constexpr Backend onnxruntime_cpu{
     .sub = onnxruntime::float_sum,
     .mul = onnxruntime::onto_zero_point,
     .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
-    .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
+    .quantize = {.division = ScaleDivision::divide,
+                 .rounding = Rounding::half_even,
+                 .zero_point = ZeroPointAt::after_rounding,
+                 .out_of_range = OutOfRange::saturate},
     .dequantize = {.arithmetic = DequantizeProduct::f32},
     .dynamic_quantize = {.method = DynamicQuantizeMethod::unsigned_range, .rounding = Rounding::half_even},
     .requantize = onnxruntime::by_float,

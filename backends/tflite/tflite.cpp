@@ -44,7 +44,7 @@ std::vector<Evidence> evidence() {
       {"svdf.activation", source, read("svdf_common.cc; where it is recorded the output's zero point is the lowest code anyway")},
       {"svdf.state_i16", source, read("svdf_common.cc, the kernel of the 8-bit state with another type; not recorded")},
       {"lstm", code, run("every tensor of the mnist_lstm network, ten calls in a row")},
-      {"lstm.gate_i8.rescale.scale.arithmetic", source, read("lstm_eval_common.cc; no recorded value tells float from double")},
+      {"lstm.gate_i8.output.scale.arithmetic", source, read("lstm_eval_common.cc; no recorded value tells float from double")},
       {"lstm.gate_i16", source, read("lstm_eval.cc; not recorded")},
       {"lstm.clip_rounding", source, read("lstm_eval_common.cc; the recorded clip lies beyond 16 bits")},
   };

@@ -45,11 +45,12 @@ inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::w
 inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 
 [[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
-  const ConvArithmetic narrow{.accumulator = int32_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(rescale)};
-  return {
-      .i8 = narrow,
-      .i16_bias32 = narrow,
-      .i16_bias64 = {.accumulator = int64_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(once_by_15_bits(rescale.scale))}};
+  const auto with_bias_last = [](const SumArithmetic& sum) {
+    return ConvArithmetic{.sum = sum, .bias = BiasAt::accumulator_end, .per_channel = PerChannelLowering::native};
+  };
+  const ConvArithmetic narrow = with_bias_last({.accumulator = int32_wraps, .output = to_output(rescale)});
+  const ConvArithmetic wide = with_bias_last({.accumulator = int64_wraps, .output = to_output(once_by_15_bits(rescale.scale))});
+  return {.i8 = narrow, .i16_bias32 = narrow, .i16_bias64 = wide};
 }
 
 /// The state is bounded before its zero point is added, so that a code beyond the type wraps when it is stored.
@@ -71,13 +72,14 @@ inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::w
 [[nodiscard]] constexpr LstmArithmetic lstm(const RescaleRule& rescale) {
   RescaleRule gate = rescale;
   gate.scale.arithmetic = ScaleArithmetic::f32;
-  return {.method = LstmMethod::sigmoid_table,
-          .gate_i8 = {.accumulator = int32_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(gate)},
-          .gate_i16 = {.accumulator = int64_wraps, .bias = BiasAt::accumulator_end, .rescale = to_output(once_by_15_bits(gate.scale))},
-          .sum = Overflow::saturate,
-          .cell = to_output(rescale),
-          .clip_rounding = Rounding::toward_zero,
-          .output = to_output(rescale)};
+  return {
+      .method = LstmMethod::sigmoid_table,
+      .gate_i8 = {.sum = {.accumulator = int32_wraps, .output = to_output(gate)}, .bias = BiasAt::accumulator_end},
+      .gate_i16 = {.sum = {.accumulator = int64_wraps, .output = to_output(once_by_15_bits(gate.scale))}, .bias = BiasAt::accumulator_end},
+      .sum = Overflow::saturate,
+      .cell = to_output(rescale),
+      .clip_rounding = Rounding::toward_zero,
+      .output = to_output(rescale)};
 }
 
 /// Both operands shifted left, rescaled to twice the larger scale, summed in int32 and rescaled.
@@ -118,6 +120,7 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
   for (SumArithmetic* sum : {&sub.i8, &sub.i16}) sum->operand.scale.arithmetic = sum->output.scale.arithmetic = ScaleArithmetic::f32;
   const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .rescale = rescale};
   AveragePoolArithmetic average{
+      .padding = PaddingCount::excluded,
       .output_scale = OutputScale::of_input,
       .sum = {
           .centring = Centring::nothing, .accumulator = int32_wraps, .output = {.chain = {divide_by_count(Rounding::half_away), clamp()}}}};

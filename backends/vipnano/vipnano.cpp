@@ -20,7 +20,7 @@ std::vector<Evidence> evidence() {
       {"fully_connected.i8", source, mesa("the NN instruction of convolution")},
       {"transposed_conv.i8", guess, "assumed to be rewritten as convolution by the compiler"},
       {"matmul.i8", guess, "assumed to be rewritten as convolution by the compiler"},
-      {"*.i8.rescale.scale", source, mesa("float32 product and quotient; the closed compiler may use double")},
+      {"*.i8.output.scale", source, mesa("float32 product and quotient; the closed compiler may use double")},
       {"*.i8.per_channel", guess,
        "feature bit NN_PER_CHANNEL_QUANT is 0 and the lowering is not public; native is what TIM-VX unit tests' "
        "per-channel results satisfy"},
@@ -48,13 +48,13 @@ std::vector<Setting> settings() {
       {"*.i8.per_channel",
        {"requantized_to_tensor", "float_scale"},
        "no native support on these chips: Mesa requantises the weights to one scale, ST runs it on the shader in float"},
-      {"*.i8.rescale.scale.arithmetic", {"f64"}, "Mesa computes the effective scale in float32; the closed compiler may use double"},
+      {"*.i8.output.scale.arithmetic", {"f64"}, "Mesa computes the effective scale in float32; the closed compiler may use double"},
       {"*.i8.accumulator.overflow", {"saturate"}, "the C model wraps; silicon was not measured"},
       {"add.i8.operand.scale.significant_bits",
        {"16", "22"},
        "weights of 8 bits as Mesa lowers it, or of more: a sum that is all but exact"},
       {"sub.i8.operand.scale.significant_bits", {"16", "22"}, "as add"},
-      {"*average_pool.sum.output", {"reciprocal_16"}, "exact division, or a multiplication by the truncated 16-bit reciprocal"},
+      {"*average_pool.output", {"reciprocal_16"}, "exact division, or a multiplication by the truncated 16-bit reciprocal"},
       {"*average_pool.padding", {"included"}, "an interface flag; whether padding counts in the divisor depends on the converter"},
   };
 }

@@ -32,10 +32,9 @@ inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floo
 }
 
 [[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
-  return {.i8 = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
+  return {.i8 = {.sum = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add}, .output = rescale},
                  .bias = BiasAt::accumulator_start,
-                 .per_channel = PerChannelLowering::native,
-                 .rescale = rescale}};
+                 .per_channel = PerChannelLowering::native}};
 }
 
 /// A convolution of both operands with two 8-bit weights, 1 and in_b / in_a, whose scale makes the larger one 255. The bias can only be
@@ -84,7 +83,10 @@ inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floo
       .sub = add,
       .mul = rescale,
       .concat = {.method = ConcatMethod::dequantize, .method_uint8 = ConcatMethod::dequantize},
-      .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding},
+      .quantize = {.division = ScaleDivision::divide,
+                   .rounding = Rounding::half_even,
+                   .zero_point = ZeroPointAt::after_rounding,
+                   .out_of_range = OutOfRange::saturate},
       .dequantize = {.arithmetic = DequantizeProduct::f32},
       .requantize = rescale,
       .leaky_relu = by_multiplier,

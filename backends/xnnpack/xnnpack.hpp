@@ -12,18 +12,14 @@ namespace lastbit {
 namespace xnnpack {
 
 /// The effective scale as float32 arithmetic delivers it.
-inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32,
-                                         .significant_bits = 24,
-                                         .rounding = Rounding::floor,
-                                         .normalization = Normalization::one_to_two,
-                                         .min_exponent = -149,
-                                         .max_exponent = 127};
+inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32};
 
 /// y = clamp(half_even(float(sum) * scale) + zero point)
 inline constexpr RescaleRule by_float{scale_f32, {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
 
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
-inline constexpr ConvArithmetic conv_i8{.accumulator = int32_wraps, .bias = BiasAt::accumulator_start, .rescale = by_float};
+inline constexpr ConvArithmetic conv_i8{
+    .sum = {.accumulator = int32_wraps, .output = by_float}, .bias = BiasAt::accumulator_start, .per_channel = PerChannelLowering::native};
 
 /// qs8-vadd: both ratios in / out as integers of one exponent, of which the larger has 21 bits; one rounding of their exact sum.
 inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArithmetic::f32,
@@ -64,8 +60,10 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
   backend.mean.sum.output.by = in_per_out_and_count;
   backend.add.i8 = backend.sub.i8 = weighted_sum;
   backend.mul = by_float;
-  backend.quantize = {
-      .division = ScaleDivision::multiply_by_inverse, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::after_rounding};
+  backend.quantize = {.division = ScaleDivision::multiply_by_inverse,
+                      .rounding = Rounding::half_even,
+                      .zero_point = ZeroPointAt::after_rounding,
+                      .out_of_range = OutOfRange::saturate};
   backend.dequantize = {.arithmetic = DequantizeProduct::f32};
   backend.logistic = backend.tanh = {.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
   return backend;

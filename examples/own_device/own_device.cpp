@@ -13,21 +13,21 @@ using namespace lastbit;
 
 constexpr Backend my_npu = [] {
   Backend backend = vipnano_v8;
-  backend.conv.i8.accumulator.bits = 24;
-  backend.conv.i8.accumulator.overflow = Overflow::saturate;
-  backend.conv.i8.rescale.chain = {multiply(MultiplierBits{12}, Rounding::floor), shift_right(Rounding::half_up), add_zero_point(),
-                                   clamp()};
+  backend.conv.i8.sum.accumulator.bits = 24;
+  backend.conv.i8.sum.accumulator.overflow = Overflow::saturate;
+  backend.conv.i8.sum.output.chain = {multiply(MultiplierBits{12}, Rounding::floor), shift_right(Rounding::half_up), add_zero_point(),
+                                      clamp()};
   return backend;
 }();
 
 /// One output of a convolution: bias + sum of products, then the chain.
 std::int64_t conv_value(const ConvArithmetic& rule, std::int64_t bias, std::initializer_list<std::int64_t> products) {
-  Accumulator accumulator(rule.accumulator, bias);
+  Accumulator accumulator(rule.sum.accumulator, bias);
   for (const std::int64_t product : products) accumulator.add(product);
-  const ScaleEncoding& encoding = rule.rescale.scale;
+  const ScaleEncoding& encoding = rule.sum.output.scale;
   const RescaleOperands operands{
       .scale = encode(encoding, effective_scale(encoding.arithmetic, 0.5, 0.0078125, 0.25)), .zero_point = 3, .min = -128, .max = 127};
-  return finish(rule.rescale.chain, accumulator.result(), operands);
+  return finish(rule.sum.output.chain, accumulator.result(), operands);
 }
 
 int main() {

@@ -41,11 +41,10 @@ LastChain with_channels(const Chain& chain, std::vector<RescaleOperands> operand
 std::optional<LastChain> of_convolution(const Request& request) {
   const ConvLayer layer = conv_layer(request.model, request.operation, request.backend);
   if (layer.delivers_sums()) return std::nullopt;
-  const Convolution convolution(layer.shape, layer.direction, layer.arithmetic, layer.weights, layer.bias, layer.input_type,
-                                layer.largest_input, layer.multipliers);
+  const Convolution convolution = convolution_of(layer);
   std::vector<std::int64_t> sums(static_cast<std::size_t>(layer.shape.out_count()));
   convolution.sums(conv_input(*request.inputs[0], layer.zero_points), sums, nullptr);
-  return with_channels(layer.arithmetic.rescale.chain, layer.operands, std::move(sums));
+  return with_channels(layer.arithmetic.sum.output.chain, layer.operands, std::move(sums));
 }
 
 std::vector<std::vector<std::int64_t>> offsets_of(const Request& request) {
@@ -102,7 +101,7 @@ std::optional<LastChain> of_average(const Request& request) {
   const auto outputs = static_cast<std::size_t>(out.shape.element_count());
   LastChain last{rule.sum.output.chain, {}, {}, std::vector<std::int64_t>(outputs)};
   std::vector<std::int64_t> counts(outputs);
-  const WindowSums sums(rule, pool_shape_of(request.model, request.operation), in);
+  const WindowSums sums(rule, pool_shape_of(request.model, request.operation), in, out);
   const auto keep = [&](std::span<std::int64_t> channels, const Window& window, std::size_t at, Events*) {
     std::ranges::copy(channels, last.sums.begin() + static_cast<std::ptrdiff_t>(at));
     std::fill_n(counts.begin() + static_cast<std::ptrdiff_t>(at), channels.size(), sums.count(window));

@@ -15,6 +15,7 @@
 #include "engine/parallel.hpp"
 #include "lastbit/op/quantize.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/rules.hpp"
 
 namespace lastbit {
 
@@ -217,6 +218,7 @@ void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Obser
 Emulator::Emulator(const Model& model, const Backend& backend) : prepared_(std::make_unique<Prepared>()) {
   prepared_->user = &model;
   prepared_->backend = backend;
+  require_stated(backend);
   if (backend.domain == Domain::real) prepared_->real = dequantized(model);
   std::vector<Diagnostic> problems;
   for (const Operation& operation : prepared_->model().operations) {

@@ -39,7 +39,7 @@ T element_from(const JsonView& json) {
     const double value = json.number();
     constexpr double largest = std::is_same_v<T, Float16> ? 65504 : static_cast<double>(std::numeric_limits<T>::max());
     if (std::abs(value) > largest) json.fail("a number beyond " + std::string(name_of(element_type_of<T>)));
-    if constexpr (std::is_same_v<T, Float16>) return to_float16(value, Float16Rules{});
+    if constexpr (std::is_same_v<T, Float16>) return to_float16(value, ieee_float16);
     else return static_cast<T>(value);
   }
 }

@@ -77,7 +77,7 @@ std::vector<std::byte> padding_element(const ModelTensor& input, const PadAttrib
   return visit_element_type(input.type, [&]<class T>() {
     if constexpr (std::is_floating_point_v<T>) return bytes_of(static_cast<T>(attributes.real_value.value_or(static_cast<double>(value))));
     else if constexpr (std::is_same_v<T, Float16>)
-      return bytes_of(to_float16(attributes.real_value.value_or(static_cast<double>(value)), Float16Rules{}));
+      return bytes_of(to_float16(attributes.real_value.value_or(static_cast<double>(value)), ieee_float16));
     else return bytes_of(static_cast<T>(value));
   });
 }

@@ -96,7 +96,7 @@ class Reader {
       check_members(list[i], key, {"rule", "level", "source"});
       const auto level = enumerator_from<EvidenceLevel>(text(list[i], key, "level"));
       if (!level) fail(key + ".level", "must be one of hardware, vendor_code, vendor_source, document, thread, guess");
-      entries.push_back({text(list[i], key, "rule"), *level, text(list[i], key, "source")});
+      entries.push_back({current_path(text(list[i], key, "rule")), *level, text(list[i], key, "source")});
       require_rule(key + ".rule", entries.back().rule);
     }
     add_to(sheet_.evidence, std::move(entries));

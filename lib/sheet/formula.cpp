@@ -46,14 +46,30 @@ std::string partial_line(const PartialSums& rule) {
   return line + (rule.tail == PartialTail::exact ? "each by itself" : rule.tail == PartialTail::one_sum ? "one partial sum" : "dropped");
 }
 
+std::string centred(Centring centring) {
+  if (centring == Centring::nothing) return "x";
+  return centring == Centring::own_zero_point ? "x - zero_in" : "x - zero_1";
+}
+
+/// A chain, and what the scale that it applies stands for.
+void add_chain(Lines& lines, const std::string& result, const RescaleRule& rule, const std::string& start) {
+  if (applies_scale(rule.chain)) lines.push_back(scale_line(rule, text_of(rule.by)));
+  lines.push_back(result + " = " + expression(rule, start));
+}
+
+std::string product(Centring centring) { return centring == Centring::nothing ? "x*w" : "(x - zero_in)*(w - zero_w)"; }
+
 Lines formula(const ConvArithmetic& rule) {
-  Lines lines{"acc " + width_line(rule.accumulator) + "; bias at " + (rule.bias == BiasAt::accumulator_start ? "start" : "end") +
+  const SumArithmetic& sum = rule.sum;
+  Lines lines{"acc " + width_line(sum.accumulator) + "; bias at " + (rule.bias == BiasAt::accumulator_start ? "start" : "end") +
               (rule.bias_bits > 0 ? " as i" + text(rule.bias_bits) + " shifted left, " + text(rule.bias_rounding) : "") +
               "; per-channel scales: " + text(rule.per_channel)};
   if (rule.row_multiplier != RowMultiplier::absent) lines.emplace_back("terms times the row's multiplier, the bias not");
-  if (has_partial_sums(rule.accumulator)) lines.push_back(partial_line(rule.accumulator.partial));
-  lines.push_back(scale_line(rule.rescale, "in*w/out"));
-  lines.push_back("y = " + expression(rule.rescale, "acc"));
+  if (has_partial_sums(sum.accumulator)) lines.push_back(partial_line(sum.accumulator.partial));
+  if (!sum.operand.chain.empty()) add_chain(lines, "term", sum.operand, product(sum.centring));
+  else if (sum.centring == Centring::nothing) lines.emplace_back("term = " + product(sum.centring));
+  lines.push_back(scale_line(sum.output, sum.output.by == in_weight_per_out ? "in*w/out" : text_of(sum.output.by)));
+  lines.push_back("y = " + expression(sum.output, "acc"));
   return lines;
 }
 
@@ -69,8 +85,15 @@ Lines formula(const PwlArithmetic& rule) {
 }
 
 Lines formula(const SumPoolArithmetic& rule) {
-  return {"y = clamp(sum), narrowed after every addition: " + narrowed(rule.overflow, rule.bits_8bit, "sum") + " of 8-bit data, " +
-          narrowed(rule.overflow, rule.bits, "sum") + " of others; window order: " + text(rule.order)};
+  Lines lines{"window order: " + text(rule.order)};
+  const auto add = [&](const std::string& data, const SumArithmetic& sum) {
+    if (!exists(sum)) return;
+    lines.push_back(data + ": y = " + expression(sum.output, "sum of " + expression(sum.operand, centred(sum.centring))) + ", sum " +
+                    width_line(sum.accumulator));
+  };
+  add("8-bit data", rule.i8);
+  add("wider data", rule.wide);
+  return lines;
 }
 
 /// What the operands' multipliers of a common encoding are.
@@ -87,11 +110,6 @@ std::string together_line(const ScaleEncoding& scale, const std::string& ratio) 
              "); M = floor(" + ratio + "/unit + 1/2): at most 127 of the smallest, " + bits + " leading bits of the others";
     default: return {};
   }
-}
-
-std::string centred(Centring centring) {
-  if (centring == Centring::nothing) return "x";
-  return centring == Centring::own_zero_point ? "x - zero_in" : "x - zero_1";
 }
 
 Lines formula(const SumArithmetic& rule) {
@@ -270,12 +288,14 @@ Lines formula(const SvdfArithmetic& rule) {
 Lines formula(const LstmArithmetic& rule) {
   Lines lines;
   const auto add_gate = [&](const std::string& type, const GateArithmetic& gate) {
-    if (gate.rescale.chain.empty()) return;
-    lines.push_back("gate of " + type + " data: sums " + width_line(gate.accumulator) + "; bias at " +
+    const SumArithmetic& sum = gate.sum;
+    if (!exists(sum)) return;
+    lines.push_back("gate of " + type + " data: sums " + width_line(sum.accumulator) + "; bias at " +
                     (gate.bias == BiasAt::accumulator_start ? "start" : "end"));
-    lines.push_back("g = f(" + narrowed(rule.sum, 16, expression(gate.rescale, "sum(x*w)") + " + the same of sum(h*w)") +
-                    "), f: table of logistic or tanh of 16 bits");
-    lines.push_back(scale_line(gate.rescale, "in*w*2^12"));
+    if (!sum.operand.chain.empty()) add_chain(lines, "term", sum.operand, product(sum.centring));
+    const std::string part = expression(sum.output, sum.operand.chain.empty() ? "sum(x*w)" : "sum(term)");
+    lines.push_back("g = f(" + narrowed(rule.sum, 16, part + " + the same of sum(h*w)") + "), f: table of logistic or tanh of 16 bits");
+    lines.push_back(scale_line(sum.output, "in*w*2^12"));
   };
   add_gate("i8", rule.gate_i8);
   add_gate("i16", rule.gate_i16);

@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Usual ways of computing that have a name, so that a setting can put one in place of several rules: average_pool.sum.output=reciprocal_16.
+// Usual ways of computing that have a name, so that a setting can put one in place of several rules: average_pool.output=reciprocal_16.
 #pragma once
 
 #include <span>

@@ -51,7 +51,7 @@ void add_once(std::vector<Guess>& guesses, const Guess& guess) {
 std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                       const ConvByType& by_type) {
   const ElementType data = model.tensor(operation.inputs[0]).type, weights = model.tensor(operation.inputs[1]).type;
-  const auto has = [](const ConvArithmetic& arithmetic) { return !arithmetic.rescale.chain.empty(); };
+  const auto has = [](const ConvArithmetic& arithmetic) { return exists(arithmetic.sum); };
   if (size_of(data) == 1 && size_of(weights) == 2 && has(by_type.i8_weights16)) return {"i8_weights16", &by_type.i8_weights16};
   if (size_of(data) == 2 && size_of(weights) == 1 && has(by_type.i16_weights8)) return {"i16_weights8", &by_type.i16_weights8};
   if (data == ElementType::uint8 && has(by_type.u8)) return {"u8", &by_type.u8};

@@ -48,6 +48,8 @@ std::vector<std::string> texts_beside(const RuleType& type, const void* value) {
 std::vector<std::string> alternatives(const Backend& backend, std::string_view path) {
   const Rule* const rule = find_rule(backend, path);
   if (rule == nullptr || !rule->type->is_leaf()) throw Error(ErrorCode::unknown_rule, std::string(path), "no such rule");
+  const bool is_of_absent_chain = path.ends_with("chain.size") && value_text(*rule->type, address(backend, *rule)) == "0";
+  if (is_of_absent_chain) return {};
   std::vector<std::string> found = texts_beside(*rule->type, address(backend, *rule));
   std::erase_if(found, [&](const std::string& value) { return value == "absent" || !accepts(backend, path, value); });
   return found;

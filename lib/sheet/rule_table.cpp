@@ -57,8 +57,7 @@ bool is_within(Reach reach, const Backend& backend, const Rule& rule) {
   if (reach == Reach::existing) return is_present(*owner.type, address(backend, owner));
   if (!is_read(*rule.member, address(backend, owner))) return false;
   const bool is_first = rule.member == owner.type->members.data();
-  if (is_first || owner.member == nullptr || owner.member->first_member_in == nullptr) return true;
-  return !owner.member->first_member_in(address(backend, rule_table()[owner.owner]));
+  return is_first || owner.member == nullptr || !reads_first_alone(*owner.member, address(backend, rule_table()[owner.owner]));
 }
 
 }  // namespace
@@ -95,6 +94,42 @@ const Rule* find_rule(const Backend& backend, std::string_view path) {
   return nullptr;
 }
 
+std::vector<const Rule*> unread(const Backend& backend) {
+  const std::vector<Rule>& table = rule_table();
+  std::vector<const Rule*> found;
+  for (std::size_t i = 1; i < table.size();) {
+    const bool there = exists(backend, table[i]), read = there && is_within(Reach::read, backend, table[i]);
+    if (there && !read) found.push_back(&table[i]);
+    i = read ? i + 1 : table[i].end;
+  }
+  return found;
+}
+
+const void* fresh_value(const Rule& rule) { return member_address(*rule.member, rule_table()[rule.owner].type->fresh); }
+
+void forget(Backend& backend, const Rule& rule) { std::memcpy(address(backend, rule), fresh_value(rule), rule.type->size); }
+
+std::string current_path(std::string_view pattern) {
+  std::string current(pattern);
+  for (const Rule& rule : rule_table()) {
+    const std::string_view former = rule.member == nullptr ? std::string_view{} : rule.member->former_name;
+    if (former.empty() || current.find(former) == std::string::npos) continue;
+    const std::size_t name = rule.path.size() - rule.member->name.size();
+    const std::string then = rule.path.substr(0, name) + std::string(former);
+    const std::size_t depth = static_cast<std::size_t>(std::ranges::count(then, '.')) + 1;
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < depth && end != std::string::npos; ++i) end = current.find('.', end + (i == 0 ? 0 : 1));
+    const std::string_view head = std::string_view(current).substr(0, end);
+    const bool is_former =
+        head.ends_with("." + std::string(former)) && covers(head, then) && std::ranges::count(head, '.') + 1 == std::ptrdiff_t(depth);
+    const auto is_now = [&](const Rule& other) { return covers(head, other.path); };
+    if (!is_former || std::ranges::any_of(rule_table(), is_now)) continue;
+    const std::size_t start = head.size() - former.size();
+    return current.replace(start, former.size(), rule.member->name);
+  }
+  return current;
+}
+
 const RuleType& structure_type(const std::type_info& type) {
   const auto is_it = [&](const Rule& rule) { return *rule.type->type == type; };
   return *std::ranges::find_if(rule_table(), is_it)->type;
@@ -105,7 +140,7 @@ void copy_rules(Backend& to, const Backend& from, std::string_view path) {
 }
 
 RuleLimits limits_of(const RuleMember& member, const void* owner) {
-  return member.limits_in == nullptr ? member.limits : member.limits_in(owner);
+  return member.limits_in == nullptr ? member.limits : member.limits_in(static_cast<const std::byte*>(owner) + member.within);
 }
 
 std::string value_text(const RuleType& type, const void* value) {
@@ -113,7 +148,7 @@ std::string value_text(const RuleType& type, const void* value) {
   const std::int64_t number = type.load(value);
   if (type.kind == RuleType::Kind::number) return std::to_string(number);
   const auto index = static_cast<std::size_t>(number);
-  return std::string(index < type.names.size() ? type.names[index] : "?");
+  return std::string(index < type.names.size() ? type.names[index] : "unstated");
 }
 
 namespace {

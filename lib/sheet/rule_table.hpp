@@ -22,7 +22,7 @@ namespace lastbit {
 }
 
 struct Rule {
-  std::string path;  ///< "conv.i8.rescale.chain.2.rounding"; the Backend itself, the first of the table, has none
+  std::string path;  ///< "conv.i8.output.chain.2.rounding"; the Backend itself, the first of the table, has none
   std::size_t offset = 0;
   const RuleType* type = nullptr;
   const RuleMember* member = nullptr;  ///< null: the Backend, or a stage of a chain
@@ -118,7 +118,11 @@ void copy_rules(Backend& to, const Backend& from, std::string_view path);
 
 [[nodiscard]] inline bool is_present(const RuleType& type, const void* object) { return type.present == nullptr || type.present(object); }
 [[nodiscard]] inline bool is_read(const RuleMember& member, const void* owner) {
-  return member.read_in == nullptr || member.read_in(owner);
+  return member.read_in == nullptr || member.read_in(static_cast<const std::byte*>(owner) + member.within);
+}
+/// Whether of the member, a structure, only its own first member is read.
+[[nodiscard]] inline bool reads_first_alone(const RuleMember& member, const void* owner) {
+  return member.first_member_in != nullptr && member.first_member_in(static_cast<const std::byte*>(owner) + member.within);
 }
 [[nodiscard]] inline const void* member_address(const RuleMember& member, const void* owner) {
   return static_cast<const std::byte*>(owner) + member.offset;
@@ -128,10 +132,19 @@ void copy_rules(Backend& to, const Backend& from, std::string_view path);
 /// "half_even", "32".
 [[nodiscard]] std::string value_text(const RuleType& type, const void* value);
 
+/// The path, or pattern, with names of version 0.1 replaced by those of now.
+[[nodiscard]] std::string current_path(std::string_view pattern);
+
 /// The operations that a backend has, and whatever else it reads at the top; sums of products by the type of data: "conv.i8", "average_pool".
 [[nodiscard]] std::vector<const Rule*> present_operations(const Backend& backend);
 /// The paths of operations that a backend lacks: "matmul", "conv.i16_bias32".
 [[nodiscard]] std::vector<std::string> absent_operations(const Backend& backend);
+
+/// The uppermost rules that nothing reads, whatever the backend holds there.
+[[nodiscard]] std::vector<const Rule*> unread(const Backend& backend);
+/// What the rule is in a fresh backend.
+[[nodiscard]] const void* fresh_value(const Rule& rule);
+void forget(Backend& backend, const Rule& rule);
 
 /// set_rule without the check that widths fit each other, for readers that set many rules and check once.
 void replace_rule(Backend& backend, std::string_view pattern, std::string_view value);

@@ -32,7 +32,9 @@ struct RuleMember {
   std::size_t offset = 0;  ///< in its owner
   const RuleType* type = nullptr;
   std::string_view meaning;
-  RuleLimits limits{};                             ///< of a number
+  std::string_view former_name{};  ///< in version 0.1; still understood
+  std::size_t within = 0;          ///< offset in its owner of what the functions below look at: the owner itself, or a part spliced into it
+  RuleLimits limits{};             ///< of a number
   RuleLimits (*limits_in)(const void*) = nullptr;  ///< of a number whose limits depend on its owner
   bool (*read_in)(const void*) = nullptr;          ///< whether it decides a result, given the owner's other members; null: always
   bool (*first_member_in)(const void*) = nullptr;  ///< whether of a structure that is read only the first member is; null: never
@@ -153,6 +155,22 @@ class StructureOf {
     type_.members.back().first_member_in = over_address<Owner>(predicate);
     return *this;
   }
+  /// Of the member stated last.
+  StructureOf& formerly(std::string_view name) {
+    type_.members.back().former_name = name;
+    return *this;
+  }
+  /// The members of a structure that stands in the owner, as if they were the owner's: its own name is no part of their paths.
+  template <class Part>
+  StructureOf& splice(Part Owner::*part) {
+    const std::size_t within = offset_of(part);
+    for (RuleMember member : rule_type(Of<Part>{}).members) {
+      member.offset += within;
+      member.within += within;
+      type_.members.push_back(member);
+    }
+    return *this;
+  }
   StructureOf& is_by_type() {
     type_.is_by_type = true;
     return *this;
@@ -170,12 +188,15 @@ class StructureOf {
 
  private:
   template <class Member>
+  [[nodiscard]] std::size_t offset_of(Member Owner::*member) const {
+    const auto* const owner = static_cast<const Owner*>(type_.fresh);
+    return static_cast<std::size_t>(reinterpret_cast<const char*>(&(owner->*member)) - reinterpret_cast<const char*>(owner));
+  }
+  template <class Member>
   StructureOf& add(std::string_view name, Member Owner::*member, std::string_view meaning, RuleLimits limits,
                    bool (*read_in)(const void*)) {
-    const auto* const owner = static_cast<const Owner*>(type_.fresh);
-    const auto offset = reinterpret_cast<const char*>(&(owner->*member)) - reinterpret_cast<const char*>(owner);
     type_.members.push_back({.name = name,
-                             .offset = static_cast<std::size_t>(offset),
+                             .offset = offset_of(member),
                              .type = &rule_type(Of<Member>{}),
                              .meaning = meaning,
                              .limits = limits,

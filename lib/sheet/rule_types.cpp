@@ -150,19 +150,31 @@ static const RuleType& rule_type(Of<RescaleRule>) {
   return type;
 }
 
-static const RuleType& rule_type(Of<ConvArithmetic>) {
-  constexpr auto has_stored_bias = [](const ConvArithmetic& rule) { return !rule.rescale.chain.empty() && rule.bias_bits > 0; };
+static const RuleType& rule_type(Of<SumArithmetic>) {
   static const RuleType type =
-      StructureOf<ConvArithmetic>("integer sums, then the chain")
-          .present([](const ConvArithmetic& rule) { return !rule.rescale.chain.empty(); })
-          .member("accumulator", &ConvArithmetic::accumulator, "the sum")
+      StructureOf<SumArithmetic>("terms, each through the operand chain, their sum, and the output chain")
+          .present([](const SumArithmetic& rule) { return exists(rule); })
+          .member("centring", &SumArithmetic::centring, "what is subtracted from a term's code, or of a product from both")
+          .member("operand", &SumArithmetic::operand, "from a centred code, or a product, to a term; an empty chain: it is the term")
+          .member("accumulator", &SumArithmetic::accumulator, "the sum")
+          .deciding("output", &SumArithmetic::output, "from the sum to the output")
+          .formerly("rescale")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<ConvArithmetic>) {
+  constexpr auto has_stored_bias = [](const ConvArithmetic& rule) { return exists(rule.sum) && rule.bias_bits > 0; };
+  static const RuleType type =
+      StructureOf<ConvArithmetic>("sums of products")
+          .present([](const ConvArithmetic& rule) { return exists(rule.sum); })
+          .splice(&ConvArithmetic::sum)
           .member("bias", &ConvArithmetic::bias, "where the bias joins the sum")
           .member("row_multiplier", &ConvArithmetic::row_multiplier, "a layer's integer multiplier per output channel")
           .member("per_channel", &ConvArithmetic::per_channel, "what becomes of per-channel weight scales")
           .member_if(has_stored_bias, "bias_bits", &ConvArithmetic::bias_bits,
                      "width of the stored bias, which is shifted left where it is added; 0: the bias as it is", {0, 64})
           .member_if(has_stored_bias, "bias_rounding", &ConvArithmetic::bias_rounding, "how what that shift drops is rounded")
-          .deciding("rescale", &ConvArithmetic::rescale, "from the sum to the output")
           .take();
   return type;
 }
@@ -171,9 +183,8 @@ static const RuleType& rule_type(Of<ConvByType>) {
   static const RuleType type = StructureOf<ConvByType>("sums of products by the type of data")
                                    .is_by_type()
                                    .present([](const ConvByType& rule) {
-                                     const auto exists = [](const ConvArithmetic& conv) { return !conv.rescale.chain.empty(); };
-                                     return exists(rule.i8) || exists(rule.u8) || exists(rule.i16_bias32) || exists(rule.i16_bias64) ||
-                                            exists(rule.i8_weights16) || exists(rule.i16_weights8);
+                                     return exists(rule.i8.sum) || exists(rule.u8.sum) || exists(rule.i16_bias32.sum) ||
+                                            exists(rule.i16_bias64.sum) || exists(rule.i8_weights16.sum) || exists(rule.i16_weights8.sum);
                                    })
                                    .deciding("i8", &ConvByType::i8, "8-bit data")
                                    .deciding("u8", &ConvByType::u8, "uint8 data where they differ from int8")
@@ -187,12 +198,10 @@ static const RuleType& rule_type(Of<ConvByType>) {
 
 static const RuleType& rule_type(Of<SumPoolArithmetic>) {
   static const RuleType type = StructureOf<SumPoolArithmetic>("sums over windows")
-                                   .present([](const SumPoolArithmetic& rule) { return rule.method != SumPoolMethod::absent; })
-                                   .deciding("method", &SumPoolArithmetic::method, "how the sum is formed")
+                                   .present([](const SumPoolArithmetic& rule) { return exists(rule.i8) || exists(rule.wide); })
                                    .member("order", &SumPoolArithmetic::order, "in which order a window's values are added")
-                                   .member("bits_8bit", &SumPoolArithmetic::bits_8bit, "width of the running sum of 8-bit data", widths)
-                                   .member("bits", &SumPoolArithmetic::bits, "width of the running sum of wider data", widths)
-                                   .member("overflow", &SumPoolArithmetic::overflow, "what becomes of a sum that leaves the width")
+                                   .deciding("i8", &SumPoolArithmetic::i8, "8-bit data")
+                                   .deciding("wide", &SumPoolArithmetic::wide, "wider data")
                                    .take();
   return type;
 }
@@ -218,18 +227,6 @@ static const RuleType& rule_type(Of<FusedConvArithmetic>) {
   return type;
 }
 
-static const RuleType& rule_type(Of<SumArithmetic>) {
-  static const RuleType type =
-      StructureOf<SumArithmetic>("terms, each through the operand chain, their sum, and the output chain")
-          .present([](const SumArithmetic& rule) { return !rule.output.chain.empty(); })
-          .member("centring", &SumArithmetic::centring, "what is subtracted from a term's code")
-          .member("operand", &SumArithmetic::operand, "from a centred code to a term; an empty chain: it is the term")
-          .member("accumulator", &SumArithmetic::accumulator, "the sum")
-          .deciding("output", &SumArithmetic::output, "from the sum to the output")
-          .take();
-  return type;
-}
-
 static const RuleType& rule_type(Of<FloatSumArithmetic>) {
   static const RuleType type = StructureOf<FloatSumArithmetic>("a sum of two tensors in float32")
                                    .present([](const FloatSumArithmetic& rule) { return rule.method != FloatSumMethod::absent; })
@@ -242,19 +239,19 @@ static const RuleType& rule_type(Of<FloatSumArithmetic>) {
 static const RuleType& rule_type(Of<AveragePoolArithmetic>) {
   static const RuleType type =
       StructureOf<AveragePoolArithmetic>("averages over windows")
-          .present([](const AveragePoolArithmetic& rule) { return !rule.sum.output.chain.empty(); })
+          .present([](const AveragePoolArithmetic& rule) { return exists(rule.sum); })
           .member("padding", &AveragePoolArithmetic::padding, "whether padding counts")
           .member("output_scale", &AveragePoolArithmetic::output_scale, "whether the output has a scale of its own")
-          .deciding("sum", &AveragePoolArithmetic::sum, "from the codes of a window to the output")
+          .splice(&AveragePoolArithmetic::sum)
           .take();
   return type;
 }
 
 static const RuleType& rule_type(Of<MeanArithmetic>) {
   static const RuleType type = StructureOf<MeanArithmetic>("means over axes")
-                                   .present([](const MeanArithmetic& rule) { return !rule.sum.output.chain.empty(); })
+                                   .present([](const MeanArithmetic& rule) { return exists(rule.sum); })
                                    .member("count", &MeanArithmetic::count, "where the count divides")
-                                   .deciding("sum", &MeanArithmetic::sum, "from the codes to the output")
+                                   .splice(&MeanArithmetic::sum)
                                    .take();
   return type;
 }
@@ -264,7 +261,6 @@ static const RuleType& rule_type(Of<AddArithmetic>) {
       StructureOf<AddArithmetic>("sums of tensors by the type of data")
           .is_by_type()
           .present([](const AddArithmetic& rule) {
-            const auto exists = [](const SumArithmetic& sum) { return !sum.output.chain.empty(); };
             return exists(rule.i8) || exists(rule.i16) || exists(rule.i16_power_of_two) || exists(rule.above_one) ||
                    rule.in_float.method != FloatSumMethod::absent;
           })
@@ -475,10 +471,9 @@ static const RuleType& rule_type(Of<SvdfArithmetic>) {
 
 static const RuleType& rule_type(Of<GateArithmetic>) {
   static const RuleType type = StructureOf<GateArithmetic>("a matrix times a vector, plus bias, as a 16-bit value of scale 2^-12")
-                                   .present([](const GateArithmetic& rule) { return !rule.rescale.chain.empty(); })
-                                   .member("accumulator", &GateArithmetic::accumulator, "the sum")
+                                   .present([](const GateArithmetic& rule) { return exists(rule.sum); })
+                                   .splice(&GateArithmetic::sum)
                                    .member("bias", &GateArithmetic::bias, "where the bias joins the sum")
-                                   .deciding("rescale", &GateArithmetic::rescale, "from the sum to the gate")
                                    .take();
   return type;
 }

@@ -64,7 +64,6 @@ std::vector<Meanings> of_operations() {
       of<RowMultiplier>({"the device has none", "every term is multiplied by it, the bias is not"}),
       of<PaddingCount>({"only values inside count", "every tap of the window counts"}),
       of<OutputScale>({"a scale of its own", "the input's quantisation"}),
-      of<SumPoolMethod>({"no such operation", "values are added one by one, the sum narrowed after each"}),
       of<Bitwise>({"no such operations", "the codes' bits, whatever they stand for"}),
       of<MaxPool>({"no such operation", "the largest code of a window"}),
       of<WindowOrder>({"row by row", "column by column"}),

@@ -98,6 +98,15 @@ void tidy(Backend& backend) {
   }
 }
 
+/// Whether a value is one that its type and limits have.
+bool is_stated(const Backend& backend, const Rule& rule) {
+  if (rule.type->kind == RuleType::Kind::text) return true;
+  const std::int64_t value = rule.type->load(address(backend, rule));
+  if (rule.type->kind == RuleType::Kind::enumeration) return value < std::ssize(rule.type->names);
+  const RuleLimits limits = limits_of(*rule.member, address(backend, rule_table()[rule.owner]));
+  return value >= limits.min && value <= limits.max;
+}
+
 void require_terms(const std::string& path, const TermsByGroup& table, const std::string& why) {
   for (std::size_t group = 1; group <= largest_group; ++group) {
     if (table(group) == 0) reject(join_path(path, std::to_string(group)), "0", "integers from 1 (" + why + ")");
@@ -117,10 +126,18 @@ void check_width(const std::string& path, const Stage& stage) {
   }
 }
 
+/// Sums whose terms are the codes of several tensors.
+bool is_of_tensors(std::string_view path) { return path.starts_with("add.") || path.starts_with("sub.") || path.starts_with("add_n."); }
+
 /// What only the operands of one sum can have in common.
 void check(const std::string& path, const ScaleEncoding& scale) {
-  if (has_common_unit(scale) && !path.ends_with(".operand.scale"))
+  if (has_common_unit(scale) && !(is_of_tensors(path) && path.ends_with(".operand.scale")))
     reject(path + ".normalization", name_of(scale.normalization), "those with an exponent: a unit is common to the operands of a sum");
+}
+
+void check(const std::string& path, Centring centring) {
+  if (centring != Centring::own_zero_point && centring != Centring::nothing && !is_of_tensors(path))
+    reject(path, name_of(centring), "own_zero_point, nothing: only sums of several tensors have a first operand");
 }
 
 /// No intermediate value of a chain may need more than 96 bits: what the layer's exponent adds must still fit 128.
@@ -251,7 +268,9 @@ std::vector<RuleText> list_rules(const Backend& backend) {
   return rules;
 }
 
-void replace_rule(Backend& backend, std::string_view pattern, std::string_view value) {
+void replace_rule(Backend& backend, std::string_view stated, std::string_view value) {
+  const std::string current = current_path(stated);
+  const std::string_view pattern = current;
   bool found = false;
   if (pattern.find('*') == std::string_view::npos) {
     const Rule* const rule = find_rule(backend, pattern);
@@ -274,12 +293,33 @@ void set_rule(Backend& backend, std::string_view path, std::string_view value) {
   Backend changed = backend;
   replace_rule(changed, path, value);
   check_widths(changed);
+  const std::vector<const Rule*> unread_before = unread(backend);
+  for (const Rule* const rule : unread(changed)) {
+    if (!std::ranges::binary_search(unread_before, rule)) forget(changed, *rule);
+  }
   backend = changed;
+}
+
+void require_stated(const Backend& backend) {
+  std::string missing;
+  for (const Rule& rule : ReachedRules(backend, Reach::read)) {
+    if (!is_stated(backend, rule)) missing += (missing.empty() ? "" : ", ") + rule.path;
+  }
+  if (!missing.empty()) throw Error(ErrorCode::unknown_rule, "backend", "reads rules that it does not state: " + missing);
+}
+
+std::vector<std::string> unread_rules(const Backend& backend) {
+  std::vector<std::string> held;
+  for (const Rule* const rule : unread(backend)) {
+    if (!rule->type->equal(address(backend, *rule), fresh_value(*rule))) held.push_back(rule->path);
+  }
+  return held;
 }
 
 void check_widths(const Backend& backend) {
   for (const Rule* rule : rules_of<AccumulatorRule>()) check(rule->path, *static_cast<const AccumulatorRule*>(address(backend, *rule)));
   for (const Rule* rule : rules_of<ScaleEncoding>()) check(rule->path, *static_cast<const ScaleEncoding*>(address(backend, *rule)));
+  for (const Rule* rule : rules_of<Centring>()) check(rule->path, *static_cast<const Centring*>(address(backend, *rule)));
   for (const Rule* rule : rules_of<RescaleRule>()) check(rule->path, *static_cast<const RescaleRule*>(address(backend, *rule)));
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int deepest = 8;
 
-Json to_json(const RuleType& type, const void* object);
+Json to_json(const RuleType& type, const void* object, bool first_member_alone = false);
 
 Json chain_to_json(const Chain& chain) {
   Json list = Json::array();
@@ -21,9 +21,9 @@ Json chain_to_json(const Chain& chain) {
   return list;
 }
 
-Json value_to_json(const RuleType& type, const void* value) {
+Json value_to_json(const RuleType& type, const void* value, bool first_member_alone) {
   switch (type.kind) {
-    case RuleType::Kind::structure: return to_json(type, value);
+    case RuleType::Kind::structure: return to_json(type, value, first_member_alone);
     case RuleType::Kind::chain: return chain_to_json(*static_cast<const Chain*>(value));
     case RuleType::Kind::number: return type.load(value);
     case RuleType::Kind::enumeration:
@@ -33,13 +33,15 @@ Json value_to_json(const RuleType& type, const void* value) {
 }
 
 /// What is read, and what differs from a fresh object: enough to read the same value back.
-Json to_json(const RuleType& type, const void* object) {
+Json to_json(const RuleType& type, const void* object, bool first_member_alone) {
   Json json = Json::object();
   for (const RuleMember& member : type.members) {
+    if (first_member_alone && &member != type.members.data()) break;
     const void* const value = member_address(member, object);
     const bool is_default = member.type->equal(value, member_address(member, type.fresh));
     const bool decides = is_read(member, object) && is_present(*member.type, value);
-    if (decides || (!is_default && !type.has_only_read_members)) json[std::string(member.name)] = value_to_json(*member.type, value);
+    if (decides || (!is_default && !type.has_only_read_members))
+      json[std::string(member.name)] = value_to_json(*member.type, value, reads_first_alone(member, object));
   }
   return json;
 }
@@ -63,6 +65,7 @@ void RulesReader::read(const Json& rules) {
   read_object(rules, "", 0);
   read_copies();
   if (complaints_.empty()) attempt([&] { check_widths(backend_); });
+  for (const Rule* const rule : unread(backend_)) forget(backend_, *rule);
   require_stated();
   if (!complaints_.empty()) throw Error(ErrorCode::malformed_file, std::string(where_), joined(complaints_, "; "));
 }
@@ -81,7 +84,7 @@ bool RulesReader::attempt(const auto& action) {
 void RulesReader::read_object(const Json& object, const std::string& path, int depth) {
   if (depth > deepest) throw Error(ErrorCode::malformed_file, std::string(where_) + ": rules." + path.substr(0, 100), "nested too deeply");
   if (!path.empty() && object.contains("as")) return defer_copy(object, path);
-  for (const auto& [name, value] : object.items()) read_value(value, join_path(path, name), depth + 1);
+  for (const auto& [name, value] : object.items()) read_value(value, current_path(join_path(path, name)), depth + 1);
 }
 
 /// An unknown structure is told once, not for each of its members.
@@ -100,7 +103,7 @@ void RulesReader::read_value(const Json& value, const std::string& path, int dep
 void RulesReader::defer_copy(const Json& object, const std::string& path) {
   const Json& source = object["as"];
   if (!source.is_string() || is_pattern(path)) return complain("rules." + path + ".as: must name an operation or a part of one");
-  copies_.push_back({path, source.get<std::string>().substr(0, 100), &object});
+  copies_.push_back({path, current_path(source.get<std::string>().substr(0, 100)), &object});
 }
 
 /// A copy waits until what it copies has been read.
@@ -176,8 +179,9 @@ void RulesReader::require_stated() {
   std::vector<std::string> missing;
   for (const RuleText& rule : list_rules(backend_)) {
     const std::string name = rule.path.substr(rule.path.rfind('.') + 1);
-    const bool may_be_left_out = rule.path == "domain" || name == "size" || name == "amount" || name == "by" || rule.value == "absent" ||
-                                 (name == "bits" && rule.value == "0");
+    const bool may_be_left_out = rule.path == "domain" || name == "size" || name == "amount" || name == "by" || name == "centring" ||
+                                 rule.value == "absent" ||
+                                 (rule.path.find(".chain.") != std::string::npos && name == "bits" && rule.value == "0");
     const auto covers_it = [&](const std::string& pattern) { return covers(pattern, rule.path); };
     const bool in_stated_chain = std::ranges::any_of(stated_chains_, covers_it);
     const bool is_stated = std::ranges::any_of(stated_, covers_it);

@@ -10,7 +10,7 @@ from .recorded import Recorded, Refusal
 BACKEND = "max78000"
 WEIGHT_UNITS = {8: 1, 4: 16, 2: 64, 1: 128}  # what weights of so many bits are multiples of
 ACTIVATIONS = {"none": {}, "relu": {"activation": "relu"}, "abs": {"activation": "absolute"}}
-ROUNDING = {"average_pool.sum.output.chain.0.rounding": "half_away"}
+ROUNDING = {"average_pool.output.chain.0.rounding": "half_away"}
 ELEMENTWISE = {"add": "add_n", "sub": "sub", "mul": "mul", "or": "bitwise_or", "xor": "bitwise_xor"}
 
 

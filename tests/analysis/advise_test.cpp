@@ -101,7 +101,7 @@ const Backend& floored() {
   static const Backend backend = [] {
     Backend made = vipnano();
     for (const char* rule :
-         {"conv.i8.rescale.chain.2.rounding", "fully_connected.i8.rescale.chain.2.rounding", "add.i8.output.chain.2.rounding"})
+         {"conv.i8.output.chain.2.rounding", "fully_connected.i8.output.chain.2.rounding", "add.i8.output.chain.2.rounding"})
       set_rule(made, rule, "floor");
     return made;
   }();
@@ -210,7 +210,7 @@ TEST_CASE("fallbacks: the best set is found where it is known") {
   model.operations[0].kind = OperationKind::conv2d;
   Backend device = tflite();
   set_rule(device, "add.i8.output.chain.2.rounding", "floor");
-  set_rule(device, "fully_connected.i8.rescale.chain.2.rounding", "floor");
+  set_rule(device, "fully_connected.i8.output.chain.2.rounding", "floor");
   const std::vector<std::vector<Tensor>> samples = samples_of(4);
   const FallbackSearch found = search_fallbacks(model, tflite(), device, samples, Objective::differing);
   REQUIRE(found.by_count.back().agreement.differing == 0);

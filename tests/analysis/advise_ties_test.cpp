@@ -231,7 +231,7 @@ TEST_CASE("advice: a layer made to round on ties is told a scale that avoids the
   const Model model = network(0.5);
   AdviseOptions options;
   SpecSheet up = find_backend("vipnano_v8");  // the same but on ties
-  set_rule(up.backend, "conv.i8.rescale.chain.2.rounding", "half_up");
+  set_rule(up.backend, "conv.i8.output.chain.2.rounding", "half_up");
   const AdviseReport report = advise(model, up, find_backend("vipnano_v8"), samples(60), options);
   REQUIRE_FALSE(report.equal());
   const auto first = std::ranges::find_if(report.scales, [](const ScaleAdvice& at) { return at.operation == 0; });

@@ -35,12 +35,9 @@ TEST_CASE("explain a dump: the rule that was changed is named, and what is named
     std::string base, rule, value;
   };
   const std::vector<Case> cases{
-      {"tflite_double", "conv.i8.rescale.chain.1.rounding", "floor"},
-      {"tflite_double", "conv.i8.rescale.chain.2.rounding", "half_even"},
-      {"tflite_double", "conv.i8.accumulator.bits", "14"},
-      {"vipnano_v8", "conv.i8.rescale.chain.2.rounding", "floor"},
-      {"vipnano_v8", "conv.i8.rescale.scale.significant_bits", "8"},
-      {"xnnpack", "conv.i8.accumulator.bits", "12"},
+      {"tflite_double", "conv.i8.output.chain.1.rounding", "floor"}, {"tflite_double", "conv.i8.output.chain.2.rounding", "half_even"},
+      {"tflite_double", "conv.i8.accumulator.bits", "14"},           {"vipnano_v8", "conv.i8.output.chain.2.rounding", "floor"},
+      {"vipnano_v8", "conv.i8.output.scale.significant_bits", "8"},  {"xnnpack", "conv.i8.accumulator.bits", "12"},
   };
   for (const Case& one : cases) {
     INFO(one.base << " " << one.rule << " = " << one.value);
@@ -80,7 +77,7 @@ TEST_CASE("explain a dump: equal, known elsewhere, and not to be explained") {
 
   SpecSheet odd = twice;  // two rules at once
   set_rule(odd.backend, "conv.i8.accumulator.bits", "14");
-  set_rule(odd.backend, "conv.i8.rescale.chain.2.rounding", "ceil");
+  set_rule(odd.backend, "conv.i8.output.chain.2.rounding", "ceil");
   const DumpReport report = explain_dump(network.model, run_named(network.model, odd, network.inputs), twice, {});
   CHECK(report.layers[0].explanations.empty());
   CHECK(report.layers[0].nearest);
@@ -116,7 +113,7 @@ TEST_CASE("explain a dump: what is missing is said") {
 
 TEST_CASE("alternatives of a rule are all others that the backend takes") {
   const Backend backend = find_backend("vipnano_v8").backend;
-  const auto roundings = alternatives(backend, "conv.i8.rescale.chain.2.rounding");
+  const auto roundings = alternatives(backend, "conv.i8.output.chain.2.rounding");
   CHECK(roundings.size() == names_of(Rounding{}).size() - 1);
   CHECK(std::count(roundings.begin(), roundings.end(), "half_even") == 0);
   for (const std::string& value : alternatives(backend, "conv.i8.accumulator.bits")) {

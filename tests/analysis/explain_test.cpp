@@ -56,10 +56,10 @@ TEST_CASE("explain: of two backends that differ in one rule, that rule is named 
     std::string rule, value;
   };
   const std::vector<Case> cases{
-      {vipnano, "conv.i8.rescale.chain.2.rounding", "half_away"}, {vipnano, "conv.i8.rescale.chain.2.rounding", "floor"},
-      {vipnano, "conv.i8.rescale.scale.significant_bits", "8"},   {vipnano, "conv.i8.accumulator.bits", "14"},
-      {twice, "conv.i8.rescale.chain.1.rounding", "floor"},       {twice, "conv.i8.rescale.chain.2.rounding", "half_even"},
-      {twice, "conv.i8.rescale.scale.rounding", "floor"},
+      {vipnano, "conv.i8.output.chain.2.rounding", "half_away"}, {vipnano, "conv.i8.output.chain.2.rounding", "floor"},
+      {vipnano, "conv.i8.output.scale.significant_bits", "8"},   {vipnano, "conv.i8.accumulator.bits", "14"},
+      {twice, "conv.i8.output.chain.1.rounding", "floor"},       {twice, "conv.i8.output.chain.2.rounding", "half_even"},
+      {twice, "conv.i8.output.scale.rounding", "floor"},
   };
   for (const Case& one : cases) {
     std::size_t differing = 0;

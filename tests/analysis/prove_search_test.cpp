@@ -53,7 +53,8 @@ std::int64_t search(std::int64_t wanted, std::uint64_t seed) {
     all.inputs = {codes};
     all.rule = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
     const SumRange range = bound(all, {.terms = layer.terms, .runs = {}, .bias = {layer.bias, layer.bias}}).sums().sums;
-    const AccumulatorRule rule{.bits = static_cast<std::uint8_t>(bits_for(range)), .overflow = Overflow::wrap};
+    const AccumulatorRule rule{
+        .bits = static_cast<std::uint8_t>(bits_for(range)), .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
     SumRange seen{layer.bias, layer.bias};
     for (int repeat = 0; repeat < 200; ++repeat) {
       choose(layer, random);

@@ -10,6 +10,7 @@
 #include "analysis/prove/sums.hpp"
 #include "lastbit/prove.hpp"
 #include "support/catch.hpp"
+#include "support/encodings.hpp"
 
 using namespace lastbit;
 
@@ -225,7 +226,8 @@ TEST_CASE("prove: what a chain makes of a range holds for every accumulator in i
                                   {shift_left(32, Overflow::wrap), multiply(), shift_right(Rounding::half_up), add_zero_point(), clamp()},
                                   {relu(), multiply(), narrow_to(20, Overflow::wrap), shift_right(Rounding::floor), clamp_to_type()},
                                   {float_scale(Rounding::half_even), narrow_to(8, Overflow::saturate), add_zero_point(), clamp()}};
-  const ScaleEncoding encoding{.significant_bits = 15};
+  ScaleEncoding encoding = test::q31;
+  encoding.significant_bits = 15;
   for (int repeat = 0; repeat < 400; ++repeat) {
     const Chain& chain = chains[static_cast<std::size_t>(repeat) % chains.size()];
     const RescaleOperands operands{.scale = encode(encoding, std::exp2(-static_cast<double>(between(random, 1, 12))) * 0.83),

@@ -54,11 +54,11 @@ TEST_CASE("recording: what was stored is unchanged") {
 TEST_CASE("recording: a changed rule is named, with the first tensor that it moves") {
   const Scratch folder;
   write_recording(folder.path(), digits(), find_backend("vipnano_v8"), images());
-  const SpecSheet floored = changed("vipnano_v8", "conv.i8.rescale.chain.2.rounding", "floor");
+  const SpecSheet floored = changed("vipnano_v8", "conv.i8.output.chain.2.rounding", "floor");
   const RecordingReport report = check_recording(folder.path(), digits(), floored);
   CHECK_FALSE(report.passed());
   REQUIRE(report.changed.size() == 1);
-  CHECK(report.changed[0].path == "conv.i8.rescale.chain.2.rounding");
+  CHECK(report.changed[0].path == "conv.i8.output.chain.2.rounding");
   CHECK(report.changed[0].a == "half_even");
   CHECK(report.changed[0].b == "floor");
   REQUIRE_FALSE(report.differing.empty());
@@ -76,7 +76,7 @@ TEST_CASE("recording: a changed rule is named, with the first tensor that it mov
   CHECK(first.index == index);
   CHECK(first.expected == std::to_string(before.tensors[conv1]->integer_at(index)));
   CHECK(first.got == std::to_string(after.tensors[conv1]->integer_at(index)));
-  CHECK_THAT(to_text(report), contains_text("conv.i8.rescale.chain.2.rounding: half_even -> floor"));
+  CHECK_THAT(to_text(report), contains_text("conv.i8.output.chain.2.rounding: half_even -> floor"));
   CHECK_FALSE(lastbit::testing::unchanged_since(folder.path(), digits(), floored).passed());
 }
 

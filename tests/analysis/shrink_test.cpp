@@ -122,9 +122,9 @@ TEST_CASE("shrink: a rule of the way to the output needs one multiplication") {
     std::string rule, value;
   };
   const std::vector<Case> cases{
-      {vipnano, "conv.i8.rescale.chain.2.rounding", "half_away"}, {vipnano, "conv.i8.rescale.chain.2.rounding", "floor"},
-      {vipnano, "conv.i8.rescale.scale.significant_bits", "8"},   {twice, "conv.i8.rescale.chain.1.rounding", "floor"},
-      {twice, "conv.i8.rescale.chain.2.rounding", "half_even"},
+      {vipnano, "conv.i8.output.chain.2.rounding", "half_away"}, {vipnano, "conv.i8.output.chain.2.rounding", "floor"},
+      {vipnano, "conv.i8.output.scale.significant_bits", "8"},   {twice, "conv.i8.output.chain.1.rounding", "floor"},
+      {twice, "conv.i8.output.chain.2.rounding", "half_even"},
   };
   int found = 0;
   for (const Case& one : cases) {
@@ -257,10 +257,10 @@ TEST_CASE("shrink: the files verify, and the .tflite is the same layer") {
   const LayerAndInputs layer = convolution(1);
   SpecSheet own = find_backend("vipnano_v8");
   own.name = "my_npu";
-  set_rule(own.backend, "conv.i8.rescale.chain.2.rounding", "floor");
+  set_rule(own.backend, "conv.i8.output.chain.2.rounding", "floor");
   const SpecSheet pairs[][2] = {
       {find_backend("tflite_double"), find_backend("tflite_single")},
-      {find_backend("vipnano_v8"), changed(find_backend("vipnano_v8"), "conv.i8.rescale.chain.2.rounding", "floor")},
+      {find_backend("vipnano_v8"), changed(find_backend("vipnano_v8"), "conv.i8.output.chain.2.rounding", "floor")},
       {find_backend("vipnano_v8"), own}};
   for (const auto& [a, b] : pairs) {
     INFO(b.name);
@@ -284,7 +284,7 @@ TEST_CASE("shrink: scales become 32-bit floats where the cause allows it, and wh
   const Scratch folder;
   const LayerAndInputs layer = convolution(1, 0.47);
   const SpecSheet vipnano = find_backend("vipnano_v8");
-  const auto rounded = shrink(layer.model, layer.inputs, vipnano, changed(vipnano, "conv.i8.rescale.scale.significant_bits", "8"));
+  const auto rounded = shrink(layer.model, layer.inputs, vipnano, changed(vipnano, "conv.i8.output.scale.significant_bits", "8"));
   REQUIRE(rounded);
   require_sound(*rounded);
   CHECK_FALSE(write_case(folder.path(), *rounded));

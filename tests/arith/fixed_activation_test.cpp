@@ -12,6 +12,7 @@
 #include "lastbit/arith/fixed_activation.hpp"
 #include "lastbit/arith/fixed_softmax.hpp"
 #include "support/catch.hpp"
+#include "support/encodings.hpp"
 #include "support/fixed_point.hpp"
 
 namespace {
@@ -19,8 +20,12 @@ namespace {
 using namespace lastbit;
 using namespace lastbit::test;
 
-constexpr ScaleEncoding double_build{};
-constexpr ScaleEncoding single_build{.max_exponent = 30};
+constexpr ScaleEncoding double_build = q31;
+constexpr ScaleEncoding single_build = [] {
+  ScaleEncoding encoding = q31;
+  encoding.max_exponent = 30;
+  return encoding;
+}();
 
 static_assert(sigmoid_i16<Sigmoid::logistic>(0, {3, 0}) == 16384);
 static_assert(hard_swish(hard_swish_parameters(double_build, 0.0625F, 0, 0.0625F, 0), std::int8_t{100}) == 100);

@@ -125,7 +125,8 @@ TEST_CASE("n bits and powers of two: the nearest representable scale by every ru
   for (const int bits : {1, 2, 8, 15, 16, 24, 31}) {
     for (const Rounding rule : all_roundings) {
       for (const Normalization normalization : {Normalization::half_to_one, Normalization::one_to_two}) {
-        const ScaleEncoding encoding{.significant_bits = static_cast<std::uint8_t>(bits),
+        const ScaleEncoding encoding{.arithmetic = ScaleArithmetic::f64,
+                                     .significant_bits = static_cast<std::uint8_t>(bits),
                                      .rounding = rule,
                                      .normalization = normalization,
                                      .min_exponent = -200,
@@ -147,7 +148,12 @@ TEST_CASE("n bits and powers of two: the nearest representable scale by every ru
 }
 
 TEST_CASE("exponents beyond the register: zero below, the largest multiplier above") {
-  const ScaleEncoding encoding{.significant_bits = 8, .rounding = Rounding::half_even, .min_exponent = -4, .max_exponent = 3};
+  const ScaleEncoding encoding{.arithmetic = ScaleArithmetic::f64,
+                               .significant_bits = 8,
+                               .rounding = Rounding::half_even,
+                               .normalization = Normalization::half_to_one,
+                               .min_exponent = -4,
+                               .max_exponent = 3};
   CHECK(encode(encoding, 0x1.8p-6).multiplier == 0);
   CHECK(encode(encoding, 0x1p-5).multiplier == 128);
   CHECK(encode(encoding, 0x1p-5).exponent == -4);

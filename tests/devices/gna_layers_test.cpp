@@ -84,7 +84,7 @@ TEST_CASE("GNA recurrent layers: the feedback of every delay, tiles across input
     for (const std::uint32_t tile : {3U, 5U, 8U, 16384U}) {
       constexpr std::int64_t rows = 5, inputs = 4, outputs = 6;
       Backend backend = gna3_0;
-      backend.recurrent.i16_bias32.accumulator.tile = tile;
+      backend.recurrent.i16_bias32.sum.accumulator.tile = tile;
       const auto x = wandering<std::int16_t>(rows * inputs, random), w = wandering<std::int16_t>(outputs * (inputs + outputs), random);
       const auto feedback = wandering<std::int16_t>(static_cast<std::size_t>(delay * outputs), random);
       const auto bias = wandering<std::int32_t>(outputs, random);

@@ -47,7 +47,7 @@ RescaleOperands operands_of(const RescaleRule& rule, double scale, const Bounds&
 TEST_CASE("single shift: the half joins the sum modulo its width, then the floor; without a bias the floor alone") {
   for (const int bits : {32, 64}) {
     const Backend& backend = n2d2_single_shift;
-    const RescaleRule& biased = bits == 32 ? backend.conv.i8.rescale : backend.conv.i16_bias64.rescale;
+    const RescaleRule& biased = bits == 32 ? backend.conv.i8.sum.output : backend.conv.i16_bias64.sum.output;
     const RescaleRule& bare = bits == 32 ? backend.add.i8.output : backend.add.i16.output;
     Tally tally;
     for (int shift = 0; shift <= (bits == 32 ? 31 : 62); ++shift) {
@@ -71,7 +71,7 @@ TEST_CASE("single shift: the half joins the sum modulo its width, then the floor
 
 TEST_CASE("double shift: x + (x << s1), the half, both modulo the width, then the floor") {
   for (const int bits : {32, 64}) {
-    const RescaleRule& rule = bits == 32 ? n2d2_double_shift.conv.i8.rescale : n2d2_double_shift.conv.i16_bias64.rescale;
+    const RescaleRule& rule = bits == 32 ? n2d2_double_shift.conv.i8.sum.output : n2d2_double_shift.conv.i16_bias64.sum.output;
     Tally tally;
     for (int first = 0; first <= 8; ++first) {
       for (int second = 1; second <= 30; ++second) {
@@ -99,7 +99,7 @@ TEST_CASE("fixed factors: the sum modulo 2^32 times m, half up, modulo the width
   for (const int bits : {32, 64}) {
     for (const int multiplier_bits : {15, 31}) {
       const Backend& backend = multiplier_bits == 15 ? n2d2_fixed_mult16 : n2d2_fixed_mult32;
-      const RescaleRule& rule = bits == 32 ? backend.conv.i8.rescale : backend.conv.i16_bias64.rescale;
+      const RescaleRule& rule = bits == 32 ? backend.conv.i8.sum.output : backend.conv.i16_bias64.sum.output;
       Tally tally;
       for (int i = 0; i < 400; ++i) {
         const int places = static_cast<int>(random() % 51);
@@ -130,7 +130,7 @@ TEST_CASE("float factors: the product in double on the device, in float in the s
   for (int i = 0; i < 500; ++i) {
     const double scale =
         i < 20 ? std::ldexp(1.0, -i) : std::ldexp(static_cast<double>(random() >> 11), -60 - static_cast<int>(random() % 12));
-    const RescaleRule &device = n2d2_float_mult.conv.i8.rescale, &simulator = n2d2_simulator_float_mult.conv.i8.rescale;
+    const RescaleRule &device = n2d2_float_mult.conv.i8.sum.output, &simulator = n2d2_simulator_float_mult.conv.i8.sum.output;
     const auto on_device = operands_of(device, scale, all_bounds[i % 2]), simulated = operands_of(simulator, scale, all_bounds[i % 2]);
     for (const std::int64_t x : sums(32, 300)) {
       const Dyadic exact = as_float64(product({x, 0}, dyadic(scale)));
@@ -143,7 +143,7 @@ TEST_CASE("float factors: the product in double on the device, in float in the s
 }
 
 TEST_CASE("a clip bounds the sum before it is scaled, and only if the layer has one") {
-  const RescaleRule& rule = n2d2_fixed_mult16.conv.i8.rescale;
+  const RescaleRule& rule = n2d2_fixed_mult16.conv.i8.sum.output;
   auto operands = operands_of(rule, 3.0 / 8, all_bounds[0]);
   CHECK(finish(rule.chain, -100, operands) == -37);  // -37.5, half up
   operands.clip = 40;
@@ -153,7 +153,7 @@ TEST_CASE("a clip bounds the sum before it is scaled, and only if the layer has 
 }
 
 TEST_CASE("behind a rectifier a factor can still wrap below zero: the device saturates to the range, not to zero") {
-  const RescaleRule& rule = n2d2_fixed_mult16.conv.i8.rescale;
+  const RescaleRule& rule = n2d2_fixed_mult16.conv.i8.sum.output;
   const auto operands = operands_of(rule, 1.5, all_bounds[0], Rectifier::at_zero);
   CHECK(finish(rule.chain, std::int64_t{3} << 29, operands) == -128);  // 2.25 * 2^30 wraps to -1.75 * 2^30
 }

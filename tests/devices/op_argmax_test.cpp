@@ -14,8 +14,9 @@ namespace {
 
 using Rows = std::vector<std::vector<std::int64_t>>;
 
-std::vector<std::int64_t> indices(const ArgmaxArithmetic& rule, const Rows& rows) {
-  Argmax argmax(rule, -128, 0);
+std::vector<std::int64_t> indices(ArgmaxMethod method, RunningMaximum running, const Rows& rows,
+                                  SingleChannel single = SingleChannel::zero) {
+  Argmax argmax({.method = method, .running_maximum = running, .single_channel = single}, -128, 0);
   std::vector<std::int64_t> found;
   for (const auto& row : rows) found.push_back(argmax(row));
   return found;
@@ -23,22 +24,22 @@ std::vector<std::int64_t> indices(const ArgmaxArithmetic& rule, const Rows& rows
 
 TEST_CASE("argmax: the first or the last of equal maxima; of nothing but the lowest value, index 0") {
   const Rows rows{{1, 5, 5, 2}, {-128, -128, -128, -128}, {-3, -2, -1, -4}};
-  CHECK(indices({ArgmaxMethod::first_maximum}, rows) == std::vector<std::int64_t>{1, 0, 2});
-  CHECK(indices({ArgmaxMethod::last_maximum}, rows) == std::vector<std::int64_t>{2, 3, 2});
+  CHECK(indices(ArgmaxMethod::first_maximum, RunningMaximum::per_position, rows) == std::vector<std::int64_t>{1, 0, 2});
+  CHECK(indices(ArgmaxMethod::last_maximum, RunningMaximum::per_position, rows) == std::vector<std::int64_t>{2, 3, 2});
 }
 
 TEST_CASE("argmax: a maximum carried over answers for later positions that lie below it") {
   const Rows rows{{1, 7, 3}, {6, 0, 0}, {0, 0, 7}, {0, 0, 8}};
   const auto carried = RunningMaximum::carried_over;
-  CHECK(indices({ArgmaxMethod::first_maximum}, rows) == std::vector<std::int64_t>{1, 0, 2, 2});
-  CHECK(indices({ArgmaxMethod::first_maximum, carried}, rows) == std::vector<std::int64_t>{1, 1, 1, 2});
-  CHECK(indices({ArgmaxMethod::last_maximum, carried}, rows) == std::vector<std::int64_t>{1, 1, 2, 2});
+  CHECK(indices(ArgmaxMethod::first_maximum, RunningMaximum::per_position, rows) == std::vector<std::int64_t>{1, 0, 2, 2});
+  CHECK(indices(ArgmaxMethod::first_maximum, carried, rows) == std::vector<std::int64_t>{1, 1, 1, 2});
+  CHECK(indices(ArgmaxMethod::last_maximum, carried, rows) == std::vector<std::int64_t>{1, 1, 2, 2});
 }
 
 TEST_CASE("argmax: a single channel is index 0, or whether it lies in the upper half") {
   const Rows rows{{5}, {0}, {-5}};
-  CHECK(indices({ArgmaxMethod::first_maximum}, rows) == std::vector<std::int64_t>{0, 0, 0});
-  CHECK(indices({.method = ArgmaxMethod::first_maximum, .single_channel = SingleChannel::upper_half}, rows) ==
+  CHECK(indices(ArgmaxMethod::first_maximum, RunningMaximum::per_position, rows) == std::vector<std::int64_t>{0, 0, 0});
+  CHECK(indices(ArgmaxMethod::first_maximum, RunningMaximum::per_position, rows, SingleChannel::upper_half) ==
         std::vector<std::int64_t>{1, 0, 0});
 }
 

@@ -66,7 +66,7 @@ std::optional<std::string> difference_from_steps(const RandomLayer& random, cons
     if (layer.delivers_sums()) {
       expected = narrow_wrap(expected, bits_of(scalar.output.type()));
     } else {
-      const Chain& chain = output_chain(operation, layer.arithmetic.rescale.chain, bounds_of_layer(operation));
+      const Chain& chain = output_chain(operation, layer.arithmetic.sum.output.chain, bounds_of_layer(operation));
       expected = finish(chain, expected, layer.operands_of(at.o));
     }
     if (scalar.output.integer_at(i) != expected)

@@ -12,6 +12,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/model_builder.hpp"
+#include "lastbit/op/quantize.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
@@ -336,7 +337,7 @@ TEST_CASE("float data for a model of integers need a rule that quantises them") 
   Backend backend;
   CHECK(run(model, backend, codes).tensors.back()->values<std::int8_t>()[1] == -3);
   CHECK_THROWS_WITH(run(model, backend, real), "input 'x': real values; the backend has no quantize, so integers must be given");
-  backend.quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_away};
+  backend.quantize = by_division(Rounding::half_away);
   CHECK(run(model, backend, real).tensors.back()->values<std::int8_t>()[1] == -3);
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("an operation that a backend lacks is named before anything runs") {
 
 TEST_CASE("an output chain without its clamp is refused instead of wrapping") {
   Backend backend = tflite_double;
-  set_rule(backend, "conv.i8.rescale.chain.size", "4");
+  set_rule(backend, "conv.i8.output.chain.size", "4");
   const auto problems = check(digits(), backend);
   REQUIRE(!problems.empty());
   CHECK_THAT(problems[0].text(), test::contains_text("does not end in clamp"));

@@ -14,15 +14,19 @@ using namespace lastbit::test;
 
 constexpr IntegerRange i8{-128, 127};
 constexpr float infinite = std::numeric_limits<float>::infinity();
-constexpr QuantizeArithmetic half_away{.division = ScaleDivision::divide};
-constexpr QuantizeArithmetic half_even_before{
-    .division = ScaleDivision::divide, .rounding = Rounding::half_even, .zero_point = ZeroPointAt::before_rounding};
-constexpr QuantizeArithmetic x86{.division = ScaleDivision::divide, .out_of_range = OutOfRange::int32_min};
+constexpr QuantizeArithmetic half_away = by_division(Rounding::half_away);
+constexpr QuantizeArithmetic half_even_before{.division = ScaleDivision::divide,
+                                              .rounding = Rounding::half_even,
+                                              .zero_point = ZeroPointAt::before_rounding,
+                                              .out_of_range = OutOfRange::saturate};
+constexpr QuantizeArithmetic x86{.division = ScaleDivision::divide,
+                                 .rounding = Rounding::half_away,
+                                 .zero_point = ZeroPointAt::after_rounding,
+                                 .out_of_range = OutOfRange::int32_min};
 
 static_assert(quantize(half_away, 1.25F, 0.5F, 0, i8) == 3 && quantize(half_away, -1.25F, 0.5F, 0, i8) == -3);
 // An odd zero point moves a tie to the other even neighbour.
-static_assert(quantize(half_even_before, 2.5F, 1.0F, 1, i8) == 4 &&
-              quantize({.division = ScaleDivision::divide, .rounding = Rounding::half_even}, 2.5F, 1.0F, 1, i8) == 3);
+static_assert(quantize(half_even_before, 2.5F, 1.0F, 1, i8) == 4 && quantize(by_division(Rounding::half_even), 2.5F, 1.0F, 1, i8) == 3);
 static_assert(quantize(half_away, infinite, 1.0F, 0, i8) == 127 && quantize(half_away, -infinite, 1.0F, 0, i8) == -128);
 static_assert(quantize(x86, 1e20F, 1.0F, 0, i8) == -128 && quantize(x86, -1e20F, 1.0F, -1, i8) == 127);  // -2^31 - 1 wraps
 
@@ -62,10 +66,12 @@ TEST_CASE("quantize: the float quotient or product, one rounding by the rule, ze
         for (const ScaleDivision division : {ScaleDivision::divide, ScaleDivision::multiply_by_inverse}) {
           const Int128 integer = as_integer(division == ScaleDivision::divide ? divided : multiplied, rule);
           const Int128 expected = saturated(saturated(integer, 32) + zero_point, 8);
-          const QuantizeArithmetic arithmetic{.division = division, .rounding = rule};
+          const QuantizeArithmetic arithmetic{
+              .division = division, .rounding = rule, .zero_point = ZeroPointAt::after_rounding, .out_of_range = OutOfRange::saturate};
           tally.equal(quantize(arithmetic, x, scale, zero_point, i8), expected, std::bit_cast<std::uint32_t>(x),
                       std::bit_cast<std::uint32_t>(scale), rule, division);
-          const QuantizeArithmetic wrapping{.division = division, .rounding = rule, .out_of_range = OutOfRange::int32_min};
+          const QuantizeArithmetic wrapping{
+              .division = division, .rounding = rule, .zero_point = ZeroPointAt::after_rounding, .out_of_range = OutOfRange::int32_min};
           const Int128 converted = integer == saturated(integer, 32) ? integer : -power_of_two(31);
           tally.equal(quantize(wrapping, x, scale, zero_point, i8), saturated(wrapped(converted + zero_point, 32), 8),
                       std::bit_cast<std::uint32_t>(x), rule);

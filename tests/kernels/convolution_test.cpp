@@ -87,7 +87,7 @@ std::vector<std::int16_t> values_of_width(std::int64_t count, int bits, std::mt1
 
 /// Small values let the proof hold for all but the narrowest accumulators; wide ones and extreme biases let it fail.
 ConvolutionCase random_layer(Direction direction, const AccumulatorRule& rule, BiasAt bias_at, std::mt19937_64& random) {
-  ConvolutionCase layer{random_shape(direction, random), direction, {.accumulator = rule, .bias = bias_at}, {}, {}, {}, 0};
+  ConvolutionCase layer{random_shape(direction, random), direction, {.sum = {.accumulator = rule}, .bias = bias_at}, {}, {}, {}, 0};
   const ConvShape& s = layer.shape;
   const int input_bits = random() % 2 == 0 ? 9 : 16;
   const int weight_bits = random() % 3 == 0 ? 16 : random() % 2 == 0 ? 8 : 3;
@@ -114,7 +114,7 @@ SumRoutes compare(const ConvolutionCase& layer, Tally& tally) {
   const ConvInput input = conv_input(std::span<const std::int16_t>(layer.input));
   convolution.sums(input, found, nullptr, &routes);
   convolution.sums(input, observed, &events, &observed_routes);
-  const AccumulatorRule& rule = layer.arithmetic.accumulator;
+  const AccumulatorRule& rule = layer.arithmetic.sum.accumulator;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const auto pixel = static_cast<std::int64_t>(i) / s.out_channels, row = pixel / s.out_width;
     const ConvIndex at{row / s.out_height, row % s.out_height, pixel % s.out_width, static_cast<std::int64_t>(i) % s.out_channels};
@@ -163,7 +163,7 @@ TEST_CASE("sums of transposed conv2d: every accumulator rule, bias first and las
 ConvolutionCase layer_with_failures(Overflow overflow, NarrowingPoint when, std::int64_t large) {
   ConvolutionCase layer{{.in_height = 1, .in_width = 8, .in_channels = 64, .out_height = 1, .out_width = 8, .out_channels = 24},
                         Direction::forward,
-                        {.accumulator = {24, overflow, when, 16}, .bias = BiasAt::accumulator_start},
+                        {.sum = {.accumulator = {24, overflow, when, 16}}, .bias = BiasAt::accumulator_start},
                         std::vector<std::int16_t>(8 * 64, 1),
                         std::vector<std::int16_t>(24 * 64, 100),
                         std::vector<std::int64_t>(24, 1000),

@@ -127,7 +127,7 @@ void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_
 
 void append_rules(const ConvByType& conv, std::vector<RescaleRule>& rules) {
   for (const ConvArithmetic* arithmetic : {&conv.i8, &conv.u8, &conv.i16_bias32, &conv.i16_bias64, &conv.i8_weights16, &conv.i16_weights8})
-    rules.push_back(arithmetic->rescale);
+    rules.push_back(arithmetic->sum.output);
 }
 
 /// Every chain of every built-in backend, once.
@@ -137,7 +137,7 @@ std::vector<RescaleRule> built_in_rules() {
     const Backend& b = sheet.backend;
     for (const ConvByType* conv : {&b.conv, &b.depthwise_conv, &b.transposed_conv, &b.fully_connected, &b.matmul, &b.recurrent})
       append_rules(*conv, rules);
-    std::vector<const SumArithmetic*> sums{&b.mean.sum, &b.average_pool.sum, &b.global_average_pool.sum};
+    std::vector<const SumArithmetic*> sums{&b.mean.sum, &b.average_pool.sum, &b.global_average_pool.sum, &b.sum_pool.i8, &b.sum_pool.wide};
     for (const AddArithmetic* add : {&b.add, &b.sub, &b.add_n})
       for (const SumArithmetic* sum : {&add->i8, &add->i16, &add->i16_power_of_two, &add->above_one}) sums.push_back(sum);
     for (const SumArithmetic* sum : sums)
@@ -145,7 +145,7 @@ std::vector<RescaleRule> built_in_rules() {
     for (const FunctionArithmetic* function : {&b.leaky_relu, &b.prelu, &b.hard_swish, &b.logistic, &b.tanh, &b.softmax, &b.exp})
       rules.push_back(function->rescale);
     for (const RescaleRule* rule : {&b.requantize, &b.requantize_16bit, &b.mul, &b.svdf.state_i8, &b.svdf.state_i16, &b.svdf.output,
-                                    &b.lstm.gate_i8.rescale, &b.lstm.gate_i16.rescale, &b.lstm.cell, &b.lstm.output})
+                                    &b.lstm.gate_i8.sum.output, &b.lstm.gate_i16.sum.output, &b.lstm.cell, &b.lstm.output})
       rules.push_back(*rule);
   }
   for (const RescaleRule& rule : rules) {

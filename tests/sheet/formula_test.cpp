@@ -9,6 +9,7 @@
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
+#include "support/encodings.hpp"
 
 namespace lastbit {
 namespace {
@@ -61,7 +62,7 @@ TEST_CASE("built-in sheets, and sheets whose scales have another form, define wh
       INFO(sheet.name << " " << form);
       Backend backend = sheet.backend;
       if (backend.domain == Domain::integer && !backend.requantize.chain.empty()) set_rule(backend, "requantize.scale.form", form);
-      if (!backend.conv.i8.rescale.chain.empty()) set_rule(backend, "conv.i8.rescale.scale.form", form);
+      if (!backend.conv.i8.sum.output.chain.empty()) set_rule(backend, "conv.i8.output.scale.form", form);
       for (const OperationFormula& formula : formulas_of(backend)) check(formula);
     }
   }
@@ -74,13 +75,14 @@ TEST_CASE("a file that states nothing is a device without operations") {
 }
 
 TEST_CASE("a scale that is a power of two has the multiplier 1, and a chain without a scale none") {
-  const ScaleEncoding shift{.form = MultiplierForm::power_of_two};
+  ScaleEncoding shift = test::q31;
+  shift.form = MultiplierForm::power_of_two;
   CHECK(lines_of_requantize({shift, {multiply(), shift_right(Rounding::floor), clamp()}}) ==
         Lines{"2^(e-1) = in/out, M = 1, no other scale; e: -31 to 127", "y = clamp(floor((x - zero_in)*M / 2^(1-e)))"});
   CHECK(lines_of_requantize({shift, {shift_right_by_exponent(Rounding::floor)}}).front() ==
         "2^(e-1) = in/out, no other scale; e: -31 to 127");
   CHECK(lines_of_requantize({{}, {shift_right_by(3, Rounding::floor), clamp()}}) == Lines{"y = clamp(floor((x - zero_in) / 2^3))"});
-  CHECK(lines_of_requantize({{}, {multiply(), shift_right_rest(7, Rounding::floor)}}).back() ==
+  CHECK(lines_of_requantize({test::q31, {multiply(), shift_right_rest(7, Rounding::floor)}}).back() ==
         "y = floor((x - zero_in)*M / 2^clip(31-e,0,7))");
 }
 

@@ -79,10 +79,10 @@ TEST_CASE("the rules below a path are copied, and no others") {
   for (const SpecSheet& from : builtin_backends()) {
     INFO(from.name);
     Backend to = find_backend("tflite_double").backend;
-    copy_rules(to, from.backend, "conv.i8.rescale");
+    copy_rules(to, from.backend, "conv.i8.output");
     copy_rules(to, from.backend, "mean");
     Backend expected = find_backend("tflite_double").backend;
-    expected.conv.i8.rescale = from.backend.conv.i8.rescale;
+    expected.conv.i8.sum.output = from.backend.conv.i8.sum.output;
     expected.mean = from.backend.mean;
     CHECK(to == expected);
     copy_rules(to, from.backend, "mean.colour");
@@ -92,11 +92,11 @@ TEST_CASE("the rules below a path are copied, and no others") {
 
 TEST_CASE("a structure is found by path and type") {
   const Backend backend = find_backend("vipnano_v8").backend;
-  CHECK(structure_at<RescaleRule>(backend, "conv.i8.rescale") == &backend.conv.i8.rescale);
-  CHECK(structure_at<Stage>(backend, "conv.i8.rescale.chain.0") == &backend.conv.i8.rescale.chain.stages[0]);
-  CHECK(structure_at<Chain>(backend, "conv.i8.rescale") == nullptr);
-  CHECK(find_rule(backend, "conv.i8.rescale.chain.7") == nullptr);       // a chain of fewer stages
-  CHECK(find_rule(backend, "conv.i8.rescale.chain.3.bits") == nullptr);  // a stage that reads no bits
+  CHECK(structure_at<RescaleRule>(backend, "conv.i8.output") == &backend.conv.i8.sum.output);
+  CHECK(structure_at<Stage>(backend, "conv.i8.output.chain.0") == &backend.conv.i8.sum.output.chain.stages[0]);
+  CHECK(structure_at<Chain>(backend, "conv.i8.output") == nullptr);
+  CHECK(find_rule(backend, "conv.i8.output.chain.7") == nullptr);       // a chain of fewer stages
+  CHECK(find_rule(backend, "conv.i8.output.chain.3.bits") == nullptr);  // a stage that reads no bits
   CHECK(find_rule(backend, "") == nullptr);
   CHECK(find_rule(backend, "con") == nullptr);
 }

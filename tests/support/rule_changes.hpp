@@ -43,12 +43,14 @@ inline Texts candidates(const std::string& value) {
   add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
       PerChannelLowering{}, PaddingCount{}, CountIn{}, Centring{}, FloatSumMethod{}, ConcatMethod{}, ScaleDivision{}, ZeroPointAt{},
       OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, OutputScale{}, ResizeGrid{}, FusedActivation{}, MultiplierForm{}, ArgmaxMethod{},
-      RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{}, RowMultiplier{}, SumPoolMethod{}, WindowOrder{}, PwlMethod{},
-      FusedOrder{});
+      RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{}, RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{});
   texts.erase("absent");
   texts.erase(value);
   return {texts.begin(), texts.end()};
 }
+
+/// A chain of one clamp where there is none is no other device.
+inline bool is_absent_chain(const RuleText& rule) { return rule.path.ends_with("operand.chain.size") && rule.value == "0"; }
 
 inline bool accepts(const Backend& backend, const std::string& path, const std::string& value) {
   Backend changed = backend;

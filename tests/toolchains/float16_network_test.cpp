@@ -91,7 +91,7 @@ TEST_CASE("a constant that operations of both types read stays float32, and the 
   operation(model, OperationKind::mul, "z", {y, factor}, z);
   model.inputs = {x};
   model.outputs = {z};
-  const Model mixed = float16_network(model, {true, false}, Float16Rules{});
+  const Model mixed = float16_network(model, {true, false}, ieee_float16);
   validate(mixed, "test");
   CHECK(type_of(mixed, "factor") == ElementType::float32);
   CHECK(type_of(mixed, "factor (float16)") == ElementType::float16);

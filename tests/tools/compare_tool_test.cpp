@@ -44,9 +44,9 @@ TEST_CASE("compare: 0 equal, 1 different, 2 error with one line") {
 TEST_CASE("a rule set on one side makes the difference") {
   const Shell shell;
   const std::string compare =
-      "compare " + digits + images + " --a tflite_double --b tflite_double --set-b conv.i8.rescale.chain.2.rounding=floor";
+      "compare " + digits + images + " --a tflite_double --b tflite_double --set-b conv.i8.output.chain.2.rounding=floor";
   CHECK(shell.status(compare) == 1);
-  CHECK(shell.text("out").find("conv.i8.rescale.chain.2.rounding=floor") != std::string::npos);
+  CHECK(shell.text("out").find("conv.i8.output.chain.2.rounding=floor") != std::string::npos);
 }
 
 TEST_CASE("CSV and JSON go where they are sent") {

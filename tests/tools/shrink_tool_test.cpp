@@ -33,10 +33,10 @@ TEST_CASE("lastbit shrink: a case is found, written, and verified") {
 
 TEST_CASE("lastbit shrink: settings, a layer by number, JSON") {
   const Shell shell;
-  const std::string pair = " --a vipnano_v8 --b vipnano_v8 --set-b \"*.i8.rescale.chain.2.rounding=floor\"";
+  const std::string pair = " --a vipnano_v8 --b vipnano_v8 --set-b \"*.i8.output.chain.2.rounding=floor\"";
   CHECK(shell.status("shrink " + digits() + pair + " --layer 0 --json --output case") == 1);
   CHECK_THAT(shell.text("out"), contains_text("\"number\": 0"));
-  CHECK_THAT(shell.text("out"), contains_text("conv.i8.rescale.chain.2.rounding"));
+  CHECK_THAT(shell.text("out"), contains_text("conv.i8.output.chain.2.rounding"));
   CHECK(shell.status("verify case") == 0);
 }
 
@@ -57,9 +57,9 @@ TEST_CASE("lastbit gen-golden: written, checked, changed") {
   CHECK(shell.status("gen-golden " + digits() + " --backend vipnano_v8 --output store") == 0);
   CHECK(shell.status("gen-golden " + digits_model() + " --check store") == 0);
   CHECK_THAT(shell.text("out"), contains_text("all equal; no rule changed"));
-  CHECK(shell.status("gen-golden " + digits_model() + " --check store --backend vipnano_v8 --set conv.i8.rescale.chain.2.rounding=floor") ==
+  CHECK(shell.status("gen-golden " + digits_model() + " --check store --backend vipnano_v8 --set conv.i8.output.chain.2.rounding=floor") ==
         1);
-  CHECK_THAT(shell.text("out"), contains_text("conv.i8.rescale.chain.2.rounding: half_even -> floor"));
+  CHECK_THAT(shell.text("out"), contains_text("conv.i8.output.chain.2.rounding: half_even -> floor"));
   CHECK_THAT(shell.text("out"), contains_text("the first that differs: conv2d 'conv1'["));
   CHECK(shell.status("gen-golden " + digits_model() + " --check store --backend tflite_double --json") == 1);
   CHECK_THAT(shell.text("out"), contains_text("\"passed\": false"));

@@ -90,7 +90,7 @@ bool documented_rules_found(const OperationIdentification& found, const Device& 
   });
   if (pair == device.pairs.end() || !is_conv_layer(pair->layer.operations[0].kind)) return true;
   const ConvArithmetic& documented = *arithmetic_in(pair->layer, device.documented.backend);
-  return holds(found.best(), coordinates_of(sum_rules_of(documented))) && holds(found.best(), coordinates_of(documented.rescale));
+  return holds(found.best(), coordinates_of(sum_rules_of(documented))) && holds(found.best(), coordinates_of(documented.sum.output));
 }
 
 std::string open_rules(const RuleClass& one) {

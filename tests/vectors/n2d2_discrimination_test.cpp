@@ -55,12 +55,11 @@ const std::vector<Exception> exceptions{
     {"*", "*.chain.*.bits", "the recorded values stay inside the register of this stage"},
     {"*", "*.chain.*.overflow", "the recorded values stay inside the register of this stage"},
     {"*float_mult", "*.chain.2.arithmetic", "the recorded products are equal in single and double precision"},
-    {"*", "conv.i16_bias64.rescale.chain.*.amount", "both kinds of amount give the stated shift"},
-    {"*", "fully_connected.i8.rescale.chain.*.amount", "both kinds of amount give the stated shift"},
-    {"*fixed_mult*", "fully_connected.i8.rescale.chain.4.rounding", "no recorded product of a fully connected layer is a tie"},
+    {"*", "conv.i16_bias64.output.chain.*.amount", "both kinds of amount give the stated shift"},
+    {"*", "fully_connected.i8.output.chain.*.amount", "both kinds of amount give the stated shift"},
+    {"*fixed_mult*", "fully_connected.i8.output.chain.4.rounding", "no recorded product of a fully connected layer is a tie"},
     {"*", "*.by", "the scales' quantities are 1 but for the one that is stated"},
     {"*", "*.centring", "symmetric data: zero points are 0"},
-    {"*", "add_n.*.operand.chain.size", "a stage added before the sum is a clamp without bounds"},
     {"*", "average_pool.output_scale", "input and output share their scale"},
     {"*", "argmax.single_channel", "every recorded argmax has several channels"},
     {"*", "concat.method*", "recorded branches share one scale: nothing is rescaled"},
@@ -90,7 +89,7 @@ TEST_CASE("N2D2's recorded suites notice a change of any rule they read, or the 
     for (const std::string& name : suite.backends) {
       const Backend backend = find_backend(name).backend;
       for (const RuleText& rule : list_rules(backend)) {
-        if (!belongs(suite.rules, rule.path)) continue;
+        if (!belongs(suite.rules, rule.path) || is_absent_chain(rule)) continue;
         bool& known = told[{name, rule.path}];
         for (const std::string& value : candidates(rule.value)) {
           if (known) break;

@@ -22,7 +22,7 @@ TEST_CASE("the recorded cases hold as well when every sum is computed step by st
   lastbit::VerifyOptions options;
   std::size_t adjusted = 0;
   options.adjust = [&](lastbit::SpecSheet& sheet) {
-    sheet.backend.fully_connected.i8.accumulator.overflow = lastbit::Overflow::exact;
+    sheet.backend.fully_connected.i8.sum.accumulator.overflow = lastbit::Overflow::exact;
     ++adjusted;
   };
   const auto report = lastbit::verify(lastbit::test::source_directory() / "tests/vectors/tflite/fully_connected", options);

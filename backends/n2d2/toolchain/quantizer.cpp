@@ -58,8 +58,8 @@ struct Settings {
       : bits(std::stoi(request.option("bits"))),
         per_output(request.option("weights") == "output"),
         clipping(request.option("clipping")),
-        way(way_of(request.backend.conv.i8.rescale.scale)),
-        multiplier_bits(request.backend.conv.i8.rescale.scale.significant_bits) {
+        way(way_of(request.backend.conv.i8.sum.output.scale)),
+        multiplier_bits(request.backend.conv.i8.sum.output.scale.significant_bits) {
     const std::string& text = request.option("quantile");
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
     if (error != std::errc{} || end != text.data() + text.size() || !(share > 0 && share <= 1))

@@ -20,6 +20,7 @@
 #include "lastbit/arith/binary_float.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/model_builder.hpp"
+#include "lastbit/op/quantize.hpp"
 #include "lastbit/quantizer.hpp"
 #include "toolchains/device_model.hpp"
 
@@ -31,7 +32,7 @@ constexpr float narrowest_range = 1e-6F;
 /// Likewise of weights; a bias then sets their scale.
 constexpr float smallest_magnitude = 0x1p-56F;
 
-constexpr QuantizeArithmetic rounding_half_away{.division = ScaleDivision::divide, .rounding = Rounding::half_away};
+constexpr QuantizeArithmetic rounding_half_away = by_division(Rounding::half_away);
 
 struct Settings {
   ElementType data = ElementType::int8;

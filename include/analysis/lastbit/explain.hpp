@@ -164,7 +164,7 @@ struct DumpVerdict {
 
 /// One change of a rule, in whatever operations it is made, that explains several layers.
 struct CommonExplanation {
-  RuleChange change;  ///< its rule with `*` for the operation: "*.i8.rescale.chain.2.rounding"
+  RuleChange change;  ///< its rule with `*` for the operation: "*.i8.output.chain.2.rounding"
   std::int64_t layers = 0;
 };
 

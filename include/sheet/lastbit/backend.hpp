@@ -3,7 +3,8 @@
 //
 // The types of a spec sheet. A Backend is one device's arithmetic, operation by operation: a constant of structural type (enums and
 // integers only), so it can be a template argument, be printed, compared, written to JSON and enumerated (rules.hpp names every rule).
-// An operation whose method is `absent`, or whose chain is empty, does not exist on the device.
+// An operation whose method is `absent`, or whose chain is empty, does not exist on the device. No rule has a silent default: until a sheet
+// states it, it is `unstated`, and require_stated (rules.hpp) refuses a device that reads it.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "lastbit/arith/ordered_sum.hpp"
 #include "lastbit/arith/ratio.hpp"
 #include "lastbit/arith/rescale.hpp"
+#include "lastbit/arith/unstated.hpp"
 
 namespace lastbit {
 
@@ -43,6 +45,27 @@ struct RescaleRule {
   return evaluate(rule.by, rule.scale.arithmetic, layer);
 }
 
+/// What is subtracted from a code, or of a product from both. own_zero_point: its tensor's zero point. nothing: the codes are summed as they are.
+/// first_zero_point_…, of element-wise sums alone: the first operand's zero point, from every operand; what that gets wrong is made up for by an
+/// integer added to the sum, rounded half away from zero as a whole (…product_rounded: difference of the zero points times factor), or as the
+/// factor alone.
+enum class Centring : std::uint8_t { own_zero_point, nothing, first_zero_point_product_rounded, first_zero_point_factor_rounded };
+
+/// A sum: y = output(accumulator(operand(term) of every term)). A term is a centred code, or the product of two. An empty operand chain adds the
+/// terms as they are; where their scales matter they must then share one. An empty output chain: the device has no such sum.
+struct SumArithmetic {
+  Centring centring = Centring::own_zero_point;
+  RescaleRule operand{};
+  AccumulatorRule accumulator{};
+  RescaleRule output{};
+  friend constexpr bool operator==(const SumArithmetic&, const SumArithmetic&) = default;
+};
+[[nodiscard]] constexpr bool exists(const SumArithmetic& sum) noexcept { return !sum.output.chain.empty(); }
+/// Whether any of its chains reads a scale.
+[[nodiscard]] constexpr bool applies_scale(const SumArithmetic& sum) noexcept {
+  return applies_scale(sum.operand.chain) || applies_scale(sum.output.chain);
+}
+
 enum class BiasAt : std::uint8_t { accumulator_start, accumulator_end };
 
 /// What becomes of per-channel weight scales: kept; weights requantised to one 8-bit scale; or accumulators scaled in float.
@@ -51,15 +74,14 @@ enum class PerChannelLowering : std::uint8_t { native, requantized_to_tensor, fl
 /// A layer's integer multiplier per output channel: the device has none, or it multiplies every term of the sum, but not the bias.
 enum class RowMultiplier : std::uint8_t { absent, of_terms };
 
-/// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, matmul: integer sums (accumulate), then the chain (finish).
+/// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, matmul (op/conv2d.hpp): sums of products, and what joins them.
 struct ConvArithmetic {
-  AccumulatorRule accumulator{};
-  BiasAt bias = BiasAt::accumulator_start;
+  SumArithmetic sum{};
+  BiasAt bias = unstated<BiasAt>;
   RowMultiplier row_multiplier = RowMultiplier::absent;
-  PerChannelLowering per_channel = PerChannelLowering::native;
-  std::uint8_t bias_bits = 0;                ///< of the stored bias, which is shifted left where it is added; 0: the bias as it is
-  Rounding bias_rounding = Rounding::floor;  ///< read where bias_bits are given: what the shift drops
-  RescaleRule rescale{};
+  PerChannelLowering per_channel = unstated<PerChannelLowering>;
+  std::uint8_t bias_bits = 0;                   ///< of the stored bias, which is shifted left where it is added; 0: the bias as it is
+  Rounding bias_rounding = unstated<Rounding>;  ///< read where bias_bits are given: what the shift drops
   friend constexpr bool operator==(const ConvArithmetic&, const ConvArithmetic&) = default;
 };
 
@@ -70,15 +92,11 @@ struct ConvByType {
   friend constexpr bool operator==(const ConvByType&, const ConvByType&) = default;
 };
 
-/// running: values are added one by one, in the window's order, and the sum is narrowed after every addition; then to the output's type.
-enum class SumPoolMethod : std::uint8_t { absent, running };
+/// sum_pool2d (op/sum_pool.hpp): 8-bit data, wider data.
 enum class WindowOrder : std::uint8_t { rows_outermost, columns_outermost };
 struct SumPoolArithmetic {
-  SumPoolMethod method = SumPoolMethod::absent;
-  WindowOrder order = WindowOrder::rows_outermost;
-  std::uint8_t bits_8bit = 32;  ///< width of the running sum of 8-bit data
-  std::uint8_t bits = 32;       ///< of wider data
-  Overflow overflow = Overflow::saturate;
+  WindowOrder order = unstated<WindowOrder>;
+  SumArithmetic i8{}, wide{};
   friend constexpr bool operator==(const SumPoolArithmetic&, const SumPoolArithmetic&) = default;
 };
 
@@ -86,7 +104,7 @@ struct SumPoolArithmetic {
 enum class PwlMethod : std::uint8_t { absent, shifted_segments };
 struct PwlArithmetic {
   PwlMethod method = PwlMethod::absent;
-  Overflow output_overflow = Overflow::saturate;
+  Overflow output_overflow = unstated<Overflow>;
   friend constexpr bool operator==(const PwlArithmetic&, const PwlArithmetic&) = default;
 };
 
@@ -100,21 +118,6 @@ struct FusedConvArithmetic {
   friend constexpr bool operator==(const FusedConvArithmetic&, const FusedConvArithmetic&) = default;
 };
 
-/// What is subtracted from a term's code. own_zero_point: its tensor's zero point. nothing: the codes are summed as they are. first_zero_point_…:
-/// the first operand's zero point, from every operand; what that gets wrong is made up for by an integer added to the sum, rounded half away from
-/// zero as a whole (…product_rounded: difference of the zero points times factor), or as the factor alone.
-enum class Centring : std::uint8_t { own_zero_point, nothing, first_zero_point_product_rounded, first_zero_point_factor_rounded };
-
-/// A sum: y = output(accumulator(operand(x - zero point) of every term)). An empty operand chain adds the centred codes as they are; where
-/// their scales matter they must then share one quantisation. An empty output chain: the device has no such sum.
-struct SumArithmetic {
-  Centring centring = Centring::own_zero_point;
-  RescaleRule operand{};
-  AccumulatorRule accumulator{};
-  RescaleRule output{};
-  friend constexpr bool operator==(const SumArithmetic&, const SumArithmetic&) = default;
-};
-
 /// max_pool2d (op/pool.hpp). largest_code: of a window's values inside the image, within the layer's bounds.
 enum class MaxPool : std::uint8_t { absent, largest_code };
 enum class PaddingCount : std::uint8_t { excluded, included };
@@ -122,8 +125,8 @@ enum class PaddingCount : std::uint8_t { excluded, included };
 enum class OutputScale : std::uint8_t { own, of_input };
 /// average_pool2d, global_average_pool (op/pool.hpp): sums over windows of one channel.
 struct AveragePoolArithmetic {
-  PaddingCount padding = PaddingCount::excluded;
-  OutputScale output_scale = OutputScale::own;
+  PaddingCount padding = unstated<PaddingCount>;
+  OutputScale output_scale = unstated<OutputScale>;
   SumArithmetic sum{};
   friend constexpr bool operator==(const AveragePoolArithmetic&, const AveragePoolArithmetic&) = default;
 };
@@ -133,7 +136,7 @@ struct AveragePoolArithmetic {
 enum class CountIn : std::uint8_t { ratio, multiplier };
 /// mean (op/mean.hpp).
 struct MeanArithmetic {
-  CountIn count = CountIn::ratio;
+  CountIn count = unstated<CountIn>;
   SumArithmetic sum{};
   friend constexpr bool operator==(const MeanArithmetic&, const MeanArithmetic&) = default;
 };
@@ -143,7 +146,7 @@ struct MeanArithmetic {
 enum class FloatSumMethod : std::uint8_t { absent, fused };
 struct FloatSumArithmetic {
   FloatSumMethod method = FloatSumMethod::absent;
-  Rounding rounding = Rounding::half_even;
+  Rounding rounding = unstated<Rounding>;
   friend constexpr bool operator==(const FloatSumArithmetic&, const FloatSumArithmetic&) = default;
 };
 
@@ -172,16 +175,16 @@ enum class OutOfRange : std::uint8_t { saturate, int32_min };
 /// Float to integer: round(x / float(scale)) + zero point, clamped.
 struct QuantizeArithmetic {
   ScaleDivision division = ScaleDivision::absent;
-  Rounding rounding = Rounding::half_away;
-  ZeroPointAt zero_point = ZeroPointAt::after_rounding;
-  OutOfRange out_of_range = OutOfRange::saturate;
+  Rounding rounding = unstated<Rounding>;
+  ZeroPointAt zero_point = unstated<ZeroPointAt>;
+  OutOfRange out_of_range = unstated<OutOfRange>;
   friend constexpr bool operator==(const QuantizeArithmetic&, const QuantizeArithmetic&) = default;
 };
 /// Float to uint8. unsigned_range: over all x and 0, s = float(float(max - min)/255), 1 where x is 0; zero point = rounding(-min/s); codes by `quantize`.
 enum class DynamicQuantizeMethod : std::uint8_t { absent, unsigned_range };
 struct DynamicQuantizeArithmetic {
   DynamicQuantizeMethod method = DynamicQuantizeMethod::absent;
-  Rounding rounding = Rounding::half_even;  ///< of the zero point
+  Rounding rounding = unstated<Rounding>;  ///< of the zero point
   friend constexpr bool operator==(const DynamicQuantizeArithmetic&, const DynamicQuantizeArithmetic&) = default;
 };
 /// Integer to float: float(scale * (q - zero point)), the product in double or float.
@@ -196,8 +199,8 @@ struct DequantizeArithmetic {
 enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table };
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;
-  RescaleRule rescale{};                    ///< read by rescaled
-  Rounding rounding = Rounding::half_even;  ///< read by float_table
+  RescaleRule rescale{};                   ///< read by rescaled
+  Rounding rounding = unstated<Rounding>;  ///< read by float_table
   friend constexpr bool operator==(const FunctionArithmetic&, const FunctionArithmetic&) = default;
 };
 
@@ -209,8 +212,8 @@ enum class TermOrder : std::uint8_t { kernel_then_channel, channel_block_then_ke
 /// precision float16 they are rounded by `product`), summed in the order of `sum`; one conversion to float16 at the end.
 struct CubeArithmetic {
   SumRule sum{};
-  TermOrder terms = TermOrder::kernel_then_channel;
-  BiasAt bias = BiasAt::accumulator_start;
+  TermOrder terms = unstated<TermOrder>;
+  BiasAt bias = unstated<BiasAt>;
   friend constexpr bool operator==(const CubeArithmetic&, const CubeArithmetic&) = default;
 };
 
@@ -218,7 +221,7 @@ struct CubeArithmetic {
 enum class MeanScaling : std::uint8_t { before_sum, after_sum };
 struct Float16Mean {
   SumRule sum{};
-  MeanScaling scaling = MeanScaling::after_sum;
+  MeanScaling scaling = unstated<MeanScaling>;
   friend constexpr bool operator==(const Float16Mean&, const Float16Mean&) = default;
 };
 
@@ -226,17 +229,17 @@ struct Float16Mean {
 enum class LogisticBound : std::uint8_t { none, log_of_largest };
 /// 1 / (1 + exp(-x)), step by step.
 struct Float16Logistic {
-  StepPrecision steps = StepPrecision::float16;
-  LogisticBound bound = LogisticBound::none;
+  StepPrecision steps = unstated<StepPrecision>;
+  LogisticBound bound = unstated<LogisticBound>;
   friend constexpr bool operator==(const Float16Logistic&, const Float16Logistic&) = default;
 };
 struct Float16Function {
-  StepPrecision steps = StepPrecision::float16;
+  StepPrecision steps = unstated<StepPrecision>;
   friend constexpr bool operator==(const Float16Function&, const Float16Function&) = default;
 };
 /// exp(x - max) / sum; the difference in float16, the division in the sum's precision.
 struct Float16Softmax {
-  StepPrecision exponential = StepPrecision::float16;
+  StepPrecision exponential = unstated<StepPrecision>;
   SumRule sum{};
   friend constexpr bool operator==(const Float16Softmax&, const Float16Softmax&) = default;
 };
@@ -245,14 +248,14 @@ struct Float16Softmax {
 enum class ScaleFactor : std::uint8_t { once, square_root_twice };
 /// Float to integer: round(x * s + zero point), s = 1/scale as a constant of the precision of the steps; float32 data take that precision first.
 struct Float16Quantize {
-  StepPrecision steps = StepPrecision::float16;
-  ScaleFactor factor = ScaleFactor::once;
-  Rounding rounding = Rounding::half_even;
+  StepPrecision steps = unstated<StepPrecision>;
+  ScaleFactor factor = unstated<ScaleFactor>;
+  Rounding rounding = unstated<Rounding>;
   friend constexpr bool operator==(const Float16Quantize&, const Float16Quantize&) = default;
 };
 /// Integer to float16: float32(q - zero point) * scale in float32, then converted. The scale keeps its leading bits, truncated.
 struct Float16Dequantize {
-  std::uint8_t scale_bits = 24;
+  std::uint8_t scale_bits = 0;
   friend constexpr bool operator==(const Float16Dequantize&, const Float16Dequantize&) = default;
 };
 
@@ -284,10 +287,10 @@ enum class ResizeGrid : std::uint8_t { coordinate, start_and_step };
 /// Bilinear interpolation; the nearest value is moved, not computed, on every backend.
 struct ResizeArithmetic {
   ResizeMethod method = ResizeMethod::absent;
-  ResizeGrid grid = ResizeGrid::coordinate;
-  std::uint8_t fraction_bits = 8;
-  Rounding grid_rounding = Rounding::floor;
-  Rounding rounding = Rounding::half_up;
+  ResizeGrid grid = unstated<ResizeGrid>;
+  std::uint8_t fraction_bits = 0;
+  Rounding grid_rounding = unstated<Rounding>;
+  Rounding rounding = unstated<Rounding>;
   friend constexpr bool operator==(const ResizeArithmetic&, const ResizeArithmetic&) = default;
 };
 
@@ -298,15 +301,14 @@ struct SvdfArithmetic {
   AccumulatorRule accumulator{};        ///< of every sum
   RescaleRule state_i8{}, state_i16{};  ///< a feature sum becomes an 8- or 16-bit state
   RescaleRule output{};                 ///< time sums and bias become an output
-  FusedActivation activation = FusedActivation::ignored;
+  FusedActivation activation = unstated<FusedActivation>;
   friend constexpr bool operator==(const SvdfArithmetic&, const SvdfArithmetic&) = default;
 };
 
 /// A matrix times a vector, plus bias, as a 16-bit value of scale 2^-12.
 struct GateArithmetic {
-  AccumulatorRule accumulator{};
-  BiasAt bias = BiasAt::accumulator_start;
-  RescaleRule rescale{};
+  SumArithmetic sum{};
+  BiasAt bias = unstated<BiasAt>;
   friend constexpr bool operator==(const GateArithmetic&, const GateArithmetic&) = default;
 };
 /// sigmoid_table: logistic and tanh of 16 bits as in arith/fixed_activation.hpp.
@@ -314,11 +316,11 @@ enum class LstmMethod : std::uint8_t { absent, sigmoid_table };
 /// lstm (op/lstm.hpp): 8- or 16-bit data, a 16-bit cell.
 struct LstmArithmetic {
   LstmMethod method = LstmMethod::absent;
-  GateArithmetic gate_i8{}, gate_i16{};            ///< of 8-bit and of 16-bit data
-  Overflow sum = Overflow::saturate;               ///< of a gate's two parts, and of the cell's two parts, to 16 bits
-  RescaleRule cell{};                              ///< gate times cell, gate times gate, to the cell's scale
-  Rounding clip_rounding = Rounding::toward_zero;  ///< of the cell's clip in units of its scale
-  RescaleRule output{};                            ///< gate times tanh(cell)
+  GateArithmetic gate_i8{}, gate_i16{};         ///< of 8-bit and of 16-bit data
+  Overflow sum = unstated<Overflow>;            ///< of a gate's two parts, and of the cell's two parts, to 16 bits
+  RescaleRule cell{};                           ///< gate times cell, gate times gate, to the cell's scale
+  Rounding clip_rounding = unstated<Rounding>;  ///< of the cell's clip in units of its scale
+  RescaleRule output{};                         ///< gate times tanh(cell)
   friend constexpr bool operator==(const LstmArithmetic&, const LstmArithmetic&) = default;
 };
 
@@ -332,8 +334,8 @@ enum class RunningMaximum : std::uint8_t { per_position, carried_over };
 enum class SingleChannel : std::uint8_t { zero, upper_half };
 struct ArgmaxArithmetic {
   ArgmaxMethod method = ArgmaxMethod::absent;
-  RunningMaximum running_maximum = RunningMaximum::per_position;
-  SingleChannel single_channel = SingleChannel::zero;
+  RunningMaximum running_maximum = unstated<RunningMaximum>;
+  SingleChannel single_channel = unstated<SingleChannel>;
   friend constexpr bool operator==(const ArgmaxArithmetic&, const ArgmaxArithmetic&) = default;
 };
 
@@ -373,7 +375,7 @@ struct Backend {
 /// How a rule is known, weakest last.
 enum class EvidenceLevel : std::uint8_t { hardware, vendor_code, vendor_source, document, thread, guess };
 
-/// `rule` is a path or a prefix of paths ("conv.i8.rescale", "*.i8"); the longest match speaks for a rule.
+/// `rule` is a path or a prefix of paths ("conv.i8.output", "*.i8"); the longest match speaks for a rule.
 struct Evidence {
   std::string rule;
   EvidenceLevel level = EvidenceLevel::guess;

@@ -54,7 +54,6 @@ constexpr auto names_of(PerChannelLowering) { return std::to_array<std::string_v
 constexpr auto names_of(PartialMethod) { return std::to_array<std::string_view>({"absent", "consecutive_terms"}); }
 constexpr auto names_of(PartialTail) { return std::to_array<std::string_view>({"exact", "one_sum", "dropped"}); }
 constexpr auto names_of(RowMultiplier) { return std::to_array<std::string_view>({"absent", "of_terms"}); }
-constexpr auto names_of(SumPoolMethod) { return std::to_array<std::string_view>({"absent", "running"}); }
 constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"rows_outermost", "columns_outermost"}); }
 constexpr auto names_of(PwlMethod) { return std::to_array<std::string_view>({"absent", "shifted_segments"}); }
 constexpr auto names_of(FusedOrder) { return std::to_array<std::string_view>({"absent", "pool_then_activation", "activation_then_pool"}); }
@@ -122,7 +121,7 @@ template <NamedEnum E>
   return std::nullopt;
 }
 
-/// One rule: its path ("conv.i8.rescale.chain.2.rounding") and its value as text ("half_even", "32").
+/// One rule: its path ("conv.i8.output.chain.2.rounding") and its value as text ("half_even", "32").
 struct RuleText {
   std::string path;
   std::string value;
@@ -133,9 +132,16 @@ struct RuleText {
 /// only the rule that says so. The length of a chain appears as "….chain.size".
 [[nodiscard]] std::vector<RuleText> list_rules(const Backend& backend);
 
-/// Replaces one rule, read or not. In a path `*` stands for any text within one component: "*.i8.per_channel" replaces the rule in every
-/// operation that exists. Throws Error(unknown_rule) naming the path, or the value and the values allowed.
+/// Replaces one rule, read or not; what is then no longer read is forgotten. In a path `*` stands for any text within one component:
+/// "*.i8.per_channel" replaces the rule in every operation that exists. Throws Error(unknown_rule) naming the path, or the value and the values
+/// allowed.
 void set_rule(Backend& backend, std::string_view path, std::string_view value);
+
+/// Throws Error(unknown_rule) naming every rule that decides a result and has not been stated.
+void require_stated(const Backend& backend);
+
+/// The paths of values that the backend holds and nothing reads. A sheet has none.
+[[nodiscard]] std::vector<std::string> unread_rules(const Backend& backend);
 
 /// A rule in which two backends differ; empty text where one of them has no such rule. Of an operation that only one of them has, only
 /// the rule that says so is listed.

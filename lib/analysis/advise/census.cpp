@@ -144,8 +144,7 @@ std::optional<LayerSums> layer_sums(const Model& model, std::size_t operation, c
   LayerSums result{conv_layer(model, at, backend), {}, 64};
   const ConvLayer& layer = result.layer;
   if (layer.delivers_sums()) return std::nullopt;
-  const Convolution convolution(layer.shape, layer.direction, layer.arithmetic, layer.weights, layer.bias, layer.input_type,
-                                layer.largest_input, layer.multipliers);
+  const Convolution convolution = convolution_of(layer);
   result.bits = convolution.accumulator_bits();
   for (const Tensor& input : inputs) {
     std::vector<std::int64_t>& sums = result.sums.emplace_back(static_cast<std::size_t>(layer.shape.out_count()));
@@ -156,7 +155,7 @@ std::optional<LayerSums> layer_sums(const Model& model, std::size_t operation, c
 
 std::vector<std::int64_t> finished(const LayerSums& sums, std::size_t sample, const std::vector<RescaleOperands>& operands) {
   std::vector<std::int64_t> values = sums.sums[sample];
-  Finisher(sums.layer.arithmetic.rescale.chain, operands, sums.bits)(values);
+  Finisher(sums.layer.arithmetic.sum.output.chain, operands, sums.bits)(values);
   return values;
 }
 

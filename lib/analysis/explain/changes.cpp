@@ -41,11 +41,20 @@ std::string text_of(std::optional<Rounding> rounding) { return rounding ? std::s
 /// What the device's register holds of the multiplier, as text: "24 bits, floor".
 std::string width_text(const RescaleDecisions& decisions) {
   const ScaleEncoding& scale = decisions.scale;
+  if (scale.significant_bits == 0) return {};  // of a product in float on both sides
   std::string text = std::to_string(scale.significant_bits) + " bits, " + std::string(name_of(scale.rounding));
   if (decisions.multiplier_bits > 0 && decisions.multiplier_bits < scale.significant_bits) {
     text += ", narrowed to " + std::to_string(decisions.multiplier_bits) + ", " + std::string(name_of(decisions.narrowing));
   }
   return text;
+}
+
+void copy_width(RescaleDecisions& to, const RescaleDecisions& from) {
+  const ScaleArithmetic arithmetic = to.scale.arithmetic;
+  to.scale = from.scale;
+  to.scale.arithmetic = arithmetic;
+  to.multiplier_bits = from.multiplier_bits;
+  to.narrowing = from.narrowing;
 }
 
 /// One decision: its name, its text, and how to copy it.
@@ -66,14 +75,7 @@ constexpr std::array decisions{
     Decision{"float scale", "chain",
              [](const RescaleDecisions& d) { return std::string(d.in_float ? "float product" : "integer product"); },
              [](RescaleDecisions& to, const RescaleDecisions& from) { to.in_float = from.in_float; }},
-    Decision{"multiplier width", "scale.significant_bits", width_text,
-             [](RescaleDecisions& to, const RescaleDecisions& from) {
-               const ScaleArithmetic arithmetic = to.scale.arithmetic;
-               to.scale = from.scale;
-               to.scale.arithmetic = arithmetic;
-               to.multiplier_bits = from.multiplier_bits;
-               to.narrowing = from.narrowing;
-             }},
+    Decision{"multiplier width", "scale.significant_bits", width_text, copy_width},
     Decision{"first rounding", "chain", [](const RescaleDecisions& d) { return text_of(d.first_rounding); },
              [](RescaleDecisions& to, const RescaleDecisions& from) { to.first_rounding = from.first_rounding; }},
     Decision{"last rounding", "chain", [](const RescaleDecisions& d) { return text_of(d.last_rounding); },
@@ -83,8 +85,11 @@ constexpr std::array decisions{
 /// The ways to the output as decisions, if both can be taken apart.
 bool add_decisions(Substitution& result, const Backend& b, const std::string& path) {
   RescaleRule& start = *structure_at<RescaleRule>(result.start, path);
-  const auto of_a = decisions_of(start), of_b = decisions_of(*structure_at<RescaleRule>(b, path));
+  auto of_a = decisions_of(start), of_b = decisions_of(*structure_at<RescaleRule>(b, path));
   if (!of_a || !of_b) return false;
+  // A product in float has no width: the other's, so that the two differ in one decision.
+  if (of_a->in_float && !of_b->in_float) copy_width(*of_a, *of_b);
+  if (of_b->in_float && !of_a->in_float) copy_width(*of_b, *of_a);
   start = rescale_from(*of_a);
   for (const Decision& decision : decisions) {
     const std::string from = decision.text(*of_a), to = decision.text(*of_b);

@@ -124,7 +124,7 @@ class Search {
   std::optional<std::int64_t> differing_on(const Backend& changed, std::int64_t most) const {
     try {
       if (tracer_) {
-        const auto tracer = ValueTracer::make(layer_, changed, tracer_->input());
+        const auto tracer = tracer_->on(layer_, changed, inputs_);
         if (!tracer || !improves(*tracer)) return std::nullopt;
       }
       const std::int64_t differing = count_differing(layer_codes(layer_, changed, inputs_), theirs_);

@@ -35,15 +35,17 @@ std::optional<AccumulatorEvent> first_event(const ConvLayer& layer, std::span<co
   const std::vector<ConvTerm> terms = terms_of(layer, at, &runs);
   const std::int64_t bias = bias_at_output(layer.shape, at, layer.bias);
   const bool starts = layer.arithmetic.bias == BiasAt::accumulator_start;
-  Accumulator sum(layer.arithmetic.accumulator, starts ? bias : 0, layer.shape.group_at(at.x), layer.multiplier(at.o));
-  AccumulatorEvent event{0, static_cast<std::int64_t>(terms.size()), rule_text(layer.arithmetic.accumulator)};
+  const AccumulatorRule& rule = layer.arithmetic.sum.accumulator;
+  const TermRule term_of = layer.term_rule(at.o);
+  Accumulator sum(rule, starts ? bias : 0, layer.shape.group_at(at.x), layer.multiplier(at.o));
+  AccumulatorEvent event{0, static_cast<std::int64_t>(terms.size()), rule_text(rule)};
   std::size_t run = 0;
   for (std::size_t t = 0; t < terms.size() && sum.overflow_count() == 0; ++t) {
     if (run < runs.size() && runs[run] == t) {
       ++run;
       sum.begin_run(static_cast<std::int64_t>((run < runs.size() ? runs[run] : terms.size()) - t));
     }
-    sum.add(std::int64_t{input[terms[t].input]} * layer.weights[terms[t].weight]);
+    sum.add(term_of(std::int64_t{input[terms[t].input]} * layer.weights[terms[t].weight]));
     event.term = static_cast<std::int64_t>(t) + 1;
   }
   if (sum.overflow_count() == 0 && !starts) sum.add_beside(bias);
@@ -97,22 +99,34 @@ void add_evidence(std::vector<RuleEvidence>& evidence, const RuleChange& change,
   }
 }
 
+namespace {
+
+/// Nothing for other operations, and where sums are delivered as they are.
+std::optional<ConvLayer> traced_layer(const Model& layer, const Backend& backend) {
+  const Operation& operation = layer.operations.at(0);
+  if (!is_conv_layer(operation.kind) || !has_rules(backend)) return std::nullopt;
+  ConvLayer conv = conv_layer(layer, operation, backend);
+  return conv.delivers_sums() ? std::nullopt : std::optional(std::move(conv));
+}
+
+}  // namespace
+
 std::optional<ValueTracer> ValueTracer::make(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) {
   const Operation& operation = layer.operations.at(0);
   const auto input = static_cast<std::size_t>(operation.inputs.at(0));
   if (!is_conv_layer(operation.kind) || !is_integer(layer.tensors[input].type) || inputs.empty()) return std::nullopt;
   const Trace trace = run(layer, backend, inputs.first(1), {.keep_all = true});
-  const ConvLayer conv = conv_layer(layer, operation, backend);
-  return make(layer, backend, std::make_shared<std::vector<std::int32_t>>(centred_input(conv, *trace.tensors[input])));
+  std::optional<ConvLayer> conv = traced_layer(layer, backend);
+  if (!conv) return std::nullopt;
+  auto centred = std::make_shared<const std::vector<std::int32_t>>(centred_input(*conv, *trace.tensors[input]));
+  return ValueTracer(std::move(*conv), std::move(centred));
 }
 
-std::optional<ValueTracer> ValueTracer::make(const Model& layer, const Backend& backend,
-                                             std::shared_ptr<const std::vector<std::int32_t>> input) {
-  const Operation& operation = layer.operations.at(0);
-  if (!is_conv_layer(operation.kind) || !has_rules(backend)) return std::nullopt;
-  ConvLayer conv = conv_layer(layer, operation, backend);
-  if (conv.delivers_sums()) return std::nullopt;
-  return ValueTracer(std::move(conv), std::move(input));
+std::optional<ValueTracer> ValueTracer::on(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) const {
+  std::optional<ConvLayer> conv = traced_layer(layer, backend);
+  if (!conv) return std::nullopt;
+  if (conv->zero_points != layer_.zero_points) return make(layer, backend, inputs);
+  return ValueTracer(std::move(*conv), input_);
 }
 
 std::pair<std::span<const std::int32_t>, ConvIndex> ValueTracer::place(std::int64_t index) const {
@@ -124,20 +138,20 @@ std::pair<std::span<const std::int32_t>, ConvIndex> ValueTracer::place(std::int6
 
 std::int64_t ValueTracer::output(std::int64_t index) const {
   const auto [input, at] = place(index);
-  return finish(layer_.arithmetic.rescale.chain, accumulate(layer_, input, at).result(), layer_.operands_of(at.o));
+  return finish(layer_.arithmetic.sum.output.chain, accumulate(layer_, input, at).result(), layer_.operands_of(at.o));
 }
 
 ValueTrace ValueTracer::trace(std::int64_t index) const {
   const auto [input, at] = place(index);
   const std::int64_t sum = accumulate(layer_, input, at).result();
-  const Chain& chain = layer_.arithmetic.rescale.chain;
+  const Chain& chain = layer_.arithmetic.sum.output.chain;
   return {sum, first_event(layer_, input, at), trace_stages(chain, sum, layer_.operands_of(at.o)),
           finish(chain, sum, layer_.operands_of(at.o))};
 }
 
 bool ValueTracer::rounds_a_tie(std::int64_t index) const {
   const auto [input, at] = place(index);
-  const auto steps = trace_stages(layer_.arithmetic.rescale.chain, accumulate(layer_, input, at).result(), layer_.operands_of(at.o));
+  const auto steps = trace_stages(layer_.arithmetic.sum.output.chain, accumulate(layer_, input, at).result(), layer_.operands_of(at.o));
   return std::any_of(steps.begin(), steps.end(), [](const StageStep& step) { return step.tie; });
 }
 

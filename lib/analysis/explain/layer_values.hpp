@@ -30,15 +30,13 @@ class ValueTracer {
  public:
   /// Nothing for other operations, and where sums are delivered as they are. `inputs` as for Emulator::run.
   [[nodiscard]] static std::optional<ValueTracer> make(const Model& layer, const Backend& backend, std::span<const Tensor> inputs);
-  /// The same with an input that has been through centred_input.
-  [[nodiscard]] static std::optional<ValueTracer> make(const Model& layer, const Backend& backend,
-                                                       std::shared_ptr<const std::vector<std::int32_t>> input);
+  /// The same layer on other rules; `inputs` are read where those subtract other zero points.
+  [[nodiscard]] std::optional<ValueTracer> on(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) const;
 
   [[nodiscard]] std::int64_t output(std::int64_t index) const;
   [[nodiscard]] ValueTrace trace(std::int64_t index) const;
   /// Whether any stage rounds a value that lies half-way.
   [[nodiscard]] bool rounds_a_tie(std::int64_t index) const;
-  [[nodiscard]] const std::shared_ptr<const std::vector<std::int32_t>>& input() const { return input_; }
 
  private:
   ValueTracer(ConvLayer layer, std::shared_ptr<const std::vector<std::int32_t>> input)

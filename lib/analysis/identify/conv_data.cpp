@@ -12,13 +12,17 @@ namespace {
 
 /// A rule that every layer can be prepared with; only its scale arithmetic is looked at.
 ConvArithmetic plain_arithmetic(ScaleArithmetic arithmetic, PerChannelLowering lowering, bool multiplies_rows) {
-  ScaleEncoding scale;
-  scale.arithmetic = arithmetic;
-  scale.min_exponent = -2000;
-  return {.accumulator = {.bits = 64},
+  const ScaleEncoding scale{.arithmetic = arithmetic,
+                            .significant_bits = 31,
+                            .rounding = Rounding::half_away,
+                            .normalization = Normalization::half_to_one,
+                            .min_exponent = -2000,
+                            .max_exponent = 127};
+  return {.sum = {.accumulator = {.bits = 64, .overflow = Overflow::exact, .when = NarrowingPoint::at_end},
+                  .output = {scale, {clamp_accumulator(), multiply(), shift_right(Rounding::floor), add_zero_point(), clamp()}}},
+          .bias = BiasAt::accumulator_start,
           .row_multiplier = multiplies_rows ? RowMultiplier::of_terms : RowMultiplier::absent,
-          .per_channel = lowering,
-          .rescale = {scale, {clamp_accumulator(), multiply(), shift_right(Rounding::floor), add_zero_point(), clamp()}}};
+          .per_channel = lowering};
 }
 
 ConvLayer prepared(const Model& model, const Operation& operation, ScaleArithmetic arithmetic, PerChannelLowering lowering) {
@@ -130,7 +134,7 @@ std::int64_t ConvVariant::sum(const SumRules& rules, std::int64_t index) const {
     if (is_order_independent(rule)) return narrow(exact, rule.bits, rule.overflow);
   }
   layer_.bias = stored;
-  layer_.arithmetic.accumulator = rule;
+  layer_.arithmetic.sum.accumulator = rule;
   layer_.arithmetic.bias = rules.bias;
   return accumulate(layer_, input_, at).result();
 }

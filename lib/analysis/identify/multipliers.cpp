@@ -29,13 +29,13 @@ void add_once(std::vector<Multiplier>& list, const Multiplier& one) {
 /// Those of the built-in sheets. Of a multiplier, which is positive, half_up is half_away; where its significand begins, the shift makes up for.
 std::vector<Multiplier> multipliers_of_sheets() {
   std::vector<Multiplier> list;
-  for (const ConvArithmetic& sums : known_rules<ConvArithmetic>()) {
-    if (!reads_multiplier(sums.rescale.chain) || sums.rescale.scale.form != MultiplierForm::any) continue;
-    Multiplier one{sums.rescale.scale};
+  for (const ConvArithmetic& products : known_rules<ConvArithmetic>()) {
+    if (!reads_multiplier(products.sum.output.chain) || products.sum.output.scale.form != MultiplierForm::any) continue;
+    Multiplier one{products.sum.output.scale};
     one.scale.max_exponent = 300;  // any: the largest scale that a device has is its own affair
     if (one.scale.rounding == half_up) one.scale.rounding = half_away;
     if (!one.of_layer()) one.scale.normalization = Normalization::half_to_one;
-    for (const Stage& stage : sums.rescale.chain) {
+    for (const Stage& stage : products.sum.output.chain) {
       if (stage.kind == StageKind::multiply && stage.bits > 0) one.kept = stage.bits, one.narrowing = stage.rounding;
     }
     add_once(list, one);
@@ -84,8 +84,8 @@ std::vector<Multiplier> whole_multipliers(int bits) {
 
 std::vector<ScaleEncoding> encodings_of(MultiplierForm form) {
   std::vector<ScaleEncoding> list;
-  for (const ConvArithmetic& sums : known_rules<ConvArithmetic>()) {
-    const ScaleEncoding& scale = sums.rescale.scale;
+  for (const ConvArithmetic& products : known_rules<ConvArithmetic>()) {
+    const ScaleEncoding& scale = products.sum.output.scale;
     if (scale.form == form && std::ranges::find(list, scale) == list.end()) list.push_back(scale);
   }
   return list;

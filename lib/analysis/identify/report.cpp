@@ -73,13 +73,13 @@ std::string path_of(const std::string& place, const std::string& rule) {
                                                                         {"bias added", "bias"},
                                                                         {"bias width", "bias_bits"},
                                                                         {"per-channel scales", "per_channel"},
-                                                                        {"way", "rescale.chain"},
-                                                                        {"scale computed in", "rescale.scale.arithmetic"},
-                                                                        {"multiplier", "rescale.scale"},
-                                                                        {"first rounding", "rescale.chain"},
-                                                                        {"last rounding", "rescale.chain"},
-                                                                        {"zero point", "rescale.chain"},
-                                                                        {"intermediate width", "rescale.chain"}};
+                                                                        {"way", "output.chain"},
+                                                                        {"scale computed in", "output.scale.arithmetic"},
+                                                                        {"multiplier", "output.scale"},
+                                                                        {"first rounding", "output.chain"},
+                                                                        {"last rounding", "output.chain"},
+                                                                        {"zero point", "output.chain"},
+                                                                        {"intermediate width", "output.chain"}};
   const auto* const found = std::find_if(std::begin(paths), std::end(paths), [&](const auto& each) { return each.first == rule; });
   if (found != std::end(paths)) return join_path(place, found->second);
   return rule.find('.') == std::string::npos ? join_path(place, rule) : rule;

@@ -299,8 +299,8 @@ void add_forms_of_sheets(Rules& rules) {
   std::set<Form> forms;
   for (const RescaleRule& rule : rules.all()) forms.insert(form_of(rule, scaling_part(rule.chain)));
   for (const ConvArithmetic& sums : known_rules<ConvArithmetic>()) {
-    const std::vector<Stage> stages = scaling_part(sums.rescale.chain);
-    if (!stages.empty() && forms.insert(form_of(sums.rescale, stages)).second) add_roundings(rules, sums.rescale.scale, stages, 0);
+    const std::vector<Stage> stages = scaling_part(sums.sum.output.chain);
+    if (!stages.empty() && forms.insert(form_of(sums.sum.output, stages)).second) add_roundings(rules, sums.sum.output.scale, stages, 0);
   }
 }
 
@@ -335,16 +335,15 @@ std::vector<RescaleRule> rescale_space(const SpaceScope& scope) {
 }
 
 ConvArithmetic arithmetic_of(const SumRules& sum, const RescaleRule& rescale) {
-  return {.accumulator = sum.accumulator,
+  return {.sum = {.accumulator = sum.accumulator, .output = rescale},
           .bias = sum.bias,
           .per_channel = sum.per_channel,
           .bias_bits = sum.bias_bits,
-          .bias_rounding = sum.bias_rounding,
-          .rescale = rescale};
+          .bias_rounding = sum.bias_rounding};
 }
 
 SumRules sum_rules_of(const ConvArithmetic& arithmetic) {
-  return {arithmetic.accumulator, arithmetic.bias, arithmetic.bias_bits, arithmetic.bias_rounding, arithmetic.per_channel};
+  return {arithmetic.sum.accumulator, arithmetic.bias, arithmetic.bias_bits, arithmetic.bias_rounding, arithmetic.per_channel};
 }
 
 }  // namespace lastbit

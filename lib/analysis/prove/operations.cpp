@@ -12,6 +12,8 @@
 #include "engine/geometry.hpp"
 #include "engine/operands.hpp"
 #include "engine/ops/layer_parts.hpp"
+#include "lastbit/op/lstm.hpp"
+#include "lastbit/op/pool.hpp"
 #include "lastbit/op/sum_pool.hpp"
 #include "lastbit/operation_rules.hpp"
 
@@ -90,21 +92,19 @@ Sums convolution_sums(const Request& request) {
 }
 
 /// A layer whose every weight is 1: windows of a pool.
-ConvLayer window_layer(const ConvShape& windows, const AccumulatorRule& rule) {
-  ConvLayer layer{.shape = windows,
-                  .arithmetic = {.accumulator = rule},
-                  .weights = {},
-                  .bias = {},
-                  .multipliers = {},
-                  .operands = {},
-                  .zero_points = {}};
+ConvLayer window_layer(const ConvShape& windows, const SumArithmetic& rule, const RescaleOperands& terms = {}) {
+  ConvLayer layer{
+      .shape = windows, .arithmetic = {.sum = rule}, .weights = {}, .bias = {}, .multipliers = {}, .operands = {}, .zero_points = {}};
   layer.weights.assign(static_cast<std::size_t>(windows.out_channels * windows.taps()), 1);
+  if (!rule.operand.chain.empty()) layer.term_operands = {terms};
   return layer;
 }
 
 /// Rows of weights times one vector each; row r reads part r / (rows / parts) of the values.
-ConvLayer rows_layer(std::vector<std::int64_t> weights, std::int64_t rows, std::int64_t parts, const AccumulatorRule& rule) {
+ConvLayer rows_layer(std::vector<std::int64_t> weights, std::int64_t rows, std::int64_t parts, const SumArithmetic& rule,
+                     std::vector<RescaleOperands> term_operands = {}) {
   ConvLayer layer = window_layer({}, rule);
+  layer.term_operands = std::move(term_operands);
   const std::int64_t terms = static_cast<std::int64_t>(weights.size()) / rows;
   layer.shape = {.in_channels = terms * parts, .out_channels = rows, .groups = parts};
   layer.weights.resize(weights.size());
@@ -113,16 +113,35 @@ ConvLayer rows_layer(std::vector<std::int64_t> weights, std::int64_t rows, std::
 }
 
 /// Where the order of terms does not matter, what the sum comes to.
-AccumulatorRule of_averages(AccumulatorRule rule) {
-  if (is_order_independent(rule)) rule.when = NarrowingPoint::at_end;
+SumArithmetic of_averages(SumArithmetic rule) {
+  if (is_order_independent(rule.accumulator)) rule.accumulator.when = NarrowingPoint::at_end;
   return rule;
+}
+
+/// Terms of one range that each pass a chain, so many at most.
+Sums sums_of_terms(const SumArithmetic& rule, const RescaleOperands& terms, IntegerRange range, std::int64_t count) {
+  const std::vector<RescaleOperands> operands = rule.operand.chain.empty() ? std::vector<RescaleOperands>{} : std::vector{terms};
+  range = {std::min<std::int64_t>(range.min, 0), std::max<std::int64_t>(range.max, 0)};
+  Sums sums = sums_of_layer(rows_layer(std::vector<std::int64_t>(static_cast<std::size_t>(count), 1), 1, 1, of_averages(rule), operands),
+                            {range}, "");
+  sums.layer.reset();  // its inputs are not those of the operation
+  return sums;
+}
+
+RescaleOperands average_terms(const Request& request, const SumArithmetic& rule, std::int64_t count) {
+  return term_operands(rule, request.input(0).quantization.scale(), request.output().quantization.scale(), count);
 }
 
 std::vector<Sums> average_sums(const Request& request) {
   const bool global = request.operation.kind == OperationKind::global_average_pool;
   const AveragePoolArithmetic& rule = global ? request.backend.global_average_pool : request.backend.average_pool;
-  if (rule.sum.output.chain.empty()) return {};
-  ConvLayer windows = window_layer(pool_shape_of(request.model, request.operation), of_averages(rule.sum.accumulator));
+  if (!exists(rule.sum)) return {};
+  const ConvShape shape = pool_shape_of(request.model, request.operation);
+  if (!rule.sum.operand.chain.empty()) {  // what padding adds passes the chain as well
+    const std::int64_t count = shape.kernel_height * shape.kernel_width;
+    return {sums_of_terms(rule.sum, average_terms(request, rule.sum, count), request.terms(rule.sum), count)};
+  }
+  ConvLayer windows = window_layer(shape, of_averages(rule.sum));
   if (rule.sum.centring != Centring::nothing) windows.zero_points = request.input(0).quantization.zero_points;
   Sums sums = sums_of_layer(std::move(windows), {request.terms(rule.sum)}, "");
   sums.has_width = rule.sum.accumulator.bits < 64;
@@ -133,12 +152,13 @@ std::vector<Sums> average_sums(const Request& request) {
 /// Over the pixels of an image it is a pool; over other axes it is a row of values.
 std::vector<Sums> mean_sums(const Request& request) {
   const SumArithmetic& rule = request.backend.mean.sum;
-  if (rule.output.chain.empty()) return {};
+  if (!exists(rule)) return {};
   const Shape& in = request.input(0).shape;
   std::vector<std::int64_t> axes = std::get<MeanAttributes>(request.operation.attributes).axes;
   for (std::int64_t& axis : axes) axis += axis < 0 ? static_cast<std::int64_t>(in.rank()) : 0;
   std::ranges::sort(axes);
-  if (in.rank() == 4 && axes == std::vector<std::int64_t>{1, 2}) {
+  const std::int64_t count = in.element_count() / request.output().shape.element_count();
+  if (rule.operand.chain.empty() && in.rank() == 4 && axes == std::vector<std::int64_t>{1, 2}) {
     const ConvShape image{.batch = in[0],
                           .in_height = in[1],
                           .in_width = in[2],
@@ -147,27 +167,26 @@ std::vector<Sums> mean_sums(const Request& request) {
                           .kernel_height = in[1],
                           .kernel_width = in[2],
                           .groups = in[3]};
-    ConvLayer windows = window_layer(image, of_averages(rule.accumulator));
+    ConvLayer windows = window_layer(image, of_averages(rule));
     if (rule.centring != Centring::nothing) windows.zero_points = request.input(0).quantization.zero_points;
     Sums sums = sums_of_layer(std::move(windows), {request.terms(rule)}, "");
     place_whole_input(request, sums, rule.centring);
     return {sums};
   }
-  const auto count = static_cast<std::size_t>(in.element_count() / request.output().shape.element_count());
-  Sums sums =
-      sums_of_layer(rows_layer(std::vector<std::int64_t>(count, 1), 1, 1, of_averages(rule.accumulator)), {request.terms(rule)}, "");
-  sums.layer.reset();  // its inputs are not those of the operation
-  return {sums};
+  return {sums_of_terms(rule, average_terms(request, rule, count), request.terms(rule), count)};
+}
+
+std::string sum_pool_path(const Request& request) {
+  return std::string("sum_pool.") + (size_of(request.output().type) == 1 ? "i8" : "wide") + ".accumulator.bits";
 }
 
 std::vector<Sums> sum_pool_sums(const Request& request) {
-  if (request.backend.sum_pool.method == SumPoolMethod::absent) return {};
-  const bool narrow = size_of(request.output().type) == 1;
-  Sums sums =
-      sums_of_layer(window_layer(pool_shape_of(request.model, request.operation), running_sum(request.backend.sum_pool, narrow ? 8 : 16)),
-                    {request.values(0)}, narrow ? "sum_pool.bits_8bit" : "sum_pool.bits");
+  const SumArithmetic& rule = sum_of_windows(request.backend.sum_pool, bits_of(request.output().type));
+  if (!exists(rule)) return {};
+  Sums sums = sums_of_layer(window_layer(pool_shape_of(request.model, request.operation), rule, average_terms(request, rule, 1)),
+                            {request.terms(rule)}, sum_pool_path(request));
   sums.layer.reset();  // it may walk its windows by columns; equal terms do not care, steps on data do
-  place_whole_input(request, sums);
+  place_whole_input(request, sums, rule.centring);
   return {sums};
 }
 
@@ -183,8 +202,12 @@ std::vector<Sums> matmul_sums(const Request& request) {
     const IntegerRange other = centred(request.codes(1), zero);
     right = {std::min(right.min, other.min), std::max(right.max, other.max)};
   }
-  Sums sums = sums_of_layer(rows_layer(std::vector<std::int64_t>(terms, 1), 1, 1, arithmetic.accumulator),
-                            {product(request.values(0), right)}, width_path(request));
+  std::vector<RescaleOperands> operands = matmul_term_operands(request.model, request.operation, request.backend);
+  const std::size_t rows = std::max<std::size_t>(1, operands.size());
+  if (arithmetic.sum.centring == Centring::nothing) right = request.codes(1);
+  Sums sums = sums_of_layer(
+      rows_layer(std::vector<std::int64_t>(terms * rows, 1), static_cast<std::int64_t>(rows), 1, arithmetic.sum, std::move(operands)),
+      {product(request.terms(arithmetic.sum), right)}, width_path(request));
   sums.layer.reset();
   return {sums};
 }
@@ -218,14 +241,14 @@ std::vector<Sums> svdf_sums(const Request& request) {
   const AccumulatorRule& rule = request.backend.svdf.accumulator;
   const std::string path = "svdf.accumulator.bits";
   const std::int64_t filters = request.input(1).shape[0], rank = std::get<SvdfAttributes>(request.operation.attributes).rank;
-  Sums features = sums_of_layer(rows_layer(row(request, 1), filters, 1, rule), {request.values(0)}, path);
+  Sums features = sums_of_layer(rows_layer(row(request, 1), filters, 1, {.accumulator = rule}), {request.values(0)}, path);
   features.part = "features";
   features.values = static_cast<std::size_t>(request.input(1).shape[1]);
   features.place = place_in(request, {{0, features.values}});
-  Sums times = sums_of_layer(rows_layer(row(request, 2), filters, filters, rule), {request.state_values(3, 1)}, path);
+  Sums times = sums_of_layer(rows_layer(row(request, 2), filters, filters, {.accumulator = rule}), {request.state_values(3, 1)}, path);
   times.part = "times";
   ConvLayer filters_added =
-      rows_layer(std::vector<std::int64_t>(static_cast<std::size_t>(filters), 1), filters / rank, filters / rank, rule);
+      rows_layer(std::vector<std::int64_t>(static_cast<std::size_t>(filters), 1), filters / rank, filters / rank, {.accumulator = rule});
   if (request.operation.inputs.size() > 4 && request.operation.inputs[4] != absent_tensor && are_constant(request, 4, 1))
     filters_added.bias = row(request, 4);
   Sums outputs = sums_of_layer(std::move(filters_added), results_of(times), path);
@@ -246,15 +269,25 @@ std::vector<Sums> lstm_sums(const Request& request) {
     return all;
   };
   const std::int64_t rows = static_cast<std::int64_t>(gates) * request.input(input_weights).shape[0];
-  ConvLayer of_input = rows_layer(all_gates(input_weights), rows, 1, gate.accumulator);
+  const auto terms = [&](std::size_t data, std::size_t first) {  // one for each row
+    std::vector<RescaleOperands> all;
+    const double in = request.input(data).quantization.scale();
+    for (std::size_t g = first; g < first + gates && !gate.sum.operand.chain.empty(); ++g) {
+      const LayerQuantities layer = one_operand(in, request.input(g).quantization.scale(), lstm_gate_scale);
+      const EncodedScale scale = encode(gate.sum.operand.scale, effective_scale(gate.sum.operand, layer));
+      all.insert(all.end(), static_cast<std::size_t>(rows) / gates, RescaleOperands{.scale = scale});
+    }
+    return all;
+  };
+  ConvLayer of_input = rows_layer(all_gates(input_weights), rows, 1, gate.sum, terms(0, input_weights));
   of_input.bias = all_gates(biases);
   of_input.arithmetic.bias = gate.bias;
   Sums from_input = sums_of_layer(std::move(of_input), {request.values(0)}, path);
   from_input.part = "from input";
   from_input.values = static_cast<std::size_t>(request.input(input_weights).shape[1]);
   from_input.place = place_in(request, {{0, from_input.values}});
-  Sums from_hidden =
-      sums_of_layer(rows_layer(all_gates(recurrent_weights), rows, 1, gate.accumulator), {request.state_values(hidden, 0)}, path);
+  Sums from_hidden = sums_of_layer(rows_layer(all_gates(recurrent_weights), rows, 1, gate.sum, terms(hidden, recurrent_weights)),
+                                   {request.state_values(hidden, 0)}, path);
   from_hidden.part = "from state";
   for (Sums* sums : {&from_input, &from_hidden}) sums->layer.reset();
   return {from_input, from_hidden};
@@ -304,7 +337,8 @@ Sums pooled_sums(const Request& request, const Sums& sums, PoolKind pool) {
   const auto [member, arithmetic] = conv_arithmetic_of(request.model, request.operation, request.backend.conv);
   Sums pooled = sums;
   pooled.part = "pooled";
-  pooled.rule = {.bits = arithmetic->accumulator.bits, .overflow = arithmetic->accumulator.overflow, .when = NarrowingPoint::at_end};
+  const AccumulatorRule& accumulator = arithmetic->sum.accumulator;
+  pooled.rule = {.bits = accumulator.bits, .overflow = accumulator.overflow, .when = NarrowingPoint::at_end};
   pooled.rule_path = "conv." + std::string(member) + ".accumulator.bits";
   pooled.layer.reset();
   if (pool != PoolKind::sum) return pooled;  // the largest sum of a window is one of them
@@ -323,10 +357,9 @@ std::vector<Sums> fused_sums_of(const Request& request) {
   if (pools_first) all.push_back(pooled_sums(request, sums, pool));
   else if (pool == PoolKind::sum) {
     const bool activates = input_tensor(request.model, request.operation, fused_pwl_input) != nullptr;
-    const bool narrow = size_of(request.output().type) == 1;
-    all.push_back(sums_of_layer(
-        window_layer(fused_windows(request.model, request.operation), running_sum(request.backend.sum_pool, narrow ? 8 : 16)),
-        activates ? std::vector{range_of(request.output().type)} : results_of(sums), narrow ? "sum_pool.bits_8bit" : "sum_pool.bits"));
+    const SumArithmetic& rule = sum_of_windows(request.backend.sum_pool, bits_of(request.output().type));
+    all.push_back(sums_of_layer(window_layer(fused_windows(request.model, request.operation), rule, term_operands(rule, 1, 1, 1)),
+                                activates ? std::vector{range_of(request.output().type)} : results_of(sums), sum_pool_path(request)));
     all.back().part = "pooled";
   }
   for (Sums& each : all) each.layer.reset();  // steps are followed in the operation as a whole

@@ -54,17 +54,20 @@ std::vector<std::int64_t> extreme_values(const Sums& sums, const Target& target)
 Sums of_values(const Sums& sums, std::vector<IntegerRange> values) {
   Sums known;
   known.rule = sums.rule;
+  known.operand = sums.operand;
+  known.term_operands = sums.term_operands;
   known.inputs = std::move(values);
   return known;
 }
 
 /// How often the accumulator of the device leaves its width on these values.
-std::int64_t overflows_on_device(const AccumulatorRule& rule, const Sum& sum, std::int64_t bias, std::span<const std::int64_t> values) {
+std::int64_t overflows_on_device(const Sums& sums, const Sum& sum, std::int64_t bias, std::span<const std::int64_t> values) {
+  const TermRule term_of = sums.term_rule(sum.channel);
   const bool at_start = sum.bias_at == BiasAt::accumulator_start;
-  Accumulator accumulator(rule, at_start ? bias : 0, sum.group, sum.multiplier);
+  Accumulator accumulator(sums.rule, at_start ? bias : 0, sum.group, sum.multiplier);
   walk(
       sum, [&](std::int64_t length) { accumulator.begin_run(length); },
-      [&](const SumTerm& term) { accumulator.add(values[term.input] * term.weight); });
+      [&](const SumTerm& term) { accumulator.add(term_of(values[term.input] * term.weight)); });
   if (!at_start) accumulator.add_beside(bias);
   static_cast<void>(accumulator.result());
   return accumulator.overflow_count();
@@ -86,7 +89,7 @@ std::optional<OverflowExample> example_of(const Sums& sums, const Target& target
   if (!leaving) return std::nullopt;
   example.step = leaving->steps;
   example.sum = leaving->sum;
-  example.overflows = overflows_on_device(sums.rule, sum, static_cast<std::int64_t>(bias_of(target)), values);
+  example.overflows = overflows_on_device(sums, sum, static_cast<std::int64_t>(bias_of(target)), values);
   if (example.overflows == 0 && !target.in_partial_sum) return std::nullopt;
   if (!sums.place) return example;
   example.inputs = sums.place(values);
@@ -107,7 +110,9 @@ std::optional<BoundAccumulator::Leaving> leaving_at(const ConvLayer& layer, std:
   if (values.empty()) values.push_back({});
   const Int128 bias = bias_at_output(layer.shape, at, layer.bias);
   Sums sums;
-  sums.rule = layer.arithmetic.accumulator;
+  sums.rule = layer.arithmetic.sum.accumulator;
+  sums.operand = layer.arithmetic.sum.operand.chain;
+  sums.term_operands = layer.term_operands;
   sums.inputs = std::move(values);
   return bound(sums, {.channel = at.o,
                       .terms = terms,

@@ -35,7 +35,7 @@ void ask_for(Sums& sums, std::optional<int> bits) {
   if (!bits) return;
   sums.rule.bits = static_cast<std::uint8_t>(*bits);
   sums.has_width = true;
-  if (sums.layer) sums.layer->arithmetic.accumulator.bits = sums.rule.bits;
+  if (sums.layer) sums.layer->arithmetic.sum.accumulator.bits = sums.rule.bits;
 }
 
 /// What the width is a member of: when and how the sums are narrowed.

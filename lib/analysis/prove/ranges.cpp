@@ -94,12 +94,25 @@ IntegerRange range_through(const Chain& chain, const IntegerRange& accumulators,
   return {narrow_saturate(low.value, 64), narrow_saturate(high.value, 64)};
 }
 
+IntegerRange range_of_term(const Chain& chain, const IntegerRange& products, const RescaleOperands& operands) {
+  InFlight low{products.min, 0}, high{products.max, 0};
+  for (const Stage& stage : chain) {
+    const InFlight low_before = low, high_before = high;
+    low = apply(stage, low, operands);
+    high = apply(stage, high, operands);
+    const bool wraps = apply(unwrapped(stage), low_before, operands).value != low.value ||
+                       apply(unwrapped(stage), high_before, operands).value != high.value;
+    if (!facts_of(stage).keeps_order || wraps) return {min_of_width(64), max_of_width(64)};
+  }
+  return {narrow_saturate(low.value, 64), narrow_saturate(high.value, 64)};
+}
+
 IntegerRange range_of_outputs(const ConvLayer& layer, std::span<const IntegerRange> results) {
   std::optional<IntegerRange> all;
   for (std::size_t o = 0; o < results.size(); ++o) {
-    const IntegerRange one =
-        layer.delivers_sums() ? results[o]
-                              : range_through(layer.arithmetic.rescale.chain, results[o], layer.operands_of(static_cast<std::int64_t>(o)));
+    const IntegerRange one = layer.delivers_sums() ? results[o]
+                                                   : range_through(layer.arithmetic.sum.output.chain, results[o],
+                                                                   layer.operands_of(static_cast<std::int64_t>(o)));
     all = all ? hull(*all, one) : one;
   }
   return *all;

@@ -21,6 +21,9 @@ namespace lastbit {
 /// stage lets through.
 [[nodiscard]] IntegerRange range_through(const Chain& chain, const IntegerRange& accumulators, const RescaleOperands& operands);
 
+/// What an operand chain makes of the products in a range: of its ends, or no bound but 64 bits where a stage may wrap or turns the order round.
+[[nodiscard]] IntegerRange range_of_term(const Chain& chain, const IntegerRange& products, const RescaleOperands& operands);
+
 /// The layer's outputs, where `results` are the finished sums of every channel.
 [[nodiscard]] IntegerRange range_of_outputs(const ConvLayer& layer, std::span<const IntegerRange> results);
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "analysis/prove/ranges.hpp"
+
 namespace lastbit {
 namespace {
 
@@ -105,7 +107,9 @@ void each_sum(const ConvLayer& layer, const std::vector<OutputClass>& classes, c
 
 Sums sums_of_layer(ConvLayer layer, std::vector<IntegerRange> inputs, std::string rule_path) {
   Sums sums;
-  sums.rule = layer.arithmetic.accumulator;
+  sums.rule = layer.arithmetic.sum.accumulator;
+  sums.operand = layer.arithmetic.sum.operand.chain;
+  sums.term_operands = layer.term_operands;
   sums.rule_path = std::move(rule_path);
   sums.channels = layer.shape.out_channels;
   sums.inputs = std::move(inputs);
@@ -115,14 +119,26 @@ Sums sums_of_layer(ConvLayer layer, std::vector<IntegerRange> inputs, std::strin
   return sums;
 }
 
+namespace {
+
+SumRange through(const TermRule& term_of, const SumRange& products) {
+  if (term_of.chain == nullptr) return products;
+  const IntegerRange range{narrow_saturate(products.lower, 64), narrow_saturate(products.upper, 64)};
+  const IntegerRange term = range_of_term(*term_of.chain, range, *term_of.operands);
+  return {term.min, term.max};
+}
+
+}  // namespace
+
 BoundAccumulator bound(const Sums& sums, const Sum& sum) {
   const bool at_start = sum.bias_at == BiasAt::accumulator_start;
+  const TermRule term_of = sums.term_rule(sum.channel);
   BoundAccumulator total(sums.rule, at_start ? sum.bias : SumRange{}, sum.group, sum.multiplier);
   walk(
       sum, [&](std::int64_t length) { total.begin_run(length); },
       [&](const SumTerm& term) {
         const IntegerRange& input = sums.range_of(term.input);
-        total.add(SumRange{input.min, input.max} * term.weight);
+        total.add(through(term_of, SumRange{input.min, input.max} * term.weight));
       });
   if (!at_start) total.add_beside(sum.bias);
   total.finish();

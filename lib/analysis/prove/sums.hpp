@@ -44,6 +44,8 @@ struct Sums {
   AccumulatorRule rule;
   std::string rule_path;  ///< of the width: "conv.i8.accumulator.bits"; empty: the sheet has no rule for it
   bool has_width = true;  ///< the sheet, or the contract of the operation, names a width
+  Chain operand{};        ///< what every product passes, with one of the operands below for all channels or one for each
+  std::vector<RescaleOperands> term_operands{};  ///< empty: products are the terms
   std::int64_t channels = 1;
   std::vector<IntegerRange> inputs;           ///< of the values that enter: one range, or one for each input channel in turn
   std::function<void(const VisitSum&)> each;  ///< every sum, channel by channel
@@ -54,6 +56,10 @@ struct Sums {
   std::function<OverflowCount(std::span<const Tensor* const> inputs, int bits)> count;
   std::size_t values = 0;  ///< how many there are to place
 
+  [[nodiscard]] TermRule term_rule(std::int64_t channel) const {
+    if (term_operands.empty()) return {};
+    return {&operand, &term_operands[term_operands.size() == 1 ? 0 : static_cast<std::size_t>(channel)]};
+  }
   [[nodiscard]] const IntegerRange& range_of(std::size_t input) const { return inputs[input % inputs.size()]; }
 };
 

@@ -97,11 +97,11 @@ std::vector<Primitive> integer_primitives() {
       {"rescale_i32",
        {"accumulator", "multiplier", "shift"},
        {"value"},
-       [](const Context& c, const auto& in) { return std::vector{rescale(c.backend.conv.i8.rescale, in)}; }},
+       [](const Context& c, const auto& in) { return std::vector{rescale(c.backend.conv.i8.sum.output, in)}; }},
       {"rescale_i64",
        {"accumulator", "multiplier", "shift"},
        {"value"},
-       [](const Context& c, const auto& in) { return std::vector{rescale(c.backend.conv.i16_bias64.rescale, in)}; }},
+       [](const Context& c, const auto& in) { return std::vector{rescale(c.backend.conv.i16_bias64.sum.output, in)}; }},
       {"doubling_high_multiply_i32",
        {"a", "b"},
        {"value"},
@@ -158,7 +158,7 @@ void read_parameter(const Primitive& primitive, const PrimitiveParameters& given
   rule = static_cast<Rule>(position - names.begin());
 }
 
-/// Rounding and overflow have no default.
+/// Rounding and overflow have no default, the rest is IEEE 754's.
 Float16Rules read_float16_rules(const Primitive& primitive, const PrimitiveParameters& given) {
   const auto takes = [&](std::string_view name) {
     return std::find(primitive.parameters.begin(), primitive.parameters.end(), name) != primitive.parameters.end();
@@ -169,7 +169,7 @@ Float16Rules read_float16_rules(const Primitive& primitive, const PrimitiveParam
   for (const std::string_view name : {"rounding", "overflow"}) {
     if (takes(name) && !given.contains(name)) throw bad_parameter(primitive, name, "is missing");
   }
-  Float16Rules rules;
+  Float16Rules rules = ieee_float16;
   read_parameter(primitive, given, "rounding", rules.rounding);
   read_parameter(primitive, given, "overflow", rules.overflow);
   read_parameter(primitive, given, "top_exponent", rules.top_exponent);
@@ -189,7 +189,7 @@ NamedTensors encode_multipliers(const Backend& backend, const NamedTensors& inpu
   if (real.type() != ElementType::float64) throw Error(ErrorCode::type_mismatch, "encode_multiplier", "input 'real' must be float64");
   Tensor multiplier(ElementType::int64, real.shape()), shift(ElementType::int64, real.shape());
   for (std::size_t i = 0; i < real.values<double>().size(); ++i) {
-    const EncodedScale scale = encode(backend.conv.i8.rescale.scale, real.values<double>()[i]);
+    const EncodedScale scale = encode(backend.conv.i8.sum.output.scale, real.values<double>()[i]);
     multiplier.values<std::int64_t>()[i] = scale.multiplier;
     shift.values<std::int64_t>()[i] = scale.exponent;
   }

@@ -48,7 +48,7 @@ Executor prepare_real_exp(const Model&, const Operation&) {
 /// Codes and zero point as the real numbers they are: their meaning is made of data, not stated by the model.
 Executor prepare_real_dynamic_quantize(const Model&, const Operation&) {
   constexpr DynamicQuantizeArithmetic rule{DynamicQuantizeMethod::unsigned_range, Rounding::half_even};
-  constexpr QuantizeArithmetic codes{.division = ScaleDivision::divide, .rounding = Rounding::half_even};
+  constexpr QuantizeArithmetic codes = by_division(Rounding::half_even);
   return [=](const Execution& run) {
     const auto input = run.inputs[0]->values<float>();
     const DynamicScale found = dynamic_scale(rule, input);

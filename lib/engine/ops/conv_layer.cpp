@@ -35,27 +35,45 @@ OutputBounds output_bounds(const Operation& operation) {
   return std::get<MatmulAttributes>(operation.attributes).bounds;
 }
 
-/// A chain that applies no scale, or int32 without a scale, or with one per channel: those that a dequantize operation behind it applies.
+/// Chains that apply no scale, or int32 without a scale, or with one per channel: those that a dequantize operation behind it applies.
 bool delivers_accumulators(const ModelTensor& output, const ConvArithmetic& arithmetic) {
   const bool unscaled = !output.quantization.present() || output.quantization.per_channel();
-  return (output.type == ElementType::int32 && unscaled) || !applies_scale(arithmetic.rescale.chain);
+  return (output.type == ElementType::int32 && unscaled) || !applies_scale(arithmetic.sum);
 }
 
-/// The operands of the chain, for every output channel.
-std::vector<RescaleOperands> chain_operands(const Operation& operation, const ConvArithmetic& arithmetic, const ModelTensor& input,
+/// The operands of one of the chains, for every output channel.
+std::vector<RescaleOperands> chain_operands(const Operation& operation, const RescaleRule& rule, const ModelTensor& input,
                                             const Quantization& weights, const ModelTensor& output) {
-  const ScaleEncoding& encoding = arithmetic.rescale.scale;
   std::vector<double> scales;
+  const double out = output.quantization.present() ? output.quantization.scale() : 1;
   for (std::size_t o = 0; o < std::max<std::size_t>(1, weights.scales.size()); ++o)
-    scales.push_back(
-        effective_scale(arithmetic.rescale, one_operand(input.quantization.scale(), weights.scale(o), output.quantization.scale())));
-  return layer_operands(operation, encoding, scales, output, output_bounds(operation));
+    scales.push_back(effective_scale(rule, one_operand(input.quantization.scale(), weights.scale(o), out)));
+  return layer_operands(operation, rule.scale, scales, output, output_bounds(operation));
 }
 
-/// The chain with the operands of every output channel.
+/// Of the chain that products pass, if there is one.
+std::vector<RescaleOperands> term_operands(const Operation& operation, const ConvArithmetic& arithmetic, const ModelTensor& input,
+                                           const Quantization& weights, const ModelTensor& output) {
+  const RescaleRule& rule = arithmetic.sum.operand;
+  if (rule.chain.empty()) return {};
+  return chain_operands(operation, rule, input, weights, output);
+}
+
+/// The output chain with the operands of every output channel.
 Finisher make_finisher(const Operation& operation, const ConvArithmetic& arithmetic, std::vector<RescaleOperands> operands,
                        int accumulator_bits) {
-  return Finisher(output_chain(operation, arithmetic.rescale.chain, output_bounds(operation)), std::move(operands), accumulator_bits);
+  return Finisher(output_chain(operation, arithmetic.sum.output.chain, output_bounds(operation)), std::move(operands), accumulator_bits);
+}
+
+/// The zero points that the rule subtracts.
+std::vector<std::int64_t> subtracted(const SumArithmetic& rule, const ModelTensor& tensor) {
+  return rule.centring == Centring::nothing ? std::vector<std::int64_t>{0} : tensor.quantization.zero_points;
+}
+
+/// The largest magnitude of a value less what the rule subtracts.
+std::int64_t largest_value(const SumArithmetic& rule, const ModelTensor& tensor) {
+  const IntegerRange range = range_of(tensor.type);
+  return rule.centring == Centring::nothing ? std::max(range.max, -range.min) : largest_centred(tensor);
 }
 
 ConvShape shape_of(const Model& model, const Operation& operation) {
@@ -77,12 +95,12 @@ std::vector<std::int16_t> channels_first(const std::vector<std::int16_t>& weight
 }
 
 /// Weights minus zero points in the order of ConvShape.
-std::vector<std::int16_t> centred_weights(const Operation& operation, const ModelTensor& info, std::int64_t out_channels) {
+std::vector<std::int16_t> centred_weights(const Operation& operation, const SumArithmetic& rule, const ModelTensor& info,
+                                          std::int64_t out_channels) {
   const Tensor& weights = *info.constant;
   std::vector<std::int16_t> values(static_cast<std::size_t>(weights.element_count()));
   const bool depthwise = operation.kind == OperationKind::depthwise_conv2d;
-  centre<std::int16_t>(weights, info.quantization.zero_points, depthwise ? 1 : values.size() / static_cast<std::size_t>(out_channels),
-                       values);
+  centre<std::int16_t>(weights, subtracted(rule, info), depthwise ? 1 : values.size() / static_cast<std::size_t>(out_channels), values);
   return depthwise ? channels_first(values, static_cast<std::size_t>(out_channels)) : values;
 }
 
@@ -128,7 +146,7 @@ LayerConstants constants_of(const Model& model, const Operation& operation, cons
   require_constant(operation, &weights);
   require_constant(operation, bias);
   const bool depthwise = operation.kind == OperationKind::depthwise_conv2d;
-  LayerConstants layer{centred_weights(operation, weights, weights.shape[depthwise ? 3 : 0]),
+  LayerConstants layer{centred_weights(operation, arithmetic.sum, weights, weights.shape[depthwise ? 3 : 0]),
                        bias == nullptr ? std::vector<std::int64_t>{} : centred(*bias->constant, 0),
                        multipliers_of(operation, multiplier, arithmetic)};
   choose_rows(model, operation, layer);
@@ -174,8 +192,8 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
   require_16_bits(operation, model.tensor(operation.inputs[1]));
   const ConvShape shape = shape_of(model, operation);
   const ConvArithmetic& arithmetic = select_arithmetic(model, operation, arithmetic_of(backend, operation.kind));
-  if (!applies_scale(arithmetic.rescale.chain)) require_plain_sums(operation, model);
-  require_whole_vectors(operation, arithmetic.accumulator, shape.kernel_width * shape.group_channels());
+  if (!applies_scale(arithmetic.sum)) require_plain_sums(operation, model);
+  require_whole_vectors(operation, arithmetic.sum.accumulator, shape.kernel_width * shape.group_channels());
   LayerConstants constants = constants_of(model, operation, arithmetic);
   LoweredLayer lowered =
       lower_per_channel(arithmetic, {std::move(constants.weights), std::move(constants.bias), weight_quantization(model, operation)},
@@ -189,12 +207,18 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
                   std::move(lowered.values.bias),
                   std::move(constants.multipliers),
                   {},
-                  input.quantization.zero_points,
+                  subtracted(arithmetic.sum, input),
                   input.type,
-                  largest_centred(input)};
+                  largest_value(arithmetic.sum, input)};
+  layer.term_operands = term_operands(operation, layer.arithmetic, input, lowered.values.quantization, output);
   if (!delivers_accumulators(output, layer.arithmetic))
-    layer.operands = chain_operands(operation, layer.arithmetic, input, lowered.values.quantization, output);
+    layer.operands = chain_operands(operation, layer.arithmetic.sum.output, input, lowered.values.quantization, output);
   return layer;
+}
+
+Convolution convolution_of(ConvLayer layer) {
+  return Convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias), layer.input_type,
+                     layer.largest_input, std::move(layer.multipliers), std::move(layer.term_operands));
 }
 
 std::vector<std::int32_t> centred_input(const ConvLayer& layer, const Tensor& input) {
@@ -210,8 +234,8 @@ ConvIndex output_at(const ConvShape& shape, std::int64_t index) {
 
 Accumulator accumulate(const ConvLayer& layer, std::span<const std::int32_t> input, const ConvIndex& at) {
   const auto sum = layer.direction == Direction::forward ? accumulate_values<std::int32_t> : accumulate_transposed_values<std::int32_t>;
-  return sum(layer.shape, at, input, layer.weights, layer.bias, layer.arithmetic.accumulator, layer.arithmetic.bias,
-             layer.multiplier(at.o));
+  return sum(layer.shape, at, input, layer.weights, layer.bias, layer.arithmetic.sum.accumulator, layer.arithmetic.bias,
+             layer.multiplier(at.o), layer.term_rule(at.o));
 }
 
 std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std::vector<std::size_t>* runs) {
@@ -228,15 +252,14 @@ std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std:
 Executor prepare_convolution(const Model& model, const Operation& operation, const Backend& backend) {
   ConvLayer layer = conv_layer(model, operation, backend);
   const bool raw = layer.delivers_sums();
-  const auto convolution =
-      std::make_shared<Convolution>(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias),
-                                    layer.input_type, layer.largest_input, std::move(layer.multipliers));
+  const ConvArithmetic arithmetic = layer.arithmetic;
+  const std::vector<std::int64_t> zero_points = layer.zero_points;
+  std::vector<RescaleOperands> operands = std::move(layer.operands);
+  const auto convolution = std::make_shared<Convolution>(convolution_of(std::move(layer)));
   std::shared_ptr<const Finisher> finisher;
-  if (!raw) {
-    finisher =
-        std::make_shared<Finisher>(make_finisher(operation, layer.arithmetic, std::move(layer.operands), convolution->accumulator_bits()));
-  }
-  return [convolution, finisher, zero_points = model.tensor(operation.inputs[0]).quantization.zero_points](const Execution& run) {
+  if (!raw)
+    finisher = std::make_shared<Finisher>(make_finisher(operation, arithmetic, std::move(operands), convolution->accumulator_bits()));
+  return [convolution, finisher, zero_points](const Execution& run) {
     run_layer(*convolution, conv_input(*run.inputs[0], zero_points), finisher.get(), run);
   };
 }
@@ -284,6 +307,12 @@ void require_per_column(const Operation& operation, const ModelTensor& b, bool t
 
 }  // namespace
 
+std::vector<RescaleOperands> matmul_term_operands(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& b = model.tensor(operation.inputs[1]);
+  return term_operands(operation, select_arithmetic(model, operation, backend.matmul), model.tensor(operation.inputs[0]), b.quantization,
+                       model.tensor(operation.outputs[0]));
+}
+
 Executor prepare_matmul(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& a = model.tensor(operation.inputs[0]);
   const ModelTensor& b = model.tensor(operation.inputs[1]);
@@ -292,21 +321,23 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   require_integer_data(operation, b);
   for (const ModelTensor* tensor : {&a, &b}) require_16_bits(operation, *tensor);
   const ConvArithmetic arithmetic = select_arithmetic(model, operation, backend.matmul);
-  if (!applies_scale(arithmetic.rescale.chain)) require_plain_sums(operation, model);
+  if (!applies_scale(arithmetic.sum)) require_plain_sums(operation, model);
   const bool raw = delivers_accumulators(output, arithmetic);
   // Scales and zero points of b go with its columns: neighbours in memory, or whole rows where b is stored transposed.
   const bool b_transposed = std::get<MatmulAttributes>(operation.attributes).transpose_b;
   const auto column_size = static_cast<std::size_t>(b_transposed ? b.shape.back() : 1);
   require_per_column(operation, b, b_transposed);
-  const Finisher finisher = raw ? Finisher()
-                                : make_finisher(operation, arithmetic, chain_operands(operation, arithmetic, a, b.quantization, output),
-                                                arithmetic.accumulator.bits);
+  const Finisher finisher =
+      raw ? Finisher()
+          : make_finisher(operation, arithmetic, chain_operands(operation, arithmetic.sum.output, a, b.quantization, output),
+                          width_of_sums(arithmetic.sum.accumulator));
   return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),
-          a_quantization = a.quantization, b_quantization = b.quantization, largest = largest_centred(a)](const Execution& run) {
+          a_zero_points = subtracted(arithmetic.sum, a), b_zero_points = subtracted(arithmetic.sum, b),
+          terms = matmul_term_operands(model, operation, backend), largest = largest_value(arithmetic.sum, a)](const Execution& run) {
     std::vector<std::int16_t> left(static_cast<std::size_t>(run.inputs[0]->element_count()));
     std::vector<std::int16_t> right(static_cast<std::size_t>(run.inputs[1]->element_count()));
-    centre<std::int16_t>(*run.inputs[0], a_quantization.zero_points, left.size(), left);
-    centre<std::int16_t>(*run.inputs[1], b_quantization.zero_points, column_size, right);
+    centre<std::int16_t>(*run.inputs[0], a_zero_points, left.size(), left);
+    centre<std::int16_t>(*run.inputs[1], b_zero_points, column_size, right);
     const ConvShape conv{.in_width = shape.rows, .in_channels = shape.terms, .out_width = shape.rows, .out_channels = shape.columns};
     const auto matrix_size = static_cast<std::size_t>(shape.rows * shape.columns);
     for (std::size_t i = 0; i < shape.a_offsets.size(); ++i) {
@@ -317,7 +348,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
       const auto input = matrix(part(left, shape.a_offsets[i], shape.rows * shape.terms), shape.terms, shape.rows, attributes.transpose_a);
       auto weights =
           matrix(part(right, shape.b_offsets[i], shape.terms * shape.columns), shape.terms, shape.columns, !attributes.transpose_b);
-      const Convolution product(conv, Direction::forward, arithmetic, std::move(weights), {}, ElementType::int16, largest);
+      const Convolution product(conv, Direction::forward, arithmetic, std::move(weights), {}, ElementType::int16, largest, {}, terms);
       run_layer(product, conv_input(std::span<const std::int16_t>(input)), raw ? nullptr : &finisher, run, i * matrix_size);
     }
   };

@@ -26,14 +26,22 @@ struct ConvLayer {
   std::vector<RescaleOperands> operands;  ///< of the chain: one, or one per channel; empty where the sums themselves are delivered
   std::vector<std::int64_t> zero_points;  ///< of the input
   ElementType input_type = ElementType::int16;
-  std::int64_t largest_input = 0;  ///< magnitude of a value minus its zero point, by the input's type
+  std::int64_t largest_input = 0;                ///< magnitude of a value minus its zero point, by the input's type
+  std::vector<RescaleOperands> term_operands{};  ///< of the chain that products pass: one, or one per channel; empty: they are the terms
 
   [[nodiscard]] bool delivers_sums() const { return operands.empty(); }
   [[nodiscard]] std::int64_t multiplier(std::int64_t channel) const {
     return multipliers.empty() ? 1 : multipliers[static_cast<std::size_t>(channel)];
   }
-  [[nodiscard]] const RescaleOperands& operands_of(std::int64_t channel) const {
-    return operands[operands.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
+  [[nodiscard]] const RescaleOperands& operands_of(std::int64_t channel) const { return of_channel(operands, channel); }
+  [[nodiscard]] TermRule term_rule(std::int64_t channel) const {
+    if (term_operands.empty()) return {};
+    return {&arithmetic.sum.operand.chain, &of_channel(term_operands, channel)};
+  }
+
+ private:
+  [[nodiscard]] static const RescaleOperands& of_channel(const std::vector<RescaleOperands>& all, std::int64_t channel) {
+    return all[all.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
   }
 };
 
@@ -42,6 +50,12 @@ struct ConvLayer {
 
 /// Throws Error(unsupported_operation) for what the backend cannot do.
 [[nodiscard]] ConvLayer conv_layer(const Model& model, const Operation& operation, const Backend& backend);
+
+/// Its sums, with what is proven about them.
+[[nodiscard]] Convolution convolution_of(ConvLayer layer);
+
+/// What a matmul's operand chain takes, for every scale of its second factor; empty where it has no such chain.
+[[nodiscard]] std::vector<RescaleOperands> matmul_term_operands(const Model& model, const Operation& operation, const Backend& backend);
 
 /// The sums of fused_conv2d before its pool and its activation, and the windows of its pool over them.
 [[nodiscard]] ConvLayer fused_sums(const Model& model, const Operation& operation, const Backend& backend);

@@ -50,20 +50,25 @@ bool fit_bytes(const std::vector<std::int16_t>& weights) {
 
 Convolution::Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
                          std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input,
-                         std::vector<std::int64_t> multipliers)
+                         std::vector<std::int64_t> multipliers, std::vector<RescaleOperands> term_operands)
     : shape_(shape),
       direction_(direction),
       arithmetic_(arithmetic),
       weights_(std::move(weights)),
       bias_(std::move(bias)),
       multipliers_(std::move(multipliers)),
+      term_operands_(std::move(term_operands)),
       input_type_(input),
       largest_input_(largest_input),
       path_(&kernels::selected_path()),
       geometry_(forward_geometry(shape, direction)) {
+  if (!term_operands_.empty()) {
+    accumulator_bits_ = rule().overflow == Overflow::exact ? 64 : rule().bits;
+    return;
+  }
   weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
   prove(largest_input);
-  if (proven_by_types_ || !has_partial_sums(arithmetic_.accumulator)) {
+  if (proven_by_types_ || !has_partial_sums(rule())) {
     fold_multipliers();
     weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
   }
@@ -83,7 +88,7 @@ void Convolution::fold_multipliers() {
 }
 
 bool Convolution::drops_no_term() const {
-  const PartialSums& partial = arithmetic_.accumulator.partial;
+  const PartialSums& partial = rule().partial;
   const bool whole_rows = shape_.pad_left == 0 && (shape_.out_width - 1) * shape_.stride_width + shape_.kernel_width <= shape_.in_width;
   const std::int64_t run = shape_.kernel_width * shape_.group_channels();
   return partial.tail != PartialTail::dropped || partial.vector == 0 || (whole_rows && run % partial.vector == 0);
@@ -107,10 +112,9 @@ SumBounds Convolution::with_bias(std::size_t channel, const IntegerRange& range)
 // Every partial sum, in any order and with the bias at either end, lies between the bounds. Where those fit the accumulator no rule of it
 // can act. Sums of consecutive terms are kept modulo 2^32 by themselves, and must neither wrap nor lose a term.
 bool Convolution::is_proven(std::size_t channel, const IntegerRange& range) const {
-  const AccumulatorRule& rule = arithmetic_.accumulator;
   const SumBounds total = with_bias(channel, range), terms = weight_sums_.bounds(channel, range);
-  if (total.lower < min_of_width(rule.bits) || total.upper > max_of_width(rule.bits)) return false;
-  return !has_partial_sums(rule) || (terms.lower >= min_of_width(32) && terms.upper <= max_of_width(32) && drops_no_term());
+  if (total.lower < min_of_width(rule().bits) || total.upper > max_of_width(rule().bits)) return false;
+  return !has_partial_sums(rule()) || (terms.lower >= min_of_width(32) && terms.upper <= max_of_width(32) && drops_no_term());
 }
 
 void Convolution::prove(std::int64_t largest_input) {
@@ -122,12 +126,11 @@ void Convolution::prove(std::int64_t largest_input) {
     const SumBounds bounds = with_bias(o, range);
     largest = std::max({largest, bounds.upper, -bounds.lower});
   }
-  const AccumulatorRule& rule = arithmetic_.accumulator;
-  accumulator_bits_ = proven_by_types_ ? bits_for(largest) : rule.overflow == Overflow::exact ? 64 : rule.bits;
+  accumulator_bits_ = proven_by_types_ ? bits_for(largest) : rule().overflow == Overflow::exact ? 64 : rule().bits;
 }
 
 void Convolution::pack(const std::vector<std::int16_t>& weights) {
-  const AccumulatorRule& rule = arithmetic_.accumulator;
+  const AccumulatorRule& rule = this->rule();
   const bool in_32_bits =
       (proven_by_types_ && accumulator_bits_ <= 32) || (rule.overflow == Overflow::wrap && rule.bits <= 32 && is_order_independent(rule));
   const bool is_8_bit = input_type_ == ElementType::int8 || input_type_ == ElementType::uint8;

@@ -37,9 +37,10 @@ class Convolution {
  public:
   /// `weights` [out_channels, kernel_height, kernel_width, group channels], zero points subtracted; `bias` empty, one per channel, or one per
   /// output position; `input` is the type of the data and `largest_input` bounds the magnitude of its centred values; `multipliers` empty or
-  /// one per channel, from 0 to 255 and with weights of 8 bits.
+  /// one per channel, from 0 to 255 and with weights of 8 bits; `term_operands` those of the operand chain where there is one.
   Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
-              std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input, std::vector<std::int64_t> multipliers = {});
+              std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input, std::vector<std::int64_t> multipliers = {},
+              std::vector<RescaleOperands> term_operands = {});
 
   /// Every sum, in tiles that come in any order and from any of the run's threads. `input` has the type given to the constructor.
   void for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const;
@@ -59,6 +60,11 @@ class Convolution {
   [[nodiscard]] bool drops_no_term() const;
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> bias_range(std::size_t channel) const;
   [[nodiscard]] std::int64_t multiplier(std::size_t channel) const { return multipliers_.empty() ? 1 : multipliers_[channel]; }
+  [[nodiscard]] const AccumulatorRule& rule() const { return arithmetic_.sum.accumulator; }
+  [[nodiscard]] TermRule term_rule(std::size_t channel) const {
+    if (term_operands_.empty()) return {};
+    return {&arithmetic_.sum.operand.chain, &term_operands_[term_operands_.size() == 1 ? 0 : channel]};
+  }
   /// Whether no sum of the channel can leave the accumulator, in any order.
   [[nodiscard]] bool is_proven(std::size_t channel, const IntegerRange& range) const;
   [[nodiscard]] SumBounds with_bias(std::size_t channel, const IntegerRange& range) const;
@@ -69,6 +75,7 @@ class Convolution {
   std::vector<std::int16_t> weights_;  ///< empty where the packed ones serve every input
   std::vector<std::int64_t> bias_;
   std::vector<std::int64_t> multipliers_;
+  std::vector<RescaleOperands> term_operands_;  ///< not empty: sums are followed term by term
   ElementType input_type_;
   std::int64_t largest_input_;
 

@@ -38,7 +38,7 @@ ConvolutionRun::ConvolutionRun(const Convolution& layer, const ConvInput& input,
 }
 
 void ConvolutionRun::choose_route() {
-  if (input_.type == ElementType::uint16) return;
+  if (input_.type == ElementType::uint16 || !layer_.term_operands_.empty()) return;
   const bool order_free = is_order_independent(rule()) && (!counts_ || rule().when == NarrowingPoint::at_end);
   const bool modular = rule().overflow == Overflow::wrap && rule().bits <= 32;
   if (layer_.proven_by_types_) counted_as_ = &SumRoutes::proven_by_type;

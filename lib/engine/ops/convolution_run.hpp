@@ -85,7 +85,7 @@ class ConvolutionRun {
     if (bias.empty()) return 0;
     return bias[bias.size() == channels_ ? output % channels_ : output % bias.size()];
   }
-  [[nodiscard]] const AccumulatorRule& rule() const { return layer_.arithmetic_.accumulator; }
+  [[nodiscard]] const AccumulatorRule& rule() const { return layer_.rule(); }
 
   const Convolution& layer_;
   const ConvInput& input_;

@@ -135,8 +135,8 @@ void ConvolutionRun::step_reference(const Tile& tile, std::size_t output) const 
                      static_cast<std::int64_t>(output % channels_)};
   const auto sum_of =
       layer_.direction_ == Direction::forward ? accumulate_values<std::int32_t> : accumulate_transposed_values<std::int32_t>;
-  Accumulator sum =
-      sum_of(s, at, reference_input_, layer_.weights_, layer_.bias_, rule(), layer_.arithmetic_.bias, layer_.multiplier(size_from(at.o)));
+  Accumulator sum = sum_of(s, at, reference_input_, layer_.weights_, layer_.bias_, rule(), layer_.arithmetic_.bias,
+                           layer_.multiplier(size_from(at.o)), layer_.term_rule(size_from(at.o)));
   tile.work.wide[output - tile.first] = sum.result();
   tile.tally.events.accumulator_overflows += sum.overflow_count();
   ++tile.tally.routes.step_by_step;

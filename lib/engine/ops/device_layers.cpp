@@ -153,9 +153,40 @@ void bound(std::span<std::int64_t> values, IntegerRange range, Events* events) {
   }
 }
 
-void require_sum_pool(const Operation& operation, const SumPoolArithmetic& rule) {
-  if (rule.method == SumPoolMethod::absent) throw_unsupported(operation, "the backend has no pooling by sum");
-}
+/// Pooling by sum (op/sum_pool.hpp), ready to run.
+class SumPool {
+ public:
+  SumPool() = default;
+  SumPool(const Operation& operation, const SumPoolArithmetic& rule, const ModelTensor& in, const ModelTensor& out,
+          const OutputBounds& bounds)
+      : order_(rule.order), sum_(sum_of_windows(rule, bits_of(out.type))) {
+    if (!exists(sum_)) throw_unsupported(operation, "the backend has no pooling by sum");
+    zero_ = sum_.centring == Centring::nothing ? 0 : in.quantization.zero_point();
+    const LayerQuantities layer = one_operand(scale_of(in), 1, scale_of(out));
+    terms_.scale = encode(sum_.operand.scale, effective_scale(sum_.operand, layer));
+    if (!sum_.operand.chain.empty()) require_held(operation, sum_.operand.scale, terms_.scale);
+    finisher_ = Finisher(output_chain(operation, sum_.output.chain, bounds),
+                         layer_operands(operation, sum_.output.scale, {effective_scale(sum_.output, layer)}, out, bounds),
+                         width_of_sums(sum_.accumulator));
+  }
+
+  /// Of codes.
+  [[nodiscard]] std::vector<std::int64_t> operator()(const ConvShape& windows, std::vector<std::int64_t> values, Events* events) const {
+    for (std::int64_t& value : values) value = finish(sum_.operand.chain, value - zero_, terms_);
+    std::vector<std::int64_t> sums = sums_of_windows(windows, values, sum_.accumulator, order_, events);
+    finisher_(sums, events);
+    return sums;
+  }
+
+ private:
+  static double scale_of(const ModelTensor& tensor) { return tensor.quantization.present() ? tensor.quantization.scale() : 1; }
+
+  WindowOrder order_ = WindowOrder::rows_outermost;
+  SumArithmetic sum_{};
+  std::int64_t zero_ = 0;
+  RescaleOperands terms_{};
+  Finisher finisher_;
+};
 
 }  // namespace
 
@@ -166,16 +197,10 @@ Executor prepare_pwl(const Model& model, const Operation& operation, const Backe
 }
 
 Executor prepare_sum_pool(const Model& model, const Operation& operation, const Backend& backend) {
-  const SumPoolArithmetic& rule = backend.sum_pool;
-  require_sum_pool(operation, rule);
-  const ModelTensor& output = model.tensor(operation.outputs[0]);
-  return [windows = pool_shape_of(model, operation), sum = running_sum(rule, bits_of(output.type)), order = rule.order,
-          range = bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, output)](const Execution& run) {
-    std::vector<std::int64_t> sums = sums_of_windows(windows, centred(*run.inputs[0], 0), sum, order, run.events);
-    bound(sums, range, run.events);
-    if (run.events != nullptr) run.events->outputs += static_cast<std::int64_t>(sums.size());
-    store(sums, run.outputs[0]);
-  };
+  const OutputBounds& bounds = std::get<Pool2dAttributes>(operation.attributes).bounds;
+  return [windows = pool_shape_of(model, operation),
+          pool = SumPool(operation, backend.sum_pool, model.tensor(operation.inputs[0]), model.tensor(operation.outputs[0]), bounds)](
+             const Execution& run) { store(pool(windows, centred(*run.inputs[0], 0), run.events), run.outputs[0]); };
 }
 
 namespace {
@@ -187,14 +212,15 @@ std::vector<std::int64_t> all_sums(const Convolution& convolution, const Tensor&
   return sums;
 }
 
-/// Weights and bias as they are.
+/// Weights and bias as they are; the sums go on as sums.
 ConvLayer plain_layer(const Model& model, const Operation& operation, const ConvShape& shape, const ConvArithmetic& arithmetic,
                       const ModelTensor* bias, const ModelTensor* multiplier) {
   const ModelTensor& weights = model.tensor(operation.inputs[1]);
   require_plain_data(operation, model);
+  if (applies_scale(arithmetic.sum)) throw_unsupported(operation, "the backend rescales its sums, which this layer takes as they are");
   require_constant(operation, &weights);
   require_constant(operation, bias);
-  require_whole_vectors(operation, arithmetic.accumulator, shape.kernel_width * shape.in_channels);
+  require_whole_vectors(operation, arithmetic.sum.accumulator, shape.kernel_width * shape.in_channels);
   ConvLayer layer{.shape = shape,
                   .arithmetic = arithmetic,
                   .weights = std::vector<std::int16_t>(static_cast<std::size_t>(weights.shape.element_count())),
@@ -204,14 +230,9 @@ ConvLayer plain_layer(const Model& model, const Operation& operation, const Conv
                   .zero_points = {},
                   .input_type = model.tensor(operation.inputs[0]).type,
                   .largest_input = largest_centred(model.tensor(operation.inputs[0]))};
+  if (!arithmetic.sum.operand.chain.empty()) layer.term_operands.emplace_back();
   centre<std::int16_t>(*weights.constant, {}, layer.weights.size(), layer.weights);
   return layer;
-}
-
-/// With the proof for this device's sums.
-Convolution convolution_of(ConvLayer layer) {
-  return Convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias), layer.input_type,
-                     layer.largest_input, std::move(layer.multipliers));
 }
 
 ConvShape fused_shape(const Model& model, const Operation& operation) {
@@ -261,7 +282,7 @@ struct FusedLayer {
   PwlFunction function;
   AccumulatorRule accumulator;  ///< of the convolution by itself
   FusedConvArithmetic rule;
-  SumPoolArithmetic sum_pool;
+  SumPool sum_pool;  ///< read by activation_then_pool
   ElementType type;  ///< of the output
 
   void operator()(const Execution& run) const {
@@ -269,7 +290,8 @@ struct FusedLayer {
     if (rule.order == FusedOrder::pool_then_activation) {
       AccumulatorRule plain = rule.sum;  // vectors add products, not the sums of a pool
       plain.partial = {};
-      values = pooled(std::move(values), plain, WindowOrder::rows_outermost, run.events);
+      if (pool == PoolKind::max) values = largest_in_windows(windows, values);
+      if (pool == PoolKind::sum) values = sums_of_windows(windows, values, plain, WindowOrder::rows_outermost, run.events);
       for (std::int64_t& value : values) {
         const std::int64_t exact = std::exchange(value, narrow(value, accumulator.bits, accumulator.overflow));
         if (run.events != nullptr && value != exact) ++run.events->accumulator_overflows;
@@ -277,17 +299,20 @@ struct FusedLayer {
       function(values, run.events);
     } else {
       function(values, run.events);
-      values = pooled(std::move(values), running_sum(sum_pool, bits_of(type)), sum_pool.order, run.events);
-      bound(values, range_of(type), run.events);
+      if (pool == PoolKind::max) values = largest_in_windows(windows, values);
+      if (pool == PoolKind::sum) values = summed(std::move(values), run.events);
+      else bound(values, range_of(type), run.events);
     }
     store(values, run.outputs[0]);
   }
 
  private:
-  [[nodiscard]] std::vector<std::int64_t> pooled(std::vector<std::int64_t> values, const AccumulatorRule& sum, WindowOrder order,
-                                                 Events* events) const {
-    if (pool == PoolKind::max) return largest_in_windows(windows, values);
-    if (pool == PoolKind::sum) return sums_of_windows(windows, values, sum, order, events);
+  /// The outputs have been counted where they were activated.
+  [[nodiscard]] std::vector<std::int64_t> summed(std::vector<std::int64_t> values, Events* events) const {
+    Events of_pool;
+    values = sum_pool(windows, std::move(values), &of_pool);
+    of_pool.outputs = 0;
+    if (events != nullptr) *events += of_pool;
     return values;
   }
 };
@@ -298,7 +323,8 @@ ConvLayer fused_sums(const Model& model, const Operation& operation, const Backe
   const FusedConvArithmetic& rule = backend.fused_conv;
   if (rule.order == FusedOrder::absent) throw_unsupported(operation, "the backend has no convolution fused with pool and activation");
   ConvArithmetic arithmetic = select_arithmetic(model, operation, backend.conv);
-  if (rule.order == FusedOrder::pool_then_activation) arithmetic.accumulator = rule.sum;
+  if (!arithmetic.sum.operand.chain.empty()) throw_unsupported(operation, "a fused layer takes its products as they are");
+  if (rule.order == FusedOrder::pool_then_activation) arithmetic.sum.accumulator = rule.sum;
   return plain_layer(model, operation, fused_shape(model, operation), arithmetic, input_tensor(model, operation, bias_input), nullptr);
 }
 
@@ -311,15 +337,17 @@ Executor prepare_fused_convolution(const Model& model, const Operation& operatio
   Convolution convolution = convolution_of(fused_sums(model, operation, backend));
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const PoolKind pool = std::get<FusedConv2dAttributes>(operation.attributes).pool;
-  if (pool == PoolKind::sum && rule.order == FusedOrder::activation_then_pool) require_sum_pool(operation, backend.sum_pool);
+  SumPool sum_pool;
+  if (pool == PoolKind::sum && rule.order == FusedOrder::activation_then_pool)
+    sum_pool = SumPool(operation, backend.sum_pool, output, output, {});
   const ModelTensor* const table = input_tensor(model, operation, fused_pwl_input);
   return FusedLayer{std::move(convolution),
                     pool,
                     fused_windows(model, operation),
                     table == nullptr ? PwlFunction() : PwlFunction(operation, *table, backend.pwl, output.type),
-                    select_arithmetic(model, operation, backend.conv).accumulator,
+                    select_arithmetic(model, operation, backend.conv).sum.accumulator,
                     rule,
-                    backend.sum_pool,
+                    std::move(sum_pool),
                     output.type};
 }
 

@@ -34,7 +34,7 @@ Executor by_code(ElementType from, CodeMap::Function f) {
 
 /// f of the dequantised value, quantised with one rounding by the rule.
 Executor float_function(const ModelTensor& input, const ModelTensor& output, Rounding rounding, std::function<float(float)> f) {
-  const QuantizeArithmetic quantizer{.division = ScaleDivision::divide, .rounding = rounding};
+  const QuantizeArithmetic quantizer = by_division(rounding);
   return by_code(input.type, [=, f = std::move(f), from = input.quantization, to = output.quantization,
                               range = range_of(output.type)](std::int64_t code) {
     const float real = f(static_cast<float>(from.scale()) * static_cast<float>(code - from.zero_point()));
@@ -243,7 +243,7 @@ void with_integers(const Tensor& tensor, Body&& body) {
 }
 
 Executor float_softmax(Rounding rounding, double beta, const ModelTensor& input, const ModelTensor& output) {
-  const QuantizeArithmetic quantizer{.division = ScaleDivision::divide, .rounding = rounding};
+  const QuantizeArithmetic quantizer = by_division(rounding);
   const double scale = beta * input.quantization.scale();
   std::vector<double> exponentials(256);
   for (int difference = 0; difference < 256; ++difference)

@@ -12,7 +12,7 @@ namespace lastbit {
 
 const ConvArithmetic& select_arithmetic(const Model& model, const Operation& operation, const ConvByType& by_type) {
   const ConvArithmetic& chosen = *conv_arithmetic_of(model, operation, by_type).second;
-  if (!chosen.rescale.chain.empty()) return chosen;
+  if (exists(chosen.sum)) return chosen;
   throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(model.tensor(operation.inputs[0]).type)) +
                                    " data with " + std::string(name_of(model.tensor(operation.inputs[1]).type)) + " weights");
 }

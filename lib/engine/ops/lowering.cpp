@@ -63,7 +63,7 @@ LoweredLayer lower_per_channel(const ConvArithmetic& arithmetic, LayerValues val
   switch (arithmetic.per_channel) {
     case PerChannelLowering::native: break;
     case PerChannelLowering::requantized_to_tensor: requantize_to_tensor(layer.values, input_scale); break;
-    case PerChannelLowering::float_scale: layer.arithmetic.rescale.chain = with_float_scale(arithmetic.rescale.chain); break;
+    case PerChannelLowering::float_scale: layer.arithmetic.sum.output.chain = with_float_scale(arithmetic.sum.output.chain); break;
   }
   return layer;
 }

@@ -22,13 +22,19 @@ enum Gate : std::size_t { input_gate, forget_gate, candidate, output_gate };
 // Where a gate's tensors stand among the inputs of the operation.
 constexpr std::size_t hidden_state = 1, cell_state = 2, input_weights = 3, recurrent_weights = 7, biases = 11;
 
+/// What makes one part of a gate of a matrix and a vector.
+struct GatePart {
+  RescaleOperands terms{};  ///< of the operand chain
+  Finisher finish{};
+};
+
 struct Lstm {
   LstmShape shape{};
   LstmArithmetic rule{};
   GateArithmetic gate{};
-  std::array<Finisher, gates> from_input{}, from_hidden{};  ///< gate chains
+  std::array<GatePart, gates> from_input{}, from_hidden{};
   Finisher forgotten{}, added{}, to_output{};
-  std::int64_t input_zero = 0, hidden_zero = 0, clip = 0;
+  std::int64_t input_zero = 0, hidden_zero = 0, clip = 0;  ///< zero points: as far as they are subtracted
   double cell_scale = 0;
 };
 
@@ -43,28 +49,28 @@ struct Weights {
   std::array<Values, gates> input, recurrent, bias;
 };
 
-/// Step 1: one part of a gate.
-Values matrix_times(const Values& matrix, std::span<const std::int64_t> vector, const Values* bias, const GateArithmetic& rule,
-                    Events* events) {
+/// Steps 1 and 2: one part of a gate.
+Values gate_part(const Values& matrix, std::span<const std::int64_t> vector, const Values* bias, const GateArithmetic& rule,
+                 const GatePart& part, Events* events) {
   Values sums;
   for (std::size_t row = 0; row * vector.size() < matrix.size(); ++row) {
     const std::int64_t offset = bias == nullptr ? 0 : (*bias)[row];
-    Accumulator sum(rule.accumulator, rule.bias == BiasAt::accumulator_start ? offset : 0);
-    for (std::size_t i = 0; i < vector.size(); ++i) sum.add(vector[i] * matrix[row * vector.size() + i]);
+    Accumulator sum(rule.sum.accumulator, rule.bias == BiasAt::accumulator_start ? offset : 0);
+    for (std::size_t i = 0; i < vector.size(); ++i)
+      sum.add(finish(rule.sum.operand.chain, vector[i] * matrix[row * vector.size() + i], part.terms));
     if (rule.bias == BiasAt::accumulator_end) sum.add(offset);
     sums.push_back(sum.result());
     if (events != nullptr) events->accumulator_overflows += sum.overflow_count();
   }
+  part.finish(sums);
   return sums;
 }
 
-/// Steps 1 and 2.
+/// Both parts of a gate, and its activation.
 Values gate_values(const Lstm& lstm, std::size_t gate, std::span<const std::int64_t> x, const Values& hidden, const Weights& weights,
                    Events* events) {
-  Values from_input = matrix_times(weights.input[gate], x, &weights.bias[gate], lstm.gate, events);
-  Values from_hidden = matrix_times(weights.recurrent[gate], hidden, nullptr, lstm.gate, events);
-  lstm.from_input[gate](from_input);
-  lstm.from_hidden[gate](from_hidden);
+  Values from_input = gate_part(weights.input[gate], x, &weights.bias[gate], lstm.gate, lstm.from_input[gate], events);
+  const Values from_hidden = gate_part(weights.recurrent[gate], hidden, nullptr, lstm.gate, lstm.from_hidden[gate], events);
   for (std::size_t i = 0; i < from_input.size(); ++i) {
     const std::int16_t sum = add_i16(from_input[i], from_hidden[i], lstm.rule.sum);
     from_input[i] =
@@ -130,12 +136,20 @@ void run_lstm(const Lstm& lstm, const Execution& run) {
   }
 }
 
-Finisher finisher(const Operation& operation, const RescaleRule& rule, double in, double weight, double out, std::int64_t zero_point,
-                  ElementType type, int bits) {
+RescaleOperands operands_of(const RescaleRule& rule, const LayerQuantities& layer, std::int64_t zero_point, ElementType type) {
   const IntegerRange range = range_of(type);
-  const EncodedScale scale = encode(rule.scale, effective_scale(rule, one_operand(in, weight, out)));
-  return Finisher(output_chain(operation, rule.chain), {{.scale = scale, .zero_point = zero_point, .min = range.min, .max = range.max}},
-                  bits);
+  return {.scale = encode(rule.scale, effective_scale(rule, layer)), .zero_point = zero_point, .min = range.min, .max = range.max};
+}
+
+Finisher finisher(const Operation& operation, const RescaleRule& rule, const LayerQuantities& layer, std::int64_t zero_point,
+                  ElementType type, int bits) {
+  return Finisher(output_chain(operation, rule.chain), {operands_of(rule, layer, zero_point, type)}, bits);
+}
+
+GatePart gate_part_of(const Operation& operation, const SumArithmetic& rule, double in, double weight) {
+  const LayerQuantities layer = one_operand(in, weight, lstm_gate_scale);
+  return {operands_of(rule.operand, layer, 0, ElementType::int16),
+          finisher(operation, rule.output, layer, 0, ElementType::int16, width_of_sums(rule.accumulator))};
 }
 
 void require_cell(const Operation& operation, const ModelTensor& cell) {
@@ -154,7 +168,7 @@ Executor prepare_lstm(const Model& model, const Operation& operation, const Back
   const auto& attributes = std::get<LstmAttributes>(operation.attributes);
   const LstmArithmetic& rule = backend.lstm;
   const GateArithmetic& gate = input.type == ElementType::int8 ? rule.gate_i8 : rule.gate_i16;
-  if (rule.method == LstmMethod::absent || gate.rescale.chain.empty())
+  if (rule.method == LstmMethod::absent || !exists(gate.sum))
     throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(input.type)) + " data");
   if (rule.sum == Overflow::exact) throw_unsupported(operation, "16-bit sums wrap or saturate; the backend says exact");
   require_cell(operation, tensor(cell_state));
@@ -163,23 +177,21 @@ Executor prepare_lstm(const Model& model, const Operation& operation, const Back
   const double cell = scale(cell_state);
   Lstm lstm{.rule = rule,
             .gate = gate,
-            .input_zero = input.quantization.zero_point(),
-            .hidden_zero = hidden.quantization.zero_point(),
+            .input_zero = gate.sum.centring == Centring::nothing ? 0 : input.quantization.zero_point(),
+            .hidden_zero = gate.sum.centring == Centring::nothing ? 0 : hidden.quantization.zero_point(),
             .clip = cell_clip_code(attributes.cell_clip, cell, rule.clip_rounding),
             .cell_scale = cell};
   const std::size_t time = attributes.time_major ? 0 : 1;
   lstm.shape = {input.shape[1 - time], input.shape[time], input.shape[2], hidden.shape[1], attributes.time_major};
-  const int bits = width_of_sums(gate.accumulator);
   for (std::size_t g = 0; g < gates; ++g) {
-    lstm.from_input[g] =
-        finisher(operation, gate.rescale, scale(0), scale(input_weights + g), lstm_gate_scale, 0, ElementType::int16, bits);
-    lstm.from_hidden[g] =
-        finisher(operation, gate.rescale, scale(hidden_state), scale(recurrent_weights + g), lstm_gate_scale, 0, ElementType::int16, bits);
+    lstm.from_input[g] = gate_part_of(operation, gate.sum, scale(0), scale(input_weights + g));
+    lstm.from_hidden[g] = gate_part_of(operation, gate.sum, scale(hidden_state), scale(recurrent_weights + g));
   }
   constexpr double activation = lstm_activation_scale;
-  lstm.forgotten = finisher(operation, rule.cell, activation, cell, cell, 0, ElementType::int16, 32);
-  lstm.added = finisher(operation, rule.cell, activation, activation, cell, 0, ElementType::int16, 32);
-  lstm.to_output = finisher(operation, rule.output, activation, activation, scale(hidden_state), lstm.hidden_zero, hidden.type, 32);
+  lstm.forgotten = finisher(operation, rule.cell, one_operand(activation, cell, cell), 0, ElementType::int16, 32);
+  lstm.added = finisher(operation, rule.cell, one_operand(activation, activation, cell), 0, ElementType::int16, 32);
+  lstm.to_output = finisher(operation, rule.output, one_operand(activation, activation, scale(hidden_state)),
+                            hidden.quantization.zero_point(), hidden.type, 32);
   return [lstm = std::move(lstm)](const Execution& run) { run_lstm(lstm, run); };
 }
 

@@ -39,20 +39,20 @@ Executor prepare_max_pool(const ConvShape& windows, const ModelTensor& in, const
   };
 }
 
-void require_whole_sums(const Operation& operation, const AccumulatorRule& rule) {
-  if (has_partial_sums(rule)) throw_unsupported(operation, "averages have no partial sums");
-  if (rule.when == NarrowingPoint::every_tile) throw_unsupported(operation, "averages have no tiles");
+/// Also that the device has the terms' scale.
+void require_whole_sums(const Operation& operation, const SumArithmetic& rule, const RescaleOperands& terms) {
+  if (has_partial_sums(rule.accumulator)) throw_unsupported(operation, "averages have no partial sums");
+  if (!rule.operand.chain.empty()) require_held(operation, rule.operand.scale, terms.scale);
 }
 
 const AveragePoolArithmetic& average_rule(const Backend& backend, const Operation& operation, const ModelTensor& in,
                                           const ModelTensor& out) {
   const auto& rule = operation.kind == OperationKind::average_pool2d ? backend.average_pool : backend.global_average_pool;
-  if (rule.sum.output.chain.empty()) throw_unsupported(operation, "the backend has no average pooling");
-  if (!rule.sum.operand.chain.empty()) throw_unsupported(operation, "averages do not rescale their terms");
+  if (!exists(rule.sum)) throw_unsupported(operation, "the backend has no average pooling");
   const bool same = in.quantization.scale() == out.quantization.scale() && in.quantization.zero_point() == out.quantization.zero_point();
   if (rule.output_scale == OutputScale::of_input && !same)
     throw_unsupported(operation, "input and output quantisation differ; the backend's average pooling does not rescale");
-  require_whole_sums(operation, rule.sum.accumulator);
+  require_whole_sums(operation, rule.sum, term_operands(rule.sum, in.quantization.scale(), out.quantization.scale(), 1));
   return rule;
 }
 
@@ -79,7 +79,7 @@ std::map<std::int64_t, Finisher> finishers_by_count(const WindowSums& sums, cons
 template <class Sum>
 Executor prepare_average(const AveragePoolArithmetic& rule, const Operation& operation, const ConvShape& windows, const ModelTensor& in,
                          const ModelTensor& out) {
-  const WindowSums sums(rule, windows, in);
+  const WindowSums sums(rule, windows, in, out);
   const Chain& chain = output_chain(operation, rule.sum.output.chain, std::get<Pool2dAttributes>(operation.attributes).bounds);
   const bool divides = chain.stages[0].kind == StageKind::divide;
   Chain rest;
@@ -111,7 +111,7 @@ Executor prepare_pool(const Model& model, const Operation& operation, const Back
   }
   const AveragePoolArithmetic& average = average_rule(backend, operation, in, out);
   // Twice the sum of a window, for the rounding, with its padding.
-  const bool small = size_of(in.type) <= 2 && windows.kernel_height * windows.kernel_width < 1 << 13;
+  const bool small = average.sum.operand.chain.empty() && size_of(in.type) <= 2 && windows.kernel_height * windows.kernel_width < 1 << 13;
   return small ? prepare_average<std::int32_t>(average, operation, windows, in, out)
                : prepare_average<std::int64_t>(average, operation, windows, in, out);
 }
@@ -142,34 +142,65 @@ MeanRuns mean_runs(const Shape& in, const std::vector<std::int64_t>& axes) {
   return runs;
 }
 
-/// Sums of codes minus `zero_point`: modulo the width of Sum, or narrowed after every term where a rule is given.
-template <class Sum, class T>
-void add_runs(const MeanRuns& runs, std::span<const T> input, std::int64_t zero_point, const AccumulatorRule* every, std::span<Sum> sums) {
-  using Unsigned = std::make_unsigned_t<Sum>;
-  const auto zero = static_cast<Unsigned>(zero_point);
-  const auto add = [](Sum& sum, Unsigned value) { sum = static_cast<Sum>(static_cast<Unsigned>(sum) + value); };
+/// Calls add(index of the sum, code) for every element.
+template <class T, class Add>
+void add_runs(const MeanRuns& runs, std::span<const T> input, Add&& add) {
   for (std::size_t run = 0; run < runs.targets.size(); ++run) {
     const T* const from = input.data() + run * runs.length;
-    Sum* const to = sums.data() + runs.targets[run];
-    for (std::size_t i = 0; i < runs.length; ++i) {
-      Sum& sum = to[runs.summed ? 0 : i];
-      add(sum, static_cast<Unsigned>(from[i]) - zero);
-      if (every != nullptr) sum = static_cast<Sum>(narrow(std::int64_t{sum}, every->bits, every->overflow));
-    }
+    const auto first = static_cast<std::size_t>(runs.targets[run]);
+    for (std::size_t i = 0; i < runs.length; ++i) add(first + (runs.summed ? 0 : i), from[i]);
   }
 }
 
+/// Of a mean: its terms and how they are added.
+struct MeanSum {
+  SumArithmetic rule;
+  RescaleOperands terms;
+  std::int64_t zero;  ///< what is subtracted
+  Settling settling;
+};
+
+/// Sums in order, term by term.
+template <class T>
+std::vector<std::int64_t> sums_in_order(const MeanRuns& runs, std::span<const T> input, const MeanSum& mean, std::size_t count) {
+  std::vector<Accumulator> accumulators(count, Accumulator(mean.rule.accumulator, 0));
+  add_runs(runs, input, [&](std::size_t at, T code) {
+    accumulators[at].add(finish(mean.rule.operand.chain, static_cast<std::int64_t>(code) - mean.zero, mean.terms));
+  });
+  std::vector<std::int64_t> sums(count);
+  std::transform(accumulators.begin(), accumulators.end(), sums.begin(), [](Accumulator& sum) { return sum.result(); });
+  return sums;
+}
+
+/// Sums modulo the width of Sum.
+template <class Sum, class T>
+std::vector<Sum> sums_in_any_order(const MeanRuns& runs, std::span<const T> input, const MeanSum& mean, std::size_t count) {
+  using Unsigned = std::make_unsigned_t<Sum>;
+  const auto zero = static_cast<Unsigned>(mean.zero);
+  std::vector<Sum> sums(count, 0);
+  add_runs(runs, input, [&](std::size_t at, T code) {
+    sums[at] = static_cast<Sum>(static_cast<Unsigned>(sums[at]) + (static_cast<Unsigned>(code) - zero));
+  });
+  if (mean.settling == Settling::once) {
+    for (Sum& sum : sums) sum = static_cast<Sum>(narrow(std::int64_t{sum}, mean.rule.accumulator.bits, mean.rule.accumulator.overflow));
+  }
+  return sums;
+}
+
 template <class Sum>
-Executor mean_executor(MeanRuns runs, std::int64_t zero, const AccumulatorRule& rule, Settling settling, Finisher finisher) {
+Executor mean_executor(MeanRuns runs, const MeanSum& mean, Finisher finisher) {
   return [=, runs = std::move(runs), finisher = std::move(finisher)](const Execution& run) {
-    std::vector<Sum> sums(static_cast<std::size_t>(run.outputs[0].element_count()), 0);
+    const auto count = static_cast<std::size_t>(run.outputs[0].element_count());
     with_integers(*run.inputs[0], [&]<class T>() {
-      add_runs<Sum, T>(runs, run.inputs[0]->values<T>(), zero, settling == Settling::at_every_term ? &rule : nullptr, sums);
+      const auto input = run.inputs[0]->values<T>();
+      if (mean.settling == Settling::at_every_term) {
+        const std::vector<std::int64_t> sums = sums_in_order<T>(runs, input, mean, count);
+        finisher(std::span<const std::int64_t>(sums), run.outputs[0], 0, run.events);
+      } else {
+        const std::vector<Sum> sums = sums_in_any_order<Sum, T>(runs, input, mean, count);
+        finisher(std::span<const Sum>(sums), run.outputs[0], 0, run.events);
+      }
     });
-    if (settling == Settling::once) {
-      for (Sum& sum : sums) sum = static_cast<Sum>(narrow(std::int64_t{sum}, rule.bits, rule.overflow));
-    }
-    finisher(std::span<const Sum>(sums), run.outputs[0], 0, run.events);
   };
 }
 
@@ -179,23 +210,23 @@ Executor prepare_mean(const Model& model, const Operation& operation, const Back
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
   const SumArithmetic& rule = backend.mean.sum;
-  if (rule.output.chain.empty()) throw_unsupported(operation, "the backend has no mean");
-  if (!rule.operand.chain.empty()) throw_unsupported(operation, "averages do not rescale their terms");
-  require_whole_sums(operation, rule.accumulator);
+  if (!exists(rule)) throw_unsupported(operation, "the backend has no mean");
   const std::int64_t count = in.shape.element_count() / out.shape.element_count();
   RescaleOperands operands =
       Average(rule, in.quantization.scale(), out.quantization.scale(), count, operands_for({}, out, range_of(out.type))).operands();
   if (backend.mean.count == CountIn::multiplier) operands.scale = fold_count(operands.scale, count);
   require_held(operation, rule.output.scale, operands.scale);
-  const Settling settling = settling_of(rule.accumulator, largest_sum(in, count));
-  const std::int64_t zero = rule.centring == Centring::nothing ? 0 : in.quantization.zero_point();
+  MeanSum mean{rule, term_operands(rule, in.quantization.scale(), out.quantization.scale(), count),
+               rule.centring == Centring::nothing ? 0 : in.quantization.zero_point(), settling_of(rule, largest_sum(in, count))};
+  require_whole_sums(operation, rule, mean.terms);
   MeanRuns runs = mean_runs(in.shape, std::get<MeanAttributes>(operation.attributes).axes);
   const Chain& chain = output_chain(operation, rule.output.chain);
   const bool modulo_32 = rule.accumulator.bits == 32 && rule.accumulator.overflow == Overflow::wrap;
-  if (modulo_32)
-    return mean_executor<std::int32_t>(std::move(runs), zero, rule.accumulator, Settling::none, Finisher(chain, {operands}, 32));
-  return mean_executor<std::int64_t>(std::move(runs), zero, rule.accumulator, settling,
-                                     Finisher(chain, {operands}, width_of_sums(rule.accumulator)));
+  if (modulo_32 && mean.settling != Settling::at_every_term) {
+    mean.settling = Settling::none;
+    return mean_executor<std::int32_t>(std::move(runs), mean, Finisher(chain, {operands}, 32));
+  }
+  return mean_executor<std::int64_t>(std::move(runs), mean, Finisher(chain, {operands}, width_of_sums(rule.accumulator)));
 }
 
 }  // namespace lastbit

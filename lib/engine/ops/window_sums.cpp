@@ -4,7 +4,9 @@
 
 namespace lastbit {
 
-Settling settling_of(const AccumulatorRule& rule, Int128 largest) {
+Settling settling_of(const SumArithmetic& sum, Int128 largest) {
+  const AccumulatorRule& rule = sum.accumulator;
+  if (!sum.operand.chain.empty()) return Settling::at_every_term;
   if (rule.overflow == Overflow::exact || largest <= max_of_width(rule.bits)) return Settling::none;
   return is_order_independent(rule) ? Settling::once : Settling::at_every_term;
 }

@@ -65,7 +65,7 @@ void with_integers(const Tensor& tensor, Body&& body) {
 
 /// How a rule's sums are narrowed: not at all where `largest` shows that none leaves the width, else in order, or once.
 enum class Settling : std::uint8_t { none, once, at_every_term };
-[[nodiscard]] Settling settling_of(const AccumulatorRule& rule, Int128 largest);
+[[nodiscard]] Settling settling_of(const SumArithmetic& sum, Int128 largest);
 
 /// The largest magnitude of a sum of `count` codes, centred or not.
 [[nodiscard]] Int128 largest_sum(const ModelTensor& in, std::int64_t count);
@@ -73,11 +73,13 @@ enum class Settling : std::uint8_t { none, once, at_every_term };
 /// Step 1 of the contract of op/pool.hpp.
 class WindowSums {
  public:
-  WindowSums(const AveragePoolArithmetic& rule, const ConvShape& windows, const ModelTensor& in)
+  WindowSums(const AveragePoolArithmetic& rule, const ConvShape& windows, const ModelTensor& in, const ModelTensor& out)
       : rule_(rule),
         windows_(windows),
+        in_scale_(in.quantization.scale()),
+        out_scale_(out.quantization.scale()),
         zero_(in.quantization.zero_point()),
-        settling_(settling_of(rule.sum.accumulator, largest_sum(in, windows.kernel_height * windows.kernel_width))) {}
+        settling_(settling_of(rule.sum, largest_sum(in, windows.kernel_height * windows.kernel_width))) {}
 
   [[nodiscard]] std::int64_t count(const Window& window) const {
     return rule_.padding == PaddingCount::included ? windows_.kernel_height * windows_.kernel_width : window.count();
@@ -115,21 +117,22 @@ class WindowSums {
 
   template <class T, class Sum>
   void add_in_order(std::span<const T> input, std::int64_t n, const Window& window, std::span<Sum> sums) const {
-    const AccumulatorRule& accumulator = rule_.sum.accumulator;
-    const bool raw = rule_.sum.centring == Centring::nothing;
-    const auto add = [&](Sum& sum, std::int64_t term) {
-      sum = static_cast<Sum>(narrow(std::int64_t{sum} + term, accumulator.bits, accumulator.overflow));
-    };
+    const std::int64_t subtracted = rule_.sum.centring == Centring::nothing ? 0 : zero_;
+    const RescaleOperands operands = term_operands(rule_.sum, in_scale_, out_scale_, count(window));
+    const auto term = [&](std::int64_t code) { return finish(rule_.sum.operand.chain, code - subtracted, operands); };
+    std::vector<Accumulator> accumulators(sums.size(), Accumulator(rule_.sum.accumulator, 0));
     each_tap<T>(windows_, input, n, window, [&](const T* tap, std::size_t channels) {
-      for (std::size_t c = 0; c < channels; ++c) add(sums[c], static_cast<std::int64_t>(tap[c]) - (raw ? 0 : zero_));
+      for (std::size_t c = 0; c < channels; ++c) accumulators[c].add(term(static_cast<std::int64_t>(tap[c])));
     });
-    for (std::int64_t outside = raw ? count(window) - window.count() : 0; outside > 0; --outside) {
-      for (Sum& sum : sums) add(sum, zero_);
+    for (std::int64_t outside = count(window) - window.count(); outside > 0; --outside) {
+      for (Accumulator& accumulator : accumulators) accumulator.add(term(zero_));
     }
+    std::transform(accumulators.begin(), accumulators.end(), sums.begin(), [](Accumulator& sum) { return static_cast<Sum>(sum.result()); });
   }
 
   AveragePoolArithmetic rule_;
   ConvShape windows_;
+  double in_scale_, out_scale_;
   std::int64_t zero_;
   Settling settling_;
 };

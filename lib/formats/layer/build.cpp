@@ -182,7 +182,7 @@ Tensor converted(const LayerOperand& operand, Tensor values, ElementType type, c
   if (is_real(values.type()) && type == ElementType::float32)
     return real_values(values, [](double value) { return static_cast<float>(value); });
   if (is_real(values.type()) && type == ElementType::float16) {
-    return real_values(values, [](double value) { return to_float16(static_cast<float>(value), Float16Rules{}); });
+    return real_values(values, [](double value) { return to_float16(static_cast<float>(value), ieee_float16); });
   }
   if (!is_real(values.type()) || !is_integer(type)) {
     fail(operand, std::string(name_of(values.type())) + " cannot become " + std::string(name_of(type)), ErrorCode::type_mismatch);

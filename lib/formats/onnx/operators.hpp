@@ -12,6 +12,7 @@
 
 #include "formats/onnx/node.hpp"
 #include "lastbit/backend.hpp"
+#include "lastbit/op/quantize.hpp"
 
 namespace lastbit::onnx_format {
 
@@ -49,7 +50,7 @@ struct Operator {
 // Shared by the families.
 
 /// How the standard turns floats into integers: for what is quantised while the file is read.
-inline constexpr QuantizeArithmetic standard_quantize{.division = ScaleDivision::divide, .rounding = Rounding::half_even};
+inline constexpr QuantizeArithmetic standard_quantize = by_division(Rounding::half_even);
 
 /// [min, max] of Clip; an input left out, or an attribute left out, is the end of float32. The bounds are constants.
 [[nodiscard]] std::array<float, 2> clip_bounds(const NodeReader& clip);

@@ -20,6 +20,7 @@
 #include <limits>
 
 #include "lastbit/arith/overflow.hpp"
+#include "lastbit/arith/unstated.hpp"
 
 namespace lastbit {
 
@@ -54,9 +55,9 @@ struct PartialSums {
 };
 
 struct AccumulatorRule {
-  std::uint8_t bits = 32;
-  Overflow overflow = Overflow::wrap;
-  NarrowingPoint when = NarrowingPoint::every_add;
+  std::uint8_t bits = 0;
+  Overflow overflow = unstated<Overflow>;
+  NarrowingPoint when = unstated<NarrowingPoint>;
   TermsByGroup tile{};  ///< terms between two narrowings; read for every_tile only
   PartialSums partial{};
 

@@ -27,6 +27,7 @@
 
 #include "lastbit/arith/binary_float.hpp"
 #include "lastbit/arith/rounding.hpp"
+#include "lastbit/arith/unstated.hpp"
 
 namespace lastbit {
 
@@ -48,13 +49,18 @@ enum class Float16TopExponent : std::uint8_t { infinity_nan, ordinary };
 enum class Float16ZeroDivision : std::uint8_t { ieee, unsigned_zero };
 
 struct Float16Rules {
-  Rounding rounding = Rounding::half_even;
-  Float16Overflow overflow = Float16Overflow::infinity;
-  Float16TopExponent top_exponent = Float16TopExponent::infinity_nan;
-  Float16ZeroDivision zero_division = Float16ZeroDivision::ieee;
+  Rounding rounding = unstated<Rounding>;
+  Float16Overflow overflow = unstated<Float16Overflow>;
+  Float16TopExponent top_exponent = unstated<Float16TopExponent>;
+  Float16ZeroDivision zero_division = unstated<Float16ZeroDivision>;
 
   friend constexpr bool operator==(const Float16Rules&, const Float16Rules&) = default;
 };
+/// binary16 of IEEE 754, to the nearest, ties to even.
+inline constexpr Float16Rules ieee_float16{.rounding = Rounding::half_even,
+                                           .overflow = Float16Overflow::infinity,
+                                           .top_exponent = Float16TopExponent::infinity_nan,
+                                           .zero_division = Float16ZeroDivision::ieee};
 
 inline constexpr int float16_infinity_bits = 0x7C00, float16_max_bits = 0x7BFF, float16_all_ones_bits = 0x7FFF, float16_nan_bits = 0x7E00;
 inline constexpr int float16_min_exponent = -24;  ///< every finite value is a multiple of 2^-24

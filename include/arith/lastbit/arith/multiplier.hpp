@@ -30,6 +30,7 @@
 
 #include "lastbit/arith/binary_float.hpp"
 #include "lastbit/arith/rounding.hpp"
+#include "lastbit/arith/unstated.hpp"
 
 namespace lastbit {
 
@@ -40,13 +41,13 @@ enum class MultiplierForm : std::uint8_t { any, power_of_two, power_of_two_plus_
 enum class MultiplierCarry : std::uint8_t { renormalize, saturate, keep };
 
 struct ScaleEncoding {
-  ScaleArithmetic arithmetic = ScaleArithmetic::f64;
-  std::uint8_t significant_bits = 31;
-  Rounding rounding = Rounding::half_away;
-  Normalization normalization = Normalization::half_to_one;
+  ScaleArithmetic arithmetic = unstated<ScaleArithmetic>;
+  std::uint8_t significant_bits = 0;
+  Rounding rounding = unstated<Rounding>;
+  Normalization normalization = unstated<Normalization>;
   MultiplierForm form = MultiplierForm::any;
-  std::int16_t min_exponent = -31;
-  std::int16_t max_exponent = 127;
+  std::int16_t min_exponent = 0;
+  std::int16_t max_exponent = 0;
   MultiplierCarry carry = MultiplierCarry::renormalize;
 
   friend constexpr bool operator==(const ScaleEncoding&, const ScaleEncoding&) = default;

@@ -20,6 +20,7 @@
 #include <span>
 
 #include "lastbit/arith/integer.hpp"
+#include "lastbit/arith/unstated.hpp"
 
 namespace lastbit {
 
@@ -29,8 +30,8 @@ enum class StepPrecision : std::uint8_t { float16, float32 };
 enum class SumOrder : std::uint8_t { sequential, pairwise, blocks_sequential, blocks_pairwise, blocks_exact };
 
 struct SumRule {
-  StepPrecision precision = StepPrecision::float32;
-  SumOrder order = SumOrder::sequential;
+  StepPrecision precision = unstated<StepPrecision>;
+  SumOrder order = unstated<SumOrder>;
   std::uint8_t block = 16;  ///< read by blocks_…
   friend constexpr bool operator==(const SumRule&, const SumRule&) = default;
 };

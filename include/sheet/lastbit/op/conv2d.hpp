@@ -7,11 +7,13 @@
 //   1. terms: input[n, y*stride + ky*dilation - pad, x*stride + kx*dilation - pad, g*I + i] * weights[o, ky, kx, i] in the order ky, kx, i,
 //      I = in_channels / groups. Input and weights have had their zero points subtracted, so a tap in the padding contributes nothing;
 //      The terms of one ky are one run; so are the terms of a fully connected row;
+//      A term is the product itself, or what the `operand` chain makes of it with the operands of channel o; with `centring` nothing no zero
+//      point is subtracted;
 //   2. with `bias_bits` given, the bias is kept as b' of that width, b = b' * 2^k with the smallest k >= 0 for which b' fits, what the shift
 //      drops rounded by `bias_rounding`. There is one bias per channel, or one per output position [y, x, o];
 //   3. the running sum follows the accumulator rule (arith/accumulator.hpp), with the multiplier of channel o; it starts at the bias, or the
 //      bias is added last.
-// `finish` is the chain of arith/rescale.hpp with the operands of output channel o.
+// `finish` is the `output` chain of arith/rescale.hpp with the operands of output channel o.
 // Shapes: input [batch, in_height, in_width, in_channels], weights [out_channels, kernel_height, kernel_width, I], depthwise in the model
 //   [1, kernel_height, kernel_width, out_channels]; output [batch, out_height, out_width, out_channels]. fully_connected: rows of weights
 //   [out_channels, length], the input any whole number of rows; matmul: the last two axes, those before them broadcast.
@@ -102,15 +104,25 @@ constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& vis
   return bias[static_cast<std::size_t>(per_channel ? at.o : (at.y * shape.out_width + at.x) * shape.out_channels + at.o)];
 }
 
+/// What a product becomes on its way into the sum.
+struct TermRule {
+  const Chain* chain = nullptr;  ///< null: it is the term
+  const RescaleOperands* operands = nullptr;
+  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t product) const noexcept {
+    return chain == nullptr ? product : finish(*chain, product, *operands);
+  }
+};
+
 /// One accumulator, step by step: the specification. `Value` holds every centred input.
 template <class Value>
 [[nodiscard]] constexpr Accumulator accumulate_values(const ConvShape& shape, const ConvIndex& at, std::span<const Value> input,
                                                       std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
-                                                      const AccumulatorRule& rule, BiasAt bias_at, std::int64_t multiplier) noexcept {
+                                                      const AccumulatorRule& rule, BiasAt bias_at, std::int64_t multiplier,
+                                                      const TermRule& term) noexcept {
   const std::int64_t offset = bias_at_output(shape, at, bias);
   Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
   each_tap(
-      shape, at, [&](std::size_t i, std::size_t w) { sum.add(std::int64_t{input[i]} * weights[w]); },
+      shape, at, [&](std::size_t i, std::size_t w) { sum.add(term(std::int64_t{input[i]} * weights[w])); },
       [&](std::int64_t terms) { sum.begin_run(terms); });
   if (bias_at == BiasAt::accumulator_end) sum.add_beside(offset);
   return sum;
@@ -120,7 +132,7 @@ template <class Value>
 [[nodiscard]] constexpr Accumulator accumulate(const ConvShape& shape, const ConvIndex& at, std::span<const std::int16_t> input,
                                                std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
                                                const AccumulatorRule& rule, BiasAt bias_at, std::int64_t multiplier = 1) noexcept {
-  return accumulate_values(shape, at, input, weights, bias, rule, bias_at, multiplier);
+  return accumulate_values(shape, at, input, weights, bias, rule, bias_at, multiplier, {});
 }
 
 }  // namespace lastbit

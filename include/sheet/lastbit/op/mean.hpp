@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Mean over axes. Contract, for the n values of one output:
-//   1. S = sum(q) - n * zero_in, or sum(q) (`centring` nothing), narrowed by the rule's accumulator;
+//   1. S = sum of q - zero_in, or of q (`centring` nothing), each through the `operand` chain, by the rule's accumulator;
 //   2. CountIn::multiplier: the encoded scale s_in / s_out, multiplier M and exponent e, becomes M' = trunc(M * 2^k / n), exponent e - k,
 //      with k = min(floor(log2 n), 32, 31 + e): M' is truncated, so exact averages can land just below a tie;
 //      CountIn::ratio: the rule's own ratio, s_in / (n * s_out) for a mean;

@@ -5,8 +5,9 @@
 //
 // Contract, for the n values inside the image under one window (a window holds at least one):
 //   max:     the largest value, then the layer's bounds.
-//   average: 1. S = the sum of the values less their zero point, or of the values as they are (`centring` nothing), narrowed by the rule's
-//               accumulator; with PaddingCount::included every tap outside counts as the zero point, and n is the full window;
+//   average: 1. S = the sum of the values less their zero point, or of the values as they are (`centring` nothing), each through the `operand`
+//               chain, by the rule's accumulator; with PaddingCount::included every tap outside counts as the zero point, and n is the full
+//               window;
 //            2. the `output` chain of the rule, whose ratio and `divide` stage may name the count n; zero point and bounds included.
 // |S| < 2^16 * n fits 64 bits for every n a reader admits.
 // Shapes: input [batch, height, width, channels]; output [batch, rows, columns, channels], a place for every window; global_average_pool
@@ -24,6 +25,11 @@
 #include "lastbit/backend.hpp"
 
 namespace lastbit {
+
+/// What the operand chain of step 1 takes, where there is one.
+[[nodiscard]] constexpr RescaleOperands term_operands(const SumArithmetic& rule, double in, double out, std::int64_t count) noexcept {
+  return {.scale = encode(rule.operand.scale, effective_scale(rule.operand, one_operand(in, 1, out, count))), .count = count};
+}
 
 /// Steps 1 and 2 for a sum over `inside` taps of the image in a window that counts `count`; the output's zero point and bounds in `output`.
 class Average {

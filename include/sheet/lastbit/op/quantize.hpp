@@ -45,6 +45,14 @@ template <std::floating_point Real>
   return std::clamp(rule.out_of_range == OutOfRange::int32_min ? narrow_wrap(shifted, 32) : shifted, range.min, range.max);
 }
 
+/// round(x / scale) + zero point: what most runtimes do.
+[[nodiscard]] constexpr QuantizeArithmetic by_division(Rounding rounding) noexcept {
+  return {.division = ScaleDivision::divide,
+          .rounding = rounding,
+          .zero_point = ZeroPointAt::after_rounding,
+          .out_of_range = OutOfRange::saturate};
+}
+
 [[nodiscard]] constexpr std::int64_t quantize(const QuantizeArithmetic& rule, float value, float scale, std::int64_t zero_point,
                                               IntegerRange range) noexcept {
   if (rule.division == ScaleDivision::divide_in_double)

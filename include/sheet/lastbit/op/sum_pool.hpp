@@ -6,9 +6,9 @@
 // Contract, for the values inside the image under one window of one channel (a window holds at least one):
 //   1. the values are visited row by row, each row from left to right (rows_outermost), or column by column, each from top to bottom
 //      (columns_outermost);
-//   2. sum: the running sum starts at 0 and is narrowed to `bits` (8-bit data: `bits_8bit`) by `overflow` after every addition;
-//      max: the largest value;
-//   3. the layer's bounds.
+//   2. sum: each value less what the rule's `centring` says, through the `operand` chain, is added by the `accumulator` rule to a sum that
+//      starts at 0; max: the largest value;
+//   3. sum: the `output` chain, the layer's bounds included.
 // Shapes: input [batch, height, width, channels], output [batch, rows, columns, channels], a place for every window. Units: integers as they are.
 // Errors: bad_attribute for a window without a value, shape_mismatch; unsupported_operation where the device has no sum_pool.
 // Source: Intel GNA library, convnet_generic-sat.cpp (docs/backends/gna.md).
@@ -21,9 +21,9 @@
 
 namespace lastbit {
 
-/// The running sum of step 2. `data_bits`: width of the data's type.
-[[nodiscard]] constexpr AccumulatorRule running_sum(const SumPoolArithmetic& rule, int data_bits) noexcept {
-  return {.bits = data_bits == 8 ? rule.bits_8bit : rule.bits, .overflow = rule.overflow, .when = NarrowingPoint::every_add};
+/// The sum of data whose type has so many bits.
+[[nodiscard]] constexpr const SumArithmetic& sum_of_windows(const SumPoolArithmetic& rule, int data_bits) noexcept {
+  return data_bits == 8 ? rule.i8 : rule.wide;
 }
 
 /// Step 1: calls visit(offset of the value) for one channel of the window at output (n, y, x).

@@ -37,11 +37,11 @@ constexpr void each_transposed_tap(const ConvShape& shape, const ConvIndex& at, 
 template <class Value>
 [[nodiscard]] constexpr Accumulator accumulate_transposed_values(const ConvShape& shape, const ConvIndex& at, std::span<const Value> input,
                                                                  std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
-                                                                 const AccumulatorRule& rule, BiasAt bias_at,
-                                                                 std::int64_t multiplier) noexcept {
+                                                                 const AccumulatorRule& rule, BiasAt bias_at, std::int64_t multiplier,
+                                                                 const TermRule& term) noexcept {
   const std::int64_t offset = bias_at_output(shape, at, bias);
   Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
-  each_transposed_tap(shape, at, [&](std::size_t i, std::size_t w) { sum.add(std::int64_t{input[i]} * weights[w]); });
+  each_transposed_tap(shape, at, [&](std::size_t i, std::size_t w) { sum.add(term(std::int64_t{input[i]} * weights[w])); });
   if (bias_at == BiasAt::accumulator_end) sum.add_beside(offset);
   return sum;
 }
@@ -51,7 +51,7 @@ template <class Value>
                                                           std::span<const std::int16_t> weights, std::span<const std::int64_t> bias,
                                                           const AccumulatorRule& rule, BiasAt bias_at,
                                                           std::int64_t multiplier = 1) noexcept {
-  return accumulate_transposed_values(shape, at, input, weights, bias, rule, bias_at, multiplier);
+  return accumulate_transposed_values(shape, at, input, weights, bias, rule, bias_at, multiplier, {});
 }
 
 }  // namespace lastbit
