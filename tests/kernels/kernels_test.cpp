@@ -42,23 +42,23 @@ struct Products {
   Fill fill;
 };
 
-enum class Kind { dense_bytes, dense_words, dense_magnitudes, channelwise_bytes, channelwise_words, channelwise_magnitudes };
-constexpr Kind all_kinds[] = {Kind::dense_bytes,       Kind::dense_words,       Kind::dense_magnitudes,
-                              Kind::channelwise_bytes, Kind::channelwise_words, Kind::channelwise_magnitudes};
+enum class Kind { dense_bytes, dense_words, dense_magnitudes, depthwise_bytes, depthwise_words, depthwise_magnitudes };
+constexpr Kind all_kinds[] = {Kind::dense_bytes,     Kind::dense_words,     Kind::dense_magnitudes,
+                              Kind::depthwise_bytes, Kind::depthwise_words, Kind::depthwise_magnitudes};
 bool is_dense(Kind kind) { return kind == Kind::dense_bytes || kind == Kind::dense_words || kind == Kind::dense_magnitudes; }
-bool is_bytes(Kind kind) { return kind == Kind::dense_bytes || kind == Kind::channelwise_bytes; }
-bool is_magnitudes(Kind kind) { return kind == Kind::dense_magnitudes || kind == Kind::channelwise_magnitudes; }
+bool is_bytes(Kind kind) { return kind == Kind::dense_bytes || kind == Kind::depthwise_bytes; }
+bool is_magnitudes(Kind kind) { return kind == Kind::dense_magnitudes || kind == Kind::depthwise_magnitudes; }
 
 kernels::SumProducts function_of(const kernels::Path& path, Kind kind) {
   switch (kind) {
     case Kind::dense_bytes: return path.dense_bytes;
     case Kind::dense_words: return path.dense_words;
     case Kind::dense_magnitudes: return path.dense_magnitudes;
-    case Kind::channelwise_bytes: return path.channelwise_bytes;
-    case Kind::channelwise_words: return path.channelwise_words;
-    case Kind::channelwise_magnitudes: break;
+    case Kind::depthwise_bytes: return path.depthwise_bytes;
+    case Kind::depthwise_words: return path.depthwise_words;
+    case Kind::depthwise_magnitudes: break;
   }
-  return path.channelwise_magnitudes;
+  return path.depthwise_magnitudes;
 }
 
 /// The product of one group, from its bytes.

@@ -43,10 +43,10 @@ struct Saturating32 {
 
 void dense_bytes(const ProductTile& tile) { dense<Bytes>(tile); }
 void dense_words(const ProductTile& tile) { dense<Words>(tile); }
-void channelwise_bytes(const ProductTile& tile) { channelwise<Bytes>(tile); }
-void channelwise_words(const ProductTile& tile) { channelwise<Words>(tile); }
+void depthwise_bytes(const ProductTile& tile) { depthwise<Bytes>(tile); }
+void depthwise_words(const ProductTile& tile) { depthwise<Words>(tile); }
 void dense_magnitudes(const ProductTile& tile) { dense<Magnitudes>(tile); }
-void channelwise_magnitudes(const ProductTile& tile) { channelwise<Magnitudes>(tile); }
+void depthwise_magnitudes(const ProductTile& tile) { depthwise<Magnitudes>(tile); }
 
 void steps(const StepTile& tile) { any_steps(tile); }
 

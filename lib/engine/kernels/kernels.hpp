@@ -20,7 +20,7 @@ inline constexpr std::size_t group_bytes = 4;
 /// A tile of sums of products, modulo 2^32. For pixel p and channel c
 ///   sums[p * stride + c] = start[c] + sum over runs r, groups g of x(p, r, g, c) . w(r, g, c)
 /// dense:        x is the group at pixels[p] + runs[r] + 4 g, the same for all channels;
-/// channelwise:  x is the group at pixels[p] + runs[r] + 4 c, and a run is one group long.
+/// depthwise:  x is the group at pixels[p] + runs[r] + 4 c, and a run is one group long.
 struct ProductTile {
   const std::byte* const* pixels;
   std::size_t pixel_count;
@@ -62,10 +62,10 @@ using SumSteps = void (*)(const StepTile& tile);
 struct Path {
   std::string_view name;
   bool (*available)();
-  std::size_t lanes;                           ///< sums of a vector
-  SumProducts dense_bytes, channelwise_bytes;  ///< null where the instruction set has no exact product of bytes
-  SumProducts dense_words, channelwise_words;
-  SumProducts dense_magnitudes, channelwise_magnitudes;
+  std::size_t lanes;                         ///< sums of a vector
+  SumProducts dense_bytes, depthwise_bytes;  ///< null where the instruction set has no exact product of bytes
+  SumProducts dense_words, depthwise_words;
+  SumProducts dense_magnitudes, depthwise_magnitudes;
   SumSteps steps;
   Finish finish;
   std::size_t finish_lanes;  ///< of 32 bits, in which a plan for `finish` is laid out

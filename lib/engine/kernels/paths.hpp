@@ -8,15 +8,15 @@
 
 namespace lastbit::kernels {
 
-#define LASTBIT_WORD_FUNCTIONS                          \
-  void dense_words(const ProductTile& tile);            \
-  void channelwise_words(const ProductTile& tile);      \
-  void dense_magnitudes(const ProductTile& tile);       \
-  void channelwise_magnitudes(const ProductTile& tile); \
+#define LASTBIT_WORD_FUNCTIONS                        \
+  void dense_words(const ProductTile& tile);          \
+  void depthwise_words(const ProductTile& tile);      \
+  void dense_magnitudes(const ProductTile& tile);     \
+  void depthwise_magnitudes(const ProductTile& tile); \
   void steps(const StepTile& tile);
 #define LASTBIT_BYTE_FUNCTIONS               \
   void dense_bytes(const ProductTile& tile); \
-  void channelwise_bytes(const ProductTile& tile);
+  void depthwise_bytes(const ProductTile& tile);
 
 namespace scalar {
 LASTBIT_WORD_FUNCTIONS

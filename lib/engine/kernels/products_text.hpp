@@ -53,7 +53,7 @@ LASTBIT_TARGET void dense_block(const ProductTile& tile, std::size_t first_pixel
 }
 
 template <class Dot, std::size_t pixels>
-LASTBIT_TARGET void channelwise_block(const ProductTile& tile, std::size_t first_pixel, std::size_t vector) {
+LASTBIT_TARGET void depthwise_block(const ProductTile& tile, std::size_t first_pixel, std::size_t vector) {
   const std::size_t c = vector * Lanes::count;
   typename Lanes::Vector sums[pixels];
   LASTBIT_UNROLL
@@ -84,10 +84,10 @@ struct DenseBlocks<Dot, vectors, std::index_sequence<pixels...>> {
   static constexpr Block table[] = {dense_block<Dot, vectors, pixels + 1>...};
 };
 template <class Dot, class Pixels>
-struct ChannelwiseBlocks;
+struct DepthwiseBlocks;
 template <class Dot, std::size_t... pixels>
-struct ChannelwiseBlocks<Dot, std::index_sequence<pixels...>> {
-  static constexpr Block table[] = {channelwise_block<Dot, pixels + 1>...};
+struct DepthwiseBlocks<Dot, std::index_sequence<pixels...>> {
+  static constexpr Block table[] = {depthwise_block<Dot, pixels + 1>...};
 };
 
 /// All pixels of the tile in blocks of at most `most`, as equal as can be.
@@ -127,9 +127,9 @@ LASTBIT_TARGET void dense(const ProductTile& tile) {
 }
 
 template <class Dot>
-LASTBIT_TARGET void channelwise(const ProductTile& tile) {
+LASTBIT_TARGET void depthwise(const ProductTile& tile) {
   if (tile.pixel_count == 0) return;
   constexpr std::size_t most = 6;
   const std::size_t vectors = (tile.channels + Lanes::count - 1) / Lanes::count;
-  for (std::size_t v = 0; v < vectors; ++v) each_pixel_block(tile, ChannelwiseBlocks<Dot, std::make_index_sequence<most>>::table, most, v);
+  for (std::size_t v = 0; v < vectors; ++v) each_pixel_block(tile, DepthwiseBlocks<Dot, std::make_index_sequence<most>>::table, most, v);
 }

@@ -102,9 +102,9 @@ struct Wide {
 }  // namespace
 
 void dense_words(const ProductTile& tile) { dense<Words>(tile); }
-void channelwise_words(const ProductTile& tile) { channelwise<Words>(tile); }
+void depthwise_words(const ProductTile& tile) { depthwise<Words>(tile); }
 void dense_magnitudes(const ProductTile& tile) { dense<Magnitudes>(tile); }
-void channelwise_magnitudes(const ProductTile& tile) { channelwise<Magnitudes>(tile); }
+void depthwise_magnitudes(const ProductTile& tile) { depthwise<Magnitudes>(tile); }
 void steps(const StepTile& tile) { wide_steps(tile); }
 
 }  // namespace lastbit::kernels::scalar

@@ -65,7 +65,7 @@ class Band {
   /// Of kernel row ky and column kx from there.
   [[nodiscard]] std::ptrdiff_t offset(std::int64_t ky, std::int64_t kx) const;
 
-  /// Rows of the band for rows ky of the kernel side by side, `together` (4 bytes or 2 words) of them for every channel: what a channelwise
+  /// Rows of the band for rows ky of the kernel side by side, `together` (4 bytes or 2 words) of them for every channel: what a depthwise
   /// product reads. [rows of outputs][columns][ky / together][channels in whole vectors] groups.
   void interleave(std::size_t lanes);
   [[nodiscard]] const std::byte* interleaved_window(std::int64_t pixel) const;

@@ -30,7 +30,7 @@ void each_packed(const ConvGeometry& geometry, const PackedWeights& packed, std:
     const std::size_t vector = group * packed.group_vectors + within / lanes, lane = within % lanes;
     for (std::size_t r = 0; r < packed.runs.runs.size(); ++r) {
       const std::size_t first = vector * vector_values + r * run_values;
-      if (packed.runs.channelwise) {
+      if (packed.runs.depthwise) {
         const auto run = packed.runs.runs[r];
         for (std::size_t j = 0; j < values_per_group; ++j) {
           const std::size_t ky = static_cast<std::size_t>(run.ky) * values_per_group + j;
@@ -51,14 +51,14 @@ void each_packed(const ConvGeometry& geometry, const PackedWeights& packed, std:
 ConvRuns conv_runs(const ConvGeometry& geometry, BandForm form) {
   const ConvShape& s = geometry.shape;
   ConvRuns out;
-  out.channelwise = is_channelwise(s);
+  out.depthwise = is_depthwise(s);
   const auto together = static_cast<std::int64_t>(group_bytes / bytes_of(form));
-  const bool whole_rows = !out.channelwise && s.groups == 1 && s.dilation_width == 1;
-  const std::int64_t rows = out.channelwise ? (s.kernel_height + together - 1) / together : s.kernel_height;
+  const bool whole_rows = !out.depthwise && s.groups == 1 && s.dilation_width == 1;
+  const std::int64_t rows = out.depthwise ? (s.kernel_height + together - 1) / together : s.kernel_height;
   for (std::int64_t ky = 0; ky < rows; ++ky) {
     for (std::int64_t kx = 0; kx < (whole_rows ? 1 : s.kernel_width); ++kx) out.runs.push_back({ky, kx});
   }
-  out.length = static_cast<std::size_t>(out.channelwise ? together : s.group_channels() * (whole_rows ? s.kernel_width : 1));
+  out.length = static_cast<std::size_t>(out.depthwise ? together : s.group_channels() * (whole_rows ? s.kernel_width : 1));
   return out;
 }
 
@@ -68,7 +68,7 @@ PackedWeights pack_weights(const ConvGeometry& geometry, std::span<const std::in
   packed.runs = conv_runs(geometry, form);
   const std::size_t per_group = group_bytes / bytes_of(form);
   packed.groups = (packed.runs.length + per_group - 1) / per_group;
-  packed.conv_groups = packed.runs.channelwise ? 1 : static_cast<std::size_t>(s.groups);
+  packed.conv_groups = packed.runs.depthwise ? 1 : static_cast<std::size_t>(s.groups);
   packed.group_channels = static_cast<std::size_t>(s.out_channels) / packed.conv_groups;
   packed.group_vectors = (packed.group_channels + lanes - 1) / lanes;
   packed.vector_bytes = packed.runs.runs.size() * packed.groups * lanes * group_bytes;

@@ -18,14 +18,14 @@ namespace lastbit {
 /// How the terms of a forward convolution lie in the input: in runs that are the same for every output.
 struct ConvRuns {
   struct Run {
-    std::int64_t ky, kx;  ///< where it begins; for channelwise products ky counts groups of rows
+    std::int64_t ky, kx;  ///< where it begins; for depthwise products ky counts groups of rows
   };
   std::vector<Run> runs;
-  std::size_t length = 0;  ///< in values; for channelwise products one group
-  bool channelwise = false;
+  std::size_t length = 0;  ///< in values; for depthwise products one group
+  bool depthwise = false;
 };
 [[nodiscard]] ConvRuns conv_runs(const ConvGeometry& geometry, BandForm form);
-[[nodiscard]] inline bool is_channelwise(const ConvShape& shape) { return shape.groups > 1 && shape.group_channels() == 1; }
+[[nodiscard]] inline bool is_depthwise(const ConvShape& shape) { return shape.groups > 1 && shape.group_channels() == 1; }
 
 /// Weights in the order of ProductTile, for one form of the input. Groups of a grouped convolution follow one another.
 struct PackedWeights {
@@ -33,7 +33,7 @@ struct PackedWeights {
   std::size_t groups = 0;  ///< of a run
   std::vector<std::byte> bytes;
   std::size_t vector_bytes = 0;    ///< of one vector of channels
-  std::size_t group_vectors = 0;   ///< vectors of one group of a grouped convolution; all where it has no groups, or is channelwise
+  std::size_t group_vectors = 0;   ///< vectors of one group of a grouped convolution; all where it has no groups, or is depthwise
   std::size_t conv_groups = 1;     ///< of a dense one
   std::size_t group_channels = 0;  ///< outputs of one such group
 };

@@ -26,7 +26,7 @@ ConvGeometry forward_geometry(const ConvShape& shape, Direction direction) {
     s.pad_top = s.kernel_height - 1 - s.pad_top;
     s.pad_left = s.kernel_width - 1 - s.pad_left;
   }
-  if (is_channelwise(s)) geometry.repeat = s.out_channels / s.in_channels;
+  if (is_depthwise(s)) geometry.repeat = s.out_channels / s.in_channels;
   return geometry;
 }
 
@@ -143,7 +143,7 @@ void Convolution::pack(const std::vector<std::int16_t>& weights) {
   const bool narrows_once = rule.when == NarrowingPoint::at_end && !has_partial_sums(rule);
   if (proven_by_types_ || rule.bits > 32 || narrows_once) return;
   magnitudes_ = pack_weights(geometry_, weights, BandForm::magnitudes, path_->lanes);
-  if (is_channelwise(shape_) || has_partial_sums(rule)) return;
+  if (is_depthwise(shape_) || has_partial_sums(rule)) return;
   // [group][tap][channel]
   const auto groups = static_cast<std::size_t>(shape_.groups), channels = static_cast<std::size_t>(shape_.out_channels) / groups;
   const auto taps = static_cast<std::size_t>(shape_.taps());

@@ -55,22 +55,7 @@ void ConvolutionRun::choose_route() {
       largest = std::max({largest, bounds.upper, -bounds.lower});
     }
     if (all) counted_as_ = &SumRoutes::proven_by_input;
-    else if (!order_free) {
-      const bool has_products = rule().bits <= 32 && !layer_.magnitudes_.bytes.empty() && layer_.multipliers_.empty() &&
-                                (!has_partial_sums(rule()) || layer_.drops_no_term());
-      if (!has_products) return;
-      route_ = Route::prove_outputs;
-      packed_ = &layer_.words_;
-      prepare_start();
-      unseen_.assign(channels_, 0);
-      const auto taps = size_from(layer_.shape_.taps());
-      for (std::size_t o = 0; o < channels_; ++o) {
-        if (range.min <= -32768) unseen_[o] += layer_.weight_sums_.magnitude(o);
-        for (std::size_t t = 0; t < taps; ++t)
-          if (layer_.weights_[o * taps + t] == -32768) unseen_[o] += layer_.largest_input_;
-      }
-      return;
-    }
+    else if (!order_free) return prove_each_output(range);
     in_32_bits = largest <= max_of_width(32);
     const bool fits_64_bits = largest <= max_of_width(62) || (rule().overflow == Overflow::wrap && !counts_);
     if (!in_32_bits && !fits_64_bits) return;
@@ -83,6 +68,23 @@ void ConvolutionRun::choose_route() {
   packed_ = takes_bytes ? &layer_.bytes_ : &layer_.words_;
   wraps_to_ = modular && !counts_ && counted_as_ == &SumRoutes::order_free ? rule().bits : 32;
   prepare_start();
+}
+
+/// From the sum of each output and that of its terms' magnitudes, which leaves out what 16 bits of a magnitude cannot say.
+void ConvolutionRun::prove_each_output(const IntegerRange& range) {
+  const bool has_products = rule().bits <= 32 && !layer_.magnitudes_.bytes.empty() && layer_.multipliers_.empty() &&
+                            (!has_partial_sums(rule()) || layer_.drops_no_term());
+  if (!has_products) return;
+  route_ = Route::prove_outputs;
+  packed_ = &layer_.words_;
+  prepare_start();
+  unseen_.assign(channels_, 0);
+  const auto taps = size_from(layer_.shape_.taps());
+  for (std::size_t o = 0; o < channels_; ++o) {
+    if (range.min <= -32768) unseen_[o] += layer_.weight_sums_.magnitude(o);
+    for (std::size_t t = 0; t < taps; ++t)
+      if (layer_.weights_[o * taps + t] == -32768) unseen_[o] += layer_.largest_input_;
+  }
 }
 
 /// Modulo 2^32, like the sums: the bias, and what unsigned codes add to every product.
@@ -105,10 +107,10 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
   const bool has_bands = route_ != Route::step_by_step || has_step_kernel();
   const std::size_t lanes = layer_.path_->lanes;
   if (has_bands) work.band.fill(layer_.geometry_, input_, area, form_);
-  if (packed_ != nullptr && packed_->runs.channelwise) work.band.interleave(lanes);
+  if (packed_ != nullptr && packed_->runs.depthwise) work.band.interleave(lanes);
   if (route_ == Route::prove_outputs) {
     work.magnitudes.fill(layer_.geometry_, input_, area, BandForm::magnitudes);
-    if (packed_->runs.channelwise) work.magnitudes.interleave(lanes);
+    if (packed_->runs.depthwise) work.magnitudes.interleave(lanes);
   }
   const std::size_t area_start = size_from(((area.sample * s.out_height + area.first_row) * s.out_width + area.first_column)) * channels_;
   for (std::int64_t pixel = 0; pixel < area.pixels(); pixel += tile_pixels) {

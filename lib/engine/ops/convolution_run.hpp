@@ -53,11 +53,12 @@ class ConvolutionRun {
     Tally& tally;
   };
   void choose_route();
+  void prove_each_output(const IntegerRange& range);
   void prepare_start();
   void run_area(const OutputArea& area, Workspace& work, Tally& tally) const;
   void run_part(std::int64_t first, std::int64_t last, Tally& tally) const;
   void multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
-                std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense, kernels::SumProducts channelwise,
+                std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense, kernels::SumProducts depthwise,
                 Workspace& work) const;
   static void set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
                           std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets);

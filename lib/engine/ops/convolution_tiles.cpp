@@ -11,16 +11,15 @@ void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, 
                                  std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) {
   windows.resize(size_from(count));
   offsets.clear();
-  const bool channelwise = packed.runs.channelwise;
-  for (std::int64_t p = 0; p < count; ++p)
-    windows[size_from(p)] = channelwise ? band.interleaved_window(first + p) : band.window(first + p);
+  const bool depthwise = packed.runs.depthwise;
+  for (std::int64_t p = 0; p < count; ++p) windows[size_from(p)] = depthwise ? band.interleaved_window(first + p) : band.window(first + p);
   for (const auto& run : packed.runs.runs)
-    offsets.push_back(channelwise ? band.interleaved_offset(run.ky, run.kx) : band.offset(run.ky, run.kx));
+    offsets.push_back(depthwise ? band.interleaved_offset(run.ky, run.kx) : band.offset(run.ky, run.kx));
 }
 
 void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
                               std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense,
-                              kernels::SumProducts channelwise, Workspace& work) const {
+                              kernels::SumProducts depthwise, Workspace& work) const {
   const std::size_t lanes = layer_.path_->lanes;
   const std::size_t skipped = (segment.first_run * packed.groups + segment.first_group) * lanes * kernels::group_bytes;
   std::vector<std::ptrdiff_t>& offsets = work.group_offsets;
@@ -42,7 +41,7 @@ void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* cons
                                     packed.group_channels,
                                     sums + group * packed.group_channels,
                                     channels_};
-    (packed.runs.channelwise ? channelwise : dense)(tile);
+    (packed.runs.depthwise ? depthwise : dense)(tile);
   }
 }
 
@@ -56,7 +55,7 @@ void ConvolutionRun::narrow_tile(const Tile& tile) const {
   const bool bytes = form_ == BandForm::unsigned_bytes;
   const kernels::Path& path = *layer_.path_;
   multiply(*packed_, tile.work.windows.data(), tile.pixels, {0, packed_->runs.runs.size(), 0, packed_->groups}, start_,
-           tile.work.narrow.data(), bytes ? path.dense_bytes : path.dense_words, bytes ? path.channelwise_bytes : path.channelwise_words,
+           tile.work.narrow.data(), bytes ? path.dense_bytes : path.dense_words, bytes ? path.depthwise_bytes : path.depthwise_words,
            tile.work);
   for (std::size_t i = 0; adds_bias_ && i < count; ++i)
     tile.work.narrow[i] = static_cast<std::int32_t>(narrow_wrap(tile.work.narrow[i] + bias_of(tile.first + i), 32));
@@ -92,7 +91,7 @@ void ConvolutionRun::add_products(std::size_t first, std::size_t last, std::size
       if (within == 0 && whole > 0) range = {run, whole, 0, part->groups};
       end = at + range.run_count * range.groups;
       multiply(*part, work.windows.data(), pixels, range, start_, work.part.data(), layer_.path_->dense_words,
-               layer_.path_->channelwise_words, work);
+               layer_.path_->depthwise_words, work);
       for (std::size_t i = 0; i < count; ++i) work.wide[i] += factor * work.part[i];
     }
   }
@@ -134,10 +133,10 @@ void ConvolutionRun::proven_tile(const Tile& tile) const {
   tile.work.size.resize(count);
   const GroupRange whole{0, packed_->runs.runs.size(), 0, packed_->groups};
   const kernels::Path& path = *layer_.path_;
-  multiply(*packed_, tile.work.windows.data(), tile.pixels, whole, start_, tile.work.narrow.data(), path.dense_words,
-           path.channelwise_words, tile.work);
+  multiply(*packed_, tile.work.windows.data(), tile.pixels, whole, start_, tile.work.narrow.data(), path.dense_words, path.depthwise_words,
+           tile.work);
   multiply(layer_.magnitudes_, tile.work.magnitude_windows.data(), tile.pixels, whole, start_, tile.work.size.data(), path.dense_magnitudes,
-           path.channelwise_magnitudes, tile.work);
+           path.depthwise_magnitudes, tile.work);
   std::vector<char> wanted(count, 0);
   std::int64_t failing = 0, by_input = 0;
   tile.work.wide.resize(count);

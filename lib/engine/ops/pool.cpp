@@ -148,7 +148,11 @@ void add_runs(const MeanRuns& runs, std::span<const T> input, Add&& add) {
   for (std::size_t run = 0; run < runs.targets.size(); ++run) {
     const T* const from = input.data() + run * runs.length;
     const auto first = static_cast<std::size_t>(runs.targets[run]);
-    for (std::size_t i = 0; i < runs.length; ++i) add(first + (runs.summed ? 0 : i), from[i]);
+    if (runs.summed) {
+      for (std::size_t i = 0; i < runs.length; ++i) add(first, from[i]);
+    } else {
+      for (std::size_t i = 0; i < runs.length; ++i) add(first + i, from[i]);
+    }
   }
 }
 
