@@ -109,25 +109,46 @@ const void* fresh_value(const Rule& rule) { return member_address(*rule.member, 
 
 void forget(Backend& backend, const Rule& rule) { std::memcpy(address(backend, rule), fresh_value(rule), rule.type->size); }
 
+namespace {
+
+/// Rules whose name was another in version 0.1, each with its path as it was then.
+struct FormerPath {
+  std::string path;
+  const RuleMember* member;
+};
+const std::vector<FormerPath>& former_paths() {
+  static const auto all = [] {
+    std::vector<FormerPath> found;
+    for (const Rule& rule : rule_table()) {
+      if (rule.member == nullptr || rule.member->former_name.empty()) continue;
+      const std::string above = rule.path.substr(0, rule.path.size() - rule.member->name.size());
+      found.push_back({above + std::string(rule.member->former_name), rule.member});
+    }
+    return found;
+  }();
+  return all;
+}
+
+/// As many components of the pattern as the path has.
+std::string_view beginning_like(std::string_view pattern, std::string_view path) {
+  std::size_t end = 0;
+  for (auto dots = std::ranges::count(path, '.') + 1; dots > 0 && end != std::string_view::npos; --dots)
+    end = pattern.find('.', end == 0 ? 0 : end + 1);
+  return pattern.substr(0, end);
+}
+
+}  // namespace
+
 std::string current_path(std::string_view pattern) {
-  std::string current(pattern);
-  for (const Rule& rule : rule_table()) {
-    const std::string_view former = rule.member == nullptr ? std::string_view{} : rule.member->former_name;
-    if (former.empty() || current.find(former) == std::string::npos) continue;
-    const std::size_t name = rule.path.size() - rule.member->name.size();
-    const std::string then = rule.path.substr(0, name) + std::string(former);
-    const std::size_t depth = static_cast<std::size_t>(std::ranges::count(then, '.')) + 1;
-    std::size_t end = 0;
-    for (std::size_t i = 0; i < depth && end != std::string::npos; ++i) end = current.find('.', end + (i == 0 ? 0 : 1));
-    const std::string_view head = std::string_view(current).substr(0, end);
-    const bool is_former =
-        head.ends_with("." + std::string(former)) && covers(head, then) && std::ranges::count(head, '.') + 1 == std::ptrdiff_t(depth);
-    const auto is_now = [&](const Rule& other) { return covers(head, other.path); };
-    if (!is_former || std::ranges::any_of(rule_table(), is_now)) continue;
-    const std::size_t start = head.size() - former.size();
-    return current.replace(start, former.size(), rule.member->name);
+  for (const FormerPath& former : former_paths()) {
+    const std::string_view head = beginning_like(pattern, former.path);
+    const std::string_view name = former.member->former_name;
+    if (!head.ends_with(name) || !covers(head, former.path)) continue;
+    if (std::ranges::any_of(rule_table(), [&](const Rule& rule) { return covers(head, rule.path); })) return std::string(pattern);
+    return std::string(head.substr(0, head.size() - name.size())) + std::string(former.member->name) +
+           std::string(pattern.substr(head.size()));
   }
-  return current;
+  return std::string(pattern);
 }
 
 const RuleType& structure_type(const std::type_info& type) {
