@@ -28,6 +28,20 @@ TEST_CASE("every built-in sheet states what it reads and holds nothing else") {
   }
 }
 
+TEST_CASE("what a sheet leaves open states what it reads whichever way it is set") {
+  for (const SpecSheet& sheet : builtin_backends()) {
+    for (const Setting& setting : sheet.settings) {
+      for (const std::string& value : setting.alternatives) {
+        INFO(sheet.name << " " << setting.rule << "=" << value);
+        Backend changed = sheet.backend;
+        set_rule(changed, setting.rule, value);
+        CHECK(refusal_of(changed).empty());
+        CHECK(unread_rules(changed).empty());
+      }
+    }
+  }
+}
+
 TEST_CASE("a C++ sheet that leaves rules out is refused, each of them by name") {
   Backend backend{.conv = {.i8 = {.sum = {.accumulator = {.bits = 24, .overflow = Overflow::saturate},
                                           .output = {{.arithmetic = ScaleArithmetic::f64}, {multiply(), clamp()}}}}},
