@@ -115,7 +115,7 @@ class Reader {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string key = "settings." + std::to_string(i);
       check_members(list[i], key, {"rule", "alternatives", "why"});
-      entries.push_back({text(list[i], key, "rule"), {}, text(list[i], key, "why")});
+      entries.push_back({current_path(text(list[i], key, "rule")), {}, text(list[i], key, "why")});
       if (!list[i].contains("alternatives") || !list[i]["alternatives"].is_array())
         fail(key + ".alternatives", "must be a list of strings");
       for (const Json& alternative : list[i]["alternatives"]) {

@@ -229,6 +229,22 @@ TEST_CASE("an operand chain is what a proof adds up: 127 each instead of 127 * 1
   CHECK(unsafe.example->counted == unsafe.example->overflows);
 }
 
+TEST_CASE("a proof bounds the codes as they are where no zero point is subtracted") {
+  SpecSheet sheet = find_backend("tflite_double");
+  set_rule(sheet.backend, "fully_connected.i8.accumulator.bits", "12");
+  ModelBuilder builder("layer");
+  const auto input = builder.input({"x", ElementType::uint8, {1, 10}, {{0.5}, {128}}});
+  const auto weights = builder.constant("w", {1, 10}, std::vector<std::int8_t>(10, 1), {{0.25}, {0}});
+  const auto output = builder.operation(OperationKind::fully_connected, {input, weights}, {"y", ElementType::int32, {1, 1}});
+  const Model model = builder.finished({output});
+  CHECK(prove(model, sheet, {}).safe());  // 10 * 128 < 2048
+  set_rule(sheet.backend, "fully_connected.i8.centring", "nothing");
+  const LayerProof unsafe = prove(model, sheet, {}).layers[0];
+  CHECK(unsafe.sums().upper == 2550);
+  REQUIRE(unsafe.example);
+  CHECK(unsafe.example->counted == unsafe.example->overflows);
+}
+
 TEST_CASE("what no sum of products has is refused when it is set") {
   Backend backend = find_backend("tflite_double").backend;
   CHECK_THROWS_AS(set_rule(backend, "conv.i8.centring", "first_zero_point_factor_rounded"), Error);

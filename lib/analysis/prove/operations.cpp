@@ -31,10 +31,10 @@ struct Request {
   [[nodiscard]] const ModelTensor& output() const { return model.tensor(operation.outputs[0]); }
   [[nodiscard]] IntegerRange codes(std::size_t position) const { return ranges[static_cast<std::size_t>(operation.inputs[position])]; }
   /// Of an input that the operation replaces as it goes: before and after.
-  [[nodiscard]] IntegerRange state_values(std::size_t position, std::size_t output) const {
+  [[nodiscard]] IntegerRange state_values(std::size_t position, std::size_t output, Centring centring = Centring::own_zero_point) const {
     const IntegerRange before = codes(position), after = ranges[static_cast<std::size_t>(operation.outputs[output])];
     return centred(IntegerRange{std::min(before.min, after.min), std::max(before.max, after.max)},
-                   input(position).quantization.zero_point());
+                   centring == Centring::nothing ? 0 : input(position).quantization.zero_point());
   }
   [[nodiscard]] IntegerRange values(std::size_t position) const {
     return centred(codes(position), input(position).quantization.zero_point());
@@ -86,8 +86,10 @@ std::string width_path(const Request& request) {
 }
 
 Sums convolution_sums(const Request& request) {
-  Sums sums = sums_of_layer(conv_layer(request.model, request.operation, request.backend), {request.values(0)}, width_path(request));
-  place_whole_input(request, sums);
+  ConvLayer layer = conv_layer(request.model, request.operation, request.backend);
+  const SumArithmetic rule = layer.arithmetic.sum;
+  Sums sums = sums_of_layer(std::move(layer), {request.terms(rule)}, width_path(request));
+  place_whole_input(request, sums, rule.centring);
   return sums;
 }
 
@@ -119,9 +121,8 @@ SumArithmetic of_averages(SumArithmetic rule) {
 }
 
 /// Terms of one range that each pass a chain, so many at most.
-Sums sums_of_terms(const SumArithmetic& rule, const RescaleOperands& terms, IntegerRange range, std::int64_t count) {
+Sums sums_of_terms(const SumArithmetic& rule, const RescaleOperands& terms, const IntegerRange& range, std::int64_t count) {
   const std::vector<RescaleOperands> operands = rule.operand.chain.empty() ? std::vector<RescaleOperands>{} : std::vector{terms};
-  range = {std::min<std::int64_t>(range.min, 0), std::max<std::int64_t>(range.max, 0)};
   Sums sums = sums_of_layer(rows_layer(std::vector<std::int64_t>(static_cast<std::size_t>(count), 1), 1, 1, of_averages(rule), operands),
                             {range}, "");
   sums.layer.reset();  // its inputs are not those of the operation
@@ -139,7 +140,10 @@ std::vector<Sums> average_sums(const Request& request) {
   const ConvShape shape = pool_shape_of(request.model, request.operation);
   if (!rule.sum.operand.chain.empty()) {  // what padding adds passes the chain as well
     const std::int64_t count = shape.kernel_height * shape.kernel_width;
-    return {sums_of_terms(rule.sum, average_terms(request, rule.sum, count), request.terms(rule.sum), count)};
+    const std::int64_t outside = rule.sum.centring == Centring::nothing ? request.input(0).quantization.zero_point() : 0;
+    const IntegerRange inside = request.terms(rule.sum);
+    return {sums_of_terms(rule.sum, average_terms(request, rule.sum, count), {std::min(inside.min, outside), std::max(inside.max, outside)},
+                          count)};
   }
   ConvLayer windows = window_layer(shape, of_averages(rule.sum));
   if (rule.sum.centring != Centring::nothing) windows.zero_points = request.input(0).quantization.zero_points;
@@ -275,19 +279,20 @@ std::vector<Sums> lstm_sums(const Request& request) {
     for (std::size_t g = first; g < first + gates && !gate.sum.operand.chain.empty(); ++g) {
       const LayerQuantities layer = one_operand(in, request.input(g).quantization.scale(), lstm_gate_scale);
       const EncodedScale scale = encode(gate.sum.operand.scale, effective_scale(gate.sum.operand, layer));
-      all.insert(all.end(), static_cast<std::size_t>(rows) / gates, RescaleOperands{.scale = scale});
+      const IntegerRange bounds = range_of(ElementType::int16);
+      all.insert(all.end(), static_cast<std::size_t>(rows) / gates, RescaleOperands{.scale = scale, .min = bounds.min, .max = bounds.max});
     }
     return all;
   };
   ConvLayer of_input = rows_layer(all_gates(input_weights), rows, 1, gate.sum, terms(0, input_weights));
   of_input.bias = all_gates(biases);
   of_input.arithmetic.bias = gate.bias;
-  Sums from_input = sums_of_layer(std::move(of_input), {request.values(0)}, path);
+  Sums from_input = sums_of_layer(std::move(of_input), {request.terms(gate.sum)}, path);
   from_input.part = "from input";
   from_input.values = static_cast<std::size_t>(request.input(input_weights).shape[1]);
-  from_input.place = place_in(request, {{0, from_input.values}});
+  from_input.place = place_in(request, {{0, from_input.values}}, gate.sum.centring);
   Sums from_hidden = sums_of_layer(rows_layer(all_gates(recurrent_weights), rows, 1, gate.sum, terms(hidden, recurrent_weights)),
-                                   {request.state_values(hidden, 0)}, path);
+                                   {request.state_values(hidden, 0, gate.sum.centring)}, path);
   from_hidden.part = "from state";
   for (Sums* sums : {&from_input, &from_hidden}) sums->layer.reset();
   return {from_input, from_hidden};

@@ -78,11 +78,11 @@ TensorRanges ranges_on(const Model& model, const Trace& trace) {
   return ranges;
 }
 
-IntegerRange range_through(const Chain& chain, const IntegerRange& accumulators, const RescaleOperands& operands) {
-  const Stage& last = chain.stages[chain.size - 1U];
-  const IntegerRange at_most =
-      last.kind == StageKind::clamp ? IntegerRange{operands.min, operands.max} : IntegerRange{operands.storage_min, operands.storage_max};
-  InFlight low{accumulators.min, 0}, high{accumulators.max, 0};
+namespace {
+
+/// What the chain makes of the range's ends, or `at_most` where a stage may wrap or turns the order round.
+IntegerRange between_ends(const Chain& chain, const IntegerRange& range, const RescaleOperands& operands, const IntegerRange& at_most) {
+  InFlight low{range.min, 0}, high{range.max, 0};
   for (const Stage& stage : chain) {
     const InFlight low_before = low, high_before = high;
     low = apply(stage, low, operands);
@@ -94,17 +94,16 @@ IntegerRange range_through(const Chain& chain, const IntegerRange& accumulators,
   return {narrow_saturate(low.value, 64), narrow_saturate(high.value, 64)};
 }
 
+}  // namespace
+
+IntegerRange range_through(const Chain& chain, const IntegerRange& accumulators, const RescaleOperands& operands) {
+  const bool is_clamped = chain.stages[chain.size - 1U].kind == StageKind::clamp;
+  const IntegerRange last{is_clamped ? operands.min : operands.storage_min, is_clamped ? operands.max : operands.storage_max};
+  return between_ends(chain, accumulators, operands, last);
+}
+
 IntegerRange range_of_term(const Chain& chain, const IntegerRange& products, const RescaleOperands& operands) {
-  InFlight low{products.min, 0}, high{products.max, 0};
-  for (const Stage& stage : chain) {
-    const InFlight low_before = low, high_before = high;
-    low = apply(stage, low, operands);
-    high = apply(stage, high, operands);
-    const bool wraps = apply(unwrapped(stage), low_before, operands).value != low.value ||
-                       apply(unwrapped(stage), high_before, operands).value != high.value;
-    if (!facts_of(stage).keeps_order || wraps) return {min_of_width(64), max_of_width(64)};
-  }
-  return {narrow_saturate(low.value, 64), narrow_saturate(high.value, 64)};
+  return between_ends(chain, products, operands, {min_of_width(64), max_of_width(64)});
 }
 
 IntegerRange range_of_outputs(const ConvLayer& layer, std::span<const IntegerRange> results) {
