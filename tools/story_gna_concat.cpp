@@ -16,6 +16,7 @@
 #include "lastbit/layer.hpp"
 #include "lastbit/metrics.hpp"
 #include "lastbit/model_builder.hpp"
+#include "lastbit/rule_alternatives.hpp"
 #include "lastbit/rules.hpp"
 #include "story.hpp"
 
@@ -169,18 +170,13 @@ void add_networks(StoryFigures& page, const SpecSheet& sheet) {
 
 /// The device with one rule of the convolution set to another of its values, for all of them that can run it.
 std::vector<SpecSheet> with_other_rules(const SpecSheet& sheet, const Model& network) {
-  std::vector<std::string> values{"wrap", "saturate", "exact", "every_add", "every_tile", "at_end", "accumulator_start", "accumulator_end"};
-  for (int bits = 2; bits <= 64; ++bits) values.push_back(std::to_string(bits));
   std::vector<SpecSheet> all;
   for (const RuleText& rule : list_rules(sheet.backend)) {
-    for (const std::string& value : values) {
+    if (!rule.path.starts_with("conv.i16") || covers("conv.*.output", rule.path)) continue;  // it delivers its sums: no output rule is run
+    for (const std::string& value : alternatives(sheet.backend, rule.path)) {
       SpecSheet changed = sheet;
-      try {
-        if (rule.path.starts_with("conv.i16")) set_rule(changed.backend, rule.path, value);
-      } catch (const Error&) {
-        continue;  // not a value of this rule
-      }
-      if (changed.backend != sheet.backend && check(network, changed.backend).empty()) all.push_back(std::move(changed));
+      set_rule(changed.backend, rule.path, value);
+      if (check(network, changed.backend).empty()) all.push_back(std::move(changed));
     }
   }
   return all;

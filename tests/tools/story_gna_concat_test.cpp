@@ -88,7 +88,7 @@ TEST_CASE("gna-concat: the wrong run is the right arithmetic on memory that a tr
 
 TEST_CASE("gna-concat: no rule of the convolution cures it") {
   const auto number = [](const char* name) { return std::stod(figures().texts.at(name)); };
-  CHECK(number("settings") > 60);
+  CHECK(number("settings") > 20);
   CHECK(number("unchanged") < number("settings"));  // a narrow accumulator does change integers
   CHECK(number("unchanged") > 0);
   CHECK(number("best") < number("first") + 0.05);
