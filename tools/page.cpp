@@ -3,6 +3,7 @@
 #include "page.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iomanip>
 #include <sstream>
 
@@ -12,6 +13,8 @@ namespace lastbit::tool {
 namespace {
 
 constexpr std::size_t text_width = 100;
+/// What a line begins with that is no words of a paragraph.
+constexpr std::array<std::string_view, 5> marks{"## ", "* ", "    ", "|", "plot |"};
 
 /// Columns on a terminal: bytes that begin a character.
 std::size_t columns_of(std::string_view text) {
@@ -81,6 +84,14 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
+Plot labelled(Plot plot, const std::vector<std::string>& words, const std::string& where) {
+  if (words.size() != 3) throw Error(ErrorCode::malformed_file, where, "a plot has a title and names of two axes");
+  plot.title = words[0];
+  plot.x_label = words[1];
+  plot.y_label = words[2];
+  return plot;
+}
+
 std::string printed(double value, int digits, std::ios_base& (*form)(std::ios_base&)) {
   std::ostringstream text;
   text << form << std::setprecision(digits) << value;
@@ -107,8 +118,7 @@ Page::Page(std::string_view text, const StoryFigures& figures, const std::string
     words = level = "";
   };
   for (std::string line; std::getline(lines, line);) {
-    const bool is_words =
-        !line.empty() && !line.starts_with("## ") && !line.starts_with("* ") && !line.starts_with("    ") && line[0] != '|';
+    const bool is_words = !line.empty() && std::ranges::none_of(marks, [&](std::string_view mark) { return line.starts_with(mark); });
     if (!is_words) end_paragraph();
     if (line.starts_with("## ")) {
       sections_.push_back({filled(line.substr(3), figures, where)});
@@ -124,6 +134,8 @@ Page::Page(std::string_view text, const StoryFigures& figures, const std::string
       std::getline(lines, line);
       const Rows& rows = figure(figures.tables, line.substr(1, line.size() - 2), where);
       add({{"columns", columns}, {"rows", rows}}, aligned(rows, columns));
+    } else if (line.starts_with("plot |")) {
+      plot_ = labelled(figures.plot, cells_of(filled(line.substr(5), figures, where)), where);
     } else if (is_words) {
       words += (words.empty() ? "" : " ") + filled(line, figures, where);
     }

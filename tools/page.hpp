@@ -26,18 +26,21 @@ struct StoryFigures {
 
 /// A story as it is told. Its text, figures left open:
 ///   name: title                   the first line
+///   plot | title | x | y |        what stands above the plot and beside its axes
 ///   ## heading                    begins a section
 ///   words …                       a paragraph, over several lines; an empty line ends it. Wrapped at 100 columns
 ///   * level: words …              what is known, and how
 ///       a line of its own         four spaces before it: not wrapped
 ///   | column | column |           a table, with {its rows} on the next line. Aligned, numbers to the right: all after the first column
-/// {figure}: a text of the figures. Throws Error naming `where` and the figure that is missing.
+/// {figure}: a text of the figures. Throws Error naming `where` and the figure or the words that are missing.
 class Page {
  public:
   Page(std::string_view text, const StoryFigures& figures, const std::string& where = "page");
 
   [[nodiscard]] std::string to_text() const;
   [[nodiscard]] std::string to_json() const;
+  /// Of the figures, with the page's words.
+  [[nodiscard]] const Plot& plot() const { return plot_; }
 
  private:
   struct Section {
@@ -47,6 +50,7 @@ class Page {
   void add(JsonValue block, const std::string& text);
   std::string name_, title_;
   std::vector<Section> sections_;
+  Plot plot_;
 };
 
 /// "0.745": so many digits after the point.

@@ -18,17 +18,17 @@ enum class AxisScale : std::uint8_t { linear, logarithmic };
 
 /// x and y have the same size; a value that is not finite is left out, and the line is broken there.
 struct Series {
-  std::string title;
-  std::vector<double> x;
-  std::vector<double> y;
+  std::string title{};
+  std::vector<double> x{};
+  std::vector<double> y{};
   SeriesStyle style = SeriesStyle::lines;
 };
 
 struct Plot {
-  std::string title;
-  std::string x_label;
-  std::string y_label;
-  std::vector<Series> series;
+  std::string title{};
+  std::string x_label{};
+  std::string y_label{};
+  std::vector<Series> series{};
   AxisScale x_scale = AxisScale::linear;
   AxisScale y_scale = AxisScale::linear;
   std::optional<std::array<double, 2>> x_range{};

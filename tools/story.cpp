@@ -35,9 +35,8 @@ void tell(const Story& story, const StoryOptions& options) {
   std::ifstream in(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in || text.empty()) throw Error(ErrorCode::unreadable_file, file.string(), "what the demo says cannot be read");
-  const StoryFigures figures = story.figures(options.data);
-  const Page page(text, figures, file.string());
-  if (!options.plot.empty()) draw(figures.plot, options.plot);
+  const Page page(text, story.figures(options.data), file.string());
+  if (!options.plot.empty()) draw(page.plot(), options.plot);
   std::cout << (options.json ? page.to_json() : page.to_text());
 }
 

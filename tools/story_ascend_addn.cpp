@@ -29,7 +29,7 @@ struct Experiment {
 /// The network on a device, with operations kept in float32 as the quantiser's option says.
 struct OnDevice {
   std::string kept{};             ///< names of the operations that stayed float32
-  std::vector<float> sums;        ///< what AddN delivers
+  Tensor sums;                    ///< what AddN delivers
   std::string same_class{};       ///< pixels whose largest score is that of the float network
   std::int64_t left_float16 = 0;  ///< results that left float16, over all operations
 };
@@ -38,8 +38,8 @@ std::string number(float value) {
   return std::isfinite(value) ? fixed(double{value}, 0) : std::isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
 }
 
-std::string range_of(const std::vector<float>& values) {
-  const auto [least, most] = std::ranges::minmax(values);
+std::string range_of(const Tensor& real) {
+  const auto [least, most] = std::ranges::minmax(real.values<float>());
   return least == most || std::isnan(least) ? number(least) : number(least) + " to " + number(most);
 }
 
@@ -48,11 +48,7 @@ OnDevice run_on(const Experiment& network, const std::string& backend, const std
   const SpecSheet sheet = find_backend(backend);
   const Model device = quantize(network.model, sheet, {&network.inputs, 1}, {{"keep", keep}}).model;
   const NamedTrace truth = run_named(network.model, find_backend("float"), network.inputs), mine = run_named(device, sheet, network.inputs);
-  const auto sums = [](const NamedTrace& trace) {
-    const Tensor real = dequantized(trace.find("AddN")->values, {});
-    return std::vector<float>(real.values<float>().begin(), real.values<float>().end());
-  };
-  OnDevice found{.sums = sums(mine)};
+  OnDevice found{.sums = dequantized(mine.find("AddN")->values, {})};
   const std::vector<std::int64_t> answers = top_positions(mine.find(device.outputs[0])->values, 4),
                                   right = top_positions(truth.find(network.model.outputs[0])->values, 4);
   found.same_class = fixed(share_equal(answers, right) * static_cast<double>(right.size()), 0) + " of " + std::to_string(right.size());
@@ -61,7 +57,7 @@ OnDevice run_on(const Experiment& network, const std::string& backend, const std
     const bool is_float32 = device.tensor(operation.outputs[0]).type == ElementType::float32;
     if (is_float32 && operation.kind != OperationKind::cast) found.kept += (found.kept.empty() ? "" : ", ") + operation.name;
   }
-  const ElementMetrics metrics = element_metrics(found.sums, sums(truth));
+  const ElementMetrics metrics = difference(truth.find("AddN")->values, {}, found.sums, {}).metrics;
   const auto figure = [](double value) { return std::isfinite(value) ? fixed(value, 3) : "-"; };
   table.push_back(row(backend, found.kept.empty() ? "nothing" : found.kept, range_of(found.sums), figure(metrics.cosine),
                       figure(metrics.relative_euclidean), figure(metrics.kullback_leibler), found.same_class));
@@ -104,7 +100,8 @@ void add_headroom(StoryFigures& figures, const Experiment& network) {
   figures.texts["first to leave"] = first && first->operation ? network.model.operations[*first->operation].name : "none";
 }
 
-std::vector<double> every_tenth(std::span<const float> values) {
+std::vector<double> every_tenth(const Tensor& real) {
+  const std::span<const float> values = real.values<float>();
   std::vector<double> some;
   for (std::size_t i = 0; i < values.size(); i += 10) some.push_back(double{values[i]});
   return some;
@@ -127,12 +124,9 @@ StoryFigures ascend_addn_figures(const std::filesystem::path& data) {
                    {"smallest cosine", fixed(bound, 4)},        {"kept", kept.kept},
                    {"left", std::to_string(kept.left_float16)}, {"same class", kept.same_class}};
   add_headroom(figures, network);
-  const std::vector<double> x = every_tenth(read_npy(folder / "addn_values.npy").values<float>());
-  figures.plot = {.title = "AddN of feature maps: what float16 makes of it",
-                  .x_label = "AddN in float32",
-                  .y_label = "AddN on the device",
-                  .series = {{"float16, saturation mode", x, every_tenth(saturated.sums), SeriesStyle::points},
-                             {"AddN and scale kept in float32", x, every_tenth(kept.sums), SeriesStyle::points}}};
+  const std::vector<double> x = every_tenth(read_npy(folder / "addn_values.npy"));
+  figures.plot.series = {{"float16, saturation mode", x, every_tenth(saturated.sums), SeriesStyle::points},
+                         {"AddN and scale kept in float32", x, every_tenth(kept.sums), SeriesStyle::points}};
   return figures;
 }
 

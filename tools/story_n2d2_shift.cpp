@@ -58,13 +58,9 @@ void add_ways(StoryFigures& figures, const Digits& digits, const std::vector<std
   Rows& rows = figures.tables["ways"];
   rows.push_back(row("float", "", percent(share_equal(answers(expected), digits.labels)), "", ""));
   Plot& plot = figures.plot;
-  plot = {.title = "digits network quantised as N2D2 does",
-          .x_label = "scaling",
-          .y_label = "SQNR of the last layer (dB)",
-          .series = {},
-          .x_names = {"single_shift", "double_shift", "fixed_mult16", "fixed_mult32", "float_mult"}};
+  plot.x_names = {"single_shift", "double_shift", "fixed_mult16", "fixed_mult32", "float_mult"};
   for (const std::string bits : {"8", "4"}) {
-    Series& series = plot.series.emplace_back(Series{bits + " bits", {}, {}, SeriesStyle::lines_and_points});
+    Series& series = plot.series.emplace_back(Series{.title = bits + " bits", .style = SeriesStyle::lines_and_points});
     for (const std::string& way : plot.x_names) {
       const SpecSheet sheet = find_backend("n2d2_" + way);
       const NamedTrace found = run_named(quantize(digits.model, sheet, samples, {{"bits", bits}}).model, sheet, real);

@@ -50,7 +50,8 @@ void add_one(StoryFigures& figures, const Sides& sides, const Model& one) {
 
 /// The layers of the chain, alone and in the chain.
 void add_growth(StoryFigures& figures, const Sides& sides, const Model& chain) {
-  Series alone{"each layer alone", {}, {}, SeriesStyle::lines_and_points}, in_chain{"in the chain", {}, {}, SeriesStyle::lines_and_points};
+  Series alone{.title = "each layer alone", .style = SeriesStyle::lines_and_points};
+  Series in_chain{.title = "in the chain", .style = SeriesStyle::lines_and_points};
   for (const LayerDifference& layer : compare_backends(chain, sides.cpu, sides.device, std::vector{images(10)}).layers) {
     if (!layer.same_input) continue;  // the image
     const double own = layer.same_input->share(), all = layer.accumulated.share();
@@ -59,11 +60,8 @@ void add_growth(StoryFigures& figures, const Sides& sides, const Model& chain) {
     alone.y.push_back(100 * own);
     in_chain.y.push_back(100 * all);
   }
-  figures.plot = {.title = "int8 convolutions, VIPNano V8 against TFLite's double rounding",
-                  .x_label = "layer",
-                  .y_label = "values that differ (%)",
-                  .series = {alone, in_chain},
-                  .y_scale = AxisScale::logarithmic};
+  figures.plot.series = {alone, in_chain};
+  figures.plot.y_scale = AxisScale::logarithmic;
 }
 
 /// The share that differs in one convolution, by the scale of its output; effective scales in [2^(exponent-1), 2^exponent).

@@ -10,6 +10,7 @@
 
 #include "lastbit/error.hpp"
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 #include "support/scratch.hpp"
 
 using namespace lastbit;
@@ -52,6 +53,21 @@ TEST_CASE("a page aligns tables by characters and wraps paragraphs at 100 column
   const Page paragraph("n: t\n" + std::string(60, 'a') + "\n" + std::string(39, 'b') + " c\n", {});
   CHECK(paragraph.to_text() == "n: t\n\n" + std::string(60, 'a') + " " + std::string(39, 'b') + "\nc\n");
   CHECK(page.to_json().find("\"evidence\": \"guess\"") != std::string::npos);
+}
+
+TEST_CASE("a page says what stands on its plot, and every demo's does") {
+  const Page page("n: t\nplot | {count} runs | run | share |\nwords\n", {.texts = {{"count", "3"}}, .plot = {.series = {{.title = "a"}}}});
+  CHECK(page.to_text() == "n: t\n\nwords\n");
+  CHECK(page.plot().title == "3 runs");
+  CHECK(page.plot().x_label == "run");
+  CHECK(page.plot().y_label == "share");
+  CHECK(page.plot().series.size() == 1);
+  CHECK_THROWS_WITH(Page("n: t\nplot | title | x |\n", {}, "page.txt"), test::contains_text("page.txt") && test::contains_text("two axes"));
+  for (const Story& story : stories()) {
+    INFO(story.name);
+    if (story.figures != nullptr)
+      CHECK(content(test::source_directory() / "examples" / story.name / "page.txt").find("\nplot | ") != std::string::npos);
+  }
 }
 
 TEST_CASE("a page that names a figure which nobody computed is an error") {
