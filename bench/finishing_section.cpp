@@ -9,6 +9,7 @@
 
 #include "case.hpp"
 #include "engine/finisher.hpp"
+#include "lastbit/aligned_vector.hpp"
 #include "lastbit/backend.hpp"
 #include "lastbit/registry.hpp"
 
@@ -20,7 +21,7 @@ constexpr int accumulator_bits = 22;
 
 struct Work {
   Finisher finisher;
-  std::vector<std::int32_t> sums;
+  AlignedVector<std::int32_t> sums;
   Tensor output{ElementType::int8, {rows, channels}};
 };
 
@@ -49,7 +50,7 @@ void demand_exactness(const RescaleRule& rule, const std::vector<RescaleOperands
 Trial finishing_trial(const RescaleRule& rule, std::size_t operand_count) {
   const auto operands = operands_of(rule, operand_count);
   const auto work =
-      std::make_shared<Work>(Work{Finisher(rule.chain, operands, accumulator_bits), std::vector<std::int32_t>(rows * channels)});
+      std::make_shared<Work>(Work{Finisher(rule.chain, operands, accumulator_bits), AlignedVector<std::int32_t>(rows * channels)});
   std::mt19937_64 random(7);
   for (std::int32_t& sum : work->sums) sum = static_cast<std::int32_t>(narrow_wrap(static_cast<std::int64_t>(random()), accumulator_bits));
   const auto run = [work] {

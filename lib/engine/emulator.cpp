@@ -203,7 +203,7 @@ void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Obser
     inputs.clear();
     for (const auto index : operation.inputs)
       inputs.push_back(index == absent_tensor ? nullptr : &tensors.at(static_cast<std::size_t>(index), model()));
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = measures ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
     auto outputs = allocate_outputs(model(), operation, tensors.spare);
     executors[i]({inputs, outputs, counts ? &observed.events[i] : nullptr, measures ? &observed.costs[i].sums : nullptr});
     if (measures) observed.costs[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

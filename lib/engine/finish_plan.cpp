@@ -27,9 +27,9 @@ template <class Lane>
 template <class T, class List>
 LaneParameter<T> FinishPlanner<Lane>::parameter(const List& values, bool halves) {
   const bool uniform = std::all_of(values.begin(), values.end(), [&](const auto& value) { return value == values[0]; });
-  if (uniform) return {std::vector<T>(lanes_, static_cast<T>(values[0])), 0};
+  if (uniform) return {AlignedVector<T>(lanes_, static_cast<T>(values[0])), 0};
   per_channel_ = true;
-  LaneParameter<T> list{std::vector<T>((period_ + lanes_ - 1) / lanes_ * lanes_), 1};
+  LaneParameter<T> list{AlignedVector<T>((period_ + lanes_ - 1) / lanes_ * lanes_), 1};
   for (std::size_t i = 0; i < list.values.size(); ++i) {
     const std::size_t lane = i % lanes_;
     const std::size_t place = halves && lanes_ > 1 ? i - lane + lane / 2 + lane % 2 * (lanes_ / 2) : i;

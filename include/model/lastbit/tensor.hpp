@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "lastbit/aligned_vector.hpp"
 #include "lastbit/arith/float16.hpp"
 
 namespace lastbit {
@@ -148,7 +149,7 @@ class Tensor {
  private:
   ElementType type_ = ElementType::int8;
   Shape shape_;
-  std::vector<std::byte> bytes_;
+  AlignedVector<std::byte> bytes_;
 };
 
 /// Calls `visitor.template operator()<T>()` with the C++ type of `type`.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/kernels/float_codes.hpp"
+#include "lastbit/aligned_vector.hpp"
 #include "lastbit/tensor.hpp"
 
 namespace lastbit::kernels {
@@ -17,7 +18,7 @@ namespace lastbit::kernels {
 /// What one step reads for every lane: the same for all channels (stride 0), or one value per channel (stride 1).
 template <class T>
 struct LaneParameter {
-  std::vector<T> values;
+  AlignedVector<T> values;
   std::size_t stride = 0;
 
   [[nodiscard]] const T* at(std::size_t position) const { return values.data() + position * stride; }

@@ -78,7 +78,7 @@ class Band {
   std::int64_t columns_ = 0;  ///< of a row of the band
   std::size_t pixel_bytes_ = 0, row_bytes_ = 0;
   std::size_t group_pixel_bytes_ = 0, row_groups_ = 0, vector_channels_ = 0;
-  std::vector<std::byte> rows_, interleaved_;
+  AlignedVector<std::byte> rows_, interleaved_;
 };
 
 }  // namespace lastbit

@@ -83,8 +83,8 @@ PackedWeights pack_weights(const ConvGeometry& geometry, std::span<const std::in
   return packed;
 }
 
-std::vector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel, std::size_t lanes) {
-  std::vector<std::int32_t> out(packed.conv_groups * packed.group_vectors * lanes);
+AlignedVector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel, std::size_t lanes) {
+  AlignedVector<std::int32_t> out(packed.conv_groups * packed.group_vectors * lanes);
   for (std::size_t o = 0; o < per_channel.size(); ++o)
     out[o / packed.group_channels * packed.group_vectors * lanes + o % packed.group_channels] = per_channel[o];
   return out;

@@ -11,6 +11,7 @@
 
 #include "engine/kernels/kernels.hpp"
 #include "engine/ops/conv_input.hpp"
+#include "lastbit/aligned_vector.hpp"
 #include "lastbit/arith/integer.hpp"
 
 namespace lastbit {
@@ -31,7 +32,7 @@ struct ConvRuns {
 struct PackedWeights {
   ConvRuns runs;
   std::size_t groups = 0;  ///< of a run
-  std::vector<std::byte> bytes;
+  AlignedVector<std::byte> bytes;
   std::size_t vector_bytes = 0;    ///< of one vector of channels
   std::size_t group_vectors = 0;   ///< vectors of one group of a grouped convolution; all where it has no groups, or is depthwise
   std::size_t conv_groups = 1;     ///< of a dense one
@@ -41,8 +42,8 @@ struct PackedWeights {
 [[nodiscard]] PackedWeights pack_weights(const ConvGeometry& geometry, std::span<const std::int16_t> weights, BandForm form,
                                          std::size_t lanes);
 /// One number per channel in the order of the packed vectors, 0 beside them.
-[[nodiscard]] std::vector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel,
-                                                        std::size_t lanes);
+[[nodiscard]] AlignedVector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel,
+                                                          std::size_t lanes);
 
 /// Every sum of a channel's terms, in any order and of any part of them, lies between lower and upper.
 struct SumBounds {

@@ -20,7 +20,7 @@ struct Workspace {
   Band band, magnitudes;
   std::vector<const std::byte*> windows, magnitude_windows;
   std::vector<std::ptrdiff_t> offsets, group_offsets;
-  std::vector<std::int32_t> narrow, part, size;
+  AlignedVector<std::int32_t> narrow, part, size;
   std::vector<std::int64_t> wide;
   std::vector<const std::int16_t*> step_windows;
   std::vector<std::int64_t> step_sums, step_outside, step_start;
@@ -98,7 +98,7 @@ class ConvolutionRun {
   const PackedWeights* packed_ = nullptr;
   bool adds_bias_ = false;  ///< after the sums of a narrow tile: there is one per position
   int wraps_to_ = 32;       ///< a narrow tile
-  std::vector<std::int32_t> start_;
+  AlignedVector<std::int32_t> start_;
   std::vector<char> proven_;                   ///< of every channel, by this input's range
   std::vector<std::int64_t> unseen_;           ///< of every channel: what magnitudes of 2^15 hide
   std::vector<std::int32_t> reference_input_;  ///< centred, for terms that no kernel follows

@@ -1,0 +1,34 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Storage that begins at a cache line, so that no vector load of a kernel is split.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace lastbit {
+
+inline constexpr std::size_t cache_line = 64;  ///< bytes; a whole vector of any host path
+
+/// Throws std::bad_alloc.
+[[nodiscard]] void* allocate_at_line(std::size_t bytes);
+void free_at_line(void* storage) noexcept;
+
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+
+  AlignedAllocator() = default;
+  template <class U>
+  constexpr AlignedAllocator(const AlignedAllocator<U>&) noexcept {}
+
+  [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(allocate_at_line(count * sizeof(T))); }
+  void deallocate(T* at, std::size_t) noexcept { free_at_line(at); }
+  friend constexpr bool operator==(const AlignedAllocator&, const AlignedAllocator&) = default;
+};
+
+template <class T>
+using AlignedVector = std::vector<T, AlignedAllocator<T>>;
+
+}  // namespace lastbit
