@@ -21,6 +21,7 @@ std::vector<SpecSheet> collect() {
   std::vector<SpecSheet> all;
   for (const Vendor& vendor : vendors())
     for (SpecSheet& sheet : vendor.sheets()) all.push_back(std::move(sheet));
+  all.shrink_to_fit();
   return all;
 }
 

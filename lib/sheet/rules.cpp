@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "lastbit/error.hpp"
@@ -99,13 +100,15 @@ void tidy(Backend& backend) {
 }
 
 /// Whether a value is one that its type and limits have.
-bool is_stated(const Backend& backend, const Rule& rule) {
-  if (rule.type->kind == RuleType::Kind::text) return true;
-  const std::int64_t value = rule.type->load(address(backend, rule));
-  if (rule.type->kind == RuleType::Kind::enumeration) return value < std::ssize(rule.type->names);
-  const RuleLimits limits = limits_of(*rule.member, address(backend, rule_table()[rule.owner]));
+bool is_stated(const RuleMember& member, const void* owner) {
+  const RuleType& type = *member.type;
+  if (type.kind == RuleType::Kind::text) return true;
+  const std::int64_t value = type.load(member_address(member, owner));
+  if (type.kind == RuleType::Kind::enumeration) return value < std::ssize(type.names);
+  const RuleLimits limits = limits_of(member, owner);
   return value >= limits.min && value <= limits.max;
 }
+bool is_stated(const Backend& backend, const Rule& rule) { return is_stated(*rule.member, address(backend, rule_table()[rule.owner])); }
 
 void require_terms(const std::string& path, const TermsByGroup& table, const std::string& why) {
   for (std::size_t group = 1; group <= largest_group; ++group) {
@@ -300,7 +303,25 @@ void set_rule(Backend& backend, std::string_view path, std::string_view value) {
   backend = changed;
 }
 
+namespace {
+
+/// Asked of the types alone: a device that runs does not need the table of all rules, which takes memory.
+bool states_what_it_reads(const RuleType& type, const void* object, bool first_member_alone = false) {
+  if (type.kind == RuleType::Kind::chain) {
+    const Chain& chain = *static_cast<const Chain*>(object);
+    return std::ranges::all_of(chain, [](const Stage& stage) { return states_what_it_reads(stage_type(), &stage); });
+  }
+  return std::ranges::all_of(std::span(type.members).first(first_member_alone ? 1 : type.members.size()), [&](const RuleMember& member) {
+    if (!is_read(member, object)) return true;
+    if (member.type->is_leaf()) return is_stated(member, object);
+    return states_what_it_reads(*member.type, member_address(member, object), reads_first_alone(member, object));
+  });
+}
+
+}  // namespace
+
 void require_stated(const Backend& backend) {
+  if (states_what_it_reads(backend_type(), &backend)) return;
   std::string missing;
   for (const Rule& rule : ReachedRules(backend, Reach::read)) {
     if (!is_stated(backend, rule)) missing += (missing.empty() ? "" : ", ") + rule.path;
