@@ -12,10 +12,7 @@ namespace lastbit {
 namespace ascend {
 
 [[nodiscard]] constexpr Float16Rules rounded(Float16Overflow overflow) {
-  return {.rounding = Rounding::half_even,
-          .overflow = overflow,
-          .top_exponent = Float16TopExponent::infinity_nan,
-          .zero_division = Float16ZeroDivision::ieee};
+  return {.rounding = Rounding::half_even, .overflow = overflow, .top_exponent = Float16TopExponent::infinity_nan};
 }
 
 /// One step of the cube multiplies 16 terms and adds them to float32 partial sums.
@@ -40,7 +37,7 @@ struct Chip {
           .conversion = rules,
           .sum = rules,
           .product = rules,
-          .quotient = rules,
+          .quotient = {.rounded = rules, .zero_division = Float16ZeroDivision::ieee},
           .cube = cube,
           .add_n = in_float16,
           .mean = {.sum = chip.mean, .scaling = MeanScaling::before_sum},
@@ -66,7 +63,7 @@ inline constexpr ConvByType int8_convolution{
           .depthwise_conv = int8_convolution,
           .transposed_conv = int8_convolution,
           .fully_connected = int8_convolution,
-          .matmul = int8_convolution,
+          .matmul = {.i8 = {int8_convolution.i8.sum}},
           .max_pool = MaxPool::largest_code,
           .quantize = {.division = ScaleDivision::multiply_by_inverse,
                        .rounding = Rounding::half_even,
@@ -98,13 +95,11 @@ inline constexpr Chip chip_910b{.overflow = Float16Overflow::infinity,
 /// Huawei's software class of 2021 under the same operators: what it overflows to, and how it reads that back.
 [[nodiscard]] constexpr Float16Arithmetic class_of_2021() {
   const auto rules = [](Float16Overflow overflow) {
-    return Float16Rules{.rounding = Rounding::half_even,
-                        .overflow = overflow,
-                        .top_exponent = Float16TopExponent::ordinary,
-                        .zero_division = Float16ZeroDivision::unsigned_zero};
+    return Float16Rules{.rounding = Rounding::half_even, .overflow = overflow, .top_exponent = Float16TopExponent::ordinary};
   };
   Float16Arithmetic arithmetic = float16_of(chip_310);
-  arithmetic.conversion = arithmetic.quotient = rules(Float16Overflow::all_ones_below_2_17);
+  arithmetic.conversion = rules(Float16Overflow::all_ones_below_2_17);
+  arithmetic.quotient = {.rounded = arithmetic.conversion, .zero_division = Float16ZeroDivision::unsigned_zero};
   arithmetic.sum = arithmetic.product = rules(Float16Overflow::all_ones);
   return arithmetic;
 }

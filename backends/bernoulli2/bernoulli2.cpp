@@ -52,8 +52,6 @@ std::vector<Evidence> evidence() {
       {"coding", document, "quantisation is symmetric int8 on bernoulli2"},
       {"matmul", source, "int32 sum, then rescaled, read"},
       {"matmul.i8.accumulator.overflow", guess, "int32 sums in the source; what happens beyond is not said"},
-      {"matmul.i8.bias_bits", guess, "has no bias"},
-      {"matmul.i8.bias_rounding", guess, "has no bias"},
       {"max_pool", source, "int8 maximum, read"},
       {"average_pool", source, "int32 sum, then rescaled from s / (kh * kw); padding always counts, read"},
       {"average_pool.output_scale", guess, "an own scale in the plugin; the operator list says 'same as input'"},

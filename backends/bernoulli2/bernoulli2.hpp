@@ -66,7 +66,7 @@ inline constexpr SumArithmetic common_scale_sum = [] {
           .depthwise_conv = conv(truncated),
           .transposed_conv = conv(truncated),
           .fully_connected = conv(truncated),
-          .matmul = conv(rounded),
+          .matmul = {.i8 = {conv(rounded).i8.sum}},
           .max_pool = MaxPool::largest_code,
           .average_pool = average,
           .global_average_pool = average,

@@ -46,7 +46,7 @@ inline constexpr SumArithmetic residual{
           .conv = sums(rescale),
           .depthwise_conv = sums(rescale),
           .fully_connected = sums(rescale),
-          .matmul = sums(rescale),
+          .matmul = {.i8 = {sums(rescale).i8.sum}},
           .max_pool = MaxPool::largest_code,
           .requantize = rescale};
 }

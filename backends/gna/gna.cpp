@@ -16,7 +16,6 @@ std::vector<Evidence> evidence() {
   std::vector<Evidence> list{{"domain", code, "integers of 8, 16 and 32 bits"}};
   for (const char* operation : {"conv", "depthwise_conv", "fully_connected", "recurrent", "fused_conv", "pwl", "sum_pool", "max_pool"})
     list.push_back({operation, code, generic});
-  list.push_back({"*.*.per_channel", source, "one scale per layer; 8-bit weights have an integer multiplier per row instead"});
   list.push_back({"*.*.output", code, library("sums leave the layer as they are; the piecewise-linear function does all rescaling")});
   list.push_back({"concat", source, "OpenVINO GNA plugin: pieces lie side by side in memory, all of one scale"});
   list.push_back({"quantize", source, "OpenVINO GNA plugin: trunc(x * factor + 0.5 with the sign of x) in float32 (host side)"});

@@ -25,10 +25,8 @@ inline constexpr AccumulatorRule unsaturated{.bits = 64, .overflow = Overflow::w
 
 /// Sums that leave the layer as they are.
 [[nodiscard]] constexpr ConvArithmetic sums(const AccumulatorRule& accumulator, RowMultiplier multiplier = RowMultiplier::absent) {
-  return {.sum = {.accumulator = accumulator, .output = {.chain = {clamp()}}},
-          .bias = BiasAt::accumulator_start,
-          .row_multiplier = multiplier,
-          .per_channel = PerChannelLowering::native};
+  return {
+      .sum = {.accumulator = accumulator, .output = {.chain = {clamp()}}}, .bias = BiasAt::accumulator_start, .row_multiplier = multiplier};
 }
 
 /// Of codes as they are, saturated after every addition.

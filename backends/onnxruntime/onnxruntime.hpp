@@ -38,7 +38,7 @@ inline constexpr Backend onnxruntime_cpu{
     .depthwise_conv = onnxruntime::conv,
     .transposed_conv = onnxruntime::conv,
     .fully_connected = onnxruntime::conv,
-    .matmul = onnxruntime::conv,
+    .matmul = {.i8 = {onnxruntime::conv.i8.sum}},
     .max_pool = MaxPool::largest_code,
     .average_pool = onnxruntime::average,
     .global_average_pool = onnxruntime::average,

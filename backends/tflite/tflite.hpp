@@ -118,7 +118,7 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
   AddArithmetic add{.i8 = aligned_sum(rescale, 20), .i16 = aligned_sum(rescale, 15), .i16_power_of_two = shifted_sum};
   AddArithmetic sub = add;
   for (SumArithmetic* sum : {&sub.i8, &sub.i16}) sum->operand.scale.arithmetic = sum->output.scale.arithmetic = ScaleArithmetic::f32;
-  const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .rescale = rescale};
+  const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .input = {rescale.scale, rescale.chain}};
   AveragePoolArithmetic average{
       .padding = PaddingCount::excluded,
       .output_scale = OutputScale::of_input,
@@ -128,7 +128,7 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
           .depthwise_conv = conv(rescale),
           .transposed_conv = conv(rescale),
           .fully_connected = conv(rescale),
-          .matmul = conv(rescale),
+          .matmul = {.i8 = {conv(rescale).i8.sum}, .i16 = {conv(rescale).i16_bias64.sum}},
           .max_pool = MaxPool::largest_code,
           .average_pool = average,
           .global_average_pool = average,
@@ -145,7 +145,7 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
           .requantize = to_output(rescale),
           .leaky_relu = leaky,
           .prelu = rescaled,
-          .hard_swish = fixed_point,
+          .hard_swish = {.method = FunctionMethod::fixed_point, .input = {.scale = rescale.scale}},
           .logistic = fixed_point,
           .tanh = fixed_point,
           .softmax = fixed_point,

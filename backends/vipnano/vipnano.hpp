@@ -73,7 +73,7 @@ inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floo
       .depthwise_conv = convolution,
       .transposed_conv = convolution,
       .fully_connected = convolution,
-      .matmul = convolution,
+      .matmul = {.i8 = {convolution.i8.sum}},
       .max_pool = MaxPool::largest_code,
       .average_pool = average,
       .global_average_pool = average,

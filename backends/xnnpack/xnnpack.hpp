@@ -55,7 +55,7 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
   backend.depthwise_conv = with_i8(backend.depthwise_conv);
   backend.transposed_conv = with_i8(backend.transposed_conv);
   backend.fully_connected = with_i8(backend.fully_connected);
-  backend.matmul = with_i8(backend.matmul);
+  backend.matmul.i8.sum = conv_i8.sum;
   backend.mean = {.count = CountIn::ratio, .sum = {.accumulator = int32_wraps, .output = by_float}};
   backend.mean.sum.output.by = in_per_out_and_count;
   backend.add.i8 = backend.sub.i8 = weighted_sum;

@@ -59,12 +59,9 @@ void add_chain(Lines& lines, const std::string& result, const RescaleRule& rule,
 
 std::string product(Centring centring) { return centring == Centring::nothing ? "x*w" : "(x - zero_in)*(w - zero_w)"; }
 
-Lines formula(const ConvArithmetic& rule) {
-  const SumArithmetic& sum = rule.sum;
-  Lines lines{"acc " + width_line(sum.accumulator) + "; bias at " + (rule.bias == BiasAt::accumulator_start ? "start" : "end") +
-              (rule.bias_bits > 0 ? " as i" + text(rule.bias_bits) + " shifted left, " + text(rule.bias_rounding) : "") +
-              "; per-channel scales: " + text(rule.per_channel)};
-  if (rule.row_multiplier != RowMultiplier::absent) lines.emplace_back("terms times the row's multiplier, the bias not");
+/// `beside`: what is said of the accumulator, `of_terms`: of every product.
+Lines sum_of_products(const SumArithmetic& sum, const std::string& beside, const std::string& of_terms) {
+  Lines lines{"acc " + width_line(sum.accumulator) + beside, of_terms};
   if (has_partial_sums(sum.accumulator)) lines.push_back(partial_line(sum.accumulator.partial));
   if (!sum.operand.chain.empty()) add_chain(lines, "term", sum.operand, product(sum.centring));
   else if (sum.centring == Centring::nothing) lines.emplace_back("term = " + product(sum.centring));
@@ -72,6 +69,15 @@ Lines formula(const ConvArithmetic& rule) {
   lines.push_back("y = " + expression(sum.output, "acc"));
   return lines;
 }
+
+Lines formula(const ConvArithmetic& rule) {
+  const std::string bias = rule.bias_bits > 0 ? " as i" + text(rule.bias_bits) + " shifted left, " + text(rule.bias_rounding) : "",
+                    scales = applies_scale(rule.sum) ? "; per-channel scales: " + text(rule.per_channel) : "";
+  return sum_of_products(rule.sum, "; bias at " + std::string(rule.bias == BiasAt::accumulator_start ? "start" : "end") + bias + scales,
+                         rule.row_multiplier != RowMultiplier::absent ? "terms times the row's multiplier, the bias not" : "");
+}
+
+Lines formula(const MatmulArithmetic& rule) { return sum_of_products(rule.sum, "", ""); }
 
 Lines formula(const FusedConvArithmetic& rule) {
   if (rule.order == FusedOrder::activation_then_pool) return {"y = pool(pwl(acc)), each step as the operation of that name"};
@@ -201,11 +207,15 @@ Lines product_formula(const RescaleRule& rule) {
 Lines formula(const FunctionArithmetic& rule) {
   if (rule.method == FunctionMethod::float_table)
     return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
-  const std::string rescaled = expression(rule.rescale, "x - zero_in");
   if (rule.method == FunctionMethod::fixed_point) {
-    return {"fixed-point approximation (arith/fixed_function.hpp); its input rescaled as", scale_line(rule.rescale, "input to fixed point"),
-            "v = " + rescaled};
+    const RescaleRule input{rule.input.scale, rule.input.chain};
+    if (input.chain.empty())
+      return {"fixed-point approximation (arith/fixed_function.hpp) with stages of its own; its scales as",
+              scale_line({input.scale, {multiply()}}, "input to fixed point, fixed point to output")};
+    return {"fixed-point approximation (arith/fixed_function.hpp); its input rescaled as", scale_line(input, "input to fixed point"),
+            "v = " + expression(input, "x - zero_in")};
   }
+  const std::string rescaled = expression(rule.rescale, "x - zero_in");
   const bool is_complete = rescaled.starts_with("clamp");
   return {scale_line(rule.rescale, "in/out, in*alpha/out for negative x"),
           "y = " + (is_complete ? rescaled : "clamp(" + rescaled + " + zp)")};
@@ -254,7 +264,8 @@ void add_formulas(std::vector<OperationFormula>& list, const std::string& name, 
   add("conversion", {"y = r(x), r: " + overflow_text(rule.conversion)});
   add("sum", {"y = r(a + b), r: " + overflow_text(rule.sum)});
   add("product", {"y = r(a * b), r: " + overflow_text(rule.product)});
-  add("quotient", {"y = r(a / b), r: " + overflow_text(rule.quotient) + ", division by zero: " + text(rule.quotient.zero_division)});
+  add("quotient",
+      {"y = r(a / b), r: " + overflow_text(rule.quotient.rounded) + ", division by zero: " + text(rule.quotient.zero_division)});
   add("cube", {"y = conversion(sum of exact products, bias at " +
                    std::string(rule.cube.bias == BiasAt::accumulator_start ? "start" : "end") + "); terms: " + text(rule.cube.terms),
                "sum: " + sum_text(rule.cube.sum)});
@@ -336,10 +347,10 @@ std::vector<Writer> writers() {
 
 const std::vector<Writer>& all_writers() {
   static const std::vector<Writer> all =
-      writers<ConvArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, MaxPool, AveragePoolArithmetic, MeanArithmetic,
-              SumArithmetic, FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic, DynamicQuantizeArithmetic,
-              RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations, SvdfArithmetic, LstmArithmetic,
-              ArgmaxArithmetic, Bitwise, Coding>();
+      writers<ConvArithmetic, MatmulArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, MaxPool, AveragePoolArithmetic,
+              MeanArithmetic, SumArithmetic, FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic,
+              DynamicQuantizeArithmetic, RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations,
+              SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Coding>();
   return all;
 }
 

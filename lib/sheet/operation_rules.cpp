@@ -63,6 +63,14 @@ std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Mode
   return {"i16_bias32", &by_type.i16_bias32};
 }
 
+std::pair<std::string_view, const MatmulArithmetic*> matmul_arithmetic_of(const Model& model, const Operation& operation,
+                                                                          const MatmulByType& by_type) {
+  const ElementType data = model.tensor(operation.inputs[0]).type;
+  if (size_of(data) == 2) return {"i16", &by_type.i16};
+  if (data == ElementType::uint8 && exists(by_type.u8.sum)) return {"u8", &by_type.u8};
+  return {"i8", &by_type.i8};
+}
+
 const AddArithmetic& add_arithmetic_of(const Operation& operation, const Backend& backend) {
   if (operation.kind == OperationKind::add_n) return backend.add_n;
   return operation.kind == OperationKind::sub ? backend.sub : backend.add;
@@ -93,6 +101,10 @@ std::string of_products(std::string_view name, const ConvByType& by_type, const 
   return std::string(name) + "." + std::string(conv_arithmetic_of(model, operation, by_type).first);
 }
 
+std::string of_matmul(const Model& model, const Operation& operation, const Backend& backend) {
+  return "matmul." + std::string(matmul_arithmetic_of(model, operation, backend.matmul).first);
+}
+
 std::string of_sum(const Model& model, const Operation& operation, const Backend& backend) {
   const auto [type, rule] = sum_arithmetic_of(model, operation, add_arithmetic_of(operation, backend));
   return std::string(name_of(operation.kind)) + "." + std::string(type);
@@ -110,7 +122,7 @@ std::string of_resize(const Model&, const Operation& operation, const Backend&) 
   return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "";
 }
 
-/// What a kind of operation reads of a sheet: `rules` alone, or, of products, a member for each type of data, or what a function says; and its
+/// What a kind of operation reads of a sheet: `rules` alone, or, of convolutions, a member for each type of data, or what a function says; and its
 /// rules below "float16" where tensors are. One that has none moves data, or picks or converts values as they are.
 struct OperationRules {
   OperationKind kind;
@@ -127,7 +139,7 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = depthwise_conv2d, .rules = "depthwise_conv", .products = &Backend::depthwise_conv, .float16 = {"cube", "conversion"}},
     {.kind = transposed_conv2d, .rules = "transposed_conv", .products = &Backend::transposed_conv, .float16 = {"cube", "conversion"}},
     {.kind = fully_connected, .rules = "fully_connected", .products = &Backend::fully_connected, .float16 = {"cube", "conversion"}},
-    {.kind = matmul, .rules = "matmul", .products = &Backend::matmul, .float16 = {"cube", "conversion"}},
+    {.kind = matmul, .choose = of_matmul, .float16 = {"cube", "conversion"}},
     {.kind = max_pool2d, .rules = "max_pool", .float16 = {"conversion"}},
     {.kind = average_pool2d, .rules = "average_pool", .float16 = {"average_pool", "sum", "product", "conversion"}},
     {.kind = global_average_pool, .rules = "global_average_pool", .float16 = {"mean", "sum", "product", "conversion"}},

@@ -11,9 +11,6 @@ namespace {
 
 constexpr RuleLimits widths{2, 64};
 
-[[nodiscard]] bool has_exponent(const ScaleEncoding& rule) {
-  return !has_common_unit(rule) && rule.normalization != Normalization::fixed_point;
-}
 [[nodiscard]] StageMembers read_by(const Stage& stage) { return facts_of(stage).reads(stage); }
 
 }  // namespace
@@ -171,7 +168,8 @@ static const RuleType& rule_type(Of<ConvArithmetic>) {
           .splice(&ConvArithmetic::sum)
           .member("bias", &ConvArithmetic::bias, "where the bias joins the sum")
           .member("row_multiplier", &ConvArithmetic::row_multiplier, "a layer's integer multiplier per output channel")
-          .member("per_channel", &ConvArithmetic::per_channel, "what becomes of per-channel weight scales")
+          .member_if([](const ConvArithmetic& rule) { return applies_scale(rule.sum); }, "per_channel", &ConvArithmetic::per_channel,
+                     "what becomes of per-channel weight scales")
           .member_if(has_stored_bias, "bias_bits", &ConvArithmetic::bias_bits,
                      "width of the stored bias, which is shifted left where it is added; 0: the bias as it is", {0, 64})
           .member_if(has_stored_bias, "bias_rounding", &ConvArithmetic::bias_rounding, "how what that shift drops is rounded")
@@ -193,6 +191,27 @@ static const RuleType& rule_type(Of<ConvByType>) {
                                    .deciding("i8_weights16", &ConvByType::i8_weights16, "8-bit data with 16-bit weights where these differ")
                                    .deciding("i16_weights8", &ConvByType::i16_weights8, "16-bit data with 8-bit weights where these differ")
                                    .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<MatmulArithmetic>) {
+  static const RuleType type = StructureOf<MatmulArithmetic>("sums of products of two tensors")
+                                   .present([](const MatmulArithmetic& rule) { return exists(rule.sum); })
+                                   .splice(&MatmulArithmetic::sum)
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<MatmulByType>) {
+  static const RuleType type =
+      StructureOf<MatmulByType>("products of two matrices by the type of data")
+          .is_by_type()
+          .present([](const MatmulByType& rule) { return exists(rule.i8.sum) || exists(rule.u8.sum) || exists(rule.i16.sum); })
+          .deciding("i8", &MatmulByType::i8, "8-bit data")
+          .deciding("u8", &MatmulByType::u8, "uint8 data where they differ from int8")
+          .deciding("i16", &MatmulByType::i16, "16-bit data")
+          .formerly("i16_bias64")
+          .take();
   return type;
 }
 
@@ -313,15 +332,22 @@ static const RuleType& rule_type(Of<DynamicQuantizeArithmetic>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<FixedPointInput>) {
+  static const RuleType type = StructureOf<FixedPointInput>("from the input's scale to the units of a function in fixed point")
+                                   .deciding("scale", &FixedPointInput::scale, "how the scale becomes numbers of the device")
+                                   .deciding("chain", &FixedPointInput::chain, "the stages; hard_swish has its own")
+                                   .take();
+  return type;
+}
+
 static const RuleType& rule_type(Of<FunctionArithmetic>) {
   static const RuleType type = StructureOf<FunctionArithmetic>("a function of one tensor")
                                    .present([](const FunctionArithmetic& rule) { return rule.method != FunctionMethod::absent; })
                                    .deciding("method", &FunctionArithmetic::method, "how the function is computed")
-                                   .member_if(
-                                       [](const FunctionArithmetic& rule) {
-                                         return rule.method == FunctionMethod::rescaled || rule.method == FunctionMethod::fixed_point;
-                                       },
-                                       "rescale", &FunctionArithmetic::rescale, "to the output, or to the fixed-point input")
+                                   .member_if([](const FunctionArithmetic& rule) { return rule.method == FunctionMethod::rescaled; },
+                                              "rescale", &FunctionArithmetic::rescale, "to the output")
+                                   .member_if([](const FunctionArithmetic& rule) { return rule.method == FunctionMethod::fixed_point; },
+                                              "input", &FunctionArithmetic::input, "to the function's fixed point")
                                    .member_if([](const FunctionArithmetic& rule) { return rule.method == FunctionMethod::float_table; },
                                               "rounding", &FunctionArithmetic::rounding, "how the function's float value is rounded")
                                    .take();
@@ -346,7 +372,14 @@ static const RuleType& rule_type(Of<Float16Rules>) {
                                    .deciding("rounding", &Float16Rules::rounding, "how what float16 cannot hold is rounded")
                                    .deciding("overflow", &Float16Rules::overflow, "what a value above 65504 becomes")
                                    .deciding("top_exponent", &Float16Rules::top_exponent, "what the largest exponent means")
-                                   .deciding("zero_division", &Float16Rules::zero_division, "what a division by zero gives")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Float16Quotient>) {
+  static const RuleType type = StructureOf<Float16Quotient>("a quotient, rounded to float16")
+                                   .splice(&Float16Quotient::rounded)
+                                   .deciding("zero_division", &Float16Quotient::zero_division, "what a division by zero gives")
                                    .take();
   return type;
 }

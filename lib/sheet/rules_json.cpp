@@ -127,13 +127,29 @@ void RulesReader::read_copy(const Copy& copy) {
     attempt([&] { replace_rule(backend_, copy.source, ""); });
     return;
   }
-  if (to == nullptr || to->type != from->type || from->type->is_leaf() || !is_present(*from->type, address(backend_, *from)))
-    return complain("rules." + copy.path + ".as: '" + copy.source + "' is no operation of the device with the same rules");
-  std::memcpy(address(backend_, *to), address(backend_, *from), from->type->size);
-  stated_.insert(copy.path);
+  const bool can = to != nullptr && !to->type->is_leaf() && is_present(*from->type, address(backend_, *from)) && copy_shared(*from, *to);
+  if (!can) return complain("rules." + copy.path + ".as: '" + copy.source + "' is no operation of the device with the same rules");
   Json differences = *copy.object;
   differences.erase("as");
   read_object(differences, copy.path, 0);
+}
+
+/// Whether there are any: of two operations the rules of the same name and type, "conv" for "matmul" those of sums without a bias.
+bool RulesReader::copy_shared(const Rule& from, const Rule& to) {
+  Backend copied = backend_;
+  forget(copied, to);
+  bool any = false;
+  for (auto i = static_cast<std::size_t>(&to - rule_table().data()); i < to.end;) {
+    const Rule& rule = rule_table()[i++];
+    const Rule* const source = find_rule(backend_, from.path + rule.path.substr(to.path.size()));
+    if (source == nullptr || source->type != rule.type) continue;
+    std::memcpy(address(copied, rule), address(backend_, *source), rule.type->size);
+    stated_.insert(rule.path);
+    any = true;
+    i = rule.end;
+  }
+  if (any) backend_ = copied;
+  return any;
 }
 
 void RulesReader::read_chain(const Json& stages, const std::string& path) {

@@ -16,6 +16,7 @@
 namespace lastbit {
 
 using Json = nlohmann::ordered_json;
+struct Rule;
 
 [[nodiscard]] Json rules_to_json(const Backend& backend);
 
@@ -39,6 +40,7 @@ class RulesReader {
   void defer_copy(const Json& object, const std::string& path);
   void read_copies();
   void read_copy(const Copy& copy);
+  bool copy_shared(const Rule& from, const Rule& to);
   void read_chain(const Json& stages, const std::string& path);
   void read_stage(const Json& stage, const std::string& path);
   bool set(const std::string& path, const Json& value);

@@ -34,8 +34,9 @@ std::int64_t add_to(std::int64_t sum, std::int64_t term) { return std::clamp<std
 
 Backend device(Centring centring) {
   Backend backend = find_backend("tflite_double").backend;
-  for (ConvByType* products : {&backend.conv, &backend.depthwise_conv, &backend.transposed_conv, &backend.fully_connected, &backend.matmul})
-    products->i8.sum = {.centring = centring, .operand = sixteenth, .accumulator = narrow_sum, .output = products->i8.sum.output};
+  for (SumArithmetic* sum : {&backend.conv.i8.sum, &backend.depthwise_conv.i8.sum, &backend.transposed_conv.i8.sum,
+                             &backend.fully_connected.i8.sum, &backend.matmul.i8.sum})
+    *sum = {.centring = centring, .operand = sixteenth, .accumulator = narrow_sum, .output = sum->output};
   return backend;
 }
 

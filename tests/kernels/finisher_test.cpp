@@ -135,15 +135,16 @@ std::vector<RescaleRule> built_in_rules() {
   std::vector<RescaleRule> rules, distinct;
   for (const SpecSheet& sheet : builtin_backends()) {
     const Backend& b = sheet.backend;
-    for (const ConvByType* conv : {&b.conv, &b.depthwise_conv, &b.transposed_conv, &b.fully_connected, &b.matmul, &b.recurrent})
+    for (const ConvByType* conv : {&b.conv, &b.depthwise_conv, &b.transposed_conv, &b.fully_connected, &b.recurrent})
       append_rules(*conv, rules);
-    std::vector<const SumArithmetic*> sums{&b.mean.sum, &b.average_pool.sum, &b.global_average_pool.sum, &b.sum_pool.i8, &b.sum_pool.wide};
+    std::vector<const SumArithmetic*> sums{&b.mean.sum,      &b.average_pool.sum, &b.global_average_pool.sum, &b.sum_pool.i8,
+                                           &b.sum_pool.wide, &b.matmul.i8.sum,    &b.matmul.u8.sum,           &b.matmul.i16.sum};
     for (const AddArithmetic* add : {&b.add, &b.sub, &b.add_n})
       for (const SumArithmetic* sum : {&add->i8, &add->i16, &add->i16_power_of_two, &add->above_one}) sums.push_back(sum);
     for (const SumArithmetic* sum : sums)
       for (const RescaleRule* rule : {&sum->operand, &sum->output}) rules.push_back(*rule);
     for (const FunctionArithmetic* function : {&b.leaky_relu, &b.prelu, &b.hard_swish, &b.logistic, &b.tanh, &b.softmax, &b.exp})
-      rules.push_back(function->rescale);
+      rules.insert(rules.end(), {function->rescale, {function->input.scale, function->input.chain}});
     for (const RescaleRule* rule : {&b.requantize, &b.requantize_16bit, &b.mul, &b.svdf.state_i8, &b.svdf.state_i16, &b.svdf.output,
                                     &b.lstm.gate_i8.sum.output, &b.lstm.gate_i16.sum.output, &b.lstm.cell, &b.lstm.output})
       rules.push_back(*rule);

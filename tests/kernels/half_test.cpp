@@ -18,18 +18,12 @@ namespace {
 
 using namespace lastbit::test;
 
-constexpr Float16Rules saturates{.rounding = Rounding::half_even,
-                                 .overflow = Float16Overflow::saturate,
-                                 .top_exponent = Float16TopExponent::infinity_nan,
-                                 .zero_division = Float16ZeroDivision::ieee};
-constexpr Float16Rules overflows{.rounding = Rounding::half_even,
-                                 .overflow = Float16Overflow::infinity,
-                                 .top_exponent = Float16TopExponent::infinity_nan,
-                                 .zero_division = Float16ZeroDivision::ieee};
-constexpr Float16Rules probes{.rounding = Rounding::half_even,
-                              .overflow = Float16Overflow::all_ones,
-                              .top_exponent = Float16TopExponent::infinity_nan,
-                              .zero_division = Float16ZeroDivision::ieee};
+constexpr Float16Rules saturates{
+    .rounding = Rounding::half_even, .overflow = Float16Overflow::saturate, .top_exponent = Float16TopExponent::infinity_nan};
+constexpr Float16Rules overflows{
+    .rounding = Rounding::half_even, .overflow = Float16Overflow::infinity, .top_exponent = Float16TopExponent::infinity_nan};
+constexpr Float16Rules probes{
+    .rounding = Rounding::half_even, .overflow = Float16Overflow::all_ones, .top_exponent = Float16TopExponent::infinity_nan};
 
 bool is_special(Float16 value) { return (value.bits & 0x7C00) == 0x7C00; }
 

@@ -164,7 +164,7 @@ TEST_CASE("a pattern replaces a rule in every operation that exists, and in no o
   Backend backend = vipnano_v8;
   set_rule(backend, "*.i*.per_channel", "float_scale");
   CHECK(backend.conv.i8.per_channel == PerChannelLowering::float_scale);
-  CHECK(backend.matmul.i8.per_channel == PerChannelLowering::float_scale);
+  CHECK(backend.fully_connected.i8.per_channel == PerChannelLowering::float_scale);
   CHECK(backend.conv.i16_bias32 == ConvArithmetic{});  // absent
   set_rule(backend, "*average_pool.padding", "included");
   CHECK(backend.average_pool.padding == PaddingCount::included);
@@ -310,6 +310,7 @@ TEST_CASE("an operation of a file starts as a copy of another, wherever that one
   const SpecSheet sheet = backend_from_json(with_rules(R"({
     "depthwise_conv": {"as": "conv", "i8": {"accumulator": {"bits": 20}}},
     "recurrent": {"i8": {"as": "depthwise_conv.i8"}},
+    "matmul": {"as": "conv"},
     "conv.i8.accumulator.overflow": "saturate",
     "sub": {"as": "add"}})"),
                                             "my.json");
@@ -318,6 +319,7 @@ TEST_CASE("an operation of a file starts as a copy of another, wherever that one
   expected.depthwise_conv = expected.conv;
   expected.depthwise_conv.i8.sum.accumulator.bits = 20;
   expected.recurrent.i8 = expected.depthwise_conv.i8;
+  expected.matmul = {.i8 = {expected.conv.i8.sum}};
   expected.sub = expected.add;
   CHECK(sheet.backend == expected);
 }

@@ -50,6 +50,10 @@ struct RescaleRule {
 /// integer added to the sum, rounded half away from zero as a whole (…product_rounded: difference of the zero points times factor), or as the
 /// factor alone.
 enum class Centring : std::uint8_t { own_zero_point, nothing, first_zero_point_product_rounded, first_zero_point_factor_rounded };
+/// Of a tensor's zero point: what its codes are centred by.
+[[nodiscard]] constexpr std::int64_t centred_by(Centring centring, std::int64_t zero_point) noexcept {
+  return centring == Centring::nothing ? 0 : zero_point;
+}
 
 /// A sum: y = output(accumulator(operand(term) of every term)). A term is a centred code, or the product of two. An empty operand chain adds the
 /// terms as they are; where their scales matter they must then share one. An empty output chain: the device has no such sum.
@@ -74,12 +78,12 @@ enum class PerChannelLowering : std::uint8_t { native, requantized_to_tensor, fl
 /// A layer's integer multiplier per output channel: the device has none, or it multiplies every term of the sum, but not the bias.
 enum class RowMultiplier : std::uint8_t { absent, of_terms };
 
-/// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, matmul (op/conv2d.hpp): sums of products, and what joins them.
+/// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected (op/conv2d.hpp): sums of products, and what joins them.
 struct ConvArithmetic {
   SumArithmetic sum{};
   BiasAt bias = unstated<BiasAt>;
   RowMultiplier row_multiplier = RowMultiplier::absent;
-  PerChannelLowering per_channel = unstated<PerChannelLowering>;
+  PerChannelLowering per_channel = unstated<PerChannelLowering>;  ///< read where a chain applies a scale
   std::uint8_t bias_bits = 0;                   ///< of the stored bias, which is shifted left where it is added; 0: the bias as it is
   Rounding bias_rounding = unstated<Rounding>;  ///< read where bias_bits are given: what the shift drops
   friend constexpr bool operator==(const ConvArithmetic&, const ConvArithmetic&) = default;
@@ -90,6 +94,17 @@ struct ConvArithmetic {
 struct ConvByType {
   ConvArithmetic i8{}, u8{}, i16_bias32{}, i16_bias64{}, i8_weights16{}, i16_weights8{};
   friend constexpr bool operator==(const ConvByType&, const ConvByType&) = default;
+};
+
+/// matmul (op/conv2d.hpp): products of codes of two tensors, which no bias joins.
+struct MatmulArithmetic {
+  SumArithmetic sum{};
+  friend constexpr bool operator==(const MatmulArithmetic&, const MatmulArithmetic&) = default;
+};
+/// 8-bit data; uint8 data where they differ from int8 (an empty chain: they do not); 16-bit data.
+struct MatmulByType {
+  MatmulArithmetic i8{}, u8{}, i16{};
+  friend constexpr bool operator==(const MatmulByType&, const MatmulByType&) = default;
 };
 
 /// sum_pool2d (op/sum_pool.hpp): 8-bit data, wider data.
@@ -194,12 +209,19 @@ struct DequantizeArithmetic {
   friend constexpr bool operator==(const DequantizeArithmetic&, const DequantizeArithmetic&) = default;
 };
 
+/// From the input's scale to the units of a function in fixed point; the function knows which. hard_swish reads the scale alone.
+struct FixedPointInput {
+  ScaleEncoding scale{};
+  Chain chain{};
+  friend constexpr bool operator==(const FixedPointInput&, const FixedPointInput&) = default;
+};
 /// rescaled: by integer rescaling. fixed_point: integer approximations (arith/fixed_function.hpp).
 /// float_table: float function of the dequantised value, divided by the output scale and rounded.
 enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table };
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;
   RescaleRule rescale{};                   ///< read by rescaled
+  FixedPointInput input{};                 ///< read by fixed_point
   Rounding rounding = unstated<Rounding>;  ///< read by float_table
   friend constexpr bool operator==(const FunctionArithmetic&, const FunctionArithmetic&) = default;
 };
@@ -259,13 +281,20 @@ struct Float16Dequantize {
   friend constexpr bool operator==(const Float16Dequantize&, const Float16Dequantize&) = default;
 };
 
+struct Float16Quotient {
+  Float16Rules rounded{};
+  Float16ZeroDivision zero_division = unstated<Float16ZeroDivision>;
+  friend constexpr bool operator==(const Float16Quotient&, const Float16Quotient&) = default;
+};
+
 /// stepwise: every elementary step on float16 data (a sum, a product, a quotient, an exponential) is rounded at once.
 enum class Float16Method : std::uint8_t { absent, stepwise };
 /// Operations on float16 tensors.
 struct Float16Arithmetic {
   Float16Method method = Float16Method::absent;
   Float16Rules conversion{};  ///< from float32: casts, what the cube delivers, exponentials
-  Float16Rules sum{}, product{}, quotient{};
+  Float16Rules sum{}, product{};
+  Float16Quotient quotient{};
   CubeArithmetic cube{};
   SumRule add_n{};
   Float16Mean mean{}, average_pool{};  ///< mean: also global_average_pool
@@ -345,7 +374,8 @@ enum class Bitwise : std::uint8_t { absent, of_codes };
 struct Backend {
   Domain domain = Domain::integer;
   Coding coding = Coding::affine;
-  ConvByType conv{}, depthwise_conv{}, transposed_conv{}, fully_connected{}, matmul{};
+  ConvByType conv{}, depthwise_conv{}, transposed_conv{}, fully_connected{};
+  MatmulByType matmul{};
   ConvByType recurrent{};  ///< the sums of a recurrent layer; its activation is `pwl`
   FusedConvArithmetic fused_conv{};
   PwlArithmetic pwl{};

@@ -19,6 +19,10 @@ namespace lastbit {
 [[nodiscard]] std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                                     const ConvByType& by_type);
 
+/// The member of MatmulByType that a product of two matrices reads ("i8"), whether the backend has it or not.
+[[nodiscard]] std::pair<std::string_view, const MatmulArithmetic*> matmul_arithmetic_of(const Model& model, const Operation& operation,
+                                                                                        const MatmulByType& by_type);
+
 /// The rules of add, sub or add_n.
 [[nodiscard]] const AddArithmetic& add_arithmetic_of(const Operation& operation, const Backend& backend);
 

@@ -12,10 +12,11 @@
 namespace lastbit {
 namespace {
 
-/// The paths of every RescaleRule.
+/// The paths of every scale with its chain.
 std::vector<std::string> paths_of_rescale_rules() {
   std::vector<std::string> paths;
-  for (const Rule* rule : rules_of<RescaleRule>()) paths.push_back(rule->path);
+  for (const auto* rules : {&rules_of<RescaleRule>(), &rules_of<FixedPointInput>()})
+    for (const Rule* rule : *rules) paths.push_back(rule->path);
   return paths;
 }
 
@@ -47,6 +48,16 @@ std::string width_text(const RescaleDecisions& decisions) {
     text += ", narrowed to " + std::to_string(decisions.multiplier_bits) + ", " + std::string(name_of(decisions.narrowing));
   }
   return text;
+}
+
+/// A product in float has no register for its multiplier: of a float32 scale 24 bits are left, of a double as many as the other encodes.
+void give_width(RescaleDecisions& in_float, const RescaleDecisions& other) {
+  const ScaleArithmetic arithmetic = in_float.scale.arithmetic;
+  in_float.scale = other.scale;
+  in_float.scale.arithmetic = arithmetic;
+  if (arithmetic != ScaleArithmetic::f32) return;
+  in_float.scale.significant_bits = 24;
+  in_float.scale.rounding = Rounding::half_even;
 }
 
 void copy_width(RescaleDecisions& to, const RescaleDecisions& from) {
@@ -87,8 +98,7 @@ bool add_decisions(Substitution& result, const Backend& b, const std::string& pa
   RescaleRule& start = *structure_at<RescaleRule>(result.start, path);
   auto of_a = decisions_of(start), of_b = decisions_of(*structure_at<RescaleRule>(b, path));
   if (!of_a || !of_b) return false;
-  // A product in float has no width: the other's, so that the two differ in one decision.
-  if (of_a->in_float && !of_b->in_float) copy_width(*of_a, *of_b);
+  if (of_a->in_float && !of_b->in_float) give_width(*of_a, *of_b);
   if (of_b->in_float && !of_a->in_float) copy_width(*of_b, *of_a);
   start = rescale_from(*of_a);
   for (const Decision& decision : decisions) {
@@ -128,12 +138,13 @@ class Collector {
     const auto inside = [&](const std::string& path) { return covers(path, difference.path); };
     const auto found = std::find_if(rescale_rules.begin(), rescale_rules.end(), inside);
     if (found != rescale_rules.end()) {
-      const Chain& of_a = structure_at<RescaleRule>(result_.start, *found)->chain;
-      const Chain& of_b = structure_at<RescaleRule>(b_, *found)->chain;
       if (const RuleDifference* const single = single_difference(all, *found)) {
         add_rule(*single);
         return *found;
       }
+      if (structure_at<FixedPointInput>(b_, *found) != nullptr) return add_structure(*found, "way into the function", "all of " + *found);
+      const Chain& of_a = structure_at<RescaleRule>(result_.start, *found)->chain;
+      const Chain& of_b = structure_at<RescaleRule>(b_, *found)->chain;
       if (same_form(of_a, of_b)) return add_rule(difference);
       if (view_ == ChainView::decisions && add_decisions(result_, b_, *found)) return *found;
       return add_structure(*found, "way to the output", "all of " + *found);

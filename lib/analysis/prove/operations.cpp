@@ -34,7 +34,7 @@ struct Request {
   [[nodiscard]] IntegerRange state_values(std::size_t position, std::size_t output, Centring centring = Centring::own_zero_point) const {
     const IntegerRange before = codes(position), after = ranges[static_cast<std::size_t>(operation.outputs[output])];
     return centred(IntegerRange{std::min(before.min, after.min), std::max(before.max, after.max)},
-                   centring == Centring::nothing ? 0 : input(position).quantization.zero_point());
+                   centred_by(centring, input(position).quantization.zero_point()));
   }
   [[nodiscard]] IntegerRange values(std::size_t position) const {
     return centred(codes(position), input(position).quantization.zero_point());
@@ -66,7 +66,7 @@ Place place_in(const Request& request, std::vector<std::pair<std::size_t, std::s
       std::vector<std::int64_t> codes(static_cast<std::size_t>(tensor.shape.element_count()), zero);
       std::size_t first = 0;
       for (const auto& [place, count] : given) {
-        const std::int64_t subtracted = centring == Centring::nothing ? 0 : zero;
+        const std::int64_t subtracted = centred_by(centring, zero);
         if (place == index) std::ranges::transform(values.subspan(first, count), codes.begin(), [&](auto v) { return v + subtracted; });
         first += count;
       }
@@ -196,7 +196,7 @@ std::vector<Sums> sum_pool_sums(const Request& request) {
 
 /// Every factor of a matmul may vary: terms are their products.
 std::vector<Sums> matmul_sums(const Request& request) {
-  const ConvArithmetic& arithmetic = select_arithmetic(request.model, request.operation, request.backend.matmul);
+  const MatmulArithmetic& arithmetic = select_arithmetic(request.model, request.operation, request.backend.matmul);
   const Shape& a = request.input(0).shape;
   const bool transposed = std::get<MatmulAttributes>(request.operation.attributes).transpose_a;
   const auto terms = static_cast<std::size_t>(a[a.rank() - (transposed ? 2U : 1U)]);

@@ -19,7 +19,7 @@ namespace {
 /// What a rule may depend on besides its inputs.
 struct Context {
   const Backend& backend;
-  Float16Rules float16;
+  Float16Quotient float16;  ///< what the other operations on float16 data read as well
 };
 
 /// One element: the inputs in the order of the primitive's names (a float32 as its bits), to the results in theirs.
@@ -47,12 +47,17 @@ std::int32_t low32(std::int64_t value) { return static_cast<std::int32_t>(value)
 Float16 half(std::int64_t pattern) { return {static_cast<std::uint16_t>(pattern)}; }
 
 /// One of the four operations on patterns.
-Primitive float16_operation(std::string_view name, Float16 (*operation)(Float16, Float16, const Float16Rules&)) {
+template <class Operation>
+Primitive float16_operation(std::string_view name, Operation operation) {
   Primitive primitive{name, {"a", "b"}, {"value"}, nullptr, {"rounding", "overflow", "top_exponent"}};
   primitive.rule = [operation](const Context& c, const auto& in) {
     return std::vector<std::int64_t>{operation(half(in[0]), half(in[1]), c.float16).bits};
   };
   return primitive;
+}
+/// One of those that only round.
+Primitive rounded_operation(std::string_view name, Float16 (*operation)(Float16, Float16, const Float16Rules&)) {
+  return float16_operation(name, [=](Float16 a, Float16 b, const Float16Quotient& rule) { return operation(a, b, rule.rounded); });
 }
 
 template <class Integer>
@@ -60,7 +65,9 @@ Primitive float16_to_integer(std::string_view name) {
   return {name,
           {"a"},
           {"value"},
-          [](const Context& c, const auto& in) { return std::vector<std::int64_t>{to_integer<Integer>(half(in[0]), c.float16.rounding)}; },
+          [](const Context& c, const auto& in) {
+            return std::vector<std::int64_t>{to_integer<Integer>(half(in[0]), c.float16.rounded.rounding)};
+          },
           {"rounding"}};
 }
 
@@ -70,23 +77,24 @@ std::vector<Primitive> float16_primitives() {
        {"real"},
        {"value"},
        [](const Context& c, const auto& in) {
-         return std::vector<std::int64_t>{to_float16(std::bit_cast<float>(low32(in[0])), c.float16).bits};
+         return std::vector<std::int64_t>{to_float16(std::bit_cast<float>(low32(in[0])), c.float16.rounded).bits};
        },
        {"rounding", "overflow"},
        Domain::real},
       {"float16_from_i32",
        {"a"},
        {"value"},
-       [](const Context& c, const auto& in) { return std::vector<std::int64_t>{to_float16(low32(in[0]), c.float16).bits}; },
+       [](const Context& c, const auto& in) { return std::vector<std::int64_t>{to_float16(low32(in[0]), c.float16.rounded).bits}; },
        {"rounding", "overflow"}},
       float16_to_integer<std::int8_t>("float16_to_i8"),
       float16_to_integer<std::uint8_t>("float16_to_u8"),
       float16_to_integer<std::int16_t>("float16_to_i16"),
       float16_to_integer<std::int32_t>("float16_to_i32"),
-      float16_operation("float16_add", add),
-      float16_operation("float16_sub", subtract),
-      float16_operation("float16_mul", multiply),
-      float16_operation("float16_div", divide),
+      rounded_operation("float16_add", add),
+      rounded_operation("float16_sub", subtract),
+      rounded_operation("float16_mul", multiply),
+      float16_operation("float16_div",
+                        [](Float16 a, Float16 b, const Float16Quotient& rule) { return divide(a, b, rule.rounded, rule.zero_division); }),
   };
   list.back().parameters.emplace_back("zero_division");
   return list;
@@ -159,7 +167,7 @@ void read_parameter(const Primitive& primitive, const PrimitiveParameters& given
 }
 
 /// Rounding and overflow have no default, the rest is IEEE 754's.
-Float16Rules read_float16_rules(const Primitive& primitive, const PrimitiveParameters& given) {
+Float16Quotient read_float16_rules(const Primitive& primitive, const PrimitiveParameters& given) {
   const auto takes = [&](std::string_view name) {
     return std::find(primitive.parameters.begin(), primitive.parameters.end(), name) != primitive.parameters.end();
   };
@@ -169,10 +177,10 @@ Float16Rules read_float16_rules(const Primitive& primitive, const PrimitiveParam
   for (const std::string_view name : {"rounding", "overflow"}) {
     if (takes(name) && !given.contains(name)) throw bad_parameter(primitive, name, "is missing");
   }
-  Float16Rules rules = ieee_float16;
-  read_parameter(primitive, given, "rounding", rules.rounding);
-  read_parameter(primitive, given, "overflow", rules.overflow);
-  read_parameter(primitive, given, "top_exponent", rules.top_exponent);
+  Float16Quotient rules{.rounded = ieee_float16, .zero_division = Float16ZeroDivision::ieee};
+  read_parameter(primitive, given, "rounding", rules.rounded.rounding);
+  read_parameter(primitive, given, "overflow", rules.rounded.overflow);
+  read_parameter(primitive, given, "top_exponent", rules.rounded.top_exponent);
   read_parameter(primitive, given, "zero_division", rules.zero_division);
   return rules;
 }

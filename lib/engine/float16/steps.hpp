@@ -28,7 +28,7 @@ class Float16Rounder {
     return settled(rules_.product, [&](const Float16Rules& rules) { return multiply(a, b, rules); });
   }
   [[nodiscard]] Float16 quotient(Float16 a, Float16 b) {
-    return settled(rules_.quotient, [&](const Float16Rules& rules) { return divide(a, b, rules); });
+    return settled(rules_.quotient.rounded, [&](const Float16Rules& rules) { return divide(a, b, rules, rules_.quotient.zero_division); });
   }
   /// A NaN that a calculation has made has no sign and no payload, whatever the host made of it.
   template <class Float>

@@ -24,7 +24,6 @@ const ConvByType& arithmetic_of(const Backend& backend, OperationKind kind) {
     case OperationKind::depthwise_conv2d: return backend.depthwise_conv;
     case OperationKind::transposed_conv2d: return backend.transposed_conv;
     case OperationKind::fully_connected: return backend.fully_connected;
-    case OperationKind::matmul: return backend.matmul;
     default: return backend.conv;
   }
 }
@@ -36,9 +35,9 @@ OutputBounds output_bounds(const Operation& operation) {
 }
 
 /// Chains that apply no scale, or int32 without a scale, or with one per channel: those that a dequantize operation behind it applies.
-bool delivers_accumulators(const ModelTensor& output, const ConvArithmetic& arithmetic) {
+bool delivers_accumulators(const ModelTensor& output, const SumArithmetic& sum) {
   const bool unscaled = !output.quantization.present() || output.quantization.per_channel();
-  return (output.type == ElementType::int32 && unscaled) || !applies_scale(arithmetic.sum);
+  return (output.type == ElementType::int32 && unscaled) || !applies_scale(sum);
 }
 
 /// The operands of one of the chains, for every output channel.
@@ -52,17 +51,15 @@ std::vector<RescaleOperands> chain_operands(const Operation& operation, const Re
 }
 
 /// Of the chain that products pass, if there is one.
-std::vector<RescaleOperands> term_operands(const Operation& operation, const ConvArithmetic& arithmetic, const ModelTensor& input,
+std::vector<RescaleOperands> term_operands(const Operation& operation, const SumArithmetic& sum, const ModelTensor& input,
                                            const Quantization& weights, const ModelTensor& output) {
-  const RescaleRule& rule = arithmetic.sum.operand;
-  if (rule.chain.empty()) return {};
-  return chain_operands(operation, rule, input, weights, output);
+  if (sum.operand.chain.empty()) return {};
+  return chain_operands(operation, sum.operand, input, weights, output);
 }
 
 /// The output chain with the operands of every output channel.
-Finisher make_finisher(const Operation& operation, const ConvArithmetic& arithmetic, std::vector<RescaleOperands> operands,
-                       int accumulator_bits) {
-  return Finisher(output_chain(operation, arithmetic.sum.output.chain, output_bounds(operation)), std::move(operands), accumulator_bits);
+Finisher make_finisher(const Operation& operation, const SumArithmetic& sum, std::vector<RescaleOperands> operands, int accumulator_bits) {
+  return Finisher(output_chain(operation, sum.output.chain, output_bounds(operation)), std::move(operands), accumulator_bits);
 }
 
 /// The zero points that the rule subtracts.
@@ -210,8 +207,8 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
                   subtracted(arithmetic.sum, input),
                   input.type,
                   largest_value(arithmetic.sum, input)};
-  layer.term_operands = term_operands(operation, layer.arithmetic, input, lowered.values.quantization, output);
-  if (!delivers_accumulators(output, layer.arithmetic))
+  layer.term_operands = term_operands(operation, layer.arithmetic.sum, input, lowered.values.quantization, output);
+  if (!delivers_accumulators(output, layer.arithmetic.sum))
     layer.operands = chain_operands(operation, layer.arithmetic.sum.output, input, lowered.values.quantization, output);
   return layer;
 }
@@ -258,7 +255,7 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
   const auto convolution = std::make_shared<Convolution>(convolution_of(std::move(layer)));
   std::shared_ptr<const Finisher> finisher;
   if (!raw)
-    finisher = std::make_shared<Finisher>(make_finisher(operation, arithmetic, std::move(operands), convolution->accumulator_bits()));
+    finisher = std::make_shared<Finisher>(make_finisher(operation, arithmetic.sum, std::move(operands), convolution->accumulator_bits()));
   return [convolution, finisher, zero_points](const Execution& run) {
     run_layer(*convolution, conv_input(*run.inputs[0], zero_points), finisher.get(), run);
   };
@@ -309,8 +306,8 @@ void require_per_column(const Operation& operation, const ModelTensor& b, bool t
 
 std::vector<RescaleOperands> matmul_term_operands(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& b = model.tensor(operation.inputs[1]);
-  return term_operands(operation, select_arithmetic(model, operation, backend.matmul), model.tensor(operation.inputs[0]), b.quantization,
-                       model.tensor(operation.outputs[0]));
+  return term_operands(operation, select_arithmetic(model, operation, backend.matmul).sum, model.tensor(operation.inputs[0]),
+                       b.quantization, model.tensor(operation.outputs[0]));
 }
 
 Executor prepare_matmul(const Model& model, const Operation& operation, const Backend& backend) {
@@ -320,20 +317,19 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   require_integer_data(operation, a);
   require_integer_data(operation, b);
   for (const ModelTensor* tensor : {&a, &b}) require_16_bits(operation, *tensor);
-  const ConvArithmetic arithmetic = select_arithmetic(model, operation, backend.matmul);
-  if (!applies_scale(arithmetic.sum)) require_plain_sums(operation, model);
-  const bool raw = delivers_accumulators(output, arithmetic);
+  const SumArithmetic sum = select_arithmetic(model, operation, backend.matmul).sum;
+  if (!applies_scale(sum)) require_plain_sums(operation, model);
+  const bool raw = delivers_accumulators(output, sum);
   // Scales and zero points of b go with its columns: neighbours in memory, or whole rows where b is stored transposed.
   const bool b_transposed = std::get<MatmulAttributes>(operation.attributes).transpose_b;
   const auto column_size = static_cast<std::size_t>(b_transposed ? b.shape.back() : 1);
   require_per_column(operation, b, b_transposed);
   const Finisher finisher =
       raw ? Finisher()
-          : make_finisher(operation, arithmetic, chain_operands(operation, arithmetic.sum.output, a, b.quantization, output),
-                          width_of_sums(arithmetic.sum.accumulator));
+          : make_finisher(operation, sum, chain_operands(operation, sum.output, a, b.quantization, output), width_of_sums(sum.accumulator));
   return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),
-          a_zero_points = subtracted(arithmetic.sum, a), b_zero_points = subtracted(arithmetic.sum, b),
-          terms = matmul_term_operands(model, operation, backend), largest = largest_value(arithmetic.sum, a)](const Execution& run) {
+          a_zero_points = subtracted(sum, a), b_zero_points = subtracted(sum, b), terms = matmul_term_operands(model, operation, backend),
+          largest = largest_value(sum, a)](const Execution& run) {
     std::vector<std::int16_t> left(static_cast<std::size_t>(run.inputs[0]->element_count()));
     std::vector<std::int16_t> right(static_cast<std::size_t>(run.inputs[1]->element_count()));
     centre<std::int16_t>(*run.inputs[0], a_zero_points, left.size(), left);
@@ -348,7 +344,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
       const auto input = matrix(part(left, shape.a_offsets[i], shape.rows * shape.terms), shape.terms, shape.rows, attributes.transpose_a);
       auto weights =
           matrix(part(right, shape.b_offsets[i], shape.terms * shape.columns), shape.terms, shape.columns, !attributes.transpose_b);
-      const Convolution product(conv, Direction::forward, arithmetic, std::move(weights), {}, ElementType::int16, largest, {}, terms);
+      const Convolution product(conv, Direction::forward, {.sum = sum}, std::move(weights), {}, ElementType::int16, largest, {}, terms);
       run_layer(product, conv_input(std::span<const std::int16_t>(input)), raw ? nullptr : &finisher, run, i * matrix_size);
     }
   };

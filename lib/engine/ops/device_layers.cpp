@@ -161,7 +161,7 @@ class SumPool {
           const OutputBounds& bounds)
       : order_(rule.order), sum_(sum_of_windows(rule, bits_of(out.type))) {
     if (!exists(sum_)) throw_unsupported(operation, "the backend has no pooling by sum");
-    zero_ = sum_.centring == Centring::nothing ? 0 : in.quantization.zero_point();
+    zero_ = centred_by(sum_.centring, in.quantization.zero_point());
     const LayerQuantities layer = one_operand(scale_of(in), 1, scale_of(out));
     terms_.scale = encode(sum_.operand.scale, effective_scale(sum_.operand, layer));
     if (!sum_.operand.chain.empty()) require_held(operation, sum_.operand.scale, terms_.scale);

@@ -104,10 +104,10 @@ Executor fixed_sigmoid(const FunctionArithmetic& rule, const ModelTensor& input,
     return by_code(input.type, [=](std::int64_t code) { return sigmoid_i16<function>(static_cast<std::int16_t>(code), table); });
   }
   if (input.type != ElementType::int8) throw_type(operation, input);
-  const SigmoidParameters parameters = sigmoid_parameters(rule.rescale.scale, scale);
+  const SigmoidParameters parameters = sigmoid_parameters(rule.input.scale, scale);
   return by_code(input.type, [=, zero = input.quantization.zero_point()](std::int64_t code) {
     const auto rescale = [&](std::int32_t value) {
-      return fixed_argument(rule.rescale.chain, parameters.scale, value, std::numeric_limits<std::int32_t>::max());
+      return fixed_argument(rule.input.chain, parameters.scale, value, std::numeric_limits<std::int32_t>::max());
     };
     return sigmoid_i8<function>(static_cast<std::int32_t>(code - zero), parameters.radius, rescale);
   });
@@ -115,7 +115,7 @@ Executor fixed_sigmoid(const FunctionArithmetic& rule, const ModelTensor& input,
 
 Executor fixed_hard_swish(const FunctionArithmetic& rule, const ModelTensor& input, const ModelTensor& output, const Operation& operation) {
   const HardSwishParameters p = hard_swish_parameters(
-      rule.rescale.scale, static_cast<float>(input.quantization.scale()), static_cast<std::int32_t>(input.quantization.zero_point()),
+      rule.input.scale, static_cast<float>(input.quantization.scale()), static_cast<std::int32_t>(input.quantization.zero_point()),
       static_cast<float>(output.quantization.scale()), static_cast<std::int32_t>(output.quantization.zero_point()));
   if (p.output_exponent > 0) throw_unsupported(operation, "the input scale is 128 output scales or more");
   if (input.type == ElementType::int8)
@@ -200,8 +200,8 @@ std::vector<std::int32_t> softmax_exponentials(const SoftmaxParameters& paramete
 
 Executor fixed_softmax(const FunctionArithmetic& rule, double beta, const ModelTensor& input, const ModelTensor& output,
                        const Operation& operation) {
-  const ScaleEncoding& encoding = rule.rescale.scale;
-  const Chain chain = rule.rescale.chain;
+  const ScaleEncoding& encoding = rule.input.scale;
+  const Chain chain = rule.input.chain;
   if (input.type == ElementType::int16 && output.type == ElementType::int16) {
     return [chain, parameters = SoftmaxParameters{softmax_scale_i16(encoding, beta, input.quantization.scale()), 0}](const Execution& run) {
       softmax_rows_fixed<std::int16_t, std::int16_t>(run, parameters, chain, {});

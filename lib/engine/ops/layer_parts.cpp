@@ -10,11 +10,22 @@
 
 namespace lastbit {
 
-const ConvArithmetic& select_arithmetic(const Model& model, const Operation& operation, const ConvByType& by_type) {
-  const ConvArithmetic& chosen = *conv_arithmetic_of(model, operation, by_type).second;
+namespace {
+
+template <class Arithmetic>
+const Arithmetic& existing(const Arithmetic& chosen, const Model& model, const Operation& operation) {
   if (exists(chosen.sum)) return chosen;
   throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(model.tensor(operation.inputs[0]).type)) +
                                    " data with " + std::string(name_of(model.tensor(operation.inputs[1]).type)) + " weights");
+}
+
+}  // namespace
+
+const ConvArithmetic& select_arithmetic(const Model& model, const Operation& operation, const ConvByType& by_type) {
+  return existing(*conv_arithmetic_of(model, operation, by_type).second, model, operation);
+}
+const MatmulArithmetic& select_arithmetic(const Model& model, const Operation& operation, const MatmulByType& by_type) {
+  return existing(*matmul_arithmetic_of(model, operation, by_type).second, model, operation);
 }
 
 const ModelTensor* input_tensor(const Model& model, const Operation& operation, std::size_t position) {

@@ -15,6 +15,7 @@ namespace lastbit {
 
 /// The rules for an operation's types. Throws Error(unsupported_operation) where the backend has none.
 [[nodiscard]] const ConvArithmetic& select_arithmetic(const Model& model, const Operation& operation, const ConvByType& by_type);
+[[nodiscard]] const MatmulArithmetic& select_arithmetic(const Model& model, const Operation& operation, const MatmulByType& by_type);
 
 /// An input of the operation, or nullptr where it is absent.
 [[nodiscard]] const ModelTensor* input_tensor(const Model& model, const Operation& operation, std::size_t position);

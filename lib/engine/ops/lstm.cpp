@@ -177,8 +177,8 @@ Executor prepare_lstm(const Model& model, const Operation& operation, const Back
   const double cell = scale(cell_state);
   Lstm lstm{.rule = rule,
             .gate = gate,
-            .input_zero = gate.sum.centring == Centring::nothing ? 0 : input.quantization.zero_point(),
-            .hidden_zero = gate.sum.centring == Centring::nothing ? 0 : hidden.quantization.zero_point(),
+            .input_zero = centred_by(gate.sum.centring, input.quantization.zero_point()),
+            .hidden_zero = centred_by(gate.sum.centring, hidden.quantization.zero_point()),
             .clip = cell_clip_code(attributes.cell_clip, cell, rule.clip_rounding),
             .cell_scale = cell};
   const std::size_t time = attributes.time_major ? 0 : 1;

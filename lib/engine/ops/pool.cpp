@@ -221,7 +221,7 @@ Executor prepare_mean(const Model& model, const Operation& operation, const Back
   if (backend.mean.count == CountIn::multiplier) operands.scale = fold_count(operands.scale, count);
   require_held(operation, rule.output.scale, operands.scale);
   MeanSum mean{rule, term_operands(rule, in.quantization.scale(), out.quantization.scale(), count),
-               rule.centring == Centring::nothing ? 0 : in.quantization.zero_point(), settling_of(rule, largest_sum(in, count))};
+               centred_by(rule.centring, in.quantization.zero_point()), settling_of(rule, largest_sum(in, count))};
   require_whole_sums(operation, rule, mean.terms);
   MeanRuns runs = mean_runs(in.shape, std::get<MeanAttributes>(operation.attributes).axes);
   const Chain& chain = output_chain(operation, rule.output.chain);

@@ -117,7 +117,7 @@ class WindowSums {
 
   template <class T, class Sum>
   void add_in_order(std::span<const T> input, std::int64_t n, const Window& window, std::span<Sum> sums) const {
-    const std::int64_t subtracted = rule_.sum.centring == Centring::nothing ? 0 : zero_;
+    const std::int64_t subtracted = centred_by(rule_.sum.centring, zero_);
     const RescaleOperands operands = term_operands(rule_.sum, in_scale_, out_scale_, count(window));
     const auto term = [&](std::int64_t code) { return finish(rule_.sum.operand.chain, code - subtracted, operands); };
     std::vector<Accumulator> accumulators(sums.size(), Accumulator(rule_.sum.accumulator, 0));

@@ -43,7 +43,7 @@ struct SoftmaxParameters {
 /// For 8-bit inputs: beta * scale * 2^26 in double, capped below the largest power of two the encoding can shift by (2^31 at most).
 [[nodiscard]] constexpr SoftmaxParameters softmax_parameters(const ScaleEncoding& rule, double beta, double input_scale) noexcept {
   constexpr int integer_bits = 5;
-  const int largest_shift = std::min<int>(rule.max_exponent, 31);
+  const int largest_shift = has_exponent(rule) ? std::min<int>(rule.max_exponent, 31) : 31;
   const auto cap = static_cast<double>((std::int64_t{1} << largest_shift) - 1);
   const EncodedScale scale = encode(rule, std::min(beta * input_scale * static_cast<double>(1 << (31 - integer_bits)), cap));
   return {scale, -largest_fixed_input(integer_bits, scale.exponent)};

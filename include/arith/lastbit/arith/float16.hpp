@@ -52,15 +52,11 @@ struct Float16Rules {
   Rounding rounding = unstated<Rounding>;
   Float16Overflow overflow = unstated<Float16Overflow>;
   Float16TopExponent top_exponent = unstated<Float16TopExponent>;
-  Float16ZeroDivision zero_division = unstated<Float16ZeroDivision>;
-
   friend constexpr bool operator==(const Float16Rules&, const Float16Rules&) = default;
 };
 /// binary16 of IEEE 754, to the nearest, ties to even.
-inline constexpr Float16Rules ieee_float16{.rounding = Rounding::half_even,
-                                           .overflow = Float16Overflow::infinity,
-                                           .top_exponent = Float16TopExponent::infinity_nan,
-                                           .zero_division = Float16ZeroDivision::ieee};
+inline constexpr Float16Rules ieee_float16{
+    .rounding = Rounding::half_even, .overflow = Float16Overflow::infinity, .top_exponent = Float16TopExponent::infinity_nan};
 
 inline constexpr int float16_infinity_bits = 0x7C00, float16_max_bits = 0x7BFF, float16_all_ones_bits = 0x7FFF, float16_nan_bits = 0x7E00;
 inline constexpr int float16_min_exponent = -24;  ///< every finite value is a multiple of 2^-24
@@ -214,12 +210,12 @@ requires(sizeof(Integer) <= 4) [[nodiscard]] constexpr Integer to_integer(Float1
   return round_to_float16(negative, x.significand * y.significand, x.exponent + y.exponent, rules);
 }
 
-[[nodiscard]] constexpr Float16 divide(Float16 a, Float16 b, const Float16Rules& rules) noexcept {
+[[nodiscard]] constexpr Float16 divide(Float16 a, Float16 b, const Float16Rules& rules, Float16ZeroDivision by_zero) noexcept {
   const Float16Parts x = take_apart(a, rules.top_exponent), y = take_apart(b, rules.top_exponent);
   const bool negative = x.negative != y.negative;
   const bool no_number = (x.is_zero() && y.is_zero()) || (x.kind == Float16Kind::infinite && y.kind == Float16Kind::infinite);
-  if (rules.zero_division == Float16ZeroDivision::unsigned_zero && y.is_zero()) return float16_of(negative, float16_infinity_bits);
-  if (rules.zero_division == Float16ZeroDivision::unsigned_zero && x.is_zero()) return {};
+  if (by_zero == Float16ZeroDivision::unsigned_zero && y.is_zero()) return float16_of(negative, float16_infinity_bits);
+  if (by_zero == Float16ZeroDivision::unsigned_zero && x.is_zero()) return {};
   if (x.kind == Float16Kind::nan || y.kind == Float16Kind::nan || no_number) return float16_nan(false, 0, rules.overflow);
   if (x.kind == Float16Kind::infinite || y.is_zero()) return float16_infinite(negative, rules.overflow);
   if (y.kind == Float16Kind::infinite) return float16_of(negative, 0);

@@ -152,6 +152,10 @@ struct EncodedScale {
 [[nodiscard]] constexpr bool has_common_unit(const ScaleEncoding& rule) noexcept {
   return rule.normalization == Normalization::unit || rule.normalization == Normalization::unit_of_pair;
 }
+/// Whether the encoding has exponents, which `min_exponent` and `max_exponent` bound.
+[[nodiscard]] constexpr bool has_exponent(const ScaleEncoding& rule) noexcept {
+  return !has_common_unit(rule) && rule.normalization != Normalization::fixed_point;
+}
 
 /// Step 3, normalizations `unit` and `unit_of_pair`.
 template <std::floating_point Real>
