@@ -17,7 +17,7 @@
 namespace lastbit::kernels::avx2 {
 namespace {
 
-#include "engine/kernels/avx2_lanes.hpp"
+#include "engine/kernels/avx2_lanes.inc"
 
 struct Words {
   LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w)); }
@@ -42,8 +42,8 @@ struct Saturating32 {
   }
 };
 
-#include "engine/kernels/narrow_steps_text.hpp"
-#include "engine/kernels/products_text.hpp"
+#include "engine/kernels/narrow_steps.inc"
+#include "engine/kernels/products.inc"
 
 }  // namespace
 

@@ -91,8 +91,8 @@ struct Bounded {
   }
 };
 
-#include "engine/kernels/narrow_steps_text.hpp"
-#include "engine/kernels/products_text.hpp"
+#include "engine/kernels/narrow_steps.inc"
+#include "engine/kernels/products.inc"
 
 }  // namespace
 

@@ -16,7 +16,7 @@
 namespace lastbit::kernels::avxvnni {
 namespace {
 
-#include "engine/kernels/avx2_lanes.hpp"
+#include "engine/kernels/avx2_lanes.inc"
 
 struct Bytes {
   LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_dpbusd_avx_epi32(sum, x, w); }
@@ -36,8 +36,8 @@ struct Saturating32 {
   LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w, __m256i, __m256i) { return _mm256_dpwssds_avx_epi32(sum, x, w); }
 };
 
-#include "engine/kernels/narrow_steps_text.hpp"
-#include "engine/kernels/products_text.hpp"
+#include "engine/kernels/narrow_steps.inc"
+#include "engine/kernels/products.inc"
 
 }  // namespace
 

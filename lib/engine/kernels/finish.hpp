@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A finishing chain as host paths run it: vector steps over lanes of 32 or 64 bits, made by engine/finish_plan.hpp, which proves that no
-// lane leaves its width where a step does not say that it wraps. The steps' text is finish_steps.hpp, one for all paths.
+// lane leaves its width where a step does not say that it wraps. The steps' text is finish_steps.inc, one for all paths.
 #pragma once
 
 #include <cstddef>

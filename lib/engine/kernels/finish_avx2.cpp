@@ -174,9 +174,9 @@ inline I32 integers_of(const Doubles& v) {
   return {_mm256_inserti128_si256(low, _mm256_cvttpd_epi32(v.part[1].raw), 1)};
 }
 
-#include "engine/kernels/finish_steps.hpp"
+#include "engine/kernels/finish_steps.inc"
 
-#include "engine/kernels/float_codes_text.hpp"
+#include "engine/kernels/float_codes.inc"
 
 }  // namespace
 

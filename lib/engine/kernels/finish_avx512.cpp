@@ -149,9 +149,9 @@ inline I32 integers_of(const Doubles& v) {
   return {_mm512_inserti64x4(low, _mm512_cvttpd_epi32(v.part[1].raw), 1)};
 }
 
-#include "engine/kernels/finish_steps.hpp"
+#include "engine/kernels/finish_steps.inc"
 
-#include "engine/kernels/float_codes_text.hpp"
+#include "engine/kernels/float_codes.inc"
 
 }  // namespace
 

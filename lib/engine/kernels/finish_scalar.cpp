@@ -99,9 +99,9 @@ struct Doubles {
 inline Doubles doubles_of(I32 v) { return {{{static_cast<double>(v.raw)}}}; }
 inline I32 integers_of(const Doubles& v) { return {static_cast<std::int32_t>(v.part[0].raw)}; }
 
-#include "engine/kernels/finish_steps.hpp"
+#include "engine/kernels/finish_steps.inc"
 
-#include "engine/kernels/float_codes_text.hpp"
+#include "engine/kernels/float_codes.inc"
 
 }  // namespace
 

@@ -54,7 +54,7 @@ inline Halves bounded(Halves v, const HalfBounds& bounds) {
   return {_mm_blendv_epi8(held, _mm_set1_epi16(static_cast<short>(bounds.min_bits)), below)};
 }
 
-#include "engine/kernels/half_text.hpp"
+#include "engine/kernels/half.inc"
 
 }  // namespace
 

@@ -50,7 +50,7 @@ inline Halves bounded(Halves v, const HalfBounds& bounds) {
   return {_mm256_mask_set1_epi16(raised, static_cast<__mmask16>(above & ~below), static_cast<short>(bounds.max_bits))};
 }
 
-#include "engine/kernels/half_text.hpp"
+#include "engine/kernels/half.inc"
 
 }  // namespace
 

@@ -67,8 +67,8 @@ struct Wide {
   static std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 };
 
-#include "engine/kernels/products_text.hpp"
-#include "engine/kernels/steps_text.hpp"
+#include "engine/kernels/products.inc"
+#include "engine/kernels/steps.inc"
 
 }  // namespace
 

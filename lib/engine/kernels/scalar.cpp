@@ -96,8 +96,8 @@ struct Wide {
   }
 };
 
-#include "engine/kernels/products_text.hpp"
-#include "engine/kernels/steps_text.hpp"
+#include "engine/kernels/products.inc"
+#include "engine/kernels/steps.inc"
 
 }  // namespace
 
