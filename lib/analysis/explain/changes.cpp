@@ -138,10 +138,7 @@ class Collector {
     const auto inside = [&](const std::string& path) { return covers(path, difference.path); };
     const auto found = std::find_if(rescale_rules.begin(), rescale_rules.end(), inside);
     if (found != rescale_rules.end()) {
-      if (const RuleDifference* const single = single_difference(all, *found)) {
-        add_rule(*single);
-        return *found;
-      }
+      if (const RuleDifference* const single = single_difference(all, *found)) return add_with_what_it_brings(*single, *found);
       if (structure_at<FixedPointInput>(b_, *found) != nullptr) return add_structure(*found, "way into the function", "all of " + *found);
       const Chain& of_a = structure_at<RescaleRule>(result_.start, *found)->chain;
       const Chain& of_b = structure_at<RescaleRule>(b_, *found)->chain;
@@ -158,6 +155,13 @@ class Collector {
     const auto apply = [path = difference.path, value = difference.b](Backend& backend) { replace_rule(backend, path, value); };
     result_.changes.push_back({{difference.path, difference.a + " -> " + difference.b, {difference.path}}, apply});
     return difference.path;
+  }
+
+  /// Nothing else differs in the structure but what this rule makes read, or not read.
+  std::string add_with_what_it_brings(const RuleDifference& difference, const std::string& structure) {
+    const auto apply = [structure, b = b_](Backend& backend) { copy_rules(backend, b, structure); };
+    result_.changes.push_back({{difference.path, difference.a + " -> " + difference.b, {difference.path}}, apply});
+    return structure;
   }
 
   std::string add_structure(const std::string& path, const std::string& name, const std::string& what) {
