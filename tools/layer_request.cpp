@@ -63,14 +63,14 @@ Json list_from(const std::string& file) {
 
 /// A number stays a text where it is a quotient: the JSON form takes both.
 Json scalar(const std::string& text) {
-  const Json parsed = Json::parse(text, nullptr, false);
+  Json parsed = Json::parse(text, nullptr, false);
   return parsed.is_discarded() ? Json(text) : parsed;
 }
 
 /// "a", "a,b", "list.npy".
 Json one_or_many(const std::string& text) {
   if (text.ends_with(".npy")) return list_from(text);
-  if (const Json parsed = Json::parse(text, nullptr, false); parsed.is_structured()) return parsed;
+  if (Json parsed = Json::parse(text, nullptr, false); parsed.is_structured()) return parsed;
   const std::vector<std::string> parts = split(text);
   if (parts.size() == 1) return scalar(text);
   Json list = Json::array();

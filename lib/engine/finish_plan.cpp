@@ -11,9 +11,7 @@ namespace lastbit {
 
 using kernels::FinishOp;
 using kernels::FinishPlan;
-using kernels::FinishStep;
 using kernels::LaneParameter;
-using kernels::LanePlan;
 using kernels::ShiftForm;
 
 std::size_t finish_period(std::size_t channels, std::size_t lanes) {

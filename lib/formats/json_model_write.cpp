@@ -51,7 +51,7 @@ class ConstantFiles {
       name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' ? c : '_';
     if (!used_.insert(name).second) name += "_" + std::to_string(index);
     used_.insert(name);
-    const std::string file = stem_ + "." + name + ".npy";
+    std::string file = stem_ + "." + name + ".npy";
     write_npy(folder_ / file, *tensor.constant);
     return file;
   }

@@ -69,7 +69,7 @@ Shape shape_of_global_pool(const InputShapes& of) { return {of.ranked(0, 4)[0], 
 Shape shape_of_fused_convolution(const InputShapes& of) {
   const auto& attributes = of.attributes<FusedConv2dAttributes>();
   const Shape& filter = of.ranked(1, 4);
-  const Shape sums = windows(of, of.ranked(0, 4), {filter[1], filter[2]}, attributes.padding, attributes.stride, {1, 1}, filter[0]);
+  Shape sums = windows(of, of.ranked(0, 4), {filter[1], filter[2]}, attributes.padding, attributes.stride, {1, 1}, filter[0]);
   if (attributes.pool == PoolKind::none) return sums;
   return pools(of, sums, attributes.pool_filter, {}, attributes.pool_stride, attributes.partial_windows);
 }

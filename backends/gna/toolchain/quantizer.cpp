@@ -382,9 +382,9 @@ QuantizedNetwork quantize_for(const QuantizationRequest& request) {
 }
 
 template <const Limits& limits>
-Quantizer quantizer(std::string name) {
+Quantizer quantizer(const std::string& name) {
   return {
-      .name = std::move(name),
+      .name = name,
       .title = std::string("OpenVINO's rules for ") + limits.generation + ": int16 data, int16 or int8 weights, piecewise-linear tables",
       .options =
           {{"input_scale_factor", "data", {}, "integer = real * factor, for every input; data: 16384 / the largest magnitude"},

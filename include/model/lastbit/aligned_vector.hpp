@@ -17,7 +17,7 @@ void free_at_line(void* storage) noexcept;
 
 template <class T>
 struct AlignedAllocator {
-  using value_type = T;
+  using value_type = T;  // NOLINT(readability-identifier-naming): what allocators are asked for
 
   AlignedAllocator() = default;
   template <class U>

@@ -33,7 +33,7 @@ Operands operands_of(const Model& model, const Operation& operation, const AddAr
   if (is_order_independent(found.rule)) found.rule.when = NarrowingPoint::at_end;  // what it comes to
   for (std::size_t i = 0; i < sum.terms.size(); ++i) {
     const std::int64_t own = layer.operands[i].zero_point;
-    found.scaled.push_back(
+    found.scaled.emplace_back(
         [=, term = sum.terms[i], rules_of = *rule](std::int64_t value) { return value_of(rules_of, term, value + own); });
   }
   return found;

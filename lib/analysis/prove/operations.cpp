@@ -45,7 +45,7 @@ struct Request {
 
 /// The operation's data inputs: values given for some of them, in a row; the rest is real 0.
 using Place = std::function<std::vector<Tensor>(std::span<const std::int64_t>)>;
-Place place_in(const Request& request, std::vector<std::pair<std::size_t, std::size_t>> position_and_count,
+Place place_in(const Request& request, const std::vector<std::pair<std::size_t, std::size_t>>& position_and_count,
                Centring centring = Centring::own_zero_point) {
   std::vector<std::pair<std::int32_t, ModelTensor>> tensors;
   for (const std::int32_t index : request.operation.inputs) {

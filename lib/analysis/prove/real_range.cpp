@@ -161,8 +161,9 @@ double window_of(const Request& request) {
     const auto& attributes = std::get<Pool2dAttributes>(request.operation.attributes);
     return static_cast<double>(attributes.filter.height * attributes.filter.width);
   }
-  return static_cast<double>(request.tensor(0).shape.element_count() /
-                             request.model.tensor(request.operation.outputs[0]).shape.element_count());
+  const std::int64_t averages = request.model.tensor(request.operation.outputs[0]).shape.element_count(),
+                     of_each = request.tensor(0).shape.element_count() / averages;
+  return static_cast<double>(of_each);
 }
 
 RealResult moved(const Request& request) {

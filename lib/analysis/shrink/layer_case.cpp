@@ -11,10 +11,10 @@
 
 namespace lastbit {
 
-Tensor* LayerCase::values(std::int32_t index_) {
-  if (index_ == absent_tensor) return nullptr;
-  if (auto& constant = tensor(index_).constant) return &*constant;
-  const auto found = std::find(layer.inputs.begin(), layer.inputs.end(), index_);
+Tensor* LayerCase::values(std::int32_t which) {
+  if (which == absent_tensor) return nullptr;
+  if (auto& constant = tensor(which).constant) return &*constant;
+  const auto found = std::find(layer.inputs.begin(), layer.inputs.end(), which);
   return found == layer.inputs.end() ? nullptr : &inputs[static_cast<std::size_t>(found - layer.inputs.begin())];
 }
 
@@ -75,10 +75,10 @@ void separate_inputs(LayerCase& layer) {
     if (index == absent_tensor || seen.insert(index).second) continue;
     const auto copy = static_cast<std::int32_t>(layer.layer.tensors.size());
     if (!layer.tensor(index).constant) {
-      layer.inputs.push_back(Tensor(*layer.values(index)));
+      layer.inputs.emplace_back(*layer.values(index));
       layer.layer.inputs.push_back(copy);
     }
-    layer.layer.tensors.push_back(ModelTensor(layer.tensor(index)));
+    layer.layer.tensors.emplace_back(layer.tensor(index));
     index = copy;
   }
 }

@@ -25,8 +25,8 @@ struct LayerCase {
   }
   [[nodiscard]] bool has_input(std::size_t position) const { return input_tensor(position) != absent_tensor; }
   [[nodiscard]] std::int32_t output_tensor() const { return operation().outputs.front(); }
-  [[nodiscard]] ModelTensor& tensor(std::int32_t index_) { return layer.tensors[static_cast<std::size_t>(index_)]; }
-  [[nodiscard]] const ModelTensor& tensor(std::int32_t index_) const { return layer.tensor(index_); }
+  [[nodiscard]] ModelTensor& tensor(std::int32_t which) { return layer.tensors[static_cast<std::size_t>(which)]; }
+  [[nodiscard]] const ModelTensor& tensor(std::int32_t which) const { return layer.tensor(which); }
   [[nodiscard]] const Shape& input_shape(std::size_t position) const { return tensor(input_tensor(position)).shape; }
   [[nodiscard]] const Shape& output_shape() const { return tensor(output_tensor()).shape; }
 

@@ -116,7 +116,7 @@ template <class Value>
 class SumExecutor {
  public:
   SumExecutor(std::vector<WeightedOperand> operands, std::int64_t offset, Narrowing narrowing, Finisher finisher)
-      : operands_(std::move(operands)), offset_(offset), narrowing_(std::move(narrowing)), finisher_(std::move(finisher)) {}
+      : operands_(std::move(operands)), offset_(offset), narrowing_(narrowing), finisher_(std::move(finisher)) {}
 
   void operator()(const Execution& run) const {
     Tensor& output = run.outputs[0];

@@ -142,7 +142,7 @@ std::filesystem::path path_below(const std::filesystem::path& folder, const std:
   std::error_code error;
   const auto base = std::filesystem::canonical(folder.empty() ? "." : folder, error);
   if (error) throw Error(ErrorCode::unreadable_file, place, folder.string() + ": " + error.message());
-  const auto path = std::filesystem::weakly_canonical(base / file, error);
+  auto path = std::filesystem::weakly_canonical(base / file, error);
   const auto differs = std::mismatch(base.begin(), base.end(), path.begin(), path.end()).first;
   if (error || differs != base.end()) malformed(place, "external data '" + printable(file) + "' lies outside the model's folder");
   if (!std::filesystem::is_regular_file(path, error))
