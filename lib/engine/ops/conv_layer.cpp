@@ -344,7 +344,9 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
       const auto input = matrix(part(left, shape.a_offsets[i], shape.rows * shape.terms), shape.terms, shape.rows, attributes.transpose_a);
       auto weights =
           matrix(part(right, shape.b_offsets[i], shape.terms * shape.columns), shape.terms, shape.columns, !attributes.transpose_b);
-      const Convolution product(conv, Direction::forward, {.sum = sum}, std::move(weights), {}, ElementType::int16, largest, {}, terms);
+      // No bias joins, so where it would does not matter.
+      const Convolution product(conv, Direction::forward, {.sum = sum, .bias = BiasAt::accumulator_start}, std::move(weights), {},
+                                ElementType::int16, largest, {}, terms);
       run_layer(product, conv_input(std::span<const std::int16_t>(input)), raw ? nullptr : &finisher, run, i * matrix_size);
     }
   };
