@@ -4,6 +4,7 @@
 // What a rule could be instead, for tests that ask whether recorded values notice.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,6 +24,15 @@ inline bool matches(std::string_view pattern, std::string_view text) {
   if (pattern.front() != '*') return !text.empty() && text.front() == pattern.front() && matches(pattern.substr(1), text.substr(1));
   return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
 }
+
+/// Rules, as patterns, of which a test may show nothing, and why.
+struct Exemption {
+  Texts rules;
+  std::string reason;
+  [[nodiscard]] bool holds_for(std::string_view rule) const {
+    return std::ranges::any_of(rules, [&](const std::string& pattern) { return matches(pattern, rule); });
+  }
+};
 
 /// Every text that some rule could hold besides `value`: all enumerators, and the neighbouring numbers. set_rule refuses what does not fit.
 inline Texts candidates(const std::string& value) {
