@@ -38,6 +38,20 @@ function(lastbit_join target size)
   endif()
 endfunction()
 
+# Headers are precompiled where files are joined; not under ccache, which would find nothing again.
+set(LASTBIT_PRECOMPILE OFF)
+if(CMAKE_UNITY_BUILD AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(LASTBIT_PRECOMPILE ON)
+endif()
+
+# lastbit_precompile(target header...): what most files of a target include, parsed once. Headers of lower layers alone: to a file's own names
+# theirs are no rivals.
+function(lastbit_precompile target)
+  if(LASTBIT_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
 # lastbit_use_headers(target package...): header-only packages, seen by the compiler alone, so that nothing of them is linked or exported.
 function(lastbit_use_headers target)
   foreach(package IN LISTS ARGN)

@@ -8,15 +8,15 @@ target_compile_definitions(
   INTERFACE LASTBIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LASTBIT_MODELS_DIR="${LASTBIT_MODELS_DIR}"
             LASTBIT_TOOL="$<$<TARGET_EXISTS:lastbit_tool>:$<TARGET_FILE:lastbit_tool>>")
 
-# What most tests include, parsed once, where files are joined (lastbit_join). Not under ccache, which would find nothing again.
-if(CMAKE_UNITY_BUILD AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+# What most tests include, precompiled once for all of them.
+if(LASTBIT_PRECOMPILE)
   file(CONFIGURE OUTPUT tests/precompiled.cpp CONTENT "")
   add_library(lastbit_test_precompiled OBJECT "${PROJECT_BINARY_DIR}/tests/precompiled.cpp")
   lastbit_configure(lastbit_test_precompiled)
   lastbit_optimise(lastbit_test_precompiled -O0)
   target_link_libraries(lastbit_test_precompiled PRIVATE lastbit_test_support)
-  target_precompile_headers(
-    lastbit_test_precompiled PRIVATE <algorithm> <cmath> <filesystem> <random> <string> <vector> <support/catch.hpp> <lastbit/emulator.hpp>
+  lastbit_precompile(
+    lastbit_test_precompiled <algorithm> <cmath> <filesystem> <random> <string> <vector> <support/catch.hpp> <lastbit/emulator.hpp>
     <lastbit/io/npy.hpp> <lastbit/registry.hpp> <lastbit/rules.hpp>)
 endif()
 
@@ -35,7 +35,7 @@ function(lastbit_add_test name)
     lastbit_optimise(${name} -O1)
   elseif(NOT "exhaustive" IN_LIST arg_LABELS)
     lastbit_optimise(${name} -O0)
-    if(TARGET lastbit_test_precompiled)
+    if(LASTBIT_PRECOMPILE)
       target_precompile_headers(${name} REUSE_FROM lastbit_test_precompiled)
     endif()
   endif()
