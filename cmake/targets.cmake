@@ -44,8 +44,8 @@ if(CMAKE_UNITY_BUILD AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(LASTBIT_PRECOMPILE ON)
 endif()
 
-# lastbit_precompile(target header...): what most files of a target include, parsed once. Headers of lower layers alone: to a file's own names
-# theirs are no rivals.
+# lastbit_precompile(target header...): what most files of a target include, parsed once. A layer names headers of lower ones alone: among its
+# own are some whose overloads a file's own names would meet.
 function(lastbit_precompile target)
   if(LASTBIT_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${ARGN})
