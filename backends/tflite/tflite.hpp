@@ -44,13 +44,41 @@ inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_righ
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 
+[[nodiscard]] constexpr ConvArithmetic with_bias_last(const SumArithmetic& sum) {
+  return {.sum = sum, .bias = BiasAt::accumulator_end, .per_channel = PerChannelLowering::native};
+}
+[[nodiscard]] constexpr ConvArithmetic in_32_bits(const RescaleRule& rescale) {
+  return with_bias_last({.accumulator = int32_wraps, .output = to_output(rescale)});
+}
+[[nodiscard]] constexpr ConvArithmetic in_64_bits(const RescaleRule& rescale) {
+  return with_bias_last({.accumulator = int64_wraps, .output = to_output(once_by_15_bits(rescale.scale))});
+}
+
+/// GetQuantizedConvolutionMultipler: of layers whose weights have one scale the product of input and weight scale is a float. Scales per channel
+/// are multiplied in double.
+[[nodiscard]] constexpr ConvArithmetic by_float_product(ConvArithmetic arithmetic) {
+  arithmetic.sum.output.by = float_in_weight_per_out;
+  arithmetic.per_channel = PerChannelLowering::native_unrounded;
+  return arithmetic;
+}
+
+/// 8- and 16-bit data have arrays of multipliers, however many scales the weights have; uint8 data one multiplier.
 [[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
-  const auto with_bias_last = [](const SumArithmetic& sum) {
-    return ConvArithmetic{.sum = sum, .bias = BiasAt::accumulator_end, .per_channel = PerChannelLowering::native};
-  };
-  const ConvArithmetic narrow = with_bias_last({.accumulator = int32_wraps, .output = to_output(rescale)});
-  const ConvArithmetic wide = with_bias_last({.accumulator = int64_wraps, .output = to_output(once_by_15_bits(rescale.scale))});
-  return {.i8 = narrow, .i16_bias32 = narrow, .i16_bias64 = wide};
+  return {.i8 = in_32_bits(rescale),
+          .u8 = by_float_product(in_32_bits(rescale)),
+          .i16_bias32 = in_32_bits(rescale),
+          .i16_bias64 = in_64_bits(rescale)};
+}
+/// No kernel adds a 32-bit bias to 16-bit data.
+[[nodiscard]] constexpr ConvByType conv_without_bias32(const RescaleRule& rescale) {
+  ConvByType by_type = conv(rescale);
+  by_type.i16_bias32 = {};
+  return by_type;
+}
+[[nodiscard]] constexpr ConvByType dense(const RescaleRule& rescale) {
+  return {.i8 = by_float_product(in_32_bits(rescale)),
+          .i16_bias32 = by_float_product(in_32_bits(rescale)),
+          .i16_bias64 = by_float_product(in_64_bits(rescale))};
 }
 
 /// The state is bounded before its zero point is added, so that a code beyond the type wraps when it is stored.
@@ -114,6 +142,9 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
   // LeakyRelu alone computes its effective scales in float.
   FunctionArithmetic leaky = rescaled;
   leaky.rescale.scale.arithmetic = ScaleArithmetic::f32;
+  // So do the operators RELU, RELU6 and RELU_N1_TO_1.
+  RescaleRule relu = to_output(rescale);
+  relu.scale.arithmetic = ScaleArithmetic::f32;
   // So does Sub, unlike Add.
   AddArithmetic add{.i8 = aligned_sum(rescale, 20), .i16 = aligned_sum(rescale, 15), .i16_power_of_two = shifted_sum};
   AddArithmetic sub = add;
@@ -125,10 +156,10 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
       .sum = {
           .centring = Centring::nothing, .accumulator = int32_wraps, .output = {.chain = {divide_by_count(Rounding::half_away), clamp()}}}};
   return {.conv = conv(rescale),
-          .depthwise_conv = conv(rescale),
-          .transposed_conv = conv(rescale),
-          .fully_connected = conv(rescale),
-          .matmul = {.i8 = {conv(rescale).i8.sum}, .i16 = {conv(rescale).i16_bias64.sum}},
+          .depthwise_conv = conv_without_bias32(rescale),
+          .transposed_conv = conv_without_bias32(rescale),
+          .fully_connected = dense(rescale),
+          .matmul = {.i8 = {dense(rescale).i8.sum}, .i16 = {dense(rescale).i16_bias64.sum}},
           .max_pool = MaxPool::largest_code,
           .average_pool = average,
           .global_average_pool = average,
@@ -143,6 +174,7 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
                        .out_of_range = OutOfRange::int32_min},
           .dequantize = {.arithmetic = DequantizeProduct::f64},
           .requantize = to_output(rescale),
+          .relu = relu,
           .leaky_relu = leaky,
           .prelu = rescaled,
           .hard_swish = {.method = FunctionMethod::fixed_point, .input = {.scale = rescale.scale}},
@@ -158,7 +190,7 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
 inline constexpr Backend tflite_double = tflite::reference_kernels(tflite::twice);
 inline constexpr Backend tflite_single = [] {
   Backend backend = tflite::reference_kernels(tflite::once);
-  backend.depthwise_conv.u8 = tflite_double.depthwise_conv.i8;  // the uint8 depthwise kernel alone still rounds twice in this build
+  backend.depthwise_conv.u8 = tflite_double.depthwise_conv.u8;  // the uint8 depthwise kernel alone still rounds twice in this build
   return backend;
 }();
 

@@ -46,7 +46,6 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
 [[nodiscard]] constexpr ConvByType with_i8(ConvByType builtin) {
   builtin.i8 = conv_i8;
   builtin.u8 = {};  // as int8
-  builtin.u8 = {};
   return builtin;
 }
 

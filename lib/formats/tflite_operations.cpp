@@ -13,12 +13,20 @@
 namespace lastbit::tflite_format {
 namespace {
 
+/// The bias; of 16-bit data without one, zeros where the options say that the sums are those of a 32-bit bias.
+std::int32_t bias_of(const OperatorReader& source, TensorType bias_type) {
+  const bool is_there = source.has_input(bias_input), is_16_bit = source.input(0).type == ElementType::int16;
+  return is_there || !is_16_bit || bias_type != TensorType::INT32 ? source.input_index(bias_input) : source.add_zero_bias();
+}
+
 /// Convolution, depthwise convolution: input, weights, bias.
 template <class Options, OperationKind kind>
 void read_convolution(const OperatorReader& source) {
   source.require_inputs(2, 3);
   const auto& options = source.options<Options>();
-  source.emit(kind, {source.input_index(0), source.input_index(1), source.input_index(2)},
+  std::int32_t bias = source.input_index(bias_input);
+  if constexpr (kind == OperationKind::conv2d) bias = bias_of(source, options.quantized_bias_type());
+  source.emit(kind, {source.input_index(0), source.input_index(1), bias},
               Conv2dAttributes{.stride = {options.stride_h(), options.stride_w()},
                                .dilation = {options.dilation_h_factor(), options.dilation_w_factor()},
                                .padding = source.padding(options.padding()),
@@ -43,7 +51,8 @@ void read_fully_connected(const OperatorReader& source) {
   source.require_inputs(2, 3);
   const auto& options = source.options<FullyConnectedOptions>();
   if (options.weights_format() != WeightsFormat::DEFAULT) source.unsupported("shuffled weights");
-  source.emit(OperationKind::fully_connected, {source.input_index(0), source.input_index(1), source.input_index(2)},
+  source.emit(OperationKind::fully_connected,
+              {source.input_index(0), source.input_index(1), bias_of(source, options.quantized_bias_type())},
               FullyConnectedAttributes{.bounds = source.bounds(options.fused_activation_function())});
 }
 

@@ -70,6 +70,9 @@ class OperatorReader {
   /// Makes an input a state of the model, and returns the new tensor that holds what it was before.
   [[nodiscard]] std::int32_t state_before(std::size_t position) const;
 
+  /// A new constant: zeros of int32, one for each of the weights' first sizes.
+  [[nodiscard]] std::int32_t add_zero_bias() const;
+
   /// Appends an operation to the model: from these data inputs to the operator's outputs, and then to these.
   void emit(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
             const std::vector<std::int32_t>& more_outputs = {}) const;

@@ -57,6 +57,13 @@ void add_chain(Lines& lines, const std::string& result, const RescaleRule& rule,
   lines.push_back(result + " = " + expression(rule, start));
 }
 
+/// "in*w/out"
+std::string short_text(const Ratio& ratio) {
+  std::string text = text_of(ratio);
+  if (const std::size_t at = text.find("weight"); at != std::string::npos) text.replace(at, 6, "w");
+  return text;
+}
+
 std::string product(Centring centring) { return centring == Centring::nothing ? "x*w" : "(x - zero_in)*(w - zero_w)"; }
 
 /// `beside`: what is said of the accumulator, `of_terms`: of every product.
@@ -65,7 +72,7 @@ Lines sum_of_products(const SumArithmetic& sum, const std::string& beside, const
   if (has_partial_sums(sum.accumulator)) lines.push_back(partial_line(sum.accumulator.partial));
   if (!sum.operand.chain.empty()) add_chain(lines, "term", sum.operand, product(sum.centring));
   else if (sum.centring == Centring::nothing) lines.emplace_back("term = " + product(sum.centring));
-  lines.push_back(scale_line(sum.output, sum.output.by == in_weight_per_out ? "in*w/out" : text_of(sum.output.by)));
+  lines.push_back(scale_line(sum.output, short_text(sum.output.by)));
   lines.push_back("y = " + expression(sum.output, "acc"));
   return lines;
 }
@@ -158,7 +165,7 @@ Lines formula(const MeanArithmetic& rule) {
 
 Lines formula(const FloatSumArithmetic& rule) {
   return {"y = clamp(" + text(rule.rounding) + "(fma(a, ra, fma(b, rb, c)))), ra = float(in_a/out), rb = float(in_b/out)",
-          "c = float(zp - float(float(ra*zero_a) + float(rb*zero_b)))"};
+          "c = float(zp - fma(ra, zero_a, float(rb*zero_b)))"};
 }
 
 std::string concat_method(ConcatMethod method) {

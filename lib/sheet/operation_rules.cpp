@@ -35,6 +35,9 @@ bool all_float32(const Model& model, const Operation& operation) {
 }  // namespace
 
 const RescaleRule& requantization_of(const Model& model, const Operation& operation, const Backend& backend) {
+  using enum OperationKind;
+  const bool rectifies = operation.kind == relu || operation.kind == relu6 || operation.kind == relu_n1_to_1;
+  if (rectifies && !backend.relu.chain.empty()) return backend.relu;
   const bool wide = size_of(model.tensor(operation.outputs[0]).type) == 2 && !backend.requantize_16bit.chain.empty();
   return wide ? backend.requantize_16bit : backend.requantize;
 }
@@ -57,8 +60,7 @@ std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Mode
   if (data == ElementType::uint8 && has(by_type.u8)) return {"u8", &by_type.u8};
   if (size_of(data) == 1) return {"i8", &by_type.i8};
   const bool has_bias = operation.inputs.size() > 2 && operation.inputs[2] != absent_tensor;
-  const bool plain = operation.kind == OperationKind::conv2d || operation.kind == OperationKind::depthwise_conv2d;
-  const bool wide = has_bias ? model.tensor(operation.inputs[2]).type == ElementType::int64 : !plain && has(by_type.i16_bias64);
+  const bool wide = has_bias ? model.tensor(operation.inputs[2]).type == ElementType::int64 : has(by_type.i16_bias64);
   if (wide) return {"i16_bias64", &by_type.i16_bias64};
   return {"i16_bias32", &by_type.i16_bias32};
 }
@@ -111,7 +113,9 @@ std::string of_sum(const Model& model, const Operation& operation, const Backend
 }
 
 std::string of_requantization(const Model& model, const Operation& operation, const Backend& backend) {
-  return &requantization_of(model, operation, backend) == &backend.requantize ? "requantize" : "requantize_16bit";
+  const RescaleRule& rule = requantization_of(model, operation, backend);
+  if (&rule == &backend.relu) return "relu";
+  return &rule == &backend.requantize ? "requantize" : "requantize_16bit";
 }
 
 std::string of_clip(const Model& model, const Operation& operation, const Backend& backend) {

@@ -38,6 +38,7 @@ std::optional<std::array<Quantity, 2>> product_from(std::string_view text) {
 std::string text_of(const Ratio& ratio) {
   const std::string under = product_text(ratio.under);
   std::string text = product_text(ratio.over);
+  if (ratio.product_in_float) text = "float(" + text + ")";
   if (under != "1") text += under.find('*') == std::string::npos ? "/" + under : "/(" + under + ")";
   return ratio.exponent == 0 ? text : text + "*2^" + std::to_string(ratio.exponent);
 }
@@ -56,6 +57,11 @@ std::optional<Ratio> ratio_from(std::string_view text) {
     text = text.substr(0, slash);
     if (under.starts_with('(') && under.ends_with(')')) under = under.substr(1, under.size() - 2);
   }
+  constexpr std::string_view in_float = "float(";
+  if (text.starts_with(in_float) && text.ends_with(')')) {
+    ratio.product_in_float = true;
+    text = text.substr(in_float.size(), text.size() - in_float.size() - 1);
+  }
   const auto above = product_from(text), below = product_from(under);
   if (!above || !below) return std::nullopt;
   ratio.over = *above;
@@ -67,6 +73,10 @@ std::vector<Ratio> ratios_beside(const Ratio& ratio) {
   std::vector<Ratio> list{ratio, ratio};
   --list[0].exponent;
   ++list[1].exponent;
+  if (ratio.over[1] != Quantity::one) {
+    list.push_back(ratio);
+    list.back().product_in_float = !ratio.product_in_float;
+  }
   for (const auto side : {&Ratio::over, &Ratio::under}) {
     for (std::size_t i = 0; i < 2; ++i) {
       for (const auto& [from, to] :

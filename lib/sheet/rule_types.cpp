@@ -127,7 +127,7 @@ static const RuleType& rule_type(Of<Ratio>) {
       for (const Ratio& other : ratios_beside(*static_cast<const Ratio*>(ratio))) texts.push_back(text_of(other));
       return texts;
     };
-    text.allowed = "ratios such as in*weight/out, larger_in/out*2^-19, 1/count";
+    text.allowed = "ratios such as in*weight/out, float(in*weight)/out, larger_in/out*2^-19, 1/count";
     return text;
   }();
   return type;
@@ -573,6 +573,7 @@ static const RuleType& rule_type(Of<Backend>) {
                      "requantize, and relu, relu6, relu_n1_to_1, clip as operations of their own")
           .member_if(integer, "requantize_16bit", &Backend::requantize_16bit,
                      "for 16-bit outputs where it differs (an empty chain: it does not)")
+          .member_if(integer, "relu", &Backend::relu, "relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)")
           .member_if(integer, "leaky_relu", &Backend::leaky_relu, "leaky_relu")
           .member_if(integer, "prelu", &Backend::prelu, "prelu")
           .member_if(integer, "hard_swish", &Backend::hard_swish, "hard_swish")

@@ -29,6 +29,8 @@ enum class Coding : std::uint8_t { affine, symmetric };
 
 /// Products of a layer: input scale * weight scale / output scale. Where there are no weights their scale is 1.
 inline constexpr Ratio in_weight_per_out{{Quantity::in, Quantity::weight}, {Quantity::out, Quantity::one}};
+/// The same, the product of the two scales rounded to float32.
+inline constexpr Ratio float_in_weight_per_out{{Quantity::in, Quantity::weight}, {Quantity::out, Quantity::one}, 0, true};
 inline constexpr Ratio in_per_out{{Quantity::in, Quantity::one}, {Quantity::out, Quantity::one}};
 inline constexpr Ratio in_per_out_and_count{{Quantity::in, Quantity::one}, {Quantity::out, Quantity::count}};
 
@@ -72,8 +74,9 @@ struct SumArithmetic {
 
 enum class BiasAt : std::uint8_t { accumulator_start, accumulator_end };
 
-/// What becomes of per-channel weight scales: kept; weights requantised to one 8-bit scale; or accumulators scaled in float.
-enum class PerChannelLowering : std::uint8_t { native, requantized_to_tensor, float_scale };
+/// What becomes of per-channel weight scales: kept; weights requantised to one 8-bit scale; accumulators scaled in float; or kept, and no
+/// product of scales rounded to float32 where a single scale's is.
+enum class PerChannelLowering : std::uint8_t { native, requantized_to_tensor, float_scale, native_unrounded };
 
 /// A layer's integer multiplier per output channel: the device has none, or it multiplies every term of the sum, but not the bias.
 enum class RowMultiplier : std::uint8_t { absent, of_terms };
@@ -156,7 +159,7 @@ struct MeanArithmetic {
   friend constexpr bool operator==(const MeanArithmetic&, const MeanArithmetic&) = default;
 };
 
-/// fused: fma(q1, in1/out, fma(q2, in2/out, c)) in float32 on the codes as they are, c = out's zero point - sum of float(in/out * zero point),
+/// fused: fma(q1, in1/out, fma(q2, in2/out, c)) in float32 on the codes as they are, c = float(out's zero point - fma(in1/out, zero point 1, float(in2/out * zero point 2))),
 /// rounded to an integer. No chain of integers says it: the fraction is kept from term to term.
 enum class FloatSumMethod : std::uint8_t { absent, fused };
 struct FloatSumArithmetic {
@@ -391,6 +394,7 @@ struct Backend {
   DynamicQuantizeArithmetic dynamic_quantize{};
   RescaleRule requantize{};        ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
   RescaleRule requantize_16bit{};  ///< for 16-bit outputs where it differs (an empty chain: it does not)
+  RescaleRule relu{};              ///< relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)
   FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{}, exp{};
   ResizeArithmetic resize{};
   Float16Arithmetic float16{};

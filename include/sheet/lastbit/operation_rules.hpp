@@ -15,7 +15,7 @@
 namespace lastbit {
 
 /// The member of ConvByType that a convolution-like operation reads ("i8"), whether the backend has it or not. 16-bit data follow the bias;
-/// without one, conv2d and depthwise_conv2d take the 32-bit accumulator and the others the 64-bit one, as the TFLite kernels do.
+/// without one they take the 64-bit accumulator, where the backend has it, as the TFLite kernels do.
 [[nodiscard]] std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                                     const ConvByType& by_type);
 
@@ -30,7 +30,7 @@ namespace lastbit {
 [[nodiscard]] std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model& model, const Operation& operation,
                                                                                   const AddArithmetic& rules);
 
-/// The rescaling that requantize and relu, relu6, relu_n1_to_1 as operations of their own read.
+/// The rescaling that requantize, clip and relu, relu6, relu_n1_to_1 as operations of their own read.
 [[nodiscard]] const RescaleRule& requantization_of(const Model& model, const Operation& operation, const Backend& backend);
 
 /// The rule by which real values become integers. Throws Error(unsupported_operation) at `where` if the backend has none.

@@ -50,7 +50,9 @@ constexpr auto names_of(ShiftAmount) {
   return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction", "excess", "rest"});
 }
 constexpr auto names_of(BiasAt) { return std::to_array<std::string_view>({"accumulator_start", "accumulator_end"}); }
-constexpr auto names_of(PerChannelLowering) { return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale"}); }
+constexpr auto names_of(PerChannelLowering) {
+  return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale", "native_unrounded"});
+}
 constexpr auto names_of(PartialMethod) { return std::to_array<std::string_view>({"absent", "consecutive_terms"}); }
 constexpr auto names_of(PartialTail) { return std::to_array<std::string_view>({"exact", "one_sum", "dropped"}); }
 constexpr auto names_of(RowMultiplier) { return std::to_array<std::string_view>({"absent", "of_terms"}); }

@@ -7,6 +7,7 @@
 
 #include "analysis/explain/decisions.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/ratio_text.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
@@ -80,6 +81,8 @@ constexpr std::array decisions{
     Decision{"rectifier", "chain",
              [](const RescaleDecisions& d) { return std::string(d.rectified_first ? "before the multiplier" : "by the clamp"); },
              [](RescaleDecisions& to, const RescaleDecisions& from) { to.rectified_first = from.rectified_first; }},
+    Decision{"effective scale", "by", [](const RescaleDecisions& d) { return text_of(d.by); },
+             [](RescaleDecisions& to, const RescaleDecisions& from) { to.by = from.by; }},
     Decision{"scale arithmetic", "scale.arithmetic", [](const RescaleDecisions& d) { return std::string(name_of(d.scale.arithmetic)); },
              [](RescaleDecisions& to, const RescaleDecisions& from) { to.scale.arithmetic = from.scale.arithmetic; }},
     // Before the width, which a product in float does not have.

@@ -64,7 +64,7 @@ bool read_multiplication(StageReader& reader, RescaleDecisions& into) {
 }  // namespace
 
 std::optional<RescaleDecisions> decisions_of(const RescaleRule& rule) {
-  RescaleDecisions decisions{.scale = normalised(rule.scale), .first_rounding = {}};
+  RescaleDecisions decisions{.scale = normalised(rule.scale), .first_rounding = {}, .by = rule.by};
   StageReader reader(rule.chain);
   decisions.rectified_first = reader.take(StageKind::relu) != nullptr;
   reader.take(StageKind::shift_left);
@@ -85,7 +85,7 @@ RescaleRule rescale_from(const RescaleDecisions& decisions) {
   }
   chain.append(add_zero_point());
   chain.append(clamp());
-  return {decisions.scale, chain};
+  return {decisions.scale, chain, decisions.by};
 }
 
 }  // namespace lastbit

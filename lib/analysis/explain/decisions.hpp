@@ -3,7 +3,7 @@
 //
 // What a way from accumulator to output decides, whatever its stages: two ways with different stages can then be compared, and mixed.
 //
-//   rectify first? -> multiply by the encoded scale (or in float) -> first rounding, at the binary point of the multiplier? -> last rounding
+//   the real scale -> rectify first? -> multiply by the encoded scale (or in float) -> first rounding, at the binary point of the multiplier? -> last rounding
 //   -> zero point -> clamp
 #pragma once
 
@@ -21,6 +21,7 @@ struct RescaleDecisions {
   bool in_float = false;
   std::optional<Rounding> first_rounding;
   Rounding last_rounding = Rounding::floor;
+  Ratio by;
 };
 
 /// Nothing where the chain has another form. Shifts left before the multiplication are taken as after it, and the width of intermediate

@@ -96,14 +96,26 @@ std::int32_t fixed_argument(const Chain& chain, const EncodedScale& scale, std::
   return static_cast<std::int32_t>(std::min<std::int64_t>(narrow_saturate(finish(chain, value, operands), 32), largest));
 }
 
+/// Fixed-point functions give codes of one quantisation, whatever the output says.
+void require_output(const Operation& operation, const ModelTensor& output, double scale, std::int64_t zero_point) {
+  const Quantization& quantization = output.quantization;
+  if (quantization.present() && quantization.scale() == scale && quantization.zero_point() == zero_point) return;
+  throw_unsupported(operation, "tensor '" + output.name + "' has scale " + std::to_string(quantization.scale()) + " and zero point " +
+                                   std::to_string(quantization.zero_point()) + "; the device gives 1/" +
+                                   std::to_string(static_cast<std::int64_t>(1 / scale)) + " and " + std::to_string(zero_point));
+}
+
 template <Sigmoid function>
-Executor fixed_sigmoid(const FunctionArithmetic& rule, const ModelTensor& input, const Operation& operation) {
+Executor fixed_sigmoid(const FunctionArithmetic& rule, const ModelTensor& input, const ModelTensor& output, const Operation& operation) {
   const double scale = input.quantization.scale();
   if (input.type == ElementType::int16) {
+    require_output(operation, output, 1.0 / 32768, 0);
     const SigmoidTableInput table = sigmoid_table_input(function, scale);
     return by_code(input.type, [=](std::int64_t code) { return sigmoid_i16<function>(static_cast<std::int16_t>(code), table); });
   }
   if (input.type != ElementType::int8) throw_type(operation, input);
+  if (function == Sigmoid::logistic) require_output(operation, output, 1.0 / 256, -128);
+  else require_output(operation, output, 1.0 / 128, 0);
   const SigmoidParameters parameters = sigmoid_parameters(rule.input.scale, scale);
   return by_code(input.type, [=, zero = input.quantization.zero_point()](std::int64_t code) {
     const auto rescale = [&](std::int32_t value) {
@@ -150,15 +162,15 @@ Executor prepare_hard_swish(const Model& model, const Operation& operation, cons
 
 Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
-  return function_by(backend.logistic, model, operation, real, [&](const ModelTensor& input, const ModelTensor&) {
-    return fixed_sigmoid<Sigmoid::logistic>(backend.logistic, input, operation);
+  return function_by(backend.logistic, model, operation, real, [&](const ModelTensor& input, const ModelTensor& output) {
+    return fixed_sigmoid<Sigmoid::logistic>(backend.logistic, input, output, operation);
   });
 }
 
 Executor prepare_tanh(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return std::tanh(x); };
-  return function_by(backend.tanh, model, operation, real, [&](const ModelTensor& input, const ModelTensor&) {
-    return fixed_sigmoid<Sigmoid::tanh>(backend.tanh, input, operation);
+  return function_by(backend.tanh, model, operation, real, [&](const ModelTensor& input, const ModelTensor& output) {
+    return fixed_sigmoid<Sigmoid::tanh>(backend.tanh, input, output, operation);
   });
 }
 
@@ -203,11 +215,13 @@ Executor fixed_softmax(const FunctionArithmetic& rule, double beta, const ModelT
   const ScaleEncoding& encoding = rule.input.scale;
   const Chain chain = rule.input.chain;
   if (input.type == ElementType::int16 && output.type == ElementType::int16) {
+    require_output(operation, output, 1.0 / 32768, 0);
     return [chain, parameters = SoftmaxParameters{softmax_scale_i16(encoding, beta, input.quantization.scale()), 0}](const Execution& run) {
       softmax_rows_fixed<std::int16_t, std::int16_t>(run, parameters, chain, {});
     };
   }
   const auto rows = [&]<class Input, class Output>() -> Executor {
+    require_output(operation, output, std::ldexp(1.0, -8 * static_cast<int>(sizeof(Output))), std::numeric_limits<Output>::min());
     const SoftmaxParameters parameters = softmax_parameters(encoding, beta, input.quantization.scale());
     return [chain, parameters, exponentials = softmax_exponentials(parameters, chain)](const Execution& run) {
       softmax_rows_fixed<Input, Output>(run, parameters, chain, exponentials);

@@ -107,6 +107,7 @@ Executor prepare_pool(const Model& model, const Operation& operation, const Back
   const ConvShape windows = pool_shape_of(model, operation);
   if (operation.kind == OperationKind::max_pool2d) {
     if (backend.max_pool == MaxPool::absent) throw_unsupported(operation, "the backend has no such arithmetic");
+    require_equal_quantization(operation, in, out);
     return prepare_max_pool(windows, in, out, bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out));
   }
   const AveragePoolArithmetic& average = average_rule(backend, operation, in, out);

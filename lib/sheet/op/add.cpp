@@ -1,6 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "lastbit/op/add.hpp"
 
@@ -60,6 +61,12 @@ std::int64_t sum_of(const SumArithmetic& rule, const ResolvedSum& sum, std::span
   Accumulator accumulator(rule.accumulator, sum.offset);
   for (std::size_t i = 0; i < codes.size(); ++i) accumulator.add(value_of(rule, sum.terms[i], codes[i]));
   return accumulator.result();
+}
+
+FloatSum float_sum_of(float scale_a, float scale_b, float scale_out, float zero_a, float zero_b, float zero_out) noexcept {
+  const float ratio_a = scale_a / scale_out, ratio_b = scale_b / scale_out;
+  const float product_b = ratio_b * zero_b;  // rounded by itself: compiled without contraction
+  return {ratio_a, ratio_b, zero_out - std::fma(ratio_a, zero_a, product_b)};
 }
 
 }  // namespace lastbit

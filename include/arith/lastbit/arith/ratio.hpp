@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a layer rescales by: a ratio of its own quantities, over1 * over2 * 2^exponent / (under1 * under2). Each product is computed in the
-// arithmetic of the encoding, then their quotient is; a power of two is exact.
+// arithmetic of the encoding, or the upper one in float32, then their quotient is; a power of two is exact.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@ enum class Quantity : std::uint8_t { one, in, first_in, larger_in, unit, weight,
 struct Ratio {
   std::array<Quantity, 2> over{}, under{};
   std::int8_t exponent = 0;
+  bool product_in_float = false;  ///< over1 * over2 is rounded to float32, whatever the encoding's arithmetic
 
   friend constexpr bool operator==(const Ratio&, const Ratio&) = default;
 };
@@ -51,12 +52,13 @@ struct LayerQuantities {
 
 template <class Real>
 [[nodiscard]] constexpr double evaluate_in(const Ratio& ratio, const LayerQuantities& layer) noexcept {
-  const auto product = [&layer](const std::array<Quantity, 2>& factors) {
-    return static_cast<Real>(value_of(factors[0], layer)) * static_cast<Real>(value_of(factors[1], layer));
+  const auto product = [&layer]<class In>(In, const std::array<Quantity, 2>& factors) {
+    return static_cast<In>(value_of(factors[0], layer)) * static_cast<In>(value_of(factors[1], layer));
   };
+  const Real over = ratio.product_in_float ? static_cast<Real>(product(float{}, ratio.over)) : product(Real{}, ratio.over);
   constexpr std::uint64_t exponent_of_one = 1023;
   const auto power = std::bit_cast<double>((exponent_of_one + static_cast<std::uint64_t>(std::int64_t{ratio.exponent})) << 52);
-  return static_cast<double>(product(ratio.over) * static_cast<Real>(power) / product(ratio.under));
+  return static_cast<double>(over * static_cast<Real>(power) / product(Real{}, ratio.under));
 }
 
 [[nodiscard]] constexpr double evaluate(const Ratio& ratio, ScaleArithmetic arithmetic, const LayerQuantities& layer) noexcept {

@@ -9,7 +9,7 @@
 //      of operand i the integer half_away((zero1 - zeroi) * ini / (unit * in1)), or (zero1 - zeroi) * half_away(ini / (unit * in1)), both in
 //      the arithmetic of the operands' encoding;
 //   4. through the `output` chain, zero point and bounds included. An int32 output without a scale takes the sum of step 3 as it is.
-// in_float: 1. c = float(zero_out - float(float(ra * zero_a) + float(rb * zero_b))), ra = float(in_a / out), rb likewise;
+// in_float: 1. c = float(zero_out - fma(ra, zero_a, float(rb * zero_b))), ra = float(in_a / out), rb likewise;
 //           2. fma(qa, ra, fma(qb, rb, c)), one rounding to an integer; 3. bounds. sub negates in_b.
 // Shapes: add, sub: two inputs, broadcast to the output as numpy does; add_n, sub of more than two: every input has the output's shape.
 // Units: codes of one type, each input and the output with a scale of its own (add_n: also one per index of the last axis, zero point 0).
@@ -67,15 +67,7 @@ struct FloatSum {
   float ratio_a, ratio_b, fixed;
 };
 
-/// Step 1 of in_float. Each product is rounded to float on its own (compile without contraction).
-[[nodiscard]] constexpr FloatSum float_sum_of(float scale_a, float scale_b, float scale_out, float zero_a, float zero_b,
-                                              float zero_out) noexcept {
-  const float ratio_a = scale_a / scale_out;
-  const float ratio_b = scale_b / scale_out;
-  const float product_a = ratio_a * zero_a;
-  const float product_b = ratio_b * zero_b;
-  const float zeros = product_a + product_b;
-  return {ratio_a, ratio_b, zero_out - zeros};
-}
+/// Step 1 of in_float.
+[[nodiscard]] FloatSum float_sum_of(float scale_a, float scale_b, float scale_out, float zero_a, float zero_b, float zero_out) noexcept;
 
 }  // namespace lastbit
