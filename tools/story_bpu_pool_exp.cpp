@@ -10,6 +10,7 @@
 #include <set>
 
 #include "lastbit/backends/bernoulli2.hpp"
+#include "lastbit/backends/golden.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/metrics.hpp"
 #include "lastbit/model_builder.hpp"
@@ -32,9 +33,7 @@ double normal(std::mt19937_64& random, double mean, double deviation) {
 double step_of(double threshold) { return double{static_cast<float>(threshold / 127)}; }
 
 /// The layer in float.
-Tensor in_float(const Model& model, const Tensor& sample) {
-  return *run(model, Backend{.domain = Domain::real}, std::vector{sample}).tensors[1];
-}
+Tensor in_float(const Model& model, const Tensor& sample) { return *run(model, float_golden, std::vector{sample}).tensors[1]; }
 
 /// 0 where one side is 0 throughout: nothing of the other is left.
 double cosine(const Tensor& mine, const Tensor& truth) {

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "lastbit/arith/binary_float.hpp"
+#include "lastbit/backends/golden.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
@@ -87,7 +88,7 @@ ConcatNetwork quantized(const ConcatNetwork& network, double input_factor) {
 Figures run_part(const ConcatNetwork& network, double input_factor, Part part, Memory memory, const SpecSheet& sheet) {
   const ConcatNetwork integers = quantized(network, input_factor);
   const Trace mine = run_model(integers, part, memory, sheet.backend);
-  const Trace truth = run_model(network, part, Memory::time_major, Backend{.domain = Domain::real});
+  const Trace truth = run_model(network, part, Memory::time_major, float_golden);
   const Tensor& output = *mine.tensors.back();
   const Tensor real = dequantized(output, {{1 / (part == Part::concat ? input_factor : integers.output_factor)}, {}, 0});
   const ElementMetrics metrics = element_metrics(real.values<float>(), truth.tensors.back()->values<float>());

@@ -228,6 +228,7 @@ void add_same_input(CompareReport& report, const NamedTrace& a, const Emulator& 
 }
 
 void add_golden(CompareReport& report, const NamedTrace& a, const NamedTrace& b, const NamedTrace& golden) {
+  report.golden = golden.backend;
   for (LayerDifference& layer : report.layers) {
     const NamedTensor* const of_a = counterpart(a, layer.tensor, layer.name);
     const NamedTensor* const of_b = counterpart(b, layer.tensor, layer.name);

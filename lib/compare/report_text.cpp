@@ -7,6 +7,7 @@
 
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
+#include "lastbit/registry.hpp"
 
 namespace lastbit {
 namespace {
@@ -239,11 +240,19 @@ std::string coordinates_text(const Shape& shape, std::int64_t index) {
   return text + "]";
 }
 
+/// With the title of its sheet, which says what bounds the values.
+std::string golden_line(const CompareReport& report) {
+  if (report.golden.empty()) return {};
+  const auto& sheets = builtin_backends();
+  const auto found = std::ranges::find(sheets, report.golden, &SpecSheet::name);
+  return wrapped("fl.: " + report.golden + (found == sheets.end() ? std::string() : ", " + found->title), 2);
+}
+
 std::string to_text(const CompareReport& report, Detail detail) {
   const auto all = select(report, [](const LayerDifference&) { return true; });
   const bool golden = std::any_of(all.begin(), all.end(), [](const LayerDifference* layer) { return layer->golden.has_value(); });
-  std::string text = wrapped("a: " + report.a, 2) + wrapped("b: " + report.b, 2) + wrapped("model: " + report.model, 2) +
-                     table(summary_columns(golden), all);
+  std::string text = wrapped("a: " + report.a, 2) + wrapped("b: " + report.b, 2) + golden_line(report) +
+                     wrapped("model: " + report.model, 2) + table(summary_columns(golden), all);
   if (detail == Detail::everything) text += detail_tables(report);
   text += "\n" + first_divergence_line(report) + same_input_line(report) + output_lines(report) + non_finite_lines(report) +
           partial_lines(report) + guess_lines(report);

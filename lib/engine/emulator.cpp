@@ -130,6 +130,7 @@ struct Emulator::Prepared {
   std::vector<std::size_t> last_use;  ///< of every tensor: the operation after which nobody reads it
 
   [[nodiscard]] const Model& model() const { return real ? *real : *user; }
+  [[nodiscard]] Executor golden(const Operation& operation) const;
   void find_last_uses();
   [[nodiscard]] std::optional<Tensor> convert_input(std::size_t position, const Tensor& given) const;
   void run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const;
@@ -148,6 +149,11 @@ std::vector<Tensor> Emulator::Prepared::initial_states() const {
     });
   }
   return states;
+}
+
+Executor Emulator::Prepared::golden(const Operation& operation) const {
+  Executor executor = prepare_real(*real, operation);
+  return backend.golden_range == GoldenRange::representable ? bounded_by_codes(std::move(executor), *user, operation) : executor;
 }
 
 void Emulator::Prepared::find_last_uses() {
@@ -223,7 +229,7 @@ Emulator::Emulator(const Model& model, const Backend& backend) : prepared_(std::
   std::vector<Diagnostic> problems;
   for (const Operation& operation : prepared_->model().operations) {
     try {
-      prepared_->executors.push_back(backend.domain == Domain::real ? prepare_real(prepared_->model(), operation)
+      prepared_->executors.push_back(backend.domain == Domain::real ? prepared_->golden(operation)
                                                                     : prepare_integer(model, operation, backend));
     } catch (const Error& error) {
       problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());

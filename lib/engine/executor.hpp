@@ -29,6 +29,8 @@ using Executor = std::function<void(const Execution&)>;
 [[nodiscard]] Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend);
 /// The golden path: every tensor of the operation is float32 (lib/engine/float).
 [[nodiscard]] Executor prepare_real(const Model& model, const Operation& operation);
+/// `executor`, and then each output value bounded by what the codes of its tensor in `quantized` stand for; float tensors are left as they are.
+[[nodiscard]] Executor bounded_by_codes(Executor executor, const Model& quantized, const Operation& operation);
 /// What only moves data is the same on both (model/movement.hpp).
 [[nodiscard]] inline Executor executor_of(Movement movement) {
   return [movement = std::move(movement)](const Execution& run) { movement(run.inputs, run.outputs); };

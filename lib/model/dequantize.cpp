@@ -15,10 +15,6 @@
 namespace lastbit {
 namespace {
 
-float real_of(std::int64_t value, double scale, std::int64_t zero_point) {
-  return static_cast<float>(scale * static_cast<double>(value - zero_point));
-}
-
 /// Calls convert(index, value) for every element of an integer tensor, or copies what has no scale.
 template <class Convert>
 Tensor converted(const Tensor& tensor, Convert&& convert) {
@@ -99,6 +95,10 @@ void make_attributes_real(const Model& model, Operation& operation) {
 }
 
 }  // namespace
+
+float real_of(std::int64_t code, double scale, std::int64_t zero_point) {
+  return static_cast<float>(scale * static_cast<double>(code - zero_point));
+}
 
 Tensor dequantized(const Tensor& tensor, const Quantization& quantization) {
   if (tensor.type() == ElementType::float32) return tensor;

@@ -365,7 +365,10 @@ const std::vector<Writer>& all_writers() {
 
 std::vector<OperationFormula> formulas_of(const Backend& backend) {
   if (backend.domain == Domain::real)
-    return {{"every operation", {"y = f(x) in float on dequantised values; nothing is rounded to integers"}}};
+    return {{"every operation",
+             {"y = f(x) in float on dequantised values; nothing is rounded to integers",
+              backend.golden_range == GoldenRange::representable ? "y = clamp(y) to what the codes of its tensor stand for"
+                                                                 : "y has no bound"}}};
   std::vector<OperationFormula> list;
   for (const Rule* const rule : present_operations(backend)) {
     const auto has_type = [&](const Writer& writer) { return *writer.type == *rule->type->type; };

@@ -543,10 +543,12 @@ static const RuleType& rule_type(Of<ArgmaxArithmetic>) {
 
 static const RuleType& rule_type(Of<Backend>) {
   constexpr auto integer = [](const Backend& rule) { return rule.domain == Domain::integer; };
+  constexpr auto real = [](const Backend& rule) { return rule.domain == Domain::real; };
   constexpr auto symmetric = [](const Backend& rule) { return rule.domain == Domain::integer && rule.coding == Coding::symmetric; };
   static const RuleType type =
       StructureOf<Backend>("a device")
           .deciding("domain", &Backend::domain, "integers by the rules below, or real numbers on the float path")
+          .member_if(real, "golden_range", &Backend::golden_range, "what bounds the real number that stands for a code")
           .member_if(symmetric, "coding", &Backend::coding, "which codes the device has; others are refused")
           .member_if(integer, "conv", &Backend::conv, "conv2d")
           .member_if(integer, "depthwise_conv", &Backend::depthwise_conv, "depthwise_conv2d")

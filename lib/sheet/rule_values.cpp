@@ -57,7 +57,8 @@ std::vector<Meanings> of_stages() {
 
 std::vector<Meanings> of_operations() {
   return {
-      of<Domain>({"quantised arithmetic, as stated", "the golden float path; no other rule is read"}),
+      of<Domain>({"quantised arithmetic, as stated", "the golden float path; of the other rules golden_range alone is read"}),
+      of<GoldenRange>({"bounded by what the codes of its tensor stand for", "no bound but the network's own activations"}),
       of<Coding>({"any zero point, signed and unsigned codes", "signed codes with zero point 0"}),
       of<BiasAt>({"the sum starts with it", "it is added last"}),
       of<PerChannelLowering>({"kept", "weights are quantised again to one 8-bit scale", "accumulators are scaled in float",

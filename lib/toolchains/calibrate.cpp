@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/backends/golden.hpp"
 #include "lastbit/quantizer.hpp"
 #include "toolchains/statistics.hpp"
 
@@ -153,7 +154,7 @@ Calibration calibrate(const Model& model, std::span<const std::vector<Tensor>> s
   LASTBIT_ASSERT(histogram_bins > 0);
   require_float(model);
   for (std::size_t i = 0; i < samples.size(); ++i) check_sample(model, samples[i], i);
-  const Emulator emulator(model, Backend{.domain = Domain::real});
+  const Emulator emulator(model, float_golden);
   Calibration calibration{Statistics(model.tensors.size())};
   gather(emulator, samples, threads, calibration.tensors, add_range, merge_range);
   for (TensorStatistics& statistics : calibration.tensors) prepare_histograms(statistics, histogram_bins);

@@ -8,6 +8,8 @@
 #include <optional>
 #include <unordered_set>
 
+#include "lastbit/backends/golden.hpp"
+
 namespace lastbit {
 namespace {
 
@@ -128,7 +130,7 @@ class Comparison {
   Comparison(const Model& real, const Model& device, const SpecSheet& sheet)
       : real_(real),
         device_(device),
-        real_emulator_(real, Backend{.domain = Domain::real}),
+        real_emulator_(real, float_golden),
         device_emulator_(device, sheet.backend),
         events_(device.operations.size()),
         same_top_(device.outputs.size(), 0) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lastbit/advise.hpp"
+#include "lastbit/backends/golden.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
 #include "support/catch.hpp"
@@ -63,7 +64,7 @@ std::vector<std::vector<Tensor>> samples() {
 }
 
 std::vector<float> run_float(const Model& model, const std::vector<Tensor>& sample) {
-  const Trace trace = run(model, Backend{.domain = Domain::real}, sample);
+  const Trace trace = run(model, float_golden, sample);
   const auto values = trace.tensors[static_cast<std::size_t>(model.outputs[0])]->values<float>();
   return {values.begin(), values.end()};
 }

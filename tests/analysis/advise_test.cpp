@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "lastbit/backends/golden.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
@@ -15,7 +16,7 @@ using namespace lastbit;
 
 namespace {
 
-const Backend golden{.domain = Domain::real};
+const Backend golden = float_golden;
 
 Tensor random_int8(const Shape& shape, std::mt19937& random) {
   Tensor tensor(ElementType::int8, shape);

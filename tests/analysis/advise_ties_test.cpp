@@ -7,6 +7,7 @@
 #include <random>
 
 #include "lastbit/advise.hpp"
+#include "lastbit/backends/golden.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
@@ -172,7 +173,7 @@ TEST_CASE("census: of a convolution, by brute force") {
 TEST_CASE("census: against float only the device has ties; other operations have none") {
   const Model model = network(0.5);
   const std::vector<Tensor> data = inputs(6);
-  const auto census = tie_census(model, 0, Backend{.domain = Domain::real}, backend("vipnano_v8"), samples_of(data));
+  const auto census = tie_census(model, 0, float_golden, backend("vipnano_v8"), samples_of(data));
   REQUIRE(census.has_value());
   REQUIRE(census->a == TieCount{});
   REQUIRE(census->b.on > 0);
@@ -191,7 +192,7 @@ TEST_CASE("output scale: copies follow, the bias behind is counted anew, real va
   REQUIRE(std::ranges::equal(bias.constant->values<std::int32_t>(), expected));
   // The float meaning of the network is the same but for the bias's own rounding.
   const std::vector<Tensor> input{inputs(1)[0]};
-  const Backend golden{.domain = Domain::real};
+  const Backend golden = float_golden;
   const Tensor before = *run(model, golden, input).tensors[3], after = *run(changed, golden, input).tensors[3];
   for (std::size_t i = 0; i < before.values<float>().size(); ++i)
     REQUIRE(std::abs(before.values<float>()[i] - after.values<float>()[i]) <= 0.5 / 64 * 1.25);
@@ -201,7 +202,7 @@ TEST_CASE("output scale: a sweep is what running the layer with each scale gives
   const Model model = network(0.5);
   const std::vector<Tensor> data = inputs(3);
   const std::vector<double> factors{0.9, 0.97, 1.0, 1.03, 1.1};
-  const Backend golden{.domain = Domain::real};
+  const Backend golden = float_golden;
   for (const Backend* a : {&backend("tflite_double"), &golden}) {
     const auto tried = scale_sweep(model, 0, *a, backend("vipnano_v8"), data, factors);
     REQUIRE(tried.size() == factors.size());

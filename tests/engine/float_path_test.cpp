@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "lastbit/backends/golden.hpp"
+#include "lastbit/io/json_model.hpp"
 #include "support/catch.hpp"
 #include "support/one_operation.hpp"
 #include "support/real_oracle.hpp"
@@ -214,6 +216,49 @@ TEST_CASE("bounds are the last step, and NaN passes them") {
   CHECK(std::vector<float>(clamped.begin(), clamped.end() - 1) == std::vector<float>{-1.5, 2, 2.5});
   const Tensor image = reals({1, 1, 2, 1}, {nan, 1});
   CHECK(std::isnan(real(max_pool2d, Pool2dAttributes{{1, 2}, {1, 1}, valid, {}}, {image}, {1, 1, 1, 1}).values<float>()[0]));
+}
+
+// A converter leaves ReLU6 out: the codes of [0, 6] hold nothing else. Twice -4, 0.5, 2, 100.
+TEST_CASE("a real value is bounded by what the codes of its tensor stand for, unless the backend says otherwise") {
+  const Model model = parse_json_model(R"({
+    "format": "lastbit.model.v1", "name": "relu6 by its codes",
+    "tensors": [
+      {"name": "x", "type": "int8", "shape": [4, 1], "quantization": {"scale": [0.5]}},
+      {"name": "weights", "type": "int8", "shape": [1, 1], "quantization": {"scale": [1]}, "data": [2]},
+      {"name": "y", "type": "int8", "shape": [4, 1], "quantization": {"scale": [0.0234375], "zero_point": [-128]}},
+      {"name": "z", "type": "int8", "shape": [4, 1], "quantization": {"scale": [0.5], "zero_point": [3]}},
+      {"name": "real", "type": "float32", "shape": [4, 1]}
+    ],
+    "operations": [
+      {"op": "fully_connected", "name": "fc", "inputs": ["x", "weights", null], "outputs": ["y"], "attributes": {}},
+      {"op": "requantize", "name": "again", "inputs": ["y"], "outputs": ["z"], "attributes": {}},
+      {"op": "dequantize", "name": "real", "inputs": ["z"], "outputs": ["real"], "attributes": {}}
+    ],
+    "inputs": ["x"], "outputs": ["y", "real"]})",
+                                       ".", "test");
+  const std::vector<Tensor> x{reals({4, 1}, {-4, 0.5F, 2, 100})};
+  const Trace bounded = run(model, float_golden, x), as_written = run(model, float_unbounded, x);
+  CHECK(values_of<float>(*bounded.tensors[2]) == std::vector<float>{0, 1, 4, 5.9765625F});
+  CHECK(values_of<float>(*bounded.tensors[4]) == std::vector<float>{0, 1, 4, 5.9765625F});
+  CHECK(values_of<float>(*as_written.tensors[2]) == std::vector<float>{-8, 1, 4, 200});
+  CHECK(values_of<float>(*as_written.tensors[4]) == std::vector<float>{-8, 1, 4, 200});
+}
+
+TEST_CASE("a bound by codes is the channel's own") {
+  Model model = one_operation(relu, {}, {reals({2, 2}, {0, 0, 0, 0})}, {{2, 2}}, ElementType::float32);
+  ModelTensor& out = model.tensors[static_cast<std::size_t>(model.operations[0].outputs[0])];
+  out.type = ElementType::int8;
+  out.quantization = {.scales = {1, 0.5}, .zero_points = {0, 0}, .axis = 0};
+  const auto bounded = [&](std::int32_t axis) {
+    out.quantization.axis = axis;
+    const Executor executor = bounded_by_codes([](const Execution& each) { std::ranges::fill(each.outputs[0].values<float>(), 99.0F); },
+                                               model, model.operations[0]);
+    std::vector<Tensor> outputs{Tensor(ElementType::float32, {2, 2})};
+    executor({{}, outputs});
+    return values_of<float>(outputs[0]);
+  };
+  CHECK(bounded(0) == std::vector<float>{99, 99, 63.5F, 63.5F});
+  CHECK(bounded(1) == std::vector<float>{99, 63.5F, 99, 63.5F});
 }
 
 TEST_CASE("a tensor that is no float32 is refused by name") {

@@ -18,6 +18,7 @@
 #include "lastbit/model_builder.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/registry.hpp"
 #include "toolchains/device_model.hpp"
 
 namespace lastbit {
@@ -258,7 +259,7 @@ class Bernoulli2Quantizer {
 /// The mean cosine of the outputs with the float network's on the first sample.
 double output_cosine(const QuantizationRequest& request, const Model& quantized) {
   const std::vector<Tensor>& sample = request.samples.front();
-  const Trace real = lastbit::run(request.model, Backend{.domain = Domain::real}, sample);
+  const Trace real = lastbit::run(request.model, find_backend("float").backend, sample);
   const Trace device = lastbit::run(quantized, request.backend, sample);
   double sum = 0;
   for (const std::int32_t output : request.model.outputs) {

@@ -96,6 +96,7 @@ struct CompareReport {
   std::vector<Guess> guesses;            ///< what either side rests on
   std::vector<std::string> only_in_a;    ///< tensors without counterpart
   std::vector<std::string> only_in_b;
+  std::string golden{};  ///< the backend of the float path both are measured against; empty: none
 
   [[nodiscard]] bool equal() const;
   /// The first layer whose accumulated values differ, or nullptr.

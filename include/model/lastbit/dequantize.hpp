@@ -8,6 +8,9 @@
 
 namespace lastbit {
 
+/// scale * (code - zero point)
+[[nodiscard]] float real_of(std::int64_t code, double scale, std::int64_t zero_point);
+
 /// The model with every quantised tensor and constant as float32.
 [[nodiscard]] Model dequantized(const Model& model);
 

@@ -23,6 +23,9 @@ namespace lastbit {
 
 /// integer: the quantised arithmetic below. real: the golden float path; no rule below is read.
 enum class Domain : std::uint8_t { integer, real };
+/// Of real numbers in place of codes. representable: each is bounded by the least and the largest that its tensor's codes stand for, which is
+/// how a converter that drops a ReLU still means one; unbounded: only activations that the network states bound it.
+enum class GoldenRange : std::uint8_t { representable, unbounded };
 
 /// affine: any zero point, signed and unsigned codes. symmetric: signed codes with zero point 0; anything else is refused.
 enum class Coding : std::uint8_t { affine, symmetric };
@@ -376,6 +379,7 @@ enum class Bitwise : std::uint8_t { absent, of_codes };
 
 struct Backend {
   Domain domain = Domain::integer;
+  GoldenRange golden_range = unstated<GoldenRange>;  ///< of the real domain
   Coding coding = Coding::affine;
   ConvByType conv{}, depthwise_conv{}, transposed_conv{}, fully_connected{};
   MatmulByType matmul{};

@@ -20,6 +20,7 @@ namespace lastbit {
 
 // Names of enumerators, in the order of the enumeration.
 constexpr auto names_of(Domain) { return std::to_array<std::string_view>({"integer", "real"}); }
+constexpr auto names_of(GoldenRange) { return std::to_array<std::string_view>({"representable", "unbounded"}); }
 constexpr auto names_of(Rounding) {
   return std::to_array<std::string_view>(
       {"floor", "ceil", "toward_zero", "half_up", "half_down", "half_away", "half_toward_zero", "half_even", "to_odd"});

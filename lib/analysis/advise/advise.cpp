@@ -9,6 +9,7 @@
 #include "analysis/advise/float16_rescaling.hpp"
 #include "analysis/advise/search.hpp"
 #include "analysis/advise/side.hpp"
+#include "lastbit/backends/golden.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/quantizer.hpp"
 
@@ -243,7 +244,7 @@ class Adviser {
   }
 
   [[nodiscard]] double sqnr_db_of(const Model& model) const {
-    Judge judge(model, Backend{.domain = Domain::real}, b_.backend, samples_);
+    Judge judge(model, float_golden, b_.backend, samples_);
     Agreement total;
     for (const Agreement& one : judge.judge({}, samples_.size())) total.add(one);
     return -20 * std::log10(total.relative_error());

@@ -9,6 +9,7 @@
 #include "analysis/advise/census.hpp"
 #include "engine/operands.hpp"
 #include "lastbit/advise.hpp"
+#include "lastbit/backends/golden.hpp"
 #include "lastbit/explain.hpp"
 
 namespace lastbit {
@@ -100,7 +101,7 @@ class Sweep {
         of_a_(layer_sums(layer_, 0, a, inputs)),
         of_b_(layer_sums(layer_, 0, b, inputs)) {
     if (!possible()) return;
-    const Side real(layer_, Backend{.domain = Domain::real});
+    const Side real(layer_, float_golden);
     for (const Tensor& input : inputs) {
       const Tensor output = output_of(layer_, real, input);
       truth_.insert(truth_.end(), output.values<float>().begin(), output.values<float>().end());

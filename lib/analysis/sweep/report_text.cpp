@@ -64,7 +64,7 @@ std::string answer_lines(const SweepReport& report, std::size_t backend) {
 
 std::string golden_table(const SweepReport& report) {
   const auto backends = report.sweeper->backends();
-  std::string text = "Against the float network\n";
+  std::string text = "Against the float network, bounded by what each tensor's codes stand for\n";
   for (std::size_t b = 0; b < backends.size(); ++b) {
     text += right("no.", 4) + " " + left(shortened(backends[b].name, name_width), name_width) + right("cosine", 12) + right("SQNR dB", 10) +
             right("RMS error", 13) + right("largest", 13) + right("not finite", 12) + "\n";

@@ -3,8 +3,12 @@
 #include "engine/float/real.hpp"
 
 #include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "engine/operations.hpp"
+#include "lastbit/dequantize.hpp"
 
 namespace lastbit {
 namespace {
@@ -17,6 +21,31 @@ void require_float32(const Model& model, const Operation& operation, const std::
                 "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; the golden path computes in float32");
   }
 }
+
+/// What the codes of a tensor can stand for, channel by channel.
+struct CodeBounds {
+  std::vector<RealBounds> channels;  ///< none: its values are no codes
+  std::size_t inner = 1;             ///< values in a row that are of one channel
+
+  explicit CodeBounds(const ModelTensor& tensor) {
+    const Quantization& quantization = tensor.quantization;
+    if (!is_integer(tensor.type) || size_of(tensor.type) > 4 || !quantization.present()) return;
+    const IntegerRange codes = range_of(tensor.type);
+    const std::size_t count = std::max(quantization.scales.size(), quantization.zero_points.size());
+    for (std::size_t c = 0; c < count; ++c) {
+      const double scale = quantization.scale(c);
+      const std::int64_t zero_point = quantization.zero_point(c);
+      channels.push_back({real_of(codes.min, scale, zero_point), real_of(codes.max, scale, zero_point)});
+    }
+    if (count == 1) return;
+    for (auto d = static_cast<std::size_t>(quantization.axis) + 1; d < tensor.shape.rank(); ++d)
+      inner *= static_cast<std::size_t>(tensor.shape[d]);
+  }
+
+  void operator()(std::span<float> values) const {
+    for (std::size_t i = 0; i < values.size() && !channels.empty(); ++i) values[i] = channels[i / inner % channels.size()](values[i]);
+  }
+};
 
 }  // namespace
 
@@ -46,6 +75,15 @@ Executor prepare_real(const Model& model, const Operation& operation) {
   if (prepare != nullptr) return prepare(model, operation);
   throw Error(ErrorCode::unsupported_operation, std::string(name_of(operation.kind)) + " '" + operation.name + "'",
               "a layer of a device's integers; the golden path has none");
+}
+
+Executor bounded_by_codes(Executor executor, const Model& quantized, const Operation& operation) {
+  std::vector<CodeBounds> bounds;
+  for (const std::int32_t output : operation.outputs) bounds.emplace_back(quantized.tensor(output));
+  return [executor = std::move(executor), bounds = std::move(bounds)](const Execution& run) {
+    executor(run);
+    for (std::size_t i = 0; i < bounds.size(); ++i) bounds[i](run.outputs[i].values<float>());
+  };
 }
 
 }  // namespace lastbit
