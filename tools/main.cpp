@@ -7,6 +7,7 @@
 
 #include "lastbit/version.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -27,7 +28,8 @@ int run(int count, const char* const* words) {
     add(line);
   }
   try {
-    return line.run(count, words);
+    const int status = line.run(count, words);
+    return std::cout.flush() ? status : fail("standard output cannot be written");
   } catch (const std::bad_alloc&) {
     return fail("not enough memory for the tensors of this input");
   } catch (const std::exception& error) {
@@ -38,4 +40,8 @@ int run(int count, const char* const* words) {
 }  // namespace
 }  // namespace lastbit::tool
 
-int main(int count, char** arguments) { return lastbit::tool::run(count, arguments); }
+int main(int count, char** arguments) {
+  lastbit::tool::keep_standard_output();
+  const lastbit::tool::HarmlessOutput out(std::cout), error(std::cerr);
+  return lastbit::tool::run(count, arguments);
+}

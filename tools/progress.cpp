@@ -4,15 +4,24 @@
 
 #include <unistd.h>
 
-#include <iostream>
+#include <cstdio>
 #include <utility>
+
+#include "lastbit/printable.hpp"
 
 namespace lastbit::tool {
 
 using Clock = std::chrono::steady_clock;
 
-Progress::Progress(std::string what)
-    : what_(std::move(what)), start_(Clock::now()), last_(start_), terminal_(::isatty(STDERR_FILENO) != 0) {}
+namespace {
+
+/// Past std::cerr, which passes no control characters on (terminal.hpp).
+void tell_terminal(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+}  // namespace
+
+Progress::Progress(const std::string& what)
+    : what_(harmless(what)), start_(Clock::now()), last_(start_), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 void Progress::show(std::size_t done, std::size_t all) {
   constexpr std::chrono::milliseconds quiet(2000), pause(100);
@@ -20,14 +29,14 @@ void Progress::show(std::size_t done, std::size_t all) {
   if (!terminal_ || now - start_ < quiet || now - last_ < pause) return;
   constexpr std::size_t width = 40;
   const std::size_t full = all == 0 ? width : done * width / all;
-  std::cerr << "\r" << what_ << " [" << std::string(full, '#') << std::string(width - full, ' ') << "] " << done << " of " << all
-            << std::flush;
+  tell_terminal("\r" + what_ + " [" + std::string(full, '#') + std::string(width - full, ' ') + "] " + std::to_string(done) + " of " +
+                std::to_string(all));
   last_ = now;
   shown_ = true;
 }
 
 void Progress::clear() {
-  if (std::exchange(shown_, false)) std::cerr << "\r\033[K" << std::flush;
+  if (std::exchange(shown_, false)) tell_terminal("\r\033[K");
 }
 
 }  // namespace lastbit::tool

@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "model/printable.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit {
 namespace {

@@ -17,8 +17,8 @@
 
 #include "formats/file.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/shape.hpp"
-#include "model/printable.hpp"
 
 namespace lastbit {
 namespace {

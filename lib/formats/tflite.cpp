@@ -10,8 +10,8 @@
 
 #include "formats/file.hpp"
 #include "formats/tflite_operator.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/shape.hpp"
-#include "model/printable.hpp"
 
 namespace lastbit::tflite_format {
 namespace {

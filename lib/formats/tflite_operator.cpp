@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "model/printable.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit::tflite_format {
 

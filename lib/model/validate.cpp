@@ -7,9 +7,9 @@
 #include <sstream>
 #include <vector>
 
+#include "lastbit/printable.hpp"
 #include "lastbit/shape.hpp"
 #include "model/operation_view.hpp"
-#include "model/printable.hpp"
 
 namespace lastbit {
 namespace {

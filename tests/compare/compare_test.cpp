@@ -127,8 +127,8 @@ TEST_CASE("the golden column holds both sides against the float path") {
   CHECK(report.layers[1].golden->b.max_absolute_error == 0.5);
   CHECK(report.layers[0].golden->a.cosine == 1);
   CHECK(report.golden == "float");
-  CHECK_THAT(to_text(report), contains_text("fl.: float, golden path"));
-  CHECK_THAT(to_json(report), contains_text(R"("golden": "float")"));
+  CHECK_THAT(to_text(report), test::contains_text("fl.: float, golden path"));
+  CHECK_THAT(to_json(report), test::contains_text(R"("golden": "float")"));
 }
 
 TEST_CASE("float against integer: fed with real values one way, not the other") {

@@ -18,9 +18,9 @@ namespace lastbit::test {
 /// A fresh working folder, gone afterwards, in which the tool runs.
 class Shell {
  public:
-  /// Of `lastbit ARGUMENTS`; what it prints is in the files out and err.
-  [[nodiscard]] int status(const std::string& arguments) const {
-    const std::string command = "cd " + folder_.path().string() + " && " + LASTBIT_TOOL + " " + arguments + " >out 2>err";
+  /// Of `lastbit ARGUMENTS`; what it prints is in the files out and err, unless it is sent elsewhere.
+  [[nodiscard]] int status(const std::string& arguments, const std::string& output = ">out") const {
+    const std::string command = "cd " + folder_.path().string() + " && " + LASTBIT_TOOL + " " + arguments + " " + output + " 2>err";
     return WEXITSTATUS(std::system(command.c_str()));  // NOLINT(cert-env33-c): a test of the command line
   }
   [[nodiscard]] std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }

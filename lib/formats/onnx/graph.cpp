@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "lastbit/dequantize.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/shape.hpp"
 #include "model/movement.hpp"
 #include "model/operation_view.hpp"
-#include "model/printable.hpp"
 
 namespace lastbit::onnx_format {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/printable.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit::onnx_format {
 

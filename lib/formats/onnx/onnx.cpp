@@ -8,7 +8,7 @@
 
 #include "formats/file.hpp"
 #include "formats/onnx/folding.hpp"
-#include "model/printable.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit::onnx_format {
 

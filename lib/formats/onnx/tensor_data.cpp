@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "lastbit/arith/float16.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/shape.hpp"
-#include "model/printable.hpp"
 
 namespace lastbit::onnx_format {
 namespace {

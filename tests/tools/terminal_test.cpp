@@ -1,0 +1,62 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Standard output and error: what a stranger's names do to them, and what becomes of a run whose output nobody can read.
+#include "terminal.hpp"
+
+#include <sstream>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/paths.hpp"
+#include "support/shell.hpp"
+
+using namespace lastbit;
+using test::Shell;
+
+TEST_CASE("a stream passes harmless text on, however it is cut into pieces") {
+  const std::string text = "a\u009bü\x1b層\x9b\n";
+  const std::string shown = "a\\u009bü\\u001b層\\x9b\n";
+  for (std::size_t piece = 1; piece <= text.size(); ++piece) {
+    std::ostringstream stream;
+    {
+      const tool::HarmlessOutput guard(stream);
+      for (std::size_t at = 0; at < text.size(); at += piece) stream << text.substr(at, piece);
+      stream << "\xe5\xb1";  // the rest never comes
+    }
+    INFO("pieces of " << piece);
+    CHECK(stream.str() == shown + "\\xe5\\xb1");
+    stream << '\a';
+    CHECK(stream.str().ends_with('\a'));  // as it was before
+  }
+  std::ostringstream stream;
+  const tool::HarmlessOutput guard(stream);
+  for (const char character : text) stream.put(character);
+  stream << std::flush;
+  CHECK(stream.str() == shown);
+}
+
+TEST_CASE("a path in a message cannot reach the terminal") {
+  const Shell shell;
+  CHECK(shell.status("describe $(printf 'no\\033[31m\\302\\233\\342\\200\\256such')") == 2);
+  CHECK_THAT(shell.text("err"), test::contains_text("no\\u001b[31m\\u009b\\u202esuch"));
+  CHECK(shell.text("err").find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("output that cannot be written ends every command with 2") {
+  const Shell shell;
+  const std::string examples = (test::source_directory() / "examples").string();
+  const std::string model = examples + "/digits/model.json", images = " --input " + examples + "/digits/test_images.npy";
+  for (const std::string& command :
+       {std::string("backends"), std::string("backends --json"), std::string("describe tflite_double"), std::string("describe --rules"),
+        std::string("diff-backends tflite_double vipnano_v8"), std::string("--help"), std::string("--version"),
+        "run " + model + images + " --backend tflite_double", "compare " + model + images + " --a tflite_double --b vipnano_v8",
+        "compare " + model + images + " --a tflite_double --b vipnano_v8 --json", "prove " + model + " --a tflite_double --b vipnano_v8",
+        "explain " + model + images + " --a tflite_double --b vipnano_v8", "advise " + model + " --a float --b vipnano_v8"}) {
+    for (const char* nowhere : {">/dev/full", ">&-"}) {
+      INFO(command << " " << nowhere);
+      CHECK(shell.status(command, nowhere) == 2);
+      CHECK(shell.text("err") == "lastbit: standard output cannot be written\n");
+    }
+  }
+}
