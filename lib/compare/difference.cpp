@@ -9,11 +9,8 @@
 namespace lastbit {
 namespace {
 
-template <class T>
-bool equal_values(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a == b || (std::isnan(a) && std::isnan(b));
-  else return a == b;
-}
+/// Of values that different codes stand for; all NaNs are equal.
+bool equal_reals(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 /// b - a; 64-bit values far apart give the nearest 64-bit number.
 template <class T>
@@ -31,9 +28,9 @@ bool further(std::int64_t candidate, std::int64_t than) {
 }
 
 template <class T>
-void count_differing(std::span<const T> a, std::span<const T> b, TensorDifference& result) {
+void count_differing(std::span<const T> a, std::span<const T> b, bool (*equal)(T, T), TensorDifference& result) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (equal_values(a[i], b[i])) continue;
+    if (equal(a[i], b[i])) continue;
     if (result.differing++ == 0)
       result.first = ValuePair{static_cast<std::int64_t>(i), static_cast<double>(a[i]), static_cast<double>(b[i])};
   }
@@ -75,11 +72,11 @@ TensorDifference difference(const Tensor& a, const Quantization& a_quantization,
   const Tensor real_b = dequantized(b, b_quantization);
   if (a.type() == b.type() && a_quantization == b_quantization) {
     visit_element_type(a.type(), [&]<class T>() {
-      count_differing(a.values<T>(), b.values<T>(), result);
+      count_differing<T>(a.values<T>(), b.values<T>(), identical, result);
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) count_lsb(a.values<T>(), b.values<T>(), result);
     });
   } else {
-    count_differing(real_a.values<float>(), real_b.values<float>(), result);
+    count_differing<float>(real_a.values<float>(), real_b.values<float>(), equal_reals, result);
   }
   result.saturated_a = count_saturated(a);
   result.saturated_b = count_saturated(b);

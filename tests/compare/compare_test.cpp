@@ -115,6 +115,14 @@ TEST_CASE("two backends, layer by layer, over a batch") {
   CHECK_FALSE(report.equal());
 }
 
+TEST_CASE("floats of one type are compared by their bits, real values as numbers") {
+  const Tensor zeros = Tensor::from<float>({2}, {0.0F, -0.0F}), positive = Tensor::from<float>({2}, {0.0F, 0.0F});
+  CHECK(difference(zeros, {}, positive, {}).differing == 1);
+  CHECK(difference(zeros, {}, positive, {}).first->index == 1);
+  CHECK(difference(zeros, {}, zeros, {}).differing == 0);
+  CHECK(difference(int8({2}, {0, 0}), {{1}, {}, 0}, zeros, {}).differing == 0);
+}
+
 TEST_CASE("a backend equals itself") {
   const SpecSheet sheet = find_backend("xnnpack");
   CHECK(compare_backends(halving(), sheet, sheet, samples()).equal());

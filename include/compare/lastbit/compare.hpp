@@ -7,10 +7,13 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "lastbit/emulator.hpp"
@@ -36,7 +39,14 @@ struct ValuePair {
   double b = 0;
 };
 
-/// Integers of the same type and quantisation are compared as integers, everything else as real values. All NaNs are equal.
+/// Equality of two values of one type: the same bits, so -0 is not +0; every NaN of float32 or float64 equals every other.
+template <class T>
+[[nodiscard]] bool identical(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(a) && std::isnan(b));
+  else return a == b;
+}
+
+/// Tensors of the same type and quantisation are compared by identical(), everything else as real values, among which -0 equals +0.
 struct TensorDifference {
   Shape shape;
   std::int64_t values = 0;

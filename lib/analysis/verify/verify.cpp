@@ -13,6 +13,7 @@
 #include "formats/file.hpp"
 #include "formats/json.hpp"
 #include "formats/json_model.hpp"
+#include "lastbit/compare.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/model_file.hpp"
@@ -84,12 +85,6 @@ std::map<std::int32_t, Tensor> read_indexed(const Case& at, const char* key, con
   return tensors;
 }
 
-template <class T>
-bool same_value(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(a) && std::isnan(b));
-  return a == b;
-}
-
 std::string text_of(const Tensor& tensor, std::int64_t index) {
   std::ostringstream text;
   text.precision(9);
@@ -135,7 +130,7 @@ CaseFailure compare(const std::string& name, const Tensor& expected, const Tenso
     const auto a = expected.values<T>();
     const auto b = got.values<T>();
     count_differences(expected, got, failure,
-                      [&](std::int64_t i) { return !same_value(a[static_cast<std::size_t>(i)], b[static_cast<std::size_t>(i)]); });
+                      [&](std::int64_t i) { return !identical(a[static_cast<std::size_t>(i)], b[static_cast<std::size_t>(i)]); });
   });
   return failure;
 }
