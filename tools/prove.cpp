@@ -68,6 +68,9 @@ int run(const Options& options) {
   std::cout << (options.json ? to_json(report) : to_text(report));
   for (const std::string& file : files)
     if (!options.json) std::cout << "written: " << file << "\n";
+  if (report.layers.empty() && !report.float16)
+    throw Error(ErrorCode::bad_input, options.model,
+                "nothing was proven: no operation adds anything up in " + sheet.name + "'s arithmetic");
   return report.safe() ? equal : different;
 }
 
@@ -90,7 +93,7 @@ void add_prove(CommandLine& line) {
   command.option("--write", options->folder, "write the inputs that overflow there, one .npy per layer").value_name("DIR");
   command.option("--threads", options->threads, "threads for the runs on data").positive();
   command.flag("--json", options->json, "print JSON: every channel and tile");
-  command.footer("Exit status: 0 every sum is safe, 1 one can overflow, 2 error.");
+  command.footer("Exit status: 0 every sum is safe, 1 one can overflow, 2 error, or nothing to prove.");
   command.runs([options] { return run(*options); });
 }
 

@@ -250,11 +250,21 @@ void add_guesses(CompareReport& report, const Model& model, std::span<const Spec
   }
 }
 
+void add_not_emulated(CompareReport& report, const Model& model, std::span<const SpecSheet> sides) {
+  for (const SpecSheet& side : sides) {
+    const std::size_t count = float32_operations(model, side.backend).size();
+    if (count == 0) continue;
+    report.not_emulated.push_back(side.name + ": " + std::to_string(count) + " of " + std::to_string(model.operations.size()) +
+                                  " operations have float32 tensors and are computed on the float path, not by the device's arithmetic");
+  }
+}
+
 CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                const CompareOptions& options) {
   const Emulator emulator(model, a.backend);
   CompareReport report = compare_with_run(model, run_all(emulator, a, inputs, options.threads), b, inputs, options);
   add_guesses(report, model, std::array{a, b});
+  add_not_emulated(report, model, std::array{a, b});
   return report;
 }
 
@@ -271,6 +281,7 @@ CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, cons
   }
   CompareReport report = compare_with_run(model, dump, b, inputs.empty() ? std::span<const Tensor>(own) : inputs, options);
   add_guesses(report, model, std::array{b});
+  add_not_emulated(report, model, std::array{b});
   return report;
 }
 

@@ -96,6 +96,7 @@ std::string csv_line(const LayerDifference& layer, std::string_view kind, const 
 
 std::string to_json(const CompareReport& report) {
   JsonValue json{{"format", "lastbit.compare.v1"}, {"model", report.model}, {"a", report.a}, {"b", report.b}, {"path", report.path}};
+  json["not_emulated"] = report.not_emulated;
   if (!report.golden.empty()) json["golden"] = report.golden;
   json["equal"] = report.equal();
   const LayerDifference* const first = report.first_divergence();

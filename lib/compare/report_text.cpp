@@ -251,8 +251,10 @@ std::string golden_line(const CompareReport& report) {
 std::string to_text(const CompareReport& report, Detail detail) {
   const auto all = select(report, [](const LayerDifference&) { return true; });
   const bool golden = std::any_of(all.begin(), all.end(), [](const LayerDifference* layer) { return layer->golden.has_value(); });
-  std::string text = wrapped("a: " + report.a, 2) + wrapped("b: " + report.b, 2) + golden_line(report) +
-                     wrapped("model: " + report.model, 2) + table(summary_columns(golden), all);
+  std::string text;
+  for (const std::string& side : report.not_emulated) text += wrapped("Not emulated: " + side + ".", 2);
+  text += wrapped("a: " + report.a, 2) + wrapped("b: " + report.b, 2) + golden_line(report) + wrapped("model: " + report.model, 2) +
+          table(summary_columns(golden), all);
   if (detail == Detail::everything) text += detail_tables(report);
   text += "\n" + first_divergence_line(report) + same_input_line(report) + output_lines(report) + non_finite_lines(report) +
           partial_lines(report) + guess_lines(report);

@@ -40,7 +40,9 @@ void require_symmetric(const Model& model, const Operation& operation) {
   }
 }
 
-bool is_float32_operation(const Model& model, const Operation& operation) {
+/// What is_float16_operation() does not take.
+bool is_float32_operation(const Model& model, const Operation& operation, const Backend& backend) {
+  if (backend.float32 != Float32Operations::golden) return false;
   const auto is_float32 = [&](std::int32_t index) { return index == absent_tensor || model.tensor(index).type == ElementType::float32; };
   return std::all_of(operation.inputs.begin(), operation.inputs.end(), is_float32) &&
          std::all_of(operation.outputs.begin(), operation.outputs.end(), is_float32);
@@ -51,7 +53,7 @@ bool is_float32_operation(const Model& model, const Operation& operation) {
 Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend) {
   if (is_movement(operation.kind)) return executor_of(prepare_movement(model, operation));
   if (is_float16_operation(model, operation, backend)) return prepare_float16(model, operation, backend);
-  if (backend.float32 == Float32Operations::golden && is_float32_operation(model, operation)) return prepare_real(model, operation);
+  if (is_float32_operation(model, operation, backend)) return prepare_real(model, operation);
   for (const auto* list : {&operation.inputs, &operation.outputs}) {
     for (const auto index : *list) {
       const bool converts = operation.kind == OperationKind::quantize || operation.kind == OperationKind::dequantize ||
@@ -379,6 +381,17 @@ std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<con
   auto outputs = allocate_outputs(model(), at, no_spare);
   prepared_->executors[operation]({all, outputs, events});
   return outputs;
+}
+
+std::vector<std::size_t> float32_operations(const Model& model, const Backend& backend) {
+  std::vector<std::size_t> list;
+  if (backend.domain == Domain::real) return list;
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const Operation& operation = model.operations[i];
+    if (is_movement(operation.kind) || is_float16_operation(model, operation, backend)) continue;
+    if (is_float32_operation(model, operation, backend)) list.push_back(i);
+  }
+  return list;
 }
 
 std::vector<Diagnostic> check(const Model& model, const Backend& backend) {

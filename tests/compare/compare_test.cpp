@@ -123,6 +123,27 @@ TEST_CASE("floats of one type are compared by their bits, real values as numbers
   CHECK(difference(int8({2}, {0, 0}), {{1}, {}, 0}, zeros, {}).differing == 0);
 }
 
+// Both sides compute float32: equal, and nothing of either device was compared.
+TEST_CASE("what the float path computes for a device is named in the first line") {
+  const Model model = parse_json_model(R"({
+    "format": "lastbit.model.v1", "name": "never quantised",
+    "tensors": [{"name": "x", "type": "float32", "shape": [2]}, {"name": "flat", "type": "float32", "shape": [1, 2]},
+                {"name": "y", "type": "float32", "shape": [1, 2]}],
+    "operations": [{"op": "reshape", "name": "flatten", "inputs": ["x"], "outputs": ["flat"], "attributes": {}},
+                   {"op": "relu", "name": "relu", "inputs": ["flat"], "outputs": ["y"], "attributes": {}}],
+    "inputs": ["x"], "outputs": ["y"]})",
+                                       ".", "test");
+  const std::vector<Tensor> x{Tensor::from<float>({2}, {-1, 1})};
+  const SpecSheet device = find_backend("bernoulli2"), golden = find_backend("float");
+  const CompareReport report = compare_backends(model, golden, device, x);
+  CHECK(report.equal());
+  REQUIRE(report.not_emulated.size() == 1);
+  CHECK(to_text(report).starts_with("Not emulated: bernoulli2: 1 of 2 operations"));
+  CHECK_THAT(to_json(report), test::contains_text("\"bernoulli2: 1 of 2 operations"));
+  CHECK(compare_backends(model, golden, golden, x).not_emulated.empty());
+  CHECK(compare_halving().not_emulated.empty());
+}
+
 TEST_CASE("a backend equals itself") {
   const SpecSheet sheet = find_backend("xnnpack");
   CHECK(compare_backends(halving(), sheet, sheet, samples()).equal());

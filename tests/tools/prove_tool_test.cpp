@@ -55,6 +55,16 @@ TEST_CASE("prove: 0 safe, 1 an accumulator can overflow, 2 error with one line")
   CHECK(shell.status("prove absent.tflite --backend vipnano_v8") == 2);
 }
 
+TEST_CASE("prove: where there is nothing to prove, nothing is safe") {
+  const Shell shell;
+  shell.write("relu.json", R"({"format": "lastbit.model.v1", "name": "relu",
+    "tensors": [{"name": "x", "type": "int8", "shape": [2], "quantization": {"scale": [1]}},
+                {"name": "y", "type": "int8", "shape": [2], "quantization": {"scale": [1]}}],
+    "operations": [{"op": "relu", "name": "relu", "inputs": ["x"], "outputs": ["y"], "attributes": {}}], "inputs": ["x"], "outputs": ["y"]})");
+  CHECK(shell.status("prove relu.json --backend vipnano_v8") == 2);
+  CHECK(shell.text("err") == "lastbit: relu.json: nothing was proven: no operation adds anything up in vipnano_v8's arithmetic\n");
+}
+
 TEST_CASE("prove: --write leaves the inputs that overflow") {
   const Shell shell;
   CHECK(shell.status(prove_digits + " --bits 14 --write there") == 1);

@@ -51,8 +51,8 @@ TEST_CASE("output that cannot be written ends every command with 2") {
        {std::string("backends"), std::string("backends --json"), std::string("describe tflite_double"), std::string("describe --rules"),
         std::string("diff-backends tflite_double vipnano_v8"), std::string("--help"), std::string("--version"),
         "run " + model + images + " --backend tflite_double", "compare " + model + images + " --a tflite_double --b vipnano_v8",
-        "compare " + model + images + " --a tflite_double --b vipnano_v8 --json", "prove " + model + " --a tflite_double --b vipnano_v8",
-        "explain " + model + images + " --a tflite_double --b vipnano_v8", "advise " + model + " --a float --b vipnano_v8"}) {
+        "compare " + model + images + " --a tflite_double --b vipnano_v8 --json", "prove " + model + " --backend vipnano_v8",
+        "explain " + model + images + " --a tflite_double --b vipnano_v8"}) {
     for (const char* nowhere : {">/dev/full", ">&-"}) {
       INFO(command << " " << nowhere);
       CHECK(shell.status(command, nowhere) == 2);

@@ -106,7 +106,8 @@ struct CompareReport {
   std::vector<Guess> guesses;            ///< what either side rests on
   std::vector<std::string> only_in_a;    ///< tensors without counterpart
   std::vector<std::string> only_in_b;
-  std::string golden{};  ///< the backend of the float path both are measured against; empty: none
+  std::vector<std::string> not_emulated{};  ///< one text for each side that leaves operations to the golden path (float32_operations)
+  std::string golden{};                     ///< the backend of the float path both are measured against; empty: none
 
   [[nodiscard]] bool equal() const;
   /// The first layer whose accumulated values differ, or nullptr.
@@ -125,6 +126,9 @@ void add_golden(CompareReport& report, const NamedTrace& a, const NamedTrace& b,
 
 /// Which layers of either side rest on which guess.
 void add_guesses(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
+
+/// Which side computes operations that its device has no arithmetic for.
+void add_not_emulated(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
 
 enum class Golden : std::uint8_t { without, with };
 struct CompareOptions {

@@ -82,6 +82,10 @@ struct Trace {
 /// What keeps a backend from running a model: unsupported operations, types, quantisations. Empty: it can run.
 [[nodiscard]] std::vector<Diagnostic> check(const Model& model, const Backend& backend);
 
+/// Operations, by index, whose tensors are float32 and which a device's sheet therefore leaves to the golden path: of a network that was not
+/// quantised for it. Nothing in their results is the device's arithmetic. None for a backend of the real domain; movement is none either.
+[[nodiscard]] std::vector<std::size_t> float32_operations(const Model& model, const Backend& backend);
+
 /// A model prepared for a backend: weights centred, scales encoded. Running cannot fail once constructed, given matching inputs.
 class Emulator {
  public:
