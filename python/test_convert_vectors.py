@@ -22,6 +22,7 @@ import unittest
 import numpy as np
 
 import convert_vectors
+from convert import gna
 from convert.multiplier import quantize_multiplier
 from convert.vipnano import registers_of
 
@@ -182,6 +183,12 @@ class Conversion(unittest.TestCase):
         source = np.load(folder / case["inputs"]["input"])
         self.assertEqual(source.shape, (1, 3, 4, 2))
         self.assertEqual(source[0, 1, 2].tolist(), [6, 18])  # the two channels of one pixel
+
+    def test_every_generation_of_gna_is_a_backend_with_tiles_and_kernels(self):
+        self.assertLessEqual({"gna0.9", "gna1.0", "gna1.0e", "gna2.0", "gna3.0", "gna3.1", "gna3.1e"}, set(gna.GENERATIONS))
+        for generation, backend in gna.GENERATIONS.items():
+            self.assertEqual(gna.tile_elements(backend, "in8w8", 5), 2 * gna.TILES_16BIT[backend][4], generation)
+            self.assertEqual(set(gna.SIMD[backend]), {"sse4", "avx2"}, generation)
 
     def test_concat_keeps_its_layout(self):
         content, _ = self.convert(qlinear_concat())

@@ -8,17 +8,19 @@ import numpy as np
 from .layer import Operand
 from .recorded import Recorded, Refusal
 
-GENERATIONS = {"gna1.0e": "gna1_embedded", "gna2.0": "gna2", "gna3.0": "gna3_0"}
-SIMD = {"gna3_0": {"sse4": "gna_software_sse4", "avx2": "gna_software_avx2"},
-        "gna2": {"sse4": "gna2_software_sse4", "avx2": "gna2_software_avx2"},
-        "gna1_embedded": {"sse4": "gna2_software_sse4", "avx2": "gna2_software_avx2"}}
+GENERATIONS = {"gna0.9": "gna1", "gna1.0": "gna1", "gna1.0e": "gna1_embedded", "gna2.0": "gna2", "gna3.0": "gna3_0", "gna3.1": "gna3_1",
+               "gna3.1e": "gna3_1"}
+LEGACY = {"sse4": "gna2_software_sse4", "avx2": "gna2_software_avx2"}
+CURRENT = {"sse4": "gna_software_sse4", "avx2": "gna_software_avx2"}
+SIMD = {"gna1": LEGACY, "gna1_embedded": LEGACY, "gna2": LEGACY, "gna3_0": CURRENT, "gna3_1": CURRENT}
 KERNELS = {"sse4", "avx1", "avx2"}
 KINDS = {"in16w8": ("int16", "int8"), "in16w16": ("int16", "int16"), "in8w8": ("int8", "int8"), "in8w16": ("int8", "int16")}
 BIASES = {1: "int8", 2: "int16", 4: "int32"}
 OUTPUTS = {1: "int8", 2: "int16", 4: "int32"}
-TILES_16BIT = {"gna1_embedded": (6144, 6144, 6048, 6144, 5760, 6048, 6048, 6144),
-               "gna2": (12288, 12288, 12096, 12288, 12000, 12096, 12096, 12288),
-               "gna3_0": (16384, 16384, 16320, 16384, 16320, 16128, 16128, 16384)}
+TILES_OF_2 = (12288, 12288, 12096, 12288, 12000, 12096, 12096, 12288)
+TILES_OF_3 = (16384, 16384, 16320, 16384, 16320, 16128, 16128, 16384)
+TILES_16BIT = {"gna1": TILES_OF_2, "gna1_embedded": (6144, 6144, 6048, 6144, 5760, 6048, 6048, 6144), "gna2": TILES_OF_2,
+               "gna3_0": TILES_OF_3, "gna3_1": TILES_OF_3}
 
 
 class Step:
