@@ -203,12 +203,13 @@ class FileReader {
       graph_.fail(ErrorCode::malformed_file, "no output");
   }
 
-  /// What moves dequantised values moves the integers instead, and leaves their meaning to who reads them.
+  /// What moves dequantised values moves the integers instead, and leaves their meaning to who reads them; unless it brings real values of its own.
   void read_node(int index, const Operator& op, NodeOperands operands) {
     const ValueId input = operands.inputs.empty() ? no_value : operands.inputs.front();
     const bool moves = op.folding == Folding::equal && input != no_value;
     const bool moves_integers = moves && graph_[input].quantized != no_value && !graph_[input].quantization.per_channel() &&
-                                operands.outputs.size() == 1 && operands.outputs.front() != no_value;
+                                operands.outputs.size() == 1 && operands.outputs.front() != no_value &&
+                                !pads_with_a_real_value(NodeReader(graph_, source_.node(index), opset_, operands));
     operands.inherits = moves && is_integer(graph_[input].type);
     if (!moves_integers) return op.read(NodeReader(graph_, source_.node(index), opset_, std::move(operands)));
     const ValueId codes = graph_[input].quantized, output = operands.outputs.front();

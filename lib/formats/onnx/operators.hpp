@@ -88,6 +88,9 @@ void emit_convolution(const NodeReader& node, std::size_t weights, std::int32_t 
 /// An average pool with ONNX's attributes from input 0: the rest of AveragePool and QLinearAveragePool.
 void emit_average_pool(const NodeReader& node);
 
+/// A Pad whose value no code need stand for: quantised in the scale of what it surrounds, it would be another.
+[[nodiscard]] bool pads_with_a_real_value(const NodeReader& node);
+
 /// fully_connected or matmul of the inputs at these positions: the rest of MatMul, QLinearMatMul and MatMulInteger.
 void emit_matmul(const NodeReader& node, std::size_t a, std::size_t b);
 /// A binary operation with broadcasting on the inputs at these positions.

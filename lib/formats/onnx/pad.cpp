@@ -110,17 +110,24 @@ class EdgeAxis {
   bool mirrors_;
 };
 
+bool is_coded(const NodeReader& node) { return node.opset() >= 11 && node.has_input(2) && is_integer(node.input(2).type); }
+
+/// 0 where none is stated.
+double real_padding(const NodeReader& node) {
+  if (node.opset() < 11) return node.real("value", 0);
+  return node.has_input(2) ? node.constant_real(2) : 0.0;
+}
+
 /// The padding's value in the input's own terms; 0 is the zero point.
 PadAttributes constant_padding(const NodeReader& node, Paddings paddings) {
   PadAttributes attributes{.paddings = std::move(paddings), .value = {}, .real_value = {}};
-  const bool by_inputs = node.opset() >= 11;
   const ElementType type = node.input().type;
-  if (by_inputs && node.has_input(2) && is_integer(node.input(2).type)) {
+  if (is_coded(node)) {
     if (node.constant(2).element_count() != 1 || !is_integer(type)) node.malformed("the padding value is not one of the input's");
     attributes.value = node.constant(2).integer_at(0);
     return attributes;
   }
-  const double value = by_inputs ? (node.has_input(2) ? node.constant_real(2) : 0.0) : node.real("value", 0);
+  const double value = real_padding(node);
   if (value == 0) return attributes;
   const Quantization& quantization = node.input().quantization;
   if (!is_integer(type)) attributes.real_value = value;
@@ -157,6 +164,10 @@ void read_pad(const NodeReader& node) {
 constexpr Operator pad_table[] = {{"Pad", read_pad, Folding::equal}};
 
 }  // namespace
+
+bool pads_with_a_real_value(const NodeReader& node) {
+  return node.source().op_type() == "Pad" && node.text("mode", "constant") == "constant" && !is_coded(node) && real_padding(node) != 0;
+}
 
 std::span<const Operator> pad_operators() { return pad_table; }
 

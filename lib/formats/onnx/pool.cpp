@@ -11,18 +11,21 @@
 namespace lastbit::onnx_format {
 namespace {
 
-/// ceil_mode: windows that begin inside the image and end beyond its padding count as well, so the padding grows by what they lack.
+/// ceil_mode: windows that begin inside the image or the padding before it and end beyond the padding behind it count as well, so the padding
+/// grows by what they lack.
 Windows ceiled(const NodeReader& node, const Shape& image, Windows windows) {
   if (node.integer("ceil_mode", 0) == 0 || windows.padding.mode == PaddingMode::same) return windows;
   const Shape sizes = image_shape(image);
   Padding2d& padding = windows.padding;
-  const auto lacking = [](std::int64_t in, std::int64_t around, std::int64_t span, std::int64_t stride) {
-    const std::int64_t room = in + around - span;
-    return room < 0 || room % stride == 0 ? 0 : stride - room % stride;
+  const auto lacking = [](std::int64_t in, std::int64_t before, std::int64_t after, std::int64_t span, std::int64_t stride) {
+    const std::int64_t room = before + in + after - span;
+    if (room < 0 || room % stride == 0) return std::int64_t{0};
+    const std::int64_t begins = (room / stride + 1) * stride - before;
+    return begins >= in ? std::int64_t{0} : stride - room % stride;
   };
   const Extent2d span{(windows.filter.height - 1) * windows.dilation.height + 1, (windows.filter.width - 1) * windows.dilation.width + 1};
-  const std::int64_t rows = lacking(sizes[1], padding.top + padding.bottom, span.height, windows.stride.height);
-  const std::int64_t columns = lacking(sizes[2], padding.left + padding.right, span.width, windows.stride.width);
+  const std::int64_t rows = lacking(sizes[1], padding.top, padding.bottom, span.height, windows.stride.height);
+  const std::int64_t columns = lacking(sizes[2], padding.left, padding.right, span.width, windows.stride.width);
   if (rows == 0 && columns == 0) return windows;
   padding.mode = PaddingMode::explicit_sizes;
   padding.bottom += rows;
