@@ -57,6 +57,6 @@ inline constexpr Backend onnxruntime_cpu{
     .hard_swish = onnxruntime::float_table,
     .logistic = onnxruntime::float_table,
     .tanh = onnxruntime::float_table,
-    .softmax = onnxruntime::float_table};
+    .softmax = {.method = FunctionMethod::float_exponentials, .rounding = Rounding::half_even}};
 
 }  // namespace lastbit

@@ -348,7 +348,7 @@ static const RuleType& rule_type(Of<FunctionArithmetic>) {
                                               "rescale", &FunctionArithmetic::rescale, "to the output")
                                    .member_if([](const FunctionArithmetic& rule) { return rule.method == FunctionMethod::fixed_point; },
                                               "input", &FunctionArithmetic::input, "to the function's fixed point")
-                                   .member_if([](const FunctionArithmetic& rule) { return rule.method == FunctionMethod::float_table; },
+                                   .member_if([](const FunctionArithmetic& rule) { return rule.method >= FunctionMethod::float_table; },
                                               "rounding", &FunctionArithmetic::rounding, "how the function's float value is rounded")
                                    .take();
   return type;

@@ -79,7 +79,8 @@ std::vector<Meanings> of_operations() {
       of<FloatSumMethod>({"no such operation", "two fused multiply-adds on the codes as they are"}),
       of<ConcatMethod>({"no such operation", "copied: quantisations must be equal", "round(q * s + b) with float s and b",
                         "through float values", "by the rule of requantize"}),
-      of<FunctionMethod>({"no such operation", "by integer rescaling", "integer approximations", "a float function, its value quantised"}),
+      of<FunctionMethod>({"no such operation", "by integer rescaling", "integer approximations", "a float function, its value quantised",
+                          "softmax of 8-bit codes by a table of float32 exponentials"}),
   };
 }
 

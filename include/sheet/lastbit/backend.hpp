@@ -223,12 +223,13 @@ struct FixedPointInput {
 };
 /// rescaled: by integer rescaling. fixed_point: integer approximations (arith/fixed_function.hpp).
 /// float_table: float function of the dequantised value, divided by the output scale and rounded.
-enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table };
+/// float_exponentials: softmax of 8-bit codes by a table of float32 exponentials (arith/float_softmax.hpp); no other function.
+enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table, float_exponentials };
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;
   RescaleRule rescale{};                   ///< read by rescaled
   FixedPointInput input{};                 ///< read by fixed_point
-  Rounding rounding = unstated<Rounding>;  ///< read by float_table
+  Rounding rounding = unstated<Rounding>;  ///< read by float_table and float_exponentials
   friend constexpr bool operator==(const FunctionArithmetic&, const FunctionArithmetic&) = default;
 };
 

@@ -80,7 +80,9 @@ constexpr auto names_of(DequantizeProduct) { return std::to_array<std::string_vi
 constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"after_rounding", "before_rounding"}); }
 constexpr auto names_of(OutOfRange) { return std::to_array<std::string_view>({"saturate", "int32_min"}); }
 constexpr auto names_of(DynamicQuantizeMethod) { return std::to_array<std::string_view>({"absent", "unsigned_range"}); }
-constexpr auto names_of(FunctionMethod) { return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table"}); }
+constexpr auto names_of(FunctionMethod) {
+  return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table", "float_exponentials"});
+}
 constexpr auto names_of(StepPrecision) { return std::to_array<std::string_view>({"float16", "float32"}); }
 constexpr auto names_of(SumOrder) {
   return std::to_array<std::string_view>({"sequential", "pairwise", "blocks_sequential", "blocks_pairwise", "blocks_exact"});

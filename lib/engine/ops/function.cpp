@@ -14,6 +14,7 @@
 #include "engine/ops/prepare.hpp"
 #include "lastbit/arith/fixed_activation.hpp"
 #include "lastbit/arith/fixed_softmax.hpp"
+#include "lastbit/arith/float_softmax.hpp"
 #include "lastbit/op/quantize.hpp"
 
 namespace lastbit {
@@ -276,6 +277,24 @@ Executor float_softmax(Rounding rounding, double beta, const ModelTensor& input,
   };
 }
 
+Executor exponential_softmax(Rounding rounding, double beta, const ModelTensor& input, const ModelTensor& output,
+                             const Operation& operation) {
+  if (size_of(input.type) != 1 || output.type != input.type) throw_type(operation, input);
+  const std::size_t columns = input.shape.rank() == 0 ? 1 : static_cast<std::size_t>(input.shape.back());
+  const auto table = softmax_float_exponentials(static_cast<float>(beta * input.quantization.scale()), columns);
+  const float steps = std::floor(1.0F / static_cast<float>(output.quantization.scale()));
+  return [=, zero_point = output.quantization.zero_point()](const Execution& run) {
+    const auto rows = [&]<class T>() {
+      const auto in = run.inputs[0]->values<T>();
+      const auto out = run.outputs[0].values<T>();
+      for (std::size_t row = 0; row < in.size(); row += columns)
+        softmax_row_by_exponentials<T>(in.subspan(row, columns), out.subspan(row, columns), table, steps, zero_point, rounding);
+    };
+    if (run.outputs[0].type() == ElementType::int8) rows.template operator()<std::int8_t>();
+    else rows.template operator()<std::uint8_t>();
+  };
+}
+
 }  // namespace
 
 Executor prepare_softmax(const Model& model, const Operation& operation, const Backend& backend) {
@@ -285,6 +304,7 @@ Executor prepare_softmax(const Model& model, const Operation& operation, const B
   require(rule, operation);
   const double beta = std::get<SoftmaxAttributes>(operation.attributes).beta;
   if (rule.method == FunctionMethod::float_table) return float_softmax(rule.rounding, beta, input, output);
+  if (rule.method == FunctionMethod::float_exponentials) return exponential_softmax(rule.rounding, beta, input, output, operation);
   if (rule.method != FunctionMethod::fixed_point) throw_type(operation, input);
   return fixed_softmax(rule, beta, input, output, operation);
 }
