@@ -17,7 +17,7 @@ std::vector<Evidence> evidence() {
       {"fully_connected", code, run + "qlinearmatmul"},
       {"matmul", code, run + "qlinearmatmul, integer_ops"},
       {"max_pool", EvidenceLevel::document, "ONNX standard, MaxPool of int8 and uint8 since version 12"},
-      {"average_pool", EvidenceLevel::vendor_source, "ONNX Runtime 1.30 QLinearAveragePool, read"},
+      {"average_pool", code, "ONNX Runtime 1.30 QLinearAveragePool, run and recorded: tests/vectors/cases; its steps from the source"},
       {"global_average_pool", code, run + "ms_qlinear, QLinearGlobalAveragePool"},
       {"add", code, run + "ms_qlinear, QLinearAdd; order of the float operations from the AVX2 kernel's source"},
       {"sub", guess, "no quantised operator; assumed to be QLinearAdd with the second input negated"},

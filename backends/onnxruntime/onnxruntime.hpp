@@ -25,7 +25,10 @@ inline constexpr FunctionArithmetic float_table{.method = FunctionMethod::float_
 inline constexpr AddArithmetic float_sum{.in_float = {.method = FloatSumMethod::fused, .rounding = Rounding::half_even}};
 /// y = clamp(half_even(float(product) * scale + zero point)), product and sum each rounded to float.
 inline constexpr RescaleRule onto_zero_point{scale_f32, {float_scale_with_zero_point(Rounding::half_even), clamp()}};
-inline constexpr AveragePoolArithmetic average{
+inline constexpr AveragePoolArithmetic windows{.padding = PaddingCount::excluded,
+                                               .output_scale = OutputScale::own,
+                                               .in_float = {.method = FloatAverageMethod::in_order, .rounding = Rounding::half_even}};
+inline constexpr AveragePoolArithmetic whole_image{
     .padding = PaddingCount::excluded,
     .output_scale = OutputScale::own,
     .sum = {.accumulator = {.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
@@ -40,8 +43,8 @@ inline constexpr Backend onnxruntime_cpu{
     .fully_connected = onnxruntime::conv,
     .matmul = {.i8 = {onnxruntime::conv.i8.sum}},
     .max_pool = MaxPool::largest_code,
-    .average_pool = onnxruntime::average,
-    .global_average_pool = onnxruntime::average,
+    .average_pool = onnxruntime::windows,
+    .global_average_pool = onnxruntime::whole_image,
     .add = onnxruntime::float_sum,
     .sub = onnxruntime::float_sum,
     .mul = onnxruntime::onto_zero_point,

@@ -94,6 +94,7 @@ std::optional<LastChain> of_product(const Request& request) {
 std::optional<LastChain> of_average(const Request& request) {
   const bool global = request.operation.kind == OperationKind::global_average_pool;
   const AveragePoolArithmetic& rule = global ? request.backend.global_average_pool : request.backend.average_pool;
+  if (rule.in_float.method != FloatAverageMethod::absent) return std::nullopt;
   const ModelTensor &in = request.in(0), &out = request.out();
   const OutputBounds& bounds = std::get<Pool2dAttributes>(request.operation.attributes).bounds;
   RescaleOperands output = operands_for({}, out, bounds_of(bounds, out));

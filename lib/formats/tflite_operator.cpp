@@ -69,7 +69,7 @@ std::int32_t OperatorReader::state_before(std::size_t position) const {
 std::int32_t OperatorReader::add_zero_bias() const {
   const Shape& weights = input(1).shape;
   if (weights.rank() == 0) malformed("weights without sizes");
-  return builder_.constant(name_ + " (no bias)", Tensor(ElementType::int32, {weights[0]}));
+  return builder_.constant(name_ + " (no bias)", lastbit::Tensor(ElementType::int32, {weights[0]}));
 }
 
 void OperatorReader::emit(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,

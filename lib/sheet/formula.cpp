@@ -152,6 +152,10 @@ Lines average_lines(const SumArithmetic& rule, const std::string& count) {
 }
 
 Lines formula(const AveragePoolArithmetic& rule) {
+  if (rule.in_float.method != FloatAverageMethod::absent)
+    return {"y = clamp(" + text(rule.in_float.rounding) + "(S / count / out + zp)), S = sum(in*(x - zero_in)); count: padding " +
+                text(rule.padding),
+            "every step in float32, the values in the order of the window"};
   Lines lines = average_lines(rule.sum, "padding " + text(rule.padding));
   if (rule.output_scale == OutputScale::of_input) lines.back() += "; input and output share one quantisation";
   return lines;

@@ -255,13 +255,23 @@ static const RuleType& rule_type(Of<FloatSumArithmetic>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<FloatAverageArithmetic>) {
+  static const RuleType type = StructureOf<FloatAverageArithmetic>("an average in float32")
+                                   .present([](const FloatAverageArithmetic& rule) { return rule.method != FloatAverageMethod::absent; })
+                                   .deciding("method", &FloatAverageArithmetic::method, "how the values are added and divided")
+                                   .member("rounding", &FloatAverageArithmetic::rounding, "how the average is rounded to an integer")
+                                   .take();
+  return type;
+}
+
 static const RuleType& rule_type(Of<AveragePoolArithmetic>) {
   static const RuleType type =
       StructureOf<AveragePoolArithmetic>("averages over windows")
-          .present([](const AveragePoolArithmetic& rule) { return exists(rule.sum); })
+          .present([](const AveragePoolArithmetic& rule) { return exists(rule.sum) || rule.in_float.method != FloatAverageMethod::absent; })
           .member("padding", &AveragePoolArithmetic::padding, "whether padding counts")
           .member("output_scale", &AveragePoolArithmetic::output_scale, "whether the output has a scale of its own")
           .splice(&AveragePoolArithmetic::sum)
+          .deciding("in_float", &AveragePoolArithmetic::in_float, "averages in float, in place of the sum of codes")
           .take();
   return type;
 }

@@ -76,6 +76,7 @@ std::vector<Meanings> of_operations() {
       of<Centring>({"its tensor's zero point", "nothing",
                     "the first operand's zero point; what that leaves of the others is rounded as a whole",
                     "the first operand's zero point; what that leaves of the others is a rounded factor times the difference"}),
+      of<FloatAverageMethod>({"no such operation", "real values in the order of the window, each step rounded to float32"}),
       of<FloatSumMethod>({"no such operation", "two fused multiply-adds on the codes as they are"}),
       of<ConcatMethod>({"no such operation", "copied: quantisations must be equal", "round(q * s + b) with float s and b",
                         "through float values", "by the rule of requantize"}),

@@ -144,11 +144,20 @@ enum class MaxPool : std::uint8_t { absent, largest_code };
 enum class PaddingCount : std::uint8_t { excluded, included };
 /// own: the output has a scale of its own. of_input: it must have the input's quantisation, as where the count alone divides the sum.
 enum class OutputScale : std::uint8_t { own, of_input };
+/// in_order: the steps of op/pool.hpp in float32, each rounded, the values in the order of the window. No chain of integers says it: what is summed
+/// are rounded real values.
+enum class FloatAverageMethod : std::uint8_t { absent, in_order };
+struct FloatAverageArithmetic {
+  FloatAverageMethod method = FloatAverageMethod::absent;
+  Rounding rounding = unstated<Rounding>;
+  friend constexpr bool operator==(const FloatAverageArithmetic&, const FloatAverageArithmetic&) = default;
+};
 /// average_pool2d, global_average_pool (op/pool.hpp): sums over windows of one channel.
 struct AveragePoolArithmetic {
   PaddingCount padding = unstated<PaddingCount>;
   OutputScale output_scale = unstated<OutputScale>;
   SumArithmetic sum{};
+  FloatAverageArithmetic in_float{};  ///< in place of the sum of codes
   friend constexpr bool operator==(const AveragePoolArithmetic&, const AveragePoolArithmetic&) = default;
 };
 

@@ -69,6 +69,7 @@ constexpr auto names_of(Centring) {
   return std::to_array<std::string_view>(
       {"own_zero_point", "nothing", "first_zero_point_product_rounded", "first_zero_point_factor_rounded"});
 }
+constexpr auto names_of(FloatAverageMethod) { return std::to_array<std::string_view>({"absent", "in_order"}); }
 constexpr auto names_of(FloatSumMethod) { return std::to_array<std::string_view>({"absent", "fused"}); }
 constexpr auto names_of(ConcatMethod) {
   return std::to_array<std::string_view>({"absent", "copy", "scale_and_bias", "dequantize", "rescaled"});

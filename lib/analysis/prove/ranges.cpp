@@ -47,7 +47,9 @@ IntegerRange clamped(const IntegerRange& range, const IntegerRange& bounds) {
   return {std::clamp(range.min, bounds.min, bounds.max), std::clamp(range.max, bounds.min, bounds.max)};
 }
 
-bool average_is_clamped(const AveragePoolArithmetic& rule) { return ends_in(rule.sum.output.chain, StageKind::clamp); }
+bool average_is_clamped(const AveragePoolArithmetic& rule) {
+  return rule.in_float.method != FloatAverageMethod::absent || ends_in(rule.sum.output.chain, StageKind::clamp);
+}
 
 bool sum_is_clamped(const Model& model, const Operation& operation, const Backend& backend) {
   const SumArithmetic* const rule = sum_arithmetic_of(model, operation, add_arithmetic_of(operation, backend)).second;

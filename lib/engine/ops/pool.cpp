@@ -14,6 +14,7 @@
 #include "engine/operands.hpp"
 #include "engine/ops/prepare.hpp"
 #include "engine/ops/window_sums.hpp"
+#include "lastbit/arith/binary_float.hpp"
 #include "lastbit/op/mean.hpp"
 
 namespace lastbit {
@@ -48,11 +49,12 @@ void require_whole_sums(const Operation& operation, const SumArithmetic& rule, c
 const AveragePoolArithmetic& average_rule(const Backend& backend, const Operation& operation, const ModelTensor& in,
                                           const ModelTensor& out) {
   const auto& rule = operation.kind == OperationKind::average_pool2d ? backend.average_pool : backend.global_average_pool;
-  if (!exists(rule.sum)) throw_unsupported(operation, "the backend has no average pooling");
+  const bool in_float = rule.in_float.method != FloatAverageMethod::absent;
+  if (!exists(rule.sum) && !in_float) throw_unsupported(operation, "the backend has no average pooling");
   const bool same = in.quantization.scale() == out.quantization.scale() && in.quantization.zero_point() == out.quantization.zero_point();
   if (rule.output_scale == OutputScale::of_input && !same)
     throw_unsupported(operation, "input and output quantisation differ; the backend's average pooling does not rescale");
-  require_whole_sums(operation, rule.sum, term_operands(rule.sum, in.quantization.scale(), out.quantization.scale(), 1));
+  if (!in_float) require_whole_sums(operation, rule.sum, term_operands(rule.sum, in.quantization.scale(), out.quantization.scale(), 1));
   return rule;
 }
 
@@ -99,6 +101,32 @@ Executor prepare_average(const AveragePoolArithmetic& rule, const Operation& ope
   };
 }
 
+Executor prepare_float_average(const AveragePoolArithmetic& rule, const Operation& operation, const ConvShape& windows,
+                               const ModelTensor& in, const ModelTensor& out) {
+  const IntegerRange range = bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out);
+  const auto in_scale = static_cast<float>(in.quantization.scale()), out_scale = static_cast<float>(out.quantization.scale());
+  return [=, zero = in.quantization.zero_point(), zero_out = static_cast<float>(out.quantization.zero_point()),
+          rounding = rule.in_float.rounding, padding = rule.padding,
+          finisher = Finisher({clamp()}, {operands_for({}, out, range)}, 64)](const Execution& run) {
+    with_integers(*run.inputs[0], [&]<class T>() {
+      const auto input = run.inputs[0]->values<T>();
+      each_pixel(windows, run.events, [&](std::int64_t n, const Window& window, std::size_t at, Events* events) {
+        thread_local std::vector<float> sums;
+        thread_local std::vector<std::int64_t> averages;
+        sums.assign(static_cast<std::size_t>(windows.in_channels), 0);
+        averages.resize(sums.size());
+        each_tap<T>(windows, input, n, window, [&](const T* tap, std::size_t channels) {
+          for (std::size_t c = 0; c < channels; ++c) sums[c] += in_scale * static_cast<float>(static_cast<std::int64_t>(tap[c]) - zero);
+        });
+        const auto count = static_cast<float>(padded_count(padding, windows, window));
+        std::ranges::transform(sums, averages.begin(),
+                               [&](float sum) { return round_to_integer(sum / count / out_scale + zero_out, rounding); });
+        finisher(std::span<const std::int64_t>(averages), run.outputs[0], at, events);
+      });
+    });
+  };
+}
+
 }  // namespace
 
 Executor prepare_pool(const Model& model, const Operation& operation, const Backend& backend) {
@@ -111,6 +139,7 @@ Executor prepare_pool(const Model& model, const Operation& operation, const Back
     return prepare_max_pool(windows, in, out, bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out));
   }
   const AveragePoolArithmetic& average = average_rule(backend, operation, in, out);
+  if (average.in_float.method != FloatAverageMethod::absent) return prepare_float_average(average, operation, windows, in, out);
   // Twice the sum of a window, for the rounding, with its padding.
   const bool small = average.sum.operand.chain.empty() && size_of(in.type) <= 2 && windows.kernel_height * windows.kernel_width < 1 << 13;
   return small ? prepare_average<std::int32_t>(average, operation, windows, in, out)

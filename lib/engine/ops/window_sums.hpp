@@ -30,6 +30,11 @@ inline Window window_at(const ConvShape& w, std::int64_t y, std::int64_t x) {
           std::min(left + w.kernel_width, w.in_width)};
 }
 
+/// How many values an average divides by.
+inline std::int64_t padded_count(PaddingCount padding, const ConvShape& w, const Window& window) {
+  return padding == PaddingCount::included ? w.kernel_height * w.kernel_width : window.count();
+}
+
 /// Calls body(values of the channels, how many) for every tap of a window that lies inside the image, in order.
 template <class T, class Body>
 void each_tap(const ConvShape& w, std::span<const T> input, std::int64_t n, const Window& window, Body&& body) {
@@ -81,9 +86,7 @@ class WindowSums {
         zero_(in.quantization.zero_point()),
         settling_(settling_of(rule.sum, largest_sum(in, windows.kernel_height * windows.kernel_width))) {}
 
-  [[nodiscard]] std::int64_t count(const Window& window) const {
-    return rule_.padding == PaddingCount::included ? windows_.kernel_height * windows_.kernel_width : window.count();
-  }
+  [[nodiscard]] std::int64_t count(const Window& window) const { return padded_count(rule_.padding, windows_, window); }
 
   /// Calls pixel(sums of the channels, window, index of the first output, events) for every output pixel.
   template <class Sum, class Pixel>

@@ -9,13 +9,15 @@
 //               chain, by the rule's accumulator; with PaddingCount::included every tap outside counts as the zero point, and n is the full
 //               window;
 //            2. the `output` chain of the rule, whose ratio and `divide` stage may name the count n; zero point and bounds included.
+//   average, in_float: 1. S = the sum of float(in scale * float(x - zero point)) in float32, in the order of the window, row by row; padding that
+//               counts adds nothing; 2. float(float(float(S / n) / out scale) + zero point), rounded to an integer, zero point and bounds.
 // |S| < 2^16 * n fits 64 bits for every n a reader admits.
 // Shapes: input [batch, height, width, channels]; output [batch, rows, columns, channels], a place for every window; global_average_pool
 //   [batch, 1, 1, channels] or [batch, channels].
 // Units: max: codes as they are; average: codes, in and out with scales of their own, of one quantisation where output_scale is of_input.
 // Errors: bad_attribute for a window without a value, shape_mismatch; unsupported_operation where the device has no such pool, and where
 //   output_scale is of_input and the quantisations differ.
-// Sources: TFLite integer_ops/pooling.h (division half away from zero); ONNX Runtime qlgavgpool (float); Horizon's HBDK Python layer
+// Sources: TFLite integer_ops/pooling.h (division half away from zero); ONNX Runtime qlgavgpool and qlinear_pool.cc (in_float); Horizon's HBDK Python layer
 // (rescaled by 1 / n; the older form by a fixed-point reciprocal); docs/backends for the others.
 #pragma once
 
