@@ -31,7 +31,7 @@ volatile std::sig_atomic_t signal_seen = 0;
 
 /// A second signal ends the process at once.
 void stop_on_signals() {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
     std::signal(signal, [](int seen) {
       signal_seen = seen;
       std::signal(seen, SIG_DFL);

@@ -51,13 +51,6 @@ JsonValue to_json(const LayerDifference& layer) {
   return json;
 }
 
-std::string csv_text(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
-}
-
 std::string csv_header() {
   std::string line = "tensor,name,operation,difference,shape,values,differing,share,largest_lsb";
   for (const auto name : histogram_names) line += "," + std::string(name);
@@ -83,16 +76,25 @@ std::string csv_figures(const TensorDifference& d) {
 
 std::string csv_line(const LayerDifference& layer, std::string_view kind, const TensorDifference& d) {
   std::string line =
-      std::to_string(layer.tensor) + "," + csv_text(layer.name) + "," + layer.operation + "," + std::string(kind) + "," + csv_figures(d);
+      std::to_string(layer.tensor) + "," + csv_cell(layer.name) + "," + layer.operation + "," + std::string(kind) + "," + csv_figures(d);
   for (const auto value : {&ElementMetrics::cosine, &ElementMetrics::sqnr_db}) {
     line += layer.golden ? "," + number_text(precise, layer.golden->a.*value) + "," + number_text(precise, layer.golden->b.*value) : ",,";
   }
   std::string rules;
   for (const Guess& guess : layer.guesses) rules += (rules.empty() ? "" : " ") + guess.rule;
-  return line + "," + csv_text(rules) + "\n";
+  return line + "," + csv_cell(rules) + "\n";
 }
 
 }  // namespace
+
+std::string csv_cell(std::string_view text) {
+  const bool computed = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
+  const std::string shown = (computed ? "'" : "") + std::string(text);
+  if (shown.find_first_of(",\"\n\r") == std::string::npos) return shown;
+  std::string cell = "\"";
+  for (const char c : shown) cell += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return cell + "\"";
+}
 
 std::string to_json(const CompareReport& report) {
   JsonValue json{{"format", "lastbit.compare.v1"}, {"model", report.model}, {"a", report.a}, {"b", report.b}, {"path", report.path}};

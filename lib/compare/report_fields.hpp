@@ -36,6 +36,9 @@ inline constexpr std::array<std::string_view, 9> histogram_names{"<-3", "-3", "-
 /// printf with one number; NaN without a sign, infinity as "inf" or "-inf".
 [[nodiscard]] std::string number_text(const char* format, double value);
 
+/// A text as one cell of CSV: quoted where it must be. A spreadsheet would compute what begins with = + - or @, so that has an apostrophe before it.
+[[nodiscard]] std::string csv_cell(std::string_view text);
+
 /// "[0,3,5,1]"
 [[nodiscard]] std::string coordinates_text(const Shape& shape, std::int64_t index);
 

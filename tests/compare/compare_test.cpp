@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "compare/report_fields.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
@@ -215,4 +216,13 @@ TEST_CASE("CSV has as many fields in every line; JSON writes infinity as text") 
   for (; std::getline(lines, line); ++count) CHECK(std::count(line.begin(), line.end(), ',') == fields);
   CHECK(count == 7);  // an input, and three layers of two differences
   CHECK(to_json(report).find("\"sqnr_db\": \"inf\"") != std::string::npos);
+}
+
+TEST_CASE("a name that a spreadsheet would compute is text in CSV") {
+  CHECK(csv_cell("conv_1/Conv2D") == "conv_1/Conv2D");
+  CHECK(csv_cell("") == "");
+  CHECK(csv_cell("a,\"b\"") == "\"a,\"\"b\"\"\"");
+  CHECK(csv_cell("=HYPERLINK(\"x\",1)") == "\"'=HYPERLINK(\"\"x\"\",1)\"");
+  for (const char* name : {"=1", "+1", "-1", "@a", "\ta"}) CHECK(csv_cell(name) == std::string("'") + name);
+  CHECK(csv_cell("a=1") == "a=1");
 }

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "compare/json_number.hpp"
+#include "compare/report_fields.hpp"
 #include "lastbit/advise.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/sweep.hpp"
@@ -87,13 +88,6 @@ JsonValue ranges_to_json(const SampleSet& samples) {
 }
 
 /// A field of a CSV line.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
-  return result + "\"";
-}
-
 void write_real(std::ostream& out, const RealSums* sums) {
   if (sums == nullptr) {
     out << ",,,,,";
@@ -146,8 +140,8 @@ std::string to_csv(const SweepReport& report) {
     for (std::size_t t = 0; t < report.sweeper->tensors().size(); ++t) {
       const SweptTensor& swept = report.sweeper->tensors()[t];
       const TensorSums& sums = report.statistics->backends[b].tensors[t];
-      out << quoted(report.sweeper->backends()[b].name) << "," << swept.index << "," << quoted(swept.name) << "," << swept.operation << ","
-          << sums.values << "," << sums.differing << "," << sums.samples_differing << ",";
+      out << csv_cell(report.sweeper->backends()[b].name) << "," << swept.index << "," << csv_cell(swept.name) << "," << swept.operation
+          << "," << sums.values << "," << sums.differing << "," << sums.samples_differing << ",";
       if (sums.first_sample) out << *sums.first_sample;
       const bool lsb = b > 0 && report.sweeper->as_integers(b, t);
       if (lsb)
