@@ -34,6 +34,8 @@ std::vector<Evidence> evidence() {
       {"global_average_pool", code, "an average pool whose filter is the image"},
       {"mean", code, std::string(networks) + " (mobilenet_v2); the networks cannot tell float from single rounding, the source does"},
       {"add", source, read("qs8-vadd-minmax; the recorded networks agree but cannot tell half_up from half_away")},
+      {"add.i16", EvidenceLevel::vendor_code,
+       "TensorFlow Lite 2022 with XNNPACK, run and recorded: its reference kernel, which rounds twice"},
       {"sub", source, read("qs8-vadd-minmax with the second weight negated")},
       {"*.i16", source, read("the delegate takes sums of 8-bit data only: the built-in kernels compute the others")},
       {"*.i16_power_of_two", source, read("the delegate takes sums of 8-bit data only: the built-in kernels compute the others")},

@@ -219,7 +219,7 @@ Lines formula(const FunctionArithmetic& rule) {
   if (rule.method == FunctionMethod::float_table)
     return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
   if (rule.method == FunctionMethod::float_exponentials)
-    return {"y = " + text(rule.rounding) + "(float(e(x) * floor(1/out)) / sum(e)) + zp, not above 255, its low 8 bits; e: float32, a table",
+    return {"y = clamp(" + text(rule.rounding) + "(float(e(x) * floor(1/out)) / sum(e)) + zp); e: float32, a table",
             "e(x) = float(exp((255 - max + x + room)*in)), room = (log(largest float32/columns) - 5)/in (arith/float_softmax.hpp)"};
   if (rule.method == FunctionMethod::fixed_point) {
     const RescaleRule input{rule.input.scale, rule.input.chain};

@@ -117,7 +117,8 @@ TEST_CASE("two backends, layer by layer, over a batch") {
 }
 
 TEST_CASE("floats of one type are compared by their bits, real values as numbers") {
-  const Tensor zeros = Tensor::from<float>({2}, {0.0F, -0.0F}), positive = Tensor::from<float>({2}, {0.0F, 0.0F});
+  const Tensor zeros = Tensor::from<float>({2}, std::vector<float>{0.0F, -0.0F}),
+               positive = Tensor::from<float>({2}, std::vector<float>{0.0F, 0.0F});
   CHECK(difference(zeros, {}, positive, {}).differing == 1);
   CHECK(difference(zeros, {}, positive, {}).first->index == 1);
   CHECK(difference(zeros, {}, zeros, {}).differing == 0);
@@ -134,7 +135,7 @@ TEST_CASE("what the float path computes for a device is named in the first line"
                    {"op": "relu", "name": "relu", "inputs": ["flat"], "outputs": ["y"], "attributes": {}}],
     "inputs": ["x"], "outputs": ["y"]})",
                                        ".", "test");
-  const std::vector<Tensor> x{Tensor::from<float>({2}, {-1, 1})};
+  const std::vector<Tensor> x{Tensor::from<float>({2}, std::vector<float>{-1, 1})};
   const SpecSheet device = find_backend("bernoulli2"), golden = find_backend("float");
   const CompareReport report = compare_backends(model, golden, device, x);
   CHECK(report.equal());

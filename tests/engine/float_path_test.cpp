@@ -245,7 +245,7 @@ TEST_CASE("a real value is bounded by what the codes of its tensor stand for, un
 }
 
 TEST_CASE("a bound by codes is the channel's own") {
-  Model model = one_operation(relu, {}, {reals({2, 2}, {0, 0, 0, 0})}, {{2, 2}}, ElementType::float32);
+  Model model = one_operation(OperationKind::relu, {}, {reals({2, 2}, {0, 0, 0, 0})}, {{2, 2}}, ElementType::float32);
   ModelTensor& out = model.tensors[static_cast<std::size_t>(model.operations[0].outputs[0])];
   out.type = ElementType::int8;
   out.quantization = {.scales = {1, 0.5}, .zero_points = {0, 0}, .axis = 0};

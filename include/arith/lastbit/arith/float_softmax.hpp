@@ -7,10 +7,11 @@
 //      and step 4 it does not: there a quotient can be infinite;
 //   2. table[k] = float(exp((k - 255 + room) * scale)), k = 0…255, in double but for the result;
 //   3. e(x) = table[255 - (max(row) - x)]; sum of e in float32, in the order of the row;
-//   4. v = rounding(float(e * floor(float(1 / output scale))) / sum) in float32; what is not finite, or leaves the 64 bits (of int8: 32) that the
-//      processor converts to, counts as 0 (as int8: the lowest value of 32 bits);
-//   5. y = v + zero point; above 255: 255; then its low 8 bits. So uint8 saturates, and int8 wraps from 128 on.
-// Source: ONNX Runtime contrib_ops/cpu/quantization/qlinear_softmax.cc, version 1.30, on x86-64.
+//   4. v = rounding(float(e * floor(float(1 / output scale))) / sum) in float32; what is not finite, or leaves 32 bits, is the least of them, as
+//      the processor converts it;
+//   5. y = v + zero point, clamped to the output's type.
+// Sources: ONNX Runtime contrib_ops/cpu/quantization/qlinear_softmax.cc for steps 1 to 4; its version 1.30 on x86-64, run, for step 5 of int8
+// (the source at hand, of an earlier version, wraps there) and for what is not finite.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <type_traits>
 
 #include "lastbit/arith/binary_float.hpp"
 #include "lastbit/arith/rounding.hpp"
@@ -51,11 +51,9 @@ requires(sizeof(T) == 1 && std::integral<T>) void softmax_row_by_exponentials(st
   for (std::size_t i = 0; i < in.size(); ++i) {
     const float share = exponential(in[i]) * steps;  // rounded by itself
     const float quotient = share / sum;
-    constexpr float beyond = std::is_signed_v<T> ? 0x1p31F : 0x1p63F;
-    std::int64_t value = std::is_signed_v<T> ? std::numeric_limits<std::int32_t>::min() : 0;
-    if (quotient < beyond) value = round_to_integer(quotient, rounding);
-    if constexpr (!std::is_signed_v<T>) value = static_cast<std::int64_t>(static_cast<std::uint32_t>(value));
-    out[i] = static_cast<T>(static_cast<std::uint8_t>(std::min<std::int64_t>(value + zero_point, 255)));
+    std::int64_t value = std::numeric_limits<std::int32_t>::min();
+    if (quotient < 0x1p31F) value = round_to_integer(quotient, rounding);
+    out[i] = static_cast<T>(std::clamp<std::int64_t>(value + zero_point, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
   }
 }
 
