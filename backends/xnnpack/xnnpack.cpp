@@ -44,6 +44,7 @@ std::vector<Evidence> evidence() {
       {"quantize", source, read("f32-qs8-vcvt")},
       {"dequantize", source, read("qs8-f32-vcvt")},
       {"requantize", code, builtin},
+      {"relu", code, builtin},
       {"leaky_relu", code, builtin},
       {"prelu", code, builtin},
       {"hard_swish", code, builtin},

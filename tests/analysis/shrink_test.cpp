@@ -208,7 +208,7 @@ TEST_CASE("shrink: operations that are no sums of products") {
       {"mul", operation(mul, {{1, 4, 4, 8}, {1, 4, 4, 8}}, {1, 4, 4, 8}, ElementwiseAttributes{}, 0.3, 4), "tflite_double", "xnnpack", 2},
       {"average_pool2d", operation(average_pool2d, {{1, 9, 9, 4}}, {1, 5, 5, 4}, pool, 0.071, 5), "tflite_double", "vipnano_v8", 9},
       {"mean", operation(mean, {{1, 5, 4, 16}}, {1, 16}, MeanAttributes{{1, 2}, false}, 0.05, 6), "tflite_double", "tflite_single", 20},
-      {"logistic", operation(logistic, {{1, 64}}, {1, 64}, {}, 1.0 / 256, 7), "tflite_double", "vipnano_v8", 1},
+      {"hard_swish", operation(hard_swish, {{1, 256}}, {1, 256}, {}, 0.05, 7), "tflite_double", "onnxruntime", 1},
   };
   for (const Case& one : cases) {
     INFO(one.name);

@@ -76,9 +76,10 @@ TEST_CASE("64-bit integers beyond the precision of double are told apart") {
   CHECK_FALSE(judge(extremes, within_lsb(1, 1).of(std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max()})).passed());
 }
 
-TEST_CASE("floats are equal by value, NaNs to each other, and have no LSB") {
+TEST_CASE("floats are equal by their bits, NaNs to each other, and have no LSB") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  CHECK(judge(std::vector<float>{nan, -0.0F}, exactly_equal_to(std::vector<float>{nan, 0.0F})).passed());
+  CHECK(judge(std::vector<float>{nan, -0.0F}, exactly_equal_to(std::vector<float>{nan, -0.0F})).passed());
+  CHECK_FALSE(judge(std::vector<float>{-0.0F}, exactly_equal_to(std::vector<float>{0.0F})).passed());
   CHECK_FALSE(judge(std::vector<float>{nan}, exactly_equal_to(std::vector<float>{1})).passed());
   CHECK_FALSE(judge(std::vector<float>{1}, within_lsb(1, 1).of(std::vector<float>{2})).passed());
 }

@@ -164,8 +164,9 @@ std::optional<Model> model_of(const Case& tested, const Attributes& attributes, 
   if (variant.bias) inputs.push_back(builder.constant("b", Tensor(*variant.bias, {output.sizes().back()})));
   const ElementType to = tested.kind == dequantize ? ElementType::float32 : tested.kind == argmax ? ElementType::int32 : variant.type;
   const bool is_index = tested.kind == argmax;
+  const Quantization& codes = tested.kind == max_pool2d ? half : quarter;  // the largest of the input's own codes
   return builder.finished(
-      {builder.operation(tested.kind, inputs, described("y", to, output, is_index ? Quantization{} : quarter), operation.attributes)});
+      {builder.operation(tested.kind, inputs, described("y", to, output, is_index ? Quantization{} : codes), operation.attributes)});
 } catch (const Error&) {
   return std::nullopt;
 }

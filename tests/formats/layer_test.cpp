@@ -106,7 +106,7 @@ TEST_CASE("channels first: images and weights of a convolution, a depthwise and 
 TEST_CASE("a diagonal layer multiplies element by element") {
   const Layer layer = layer_of(R"("op": "diagonal", "inputs": [{"data": [[1,2,3],[4,5,6]], "type": "int16"}],
                                   "weights": {"data": [10,20,30], "type": "int16"}, "bias": {"data": [1,2,3], "type": "int32"})");
-  const Tensor output = output_of(layer);
+  const Tensor output = output_of(layer, "gna3_0");
   CHECK(output.shape() == Shape{2, 3});
   CHECK(integers_of(output) == std::vector<std::int64_t>{11, 42, 93, 41, 102, 183});
 }

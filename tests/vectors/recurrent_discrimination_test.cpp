@@ -40,6 +40,7 @@ const std::vector<Exception> exceptions{
     {{"*.kind"}, {"clamp_accumulator", "clamp_to_type"}, "no layer clips its accumulators, and none has an activation within other bounds"},
     {{"*.kind"}, {"absolute"}, "no layer's activation is the magnitude"},
     {{"*.kind"}, {"divide"}, "nothing is counted: a division by 1"},
+    {{"*.by"}, {"float(in*weight)/out"}, "no result is so near to another that the rounding of the scales' product would show"},
     {{"*.by"}, {"first_in*", "larger_in*"}, "one operand: its scale is the first one and the largest"},
     {{"*.chain.0.kind"}, {"shift_left_by"}, "its constant is 0: a shift by nothing, and no multiplier is 1 or more"},
     // Different, but the recordings never ask.

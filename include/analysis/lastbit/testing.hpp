@@ -7,8 +7,8 @@
 //   GoogleTest          EXPECT_TRUE(judge(actual, within_lsb(1, 0.02).of(expected)));
 //   GoogleTest + gMock  EXPECT_THAT(actual, within_lsb(1, 0.02).of(expected));
 //
-// Tensors and contiguous ranges of their element types may stand on either side. Integers are compared as integers, floats by value with
-// all NaNs equal. Types must be the same, shapes too where both sides are tensors; the message says what is not, or how many values differ,
+// Tensors and contiguous ranges of their element types may stand on either side. Integers are compared as integers, floats by their bits
+// with all NaNs equal. Types must be the same, shapes too where both sides are tensors; the message says what is not, or how many values differ,
 // their share, the largest difference, and the first one with its position and both values.
 //
 // Where a test says how its values were computed, the message says why they differ, and the command that shows it again:
