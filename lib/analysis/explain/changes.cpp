@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "analysis/explain/decisions.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -19,6 +20,18 @@ std::vector<std::string> paths_of_rescale_rules() {
   for (const auto* rules : {&rules_of<RescaleRule>(), &rules_of<FixedPointInput>()})
     for (const Rule* rule : *rules) paths.push_back(rule->path);
   return paths;
+}
+
+/// "24 -> 15"; a rule that stands on one side only: "none -> 15".
+std::string both_sides(const RuleDifference& difference) {
+  const auto side = [](const std::string& value) { return value.empty() ? "none" : value; };
+  return side(difference.a) + " -> " + side(difference.b);
+}
+
+/// What holds the rule: "conv.i8.accumulator" of "conv.i8.accumulator.bits".
+std::string owner_of(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string::npos ? std::string() : path.substr(0, dot);
 }
 
 bool same_form(const Chain& a, const Chain& b) {
@@ -51,22 +64,22 @@ std::string width_text(const RescaleDecisions& decisions) {
   return text;
 }
 
-/// A product in float has no register for its multiplier: of a float32 scale 24 bits are left, of a double as many as the other encodes.
-void give_width(RescaleDecisions& in_float, const RescaleDecisions& other) {
-  const ScaleArithmetic arithmetic = in_float.scale.arithmetic;
-  in_float.scale = other.scale;
-  in_float.scale.arithmetic = arithmetic;
-  if (arithmetic != ScaleArithmetic::f32) return;
-  in_float.scale.significant_bits = 24;
-  in_float.scale.rounding = Rounding::half_even;
-}
-
 void copy_width(RescaleDecisions& to, const RescaleDecisions& from) {
   const ScaleArithmetic arithmetic = to.scale.arithmetic;
   to.scale = from.scale;
   to.scale.arithmetic = arithmetic;
   to.multiplier_bits = from.multiplier_bits;
   to.narrowing = from.narrowing;
+}
+
+/// A product in float has no register for its multiplier: of a float32 scale 24 bits are left, of a double as many as the other encodes.
+RescaleDecisions with_width_of(RescaleDecisions in_float, const RescaleDecisions& other) {
+  copy_width(in_float, other);
+  in_float.multiplier_bits = 0;
+  if (in_float.scale.arithmetic != ScaleArithmetic::f32) return in_float;
+  in_float.scale.significant_bits = 24;
+  in_float.scale.rounding = Rounding::half_even;
+  return in_float;
 }
 
 /// One decision: its name, its text, and how to copy it.
@@ -101,7 +114,7 @@ bool add_decisions(Substitution& result, const Backend& b, const std::string& pa
   RescaleRule& start = *structure_at<RescaleRule>(result.start, path);
   auto of_a = decisions_of(start), of_b = decisions_of(*structure_at<RescaleRule>(b, path));
   if (!of_a || !of_b) return false;
-  if (of_a->in_float && !of_b->in_float) give_width(*of_a, *of_b);
+  if (of_a->in_float && !of_b->in_float) of_a = with_width_of(*of_a, *of_b);
   if (of_b->in_float && !of_a->in_float) copy_width(*of_b, *of_a);
   start = rescale_from(*of_a);
   for (const Decision& decision : decisions) {
@@ -124,46 +137,76 @@ class Collector {
   }
 
   Substitution collect() {
-    const std::vector<RuleDifference> differences = diff_backends(result_.start, b_);
-    const auto concerns = [&](const RuleDifference& difference) { return covers(prefix_, difference.path); };
+    differences_ = diff_backends(result_.start, b_);
+    std::erase_if(differences_, [&](const RuleDifference& difference) { return !covers(prefix_, difference.path); });
+    find_what_comes_along();
     const std::vector<std::string> rescale_rules = paths_of_rescale_rules();
     std::string handled;
-    for (const RuleDifference& difference : differences) {
-      if (!concerns(difference) || (!handled.empty() && covers(handled, difference.path))) continue;
-      handled = add(difference, differences, rescale_rules);
+    for (const RuleDifference& difference : differences_) {
+      const bool done = (!handled.empty() && covers(handled, difference.path)) || comes_along(difference.path);
+      if (!done) handled = add(difference, rescale_rules);
     }
     return std::move(result_);
   }
 
  private:
+  /// A rule that makes others read, or not read: `when` the lengths of tiles, `partial.method` the size of partial sums, `bias_bits` the
+  /// bias's rounding. Those others stand on one side only and are no change of their own.
+  void find_what_comes_along() {
+    const auto is_one_sided = [](const RuleDifference& difference) { return difference.a.empty() || difference.b.empty(); };
+    if (std::ranges::none_of(differences_, is_one_sided)) return;
+    for (const bool both : {true, false}) {
+      for (const RuleDifference& first : differences_) {
+        if (is_one_sided(first) == both || comes_along(first.path)) continue;
+        Backend changed = result_.start;
+        copy_rules(changed, b_, first.path);
+        const std::vector<RuleDifference> left = diff_backends(changed, b_);
+        for (const RuleDifference& other : differences_) {
+          const bool is_beside = other.path != first.path && covers(owner_of(first.path), other.path);
+          if (!is_beside || !is_one_sided(other) || comes_along(other.path)) continue;
+          const bool stays = std::ranges::any_of(left, [&](const auto& each) { return each.path == other.path && is_one_sided(each); });
+          if (!stays) brought_[first.path].push_back(other.path);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] bool comes_along(const std::string& path) const {
+    return std::ranges::any_of(brought_, [&](const auto& entry) { return std::ranges::count(entry.second, path) > 0; });
+  }
+
   /// Adds the change that the difference belongs to; returns the path below which everything is covered by it.
-  std::string add(const RuleDifference& difference, const std::vector<RuleDifference>& all, const std::vector<std::string>& rescale_rules) {
+  std::string add(const RuleDifference& difference, const std::vector<std::string>& rescale_rules) {
     const auto inside = [&](const std::string& path) { return covers(path, difference.path); };
     const auto found = std::find_if(rescale_rules.begin(), rescale_rules.end(), inside);
-    if (found != rescale_rules.end()) {
-      if (const RuleDifference* const single = single_difference(all, *found)) return add_with_what_it_brings(*single, *found);
-      if (structure_at<FixedPointInput>(b_, *found) != nullptr) return add_structure(*found, "way into the function", "all of " + *found);
-      const Chain& of_a = structure_at<RescaleRule>(result_.start, *found)->chain;
-      const Chain& of_b = structure_at<RescaleRule>(b_, *found)->chain;
-      if (same_form(of_a, of_b)) return add_rule(difference);
-      if (view_ == ChainView::decisions && add_decisions(result_, b_, *found)) return *found;
-      return add_structure(*found, "way to the output", "all of " + *found);
+    if (found == rescale_rules.end()) {
+      const bool is_method = difference.path.ends_with(".method") && structure_at<PartialSums>(b_, owner_of(difference.path)) == nullptr;
+      return is_method ? add_structure(prefix_, "method", both_sides(difference) + ", with all their rules") : add_rule(difference);
     }
-    if (difference.a.empty() || difference.b.empty() || difference.path.ends_with(".method"))
-      return add_structure(prefix_, "method", difference.a + " -> " + difference.b + ", with all their rules");
-    return add_rule(difference);
+    if (const RuleDifference* const single = single_difference(differences_, *found)) return add_with_what_it_brings(*single, *found);
+    if (structure_at<FixedPointInput>(b_, *found) != nullptr) return add_structure(*found, "way into the function", "all of " + *found);
+    const Chain& of_a = structure_at<RescaleRule>(result_.start, *found)->chain;
+    const Chain& of_b = structure_at<RescaleRule>(b_, *found)->chain;
+    if (same_form(of_a, of_b)) return add_rule(difference);
+    if (view_ == ChainView::decisions && add_decisions(result_, b_, *found)) return *found;
+    return add_structure(*found, found->ends_with(".operand") ? "way of an operand" : "way to the output", "all of " + *found);
   }
 
   std::string add_rule(const RuleDifference& difference) {
-    const auto apply = [path = difference.path, value = difference.b](Backend& backend) { replace_rule(backend, path, value); };
-    result_.changes.push_back({{difference.path, difference.a + " -> " + difference.b, {difference.path}}, apply});
+    std::vector<std::string> paths{difference.path};
+    if (const auto brought = brought_.find(difference.path); brought != brought_.end())
+      paths.insert(paths.end(), brought->second.begin(), brought->second.end());
+    const auto apply = [paths, b = b_](Backend& backend) {
+      for (const std::string& path : paths) copy_rules(backend, b, path);
+    };
+    result_.changes.push_back({{difference.path, both_sides(difference), {difference.path}}, apply});
     return difference.path;
   }
 
   /// Nothing else differs in the structure but what this rule makes read, or not read.
   std::string add_with_what_it_brings(const RuleDifference& difference, const std::string& structure) {
     const auto apply = [structure, b = b_](Backend& backend) { copy_rules(backend, b, structure); };
-    result_.changes.push_back({{difference.path, difference.a + " -> " + difference.b, {difference.path}}, apply});
+    result_.changes.push_back({{difference.path, both_sides(difference), {difference.path}}, apply});
     return structure;
   }
 
@@ -178,6 +221,8 @@ class Collector {
   std::string prefix_;
   ChainView view_;
   Substitution result_;
+  std::vector<RuleDifference> differences_;                  ///< below the prefix
+  std::map<std::string, std::vector<std::string>> brought_;  ///< by a rule
 };
 
 }  // namespace
@@ -195,6 +240,12 @@ Substitution collect_all(const std::vector<std::string>& prefixes, const Backend
   return all;
 }
 
+/// The two compute the operation by rules that have nothing in common.
+Substitution another_method(const std::string& of_a, const std::string& of_b, const Backend& a, const Backend& b) {
+  const RuleChange change{"method", "rules of " + of_a + " -> rules of " + of_b, {of_a, of_b}};
+  return {a, {{change, [b](Backend& backend) { backend = b; }}}};
+}
+
 }  // namespace
 
 Substitution substitution(const Model& model, const Operation& operation, const Backend& a, const Backend& b, ChainView view) {
@@ -210,7 +261,7 @@ Substitution substitution(const Model& model, const Operation& operation, const 
   Backend of_b_at_a = b;
   const auto* const read = structure_at<ConvArithmetic>(b, of_b.front());
   auto* const place = structure_at<ConvArithmetic>(of_b_at_a, of_a.front());
-  if (read == nullptr || place == nullptr) return {a, {}};
+  if (read == nullptr || place == nullptr) return another_method(of_a.front(), of_b.front(), a, b);
   *place = *read;
   return collect_all(of_a, a, of_b_at_a, view);
 }

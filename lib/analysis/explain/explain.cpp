@@ -6,6 +6,7 @@
 
 #include "analysis/explain/changes.hpp"
 #include "analysis/explain/layer_values.hpp"
+#include "lastbit/error.hpp"
 
 namespace lastbit {
 namespace {
@@ -15,6 +16,14 @@ class LayerRuns {
  public:
   LayerRuns(const Model& model, std::span<const Tensor> inputs) : model_(model), inputs_(inputs) {}
   [[nodiscard]] std::vector<std::int64_t> on(const Backend& backend) const { return layer_codes(model_, backend, inputs_); }
+  /// Nothing where rules of both sides, mixed, cannot compute the layer.
+  [[nodiscard]] std::vector<std::int64_t> on_hybrid(const Backend& backend) const {
+    try {
+      return on(backend);
+    } catch (const Error&) {
+      return {};
+    }
+  }
 
  private:
   const Model& model_;
@@ -27,7 +36,7 @@ Substitution exact_substitution(const Model& model, const LayerRuns& layer, cons
   Substitution result = substitution(model, model.operations[0], a, b, ChainView::decisions);
   Backend end = result.start;
   for (const AppliedChange& change : result.changes) change.apply(end);
-  if (layer.on(result.start) == of_a && layer.on(end) == of_b) return result;
+  if (layer.on_hybrid(result.start) == of_a && layer.on_hybrid(end) == of_b) return result;
   return substitution(model, model.operations[0], a, b, ChainView::whole);
 }
 
@@ -73,7 +82,8 @@ class Attributor {
   std::int64_t attempt(const std::vector<std::size_t>& chosen) {
     Backend hybrid = substitution_.start;
     for (const std::size_t change : chosen) substitution_.changes[change].apply(hybrid);
-    const std::vector<std::int64_t> values = layer_.on(hybrid);
+    const std::vector<std::int64_t> values = layer_.on_hybrid(hybrid);
+    if (values.empty()) return 0;
     Cause cause{chosen, 0, 0, 0, 0, {}};
     const std::size_t number = result_.causes.size();
     for (AttributedValue& value : result_.differing) {

@@ -1,0 +1,98 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What any two built-in backends differ in, on random layers of every kind: each change is named with both its sides, and every value that
+// differs is put down to changes, hybrids that cannot run among them or not.
+#include <algorithm>
+#include <optional>
+
+#include "differential/layer_maker.hpp"
+#include "differential/random_values.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/explain.hpp"
+#include "lastbit/registry.hpp"
+#include "model/operation_signature.hpp"
+#include "support/catch.hpp"
+#include "support/two_convolutions.hpp"
+
+using namespace lastbit;
+using namespace lastbit::test;
+
+namespace {
+
+struct Layer {
+  Model model;
+  std::vector<Tensor> inputs;
+};
+
+std::optional<Layer> random_layer(OperationKind kind, const Backend& backend, std::uint64_t seed) try {
+  Choices choose(seed);
+  auto model = make_layer(kind, backend, choose);
+  if (!model || !check(*model, backend).empty()) return std::nullopt;
+  Layer layer{std::move(*model), {}};
+  for (const auto input : layer.model.inputs)
+    layer.inputs.push_back(random_values(layer.model.tensor(input).type, layer.model.tensor(input).shape, choose));
+  return layer;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+bool has_both_sides(const RuleChange& change) {
+  const std::size_t arrow = change.what.find(" -> ");
+  if (arrow == std::string::npos) return change.what.starts_with("all of ");
+  return arrow > 0 && arrow + 4 < change.what.size() && change.what.find(" -> ,") == std::string::npos;
+}
+
+struct Tally {
+  int pairs = 0, stored_bias = 0;
+};
+
+void check_pair(const Layer& layer, const SpecSheet& a, const SpecSheet& b, Tally& tally) {
+  INFO(a.name << ", " << b.name << ", " << name_of(layer.model.operations[0].kind));
+  const LayerAttribution found = explain(layer.model, layer.inputs, a, b);
+  ++tally.pairs;
+  // Sums of several float16 tensors also read what an Ascend's conversion does, which is not among their rules.
+  if (layer.model.operations[0].kind != OperationKind::add_n) CHECK(found.unexplained == 0);
+  for (const RuleChange& change : found.changes) {
+    INFO(change.name << ": " << change.what);
+    CHECK(has_both_sides(change));
+    tally.stored_bias += change.name.ends_with(".bias_bits") ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("explain: between any two backends, every change has a name and two sides") {
+  Tally tally;
+  for (const SpecSheet& a : builtin_backends()) {
+    if (a.backend.domain != Domain::integer) continue;
+    for (const OperationSignature& signature : operation_signatures()) {
+      const auto layer = random_layer(signature.kind, a.backend, 1000 + static_cast<std::uint64_t>(signature.kind));
+      if (!layer) continue;
+      for (const SpecSheet& b : builtin_backends()) {
+        const bool judged = b.backend.domain == Domain::integer && b.name != a.name && check(layer->model, b.backend).empty();
+        if (judged) check_pair(*layer, a, b, tally);
+      }
+    }
+  }
+  CHECK(tally.pairs > 1000);
+  CHECK(tally.stored_bias > 10);  // bernoulli2 stores its bias in 32 bits, others take it as it is
+}
+
+TEST_CASE("explain: partial sums that one side alone forms are named as such") {
+  const TwoConvolutions network(15, 0.5);
+  const SpecSheet without = find_backend("tflite_double");
+  SpecSheet with = without;
+  PartialSums& partial = with.backend.conv.i8.sum.accumulator.partial;
+  partial = find_backend("gna_software_sse4").backend.conv.i16_bias32.sum.accumulator.partial;
+  REQUIRE(partial.method == PartialMethod::consecutive_terms);
+  partial.vector = 16;
+  partial.tail = PartialTail::dropped;
+  const LayerAttribution found = explain(extract_operation(network.model, 0), network.inputs, without, with);
+  REQUIRE(!found.differing.empty());
+  CHECK(found.unexplained == 0);
+  REQUIRE(found.changes.size() == 1);
+  CHECK(found.changes[0].name == "conv.i8.accumulator.partial.method");
+  CHECK(found.changes[0].what == "absent -> consecutive_terms");
+}
