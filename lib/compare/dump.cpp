@@ -96,8 +96,9 @@ Shape shape_in_dump(const ModelTensor& tensor, const Tensor& values, const fs::p
   return Shape(std::move(sizes));
 }
 
-Tensor read_values(const ModelTensor& tensor, const fs::path& file) {
+Tensor read_values(const ModelTensor& tensor, const fs::path& file, Shape& stored) {
   Tensor values = read_npy(file);
+  stored = values.shape();
   if (values.type() != tensor.type && values.type() != ElementType::float32) {
     throw Error(ErrorCode::type_mismatch, file.string(),
                 std::string(name_of(values.type())) + "; tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) +
@@ -119,7 +120,7 @@ NamedTrace read_dump(const fs::path& folder, const Model& model) {
   for (NamedTensor& tensor : tensors) {
     const auto file = files.find(tensor.index);
     if (file == files.end()) continue;
-    tensor.values = read_values(model.tensor(tensor.index), file->second);
+    tensor.values = read_values(model.tensor(tensor.index), file->second, tensor.stored);
     const ModelTensor& described = model.tensor(tensor.index);
     if (tensor.values.type() == described.type) tensor.quantization = quantization_in(described, tensor.values.shape());
     dump.tensors.push_back(std::move(tensor));

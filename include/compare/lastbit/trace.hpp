@@ -23,7 +23,8 @@ struct NamedTensor {
   std::string name;        ///< as in the user's file
   std::string operation;   ///< the kind of the operation that wrote it, "input" or "constant"
   Quantization quantization;
-  Tensor values;  ///< of the model's shape, or with one extra leading dimension of the samples that were kept
+  Tensor values;   ///< of the model's shape, or with one extra leading dimension of the samples that were kept
+  Shape stored{};  ///< of the file that it was read from (read_dump)
 };
 
 struct NamedEvents {

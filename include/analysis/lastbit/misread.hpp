@@ -1,0 +1,30 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether the tensors of a dump are those that the model names, before anything is concluded from them.
+//
+// Every layer whose inputs and output the dump holds is computed in float from the dump's own inputs. Whatever the rules of a device are, its
+// output is near that, or it is far and nothing brings it near. An output that is far as it is read, and near once its axes are exchanged, an
+// offset is taken away, its sign bit is inverted, or another tensor stands in its place, was misread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lastbit/model.hpp"
+#include "lastbit/trace.hpp"
+
+namespace lastbit {
+
+struct Misread {
+  std::string tensor;
+  std::string cause;  ///< "its values stand in the order NCHW, the model's in NHWC"
+};
+
+/// In the order of computation, one per tensor; empty: nothing speaks against the dump.
+[[nodiscard]] std::vector<Misread> find_misread(const Model& model, const NamedTrace& dump);
+
+/// Throws Error(bad_input) naming the first tensor that was misread, its cause, and how many others there are.
+void require_well_read(const Model& model, const NamedTrace& dump);
+
+}  // namespace lastbit

@@ -1,0 +1,271 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/misread.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "analysis/misread/views.hpp"
+
+namespace lastbit {
+namespace {
+
+/// How near roundings, widths and multipliers leave a layer to the float path, and how much nearer a true reading has to bring it than the
+/// given one.
+constexpr double near = 0.98, times_nearer = 8;
+/// LSB that one rounding leaves, as a standard deviation: 12^-1/2 and a little.
+constexpr double one_rounding = 0.35;
+/// Fewer values fit too many readings.
+constexpr std::int64_t fewest_values = 16;
+
+std::string quoted(const std::string& name) { return "'" + name + "'"; }
+
+class Examination {
+ public:
+  Examination(const Model& model, const NamedTrace& dump) : model_(model), layers_(model, dump) {}
+
+  /// By tensor.
+  std::map<std::int32_t, std::string> causes() {
+    for (const DumpedLayer& layer : layers_.layers()) {
+      if (std::ssize(layers_.codes(layer.output)) < fewest_values) continue;
+      Codes expected = layers_.expected(layer);
+      const Fit fit = layers_.fit(layer, expected, layers_.codes(layer.output));
+      if (!fit.tells) continue;
+      if (is_near(fit)) near_.insert(layer.operation);
+      else far_.push_back({&layer, std::move(expected), fit});
+    }
+    for (const Far& each : far_) judge_output(each);
+    for (const Far& each : far_) judge_inputs(each);
+    for (const Far& each : far_) judge_all(each);
+    for (const Far& each : far_) judge_by_the_next(each);
+    judge_offsets_of_inputs();
+    judge_model_inputs();
+    return std::move(causes_);
+  }
+
+ private:
+  struct Far {
+    const DumpedLayer* layer = nullptr;
+    Codes expected;
+    Fit fit;
+  };
+
+  static bool is_near(const Fit& fit) { return fit.correlation >= near && !offset_of(fit); }
+  static bool is_nearer(const Fit& fit, const Fit& given) {
+    return fit.correlation >= near && fit.unexplained() * times_nearer < given.unexplained();
+  }
+
+  /// A constant in LSB that no rounding makes: beyond those of several roundings, or a whole number with no more than one rounding around it.
+  static std::optional<std::int64_t> offset_of(const Fit& fit) {
+    constexpr double of_roundings = 1.6, many_roundings = 0.75, whole = 0.15;
+    const double size = std::abs(fit.offset);
+    if (fit.inside < fewest_values) return std::nullopt;
+    const bool beyond = size >= of_roundings && fit.spread < many_roundings;
+    const bool exact = size >= 0.5 && std::abs(size - std::round(size)) < whole && fit.spread < one_rounding;
+    return beyond || exact ? std::optional(std::llround(fit.offset)) : std::nullopt;
+  }
+
+  static std::string offset_text(std::int64_t offset) {
+    return "every value is off by " + std::string(offset > 0 ? "+" : "") + std::to_string(offset);
+  }
+
+  [[nodiscard]] const ModelTensor& info(std::int32_t tensor) const { return model_.tensor(tensor); }
+  [[nodiscard]] bool is_named(std::int32_t tensor) const { return causes_.contains(tensor); }
+  /// Nothing of the layer is known to be misread.
+  [[nodiscard]] bool is_open(const Far& each) const {
+    return !is_named(each.layer->output) && std::ranges::none_of(each.layer->inputs, [&](std::int32_t input) { return is_named(input); });
+  }
+  [[nodiscard]] Fit with_output(const Far& each, const Codes& output) const { return layers_.fit(*each.layer, each.expected, output); }
+  [[nodiscard]] Fit with_inputs(const Far& each, const std::map<std::int32_t, Codes>& inputs, const Codes& output) const {
+    return layers_.fit(*each.layer, layers_.expected(*each.layer, inputs), output);
+  }
+
+  void judge_output(const Far& each) {
+    const std::int32_t output = each.layer->output;
+    const Codes& codes = layers_.codes(output);
+    for (const View& view : views_of(info(output))) {
+      const Fit fit = with_output(each, seen(view, info(output), codes));
+      if (is_nearer(fit, each.fit) || (view.inverted != 0 && offset_of(each.fit) && is_near(fit))) {
+        causes_.emplace(output, view.cause);
+        return;
+      }
+    }
+    if (const auto offset = offset_of(each.fit)) {
+      causes_.emplace(output, offset_text(*offset));
+      return;
+    }
+    for (const auto& [other, others] : layers_.codes()) {
+      if (other == output || others.size() != codes.size() || !is_nearer(with_output(each, others), each.fit)) continue;
+      causes_.emplace(output, "the values of " + quoted(info(other).name) + " stand where its own should: two files exchanged?");
+      return;
+    }
+    if (const auto sample = other_sample(each))
+      causes_.emplace(output, "it is of another sample: the values of its sample " + std::to_string(*sample) + " stand in sample 0");
+  }
+
+  /// Which of the tensor's own samples fits the first one of what the layer was given.
+  [[nodiscard]] std::optional<std::int64_t> other_sample(const Far& each) const {
+    const Codes& codes = layers_.codes(each.layer->output);
+    const auto size = static_cast<std::ptrdiff_t>(codes.size()) / layers_.samples();
+    const IntegerRange range = range_of(info(each.layer->output).type);
+    const auto sample_of = [&](const Codes& all, std::int64_t sample) {
+      return Codes(all.begin() + sample * size, all.begin() + (sample + 1) * size);
+    };
+    const Codes first = sample_of(each.expected, 0);
+    const Fit given = fit_of(first, sample_of(codes, 0), range);
+    for (std::int64_t sample = 1; sample < layers_.samples(); ++sample) {
+      if (is_nearer(fit_of(first, sample_of(codes, sample), range), given)) return sample;
+    }
+    return std::nullopt;
+  }
+
+  void judge_inputs(const Far& each) {
+    const Codes& output = layers_.codes(each.layer->output);
+    for (const std::int32_t input : each.layer->inputs) {
+      if (!is_open(each)) return;
+      const Codes& codes = layers_.codes(input);
+      for (const View& view : views_of(info(input))) {
+        if (!is_nearer(with_inputs(each, {{input, seen(view, info(input), codes)}}, output), each.fit)) continue;
+        causes_.emplace(input, view.cause);
+        return;
+      }
+      for (const auto& [other, others] : layers_.codes()) {
+        const bool fits = other != input && other != each.layer->output && others.size() == codes.size() && is_model_input(input);
+        if (!fits || !is_nearer(with_inputs(each, {{input, others}}, output), each.fit)) continue;
+        causes_.emplace(input, "the values of " + quoted(info(other).name) + " stand where its own should: two files exchanged?");
+        return;
+      }
+    }
+  }
+
+  /// A whole dump that was misread in one way.
+  void judge_all(const Far& each) {
+    const std::int32_t output = each.layer->output;
+    if (is_named(output)) return;
+    for (const View& view : views_of(info(output))) {
+      std::map<std::int32_t, Codes> inputs;
+      for (const std::int32_t input : each.layer->inputs) {
+        for (const View& same : views_of(info(input))) {
+          const bool fits = same.cause == view.cause && (!is_named(input) || causes_.at(input) == view.cause);
+          if (fits) inputs.emplace(input, seen(same, info(input), layers_.codes(input)));
+        }
+      }
+      if (inputs.empty() || !is_nearer(with_inputs(each, inputs, seen(view, info(output), layers_.codes(output))), each.fit)) continue;
+      for (const auto& [input, codes] : inputs) causes_.emplace(input, view.cause);
+      causes_.emplace(output, view.cause);
+      return;
+    }
+  }
+
+  /// What comes after a tensor follows from what stands before it, and neither has to do with what the dump holds of it.
+  void judge_by_the_next(const Far& each) {
+    if (!is_open(each)) return;
+    const std::int32_t between = each.layer->output;
+    for (const Far& next : far_) {
+      if (std::ranges::find(next.layer->inputs, between) == next.layer->inputs.end() || is_named(next.layer->output)) continue;
+      if (!is_nearer(with_inputs(next, {{between, each.expected}}, layers_.codes(next.layer->output)), next.fit)) continue;
+      causes_.emplace(between, "it is of another sample or run: what follows it was computed from other values");
+      return;
+    }
+  }
+
+  void judge_offsets_of_inputs() {
+    for (const DumpedLayer& layer : layers_.layers()) {
+      for (const std::int32_t input : layer.inputs) {
+        if (!is_model_input(input) || is_named(input) || is_named(layer.output)) continue;
+        if (const auto offset = input_offset(layer, input)) causes_.emplace(input, offset_text(*offset));
+      }
+    }
+  }
+
+  /// What has to be taken away from every value of the input, so that the output follows from it.
+  [[nodiscard]] std::optional<std::int64_t> input_offset(const DumpedLayer& layer, std::int32_t input) const {
+    const auto with_offset = [&](double offset) {
+      Codes moved = layers_.codes(input);
+      for (float& code : moved) code = static_cast<float>(double{code} + offset);
+      return layers_.expected(layer, {{input, std::move(moved)}});
+    };
+    const Codes& output = layers_.codes(layer.output);
+    double needed = 0;
+    constexpr int newton_steps = 4;
+    for (int i = 0; i < newton_steps; ++i) {
+      const auto step = newton_step(with_offset(needed), with_offset(needed + 1), output);
+      if (!step) return std::nullopt;
+      needed += *step;
+    }
+    const std::int64_t whole = std::llround(needed);
+    if (whole == 0 || std::ssize(output) < fewest_values) return std::nullopt;
+    const Fit fit = layers_.fit(layer, with_offset(static_cast<double>(whole)), output);
+    const Fit given = layers_.fit(layer, with_offset(0), output);
+    const bool explains = is_nearer(fit, given) || (fit.spread < one_rounding && given.spread > one_rounding);
+    return given.tells && is_near(fit) && explains ? std::optional(-whole) : std::nullopt;
+  }
+
+  /// By how much the input has to move: least squares, beside a constant that the roundings may have added to the output.
+  static std::optional<double> newton_step(const Codes& here, const Codes& beside, const Codes& output) {
+    const auto count = static_cast<double>(output.size());
+    double slopes = 0, errors = 0, squares = 0, products = 0;
+    for (std::size_t k = 0; k < output.size(); ++k) {
+      const double slope = double{beside[k]} - double{here[k]}, error = double{output[k]} - double{here[k]};
+      slopes += slope, errors += error, squares += slope * slope, products += slope * error;
+    }
+    const double variance = squares - slopes * slopes / count;
+    if (variance <= 1e-9 * squares) return std::nullopt;
+    return (products - slopes * errors / count) / variance;
+  }
+
+  [[nodiscard]] bool is_model_input(std::int32_t tensor) const { return std::ranges::find(model_.inputs, tensor) != model_.inputs.end(); }
+
+  /// Everything is near but what reads one input of the model, although a layer of the same kind is near elsewhere.
+  void judge_model_inputs() {
+    if (!causes_.empty() || far_.empty() || near_.size() < 2 * far_.size()) return;
+    const auto reads = [&](const Far& each, std::int32_t input) {
+      return std::ranges::find(each.layer->inputs, input) != each.layer->inputs.end();
+    };
+    const auto has_like = [&](const Far& each) {
+      return std::ranges::any_of(near_,
+                                 [&](std::size_t i) { return model_.operations[i].kind == model_.operations[each.layer->operation].kind; });
+    };
+    for (const std::int32_t input : model_.inputs) {
+      if (!std::ranges::all_of(far_, [&](const Far& each) { return reads(each, input) && has_like(each); })) continue;
+      causes_.emplace(input, "it is of another sample or run: every layer but those that read it was computed from what stands before it");
+      return;
+    }
+  }
+
+  const Model& model_;
+  GoldenLayers layers_;
+  std::set<std::size_t> near_;  ///< operations
+  std::vector<Far> far_;
+  std::map<std::int32_t, std::string> causes_;
+};
+
+}  // namespace
+
+std::vector<Misread> find_misread(const Model& model, const NamedTrace& dump) {
+  std::vector<Misread> list;
+  for (const NamedTensor& tensor : dump.tensors) {
+    if (tensor.stored.rank() == 0) continue;
+    std::string cause = cause_in_shape(tensor.stored, model.tensor(tensor.index).shape);
+    if (!cause.empty()) list.push_back({tensor.name, std::move(cause)});
+  }
+  if (!list.empty()) return list;
+  const std::map<std::int32_t, std::string> causes = Examination(model, dump).causes();
+  for (const NamedTensor& tensor : dump.tensors) {
+    if (const auto found = causes.find(tensor.index); found != causes.end()) list.push_back({tensor.name, found->second});
+  }
+  return list;
+}
+
+void require_well_read(const Model& model, const NamedTrace& dump) {
+  const std::vector<Misread> list = find_misread(model, dump);
+  if (list.empty()) return;
+  std::string others;
+  if (list.size() > 1)
+    others = "; " + std::to_string(list.size() - 1) + (list.size() == 2 ? " other tensor is" : " other tensors are") + " misread too";
+  throw Error(ErrorCode::bad_input, "tensor " + quoted(list[0].tensor), "misread: " + list[0].cause + others);
+}
+
+}  // namespace lastbit
