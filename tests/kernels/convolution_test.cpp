@@ -39,6 +39,12 @@ ConvShape random_shape(Direction direction, std::mt19937_64& random) {
   if (direction == Direction::transposed) return s;
   s.dilation_height = between(1, 2, random);
   s.dilation_width = between(1, 3, random);
+  if (random() % 8 == 0) {  // taps so far apart that most of what lies between them is nobody's
+    s.dilation_height = between(1, 3000, random);
+    s.dilation_width = between(1, 3000, random);
+    s.pad_top = between(0, (s.kernel_height - 1) * s.dilation_height, random);
+    s.pad_left = between(0, (s.kernel_width - 1) * s.dilation_width, random);
+  }
   switch (random() % 3) {
     case 0: break;  // dense
     case 1:         // depthwise with a multiplier
@@ -154,6 +160,18 @@ void compare_many(Direction direction, int rounds) {
          {routes.order_free, routes.proven_by_type, routes.proven_by_input, routes.proven_by_output, routes.step_by_step})
       CHECK(met > 0);
   }
+}
+
+TEST_CASE("a band holds what windows cover, and of wide windows their taps alone") {
+  ConvShape s{.in_height = 20001, .in_width = 20001, .in_channels = 5, .kernel_height = 3, .kernel_width = 3};
+  CHECK(Band::bytes_for({.shape = s}, 4, 10, BandForm::words) == 6 * 12 * 5 * 2);
+  s.dilation_height = s.dilation_width = 10000;
+  CHECK(Band::bytes_for({.shape = s}, 1, 1, BandForm::words) == 9 * 5 * 2);
+  CHECK(Band::bytes_for({.shape = s}, 4, 10, BandForm::unsigned_bytes) == 12 * 30 * 5);
+  s.dilation_width = 1;
+  CHECK(Band::bytes_for({.shape = s}, 1, 10, BandForm::unsigned_bytes) == 3 * 12 * 5);
+  s.stride_width = 10000;
+  CHECK(Band::bytes_for({.shape = s}, 1, 2, BandForm::unsigned_bytes) == 3 * 6 * 5);
 }
 
 TEST_CASE("sums of conv2d, grouped and depthwise: every accumulator rule, bias first and last") { compare_many(Direction::forward, 20); }

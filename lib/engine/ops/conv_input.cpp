@@ -29,30 +29,36 @@ void with_values(const ConvInput& input, Visit&& visit) {
   }
 }
 
-/// Writes `columns` pixels of a band's row: those of the tensor where there are any, `padding` elsewhere.
+/// Writes the pixels of a band's row, the first of which is at column `first` of the input: those of the tensor where there are any, `padding`
+/// elsewhere.
 template <class T, class Value, class Convert>
-void fill_row(const ConvGeometry& geometry, const T* row, std::int64_t first, std::int64_t columns, Value padding, Value* to,
+void fill_row(const ConvGeometry& geometry, const T* row, std::int64_t first, const BandAxis& columns, Value padding, Value* to,
               Convert&& convert) {
   const std::int64_t channels = geometry.channels(), step = geometry.column_step, width = geometry.shape.in_width;
   const auto pad = [&](std::int64_t from, std::int64_t until) { std::fill(to + from * channels, to + until * channels, padding); };
-  if (row == nullptr) return pad(0, columns);
-  if (step == 1 && geometry.repeat == 1) {
-    const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, columns), end = std::clamp<std::int64_t>(width - first, begin, columns);
+  if (row == nullptr) return pad(0, columns.length);
+  if (step == 1 && geometry.repeat == 1 && columns.is_whole()) {
+    const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, columns.length);
+    const std::int64_t end = std::clamp<std::int64_t>(width - first, begin, columns.length);
     pad(0, begin);
     const T* const from = row + (first + begin) * channels;
     Value* const out = to + begin * channels;
     const std::int64_t count = (end - begin) * channels;
     for (std::int64_t i = 0; i < count; ++i) out[i] = convert(from[i]);
-    return pad(end, columns);
+    return pad(end, columns.length);
   }
-  for (std::int64_t column = 0; column < columns; ++column) {
-    const std::int64_t at = first + column;
+  for (std::int64_t column = 0; column < columns.length; ++column) {
+    const std::int64_t at = first + columns.position(column);
     if (at < 0 || at % step != 0 || at / step >= width) {
       pad(column, column + 1);
       continue;
     }
     const T* const pixel = row + at / step * geometry.shape.in_channels;
     Value* const out = to + column * channels;
+    if (geometry.repeat == 1) {
+      for (std::int64_t c = 0; c < channels; ++c) out[c] = convert(pixel[c]);
+      continue;
+    }
     for (std::int64_t c = 0; c < channels; ++c) out[c] = convert(pixel[c / geometry.repeat]);
   }
 }
@@ -88,10 +94,18 @@ bool ConvGeometry::has_padding() const {
          extent(shape.out_width, shape.stride_width, shape.kernel_width, shape.dilation_width) - shape.pad_left > shape.in_width;
 }
 
+BandAxis::BandAxis(std::int64_t outputs, std::int64_t kernel, std::int64_t stride_between, std::int64_t dilation_between)
+    : taps(kernel), stride(stride_between), dilation(dilation_between) {
+  const std::int64_t whole = extent(outputs, stride, taps, dilation), alone = outputs * taps;
+  length = std::min(whole, alone);
+  output_step = whole <= alone ? stride : taps;
+  tap_step = whole <= alone ? dilation : 1;
+}
+
 std::size_t Band::bytes_for(const ConvGeometry& geometry, std::int64_t rows, std::int64_t columns, BandForm form) {
   const ConvShape& s = geometry.shape;
-  return static_cast<std::size_t>(extent(rows, s.stride_height, s.kernel_height, s.dilation_height) *
-                                  extent(columns, s.stride_width, s.kernel_width, s.dilation_width) * geometry.channels()) *
+  return static_cast<std::size_t>(BandAxis(rows, s.kernel_height, s.stride_height, s.dilation_height).length *
+                                  BandAxis(columns, s.kernel_width, s.stride_width, s.dilation_width).length * geometry.channels()) *
          bytes_of(form);
 }
 
@@ -100,35 +114,35 @@ void Band::fill(const ConvGeometry& geometry, const ConvInput& input, const Outp
   geometry_ = geometry;
   area_ = area;
   form_ = form;
-  columns_ = extent(area.columns(), s.stride_width, s.kernel_width, s.dilation_width);
+  rows_axis_ = BandAxis(area.last_row - area.first_row, s.kernel_height, s.stride_height, s.dilation_height);
+  columns_axis_ = BandAxis(area.columns(), s.kernel_width, s.stride_width, s.dilation_width);
   pixel_bytes_ = static_cast<std::size_t>(geometry.channels()) * bytes_of(form);
-  row_bytes_ = static_cast<std::size_t>(columns_) * pixel_bytes_;
-  const std::int64_t rows = extent(area.last_row - area.first_row, s.stride_height, s.kernel_height, s.dilation_height);
-  rows_.resize(static_cast<std::size_t>(rows) * row_bytes_ + slack);
+  row_bytes_ = static_cast<std::size_t>(columns_axis_.length) * pixel_bytes_;
+  rows_.resize(static_cast<std::size_t>(rows_axis_.length) * row_bytes_ + slack);
   const std::int64_t first_row = area.first_row * s.stride_height - s.pad_top;
   const std::int64_t first_column = area.first_column * s.stride_width - s.pad_left;
   with_values(input, [&](auto values) {
     using T = typename decltype(values)::value_type;
     const auto zero_point = static_cast<std::int32_t>(input.zero_point);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t at = first_row + r;
+    for (std::int64_t r = 0; r < rows_axis_.length; ++r) {
+      const std::int64_t at = first_row + rows_axis_.position(r);
       const bool inside = at >= 0 && at % geometry.row_step == 0 && at / geometry.row_step < s.in_height;
       const std::int64_t first = (area.sample * s.in_height + at / geometry.row_step) * s.in_width * s.in_channels;
       const T* const row = inside ? values.data() + first : nullptr;
       std::byte* const to = rows_.data() + static_cast<std::size_t>(r) * row_bytes_;
       switch (form) {
         case BandForm::unsigned_bytes:
-          fill_row(geometry, row, first_column, columns_, static_cast<std::uint8_t>(unsigned_zero_point(input)),
+          fill_row(geometry, row, first_column, columns_axis_, static_cast<std::uint8_t>(unsigned_zero_point(input)),
                    reinterpret_cast<std::uint8_t*>(to), [flip = input.type == ElementType::int8 ? 0x80U : 0U](T v) {
                      return static_cast<std::uint8_t>(static_cast<std::uint8_t>(v & 0xFF) ^ flip);
                    });
           break;
         case BandForm::words:
-          fill_row(geometry, row, first_column, columns_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to),
+          fill_row(geometry, row, first_column, columns_axis_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to),
                    [zero_point](T v) { return static_cast<std::int16_t>(v - zero_point); });
           break;
         case BandForm::magnitudes:
-          fill_row(geometry, row, first_column, columns_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to), [zero_point](T v) {
+          fill_row(geometry, row, first_column, columns_axis_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to), [zero_point](T v) {
             const std::int32_t centred = v - zero_point;
             return static_cast<std::int16_t>(std::min(centred < 0 ? -centred : centred, 32767));
           });
@@ -140,13 +154,13 @@ void Band::fill(const ConvGeometry& geometry, const ConvInput& input, const Outp
 
 const std::byte* Band::window(std::int64_t pixel) const {
   const std::int64_t row = pixel / area_.columns(), column = pixel % area_.columns();
-  return rows_.data() + static_cast<std::size_t>(row * geometry_.shape.stride_height) * row_bytes_ +
-         static_cast<std::size_t>(column * geometry_.shape.stride_width) * pixel_bytes_;
+  return rows_.data() + static_cast<std::size_t>(row * rows_axis_.output_step) * row_bytes_ +
+         static_cast<std::size_t>(column * columns_axis_.output_step) * pixel_bytes_;
 }
 
 std::ptrdiff_t Band::offset(std::int64_t ky, std::int64_t kx) const {
-  return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(ky * geometry_.shape.dilation_height) * row_bytes_ +
-                                     static_cast<std::size_t>(kx * geometry_.shape.dilation_width) * pixel_bytes_);
+  return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(ky * rows_axis_.tap_step) * row_bytes_ +
+                                     static_cast<std::size_t>(kx * columns_axis_.tap_step) * pixel_bytes_);
 }
 
 namespace {
@@ -194,7 +208,8 @@ void Band::interleave(std::size_t lanes) {
   row_groups_ = (kernel_height + together - 1) / together;
   vector_channels_ = (channels + lanes - 1) / lanes * lanes;
   group_pixel_bytes_ = vector_channels_ * 4;
-  const std::size_t rows = static_cast<std::size_t>(area_.last_row - area_.first_row), columns = static_cast<std::size_t>(columns_);
+  const std::size_t rows = static_cast<std::size_t>(area_.last_row - area_.first_row),
+                    columns = static_cast<std::size_t>(columns_axis_.length);
   interleaved_.resize(rows * row_groups_ * columns * group_pixel_bytes_ + slack);
   std::byte* to = interleaved_.data();
   for (std::size_t y = 0; y < rows; ++y) {
@@ -202,8 +217,8 @@ void Band::interleave(std::size_t lanes) {
       const std::byte* from[4];
       for (std::size_t j = 0; j < together; ++j) {
         const std::size_t ky = std::min(group * together + j, kernel_height - 1);  // beyond the kernel: any row, its weights are 0
-        from[j] =
-            rows_.data() + (y * static_cast<std::size_t>(s.stride_height) + ky * static_cast<std::size_t>(s.dilation_height)) * row_bytes_;
+        from[j] = rows_.data() +
+                  (y * static_cast<std::size_t>(rows_axis_.output_step) + ky * static_cast<std::size_t>(rows_axis_.tap_step)) * row_bytes_;
       }
       if (form_ == BandForm::unsigned_bytes)
         interleave_columns<std::uint8_t>(from, columns, channels, group_pixel_bytes_, pixel_bytes_, to);
@@ -214,13 +229,13 @@ void Band::interleave(std::size_t lanes) {
 
 const std::byte* Band::interleaved_window(std::int64_t pixel) const {
   const auto row = static_cast<std::size_t>(pixel / area_.columns()), column = static_cast<std::size_t>(pixel % area_.columns());
-  return interleaved_.data() +
-         (row * row_groups_ * static_cast<std::size_t>(columns_) + column * static_cast<std::size_t>(geometry_.shape.stride_width)) *
-             group_pixel_bytes_;
+  return interleaved_.data() + (row * row_groups_ * static_cast<std::size_t>(columns_axis_.length) +
+                                column * static_cast<std::size_t>(columns_axis_.output_step)) *
+                                   group_pixel_bytes_;
 }
 
 std::ptrdiff_t Band::interleaved_offset(std::int64_t row_group, std::int64_t kx) const {
-  return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row_group * columns_ + kx * geometry_.shape.dilation_width) *
+  return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row_group * columns_axis_.length + kx * columns_axis_.tap_step) *
                                      group_pixel_bytes_);
 }
 

@@ -53,6 +53,22 @@ struct OutputArea {
   [[nodiscard]] std::int64_t pixels() const { return (last_row - first_row) * columns(); }
 };
 
+/// The rows or the columns that a band holds for some outputs: all from the first tap to the last; or, where those are more, as with a wide
+/// dilation, the taps of each output alone, one output after the other.
+struct BandAxis {
+  std::int64_t length = 0;
+  std::int64_t output_step = 0, tap_step = 0;  ///< in the band, from one output or one tap to the next
+  std::int64_t taps = 0, stride = 0, dilation = 0;
+
+  BandAxis() = default;
+  BandAxis(std::int64_t outputs, std::int64_t taps, std::int64_t stride, std::int64_t dilation);
+  /// Where the input has it, counted from the first output's first tap.
+  [[nodiscard]] std::int64_t position(std::int64_t index) const {
+    return is_whole() ? index : index / taps * stride + index % taps * dilation;
+  }
+  [[nodiscard]] bool is_whole() const { return output_step == stride && tap_step == dilation; }
+};
+
 /// All input that an area of outputs reads, rows one after the other.
 class Band {
  public:
@@ -75,7 +91,7 @@ class Band {
   ConvGeometry geometry_;
   OutputArea area_;
   BandForm form_ = BandForm::words;
-  std::int64_t columns_ = 0;  ///< of a row of the band
+  BandAxis rows_axis_, columns_axis_;
   std::size_t pixel_bytes_ = 0, row_bytes_ = 0;
   std::size_t group_pixel_bytes_ = 0, row_groups_ = 0, vector_channels_ = 0;
   AlignedVector<std::byte> rows_, interleaved_;
