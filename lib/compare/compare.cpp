@@ -1,20 +1,19 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/compare.hpp"
-#include "lastbit/registry.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
+
+#include "compare/trace_index.hpp"
+#include "lastbit/registry.hpp"
+#include "sheet/guessed_rules.hpp"
 
 namespace lastbit {
 namespace {
-
-/// Of the same index and name, else of the same name.
-const NamedTensor* counterpart(const NamedTrace& trace, std::int32_t index, std::string_view name) {
-  const NamedTensor* const same = trace.find(index);
-  return same != nullptr && same->name == name ? same : trace.find(name);
-}
 
 /// How many leading samples both hold, where they differ in nothing but the number of samples.
 std::optional<std::int64_t> common_samples(const Shape& a, const Shape& b) {
@@ -54,32 +53,41 @@ LayerDifference compare_layer(const NamedTensor& a, const NamedTensor& b) {
 
 /// Tensors of `trace` that no layer speaks of.
 std::vector<std::string> names_without_layer(const NamedTrace& trace, const CompareReport& report) {
+  std::unordered_set<std::string_view> compared;
+  for (const LayerDifference& layer : report.layers) compared.insert(layer.name);
   std::vector<std::string> names;
-  for (const NamedTensor& tensor : trace.tensors) {
-    const bool compared =
-        std::any_of(report.layers.begin(), report.layers.end(), [&](const auto& layer) { return layer.name == tensor.name; });
-    if (!compared) names.push_back(tensor.name);
-  }
+  for (const NamedTensor& tensor : trace.tensors)
+    if (!compared.contains(tensor.name)) names.push_back(tensor.name);
   return names;
 }
 
-LayerDifference* layer_of(CompareReport& report, std::int32_t tensor) {
-  const auto found = std::find_if(report.layers.begin(), report.layers.end(), [&](const auto& layer) { return layer.tensor == tensor; });
-  return found == report.layers.end() ? nullptr : &*found;
-}
+/// The layers of a report by the index of their tensor.
+class Layers {
+ public:
+  explicit Layers(CompareReport& report) {
+    for (LayerDifference& layer : report.layers) by_tensor_.emplace(layer.tensor, &layer);
+  }
+  [[nodiscard]] LayerDifference* of(std::int32_t tensor) const {
+    const auto found = by_tensor_.find(tensor);
+    return found == by_tensor_.end() ? nullptr : found->second;
+  }
+
+ private:
+  std::unordered_map<std::int32_t, LayerDifference*> by_tensor_;
+};
 
 /// Side a's tensors as b's operation reads them: one pointer per input, null for constants and absent ones. Float wants real values.
 class Feed {
  public:
   /// False where `a` lacks a tensor or holds it in a type that cannot be fed.
-  bool gather(const Model& model, const Operation& operation, const NamedTrace& a) {
+  bool gather(const Model& model, const Operation& operation, const TraceIndex& a) {
     for (const std::int32_t index : operation.inputs) {
       if (index == absent_tensor || model.tensor(index).constant) {
         batches_.emplace_back();
         continue;
       }
       const ModelTensor& wanted = model.tensor(index);
-      const NamedTensor* const given = counterpart(a, index, wanted.name);
+      const NamedTensor* const given = a.counterpart(index, wanted.name);
       if (given == nullptr) return false;
       const bool to_real = wanted.type == ElementType::float32;
       if (!to_real && given->values.type() != wanted.type) return false;
@@ -151,11 +159,12 @@ NamedTrace run_all(const Emulator& emulator, const SpecSheet& sheet, std::span<c
   return named(emulator.run(inputs, {.threads = threads, .keep_all = true, .count_events = false}), emulator.model(), sheet);
 }
 
-void add_outputs(CompareReport& report, const Model& model, const NamedTrace& a, const NamedTrace& b) {
+void add_outputs(CompareReport& report, const Model& model, const NamedTrace& trace_a, const NamedTrace& trace_b) {
+  const TraceIndex a(trace_a), b(trace_b);
   for (const std::int32_t output : model.outputs) {
     const ModelTensor& tensor = model.tensor(output);
-    const NamedTensor* const of_a = counterpart(a, output, tensor.name);
-    const NamedTensor* const of_b = counterpart(b, output, tensor.name);
+    const NamedTensor* const of_a = a.counterpart(output, tensor.name);
+    const NamedTensor* const of_b = b.counterpart(output, tensor.name);
     const std::int64_t values = tensor.shape.element_count();
     if (of_a == nullptr || of_b == nullptr || values < 2) continue;
     const auto top_a = top_positions(of_a->values, values);
@@ -194,8 +203,10 @@ const LayerDifference* CompareReport::first_divergence() const {
 CompareReport compare_traces(const NamedTrace& a, const NamedTrace& b) {
   CompareReport report{b.model, a.backend, b.backend, b.path, {}, {}, a.guesses, {}, {}};
   for (const Guess& guess : b.guesses) add_once(report.guesses, guess);
+  const TraceIndex of_a(a);
   for (const NamedTensor& tensor : b.tensors) {
-    if (const NamedTensor* const other = counterpart(a, tensor.index, tensor.name)) report.layers.push_back(compare_layer(*other, tensor));
+    if (const NamedTensor* const other = of_a.counterpart(tensor.index, tensor.name))
+      report.layers.push_back(compare_layer(*other, tensor));
   }
   if (report.layers.empty()) throw Error(ErrorCode::bad_input, "compare", "no tensor of one side has the name of a tensor of the other");
   report.only_in_a = names_without_layer(a, report);
@@ -203,19 +214,21 @@ CompareReport compare_traces(const NamedTrace& a, const NamedTrace& b) {
   return report;
 }
 
-void add_same_input(CompareReport& report, const NamedTrace& a, const Emulator& b) {
+void add_same_input(CompareReport& report, const NamedTrace& trace_a, const Emulator& b) {
   const Model& model = b.model();
+  const TraceIndex a(trace_a);
+  const Layers layers(report);
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     const Operation& operation = model.operations[i];
     const bool wanted =
-        std::any_of(operation.outputs.begin(), operation.outputs.end(), [&](auto index) { return layer_of(report, index); });
+        std::any_of(operation.outputs.begin(), operation.outputs.end(), [&](auto index) { return layers.of(index) != nullptr; });
     Feed feed;
     if (!wanted || !feed.gather(model, operation, a)) continue;
     const std::vector<Tensor> outputs = run_on(b, i, feed);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const ModelTensor& tensor = model.tensor(operation.outputs[o]);
-      LayerDifference* const layer = layer_of(report, operation.outputs[o]);
-      const NamedTensor* const expected = counterpart(a, operation.outputs[o], tensor.name);
+      LayerDifference* const layer = layers.of(operation.outputs[o]);
+      const NamedTensor* const expected = a.counterpart(operation.outputs[o], tensor.name);
       if (layer == nullptr || expected == nullptr) continue;
       Tensor output = outputs[o];
       if (output.element_count() == expected->values.element_count()) output.reshape(expected->values.shape());
@@ -227,25 +240,28 @@ void add_same_input(CompareReport& report, const NamedTrace& a, const Emulator& 
   }
 }
 
-void add_golden(CompareReport& report, const NamedTrace& a, const NamedTrace& b, const NamedTrace& golden) {
+void add_golden(CompareReport& report, const NamedTrace& trace_a, const NamedTrace& trace_b, const NamedTrace& golden) {
+  const TraceIndex a(trace_a), b(trace_b), truths(golden);
   report.golden = golden.backend;
   for (LayerDifference& layer : report.layers) {
-    const NamedTensor* const of_a = counterpart(a, layer.tensor, layer.name);
-    const NamedTensor* const of_b = counterpart(b, layer.tensor, layer.name);
-    const NamedTensor* const truth = counterpart(golden, layer.tensor, layer.name);
+    const NamedTensor* const of_a = a.counterpart(layer.tensor, layer.name);
+    const NamedTensor* const of_b = b.counterpart(layer.tensor, layer.name);
+    const NamedTensor* const truth = truths.counterpart(layer.tensor, layer.name);
     if (of_a == nullptr || of_b == nullptr || truth == nullptr) continue;
     layer.golden = GoldenMetrics{against_golden(*of_a, *truth), against_golden(*of_b, *truth)};
   }
 }
 
 void add_guesses(CompareReport& report, const Model& model, std::span<const SpecSheet> sides) {
+  const Layers layers(report);
+  const std::vector<GuessedRules> guessed(sides.begin(), sides.end());
   for (const Operation& operation : model.operations) {
     std::vector<Guess> guesses;
-    for (const SpecSheet& side : sides) {
-      for (const Guess& guess : guesses_of(model, operation, side)) add_once(guesses, guess);
+    for (std::size_t side = 0; side < sides.size(); ++side) {
+      for (const Guess& guess : guessed[side].read_by(model, operation, sides[side].backend)) add_once(guesses, guess);
     }
     for (const std::int32_t output : operation.outputs) {
-      if (LayerDifference* const layer = layer_of(report, output)) layer->guesses = guesses;
+      if (LayerDifference* const layer = layers.of(output)) layer->guesses = guesses;
     }
   }
 }
@@ -271,9 +287,10 @@ CompareReport compare_backends(const Model& model, const SpecSheet& a, const Spe
 CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const SpecSheet& b, std::span<const Tensor> inputs,
                                 const CompareOptions& options) {
   std::vector<Tensor> own;
+  const TraceIndex of_dump(dump);
   for (const std::int32_t input : model.inputs) {
     if (!inputs.empty()) break;
-    const NamedTensor* const found = counterpart(dump, input, model.tensor(input).name);
+    const NamedTensor* const found = of_dump.counterpart(input, model.tensor(input).name);
     if (found == nullptr) {
       throw Error(ErrorCode::bad_input, "input '" + model.tensor(input).name + "'", "neither given nor in the dump");
     }

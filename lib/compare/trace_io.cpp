@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 
 #include "formats/file.hpp"
@@ -97,9 +98,10 @@ NamedTrace trace_from_json(const JsonView& json, const std::filesystem::path& fo
   if (json["format"].text() != format) json["format"].fail("\"" + std::string(format) + "\" is needed");
   NamedTrace trace{json["model"].text(), json["backend"].text(), json["path"].text(), {}, {}, {}};
   const JsonView tensors = json["tensors"];
+  std::unordered_set<std::int32_t> indices;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     NamedTensor tensor = tensor_from_json(tensors.at(i), folder);
-    if (trace.find(tensor.index) != nullptr) tensors.at(i).fail("another tensor has this index");
+    if (!indices.insert(tensor.index).second) tensors.at(i).fail("another tensor has this index");
     trace.tensors.push_back(std::move(tensor));
   }
   const JsonView events = json["events"];

@@ -71,15 +71,15 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
 
 namespace {
 
-/// Memory for the outputs, an earlier run's where it fits; what it holds is overwritten.
+/// Memory for the outputs, an earlier run's where there is one that fits; what it holds is overwritten.
 std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operation, std::span<std::optional<Tensor>> spare) {
   std::vector<Tensor> outputs;
   for (const auto index : operation.outputs) {
     const ModelTensor& wanted = model.tensor(index);
-    auto& old = spare[static_cast<std::size_t>(index)];
+    std::optional<Tensor> old;
+    if (!spare.empty()) old.swap(spare[static_cast<std::size_t>(index)]);
     const bool fits = old && old->type() == wanted.type && old->shape() == wanted.shape;
     outputs.push_back(fits ? std::move(*old) : Tensor(wanted.type, wanted.shape));
-    old.reset();
 #if !defined(NDEBUG)
     std::ranges::fill(outputs.back().bytes(), std::byte{0xA5});  // so that a test sees a value that nobody has written
 #endif
@@ -377,8 +377,7 @@ std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<con
     const auto index = at.inputs[i];
     if (all[i] == nullptr && index != absent_tensor) all[i] = &*model().tensor(index).constant;
   }
-  std::vector<std::optional<Tensor>> no_spare(model().tensors.size());
-  auto outputs = allocate_outputs(model(), at, no_spare);
+  auto outputs = allocate_outputs(model(), at, {});
   prepared_->executors[operation]({all, outputs, events});
   return outputs;
 }

@@ -8,6 +8,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
 #include "model/operation_signature.hpp"
+#include "sheet/guessed_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -242,29 +243,37 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
   return prefixes;
 }
 
-std::vector<Guess> guesses_of(const Model& model, const Operation& operation, const SpecSheet& sheet) {
-  std::vector<Guess> guesses;
-  const std::vector<std::string> prefixes = rule_prefixes(model, operation, sheet.backend);
-  const bool per_tensor = !has_per_channel_weights(model, operation);
+GuessedRules::GuessedRules(const SpecSheet& sheet) {
   for (const RuleText& rule : list_rules(sheet.backend)) {
-    const auto is_read = [&](const std::string& prefix) {
-      return (rule.path == prefix || rule.path.starts_with(prefix + ".")) && !(per_tensor && rule.path == prefix + ".per_channel");
-    };
-    if (std::none_of(prefixes.begin(), prefixes.end(), is_read)) continue;
     const Evidence* const evidence = evidence_for(sheet, rule.path);
-    if (evidence == nullptr) {
-      add_once(guesses, {rule.path, "no evidence given"});
-    } else if (evidence->level == EvidenceLevel::guess) {
-      add_once(guesses, {evidence->rule, evidence->source});
-    }
+    if (evidence == nullptr) rules_.push_back({rule.path, {rule.path, "no evidence given"}});
+    else if (evidence->level == EvidenceLevel::guess) rules_.push_back({rule.path, {evidence->rule, evidence->source}});
+  }
+}
+
+std::vector<Guess> GuessedRules::read_by(const Model& model, const Operation& operation, const Backend& backend) const {
+  std::vector<Guess> guesses;
+  if (rules_.empty()) return guesses;
+  const std::vector<std::string> prefixes = rule_prefixes(model, operation, backend);
+  const bool per_tensor = !has_per_channel_weights(model, operation);
+  for (const auto& [path, guess] : rules_) {
+    const auto is_read = [&path = path, per_tensor](const std::string& prefix) {
+      return (path == prefix || path.starts_with(prefix + ".")) && !(per_tensor && path == prefix + ".per_channel");
+    };
+    if (std::any_of(prefixes.begin(), prefixes.end(), is_read)) add_once(guesses, guess);
   }
   return guesses;
 }
 
+std::vector<Guess> guesses_of(const Model& model, const Operation& operation, const SpecSheet& sheet) {
+  return GuessedRules(sheet).read_by(model, operation, sheet.backend);
+}
+
 std::vector<Guess> guesses_of(const Model& model, const SpecSheet& sheet) {
   std::vector<Guess> all;
+  const GuessedRules guessed(sheet);
   for (const Operation& operation : model.operations) {
-    for (const Guess& guess : guesses_of(model, operation, sheet)) add_once(all, guess);
+    for (const Guess& guess : guessed.read_by(model, operation, sheet.backend)) add_once(all, guess);
   }
   return all;
 }

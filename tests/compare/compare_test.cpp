@@ -3,10 +3,12 @@
 #include "lastbit/compare.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <sstream>
 
 #include "compare/report_fields.hpp"
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
@@ -226,4 +228,34 @@ TEST_CASE("a name that a spreadsheet would compute is text in CSV") {
   CHECK(csv_cell("=HYPERLINK(\"x\",1)") == "\"'=HYPERLINK(\"\"x\"\",1)\"");
   for (const char* name : {"=1", "+1", "-1", "@a", "\ta"}) CHECK(csv_cell(name) == std::string("'") + name);
   CHECK(csv_cell("a=1") == "a=1");
+}
+
+namespace {
+
+/// Seconds of the processor that comparing the tensors of a chain of small additions takes.
+double seconds_to_compare(int operations) {
+  ModelBuilder builder("chain");
+  const auto tensor = [](int number) {
+    return TensorDescription{"t" + std::to_string(number), ElementType::int8, Shape({1, 2}), {{1}, {}}};
+  };
+  std::int32_t last = builder.input(tensor(0));
+  for (int i = 1; i <= operations; ++i) last = builder.operation(OperationKind::add, {last, last}, tensor(i));
+  const Model model = builder.finished({last});
+  const std::vector<Tensor> inputs = {int8({1, 2}, {1, 2})};
+  const Emulator judge(model, find_backend("xnnpack").backend);
+  const NamedTrace a = run_named(model, find_backend("tflite_double"), inputs), b = run_named(model, find_backend("xnnpack"), inputs);
+  const std::clock_t begin = std::clock();
+  CompareReport report = compare_traces(a, b);
+  add_same_input(report, a, judge);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  CHECK(report.layers.size() == static_cast<std::size_t>(operations) + 1);
+  return seconds;
+}
+
+}  // namespace
+
+TEST_CASE("eight times as many operations take eight times as long to compare, not sixty-four") {
+  const double few = seconds_to_compare(2500), many = seconds_to_compare(20000);
+  INFO(few << " s and " << many << " s");
+  CHECK(many < 40 * few);
 }
