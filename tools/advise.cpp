@@ -8,6 +8,7 @@
 #include "backend_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "memory_option.hpp"
 #include "progress.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
@@ -82,6 +83,7 @@ void add_advise(CommandLine& line) {
       .option("--effort", options->advice.effort,
               "how much each search may cost, in 10^9 multiply-accumulates; where it is not enough, fewer samples decide")
       .positive();
+  add_memory_option(command);
   command.flag("--json", options->json, "print everything as JSON");
   command.runs([options] { return run(*options); });
 }

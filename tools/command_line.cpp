@@ -102,6 +102,10 @@ template Option Command::option(const std::string&, double&, const std::string&)
 template Option Command::option(const std::string&, std::optional<int>&, const std::string&);
 template Option Command::option(const std::string&, std::optional<std::int64_t>&, const std::string&);
 
+Option Command::option(const std::string& name, const std::function<void(const std::string&)>& use, const std::string& meaning) {
+  return Option(app_->add_option_function<std::string>(name, use, meaning));
+}
+
 Option Command::flag(const std::string& name, bool& value, const std::string& meaning) {
   return Option(app_->add_flag(name, value, meaning));
 }

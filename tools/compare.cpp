@@ -10,6 +10,7 @@
 #include "backend_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "subcommand.hpp"
 
@@ -114,6 +115,7 @@ void add_compare(CommandLine& line) {
   command.flag("--details", options->details, "print histograms in LSB, first index, errors and saturation of every layer that differs");
   Option csv = command.option("--csv", options->csv, "write every figure of every layer to FILE; without FILE, or with -, to stdout");
   csv.value_name("FILE").value_or("-");
+  add_memory_option(command);
   command.flag("--json", options->json, "print JSON: every figure of every layer").excludes(csv);
   command.footer("Exit status: 0 every value equal, 1 some differ, 2 error.");
   command.runs([options] { return run(*options); });

@@ -9,6 +9,7 @@
 #include "backend_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "subcommand.hpp"
 
@@ -69,6 +70,7 @@ void add_explain(CommandLine& line) {
   add_input_option(command, options->inputs);
   command.option("--layer", options->layer, "only this one: its number, or the name of the operation or of its output");
   command.option("--top", options->top, "of each layer, how many differing values to show on both sides, stage by stage").shows_default();
+  add_memory_option(command);
   command.flag("--json", options->json, "print JSON: every differing value with its cause");
   command.footer("Exit status: 0 every layer equal, 1 some differ, 2 error.");
   command.runs([options] { return run(*options); });

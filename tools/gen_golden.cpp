@@ -7,6 +7,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/recording.hpp"
+#include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "subcommand.hpp"
 
@@ -53,6 +54,7 @@ void add_gen_golden(CommandLine& line) {
   command.option("--output", options->output, "write a recording into this folder").value_name("DIR");
   command.flag("--outputs-only", options->outputs_only, "store the model's outputs only, not every tensor");
   command.option("--check", options->check, "compare the model and the backend of today with this store").value_name("DIR");
+  add_memory_option(command);
   command.flag("--json", options->json, "print JSON");
   command.footer("Exit status: 0 written, or unchanged; 1 a rule, a value or the model changed; 2 error.");
   command.runs([options] { return options->check.empty() ? write(*options) : check(*options); });

@@ -13,6 +13,7 @@
 #include "lastbit/layer.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
+#include "memory_option.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 
@@ -180,6 +181,7 @@ void add_identify(CommandLine& line) {
   command.flag("--free-weights", options->free_weights, "the probe may bring weights, bias and scales of its own");
   command.option("--seed", options->seed, "of the probe").shows_default();
   command.option("--top", options->top, "classes shown behind the best one").shows_default().within(0, 100);
+  add_memory_option(command);
   command.flag("--json", options->json, "print JSON");
   command.footer("Exit status: 0 some combination explains every value, 1 none does, 2 error.");
   command.runs([options] { return run(*options); });

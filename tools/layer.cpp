@@ -17,6 +17,7 @@
 #include "lastbit/json_value.hpp"
 #include "lastbit/trace.hpp"
 #include "layer_request.hpp"
+#include "memory_option.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -210,6 +211,7 @@ void add_layer(CommandLine& line) {
   command.option("--trace", options->trace, "folder for trace.json and one .npy per tensor, channels last");
   command.option("--emit-model", options->emitted_model, "write the layer as a model, for run, compare, explain and verify")
       .value_name("FILE.json");
+  add_memory_option(command);
   command.flag("--json", options->json, "print JSON");
   command.footer(
       "Every other option is an attribute of the operation: --stride 2,2 --padding same --activation relu --axis 3 …\n"

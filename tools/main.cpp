@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lastbit/version.hpp"
+#include "memory_option.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
 
@@ -42,6 +43,7 @@ int run(int count, const char* const* words) {
 
 int main(int count, char** arguments) {
   lastbit::tool::keep_standard_output();
+  lastbit::tool::limit_to_free_memory();
   const lastbit::tool::HarmlessOutput out(std::cout), error(std::cerr);
   return lastbit::tool::run(count, arguments);
 }

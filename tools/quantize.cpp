@@ -12,6 +12,7 @@
 #include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
+#include "memory_option.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
 
@@ -123,6 +124,7 @@ void add_quantize(CommandLine& line) {
   command.option("-o,--output", options->output, "write the model: a .json file, and .npy files beside it for large constants");
   command.option("--threads", options->threads, "share the samples among so many threads").within(1, 1024);
   command.flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
+  add_memory_option(command);
   command.flag("--json", options->json, "print the report as JSON");
   command.runs([options] { return run(*options); });
 }

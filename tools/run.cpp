@@ -14,6 +14,7 @@
 #include "lastbit/io/npy.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/trace.hpp"
+#include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "subcommand.hpp"
 
@@ -186,6 +187,7 @@ void add_run(CommandLine& line) {
   command.option("--threads", options->threads, "share the work among so many threads; never changes a bit").within(1, 1024);
   command.flag("--reset-states", options->reset_states,
                "of a network that remembers (svdf, lstm): begin every sample anew; otherwise a batch is a sequence");
+  add_memory_option(command);
   command.flag("--json", options->json, "print JSON, with the time of every layer and the share of its sums that is proven");
   command.runs([options] { return run(*options); });
 }

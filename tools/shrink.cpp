@@ -9,6 +9,7 @@
 #include "backend_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
@@ -64,6 +65,7 @@ void add_shrink(CommandLine& line) {
   command.option("--index", options->index, "this value of the layer's output (over all samples) instead of one of the commonest cause");
   command.option("--output", options->output, "write the case, a Catch2 test, a GoogleTest test and a .tflite into this folder")
       .value_name("DIR");
+  add_memory_option(command);
   command.flag("--json", options->json, "print JSON");
   command.footer("Exit status: 0 every layer equal, 1 a case was found, 2 error.");
   command.runs([options] { return run(*options); });

@@ -11,6 +11,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/registry.hpp"
+#include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
@@ -174,6 +175,7 @@ void add_sweep(CommandLine& line) {
       .value_name("FILE")
       .value_or("-");
   command.option("--csv", options->csv, "the same, one line per backend and tensor").value_name("FILE").value_or("-");
+  add_memory_option(command);
   command.footer("Exit status: 0 every value as on the first backend, 1 some differ, 2 error or incomplete.");
   command.runs([options] { return run(*options); });
 }

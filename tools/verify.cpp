@@ -7,6 +7,7 @@
 
 #include "backend_option.hpp"
 #include "lastbit/json_value.hpp"
+#include "memory_option.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -64,6 +65,7 @@ void add_verify(CommandLine& line) {
   command.option("directory", options->directory, "a folder with cases.json files below it, or one such file").required();
   const Option backend = command.option("--backend", options->backend, "run every case on this backend instead of the one it names");
   add_set_option(command, options->settings).needs(backend);
+  add_memory_option(command);
   command.flag("--json", options->json, "print the report as JSON");
   command.runs([options] { return run(*options); });
 }

@@ -3,12 +3,14 @@
 #include "lastbit/compare.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "compare/trace_index.hpp"
+#include "lastbit/memory.hpp"
 #include "lastbit/registry.hpp"
 #include "sheet/guessed_rules.hpp"
 
@@ -176,6 +178,20 @@ void add_outputs(CompareReport& report, const Model& model, const NamedTrace& tr
   }
 }
 
+/// All that a comparison holds at a time, before the first run of it.
+void require_budget(const Model& model, std::span<const Backend* const> runs, std::span<const Tensor> inputs,
+                    const CompareOptions& options) {
+  if (memory_budget() == 0 || inputs.empty() || model.inputs.empty()) return;
+  const Shape &given = inputs[0].shape(), &wanted = model.tensor(model.inputs[0]).shape;
+  const std::int64_t samples = given.rank() > wanted.rank() ? given[0] : 1;
+  std::vector<MemoryNeed> needs;
+  for (const Backend* const backend : runs)
+    needs.push_back(memory_need(model, *backend, {.threads = options.threads, .keep_all = true}, samples));
+  if (options.golden == Golden::with)
+    needs.push_back(memory_need(model, golden_sheet().backend, {.threads = options.threads, .keep_all = true}, samples));
+  require_memory(model, needs);
+}
+
 /// Side b's own run and everything that needs the model.
 CompareReport compare_with_run(const Model& model, const NamedTrace& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                const CompareOptions& options) {
@@ -277,6 +293,7 @@ void add_not_emulated(CompareReport& report, const Model& model, std::span<const
 
 CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                const CompareOptions& options) {
+  require_budget(model, std::array{&a.backend, &b.backend}, inputs, options);
   const Emulator emulator(model, a.backend);
   CompareReport report = compare_with_run(model, run_all(emulator, a, inputs, options.threads), b, inputs, options);
   add_guesses(report, model, std::array{a, b});
@@ -296,6 +313,7 @@ CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, cons
     }
     own.push_back(found->values);
   }
+  require_budget(model, std::array{&b.backend}, inputs.empty() ? own : inputs, options);
   CompareReport report = compare_with_run(model, dump, b, inputs.empty() ? std::span<const Tensor>(own) : inputs, options);
   add_guesses(report, model, std::array{b});
   add_not_emulated(report, model, std::array{b});

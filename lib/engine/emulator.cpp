@@ -3,6 +3,7 @@
 #include "lastbit/emulator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "engine/operands.hpp"
 #include "engine/operations.hpp"
 #include "engine/parallel.hpp"
+#include "lastbit/memory.hpp"
 #include "lastbit/op/quantize.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/rules.hpp"
@@ -95,6 +97,14 @@ void require_finite(const Tensor& given, const std::string& name) {
   throw Error(
       ErrorCode::bad_input, "input '" + name + "'",
       "value " + std::to_string(bad - values.begin()) + " is " + (std::isnan(*bad) ? "NaN" : "infinite") + " and cannot be quantised");
+}
+
+}  // namespace
+
+namespace {
+
+void require_budget(const Model& model, const Backend& backend, const RunOptions& options, std::int64_t samples) {
+  if (memory_budget() > 0) require_memory(model, std::array{memory_need(model, backend, options, samples)});
 }
 
 }  // namespace
@@ -227,6 +237,7 @@ Emulator::Emulator(const Model& model, const Backend& backend) : prepared_(std::
   prepared_->user = &model;
   prepared_->backend = backend;
   require_stated(backend);
+  require_budget(model, backend, {}, 1);
   if (backend.domain == Domain::real) prepared_->real = dequantized(model);
   std::vector<Diagnostic> problems;
   for (const Operation& operation : prepared_->model().operations) {
@@ -254,7 +265,9 @@ class Emulator::Prepared::Run {
       : prepared_(prepared), inputs_(inputs), options_(options), recycled_(std::move(recycled)) {}
 
   Trace finish() {
-    read_inputs();
+    count_samples();
+    require_budget(*prepared_.user, prepared_.backend, options_, samples_);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) converted_.push_back(prepared_.convert_input(i, inputs_[i]));
     make_places();
     if (options_.count_events) trace_.events.resize(model_.operations.size());
     if (options_.measure) trace_.costs.resize(model_.operations.size());
@@ -267,7 +280,7 @@ class Emulator::Prepared::Run {
   }
 
  private:
-  void read_inputs() {
+  void count_samples() {
     if (inputs_.size() != model_.inputs.size()) {
       throw Error(ErrorCode::bad_input, "model '" + model_.name + "'",
                   std::to_string(inputs_.size()) + " inputs given, " + std::to_string(model_.inputs.size()) + " needed");
@@ -282,7 +295,6 @@ class Emulator::Prepared::Run {
       }
       batched_ = extra;
       samples_ = count;
-      converted_.push_back(prepared_.convert_input(i, inputs_[i]));
     }
   }
 
@@ -396,6 +408,8 @@ std::vector<std::size_t> float32_operations(const Model& model, const Backend& b
 std::vector<Diagnostic> check(const Model& model, const Backend& backend) {
   try {
     const Emulator emulator(model, backend);
+  } catch (const MemoryRefused&) {
+    throw;
   } catch (const Error& error) {
     return error.diagnostics();
   }

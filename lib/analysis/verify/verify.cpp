@@ -18,6 +18,7 @@
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/memory.hpp"
 #include "lastbit/metrics.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
@@ -333,6 +334,8 @@ void verify_file(const fs::path& file, const VerifyOptions& options, VerifyRepor
     CaseFailure result;
     try {
       result = run_case(one, file.parent_path(), options);
+    } catch (const MemoryRefused&) {
+      throw;  // the machine's limit is no failure of the case
     } catch (const Error& error) {
       result.reason = error.what();
     } catch (const Json::exception& error) {

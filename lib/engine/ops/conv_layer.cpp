@@ -73,14 +73,6 @@ std::int64_t largest_value(const SumArithmetic& rule, const ModelTensor& tensor)
   return rule.centring == Centring::nothing ? std::max(range.max, -range.min) : largest_centred(tensor);
 }
 
-ConvShape shape_of(const Model& model, const Operation& operation) {
-  if (operation.kind != OperationKind::fully_connected) return conv_shape_of(model, operation);
-  const Shape& weights = model.tensor(operation.inputs[1]).shape;
-  const std::int64_t rows = model.tensor(operation.inputs[0]).shape.element_count() / weights[1];
-  const std::int64_t outputs = model.tensor(operation.outputs[0]).shape.back();
-  return {.in_width = rows, .in_channels = weights[1], .out_width = rows, .out_channels = outputs, .together = largest_group};
-}
-
 /// Depthwise weights [1, kh, kw, channels] as [channels, kh, kw, 1].
 std::vector<std::int16_t> channels_first(const std::vector<std::int16_t>& weights, std::size_t channels) {
   std::vector<std::int16_t> out(weights.size());
@@ -176,6 +168,20 @@ void run_layer(const Convolution& convolution, const ConvInput& input, const Fin
 
 }  // namespace
 
+ConvShape sum_shape_of(const Model& model, const Operation& operation) {
+  const Shape& out = model.tensor(operation.outputs[0]).shape;
+  if (operation.kind == OperationKind::matmul) {
+    const Shape& a = model.tensor(operation.inputs[0]).shape;
+    const std::int64_t rows = out[out.rank() - 2];
+    const std::int64_t terms = a[a.rank() - (std::get<MatmulAttributes>(operation.attributes).transpose_a ? 2U : 1U)];
+    return {.in_width = rows, .in_channels = terms, .out_width = rows, .out_channels = out.back()};
+  }
+  if (operation.kind != OperationKind::fully_connected) return conv_shape_of(model, operation);
+  const Shape& weights = model.tensor(operation.inputs[1]).shape;
+  const std::int64_t rows = model.tensor(operation.inputs[0]).shape.element_count() / weights[1];
+  return {.in_width = rows, .in_channels = weights[1], .out_width = rows, .out_channels = out.back(), .together = largest_group};
+}
+
 bool is_conv_layer(OperationKind kind) {
   return kind == OperationKind::conv2d || kind == OperationKind::depthwise_conv2d || kind == OperationKind::transposed_conv2d ||
          kind == OperationKind::fully_connected;
@@ -187,7 +193,7 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
   require_integer_data(operation, input);
   require_integer_data(operation, model.tensor(operation.inputs[1]));
   require_16_bits(operation, model.tensor(operation.inputs[1]));
-  const ConvShape shape = shape_of(model, operation);
+  const ConvShape shape = sum_shape_of(model, operation);
   const ConvArithmetic& arithmetic = select_arithmetic(model, operation, arithmetic_of(backend, operation.kind));
   if (!applies_scale(arithmetic.sum)) require_plain_sums(operation, model);
   require_whole_vectors(operation, arithmetic.sum.accumulator, shape.kernel_width * shape.group_channels());

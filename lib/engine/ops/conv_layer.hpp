@@ -48,6 +48,9 @@ struct ConvLayer {
 /// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected with constant weights.
 [[nodiscard]] bool is_conv_layer(OperationKind kind);
 
+/// The sizes of a layer, of fully_connected as of a convolution of one row; of matmul for each matrix of its batch.
+[[nodiscard]] ConvShape sum_shape_of(const Model& model, const Operation& operation);
+
 /// Throws Error(unsupported_operation) for what the backend cannot do.
 [[nodiscard]] ConvLayer conv_layer(const Model& model, const Operation& operation, const Backend& backend);
 
@@ -59,6 +62,7 @@ struct ConvLayer {
 
 /// The sums of fused_conv2d before its pool and its activation, and the windows of its pool over them.
 [[nodiscard]] ConvLayer fused_sums(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] ConvShape fused_shape(const Model& model, const Operation& operation);
 [[nodiscard]] ConvShape fused_windows(const Model& model, const Operation& operation);
 
 /// The sums of one vector of a recurrent layer, over the present input and an earlier output (op/recurrent.hpp).

@@ -16,20 +16,6 @@ int bits_for(Int128 magnitude) {
   return bits;
 }
 
-/// A transposed convolution is a forward one over its input with stride - 1 zeros between neighbours, the kernel turned round.
-ConvGeometry forward_geometry(const ConvShape& shape, Direction direction) {
-  ConvGeometry geometry{.shape = shape};
-  ConvShape& s = geometry.shape;
-  if (direction == Direction::transposed) {
-    geometry.row_step = std::exchange(s.stride_height, 1);
-    geometry.column_step = std::exchange(s.stride_width, 1);
-    s.pad_top = s.kernel_height - 1 - s.pad_top;
-    s.pad_left = s.kernel_width - 1 - s.pad_left;
-  }
-  if (is_depthwise(s)) geometry.repeat = s.out_channels / s.in_channels;
-  return geometry;
-}
-
 /// Kernel rows and columns in reverse.
 std::vector<std::int16_t> turned(const std::vector<std::int16_t>& weights, const ConvShape& shape) {
   std::vector<std::int16_t> out(weights.size());
@@ -47,6 +33,19 @@ bool fit_bytes(const std::vector<std::int16_t>& weights) {
 }
 
 }  // namespace
+
+ConvGeometry forward_geometry(const ConvShape& shape, Direction direction) {
+  ConvGeometry geometry{.shape = shape};
+  ConvShape& s = geometry.shape;
+  if (direction == Direction::transposed) {
+    geometry.row_step = std::exchange(s.stride_height, 1);
+    geometry.column_step = std::exchange(s.stride_width, 1);
+    s.pad_top = s.kernel_height - 1 - s.pad_top;
+    s.pad_left = s.kernel_width - 1 - s.pad_left;
+  }
+  if (is_depthwise(s)) geometry.repeat = s.out_channels / s.in_channels;
+  return geometry;
+}
 
 Convolution::Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
                          std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input,

@@ -23,6 +23,9 @@ namespace lastbit {
 
 enum class Direction : std::uint8_t { forward, transposed };
 
+/// The forward convolution that has the same sums: a transposed one is one over its input with zeros between neighbours, the kernel turned round.
+[[nodiscard]] ConvGeometry forward_geometry(const ConvShape& shape, Direction direction);
+
 /// Sums of consecutive outputs, whole pixels of them; one of the two spans holds them.
 struct SumTile {
   std::size_t first = 0;  ///< index of the first output

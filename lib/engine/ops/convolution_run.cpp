@@ -18,6 +18,21 @@ constexpr std::int64_t grain_products = 256 * 1024;  // less is not worth anothe
 
 }  // namespace
 
+OutputArea largest_area(const ConvGeometry& geometry, BandForm form) {
+  const ConvShape& s = geometry.shape;
+  if (s.batch * s.out_height == 1) {
+    const std::size_t one = Band::bytes_for(geometry, 1, 1, form);
+    return {0, 0, 1, 0,
+            std::min(s.out_width, std::max<std::int64_t>(8, static_cast<std::int64_t>(band_bytes / std::max<std::size_t>(1, one))))};
+  }
+  const std::size_t one = Band::bytes_for(geometry, 1, s.out_width, form);
+  const std::size_t next = Band::bytes_for(geometry, 2, s.out_width, form) - one;
+  const std::int64_t rows = one >= band_bytes ? 1 : 1 + static_cast<std::int64_t>((band_bytes - one) / std::max<std::size_t>(1, next));
+  return {0, 0, std::min(rows, s.out_height), 0, s.out_width};
+}
+
+std::int64_t tile_pixels(const ConvShape& shape) { return std::max<std::int64_t>(8, tile_sums / shape.out_channels); }
+
 ConvolutionRun::ConvolutionRun(const Convolution& layer, const ConvInput& input, const ReceiveSums& receive, bool counts)
     : layer_(layer), input_(input), receive_(receive), counts_(counts), channels_(size_from(layer.shape_.out_channels)) {
   choose_route();
@@ -103,7 +118,7 @@ void ConvolutionRun::prepare_start() {
 
 void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& tally) const {
   const ConvShape& s = layer_.shape_;
-  const auto tile_pixels = std::max<std::int64_t>(8, tile_sums / s.out_channels);
+  const std::int64_t together = tile_pixels(s);
   const bool has_bands = route_ != Route::step_by_step || has_step_kernel();
   const std::size_t lanes = layer_.path_->lanes;
   if (has_bands) work.band.fill(layer_.geometry_, input_, area, form_);
@@ -113,8 +128,8 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
     if (packed_->runs.depthwise) work.magnitudes.interleave(lanes);
   }
   const std::size_t area_start = size_from(((area.sample * s.out_height + area.first_row) * s.out_width + area.first_column)) * channels_;
-  for (std::int64_t pixel = 0; pixel < area.pixels(); pixel += tile_pixels) {
-    const std::int64_t pixels = std::min(tile_pixels, area.pixels() - pixel);
+  for (std::int64_t pixel = 0; pixel < area.pixels(); pixel += together) {
+    const std::int64_t pixels = std::min(together, area.pixels() - pixel);
     const Tile tile{area, pixel, area_start + static_cast<std::size_t>(pixel) * channels_, static_cast<std::size_t>(pixels), work, tally};
     if (packed_ != nullptr) set_windows(work.band, *packed_, pixel, pixels, work.windows, work.offsets);
     switch (route_) {
@@ -133,22 +148,19 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
   }
 }
 
-/// Rows of all samples, or columns where there is only one row, as many at a time as the band's bytes allow.
+/// Rows of all samples, or columns where there is only one row.
 void ConvolutionRun::run_part(std::int64_t first, std::int64_t last, Tally& tally) const {
   thread_local Workspace work;
   const ConvShape& s = layer_.shape_;
+  const OutputArea largest = largest_area(layer_.geometry_, form_);
   if (s.batch * s.out_height == 1) {
-    const std::size_t one = Band::bytes_for(layer_.geometry_, 1, 1, form_);
-    const std::int64_t columns = std::max<std::int64_t>(8, static_cast<std::int64_t>(band_bytes / std::max<std::size_t>(1, one)));
-    for (std::int64_t x = first; x < last; x += columns) run_area({0, 0, 1, x, std::min(last, x + columns)}, work, tally);
+    for (std::int64_t x = first; x < last; x += largest.columns())
+      run_area({0, 0, 1, x, std::min(last, x + largest.columns())}, work, tally);
     return;
   }
-  const std::size_t one = Band::bytes_for(layer_.geometry_, 1, s.out_width, form_);
-  const std::size_t next = Band::bytes_for(layer_.geometry_, 2, s.out_width, form_) - one;
-  const std::int64_t rows = one >= band_bytes ? 1 : 1 + static_cast<std::int64_t>((band_bytes - one) / std::max<std::size_t>(1, next));
   while (first < last) {
     const std::int64_t sample = first / s.out_height, y = first % s.out_height;
-    const std::int64_t count = std::min({rows, last - first, s.out_height - y});
+    const std::int64_t count = std::min({largest.last_row, last - first, s.out_height - y});
     run_area({sample, y, y + count, 0, s.out_width}, work, tally);
     first += count;
   }

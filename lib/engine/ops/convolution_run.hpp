@@ -15,6 +15,11 @@ namespace lastbit {
 /// A size or index of a shape, which is never negative.
 [[nodiscard]] constexpr std::size_t size_from(std::int64_t value) { return static_cast<std::size_t>(value); }
 
+/// What a thread takes of a layer at a time: rows of outputs as many as the band's bytes allow, or columns where there is only one row.
+[[nodiscard]] OutputArea largest_area(const ConvGeometry& geometry, BandForm form);
+/// And of those, pixels whose sums are made together.
+[[nodiscard]] std::int64_t tile_pixels(const ConvShape& shape);
+
 /// What a thread needs between the input and the sums; kept from one run to the next.
 struct Workspace {
   Band band, magnitudes;

@@ -235,28 +235,6 @@ ConvLayer plain_layer(const Model& model, const Operation& operation, const Conv
   return layer;
 }
 
-ConvShape fused_shape(const Model& model, const Operation& operation) {
-  const auto& attributes = std::get<FusedConv2dAttributes>(operation.attributes);
-  const Shape& in = model.tensor(operation.inputs[0]).shape;
-  const Shape& weights = model.tensor(operation.inputs[1]).shape;
-  const Extent2d image{in[1], in[2]}, filter{weights[1], weights[2]};
-  const Extent2d places = window_count(attributes.padding, image, filter, attributes.stride);
-  const ResolvedPadding padding = resolve_padding(attributes.padding, image, filter, attributes.stride);
-  return {.batch = in[0],
-          .in_height = image.height,
-          .in_width = image.width,
-          .in_channels = in[3],
-          .out_height = places.height,
-          .out_width = places.width,
-          .out_channels = weights[0],
-          .kernel_height = filter.height,
-          .kernel_width = filter.width,
-          .stride_height = attributes.stride.height,
-          .stride_width = attributes.stride.width,
-          .pad_top = padding.top,
-          .pad_left = padding.left};
-}
-
 /// The windows of the pool over the sums.
 ConvShape windows_over(const Model& model, const Operation& operation, const ConvShape& sums) {
   const auto& attributes = std::get<FusedConv2dAttributes>(operation.attributes);
@@ -318,6 +296,28 @@ struct FusedLayer {
 };
 
 }  // namespace
+
+ConvShape fused_shape(const Model& model, const Operation& operation) {
+  const auto& attributes = std::get<FusedConv2dAttributes>(operation.attributes);
+  const Shape& in = model.tensor(operation.inputs[0]).shape;
+  const Shape& weights = model.tensor(operation.inputs[1]).shape;
+  const Extent2d image{in[1], in[2]}, filter{weights[1], weights[2]};
+  const Extent2d places = window_count(attributes.padding, image, filter, attributes.stride);
+  const ResolvedPadding padding = resolve_padding(attributes.padding, image, filter, attributes.stride);
+  return {.batch = in[0],
+          .in_height = image.height,
+          .in_width = image.width,
+          .in_channels = in[3],
+          .out_height = places.height,
+          .out_width = places.width,
+          .out_channels = weights[0],
+          .kernel_height = filter.height,
+          .kernel_width = filter.width,
+          .stride_height = attributes.stride.height,
+          .stride_width = attributes.stride.width,
+          .pad_top = padding.top,
+          .pad_left = padding.left};
+}
 
 ConvLayer fused_sums(const Model& model, const Operation& operation, const Backend& backend) {
   const FusedConvArithmetic& rule = backend.fused_conv;

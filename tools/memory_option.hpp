@@ -1,0 +1,23 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much memory a command may need.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "command_line.hpp"
+
+namespace lastbit::tool {
+
+/// Without --max-memory: what the machine has free as the process begins, less a tenth. No limit where the machine does not say.
+void limit_to_free_memory();
+
+/// Declares `--max-memory BYTES`.
+void add_memory_option(Command& command);
+
+/// "512M", "1.5G", "4096", with or without "B" or "iB": K, M, G and T are powers of 1024. Throws Error.
+[[nodiscard]] std::size_t bytes_from(const std::string& text);
+
+}  // namespace lastbit::tool
