@@ -31,6 +31,7 @@ class Damages {
   void run(std::map<std::string, Count>& counts) {
     for (std::size_t i = 0; i < dump_.tensors.size(); ++i) {
       const Shape& shape = model_.tensor(dump_.tensors[i].index).shape;
+      if (dump_.tensors[i].values.element_count() < 64) continue;  // few values fit too many readings
       const auto count = [&](const std::string& name, auto&& change) {
         NamedTrace damaged = dump_;
         if (!change(damaged.tensors[i].values)) return;

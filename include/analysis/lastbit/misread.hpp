@@ -8,6 +8,7 @@
 // offset is taken away, its sign bit is inverted, or another tensor stands in its place, was misread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,15 +17,19 @@
 
 namespace lastbit {
 
+/// suspected: it may as well be the device's rules.
+enum class Certainty : std::uint8_t { certain, suspected };
+
 struct Misread {
   std::string tensor;
   std::string cause;  ///< "its values stand in the order NCHW, the model's in NHWC"
+  Certainty certainty = Certainty::certain;
 };
 
 /// In the order of computation, one per tensor; empty: nothing speaks against the dump.
 [[nodiscard]] std::vector<Misread> find_misread(const Model& model, const NamedTrace& dump);
 
-/// Throws Error(bad_input) naming the first tensor that was misread, its cause, and how many others there are.
+/// Throws Error(bad_input) naming the first tensor that was certainly misread, its cause, and how many others there are.
 void require_well_read(const Model& model, const NamedTrace& dump);
 
 }  // namespace lastbit

@@ -56,11 +56,14 @@ Fit fit_of(const Codes& expected, const Codes& codes, const IntegerRange& range)
   const auto count = static_cast<double>(codes.size());
   double sum_x = 0, sum_y = 0, xx = 0, yy = 0, xy = 0;
   for (std::size_t i = 0; i < codes.size(); ++i) sum_x += double{expected[i]}, sum_y += double{codes[i]};
+  double errors = 0;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const double x = double{expected[i]} - sum_x / count, y = double{codes[i]} - sum_y / count;
-    xx += x * x, yy += y * y, xy += x * y;
+    const double error = double{codes[i]} - double{expected[i]};
+    xx += x * x, yy += y * y, xy += x * y, errors += error * error;
   }
   Fit fit;
+  fit.error = std::sqrt(errors / count);
   fit.tells = xx > count;  // at least an LSB: less than that, roundings decide
   if (xx > 0 && yy > 0) fit.correlation = xy / std::sqrt(xx * yy);
   add_offset(fit, expected, codes, range);

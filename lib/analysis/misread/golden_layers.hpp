@@ -21,6 +21,7 @@ using Codes = std::vector<float>;
 struct Fit {
   double correlation = 0;   ///< 0 where one of the two is constant
   double offset = 0;        ///< mean of codes - expected within the bounds of the type
+  double error = 0;         ///< root mean square of codes - expected
   double spread = 0;        ///< standard deviation of that
   std::int64_t inside = 0;  ///< values that are within the bounds on both sides
   bool tells = false;       ///< the expected values differ among each other
