@@ -11,6 +11,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/layer.hpp"
+#include "lastbit/misread.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "memory_option.hpp"
@@ -25,6 +26,7 @@ struct Options {
   std::vector<std::string> layers, inputs, outputs;
   std::size_t top = 3;
   unsigned seed = 1;
+  double max_time = 600;
   bool json = false, free_weights = false;
 };
 
@@ -102,11 +104,31 @@ IdentifyPair pair_of_model(const std::string& file, InputFiles& inputs, const st
   return pair;
 }
 
-std::vector<IdentifyPair> read_pairs(const Options& options, std::vector<SkippedPair>& skipped) {
+/// What the device was given and made of it, by the names of the layer's tensors.
+NamedTrace trace_of(const IdentifyPair& pair) {
+  NamedTrace trace;
+  const auto add = [&](std::int32_t index, const Tensor& values) {
+    const ModelTensor& tensor = pair.layer.tensor(index);
+    trace.tensors.push_back({index, tensor.name, {}, tensor.quantization, values});
+  };
+  for (std::size_t i = 0; i < pair.inputs.size(); ++i) add(pair.layer.inputs[i], pair.inputs[i]);
+  add(pair.layer.outputs[0], pair.output);
+  return trace;
+}
+
+/// A network and what a device made of it.
+struct Source {
+  Model model;
+  NamedTrace dump;
+};
+
+std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std::vector<SkippedPair>& skipped) {
   if (!options.dump.empty()) {
     if (options.model.empty()) fail("--dump", "needs a MODEL");
-    const Model model = read_model(options.model);
-    return pairs_of(model, read_dump(options.dump, model), &skipped);
+    source.model = read_model(options.model);
+    source.dump = read_dump(options.dump, source.model);
+    require_well_read(source.model, source.dump);
+    return pairs_of(source.model, source.dump, &skipped);
   }
   const std::size_t count = options.outputs.size();
   if (count == 0) fail("identify", "give --layer, --input and --output, or MODEL --dump DIR");
@@ -120,12 +142,11 @@ std::vector<IdentifyPair> read_pairs(const Options& options, std::vector<Skipped
                                                 : pair_of_model(layer, inputs, options.outputs[i]));
   }
   inputs.require_all_used();
+  for (const IdentifyPair& pair : pairs) require_well_read(pair.layer, trace_of(pair));
   return pairs;
 }
 
-void save(const Options& options, const Identification& found) {
-  const auto base = options.base.empty() ? std::nullopt : std::optional(find_backend(options.base));
-  const SpecSheet sheet = identified_backend(found, options.name, base ? &*base : nullptr);
+void save(const Options& options, const SpecSheet& sheet) {
   std::ofstream file(options.save);
   file << backend_to_json(sheet);
   if (!file) throw Error(ErrorCode::unreadable_file, options.save, "cannot be written");
@@ -144,18 +165,39 @@ void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
             << "/README.txt says how to go on\n";
 }
 
+/// What may be the reason that nothing explains the dump.
+void add_suspects(const Source& source) {
+  for (const Misread& one : find_misread(source.model, source.dump)) std::cerr << "tensor '" << one.tensor << "': " << one.cause << "\n";
+}
+
+int verdict(const Options& options, const Identification& found, const std::optional<Reproduction>& network) {
+  const bool differs = network && network->differing > 0;
+  if (found.exact() && !differs) return equal;
+  if (found.decided()) return different;
+  std::cerr << "undecided: stopped after " << options.max_time
+            << " s (--max-time) before a combination was found that explains every value\n";
+  return failed;
+}
+
 int run(const Options& options) {
   std::vector<SkippedPair> skipped;
-  const std::vector<IdentifyPair> pairs = read_pairs(options, skipped);
+  Source source;
+  const std::vector<IdentifyPair> pairs = read_pairs(options, source, skipped);
   Progress bar("identify: percent");
-  Identification found =
-      identify(pairs, {.runners_up = options.top, .progress = [&](double share) { bar.show(static_cast<std::size_t>(share * 100), 100); }});
+  Identification found = identify(pairs, {.runners_up = options.top, .most_seconds = options.max_time, .progress = [&](double share) {
+                                            bar.show(static_cast<std::size_t>(share * 100), 100);
+                                          }});
   bar.clear();
   found.skipped.insert(found.skipped.end(), skipped.begin(), skipped.end());
-  std::cout << (options.json ? to_json(found) : to_text(found)) << std::flush;
-  if (!options.save.empty()) save(options, found);
+  const auto base = options.base.empty() ? std::nullopt : std::optional(find_backend(options.base));
+  const SpecSheet sheet = identified_backend(found, options.name, base ? &*base : nullptr);
+  if (!options.dump.empty() && !found.exact()) add_suspects(source);
+  std::optional<Reproduction> network;
+  if (!options.dump.empty()) network = reproduce(source.model, source.dump, sheet.backend);
+  std::cout << (options.json ? to_json(found, network) : to_text(found) + (network ? to_text(*network) : "")) << std::flush;
+  if (!options.save.empty()) save(options, sheet);
   if (!options.probe.empty()) probe(options, pairs);
-  return found.exact() ? equal : different;
+  return verdict(options, found, network);
 }
 
 }  // namespace
@@ -180,10 +222,16 @@ void add_identify(CommandLine& line) {
   command.option("--probe", options->probe, "write a layer and an input on which the remaining combinations differ").value_name("DIR");
   command.flag("--free-weights", options->free_weights, "the probe may bring weights, bias and scales of its own");
   command.option("--seed", options->seed, "of the probe").shows_default();
+  command.option("--max-time", options->max_time, "seconds, after which what has been found so far is told; 0: no limit")
+      .value_name("SECONDS")
+      .shows_default()
+      .not_negative();
   command.option("--top", options->top, "classes shown behind the best one").shows_default().within(0, 100);
   add_memory_option(command);
   command.flag("--json", options->json, "print JSON");
-  command.footer("Exit status: 0 some combination explains every value, 1 none does, 2 error.");
+  command.footer(
+      "Exit status: 0 some combination explains every value and no layer that was compared differs, 1 none does or one differs, "
+      "2 error, or undecided at --max-time.");
   command.runs([options] { return run(*options); });
 }
 

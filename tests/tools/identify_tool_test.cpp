@@ -4,8 +4,12 @@
 // `lastbit identify` as a shell sees it: a layer of two inputs.
 #include <string>
 
+#include "lastbit/io/json_model.hpp"
+#include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "support/catch.hpp"
+#include "support/damaged_dump.hpp"
+#include "support/residual_network.hpp"
 #include "support/shell.hpp"
 
 using namespace lastbit;
@@ -24,6 +28,12 @@ void write_codes(const test::Shell& shell, const std::string& name, int factor) 
   write_npy(shell.file(name), codes);
 }
 
+/// The file of a tensor of net.json in the folder dump.
+std::string dumped(const test::Shell& shell, const std::string& tensor) {
+  const std::string index = std::to_string(*read_model(shell.file("net.json")).find_tensor(tensor));
+  return "dump/tensor_" + std::string(3 - index.size(), '0') + index + ".npy";
+}
+
 }  // namespace
 
 TEST_CASE("identify on the command line: a sum of two tensors, saved and run again") {
@@ -39,6 +49,44 @@ TEST_CASE("identify on the command line: a sum of two tensors, saved and run aga
   CHECK(read_npy(shell.file("mine/y.npy")) == read_npy(shell.file("device/y.npy")));
   CHECK(shell.status("identify --layer sum.json --output device/y.npy --input a.npy") == 2);
   CHECK(shell.text("err").find("needs another one") != std::string::npos);
+}
+
+TEST_CASE("identify on the command line: a network whose max pool alone differs is not explained") {
+  const test::Shell shell;
+  const test::ResidualNetwork network(2);
+  write_json_model(shell.file("net.json"), network.model);
+  write_npy(shell.file("x.npy"), network.inputs[0]);
+  REQUIRE(shell.status("run net.json --backend tflite_double --input x.npy --trace dump --trace-samples 0") == 0);
+  REQUIRE(shell.status("identify net.json --dump dump --save found.json") == 0);
+  CHECK(shell.text("out").find("in 2 samples, every one equal") != std::string::npos);
+  CHECK(shell.status("compare net.json --dump dump --b found.json") == 0);
+
+  const std::string file = dumped(shell, "peak");
+  Tensor values = read_npy(shell.file(file));
+  values.values<std::int8_t>()[5] ^= 1;
+  write_npy(shell.file(file), values);
+  CHECK(shell.status("identify net.json --dump dump --max-time 3") == 1);
+  CHECK(shell.text("out").find("op3: the space has no rules for max_pool2d; 1 of 256 values differs") != std::string::npos);
+
+  test::invert_sign(values);
+  write_npy(shell.file(file), values);
+  CHECK(shell.status("identify net.json --dump dump") == 2);
+  CHECK(shell.text("err").find("tensor 'peak': misread: the highest bit of every value is inverted (xor 0x80)") != std::string::npos);
+}
+
+TEST_CASE("identify on the command line: at --max-time it is undecided") {
+  const test::Shell shell;
+  const test::ResidualNetwork network(2);
+  write_json_model(shell.file("net.json"), network.model);
+  write_npy(shell.file("x.npy"), network.inputs[0]);
+  REQUIRE(shell.status("run net.json --backend tflite_double --input x.npy --trace dump --trace-samples 0") == 0);
+  const std::string file = dumped(shell, "y");
+  Tensor values = read_npy(shell.file(file));
+  for (std::size_t i = 0; i < 100; ++i) values.values<std::int8_t>()[i] ^= 1;
+  write_npy(shell.file(file), values);
+  CHECK(shell.status("identify net.json --dump dump --max-time 0.01") == 2);
+  CHECK(shell.text("out").find("undecided: time was up") != std::string::npos);
+  CHECK(shell.text("err").find("undecided: stopped after 0.01 s (--max-time)") != std::string::npos);
 }
 
 TEST_CASE("identify on the command line: probes for a sum, answered and taken in") {

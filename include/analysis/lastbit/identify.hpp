@@ -20,17 +20,19 @@
 
 namespace lastbit {
 
-/// One layer as the device ran it.
+/// One layer as the device ran it, on one sample or on several: then each tensor has as many values as so many samples of its shape have.
 struct IdentifyPair {
   std::string name;
-  Model layer;                 ///< of one operation
-  std::vector<Tensor> inputs;  ///< in the order of layer.inputs
-  Tensor output;               ///< of the device: as many values as the layer's first output, integers
+  Model layer;                    ///< of one operation
+  std::vector<Tensor> inputs;     ///< in the order of layer.inputs
+  Tensor output;                  ///< of the device: what it made of them, integers
+  std::vector<Tensor> further{};  ///< what the device made in its other outputs, where it has any
 };
 
 struct IdentifyOptions {
-  std::size_t runners_up = 3;            ///< classes reported behind the best one
-  std::function<void(double)> progress;  ///< receives the share of the work that is done
+  std::size_t runners_up = 3;              ///< classes reported behind the best one
+  double most_seconds = 0;                 ///< after which the search ends with what it has; 0: no limit
+  std::function<void(double)> progress{};  ///< receives the share of the work that is done
 };
 
 /// What a class says of one rule. One value: settled. Several: the data cannot tell.
@@ -44,7 +46,7 @@ struct RuleValues {
 
 /// Combinations of rules with the same outputs on all the data.
 struct RuleClass {
-  std::int64_t agreeing = 0;  ///< outputs that equal the device's
+  std::int64_t agreeing = 0;  ///< outputs that equal the device's, of those that were searched on
   std::int64_t combinations = 0;
   std::vector<RuleValues> rules;
   std::vector<std::string> backends;  ///< built-in backends with the same outputs
@@ -56,40 +58,62 @@ struct RuleClass {
 struct OperationIdentification {
   std::string rules;  ///< the path of the rules: "conv.i8", "average_pool"
   std::int64_t pairs = 0;
-  std::int64_t values = 0;
+  std::int64_t samples = 0;        ///< that the device computed
+  std::int64_t values = 0;         ///< of all samples
+  std::int64_t agreeing = 0;       ///< of all values, those that the best class's `backend` computes as the device did
+  std::int64_t searched = 0;       ///< values that the combinations were judged by: those of a few samples
+  bool complete = true;            ///< every combination was judged; else time was up
   std::int64_t combinations = 0;   ///< walked
   std::int64_t sums = 0;           ///< distinct ways to sum among them, on these data; 0 where the operation has no sums
   int sum_bits = 0;                ///< width that every sum of the data stays within, whatever the order; 0: no sums
   std::vector<RuleClass> classes;  ///< best agreement first; never empty
 
   [[nodiscard]] const RuleClass& best() const { return classes.front(); }
-  [[nodiscard]] bool exact() const { return best().agreeing == values; }
+  [[nodiscard]] bool exact() const { return agreeing == values; }
 };
 
-/// A pair that could not be used, and why.
+/// A layer whose rules are not looked for, and why. Where a built-in backend can compute it, it was compared with the nearest of them.
 struct SkippedPair {
   std::string name;
   std::string reason;
+  std::int64_t values = 0;     ///< compared; 0: nothing is known of the layer
+  std::int64_t differing = 0;  ///< of them
 };
 
 struct Identification {
   std::vector<OperationIdentification> operations;
   std::vector<SkippedPair> skipped;
+  Backend others;  ///< what the skipped layers are computed by, where a built-in backend computes every value
+
+  /// Every value of every layer that was covered, and of those skipped every value that was compared.
   [[nodiscard]] bool exact() const;
+  /// False: time was up before an explanation was found, and there may be one.
+  [[nodiscard]] bool decided() const;
 };
 
-/// Pairs that read the same rules are taken together. Throws Error where a pair does not fit its layer, or where none is left.
+/// Pairs that read the same rules are taken together. Combinations are judged on a few samples, the best one then on all, and on those
+/// that it fails in turn. Throws Error where a pair does not fit its layer, or where none is left.
 [[nodiscard]] Identification identify(std::span<const IdentifyPair> pairs, const IdentifyOptions& options = {});
 
-/// Every operation of the model whose inputs and output the dump holds, fed with the dump's own tensors. What the space does not cover is skipped.
+/// Every operation of the model whose inputs and output the dump holds, fed with the dump's own tensors; the others are skipped. Throws Error
+/// where the tensors of one operation hold different numbers of samples.
 [[nodiscard]] std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, std::vector<SkippedPair>* skipped = nullptr);
+
+/// A dump against the whole network on a backend.
+struct Reproduction {
+  std::string impossible;  ///< why the network cannot be run; empty: it was
+  std::int64_t tensors = 0, samples = 0, values = 0, differing = 0;
+  std::string first;  ///< tensor that differs
+};
+[[nodiscard]] Reproduction reproduce(const Model& model, const NamedTrace& dump, const Backend& backend);
 
 /// A backend of the best classes. Rules that the data settle carry the evidence that they were measured, the others that they are a guess.
 /// Operations that were not identified are those of `base`, where one is given.
 [[nodiscard]] SpecSheet identified_backend(const Identification& identification, const std::string& name, const SpecSheet* base = nullptr);
 
 [[nodiscard]] std::string to_text(const Identification& identification);
-[[nodiscard]] std::string to_json(const Identification& identification);
+[[nodiscard]] std::string to_text(const Reproduction& reproduction);
+[[nodiscard]] std::string to_json(const Identification& identification, const std::optional<Reproduction>& network = std::nullopt);
 
 /// Whether a probe may bring its own weights, bias and scales.
 enum class ProbeWeights : std::uint8_t { of_the_layer, free };

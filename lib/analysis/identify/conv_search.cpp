@@ -36,6 +36,8 @@ std::uint64_t hash_of(std::span<const std::int64_t> values) {
   return std::accumulate(values.begin(), values.end(), std::uint64_t{1}, mixed);
 }
 
+using Share = std::function<void(double)>;
+
 /// Values in an order in which the first ones tell most: those within the bounds first, at random; every eighth one at a bound.
 std::vector<Value> telling_order(std::span<const ConvData> data) {
   std::vector<Value> inside, at_bounds;
@@ -71,10 +73,12 @@ class Level {
                               [](const Value& a, const Value& b) { return a.data != b.data ? a.data < b.data : a.index < b.index; });
   }
 
-  [[nodiscard]] std::vector<SumGroup> groups(const Indices& sums) const {
+  /// Of the sums that are formed until the deadline, the first one in any case.
+  [[nodiscard]] std::vector<SumGroup> groups(const Indices& sums, const Deadline& deadline = {}) const {
     std::vector<SumGroup> list;
     std::unordered_map<std::uint64_t, std::size_t> known;
     for (const std::uint32_t sum : sums) {
+      if (!list.empty() && deadline.passed()) break;
       std::vector<std::int64_t> values = values_by(space_.sums[sum]);
       const std::uint64_t key = mixed(hash_of(values), static_cast<std::int64_t>(space_.sums[sum].per_channel));
       const auto [at, fresh] = known.try_emplace(key, list.size());
@@ -165,16 +169,25 @@ class Level {
 struct Survivors {
   std::vector<SumGroup> groups;
   std::vector<Judged> judged;
+  bool complete = true;
 };
 
-/// Judges every combination of the blocks. Counting stops once a combination is clearly worse than the best.
-Survivors judge(const Level& level, const std::vector<Block>& blocks, std::int64_t slack) {
+/// Judges every combination of the blocks, those that it comes to until the deadline. Counting stops once a combination is clearly worse than
+/// the best.
+Survivors judge(const Level& level, const std::vector<Block>& blocks, std::int64_t slack, const Share& progress, const Deadline& deadline) {
   Survivors result;
   std::int64_t best = std::numeric_limits<std::int64_t>::max() / 4;
+  std::size_t done = 0;
   for (const Block& block : blocks) {
-    for (SumGroup& group : level.groups(block.sums)) {
+    if (!result.complete) break;
+    if (progress) progress(static_cast<double>(done++) / static_cast<double>(blocks.size()));
+    for (SumGroup& group : level.groups(block.sums, deadline)) {
       const auto number = static_cast<std::uint32_t>(result.groups.size());
       for (const std::uint32_t rescale : block.rescales) {
+        if (!result.judged.empty() && deadline.passed()) {
+          result.complete = false;
+          break;
+        }
         Judged judged{number, rescale, 0, 0};
         const std::int64_t limit = best + best / 2 + slack;
         judged.differing = level.differing(group, rescale, limit, judged.outputs);
@@ -184,9 +197,17 @@ Survivors judge(const Level& level, const std::vector<Block>& blocks, std::int64
       }
       result.groups.push_back(std::move(group));
     }
+    if (deadline.passed()) result.complete = false;
   }
   std::erase_if(result.judged, [&](const Judged& each) { return each.differing > best + best / 2 + slack; });
   return result;
+}
+
+/// When time is up: the best few.
+void keep_few(std::vector<Judged>& judged) {
+  constexpr std::size_t few = 16;
+  std::stable_sort(judged.begin(), judged.end(), [](const Judged& a, const Judged& b) { return a.differing < b.differing; });
+  judged.resize(std::min(judged.size(), few));
 }
 
 /// Where some agree with every value: these, and up to `most` others that are next; of several with the same outputs all or none. Where none
@@ -273,8 +294,8 @@ std::int64_t count_of(std::span<const Block> blocks) {
   return std::accumulate(blocks.begin(), blocks.end(), std::int64_t{0}, [](std::int64_t sum, const Block& b) { return sum + b.count(); });
 }
 
-ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t most_classes,
-                                    const std::function<void(double)>& progress) const {
+ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t most_classes, const std::function<void(double)>& progress,
+                                    const Deadline& deadline) const {
   const std::vector<Value> order = telling_order(data_);
   ConvSearchResult result;
   result.values = static_cast<std::int64_t>(order.size());
@@ -287,16 +308,31 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
     std::vector<Value> some(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
     // Neighbours share their layer, so that its scales are looked up once.
     std::stable_sort(some.begin(), some.end(), [](const Value& a, const Value& b) { return a.data < b.data; });
-    Survivors survivors = judge(Level(space_, data_, some), blocks, slack);
+    const auto share = [&](double of_level) {
+      if (progress) progress(done + 0.15 * of_level);
+    };
+    Survivors survivors = judge(Level(space_, data_, some), blocks, slack, share, deadline);
+    done += 0.15;
+    result.complete = survivors.complete;
+    if (!result.complete) {
+      keep_few(survivors.judged);
+      blocks = blocks_of(survivors);
+      for (Block& block : blocks) block.sums.resize(1);
+      break;
+    }
     keep_best(survivors.judged, 64);
     blocks = blocks_of(survivors);
-    if (progress) progress(done += 0.15);
   }
   std::vector<Value> all;
   for (std::uint32_t d = 0; d < data_.size(); ++d) {
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(data_[d].expected.size()); ++i) all.push_back({d, i});
   }
-  Survivors survivors = judge(Level(space_, data_, all), blocks, slack);
+  const auto share = [&](double of_level) {
+    if (progress) progress(done + (1 - done) * of_level);
+  };
+  // The few that are left when time is up are judged on all values.
+  Survivors survivors = judge(Level(space_, data_, all), blocks, slack, share, result.complete ? deadline : Deadline());
+  result.complete = result.complete && survivors.complete;
   result.distinct_sums = static_cast<std::int64_t>(survivors.groups.size());
   result.classes = classes_of(std::move(survivors), result.values, most_classes);
   for (const ConvData& data : data_) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/identify/conv_data.hpp"
+#include "analysis/identify/deadline.hpp"
 #include "analysis/identify/space.hpp"
 
 namespace lastbit {
@@ -44,15 +45,16 @@ struct ConvSearchResult {
   std::int64_t values = 0;
   std::int64_t distinct_sums = 0;
   int sum_bits = 0;
+  bool complete = true;  ///< every combination was judged
 };
 
 class ConvSearch {
  public:
   ConvSearch(const ConvSpace& space, std::span<const ConvData> data) : space_(space), data_(data) {}
 
-  /// Of the combinations in `start`. Classes beyond `most_classes` are dropped.
+  /// Of the combinations in `start`. Classes beyond `most_classes` are dropped. After the deadline the best of those judged so far are left.
   [[nodiscard]] ConvSearchResult search(const std::vector<Block>& start, std::size_t most_classes,
-                                        const std::function<void(double)>& progress = {}) const;
+                                        const std::function<void(double)>& progress = {}, const Deadline& deadline = {}) const;
   /// Those that reproduce every value.
   [[nodiscard]] std::vector<Block> exact(const std::vector<Block>& start) const;
 

@@ -7,14 +7,16 @@
 #include "analysis/identify/conv_search.hpp"
 #include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/rule_tally.hpp"
+#include "analysis/identify/samples.hpp"
 #include "lastbit/emulator.hpp"
-#include "lastbit/explain.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
+
+constexpr const char* out_of_time = "time was up before any combination that applies was met";
 
 /// Pairs whose operations read the same rules.
 struct Group {
@@ -38,11 +40,36 @@ std::string rules_text(const IdentifyPair& pair) {
   return rule_prefix(pair.layer, operation, backend);
 }
 
-std::vector<Group> grouped(std::span<const IdentifyPair> pairs, std::vector<SkippedPair>& skipped) {
+/// Why the pair's rules are not looked for; empty: they are.
+std::string reason_to_skip_all(const IdentifyPair& pair) {
+  const std::int64_t samples = samples_of(pair);
+  return reason_to_skip(samples > 1 ? sample_of(pair, 0) : pair);
+}
+
+/// A layer that is not looked for, against the built-in backends.
+SkippedPair judged_by_builtins(const IdentifyPair& pair, const std::string& reason, Backend& others) {
+  SkippedPair skipped{pair.name, reason};
+  const bool is_layer = pair.layer.operations.size() == 1 && samples_of(pair) > 0;
+  if (!is_layer) return skipped;
+  for (const SpecSheet& sheet : builtin_backends()) {
+    if (sheet.backend.domain != Domain::integer) continue;
+    const Judgement judgement = judge(pair, sheet.backend);
+    if (!judgement.possible || (skipped.values > 0 && judgement.differing >= skipped.differing)) continue;
+    skipped.values = pair.output.element_count();
+    for (const Tensor& output : pair.further) skipped.values += output.element_count();
+    skipped.differing = judgement.differing;
+    if (judgement.differing > 0) continue;
+    for (const std::string& path : read_rules(pair.layer, sheet.backend)) copy_rules(others, sheet.backend, path);
+    break;
+  }
+  return skipped;
+}
+
+std::vector<Group> grouped(std::span<const IdentifyPair> pairs, Identification& result) {
   std::vector<Group> groups;
   for (const IdentifyPair& pair : pairs) {
-    if (const std::string why = reason_to_skip(pair); !why.empty()) {
-      skipped.push_back({pair.name, why});
+    if (const std::string why = reason_to_skip_all(pair); !why.empty()) {
+      result.skipped.push_back(judged_by_builtins(pair, why, result.others));
       continue;
     }
     const std::string rules = rules_text(pair);
@@ -162,18 +189,20 @@ bool multiplies_rows(const IdentifyPair& pair) {
   return inputs.size() > multiplier_input && inputs[multiplier_input] != absent_tensor;
 }
 
-OperationIdentification identify_conv(const Group& group, const IdentifyOptions& options, const std::function<void(double)>& progress) {
+/// Nothing where time was up before any combination that applies was met.
+std::optional<OperationIdentification> identify_conv(const Group& group, const IdentifyOptions& options, const Deadline& deadline) {
   std::vector<ConvData> data;
   for (const IdentifyPair* pair : group.pairs) data.emplace_back(*pair);
   const ConvSpace space = conv_space(common_scope(group));
   const std::vector<Block> all{everything(space)};
-  const ConvSearchResult found = ConvSearch(space, data).search(all, options.runners_up + 1, progress);
+  const ConvSearchResult found = ConvSearch(space, data).search(all, options.runners_up + 1, options.progress, deadline);
   OperationIdentification result{.rules = group.rules, .classes = {}};
-  result.pairs = static_cast<std::int64_t>(group.pairs.size());
   result.values = found.values;
   result.combinations = count_of(all);
   result.sums = found.distinct_sums;
   result.sum_bits = found.sum_bits;
+  result.complete = found.complete;
+  if (found.classes.empty() && !found.complete) return std::nullopt;
   if (found.classes.empty()) throw Error(ErrorCode::bad_input, group.rules, "no combination of rules applies to these layers");
   const std::vector<RuleValues> whole = values_of_class(space, all);
   std::vector<std::uint64_t> outputs;
@@ -189,83 +218,92 @@ OperationIdentification identify_conv(const Group& group, const IdentifyOptions&
   return result;
 }
 
-/// A layer with what a dump holds of it.
-IdentifyPair pair_in(const NamedTrace& dump, Model layer, const Operation& operation) {
-  IdentifyPair pair{operation.name, std::move(layer), {}, {}};
-  for (const std::int32_t index : pair.layer.inputs) {
-    const NamedTensor* const input = dump.find(pair.layer.tensor(index).name);
-    if (input != nullptr) pair.inputs.push_back(input->values);
+std::optional<OperationIdentification> identify_by_walk(const Group& group, const IdentifyOptions& options, const Deadline& deadline) {
+  RulesFound found = search_rules(group.rules, group.pairs, options.runners_up + 1, options.progress, deadline);
+  if (found.result.classes.empty()) return std::nullopt;
+  add_builtins(group, found.result.classes, found.outputs, found.result.values);
+  return std::move(found.result);
+}
+
+/// The best class on every sample. Returns the samples that it fails, one of each pair.
+std::vector<std::pair<const IdentifyPair*, std::int64_t>> verify(const Group& group, OperationIdentification& found) {
+  std::vector<std::pair<const IdentifyPair*, std::int64_t>> failed;
+  found.searched = found.values;
+  found.values = found.agreeing = found.samples = 0;
+  found.pairs = static_cast<std::int64_t>(group.pairs.size());
+  for (const IdentifyPair* pair : group.pairs) {
+    const Judgement judgement = judge(*pair, found.best().backend);
+    found.samples = std::max(found.samples, samples_of(*pair));
+    found.values += pair->output.element_count();
+    if (judgement.possible) found.agreeing += pair->output.element_count() - judgement.differing;
+    if (judgement.differing > 0) failed.emplace_back(pair, judgement.first);
   }
-  if (const NamedTensor* const output = dump.find(operation.outputs[0])) pair.output = output->values;
-  return pair;
+  return failed;
 }
 
-/// Of a batch, a few samples are enough.
-constexpr std::int64_t most_samples = 2;
-std::int64_t samples_in(const IdentifyPair& pair) {
-  const std::int64_t own = pair.layer.tensor(pair.layer.outputs[0]).shape.element_count();
-  return std::clamp<std::int64_t>(pair.output.element_count() / own, 1, most_samples);
-}
-
-Tensor sample_of(const Tensor& batch, const ModelTensor& info, std::int64_t sample) {
-  const std::int64_t size = info.shape.element_count();
-  if (batch.element_count() < (sample + 1) * size || batch.element_count() == size) return batch;
-  Tensor one(batch.type(), info.shape);
-  visit_element_type(batch.type(), [&]<class T>() {
-    const auto from = batch.values<T>().subspan(static_cast<std::size_t>(sample * size), static_cast<std::size_t>(size));
-    std::copy(from.begin(), from.end(), one.values<T>().begin());
+/// Of the built-in backends named for the best class those that compute every sample.
+void verify_builtins(const Group& group, OperationIdentification& found) {
+  if (!found.exact()) return;
+  std::erase_if(found.classes.front().backends, [&](const std::string& name) {
+    const Backend backend = find_backend(name).backend;
+    return std::ranges::any_of(group.pairs, [&](const IdentifyPair* pair) {
+      const Judgement judgement = judge(*pair, backend);
+      return !judgement.possible || judgement.differing > 0;
+    });
   });
-  return one;
 }
 
-IdentifyPair sample_of(const IdentifyPair& batch, std::int64_t sample) {
-  IdentifyPair one{batch.name, batch.layer, {}, sample_of(batch.output, batch.layer.tensor(batch.layer.outputs[0]), sample)};
-  for (std::size_t i = 0; i < batch.inputs.size(); ++i)
-    one.inputs.push_back(sample_of(batch.inputs[i], batch.layer.tensor(batch.layer.inputs[i]), sample));
-  return one;
+/// Searches on a few samples, and again with those that what was found does not explain.
+std::optional<OperationIdentification> identify_group(const Group& group, const IdentifyOptions& options, const Deadline& deadline) {
+  constexpr int most_rounds = 6;
+  FewSamples few(group.pairs);
+  for (int round = 1;; ++round) {
+    const Group searched{group.rules, few.pairs()};
+    auto found = is_conv_group(group) ? identify_conv(searched, options, deadline) : identify_by_walk(searched, options, deadline);
+    if (!found) return std::nullopt;
+    const bool explains = found->best().agreeing == found->values;
+    const auto failed = verify(group, *found);
+    bool is_new = false;
+    for (const auto& [pair, sample] : failed) is_new = few.add(*pair, sample) || is_new;
+    if (explains && is_new && round < most_rounds && !deadline.passed()) continue;
+    verify_builtins(group, *found);
+    return found;
+  }
 }
 
 }  // namespace
 
 bool Identification::exact() const {
-  return std::all_of(operations.begin(), operations.end(), [](const OperationIdentification& one) { return one.exact(); });
+  return std::ranges::all_of(operations, [](const OperationIdentification& one) { return one.exact(); }) &&
+         std::ranges::all_of(skipped, [](const SkippedPair& one) { return one.differing == 0; });
+}
+
+bool Identification::decided() const {
+  return std::ranges::all_of(operations, [](const OperationIdentification& one) { return one.exact() || one.complete; }) &&
+         std::ranges::none_of(skipped, [](const SkippedPair& one) { return one.reason == out_of_time; });
 }
 
 Identification identify(std::span<const IdentifyPair> pairs, const IdentifyOptions& options) {
   Identification result;
-  const std::vector<Group> groups = grouped(pairs, result.skipped);
+  const std::vector<Group> groups = grouped(pairs, result);
   if (groups.empty()) {
     throw Error(ErrorCode::bad_input, "identify",
                 result.skipped.empty() ? "no pair of input and output was given" : "no pair can be used: " + result.skipped.front().reason);
   }
+  const Deadline deadline(options.most_seconds);
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const auto progress = [&, i](double share) {
+    IdentifyOptions of_group = options;
+    of_group.progress = [&, i](double share) {
       if (options.progress) options.progress((static_cast<double>(i) + share) / static_cast<double>(groups.size()));
     };
-    if (is_conv_group(groups[i])) {
-      result.operations.push_back(identify_conv(groups[i], options, progress));
-    } else {
-      RulesFound found = search_rules(groups[i].rules, groups[i].pairs, options.runners_up + 1, progress);
-      add_builtins(groups[i], found.result.classes, found.outputs, found.result.values);
-      result.operations.push_back(std::move(found.result));
-    }
-  }
-  return result;
-}
-
-std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, std::vector<SkippedPair>* skipped) {
-  std::vector<IdentifyPair> pairs;
-  for (std::size_t i = 0; i < model.operations.size(); ++i) {
-    const Operation& operation = model.operations[i];
-    if (!is_covered(operation.kind)) continue;
-    const IdentifyPair whole = pair_in(dump, extract_operation(model, i), operation);
-    if (whole.inputs.size() != whole.layer.inputs.size() || whole.output.element_count() == 0) {
-      if (skipped != nullptr) skipped->push_back({operation.name, "the dump lacks its input or output"});
+    auto found = identify_group(groups[i], of_group, deadline.part_of(groups.size() - i));
+    if (found) {
+      result.operations.push_back(std::move(*found));
       continue;
     }
-    for (std::int64_t sample = 0; sample < samples_in(whole); ++sample) pairs.push_back(sample_of(whole, sample));
+    for (const IdentifyPair* pair : groups[i].pairs) result.skipped.push_back({pair->name, out_of_time});
   }
-  return pairs;
+  return result;
 }
 
 }  // namespace lastbit

@@ -8,6 +8,7 @@
 
 #include "analysis/identify/probe.hpp"
 #include "analysis/identify/rule_search.hpp"
+#include "analysis/identify/samples.hpp"
 #include "analysis/identify/walk_probe.hpp"
 #include "formats/json_model.hpp"
 #include "lastbit/error.hpp"
@@ -20,14 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Of the first layer's kind and type; of convolution-like layers, where there are any.
-std::vector<const IdentifyPair*> alike(std::span<const IdentifyPair> pairs) {
+std::vector<const IdentifyPair*> alike(const std::vector<const IdentifyPair*>& pairs) {
   std::vector<const IdentifyPair*> list;
-  const auto is_conv = [](const IdentifyPair& pair) {
-    return reason_to_skip(pair).empty() && is_conv_layer(pair.layer.operations[0].kind);
+  const auto is_conv = [](const IdentifyPair* pair) {
+    return reason_to_skip(*pair).empty() && is_conv_layer(pair->layer.operations[0].kind);
   };
   const bool convs = std::ranges::any_of(pairs, is_conv);
-  for (const IdentifyPair& pair : pairs) {
-    if (!reason_to_skip(pair).empty() || is_conv(pair) != convs) continue;
+  for (const IdentifyPair* each : pairs) {
+    const IdentifyPair& pair = *each;
+    if (!reason_to_skip(pair).empty() || is_conv(each) != convs) continue;
     const auto type_of = [](const IdentifyPair& one) { return one.layer.tensor(one.layer.operations[0].inputs[0]).type; };
     const bool same = list.empty() ||
                       (pair.layer.operations[0].kind == list.front()->layer.operations[0].kind && type_of(pair) == type_of(*list.front()));
@@ -125,7 +127,10 @@ constexpr std::size_t most_devices = 200;  ///< of a walk
 }  // namespace
 
 std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options) {
-  const std::vector<const IdentifyPair*> used = alike(pairs);
+  std::vector<const IdentifyPair*> whole;
+  for (const IdentifyPair& pair : pairs) whole.push_back(&pair);
+  const FewSamples few(whole);
+  const std::vector<const IdentifyPair*> used = alike(few.pairs());
   if (!is_conv_layer(used.front()->layer.operations[0].kind)) {
     const DevicesLeft left = devices_left(used, most_devices);
     auto designed = design_walk_probe(left.some, *used.front(), options);

@@ -20,7 +20,8 @@ std::string joined(const std::vector<std::string>& words, std::size_t most = 12)
 
 std::string counted(std::int64_t count, const std::string& thing) { return std::to_string(count) + " " + thing + (count == 1 ? "" : "s"); }
 
-void add_rules(std::ostream& out, const RuleClass& one) {
+/// What the data tell, of a class that explains them and was found among all.
+void add_told(std::ostream& out, const RuleClass& one) {
   out << "  told by the data:\n";
   bool none = true;
   for (const RuleValues& rule : one.rules) {
@@ -29,38 +30,86 @@ void add_rules(std::ostream& out, const RuleClass& one) {
     none = false;
   }
   if (none) out << "    nothing\n";
-  if (std::all_of(one.rules.begin(), one.rules.end(), [](const RuleValues& rule) { return rule.settled(); })) return;
-  out << "  not told (each value occurs among the combinations left):\n";
+}
+
+void add_rules(std::ostream& out, const RuleClass& one, const std::string& title, bool told) {
+  const auto is_shown = [&](const RuleValues& rule) { return !told || !rule.settled(); };
+  if (std::ranges::none_of(one.rules, is_shown)) return;
+  out << "  " << title << ":\n";
   for (const RuleValues& rule : one.rules) {
-    if (rule.settled()) continue;
-    out << "    " << rule.rule << ": " << (rule.values.size() == rule.possible ? "any of " : "") << joined(rule.values) << "\n";
+    if (is_shown(rule))
+      out << "    " << rule.rule << ": " << (rule.values.size() == rule.possible ? "any of " : "") << joined(rule.values) << "\n";
   }
 }
 
-void add_operation(std::ostream& out, const OperationIdentification& operation) {
-  out << operation.rules << ": " << counted(operation.pairs, "layer") << ", " << counted(operation.values, "value") << "; "
-      << counted(operation.combinations, "combination") << " of rules";
+void add_head(std::ostream& out, const OperationIdentification& operation) {
+  out << operation.rules << ": " << counted(operation.pairs, "layer") << ", " << counted(operation.values, "value");
+  if (operation.samples > 1) out << " of " << operation.samples << " samples";
+  out << "; " << counted(operation.combinations, "combination") << " of rules";
+  if (operation.searched < operation.values) out << ", judged by " << counted(operation.searched, "value");
   if (operation.sum_bits > 0) out << "; sums stay within " << operation.sum_bits << " bits";
   out << "\n";
+}
+
+void add_classes(std::ostream& out, const OperationIdentification& operation) {
+  const std::string all = std::to_string(operation.searched);
   for (std::size_t i = 0; i < operation.classes.size(); ++i) {
     const RuleClass& one = operation.classes[i];
-    const std::int64_t differing = operation.values - one.agreeing;
+    const std::int64_t differing = operation.searched - one.agreeing;
     out << "  " << i + 1 << ". "
-        << (differing == 0 ? "every value equal" : counted(differing, "value") + " of " + std::to_string(operation.values) + " differ")
+        << (differing == 0 ? "every value equal" : counted(differing, "value") + " of " + all + (differing == 1 ? " differs" : " differ"))
         << ": " << counted(one.combinations, "combination");
     if (!one.backends.empty()) out << "; as " << joined(one.backends, 6);
     out << "\n";
   }
-  if (!operation.exact()) out << "  no combination of the space explains every value; the nearest one:\n";
-  add_rules(out, operation.best());
+  if (operation.searched == operation.values) return;
+  out << "  on all " << operation.samples << " samples " << operation.agreeing << " of " << operation.values
+      << " values are equal on the combination that is saved\n";
 }
 
-JsonValue json_of(const RuleClass& one) {
+void add_operation(std::ostream& out, const OperationIdentification& operation) {
+  add_head(out, operation);
+  add_classes(out, operation);
+  const std::int64_t differing = operation.values - operation.agreeing;
+  if (!operation.complete)
+    out << "  undecided: time was up before every combination was judged" << (operation.exact() ? "; others may be equal too" : "") << "\n";
+  if (operation.exact() && operation.complete) {
+    add_told(out, operation.best());
+    add_rules(out, operation.best(), "not told (each value occurs among the combinations left)", true);
+  } else if (operation.exact()) {
+    add_rules(out, operation.best(), "one way to compute every value (nothing is told by the data)", false);
+  } else if (2 * differing > operation.values) {
+    out << "  no combination " << (operation.complete ? "of the space" : "met so far")
+        << " comes near; a tensor that was misread, or a device of another kind\n";
+  } else {
+    out << "  no combination " << (operation.complete ? "of the space" : "met so far") << " explains every value\n";
+    add_rules(out, operation.best(), "the nearest one (nothing is told by data that it does not explain)", false);
+  }
+}
+
+void add_skipped(std::ostream& out, const Identification& identification) {
+  std::int64_t covered = 0;
+  for (const OperationIdentification& operation : identification.operations) covered += operation.pairs;
+  if (identification.skipped.empty()) return;
+  out << counted(covered, "layer") << " covered, " << identification.skipped.size() << " not:\n";
+  for (const SkippedPair& pair : identification.skipped) {
+    out << "  " << pair.name << ": " << pair.reason << "; ";
+    if (pair.values == 0) out << "not compared\n";
+    else if (pair.differing == 0) out << "every value of " << pair.values << " as a built-in backend computes it\n";
+    else
+      out << pair.differing << " of " << counted(pair.values, "value") << (pair.differing == 1 ? " differs" : " differ")
+          << " from every built-in backend\n";
+  }
+}
+
+/// `told`: the class explains the data, and every combination was judged.
+JsonValue json_of(const RuleClass& one, bool told) {
   JsonValue json{{"agreeing", one.agreeing}, {"combinations", one.combinations}, {"backends", one.backends}};
   if (!one.represented_by.empty()) json["represented_by"] = one.represented_by;
   json["rules"] = JsonValue::array();
   for (const RuleValues& rule : one.rules)
-    json["rules"].push_back({{"rule", rule.rule}, {"settled", rule.settled()}, {"values", rule.values}, {"possible", rule.possible}});
+    json["rules"].push_back(
+        {{"rule", rule.rule}, {"settled", told && rule.settled()}, {"values", rule.values}, {"possible", rule.possible}});
   return json;
 }
 
@@ -79,7 +128,8 @@ std::string path_of(const std::string& place, const std::string& rule) {
                                                                         {"first rounding", "output.chain"},
                                                                         {"last rounding", "output.chain"},
                                                                         {"zero point", "output.chain"},
-                                                                        {"intermediate width", "output.chain"}};
+                                                                        {"intermediate width", "output.chain"},
+                                                                        {"rectifier", "output.chain"}};
   const auto* const found = std::find_if(std::begin(paths), std::end(paths), [&](const auto& each) { return each.first == rule; });
   if (found != std::end(paths)) return join_path(place, found->second);
   return rule.find('.') == std::string::npos ? join_path(place, rule) : rule;
@@ -87,8 +137,7 @@ std::string path_of(const std::string& place, const std::string& rule) {
 
 /// Measured as a whole; a guess in what the data do not tell.
 void add_evidence(SpecSheet& sheet, const OperationIdentification& operation, const std::string& path) {
-  const std::string measured =
-      std::to_string(operation.best().agreeing) + " of " + counted(operation.values, "value") + " equal to the device's";
+  const std::string measured = std::to_string(operation.agreeing) + " of " + counted(operation.values, "value") + " equal to the device's";
   sheet.evidence.push_back({path, operation.exact() ? EvidenceLevel::hardware : EvidenceLevel::guess, measured});
   if (path != operation.rules) return;
   for (const RuleValues& rule : operation.best().rules) {
@@ -100,27 +149,58 @@ void add_evidence(SpecSheet& sheet, const OperationIdentification& operation, co
   }
 }
 
+/// What layers that are not looked for are computed by.
+void add_others(SpecSheet& sheet, const Identification& identification) {
+  for (const Rule* const rule : present_operations(identification.others)) {
+    const bool is_stated = !rule->type->equal(address(identification.others, *rule), rule->type->fresh);
+    const bool is_known = std::ranges::any_of(sheet.evidence, [&](const Evidence& one) { return one.rule == rule->path; });
+    if (!is_stated || is_known) continue;
+    copy_rules(sheet.backend, identification.others, rule->path);
+    sheet.evidence.push_back({rule->path, EvidenceLevel::hardware, "every value equal to the device's"});
+  }
+}
+
 }  // namespace
+
+std::string to_text(const Reproduction& reproduction) {
+  if (!reproduction.impossible.empty()) return "the network cannot be run on these rules: " + reproduction.impossible + "\n";
+  std::string text = "the network on these rules: " + counted(reproduction.values, "value") + " of " +
+                     counted(reproduction.tensors, "tensor") + " in " + counted(reproduction.samples, "sample") + ", ";
+  if (reproduction.differing == 0) return text + "every one equal\n";
+  return text + std::to_string(reproduction.differing) + " differ, first in '" + reproduction.first + "'\n";
+}
 
 std::string to_text(const Identification& identification) {
   std::ostringstream out;
   for (const OperationIdentification& operation : identification.operations) add_operation(out, operation);
-  for (const SkippedPair& pair : identification.skipped) out << "skipped " << pair.name << ": " << pair.reason << "\n";
+  add_skipped(out, identification);
   return out.str();
 }
 
-std::string to_json(const Identification& identification) {
-  JsonValue json{{"format", "lastbit.identification.v1"}, {"exact", identification.exact()}, {"operations", JsonValue::array()}};
+std::string to_json(const Identification& identification, const std::optional<Reproduction>& network) {
+  JsonValue json{{"format", "lastbit.identification.v1"},
+                 {"exact", identification.exact()},
+                 {"decided", identification.decided()},
+                 {"operations", JsonValue::array()}};
   for (const OperationIdentification& operation : identification.operations) {
     JsonValue one{{"rules", operation.rules},        {"layers", operation.pairs},
-                  {"values", operation.values},      {"combinations", operation.combinations},
+                  {"samples", operation.samples},    {"values", operation.values},
+                  {"agreeing", operation.agreeing},  {"values_searched", operation.searched},
+                  {"complete", operation.complete},  {"combinations", operation.combinations},
                   {"distinct_sums", operation.sums}, {"sum_bits", operation.sum_bits},
                   {"classes", JsonValue::array()}};
-    for (const RuleClass& each : operation.classes) one["classes"].push_back(json_of(each));
+    for (const RuleClass& each : operation.classes)
+      one["classes"].push_back(json_of(each, operation.exact() && operation.complete && each.agreeing == operation.searched));
     json["operations"].push_back(std::move(one));
   }
   json["skipped"] = JsonValue::array();
-  for (const SkippedPair& pair : identification.skipped) json["skipped"].push_back({{"name", pair.name}, {"reason", pair.reason}});
+  for (const SkippedPair& pair : identification.skipped) {
+    json["skipped"].push_back({{"name", pair.name}, {"reason", pair.reason}, {"values", pair.values}, {"differing", pair.differing}});
+  }
+  if (network && !network->impossible.empty()) json["network"] = {{"impossible", network->impossible}};
+  else if (network)
+    json["network"] = {
+        {"tensors", network->tensors}, {"samples", network->samples}, {"values", network->values}, {"differing", network->differing}};
   return json.text(2) + "\n";
 }
 
@@ -140,6 +220,7 @@ SpecSheet identified_backend(const Identification& identification, const std::st
       add_evidence(sheet, operation, rule->path);
     }
   }
+  add_others(sheet, identification);
   return sheet;
 }
 

@@ -115,12 +115,14 @@ class Walk {
   }
 
   /// The seeds, those beside them, and then on from the nearest device so far.
-  void go(const std::function<void(double)>& progress) {
+  void go(const std::function<void(double)>& progress, const Deadline& deadline = {}) {
+    deadline_ = deadline;
     const std::int64_t most = std::clamp(most_values / std::max<std::int64_t>(1, values_), fewest_tried, most_tried);
     for (std::size_t i = 0; i < seeds_.size(); ++i) try_device({i, {}});
-    for (std::size_t i = 0; i < seeds_.size() && tried_ < most; ++i) try_steps({i, {}}, value_steps(seeds_[i].backend, seeds_[i].paths));
+    for (std::size_t i = 0; i < seeds_.size() && tried_ < most && complete_; ++i)
+      try_steps({i, {}}, value_steps(seeds_[i].backend, seeds_[i].paths));
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
-    for (int in_vain = 0; !nearest_.empty() && tried_ < most && (in_vain < patience || best == 0); ++in_vain) {
+    for (int in_vain = 0; !nearest_.empty() && tried_ < most && complete_ && (in_vain < patience || best == 0); ++in_vain) {
       const Device device = devices_[nearest_.top().second];
       nearest_.pop();
       if (device.differing < best) best = device.differing, in_vain = 0;
@@ -136,6 +138,8 @@ class Walk {
   [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
   [[nodiscard]] std::int64_t values() const { return values_; }
   [[nodiscard]] std::int64_t tried() const { return tried_; }
+  /// It did not end for lack of time.
+  [[nodiscard]] bool is_complete() const { return complete_; }
   [[nodiscard]] Backend built(const Device& device) const {
     Backend backend = seeds_[device.seed].backend;
     for (const Step& step : device.steps) take(step, backend);
@@ -155,6 +159,8 @@ class Walk {
 
   void try_steps(const Device& from, std::vector<Step> steps) {
     for (Step& step : steps) {
+      if (deadline_.passed()) complete_ = false;
+      if (!complete_) return;
       Device next{from.seed, from.steps};
       next.steps.push_back(std::move(step));
       try_device(std::move(next));
@@ -202,6 +208,8 @@ class Walk {
   std::vector<Seed> seeds_;
   std::vector<std::vector<std::int64_t>> expected_;
   std::int64_t values_ = 0, tried_ = 0;
+  Deadline deadline_;
+  bool complete_ = true;
   std::vector<Device> devices_;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> nearest_;
   std::multiset<std::int64_t> ranks_;
@@ -268,9 +276,10 @@ std::vector<std::string> read_rules(const Model& layer, const Backend& backend) 
 }
 
 RulesFound search_rules(const std::string& rules, const std::vector<const IdentifyPair*>& pairs, std::size_t most_classes,
-                        const std::function<void(double)>& progress) {
+                        const std::function<void(double)>& progress, const Deadline& deadline) {
   Walk walk(pairs);
-  walk.go(progress);
+  walk.go(progress, deadline);
+  if (walk.devices().empty() && !walk.is_complete()) return {};
   if (walk.devices().empty()) throw Error(ErrorCode::bad_input, pairs.front()->name, "no combination of rules applies to these layers");
   RuleTally whole;
   std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<const Device*>> classes;
@@ -281,9 +290,9 @@ RulesFound search_rules(const std::string& rules, const std::vector<const Identi
   const std::vector<RuleValues> possible = whole.take();
   RulesFound found;
   found.result.rules = rules;
-  found.result.pairs = static_cast<std::int64_t>(pairs.size());
   found.result.values = walk.values();
   found.result.combinations = walk.tried();
+  found.result.complete = walk.is_complete();
   for (const auto& [key, members] : classes) {
     if (found.result.classes.size() == most_classes) break;
     found.outputs.push_back(key.second);

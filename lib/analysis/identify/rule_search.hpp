@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/identify/deadline.hpp"
 #include "lastbit/identify.hpp"
 
 namespace lastbit {
@@ -29,7 +30,7 @@ struct RulesFound {
 };
 /// `pairs` read the same rules.
 [[nodiscard]] RulesFound search_rules(const std::string& rules, const std::vector<const IdentifyPair*>& pairs, std::size_t most_classes,
-                                      const std::function<void(double)>& progress);
+                                      const std::function<void(double)>& progress, const Deadline& deadline);
 
 /// The best class of devices that a walk has met, with nothing but the rules that the pairs read.
 struct DevicesLeft {

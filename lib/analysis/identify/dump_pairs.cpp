@@ -1,0 +1,125 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A dump as pairs, and against the network as a whole.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "lastbit/emulator.hpp"
+#include "lastbit/identify.hpp"
+#include "lastbit/one_operation.hpp"
+
+namespace lastbit {
+namespace {
+
+std::int64_t samples_in(const NamedTensor& dumped, const ModelTensor& tensor) {
+  return dumped.values.element_count() / tensor.shape.element_count();
+}
+
+/// What a state was before each sample: what it became in the one before, at first real 0.
+Tensor state_before(const ModelTensor& before, const Tensor& after) {
+  Tensor values = after;
+  const std::size_t size = Tensor(before.type, before.shape).bytes().size();
+  std::memmove(values.bytes().data() + size, after.bytes().data(), after.bytes().size() - size);
+  visit_element_type(values.type(), [&]<class T>() {
+    const auto first = values.values<T>().first(size / sizeof(T));
+    if constexpr (std::is_integral_v<T>) std::ranges::fill(first, static_cast<T>(before.quantization.zero_point()));
+    else std::ranges::fill(first, T{});
+  });
+  return values;
+}
+
+std::optional<Tensor> values_of(const Model& model, const NamedTrace& dump, std::int32_t tensor) {
+  if (const NamedTensor* const found = dump.find(tensor)) return found->values;
+  const auto state = std::ranges::find(model.states, tensor, &State::before);
+  const NamedTensor* const after = state == model.states.end() ? nullptr : dump.find(state->after);
+  if (after == nullptr || after->values.type() != model.tensor(tensor).type) return std::nullopt;
+  return state_before(model.tensor(tensor), after->values);
+}
+
+/// Those of one operation, which are all there.
+void require_same_samples(const Model& model, const NamedTrace& dump, const Operation& operation) {
+  const NamedTensor& output = *dump.find(operation.outputs[0]);
+  const std::int64_t samples = samples_in(output, model.tensor(output.index));
+  for (const std::int32_t index : operation.inputs) {
+    const NamedTensor* const input = index == absent_tensor ? nullptr : dump.find(index);
+    if (input == nullptr || samples_in(*input, model.tensor(index)) == samples) continue;
+    throw Error(ErrorCode::shape_mismatch, "tensor '" + input->name + "'",
+                std::to_string(samples_in(*input, model.tensor(index))) + " samples; '" + output.name + "', computed from it, " +
+                    std::to_string(samples) + ": a layer needs as many of each");
+  }
+}
+
+/// Which of its tensors the dump lacks; empty: none.
+std::string lacking(const Model& model, const NamedTrace& dump, const Model& layer, const Operation& operation) {
+  for (const std::int32_t index : operation.inputs) {
+    const bool is_data = index != absent_tensor && !model.tensor(index).constant;
+    if (is_data && !values_of(model, dump, index)) return "the dump lacks its input '" + model.tensor(index).name + "'";
+  }
+  for (const std::int32_t index : operation.outputs) {
+    if (dump.find(index) == nullptr) return "the dump lacks its output '" + model.tensor(index).name + "'";
+  }
+  return layer.inputs.empty() ? "it has no input" : "";
+}
+
+}  // namespace
+
+std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, std::vector<SkippedPair>* skipped) {
+  std::vector<IdentifyPair> pairs;
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const Operation& operation = model.operations[i];
+    Model layer = extract_operation(model, i);
+    std::string reason = lacking(model, dump, layer, operation);
+    if (!reason.empty()) {
+      if (skipped != nullptr) skipped->push_back({operation.name, std::string(name_of(operation.kind)) + ", " + reason});
+      continue;
+    }
+    require_same_samples(model, dump, operation);
+    IdentifyPair pair{operation.name, std::move(layer), {}, dump.find(operation.outputs[0])->values};
+    for (std::size_t o = 1; o < operation.outputs.size(); ++o) pair.further.push_back(dump.find(operation.outputs[o])->values);
+    std::vector<std::int32_t> seen;
+    for (const std::int32_t index : operation.inputs) {
+      const bool is_data = index != absent_tensor && !model.tensor(index).constant;
+      if (!is_data || std::ranges::find(seen, index) != seen.end()) continue;
+      seen.push_back(index);
+      pair.inputs.push_back(*values_of(model, dump, index));
+    }
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
+Reproduction reproduce(const Model& model, const NamedTrace& dump, const Backend& backend) {
+  Reproduction result;
+  std::vector<Tensor> inputs;
+  for (const std::int32_t input : model.inputs) {
+    const NamedTensor* const found = dump.find(input);
+    if (found == nullptr) {
+      result.impossible = "the dump lacks the input '" + model.tensor(input).name + "'";
+      return result;
+    }
+    result.samples = samples_in(*found, model.tensor(input));
+    inputs.push_back(found->values);
+  }
+  if (const auto diagnostics = check(model, backend); !diagnostics.empty()) {
+    result.impossible = diagnostics.front().where + ": " + diagnostics.front().message;
+    return result;
+  }
+  const Trace trace = run(model, backend, inputs, {.keep_all = true});
+  for (const NamedTensor& tensor : dump.tensors) {
+    const auto& own = trace.tensors[static_cast<std::size_t>(tensor.index)];
+    if (!own || own->type() != tensor.values.type() || own->element_count() != tensor.values.element_count()) continue;
+    const std::size_t size = size_of(own->type());
+    std::int64_t differing = 0;
+    for (std::size_t i = 0; i < own->bytes().size(); i += size)
+      differing += std::memcmp(own->bytes().data() + i, tensor.values.bytes().data() + i, size) != 0 ? 1 : 0;
+    if (differing > 0 && result.first.empty()) result.first = tensor.name;
+    result.differing += differing;
+    result.values += own->element_count();
+    ++result.tensors;
+  }
+  return result;
+}
+
+}  // namespace lastbit
