@@ -55,4 +55,15 @@ std::vector<std::string> alternatives(const Backend& backend, std::string_view p
   return found;
 }
 
+bool is_width_rule(std::string_view path) { return path.ends_with("bits"); }
+
+std::vector<std::string> every_alternative(const Backend& backend, std::string_view path) {
+  if (!is_width_rule(path)) return alternatives(backend, path);
+  std::vector<std::string> widths;
+  for (int width = 0; width <= 64; ++width) {
+    if (accepts(backend, path, std::to_string(width))) widths.push_back(std::to_string(width));
+  }
+  return widths;
+}
+
 }  // namespace lastbit

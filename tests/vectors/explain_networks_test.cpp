@@ -53,7 +53,7 @@ class Draw {
 
   std::optional<Change> operator()(std::mt19937& random) const {
     const std::string& rule = rules_[random() % rules_.size()];
-    const auto values = alternatives(base_.backend, rule);
+    const auto values = every_alternative(base_.backend, rule);
     if (values.empty()) return std::nullopt;
     Change change{rule, values[random() % values.size()], base_};
     set_rule(change.changed.backend, rule, change.value);

@@ -147,19 +147,23 @@ struct ExplainOptions {
 [[nodiscard]] std::string to_text(const ExplainReport& report);
 [[nodiscard]] std::string to_json(const ExplainReport& report);
 
-/// What a board's values of one layer say about it, fed with the board's own tensors where the dump has them.
+/// What a board's values of one layer say about it, fed with the board's own tensors; where the dump lacks those in between, about all the
+/// layers since the last tensor that it has.
 struct DumpVerdict {
   std::size_t number = 0;  ///< of the operation in its model
   std::string name;        ///< of the tensor
   std::string operation;   ///< the kind
   std::int64_t values = 0;
-  std::int64_t differing = 0;            ///< from the known backend
-  LsbHistogram histogram;                ///< dump - backend
-  std::vector<RuleChange> explanations;  ///< each by itself makes the backend compute the dump
-  std::vector<std::string> backends;     ///< built-in ones that compute the dump here
-  std::optional<RuleChange> nearest;     ///< unexplained: the change after which the fewest values differ
+  std::int64_t differing = 0;               ///< from the known backend
+  LsbHistogram histogram;                   ///< dump - backend
+  std::vector<RuleChange> explanations;     ///< each makes the backend compute the dump here and in every layer that reads the same rules
+  std::vector<RuleChange> alone;            ///< each does so here, and other layers contradict it
+  std::vector<std::string> backends;        ///< built-in ones that compute every layer of the dump
+  std::vector<std::string> backends_alone;  ///< built-in ones that compute this layer, but not every other
+  std::optional<RuleChange> nearest;        ///< unexplained: the change after which the fewest values differ, and no more than half of them
   std::int64_t nearest_differing = 0;
-  std::string note;  ///< what else was noticed: the same values in another order, inputs that the dump lacks
+  std::string misread;  ///< a tensor that the layer reads or writes was, and why; no single rule explains it
+  std::string note;     ///< what else was noticed: the same values in another order, tensors that the dump lacks
 };
 
 /// One change of a rule, in whatever operations it is made, that explains several layers.
@@ -175,10 +179,14 @@ struct DumpReport {
   std::vector<DumpVerdict> layers;
   std::vector<CommonExplanation> common;  ///< those that explain the most layers, then those that explain the most of the rest
   std::vector<RuleEvidence> evidence;     ///< of the backend's rules that would have to be others
+  bool one_device = false;                ///< nothing differs, or one change, or one built-in backend, computes every layer
+  std::string doubt;                      ///< otherwise: why each layer by itself can be computed, and yet not all of them
+  bool all_pairs_tried = true;            ///< of rules, where no single one explains a layer
+  std::vector<std::string> notes;         ///< tensors that were misread; how many samples were judged
 };
 
 /// Judges every layer whose output the dump has (or the one named as in ExplainOptions). `inputs` may be empty if the dump has the model's. A layer
-/// is fed with the dump's tensors, and where the dump lacks one, with what the backend makes of those before it.
+/// is fed with the dump's tensors; where the dump lacks one, a change is made in all layers since the last that it has.
 /// Throws Error where an input is missing, where floats of the dump are no codes of their tensor, or the name is of no such layer.
 [[nodiscard]] DumpReport explain_dump(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> inputs,
                                       const std::optional<std::string>& layer = std::nullopt);

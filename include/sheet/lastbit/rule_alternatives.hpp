@@ -16,4 +16,10 @@ namespace lastbit {
 /// its neighbours and the widths that devices have. Throws Error(unknown_rule) for a path that the backend does not have.
 [[nodiscard]] std::vector<std::string> alternatives(const Backend& backend, std::string_view path);
 
+/// Whether the rule is a width in bits.
+[[nodiscard]] bool is_width_rule(std::string_view path);
+
+/// The same, of a width every integer from 2 to 64 (and 0 and 1, where those mean something) with which the backend fits together.
+[[nodiscard]] std::vector<std::string> every_alternative(const Backend& backend, std::string_view path);
+
 }  // namespace lastbit

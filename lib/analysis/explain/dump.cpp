@@ -2,26 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
-#include "analysis/explain/layer_values.hpp"
+#include "analysis/explain/candidates.hpp"
+#include "analysis/explain/dump_search.hpp"
+#include "analysis/explain/part.hpp"
+#include "analysis/explain/text.hpp"
+#include "analysis/misread/views.hpp"
 #include "engine/finisher.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/misread.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
-#include "lastbit/rule_alternatives.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit {
 namespace {
-
-using Codes = std::vector<std::int64_t>;
-
-std::int64_t count_differing(const Codes& a, const Codes& b) {
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) count += a[i] != b[i] ? 1 : 0;
-  return count;
-}
 
 /// Floats that a board's tool made of codes, as codes again.
 Tensor codes_from_floats(const Tensor& values, const ModelTensor& described) {
@@ -58,103 +55,9 @@ std::optional<Tensor> dumped(const NamedTrace& dump, const Model& model, std::in
               "the dump has " + std::string(name_of(found->values.type())) + ", the model " + std::string(name_of(described.type)));
 }
 
-/// The rule in whatever operation: "*.i8.accumulator.bits".
-std::string in_any_operation(const std::string& path) {
-  const std::size_t dot = path.find('.');
-  return std::count(path.begin(), path.end(), '.') < 2 ? path : "*" + path.substr(dot);
-}
-
-/// Whether a device could plausibly differ from another in this rule alone: not in what a stage is, nor in what an exponent may be.
-bool is_searched(const std::string& path) { return !path.ends_with(".kind") && !path.ends_with(".size") && !path.ends_with("_exponent"); }
-
-/// Looks for the change of a backend that computes a board's values of one layer.
-class Search {
- public:
-  Search(const Model& layer, std::span<const Tensor> inputs, const Backend& backend, const Codes& ours, const Codes& theirs)
-      : layer_(layer), inputs_(inputs), backend_(backend), theirs_(theirs), tracer_(ValueTracer::make(layer, backend, inputs)) {
-    choose_sample(ours);
-  }
-
-  void single_changes(DumpVerdict& verdict) {
-    verdict.nearest_differing = verdict.differing;
-    const auto prefixes = rule_prefixes(layer_, layer_.operations[0], backend_);
-    for (const RuleText& rule : list_rules(backend_)) {
-      if (!is_searched(rule.path) ||
-          std::none_of(prefixes.begin(), prefixes.end(), [&](const auto& prefix) { return covers(prefix, rule.path); }))
-        continue;
-      for (const std::string& value : alternatives(backend_, rule.path)) {
-        Backend changed = backend_;
-        set_rule(changed, rule.path, value);
-        const std::optional<std::int64_t> differing = differing_on(changed, verdict.nearest_differing);
-        if (!differing) continue;
-        const RuleChange change{rule.path, rule.value + " -> " + value, {rule.path}};
-        if (*differing == 0) verdict.explanations.push_back(change);
-        if (*differing >= verdict.nearest_differing) continue;
-        verdict.nearest = change;
-        verdict.nearest_differing = *differing;
-      }
-    }
-    if (!verdict.explanations.empty()) verdict.nearest.reset();
-  }
-
-  void known_backends(DumpVerdict& verdict) {
-    for (const SpecSheet& sheet : builtin_backends()) {
-      if (sheet.backend.domain == Domain::integer && differing_on(sheet.backend, 1) == 0) verdict.backends.push_back(sheet.name);
-    }
-  }
-
- private:
-  static constexpr std::size_t sample_size = 64;
-
-  /// Outputs that show soon whether a change is right: some that differ, and some that must stay.
-  void choose_sample(const Codes& ours) {
-    std::vector<std::int64_t> different, equal;
-    for (std::size_t i = 0; i < ours.size(); ++i) (ours[i] != theirs_[i] ? different : equal).push_back(static_cast<std::int64_t>(i));
-    add_to_sample(different);
-    differing_in_sample_ = sample_.size();
-    add_to_sample(equal);
-  }
-
-  void add_to_sample(const std::vector<std::int64_t>& indices) {
-    const std::size_t step = std::max<std::size_t>(1, indices.size() / sample_size);
-    for (std::size_t i = 0; i < indices.size(); i += step) sample_.push_back(indices[i]);
-  }
-
-  /// How many values differ on `changed`; nothing where it cannot run the layer, or is clearly no better than `most`.
-  std::optional<std::int64_t> differing_on(const Backend& changed, std::int64_t most) const {
-    try {
-      if (tracer_) {
-        const auto tracer = tracer_->on(layer_, changed, inputs_);
-        if (!tracer || !improves(*tracer)) return std::nullopt;
-      }
-      const std::int64_t differing = count_differing(layer_codes(layer_, changed, inputs_), theirs_);
-      return differing == 0 || differing < most ? std::optional(differing) : std::nullopt;
-    } catch (const Error&) {
-      return std::nullopt;  // the layer cannot be computed by such rules
-    }
-  }
-
-  bool improves(const ValueTracer& tracer) const {
-    std::size_t wrong = 0;
-    for (const std::int64_t index : sample_) {
-      wrong += tracer.output(index) != theirs_[static_cast<std::size_t>(index)] ? 1U : 0U;
-      if (wrong >= differing_in_sample_) return false;
-    }
-    return true;
-  }
-
-  const Model& layer_;
-  std::span<const Tensor> inputs_;
-  const Backend& backend_;
-  const Codes& theirs_;
-  std::optional<ValueTracer> tracer_;
-  std::vector<std::int64_t> sample_;
-  std::size_t differing_in_sample_ = 0;
-};
-
 /// Differences that are no arithmetic.
-std::string other_difference(const Codes& ours, const Codes& theirs) {
-  Codes a = ours, b = theirs;
+std::string other_difference(const Integers& ours, const Integers& theirs) {
+  Integers a = ours, b = theirs;
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   if (a == b) return "the same values in another order: a layout, not arithmetic";
@@ -175,23 +78,39 @@ std::string other_difference(const Codes& ours, const Codes& theirs) {
 class DumpWalk {
  public:
   DumpWalk(const Model& model, const NamedTrace& dump, const SpecSheet& sheet, std::span<const Tensor> inputs)
-      : model_(model), dump_(dump), sheet_(sheet), known_(model.tensors.size()), computed_(model.tensors.size(), false) {
+      : model_(model), sheet_(sheet), known_(model.tensors.size()) {
+    for (std::size_t i = 0; i < known_.size(); ++i) known_[i] = dumped(dump, model, static_cast<std::int32_t>(i));
     place_inputs(inputs);
   }
 
-  void judge_all(const std::optional<std::string>& chosen, DumpReport& report) {
+  /// Every part of the network that ends in a tensor of the dump, or in the one chosen.
+  [[nodiscard]] std::vector<PartJudge> judges(const std::optional<std::string>& chosen) const {
+    std::vector<PartJudge> found;
     for (std::size_t i = 0; i < model_.operations.size(); ++i) {
-      const Operation& operation = model_.operations[i];
-      const Model layer = extract_operation(model_, i);
-      const std::vector<Tensor> given = inputs_of(model_, i, known_);
-      Trace trace = run(layer, sheet_.backend, given);
-      const std::int32_t output = operation.outputs[0];
-      const auto theirs = dumped(dump_, model_, output);
-      if ((!chosen || is_called(model_, i, *chosen)) && theirs && !rule_prefixes(model_, operation, sheet_.backend).empty()) {
-        report.layers.push_back(judge(i, layer, given, *trace.tensors[static_cast<std::size_t>(layer.outputs[0])], *theirs));
-      }
-      keep_outputs(layer, operation, trace);
+      const auto& theirs = known_[static_cast<std::size_t>(model_.operations[i].outputs[0])];
+      if (!theirs || (chosen && !is_called(model_, i, *chosen))) continue;
+      auto part = part_up_to(model_, i, known_, sheet_.backend);
+      if (!part || part->prefixes.empty()) continue;
+      part->theirs = codes_of(*theirs);
+      found.emplace_back(std::move(*part), sheet_.backend);
     }
+    return found;
+  }
+
+  [[nodiscard]] DumpVerdict first_look(const PartJudge& judge) const {
+    const Operation& operation = model_.operations[judge.part().operations.back()];
+    DumpVerdict verdict;
+    verdict.name = model_.tensor(operation.outputs[0]).name;
+    verdict.operation = name_of(operation.kind);
+    verdict.number = judge.part().operations.back();
+    verdict.values = static_cast<std::int64_t>(judge.ours().size());
+    verdict.differing = judge.differing();
+    verdict.note = missing_text(judge.part().missing);
+    for (std::size_t i = 0; i < judge.ours().size(); ++i) {
+      const std::int64_t step = judge.part().theirs[i] - judge.ours()[i];
+      if (step != 0) verdict.histogram.add(step);
+    }
+    return verdict;
   }
 
  private:
@@ -200,66 +119,35 @@ class DumpWalk {
     if (!inputs.empty()) trace = run(model_, sheet_.backend, inputs, {.keep_all = true});
     for (const std::int32_t index : model_.inputs) {
       auto& place = known_[static_cast<std::size_t>(index)];
-      place = dumped(dump_, model_, index);
       if (!place && trace) place = trace->tensors[static_cast<std::size_t>(index)];
       if (!place) throw Error(ErrorCode::bad_input, model_.tensor(index).name, "this input is neither in the dump nor given");
     }
   }
 
-  void keep_outputs(const Model& layer, const Operation& operation, Trace& trace) {
-    for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
-      const std::int32_t index = operation.outputs[k];
-      auto& place = known_[static_cast<std::size_t>(index)];
-      place = dumped(dump_, model_, index);
-      computed_[static_cast<std::size_t>(index)] = !place;
-      if (!place) place = std::move(trace.tensors[static_cast<std::size_t>(layer.outputs[k])]);
-    }
-  }
-
-  DumpVerdict judge(std::size_t number, const Model& layer, std::span<const Tensor> given, const Tensor& ours, const Tensor& theirs) const {
-    const Operation& operation = model_.operations[number];
-    const Codes a = codes_of(ours), b = codes_of(theirs);
-    DumpVerdict verdict;
-    verdict.name = model_.tensor(operation.outputs[0]).name;
-    verdict.operation = name_of(operation.kind);
-    verdict.number = number;
-    verdict.values = static_cast<std::int64_t>(a.size());
-    if (a.size() != b.size()) {
-      throw Error(ErrorCode::shape_mismatch, verdict.name,
-                  "the dump has " + std::to_string(b.size()) + " values for what is computed as " + std::to_string(a.size()));
-    }
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (a[i] != b[i]) verdict.histogram.add(b[i] - a[i]);
-    }
-    verdict.differing = count_differing(a, b);
-    verdict.note = missing_inputs(operation);
-    if (verdict.differing == 0) return verdict;
-    Search search(layer, given, sheet_.backend, a, b);
-    search.single_changes(verdict);
-    search.known_backends(verdict);
-    if (verdict.explanations.empty() && verdict.backends.empty()) {
-      const std::string other = other_difference(a, b);
-      if (!other.empty()) verdict.note += (verdict.note.empty() ? "" : "; ") + other;
-    }
-    return verdict;
-  }
-
   /// A verdict on a layer whose input the dump lacks speaks of the layers before it as well.
-  std::string missing_inputs(const Operation& operation) const {
+  static std::string missing_text(const std::vector<std::string>& missing) {
+    constexpr std::size_t most_named = 3;
     std::string names;
-    for (const std::int32_t index : operation.inputs) {
-      if (index == absent_tensor || !computed_[static_cast<std::size_t>(index)]) continue;
-      names += (names.empty() ? "" : ", ") + model_.tensor(index).name;
-    }
-    return names.empty() ? names : "computed by " + sheet_.name + ", as the dump lacks it: " + names;
+    for (std::size_t i = 0; i < std::min(missing.size(), most_named); ++i) names += (i == 0 ? "" : ", ") + shortened(missing[i]);
+    if (missing.size() > most_named) names += " and " + std::to_string(missing.size() - most_named) + " more";
+    return names.empty() ? names : "judged together with the layers before it, as the dump lacks it: " + names;
   }
 
   const Model& model_;
-  const NamedTrace& dump_;
   const SpecSheet& sheet_;
-  std::vector<std::optional<Tensor>> known_;  ///< the dump's, or what the backend made of it
-  std::vector<bool> computed_;
+  std::vector<std::optional<Tensor>> known_;  ///< the dump's, and inputs that are given
 };
+
+/// The names of a change's rules, in whatever operation: "*.i8.accumulator.bits with overflow".
+std::string generic_name(const RuleChange& change) {
+  std::string name = change.name;
+  for (const std::string& rule : change.rules) {
+    const std::size_t at = name.find(rule);
+    const std::size_t braces = rule.starts_with("{") ? rule.find('}') + 1 : 0;
+    if (at != std::string::npos) name.replace(at, rule.size(), braces > 0 ? "*" + rule.substr(braces) : in_any_operation(rule));
+  }
+  return name;
+}
 
 /// Greedy: the changes that explain the most layers, then those that explain the most of the rest.
 std::vector<CommonExplanation> cover(const std::vector<DumpVerdict>& layers) {
@@ -272,7 +160,7 @@ std::vector<CommonExplanation> cover(const std::vector<DumpVerdict>& layers) {
   while (!open.empty()) {
     std::map<Key, std::int64_t> counts;
     for (const DumpVerdict* layer : open) {
-      for (const RuleChange& change : layer->explanations) ++counts[{in_any_operation(change.name), change.what}];
+      for (const RuleChange& change : layer->explanations) ++counts[{generic_name(change), change.what}];
     }
     const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
     const std::int64_t reached = most->second;
@@ -280,24 +168,108 @@ std::vector<CommonExplanation> cover(const std::vector<DumpVerdict>& layers) {
     for (const auto& entry : counts) chosen.push_back({{entry.first.first, entry.first.second, {entry.first.first}}, reached});
     std::erase_if(open, [&](const DumpVerdict* layer) {
       return std::any_of(layer->explanations.begin(), layer->explanations.end(), [&](const RuleChange& change) {
-        return counts.contains({in_any_operation(change.name), change.what});
+        return counts.contains({generic_name(change), change.what});
       });
     });
   }
   return chosen;
 }
 
+/// The layers that read or write the tensor and differ.
+template <class Visit>
+void each_touched(const std::string& tensor, const Model& model, const std::vector<PartJudge>& judges, DumpReport& report, Visit&& visit) {
+  const auto is_it = [&](std::int32_t index) { return model.tensor(index).name == tensor; };
+  for (std::size_t i = 0; i < judges.size(); ++i) {
+    DumpVerdict& verdict = report.layers[i];
+    if (verdict.differing > 0 && (verdict.name == tensor || std::ranges::any_of(judges[i].part().read, is_it))) visit(verdict);
+  }
+}
+
+std::string text_of(const Misread& tensor) { return "tensor '" + tensor.tensor + "': " + tensor.cause; }
+
+/// Tensors whose files have the shape of another layout, or are cut: nothing is asked of their layers.
+void mark_misshapen(const Model& model, const NamedTrace& dump, const std::vector<PartJudge>& judges, DumpReport& report) {
+  for (const NamedTensor& tensor : dump.tensors) {
+    if (tensor.stored.rank() == 0) continue;
+    const Misread found{tensor.name, cause_in_shape(tensor.stored, model.tensor(tensor.index).shape)};
+    if (found.cause.empty()) continue;
+    report.notes.push_back("misread: " + text_of(found));
+    each_touched(tensor.name, model, judges, report, [&](DumpVerdict& verdict) { verdict.misread = text_of(found); });
+  }
+}
+
+/// Tensors that no one rule explains, and that come near once an offset, an order or an exchange is undone.
+void mark_misread(const Model& model, const NamedTrace& dump, const std::vector<PartJudge>& judges, DumpReport& report) {
+  const auto is_explained = [](const DumpVerdict& verdict) {
+    const auto is_single = [](const RuleChange& change) { return change.rules.size() == 1; };
+    return verdict.differing == 0 || !verdict.backends.empty() || std::ranges::any_of(verdict.explanations, is_single);
+  };
+  const auto is_misshapen = [](const DumpVerdict& verdict) { return !verdict.misread.empty(); };
+  if (std::ranges::any_of(report.layers, is_misshapen) || std::ranges::all_of(report.layers, is_explained)) return;
+  for (const Misread& tensor : find_misread(model, dump)) {
+    bool is_open = false;
+    each_touched(tensor.tensor, model, judges, report, [&](DumpVerdict& verdict) {
+      if (is_explained(verdict)) return;
+      is_open = true;
+      if (verdict.misread.empty()) verdict.misread = text_of(tensor);
+    });
+    if (is_open) report.notes.push_back("misread: " + text_of(tensor));
+  }
+}
+
+/// As many leading samples as every tensor of the dump holds.
+NamedTrace common_samples(const Model& model, const NamedTrace& dump, DumpReport& report) {
+  const auto samples_of = [&](const NamedTensor& tensor) {
+    return tensor.values.element_count() / model.tensor(tensor.index).shape.element_count();
+  };
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
+  for (const NamedTensor& tensor : dump.tensors) least = std::min(least, samples_of(tensor)), most = std::max(most, samples_of(tensor));
+  if (most == 0 || least == most) return dump;
+  report.notes.push_back("tensors of the dump hold from " + std::to_string(least) + " to " + std::to_string(most) +
+                         " samples; judged are the first " + std::to_string(least));
+  NamedTrace common = dump;
+  for (NamedTensor& tensor : common.tensors) {
+    if (samples_of(tensor) == least) continue;
+    std::vector<std::int64_t> sizes{least};
+    const Shape& own = model.tensor(tensor.index).shape;
+    sizes.insert(sizes.end(), own.sizes().begin(), own.sizes().end());
+    Tensor first(tensor.values.type(), least == 1 ? own : Shape(std::move(sizes)));
+    std::copy_n(tensor.values.bytes().begin(), first.bytes().size(), first.bytes().begin());
+    tensor.values = std::move(first);
+  }
+  return common;
+}
+
+void note_other_differences(const std::vector<PartJudge>& judges, DumpReport& report) {
+  for (std::size_t i = 0; i < judges.size(); ++i) {
+    DumpVerdict& verdict = report.layers[i];
+    if (verdict.differing == 0 || !verdict.explanations.empty() || !verdict.backends.empty()) continue;
+    const std::string other = other_difference(judges[i].ours(), judges[i].part().theirs);
+    if (!other.empty()) verdict.note += (verdict.note.empty() ? "" : "; ") + other;
+  }
+}
+
 }  // namespace
 
-DumpReport explain_dump(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> inputs,
+DumpReport explain_dump(const Model& model, const NamedTrace& whole, const SpecSheet& backend, std::span<const Tensor> inputs,
                         const std::optional<std::string>& layer) {
-  DumpReport report{model.name, dump.backend, backend.name, {}, {}, {}};
-  DumpWalk(model, dump, backend, inputs).judge_all(layer, report);
-  if (report.layers.empty()) {
+  DumpReport report;
+  report.model = model.name;
+  report.dump = whole.backend;
+  report.backend = backend.name;
+  const NamedTrace dump = common_samples(model, whole, report);
+  const DumpWalk walk(model, dump, backend, inputs);
+  const std::vector<PartJudge> judges = walk.judges(layer);
+  if (judges.empty()) {
     throw Error(
         ErrorCode::bad_input, "explain",
         layer ? "the dump has no layer with arithmetic called '" + *layer + "'" : "the dump has the output of no layer with arithmetic");
   }
+  for (const PartJudge& judge : judges) report.layers.push_back(walk.first_look(judge));
+  mark_misshapen(model, dump, judges, report);
+  search_changes(judges, backend.backend, report);
+  mark_misread(model, dump, judges, report);
+  note_other_differences(judges, report);
   report.common = cover(report.layers);
   for (const DumpVerdict& verdict : report.layers) {
     for (const RuleChange& change : verdict.explanations) add_evidence(report.evidence, change, {&backend});

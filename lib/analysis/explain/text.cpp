@@ -47,9 +47,10 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
   return text;
 }
 
+std::string shortened(const std::string& name) { return name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "..."; }
+
 std::string layer_title(std::size_t number, const std::string& operation, const std::string& name) {
-  const std::string shown = name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...";
-  return "layer " + std::to_string(number) + ", " + operation + " '" + shown + "'";
+  return "layer " + std::to_string(number) + ", " + operation + " '" + shortened(name) + "'";
 }
 
 std::string evidence_lines(const std::vector<RuleEvidence>& evidence) {

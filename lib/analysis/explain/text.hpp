@@ -15,6 +15,9 @@ namespace lastbit {
 /// "0.08 %"
 [[nodiscard]] std::string share_text(std::int64_t part, std::int64_t whole);
 
+/// At most 70 characters of a name.
+[[nodiscard]] std::string shortened(const std::string& name);
+
 /// "layer 7, conv2d 'name'", the name cut where the line would become too long.
 [[nodiscard]] std::string layer_title(std::size_t number, const std::string& operation, const std::string& name);
 

@@ -1,0 +1,65 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A part of a network that a dump can judge: from tensors that it has, or that are given, to the next one that it has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/explain/layer_values.hpp"
+#include "lastbit/explain.hpp"
+
+namespace lastbit {
+
+/// Of one layer's output, as codes_of() has it.
+using Integers = std::vector<std::int64_t>;
+
+struct Part {
+  std::vector<std::size_t> operations;  ///< in order, the last of which writes the tensor that is judged
+  Model model;
+  std::vector<Tensor> inputs;
+  Integers theirs;
+  std::vector<std::string> prefixes;  ///< of the rules that its operations read
+  std::vector<std::string> missing;   ///< tensors that operations with rules write within it
+  std::vector<std::int32_t> read;     ///< tensors of the whole network that it is fed with
+};
+
+/// `known` by tensor index. Nothing where the tensor is no output of an operation, or depends on an input that is not known.
+[[nodiscard]] std::optional<Part> part_up_to(const Model& model, std::size_t operation, std::span<const std::optional<Tensor>> known,
+                                             const Backend& backend);
+
+[[nodiscard]] std::int64_t count_differing(const Integers& a, const Integers& b);
+
+/// One part, computed on any backend, against the dump's values.
+class PartJudge {
+ public:
+  PartJudge(Part part, const Backend& backend);
+
+  [[nodiscard]] const Part& part() const { return part_; }
+  [[nodiscard]] const Integers& ours() const { return ours_; }
+  [[nodiscard]] std::int64_t differing() const { return differing_; }
+  /// Sums and values that a run computes.
+  [[nodiscard]] std::int64_t work() const { return work_; }
+
+  [[nodiscard]] bool computes(const Backend& changed) const { return differing_on(changed, 1) == 0; }
+  /// How many values differ on `changed`; nothing where it cannot run the part, or is clearly no better than `most`.
+  [[nodiscard]] std::optional<std::int64_t> differing_on(const Backend& changed, std::int64_t most) const;
+
+ private:
+  void choose_sample();
+  void add_to_sample(const std::vector<std::int64_t>& indices);
+  [[nodiscard]] bool may_do(const ValueTracer& tracer, std::int64_t most) const;
+
+  Part part_;
+  Integers ours_;
+  std::int64_t differing_ = 0, work_ = 0;
+  std::optional<ValueTracer> tracer_;
+  std::vector<std::int64_t> sample_;  ///< outputs that show soon whether a change is right: some that differ, and some that must stay
+  std::size_t differing_in_sample_ = 0;
+};
+
+}  // namespace lastbit
