@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "lastbit/counted.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
@@ -65,11 +66,11 @@ class InputFiles {
   explicit InputFiles(const std::vector<std::string>& files) : files_(files) {}
   [[nodiscard]] bool given() const { return !files_.empty(); }
   const std::string& next(const std::string& layer) {
-    if (used_ == files_.size()) fail("--input", std::to_string(files_.size()) + " inputs; '" + layer + "' needs another one");
+    if (used_ == files_.size()) fail("--input", counted(files_.size(), "input") + "; '" + layer + "' needs another one");
     return files_[used_++];
   }
   void require_all_used() const {
-    if (used_ != files_.size()) fail("--input", std::to_string(files_.size()) + " inputs; the layers have " + std::to_string(used_));
+    if (used_ != files_.size()) fail("--input", counted(files_.size(), "input") + "; the layers have " + std::to_string(used_));
   }
 
  private:
@@ -97,8 +98,7 @@ IdentifyPair pair_of_layer(const std::string& file, InputFiles& inputs, const st
 IdentifyPair pair_of_model(const std::string& file, InputFiles& inputs, const std::string& output) {
   IdentifyPair pair{file, read_model(file), {}, read_npy(output)};
   if (pair.layer.operations.size() != 1)
-    fail(file,
-         "has " + std::to_string(pair.layer.operations.size()) + " operations; a layer has one (for a network give MODEL --dump DIR)");
+    fail(file, "has " + counted(pair.layer.operations.size(), "operation") + "; a layer has one (for a network give MODEL --dump DIR)");
   if (!inputs.given()) fail(file, "a model needs --input");
   for (std::size_t i = 0; i < pair.layer.inputs.size(); ++i) pair.inputs.push_back(read_npy(inputs.next(file)));
   return pair;
@@ -133,7 +133,7 @@ std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std
   const std::size_t count = options.outputs.size();
   if (count == 0) fail("identify", "give --layer, --input and --output, or MODEL --dump DIR");
   if (options.layers.size() != 1 && options.layers.size() != count)
-    fail("--layer", std::to_string(options.layers.size()) + " layers for " + std::to_string(count) + " outputs: one each, or one for all");
+    fail("--layer", counted(options.layers.size(), "layer") + " for " + counted(count, "output") + ": one each, or one for all");
   std::vector<IdentifyPair> pairs;
   InputFiles inputs(options.inputs);
   for (std::size_t i = 0; i < count; ++i) {
@@ -160,8 +160,8 @@ void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
     return;
   }
   write_probe(options.probe, *designed);
-  std::cerr << options.probe << ": " << designed->layers.size() << (designed->layers.size() == 1 ? " layer" : " layers") << ", "
-            << designed->outcomes << " outcomes among " << designed->considered << " of the remaining combinations; " << options.probe
+  std::cerr << options.probe << ": " << counted(designed->layers.size(), "layer") << ", " << counted(designed->outcomes, "outcome")
+            << " among " << designed->considered << " of the remaining combinations; " << options.probe
             << "/README.txt says how to go on\n";
 }
 

@@ -9,6 +9,7 @@
 
 #include "backend_option.hpp"
 #include "lastbit/compare.hpp"
+#include "lastbit/counted.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
@@ -94,9 +95,9 @@ void print_text(const NamedTrace& trace, const std::vector<OutputReport>& output
               << (output.file.empty() ? "" : ", written to " + output.file) << "\n  largest value at:" << list_text(output.top) << "\n";
   }
   if (!options.trace.empty()) {
-    std::cout << trace.tensors.size() << " tensors and trace.json written to " << options.trace;
+    std::cout << counted(trace.tensors.size(), "tensor") << " and trace.json written to " << options.trace;
     if (options.trace_samples > 0)
-      std::cout << "; of a batch, the outputs whole, the others' first " << options.trace_samples << " samples";
+      std::cout << "; of a batch, the outputs whole, the others' first " << counted(options.trace_samples, "sample");
     std::cout << "\n";
   }
   if (!trace.guesses.empty()) std::cout << "This result rests on guesses:\n";

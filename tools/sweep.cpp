@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 
+#include "lastbit/counted.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/registry.hpp"
@@ -82,8 +83,8 @@ void write(const std::string& file, const std::string& text) {
 }
 
 std::string kept_text(const SweepState& state) {
-  const std::string done =
-      std::to_string(state.statistics.samples.count()) + " of " + std::to_string(state.samples()) + " samples are done";
+  const std::string done = std::to_string(state.statistics.samples.count()) + " of " + counted(state.samples(), "sample") +
+                           (state.statistics.samples.count() == 1 ? " is done" : " are done");
   if (state.file().empty()) return done + " and lost: there is no --state to go on from";
   return done + " and kept in " + state.file().string() + "; the same command goes on from there";
 }
