@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/shrink.hpp"
 
+#include <sstream>
+
 #include <random>
 
 #include "analysis/backend_reference.hpp"
@@ -278,6 +280,42 @@ TEST_CASE("shrink: the files verify, and the .tflite is the same layer") {
   CHECK(reference_to(pairs[1][1]).settings.size() == 1);
   CHECK(reference_to(pairs[2][1]).name.empty());
   CHECK(std::filesystem::exists(folder.path() / "my_npu.backend.json"));
+}
+
+TEST_CASE("shrink: no name ends a comment or a literal of the emitted test") {
+  LayerAndInputs layer = convolution(1);
+  SpecSheet own = find_backend("vipnano_v8");
+  own.name = ")lastbit";
+  set_rule(own.backend, "conv.i8.output.chain.2.rounding", "floor");
+  for (const std::string& name :
+       {std::string("a\n#error b"), std::string("a\\"), std::string("a*/b"), std::string("a?\?/"), std::string("a\\\nb"),
+        std::string("\x1b[31m\xe2\x80\xae"), std::string("\"); int x("), std::string(")lastbit\"")}) {
+    layer.model.name = name;
+    layer.model.operations[0].name = name;
+    const auto shrunk = shrink(layer.model, layer.inputs, find_backend("vipnano_v8"), own);
+    REQUIRE(shrunk);
+    for (const TestFramework framework : {TestFramework::catch2, TestFramework::googletest}) {
+      const std::string text = to_test(*shrunk, framework);
+      INFO(name << "\n" << text);
+      CHECK(text.starts_with("// lastbit: "));
+      std::istringstream lines(text);
+      std::size_t comments = 0;
+      for (std::string line; std::getline(lines, line); ++comments) {
+        const bool comment = line.starts_with("//");
+        if (!comment) break;
+        CHECK_FALSE(line.ends_with('\\'));
+      }
+      CHECK(comments == 2);
+      CHECK(text.find("*/") == std::string::npos);
+      CHECK(text.find("?\?/") == std::string::npos);
+      CHECK(text.find("\n#error") == std::string::npos);
+      CHECK(text.find('\x1b') == std::string::npos);
+      CHECK(text.find("\xe2\x80\xae") == std::string::npos);
+      const std::size_t raw = text.find("backend_from_json(R\"") + 20, open = text.find('(', raw);
+      const std::string end = ")" + text.substr(raw, open - raw) + "\"";
+      CHECK(text.substr(text.find(end, open) + end.size()).starts_with(", \")lastbit\");\n"));
+    }
+  }
 }
 
 TEST_CASE("shrink: scales become 32-bit floats where the cause allows it, and what no .tflite can say is said") {

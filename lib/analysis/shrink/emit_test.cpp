@@ -2,26 +2,51 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shrunk case as a unit test: one C++ file that needs lastbit and a test framework.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "analysis/backend_reference.hpp"
 #include "analysis/shrink/origin.hpp"
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/shrink.hpp"
 
 namespace lastbit {
 namespace {
 
-/// A raw string of any length; compilers that bound one literal take several.
-std::string literal(const std::string& text) { return "R\"lastbit(" + text + ")lastbit\""; }
+/// A raw string of any length, whatever it holds; compilers that bound one literal take several.
+std::string literal(const std::string& text) {
+  std::string delimiter = "lastbit";
+  for (int number = 0; text.find(")" + delimiter + "\"") != std::string::npos; ++number) delimiter = "lastbit" + std::to_string(number);
+  return "R\"" + delimiter + "(" + text + ")" + delimiter + "\"";
+}
+
+/// Of names that strangers gave: nothing in it ends a line or a comment, or is a trigraph.
+std::string in_one_line(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    const bool second_mark = c == '?' && result.ends_with('?');
+    const bool ends_comment = c == '/' && result.ends_with('*');
+    if (second_mark || ends_comment) result += ' ';
+    result += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
+  }
+  return result;
+}
+
+/// A backslash at a line's end would make the next line part of the comment.
+std::string in_comment(const std::string& text) {
+  std::string plain = harmless(text);
+  std::ranges::replace(plain, '\\', '/');
+  return in_one_line(plain);
+}
 
 std::string quoted(const std::string& text) {
   std::string result = "\"";
-  for (const char c : text) {
+  for (const char c : in_one_line(harmless(text))) {
     if (c == '"' || c == '\\') result += '\\';
-    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    result += c;
   }
   return result + "\"";
 }
@@ -126,8 +151,8 @@ std::string to_test(const ShrunkCase& shrunk, TestFramework framework) {
   const std::string title = title_of(shrunk);
   const std::string name = identifier_of(shrunk.network) + "_operation_" + std::to_string(shrunk.operation) + "_" +
                            std::to_string(shrunk.sample) + "_" + std::to_string(shrunk.position) + "_" + of_a + "_" + of_b;
-  std::string text = "// " + title + ".\n// Cause: " + shrunk.cause.text() + ".\n" + headers(framework) + "\nnamespace shrunk_" + name +
-                     " {\n\n" + functions(shrunk) + "\n";
+  std::string text = "// lastbit: " + in_comment(title) + ".\n// Cause: " + in_comment(shrunk.cause.text()) + ".\n" + headers(framework) +
+                     "\nnamespace shrunk_" + name + " {\n\n" + functions(shrunk) + "\n";
   text += framework == TestFramework::catch2 ? "TEST_CASE(" + quoted(title) + ") {\n" : "TEST(Shrunk, " + name + ") {\n";
   return text + assertion(framework, "a", shrunk.of_a) + assertion(framework, "b", shrunk.of_b) + "}\n\n}  // namespace shrunk_" + name +
          "\n";
