@@ -110,6 +110,10 @@ Option Command::flag(const std::string& name, bool& value, const std::string& me
   return Option(app_->add_flag(name, value, meaning));
 }
 
+Option Command::flag(const std::string& name, const std::function<void()>& use, const std::string& meaning) {
+  return Option(app_->add_flag_callback(name, use, meaning));
+}
+
 void Command::footer(const std::string& text) { app_->footer(text); }
 
 std::function<std::vector<std::string>()> Command::keep_unknown() {

@@ -68,6 +68,8 @@ class Command {
   Option option(const std::string& name, Value& value, const std::string& meaning);
   /// Of one value, which `use` is given as the words are read.
   Option option(const std::string& name, const std::function<void(const std::string&)>& use, const std::string& meaning);
+  /// Calls `use` where it is given.
+  Option flag(const std::string& name, const std::function<void()>& use, const std::string& meaning);
   Option flag(const std::string& name, bool& value, const std::string& meaning);
   /// The last lines of its help.
   void footer(const std::string& text);

@@ -3,15 +3,16 @@
 #include "lastbit/compare.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "backend_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/io/output.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "output_option.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -77,16 +78,10 @@ CompareReport compare(const Options& options) {
   return report;
 }
 
-void write_csv(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text << std::flush;
-  if (!out) throw Error(ErrorCode::unreadable_file, file, "cannot be written");
-}
-
 int run(const Options& options) {
   const CompareReport report = compare(options);
   const bool csv_to_stdout = options.csv == "-";
-  if (!options.csv.empty() && !csv_to_stdout) write_csv(options.csv, to_csv(report));
+  if (!options.csv.empty() && !csv_to_stdout) write_text_file(options.csv, to_csv(report));
   if (csv_to_stdout) std::cout << to_csv(report);
   else if (options.json) std::cout << to_json(report);
   else std::cout << to_text(report, options.details ? Detail::everything : Detail::summary);
@@ -116,6 +111,7 @@ void add_compare(CommandLine& line) {
   Option csv = command.option("--csv", options->csv, "write every figure of every layer to FILE; without FILE, or with -, to stdout");
   csv.value_name("FILE").value_or("-");
   add_memory_option(command);
+  add_force_option(command);
   command.flag("--json", options->json, "print JSON: every figure of every layer").excludes(csv);
   command.footer("Exit status: 0 every value equal, 1 some differ, 2 error.");
   command.runs([options] { return run(*options); });

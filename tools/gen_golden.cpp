@@ -9,6 +9,7 @@
 #include "lastbit/recording.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "output_option.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -55,6 +56,7 @@ void add_gen_golden(CommandLine& line) {
   command.flag("--outputs-only", options->outputs_only, "store the model's outputs only, not every tensor");
   command.option("--check", options->check, "compare the model and the backend of today with this store").value_name("DIR");
   add_memory_option(command);
+  add_force_option(command);
   command.flag("--json", options->json, "print JSON");
   command.footer("Exit status: 0 written, or unchanged; 1 a rule, a value or the model changed; 2 error.");
   command.runs([options] { return options->check.empty() ? write(*options) : check(*options); });

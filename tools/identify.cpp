@@ -7,15 +7,16 @@
 #include <memory>
 
 #include "backend_option.hpp"
-#include "lastbit/counted.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/layer.hpp"
 #include "lastbit/misread.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "memory_option.hpp"
+#include "output_option.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 
@@ -66,11 +67,11 @@ class InputFiles {
   explicit InputFiles(const std::vector<std::string>& files) : files_(files) {}
   [[nodiscard]] bool given() const { return !files_.empty(); }
   const std::string& next(const std::string& layer) {
-    if (used_ == files_.size()) fail("--input", counted(files_.size(), "input") + "; '" + layer + "' needs another one");
+    if (used_ == files_.size()) fail("--input", std::to_string(files_.size()) + " inputs; '" + layer + "' needs another one");
     return files_[used_++];
   }
   void require_all_used() const {
-    if (used_ != files_.size()) fail("--input", counted(files_.size(), "input") + "; the layers have " + std::to_string(used_));
+    if (used_ != files_.size()) fail("--input", std::to_string(files_.size()) + " inputs; the layers have " + std::to_string(used_));
   }
 
  private:
@@ -98,7 +99,8 @@ IdentifyPair pair_of_layer(const std::string& file, InputFiles& inputs, const st
 IdentifyPair pair_of_model(const std::string& file, InputFiles& inputs, const std::string& output) {
   IdentifyPair pair{file, read_model(file), {}, read_npy(output)};
   if (pair.layer.operations.size() != 1)
-    fail(file, "has " + counted(pair.layer.operations.size(), "operation") + "; a layer has one (for a network give MODEL --dump DIR)");
+    fail(file,
+         "has " + std::to_string(pair.layer.operations.size()) + " operations; a layer has one (for a network give MODEL --dump DIR)");
   if (!inputs.given()) fail(file, "a model needs --input");
   for (std::size_t i = 0; i < pair.layer.inputs.size(); ++i) pair.inputs.push_back(read_npy(inputs.next(file)));
   return pair;
@@ -133,7 +135,7 @@ std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std
   const std::size_t count = options.outputs.size();
   if (count == 0) fail("identify", "give --layer, --input and --output, or MODEL --dump DIR");
   if (options.layers.size() != 1 && options.layers.size() != count)
-    fail("--layer", counted(options.layers.size(), "layer") + " for " + counted(count, "output") + ": one each, or one for all");
+    fail("--layer", std::to_string(options.layers.size()) + " layers for " + std::to_string(count) + " outputs: one each, or one for all");
   std::vector<IdentifyPair> pairs;
   InputFiles inputs(options.inputs);
   for (std::size_t i = 0; i < count; ++i) {
@@ -146,11 +148,7 @@ std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std
   return pairs;
 }
 
-void save(const Options& options, const SpecSheet& sheet) {
-  std::ofstream file(options.save);
-  file << backend_to_json(sheet);
-  if (!file) throw Error(ErrorCode::unreadable_file, options.save, "cannot be written");
-}
+void save(const Options& options, const SpecSheet& sheet) { write_text_file(options.save, backend_to_json(sheet)); }
 
 void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
   const auto designed =
@@ -160,8 +158,8 @@ void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
     return;
   }
   write_probe(options.probe, *designed);
-  std::cerr << options.probe << ": " << counted(designed->layers.size(), "layer") << ", " << counted(designed->outcomes, "outcome")
-            << " among " << designed->considered << " of the remaining combinations; " << options.probe
+  std::cerr << options.probe << ": " << designed->layers.size() << (designed->layers.size() == 1 ? " layer" : " layers") << ", "
+            << designed->outcomes << " outcomes among " << designed->considered << " of the remaining combinations; " << options.probe
             << "/README.txt says how to go on\n";
 }
 
@@ -228,6 +226,7 @@ void add_identify(CommandLine& line) {
       .not_negative();
   command.option("--top", options->top, "classes shown behind the best one").shows_default().within(0, 100);
   add_memory_option(command);
+  add_force_option(command);
   command.flag("--json", options->json, "print JSON");
   command.footer(
       "Exit status: 0 some combination explains every value and no layer that was compared differs, 1 none does or one differs, "

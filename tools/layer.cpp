@@ -12,12 +12,12 @@
 #include "backend_option.hpp"
 #include "lastbit/compare.hpp"
 #include "lastbit/error.hpp"
-#include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/trace.hpp"
 #include "layer_request.hpp"
 #include "memory_option.hpp"
+#include "output_option.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -189,10 +189,11 @@ void print_json(const Result& result, const std::vector<std::string>& files) {
 }
 
 int run(const Options& options) {
+  if (!options.emitted_model.empty()) require_model_name("--emit-model", options.emitted_model);
   const Result result = compute(options);
   const std::vector<std::string> files = write_outputs(result.outputs, options.output);
   if (!options.trace.empty()) write_trace(options.trace, result.trace);
-  if (!options.emitted_model.empty()) write_json_model(options.emitted_model, result.layer.model);
+  if (!options.emitted_model.empty()) write_model(options.emitted_model, result.layer.model);
   options.json ? print_json(result, files) : print_text(result, options, files);
   return !result.report || result.report->equal() ? equal : different;
 }
@@ -210,8 +211,9 @@ void add_layer(CommandLine& line) {
   command.option("--output", options->output, "write the output there, in the layout of the input").value_name("FILE.npy");
   command.option("--trace", options->trace, "folder for trace.json and one .npy per tensor, channels last");
   command.option("--emit-model", options->emitted_model, "write the layer as a model, for run, compare, explain and verify")
-      .value_name("FILE.json");
+      .value_name("FILE.json|.tflite");
   add_memory_option(command);
+  add_force_option(command);
   command.flag("--json", options->json, "print JSON");
   command.footer(
       "Every other option is an attribute of the operation: --stride 2,2 --padding same --activation relu --axis 3 …\n"

@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "lastbit/io/output.hpp"
 #include "lastbit/version.hpp"
 #include "memory_option.hpp"
 #include "subcommand.hpp"
@@ -44,6 +45,7 @@ int run(int count, const char* const* words) {
 int main(int count, char** arguments) {
   lastbit::tool::keep_standard_output();
   lastbit::tool::limit_to_free_memory();
+  lastbit::set_replacing(lastbit::Replacing::own_kind);
   const lastbit::tool::HarmlessOutput out(std::cout), error(std::cerr);
   return lastbit::tool::run(count, arguments);
 }

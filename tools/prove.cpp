@@ -14,6 +14,7 @@
 #include "lastbit/io/npy.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "output_option.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 
@@ -94,6 +95,7 @@ void add_prove(CommandLine& line) {
   command.option("--write", options->folder, "write the inputs that overflow there, one .npy per layer").value_name("DIR");
   command.option("--threads", options->threads, "threads for the runs on data").positive();
   add_memory_option(command);
+  add_force_option(command);
   command.flag("--json", options->json, "print JSON: every channel and tile");
   command.footer("Exit status: 0 every sum is safe, 1 one can overflow, 2 error, or nothing to prove.");
   command.runs([options] { return run(*options); });

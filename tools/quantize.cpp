@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "lastbit/error.hpp"
-#include "lastbit/io/json_model.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
 #include "memory_option.hpp"
+#include "output_option.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
 
@@ -95,11 +95,12 @@ int run(const Options& options) {
   require(options.model, "MODEL");
   require(options.backend, "--backend");
   require(options.samples, "--calibrate");
+  if (!options.output.empty()) require_model_name("--output", options.output);
   const SpecSheet sheet = find_backend(options.backend);
   const Model model = read_model(options.model);
   const std::vector<std::vector<Tensor>> samples = read_samples(model, options.samples, options.most_samples);
   const QuantizationResult result = quantize(model, sheet, samples, quantizer_options(options.settings), options.threads);
-  if (!options.output.empty()) write_json_model(options.output, result.model);
+  if (!options.output.empty()) write_model(options.output, result.model);
   std::cout << (options.json ? to_json(result.report) : to_text(result.report));
   if (!options.json && !options.output.empty()) std::cout << "Written to " << options.output << ".\n";
   return equal;
@@ -121,10 +122,12 @@ void add_quantize(CommandLine& line) {
   command.option("--set", options->settings, "an option of the quantiser (repeatable); --list-options shows them")
       .value_name("OPTION=VALUE")
       .repeatable();
-  command.option("-o,--output", options->output, "write the model: a .json file, and .npy files beside it for large constants");
+  command.option("-o,--output", options->output,
+                 "write the model: a .json file, with .npy files beside it for large constants, or a .tflite");
   command.option("--threads", options->threads, "share the samples among so many threads").within(1, 1024);
   command.flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
   add_memory_option(command);
+  add_force_option(command);
   command.flag("--json", options->json, "print the report as JSON");
   command.runs([options] { return run(*options); });
 }

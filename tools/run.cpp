@@ -9,7 +9,6 @@
 
 #include "backend_option.hpp"
 #include "lastbit/compare.hpp"
-#include "lastbit/counted.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
@@ -17,6 +16,7 @@
 #include "lastbit/trace.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "output_option.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -95,9 +95,9 @@ void print_text(const NamedTrace& trace, const std::vector<OutputReport>& output
               << (output.file.empty() ? "" : ", written to " + output.file) << "\n  largest value at:" << list_text(output.top) << "\n";
   }
   if (!options.trace.empty()) {
-    std::cout << counted(trace.tensors.size(), "tensor") << " and trace.json written to " << options.trace;
+    std::cout << trace.tensors.size() << " tensors and trace.json written to " << options.trace;
     if (options.trace_samples > 0)
-      std::cout << "; of a batch, the outputs whole, the others' first " << counted(options.trace_samples, "sample");
+      std::cout << "; of a batch, the outputs whole, the others' first " << options.trace_samples << " samples";
     std::cout << "\n";
   }
   if (!trace.guesses.empty()) std::cout << "This result rests on guesses:\n";
@@ -189,6 +189,7 @@ void add_run(CommandLine& line) {
   command.flag("--reset-states", options->reset_states,
                "of a network that remembers (svdf, lstm): begin every sample anew; otherwise a batch is a sequence");
   add_memory_option(command);
+  add_force_option(command);
   command.flag("--json", options->json, "print JSON, with the time of every layer and the share of its sums that is proven");
   command.runs([options] { return run(*options); });
 }

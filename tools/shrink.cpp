@@ -11,6 +11,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "output_option.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 
@@ -66,6 +67,7 @@ void add_shrink(CommandLine& line) {
   command.option("--output", options->output, "write the case, a Catch2 test, a GoogleTest test and a .tflite into this folder")
       .value_name("DIR");
   add_memory_option(command);
+  add_force_option(command);
   command.flag("--json", options->json, "print JSON");
   command.footer("Exit status: 0 every layer equal, 1 a case was found, 2 error.");
   command.runs([options] { return run(*options); });

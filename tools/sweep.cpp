@@ -4,16 +4,16 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
-#include "lastbit/counted.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/registry.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "output_option.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 #include "sweep_ranks.hpp"
@@ -77,14 +77,12 @@ void write(const std::string& file, const std::string& text) {
     std::cout << text << std::flush;
     return;
   }
-  std::ofstream out(file, std::ios::binary);
-  out << text << std::flush;
-  if (!out) throw Error(ErrorCode::unreadable_file, file, "cannot be written");
+  write_text_file(file, text);
 }
 
 std::string kept_text(const SweepState& state) {
-  const std::string done = std::to_string(state.statistics.samples.count()) + " of " + counted(state.samples(), "sample") +
-                           (state.statistics.samples.count() == 1 ? " is done" : " are done");
+  const std::string done =
+      std::to_string(state.statistics.samples.count()) + " of " + std::to_string(state.samples()) + " samples are done";
   if (state.file().empty()) return done + " and lost: there is no --state to go on from";
   return done + " and kept in " + state.file().string() + "; the same command goes on from there";
 }
@@ -177,6 +175,7 @@ void add_sweep(CommandLine& line) {
       .value_or("-");
   command.option("--csv", options->csv, "the same, one line per backend and tensor").value_name("FILE").value_or("-");
   add_memory_option(command);
+  add_force_option(command);
   command.footer("Exit status: 0 every value as on the first backend, 1 some differ, 2 error or incomplete.");
   command.runs([options] { return run(*options); });
 }

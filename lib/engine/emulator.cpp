@@ -14,7 +14,6 @@
 #include "engine/operands.hpp"
 #include "engine/operations.hpp"
 #include "engine/parallel.hpp"
-#include "lastbit/counted.hpp"
 #include "lastbit/memory.hpp"
 #include "lastbit/op/quantize.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -284,7 +283,7 @@ class Emulator::Prepared::Run {
   void count_samples() {
     if (inputs_.size() != model_.inputs.size()) {
       throw Error(ErrorCode::bad_input, "model '" + model_.name + "'",
-                  counted(inputs_.size(), "input") + " given, " + std::to_string(model_.inputs.size()) + " needed");
+                  std::to_string(inputs_.size()) + " inputs given, " + std::to_string(model_.inputs.size()) + " needed");
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const ModelTensor& wanted = model_.tensor(model_.inputs[i]);
@@ -292,7 +291,7 @@ class Emulator::Prepared::Run {
       const bool extra = inputs_[i].shape() != wanted.shape;
       if (i > 0 && (extra != batched_ || count != samples_)) {
         throw Error(ErrorCode::shape_mismatch, "input '" + wanted.name + "'",
-                    counted(count, "sample") + ", but " + std::to_string(samples_) + " for the first input");
+                    std::to_string(count) + " samples, but " + std::to_string(samples_) + " for the first input");
       }
       batched_ = extra;
       samples_ = count;

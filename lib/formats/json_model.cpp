@@ -59,7 +59,7 @@ Tensor data_from(const JsonView& json, ElementType type, const Shape& shape) {
 }
 
 Tensor file_from(const JsonView& json, ElementType type, const Shape& shape, const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / json.text();
+  const std::filesystem::path path = path_below(directory, json.text(), json.where());
   Tensor tensor = read_npy(path);
   if (tensor.type() != type) {
     json.fail(path.string() + " holds " + std::string(name_of(tensor.type())) + ", the tensor is " + std::string(name_of(type)));

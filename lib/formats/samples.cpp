@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "lastbit/counted.hpp"
 #include "lastbit/error.hpp"
 #include "model/checksum.hpp"
 
@@ -80,7 +79,7 @@ SampleSource::SampleSource(const Model& model, std::span<const fs::path> places)
     inputs_.push_back(open_input(model.tensor(model.inputs[i]), places[i]));
     if (inputs_[i].samples == inputs_[0].samples) continue;
     throw Error(ErrorCode::bad_input, places[i].string(),
-                counted(inputs_[i].samples, "sample") + ", but " + std::to_string(inputs_[0].samples) + " of the first input");
+                std::to_string(inputs_[i].samples) + " samples, but " + std::to_string(inputs_[0].samples) + " of the first input");
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "lastbit/counted.hpp"
 #include "lastbit/printable.hpp"
 
 namespace lastbit::tflite_format {
@@ -12,7 +11,7 @@ namespace lastbit::tflite_format {
 void OperatorReader::require_inputs(std::size_t least, std::size_t most) const {
   if (inputs_.size() < least || inputs_.size() > most) {
     const std::string allowed = least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
-    malformed(counted(inputs_.size(), "input") + "; " + allowed + " needed");
+    malformed(std::to_string(inputs_.size()) + " inputs; " + allowed + " needed");
   }
   for (std::size_t i = 0; i < least; ++i)
     if (inputs_[i] == absent_tensor) malformed("input " + std::to_string(i) + " is missing");

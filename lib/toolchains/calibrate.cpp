@@ -10,7 +10,6 @@
 
 #include "lastbit/backend.hpp"
 #include "lastbit/backends/golden.hpp"
-#include "lastbit/counted.hpp"
 #include "lastbit/quantizer.hpp"
 #include "toolchains/statistics.hpp"
 
@@ -38,7 +37,8 @@ void require_finite(const Tensor& tensor, const std::string& where) {
 void check_sample(const Model& model, const std::vector<Tensor>& sample, std::size_t number) {
   const std::string where = "sample " + std::to_string(number);
   if (sample.size() != model.inputs.size()) {
-    throw Error(ErrorCode::bad_input, where, counted(sample.size(), "tensor") + "; the model has " + counted(model.inputs.size(), "input"));
+    throw Error(ErrorCode::bad_input, where,
+                std::to_string(sample.size()) + " tensors; the model has " + std::to_string(model.inputs.size()) + " inputs");
   }
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const ModelTensor& input = model.tensor(model.inputs[i]);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "lastbit/counted.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
@@ -66,8 +65,7 @@ std::vector<std::string> notes_on(const Model& model, const Calibration& calibra
   for (std::size_t t = 0; t < model.tensors.size(); ++t) {
     const std::int64_t bad = calibration.tensors[t].non_finite;
     if (bad > 0)
-      notes.push_back(counted(bad, "value") + " of '" + model.tensors[t].name + (bad == 1 ? "' is" : "' are") +
-                      " infinite or NaN in the float network");
+      notes.push_back(std::to_string(bad) + " values of '" + model.tensors[t].name + "' are infinite or NaN in the float network");
   }
   return notes;
 }

@@ -5,6 +5,8 @@
 #include "lastbit/sweep.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -16,6 +18,7 @@
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
+#include "model/checksum.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 #include "support/scratch.hpp"
@@ -307,9 +310,11 @@ TEST_CASE("A sweep that meets a bad sample keeps what came before it") {
   write_npy(file, data);
   const Sweeper sweeper = fixture.sweeper({.batch = 2});
   SampleSource source(fixture.network.model, std::vector{file});
-  SweepState state(kept, sweeper, source);
-  CHECK_THROWS_WITH(sweep(state, sweeper, source, {.interval = std::chrono::hours(1)}),
-                    contains_text("bad.npy: value 3 of sample 5 is NaN"));
+  {
+    SweepState state(kept, sweeper, source);
+    CHECK_THROWS_WITH(sweep(state, sweeper, source, {.interval = std::chrono::hours(1)}),
+                      contains_text("bad.npy: value 3 of sample 5 is NaN"));
+  }
   const SweepState again(kept, sweeper, source);
   CHECK(again.statistics.samples.count() == 4);
   CHECK(std::ranges::equal(again.missing().ranges(), std::vector<SampleRange>{{4, 10}}));
@@ -320,8 +325,10 @@ TEST_CASE("A state of something else is refused in one line that says of what") 
   const std::filesystem::path file = fixture.folder.path() / "state.json";
   const Sweeper sweeper = fixture.sweeper();
   SampleSource source = fixture.source();
-  SweepState state(file, sweeper, source);
-  sweep(state, sweeper, source, {.stop = [n = 0]() mutable { return n++ == 2; }});
+  {
+    SweepState state(file, sweeper, source);
+    sweep(state, sweeper, source, {.stop = [n = 0]() mutable { return n++ == 2; }});
+  }
   const auto refused = [&](const Sweeper& other, const SampleSource& data, const std::string& why) {
     const auto refusal = refusal_of([&] { const SweepState again(file, other, data); });
     INFO(why << ": " << (refusal ? refusal->message : "accepted"));
@@ -352,12 +359,16 @@ TEST_CASE("A damaged state is refused in one line") {
   const std::filesystem::path file = fixture.folder.path() / "state.json";
   const Sweeper sweeper = fixture.sweeper();
   SampleSource source = fixture.source();
-  SweepState state(file, sweeper, source);
-  sweep(state, sweeper, source);
+  std::string counted;
+  {
+    SweepState state(file, sweeper, source);
+    sweep(state, sweeper, source);
+    counted = state.statistics.text();
+  }
   const std::string good = file_text(file);
   const std::vector<std::string> damaged{"",
                                          good.substr(0, good.size() / 2),
-                                         replaced(good, "sweep.state.v1", "sweep.state.v9"),
+                                         replaced(good, "sweep.state.v2", "sweep.state.v1"),
                                          replaced(good, "[[0,40]]", "[[0,41]]"),
                                          replaced(good, "[[0,40]]", "[[0,20],[20,40]]"),
                                          replaced(good, "[[0,40]]", "[[20,10]]"),
@@ -377,7 +388,85 @@ TEST_CASE("A damaged state is refused in one line") {
   }
   write_text(file, good);
   const SweepState again(file, sweeper, source);
-  CHECK(again.statistics.text() == state.statistics.text());
+  CHECK(again.statistics.text() == counted);
+}
+
+TEST_CASE("No digit of a state can be another one") {
+  const Fixture fixture;
+  const std::filesystem::path file = fixture.folder.path() / "state.json";
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  {
+    SweepState state(file, sweeper, source);
+    sweep(state, sweeper, source);
+  }
+  const std::string good = file_text(file);
+  int digits = 0, accepted = 0;
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    if (std::isxdigit(static_cast<unsigned char>(good[i])) == 0) continue;
+    std::string text = good;
+    text[i] = text[i] == '7' ? '3' : '7';
+    write_text(file, text);
+    const auto refusal = refusal_of([&] { const SweepState again(file, sweeper, source); });
+    if (!refusal) UNSCOPED_INFO("accepted: digit " << i << " behind " << good.substr(i < 40 ? 0 : i - 40, 40));
+    accepted += refusal ? 0 : 1;
+    ++digits;
+  }
+  CHECK(digits > 1000);
+  CHECK(accepted == 0);
+}
+
+TEST_CASE("Counts that contradict each other are refused, whatever the checksum says") {
+  const Fixture fixture;
+  const std::filesystem::path file = fixture.folder.path() / "state.json";
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  {
+    SweepState state(file, sweeper, source);
+    sweep(state, sweeper, source);
+  }
+  const std::string good = file_text(file), rest = good.substr(good.find('\n') + 1);
+  const auto refusal_with = [&](const std::string& changed) {
+    Checksum sum;
+    sum.add(changed);
+    write_text(file, R"({"format": "lastbit.sweep.state.v2", "checksum": ")" + sum.text() + "\",\n" + changed);
+    return refusal_of([&] { const SweepState again(file, sweeper, source); });
+  };
+  CHECK_FALSE(refusal_with(rest));
+  const std::size_t first = rest.find("\"first_sample\"");
+  REQUIRE(first != std::string::npos);
+  const auto with_count = [&](const std::string& name, const std::string& number) {
+    const std::size_t at = rest.find(':', rest.rfind("\"" + name + "\":", first)) + 1;
+    return refusal_with(rest.substr(0, at) + number + rest.substr(rest.find(',', at)));
+  };
+  for (const auto& [name, number, why] : std::vector<std::array<std::string, 3>>{{"samples_differing", "0", "contradict each other"},
+                                                                                 {"samples_differing", "9999999999", "other numbers"},
+                                                                                 {"differing", "0", "contradict each other"},
+                                                                                 {"values", "46081", "other numbers of values"}}) {
+    INFO(name << " " << number);
+    const auto refusal = with_count(name, number);
+    REQUIRE(refusal);
+    CHECK(refusal->says(why));
+  }
+}
+
+TEST_CASE("A state belongs to one sweep at a time") {
+  const Fixture fixture;
+  const std::filesystem::path file = fixture.folder.path() / "state.json";
+  const Sweeper sweeper = fixture.sweeper();
+  SampleSource source = fixture.source();
+  const auto second = [&] { return refusal_of([&] { const SweepState again(file, sweeper, source); }); };
+  {
+    SweepState first(file, sweeper, source);
+    REQUIRE(second());
+    CHECK(second()->says("state.json: another process is at work on it"));
+    sweep(first, sweeper, source, {.interval = std::chrono::milliseconds(0)});  // replaced many times
+    REQUIRE(second());
+    CHECK(second()->says("another process is at work on it"));
+  }
+  CHECK_FALSE(second());
+  CHECK(std::distance(std::filesystem::directory_iterator(fixture.folder.path()), {}) ==
+        2);  // the data, the state, and nothing left behind
 }
 
 TEST_CASE("A network that remembers is reset for every sample: their order does not matter") {

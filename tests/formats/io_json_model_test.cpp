@@ -7,6 +7,7 @@
 #include "lastbit/io/npy.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
+#include "support/scratch.hpp"
 
 using namespace lastbit;
 using namespace lastbit::test;
@@ -76,6 +77,37 @@ TEST_CASE("values may lie in a .npy beside the model") {
   const Model model = parsed(with_constant(R"({"name": "k", "type": "int16", "shape": [24], "file": "fortran.npy"})"));
   CHECK(model.tensors[1].constant->integer_at(23) == 23);
   CHECK(model.tensors[1].constant->shape() == Shape{24});
+}
+
+TEST_CASE("values lie below the model's folder, as those of an ONNX model do") {
+  const Scratch scratch;
+  const std::filesystem::path folder = scratch.path() / "model";
+  std::filesystem::create_directories(folder / "values");
+  const Tensor values = Tensor::from<std::int8_t>({1}, std::vector<std::int8_t>{5});
+  write_npy(scratch.path() / "secret.npy", values);
+  write_npy(folder / "values" / "k.npy", values);
+  std::filesystem::create_symlink(scratch.path() / "secret.npy", folder / "link.npy");
+  std::filesystem::create_symlink("values/k.npy", folder / "inside.npy");
+  std::filesystem::create_directory_symlink(scratch.path(), folder / "up");
+  const auto reading = [&](const std::string& file) {
+    const std::string tensor = R"({"name": "k", "type": "int8", "shape": [1], "file": ")" + file + R"("})";
+    return refusal_of([&] { (void)parse_json_model(with_constant(tensor), folder, "bad.json"); });
+  };
+  for (const char* file : {"values/k.npy", "./values/../values/k.npy", "inside.npy"}) {
+    INFO(file);
+    CHECK_FALSE(reading(file));
+  }
+  for (const std::string& file :
+       {std::string("../secret.npy"), (scratch.path() / "secret.npy").string(), (folder / "values/k.npy").string(), std::string("link.npy"),
+        std::string("up/secret.npy"), std::string("values/../../secret.npy")}) {
+    INFO(file);
+    const auto refusal = reading(file);
+    REQUIRE(refusal);
+    CHECK(refusal->says("lies outside the model's folder"));
+    CHECK(refusal->is_one_line());
+  }
+  REQUIRE(reading("values"));
+  CHECK(reading("values")->says("is not a regular file"));
 }
 
 TEST_CASE("values are read to the last bit") {

@@ -191,7 +191,7 @@ TEST_CASE("attributes that are not sound") {
   CHECK(with("Conv", {"w"}, [](Node& n) {
           set(n, "kernel_shape", Integers{5, 5});
         }) == "test.onnx: Conv (node 0): kernel_shape is not that of the weights");
-  CHECK(with("Conv", {}, [](Node&) {}) == "test.onnx: Conv (node 0): 1 input; 2 to 3 needed");
+  CHECK(with("Conv", {}, [](Node&) {}) == "test.onnx: Conv (node 0): 1 inputs; 2 to 3 needed");
   CHECK(with("Conv", {""}, [](Node&) {}) == "test.onnx: Conv (node 0): input 1 is missing");
   CHECK(with("MaxPool", {}, [](Node& n) {
           set(n, "kernel_shape", Integers{5, 5});

@@ -271,7 +271,7 @@ TEST_CASE("hostile operators of a .tflite are refused") {
           {"huge output", malformed, "tensor 2147483647 of 3", [](TfliteFile& file) { file.op_outputs[0] = INT32_MAX; }},
           {"no output", malformed, "no output", [](TfliteFile& file) { file.op_outputs.clear(); }},
           {"absent output", malformed, "no output", [](TfliteFile& file) { file.op_outputs = {-1}; }},
-          {"one input", malformed, "1 input; 2 needed", [](TfliteFile& file) { file.op_inputs.pop_back(); }},
+          {"one input", malformed, "1 inputs; 2 needed", [](TfliteFile& file) { file.op_inputs.pop_back(); }},
           {"three inputs", malformed, "3 inputs; 2 needed", [](TfliteFile& file) { file.op_inputs.push_back(0); }},
           {"absent input", malformed, "input 1 is missing", [](TfliteFile& file) { file.op_inputs[1] = -1; }},
           {"cycle", malformed, "which nothing has computed yet", [](TfliteFile& file) { file.op_inputs[1] = 2; }},

@@ -161,12 +161,18 @@ class Sweeper {
   std::unique_ptr<Prepared> prepared_;
 };
 
-/// Statistics on disk. Whatever happens, the file holds one state or the next.
+class OwnedFile;
+
+/// Statistics on disk. Whatever happens, the file holds one state or the next; nobody else writes it while this one lives.
 class SweepState {
  public:
-  /// Reads what the file (in a folder: sweep.json) holds, or begins it. An empty path: kept nowhere. Throws Error where it is of another
-  /// model, other backends, other data or another version, or cannot be read or written.
+  /// Reads what the file (in a folder: sweep.json) holds, or begins it. An empty path: kept nowhere. Throws Error where another process or
+  /// state has it, where it is of another model, other backends, other data or another version, where it was changed since it was written, or
+  /// cannot be read or written.
   SweepState(const std::filesystem::path& path, const Sweeper& sweeper, const SampleSource& source);
+  ~SweepState();
+  SweepState(const SweepState&) = delete;
+  SweepState& operator=(const SweepState&) = delete;
 
   SweepStatistics statistics;
 
@@ -178,6 +184,7 @@ class SweepState {
 
  private:
   std::filesystem::path file_;
+  std::unique_ptr<OwnedFile> owned_;
   std::string identity_;  ///< of sweeper and data
   std::int64_t samples_ = 0;
   std::chrono::steady_clock::time_point written_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "engine/operands.hpp"
-#include "lastbit/counted.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/op/quantize.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -97,7 +96,7 @@ std::vector<Tensor> Side::run(std::size_t operation, std::span<const Tensor* con
 void require_sample(const Model& model, std::span<const Tensor> sample) {
   if (sample.size() != model.inputs.size()) {
     throw Error(ErrorCode::bad_input, "model '" + model.name + "'",
-                counted(sample.size(), "input") + " given, " + std::to_string(model.inputs.size()) + " needed");
+                std::to_string(sample.size()) + " inputs given, " + std::to_string(model.inputs.size()) + " needed");
   }
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const ModelTensor& input = model.tensor(model.inputs[i]);

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <optional>
 
-#include "lastbit/counted.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/identify.hpp"
 #include "lastbit/one_operation.hpp"
@@ -47,7 +46,7 @@ void require_same_samples(const Model& model, const NamedTrace& dump, const Oper
     const NamedTensor* const input = index == absent_tensor ? nullptr : dump.find(index);
     if (input == nullptr || samples_in(*input, model.tensor(index)) == samples) continue;
     throw Error(ErrorCode::shape_mismatch, "tensor '" + input->name + "'",
-                counted(samples_in(*input, model.tensor(index)), "sample") + "; '" + output.name + "', computed from it, " +
+                std::to_string(samples_in(*input, model.tensor(index))) + " samples; '" + output.name + "', computed from it, " +
                     std::to_string(samples) + ": a layer needs as many of each");
   }
 }

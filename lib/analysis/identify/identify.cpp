@@ -275,7 +275,7 @@ std::optional<OperationIdentification> identify_group(const Group& group, const 
 
 bool Identification::exact() const {
   return std::ranges::all_of(operations, [](const OperationIdentification& one) { return one.exact(); }) &&
-         std::ranges::all_of(skipped, [](const SkippedPair& one) { return one.differing == 0 && one.reason != out_of_time; });
+         std::ranges::all_of(skipped, [](const SkippedPair& one) { return one.differing == 0; });
 }
 
 bool Identification::decided() const {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "lastbit/counted.hpp"
 #include "lastbit/identify.hpp"
 #include "lastbit/json_value.hpp"
 #include "sheet/rule_table.hpp"
@@ -18,6 +17,8 @@ std::string joined(const std::vector<std::string>& words, std::size_t most = 12)
   for (std::size_t i = 0; i < std::min(words.size(), most); ++i) text += (i == 0 ? "" : " | ") + words[i];
   return words.size() > most ? text + " | … (" + std::to_string(words.size()) + ")" : text;
 }
+
+std::string counted(std::int64_t count, const std::string& thing) { return std::to_string(count) + " " + thing + (count == 1 ? "" : "s"); }
 
 /// What the data tell, of a class that explains them and was found among all.
 void add_told(std::ostream& out, const RuleClass& one) {

@@ -10,6 +10,7 @@
 #include "formats/json.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/sweep.hpp"
+#include "model/checksum.hpp"
 #include "model/wide_digits.hpp"
 
 namespace lastbit {
@@ -17,7 +18,7 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-constexpr std::string_view format = "lastbit.sweep.state.v1";
+constexpr std::string_view format = "lastbit.sweep.state.v2";
 constexpr const char* file_in_folder = "sweep.json";
 
 Int128 wide_integer(const JsonView& json) {
@@ -173,6 +174,42 @@ void SweepStatistics::read(std::string_view text, std::string_view where) {
   *this = std::move(fresh);
 }
 
+namespace {
+
+bool agree(const TensorSums& sums) {
+  const std::int64_t any = sums.differing > 0 ? 1 : 0;
+  const Int128 magnitude = sums.lsb_sum < 0 ? -sums.lsb_sum : sums.lsb_sum;
+  return sums.differing <= sums.values && sums.samples_differing <= sums.differing && sums.samples_differing >= any &&
+         sums.first_sample.has_value() == (any != 0) && sums.lowest_lsb <= 0 && sums.highest_lsb >= 0 &&
+         sums.lsb_magnitude_sum >= magnitude;
+}
+
+/// What the sweeper's network says of so many samples.
+void require_shape(const SweepStatistics& statistics, const Sweeper& sweeper, const JsonView& place) {
+  const std::int64_t samples = statistics.samples.count();
+  for (const BackendSums& backend : statistics.backends) {
+    for (std::size_t t = 0; t < backend.tensors.size(); ++t) {
+      const std::int64_t each = sweeper.model().tensor(sweeper.tensors()[t].index).shape.element_count();
+      if (backend.tensors[t].values != samples * each || backend.tensors[t].samples_differing > samples)
+        place.fail("tensor '" + sweeper.tensors()[t].name + "' has other numbers of values than " + std::to_string(samples) + " samples");
+      if (!agree(backend.tensors[t])) place.fail("the counts of tensor '" + sweeper.tensors()[t].name + "' contradict each other");
+    }
+    for (const AnswerSums& answer : backend.answers) {
+      if (answer.samples != samples || answer.as_reference > samples || answer.as_golden > samples)
+        place.fail("there are answers for other numbers of samples than " + std::to_string(samples));
+    }
+  }
+}
+
+/// First line: the format, and the checksum of every byte behind it.
+std::string first_line(std::string_view rest) {
+  Checksum sum;
+  sum.add(std::string(rest));
+  return R"({"format": ")" + std::string(format) + R"(", "checksum": ")" + sum.text() + "\",\n";
+}
+
+}  // namespace
+
 SweepState::SweepState(const std::filesystem::path& path, const Sweeper& sweeper, const SampleSource& source)
     : statistics(sweeper.nothing()),
       file_(!path.empty() && std::filesystem::is_directory(path) ? path / file_in_folder : path),
@@ -182,25 +219,33 @@ SweepState::SweepState(const std::filesystem::path& path, const Sweeper& sweeper
   identity["samples"] = samples_;
   identity_ = identity.dump();
   if (file_.empty()) return;
-  if (!std::filesystem::exists(file_)) {
+  owned_ = std::make_unique<OwnedFile>(file_);
+  if (!owned_->exists()) {
     keep();  // what cannot be written is better known before the work than after it
     return;
   }
-  const Json json = parse_json(read_text_file(file_), file_.string());
+  const std::string text = read_text_file(file_);
+  const Json json = parse_json(text, file_.string());
   const JsonView view(json, file_.string());
-  view.only({"format", "identity", "statistics"});
+  view.only({"format", "checksum", "identity", "statistics"});
   if (view["format"].text() != format) view["format"].fail("\"" + std::string(format) + "\" is needed");
   require_same(JsonView(view["identity"].value(), file_.string()), identity);
   read_statistics(view["statistics"], statistics);
   const auto counted = statistics.samples.ranges();
   if (!counted.empty() && counted.back().last > samples_) view["statistics"].fail("samples behind the last one are counted");
+  require_shape(statistics, sweeper, view["statistics"]);
+  const std::size_t end = text.find('\n');
+  const std::string rest = end == std::string::npos ? "" : text.substr(end + 1);
+  if (text != first_line(rest) + rest) view["checksum"].fail("the file was changed or damaged: its checksum is another one");
 }
+
+SweepState::~SweepState() = default;
 
 void SweepState::keep(std::chrono::milliseconds interval) {
   const auto now = std::chrono::steady_clock::now();
   if (file_.empty() || (interval.count() > 0 && now - written_ < interval)) return;
-  replace_file(file_, R"({"format": ")" + std::string(format) + "\",\n\"identity\": " + identity_ +
-                          ",\n\"statistics\": " + statistics.text() + "}\n");
+  const std::string rest = "\"identity\": " + identity_ + ",\n\"statistics\": " + statistics.text() + "}\n";
+  owned_->replace(first_line(rest) + rest);
   written_ = now;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "lastbit/counted.hpp"
 #include "lastbit/printable.hpp"
 
 namespace lastbit::onnx_format {
@@ -16,7 +15,7 @@ using Attribute = onnx::AttributeProto;
 void NodeReader::require_inputs(std::size_t least, std::size_t most) const {
   if (input_count() < least || input_count() > most) {
     const std::string allowed = least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
-    malformed(counted(input_count(), "input") + "; " + allowed + " needed");
+    malformed(std::to_string(input_count()) + " inputs; " + allowed + " needed");
   }
   for (std::size_t i = 0; i < least; ++i)
     if (!has_input(i)) malformed("input " + std::to_string(i) + " is missing");

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "formats/onnx/operators.hpp"
-#include "lastbit/counted.hpp"
 #include "lastbit/op/quantize.hpp"
 
 namespace lastbit::onnx_format {
@@ -186,7 +185,7 @@ void read_qlinear_softmax(const NodeReader& node) {
 /// The output's scale and zero point, then input, scale and zero point in turn.
 void read_qlinear_concat(const NodeReader& node) {
   node.require_inputs(5, all_inputs);
-  if (node.input_count() % 3 != 2) node.malformed(counted(node.input_count(), "input"));
+  if (node.input_count() % 3 != 2) node.malformed(std::to_string(node.input_count()) + " inputs");
   std::vector<std::size_t> positions;
   for (std::size_t i = 2; i < node.input_count(); i += 3) {
     if (!node.has_input(i)) node.malformed("input " + std::to_string(i) + " is missing");

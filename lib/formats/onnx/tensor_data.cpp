@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "formats/file.hpp"
 #include "lastbit/arith/float16.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/shape.hpp"
@@ -137,31 +138,18 @@ Location location_of(const Proto& source, const std::string& place) {
   return location;
 }
 
-/// The file that a relative path names, if it lies below the folder with every link followed.
-std::filesystem::path path_below(const std::filesystem::path& folder, const std::string& file, const std::string& place) {
-  std::error_code error;
-  const auto base = std::filesystem::canonical(folder.empty() ? "." : folder, error);
-  if (error) throw Error(ErrorCode::unreadable_file, place, folder.string() + ": " + error.message());
-  auto path = std::filesystem::weakly_canonical(base / file, error);
-  const auto differs = std::mismatch(base.begin(), base.end(), path.begin(), path.end()).first;
-  if (error || differs != base.end()) malformed(place, "external data '" + printable(file) + "' lies outside the model's folder");
-  if (!std::filesystem::is_regular_file(path, error))
-    throw Error(ErrorCode::unreadable_file, place, "external data '" + printable(file) + "' is not a regular file");
-  return path;
-}
-
 std::vector<std::byte> read_external(const Proto& source, ExternalData& external, std::size_t needed, Budget& budget,
                                      const std::string& place) {
   if (!external.folder) unsupported(place, "its values lie outside the file");
   const Location location = location_of(source, place);
   if (location.length && *location.length != needed)
     malformed(place, "external data has " + std::to_string(*location.length) + " bytes, the tensor " + std::to_string(needed));
-  const auto path = path_below(*external.folder, location.file, place);
+  const auto path = path_below(*external.folder, location.file, place + ", external data");
   const std::uint64_t size = std::filesystem::file_size(path);
   if (external.seen.insert(path).second) budget.grant(size);
   if (location.offset > size || needed > size - location.offset) malformed(place, "external data ends before the tensor does");
   budget.spend(needed, place);
-  std::ifstream stream(path, std::ios::binary);
+  std::ifstream stream = open_file(path);
   stream.seekg(static_cast<std::streamoff>(location.offset));
   std::vector<std::byte> bytes(needed);
   stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(needed));

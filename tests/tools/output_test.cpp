@@ -1,0 +1,138 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a command writes over, and what it does not.
+#include <filesystem>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/paths.hpp"
+#include "support/shell.hpp"
+
+using namespace lastbit;
+using test::Shell;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string digits = (test::source_directory() / "examples/digits").string();
+
+/// The digits network beside its input, and a comparison of two backends that writes a table.
+struct Work {
+  Shell shell;
+  Work() {
+    fs::copy_file(digits + "/model.json", shell.file("model.json"));
+    fs::copy_file(digits + "/test_images.npy", shell.file("x.npy"));
+  }
+  /// Exit status 2 and one line that says so.
+  void refuses(const std::string& arguments, const std::string& why) const {
+    INFO(arguments);
+    CHECK(shell.status(arguments) == 2);
+    CHECK_THAT(shell.text("err"), test::contains_text(why));
+    const std::string said = shell.text("err");
+    CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+  }
+};
+
+const std::string compare = "compare model.json --input x.npy --a tflite_double --b vipnano_v8 ";
+
+}  // namespace
+
+TEST_CASE("an output never goes through a link") {
+  const Work work;
+  work.shell.write("elsewhere", "kept");
+  fs::create_symlink(work.shell.file("elsewhere"), work.shell.file("table.csv"));
+  for (const char* force : {"", " --force"})
+    work.refuses(compare + "--csv table.csv" + force, "table.csv: is a link, which no output follows");
+  fs::create_symlink(work.shell.file("new"), work.shell.file("report.csv"));  // to nothing
+  work.refuses(compare + "--csv report.csv", "report.csv: is a link");
+  fs::create_symlink(work.shell.file("elsewhere"), work.shell.file("state.json"));
+  work.refuses("sweep model.json --data x.npy --backends tflite_double --state state.json", "state.json: is a link");
+  CHECK(work.shell.text("elsewhere") == "kept");
+  CHECK(!fs::exists(work.shell.file("new")));
+}
+
+TEST_CASE("an output never replaces an input, whatever it is called") {
+  const Work work;
+  fs::create_hard_link(work.shell.file("model.json"), work.shell.file("other.json"));
+  const std::string model = work.shell.text("model.json"), input = work.shell.text("x.npy");
+  for (const char* force : {"", " --force"}) {
+    work.refuses(compare + "--csv x.npy" + force, "x.npy: is an input of this command");
+    work.refuses("sweep model.json --data x.npy --backends tflite_double,tflite_single --json other.json" + std::string(force),
+                 "is an input of this command");
+    work.refuses("quantize model.json --backend tflite_double --calibrate x.npy -o model.json" + std::string(force),
+                 "is an input of this command");
+    work.refuses(
+        "layer --op relu --input x.npy --input-scale 1 --output-scale 1 --backend tflite_double --output ./x.npy" + std::string(force), "");
+  }
+  CHECK(work.shell.text("model.json") == model);
+  CHECK(work.shell.text("x.npy") == input);
+}
+
+TEST_CASE("what lastbit did not write is replaced with --force alone; its own files are") {
+  const Work work;
+  for (const char* theirs : {"#!/bin/sh\n", "a,b\n1,2\n", "x"}) {
+    work.shell.write("table.csv", theirs);
+    work.refuses(compare + "--csv table.csv",
+                 "table.csv: is there, and does not begin as what lastbit writes: give another name, or --force");
+    CHECK(work.shell.text("table.csv") == theirs);
+  }
+  CHECK(work.shell.status(compare + "--csv table.csv --force") == 1);
+  const std::string table = work.shell.text("table.csv");
+  CHECK(table.size() > 1000);
+  CHECK(work.shell.status(compare + "--csv table.csv") == 1);
+  CHECK(work.shell.text("table.csv") == table);
+  work.shell.write("empty.csv", "");
+  CHECK(work.shell.status(compare + "--csv empty.csv") == 1);
+  CHECK(work.shell.text("empty.csv") == table);
+  work.refuses("quantize model.json --backend tflite_double --calibrate x.npy -o table.csv", "a model is written as .json or .tflite");
+  for (const auto& entry : fs::directory_iterator(work.shell.file("."))) CHECK(!entry.path().filename().string().starts_with(".lastbit"));
+}
+
+TEST_CASE("a second run of each command replaces what the first one wrote") {
+  const Work work;
+  for (const std::string& command :
+       {std::string("run model.json --input x.npy --backend tflite_double --output outputs --trace trace"),
+        std::string("gen-golden model.json --input x.npy --backend tflite_double --output stored"),
+        std::string("quantize model.json --backend tflite_double --calibrate x.npy -o q.json"),
+        std::string("quantize model.json --backend tflite_double --calibrate x.npy -o q.tflite"),
+        std::string(
+            "sweep model.json --data x.npy --backends tflite_double,tflite_single --json report.json --csv report.csv --state s.json")}) {
+    INFO(command);
+    CHECK(work.shell.status(command) < 2);
+    CHECK(work.shell.text("err").empty());
+    CHECK(work.shell.status(command) < 2);
+    CHECK(work.shell.text("err").empty());
+  }
+  const std::string shrink = "shrink model.json --input x.npy --output case --a tflite_double --b ";
+  CHECK(work.shell.status(shrink + "vipnano_v8") == 1);
+  CHECK(work.shell.status(shrink + "xnnpack --set-b *.i8.per_channel=float_scale") < 2);
+}
+
+TEST_CASE("a model is written as its name says") {
+  const Work work;
+  REQUIRE(work.shell.status("quantize model.json --backend tflite_double --calibrate x.npy -o q.tflite") == 0);
+  CHECK(work.shell.text("q.tflite").substr(4, 4) == "TFL3");
+  CHECK(work.shell.status("run q.tflite --input x.npy --backend tflite_double --output outputs") == 0);
+  work.refuses("quantize model.json --backend tflite_double --calibrate x.npy -o q.onnx",
+               "--output q.onnx: a model is written as .json or .tflite");
+  work.refuses("quantize model.json --backend tflite_double --calibrate x.npy -o q", "a model is written as");
+}
+
+TEST_CASE("a second sweep on the same state is told so") {
+  const Work work;
+  work.shell.write(
+      "sweeps", std::string(LASTBIT_TOOL) +
+                    " sweep model.json --data x.npy --backends tflite_double,vipnano_v8 --golden --batch 1 --checkpoint 0 --state s.json "
+                    ">first 2>&1 & first=$!\n"
+                    "for i in $(seq 500); do test -s s.json && break; sleep 0.01; done\n" +
+                    std::string(LASTBIT_TOOL) +
+                    " sweep model.json --data x.npy --backends tflite_double,vipnano_v8 --golden --state s.json >second 2>&1\n"
+                    "echo $? >status\nwait $first\n");
+  const std::string command = "cd " + work.shell.file("").string() + " && sh sweeps";
+  REQUIRE(std::system(command.c_str()) == 256);  // NOLINT(cert-env33-c): a test of the command line
+  CHECK(work.shell.text("status") == "2\n");
+  CHECK(work.shell.text("second") == "lastbit: s.json: another process is at work on it\n");
+  CHECK(work.shell.text("first").find("vipnano_v8 against tflite_double") != std::string::npos);
+}
