@@ -82,13 +82,26 @@ Files match_files(const fs::path& folder, const Model& model, const std::vector<
   return files;
 }
 
+/// Along which axis alone a file holds less than the tensor, as where channels were cut; empty: along none, or several.
+std::string cut_text(const Shape& held, const Shape& whole) {
+  if (held.rank() != whole.rank()) return {};
+  std::string text;
+  for (std::size_t axis = 0; axis < whole.rank(); ++axis) {
+    if (held[axis] == whole[axis]) continue;
+    if (held[axis] > whole[axis] || !text.empty()) return {};
+    text = ": cut, " + std::to_string(held[axis]) + " of " + std::to_string(whole[axis]) + " along axis " + std::to_string(axis);
+  }
+  return text;
+}
+
 /// The model's shape, with the samples that the file holds in front where they are more than one or stand in front there.
 Shape shape_in_dump(const ModelTensor& tensor, const Tensor& values, const fs::path& file) {
   const std::int64_t own = tensor.shape.element_count();
   const std::int64_t samples = values.element_count() / own;
   if (samples < 1 || values.element_count() % own != 0) {
     throw Error(ErrorCode::shape_mismatch, file.string(),
-                "shape " + values.shape().text() + "; tensor '" + tensor.name + "' is " + tensor.shape.text());
+                "shape " + values.shape().text() + "; tensor '" + tensor.name + "' is " + tensor.shape.text() +
+                    cut_text(values.shape(), tensor.shape));
   }
   if (samples == 1 && values.shape().rank() <= tensor.shape.rank()) return tensor.shape;
   std::vector<std::int64_t> sizes{samples};

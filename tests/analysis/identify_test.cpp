@@ -60,7 +60,20 @@ TEST_CASE("identify: a device outside the space is said to be one") {
   CHECK(conv.best().agreeing >= 288 - 58);
   CHECK(conv.best().agreeing < 288);
   CHECK(to_text(found).find("no combination of the space explains every value") != std::string::npos);
+  CHECK(to_text(found).find("told by the data:") == std::string::npos);
+  CHECK(to_json(found).find("\"settled\": true") == std::string::npos);
   CHECK(std::is_sorted(conv.classes.begin(), conv.classes.end(), [](const auto& a, const auto& b) { return a.agreeing > b.agreeing; }));
+}
+
+TEST_CASE("identify: where most values differ no rule is told") {
+  std::mt19937_64 random(5);
+  IdentifyPair pair = random_pair(random, find_backend("vipnano_v8").backend);
+  pair.output = random_int8(pair.output.shape(), random);
+  const Identification found = identify(std::span(&pair, 1), {.most_seconds = 3});
+  CHECK_FALSE(found.exact());
+  const std::string text = to_text(found);
+  CHECK(text.find("comes near; a tensor that was misread, or a device of another kind") != std::string::npos);
+  CHECK(text.find("accumulator width") == std::string::npos);
 }
 
 TEST_CASE("identify: what the data cannot tell is said; a probe tells it") {

@@ -110,6 +110,12 @@ TEST_CASE("misread: the shapes of files") {
   CHECK(cause_of({2304}).empty());
   CHECK(cause_of({2, 16, 12, 12}).starts_with("y: its values stand in the order NCHW"));
   CHECK(cause_of({16, 12, 12}).starts_with("y: its values stand in the order NCHW"));
+  try {
+    static_cast<void>(cause_of({1, 12, 12, 15}));
+    FAIL("not refused");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("shape 1x12x12x15; tensor 'y' is 1x12x12x16: cut, 15 of 16 along axis 3") != std::string::npos);
+  }
   CHECK(cause_of({1, 12, 12, 32}).starts_with("y: its file has the shape 1x12x12x32, the model 1x12x12x16"));
 }
 
