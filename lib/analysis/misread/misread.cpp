@@ -109,7 +109,7 @@ class Examination {
       if (other == output || others.size() != codes.size() || !is_nearer(with_output(each, others), each.fit)) continue;
       if (is_confirmed(each, others) || is_exchanged(each, other)) return name(output, exchanged_text(other));
     }
-    const auto sample = other_sample(each);
+    const auto sample = other_sample(each, each.expected, codes);
     if (sample && is_confirmed(each, each.expected))
       name(output, "it is of another sample: the values of its sample " + std::to_string(*sample) + " stand in sample 0");
   }
@@ -154,18 +154,18 @@ class Examination {
     return "the values of " + in_quotes(info(other).name) + " stand where its own should: two files exchanged?";
   }
 
-  /// Which of the tensor's own samples fits the first one of what the layer was given.
-  [[nodiscard]] std::optional<std::int64_t> other_sample(const Far& each) const {
-    const Codes& codes = layers_.codes(each.layer->output);
-    const auto size = static_cast<std::ptrdiff_t>(codes.size()) / layers_.samples();
+  [[nodiscard]] Codes sample_of(const Codes& all, std::int64_t sample) const {
+    const auto size = std::ssize(all) / layers_.samples();
+    return Codes(all.begin() + sample * size, all.begin() + (sample + 1) * size);
+  }
+
+  /// Which of the samples of `moved` fits the first one of `fixed`, which its own does not.
+  [[nodiscard]] std::optional<std::int64_t> other_sample(const Far& each, const Codes& fixed, const Codes& moved) const {
     const IntegerRange range = range_of(info(each.layer->output).type);
-    const auto sample_of = [&](const Codes& all, std::int64_t sample) {
-      return Codes(all.begin() + sample * size, all.begin() + (sample + 1) * size);
-    };
-    const Codes first = sample_of(each.expected, 0);
-    const Fit given = fit_of(first, sample_of(codes, 0), range);
+    const Codes first = sample_of(fixed, 0);
+    const Fit given = fit_of(first, sample_of(moved, 0), range);
     for (std::int64_t sample = 1; sample < layers_.samples(); ++sample) {
-      if (is_nearer(fit_of(first, sample_of(codes, sample), range), given)) return sample;
+      if (is_nearer(fit_of(first, sample_of(moved, sample), range), given)) return sample;
     }
     return std::nullopt;
   }
@@ -186,6 +186,10 @@ class Examination {
         name(input, exchanged_text(other));
         return;
       }
+      const auto sample = is_model_input(input) ? other_sample(each, output, each.expected) : std::nullopt;
+      if (!sample) continue;
+      name(input, "it is of another sample: what follows from its sample " + std::to_string(*sample) + " stands in sample 0");
+      return;
     }
   }
 

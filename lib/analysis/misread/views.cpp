@@ -94,7 +94,11 @@ std::string cause_in_shape(const Shape& stored, const Shape& shape) {
     if (moves(shape, order) && behind(without_ones(in_order(shape, order))))
       return cause + " (shape " + stored.text() + " for " + shape.text() + ")";
   }
-  if (stored.rank() == shape.rank())
+  // Where the first axis may count samples, the others hold one of them, in as many axes or in fewer.
+  const auto count_of = [](std::span<const std::int64_t> sizes) { return Shape({sizes.begin(), sizes.end()}).element_count(); };
+  const bool is_alike = stored.rank() == shape.rank() && count_of(stored.sizes().subspan(1)) == count_of(shape.sizes().subspan(1));
+  const bool is_batch = stored.rank() == shape.rank() + 1 && count_of(stored.sizes().subspan(1)) == shape.element_count();
+  if (stored.rank() >= shape.rank() && !is_alike && !is_batch)
     return "its file has the shape " + stored.text() + ", the model " + shape.text() + ": cut, or of another network";
   return {};
 }
