@@ -10,6 +10,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
+#include "lastbit/misread.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
@@ -59,6 +60,8 @@ CompareReport compare_dump(const Options& options) {
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
   CompareReport report = compare_with_dump(model, dump, reported_backend(options.b, options.settings_b), inputs, compare_options(options));
   report.a = options.dump;
+  const bool differs = report.first_divergence() != nullptr;  // what differs nowhere can only be of another shape
+  for (const Misread& tensor : differs ? find_misread(model, dump) : find_misshapen(model, dump)) report.misread.push_back(text_of(tensor));
   return report;
 }
 
@@ -113,7 +116,7 @@ void add_compare(CommandLine& line) {
   add_memory_option(command);
   add_force_option(command);
   command.flag("--json", options->json, "print JSON: every figure of every layer").excludes(csv);
-  command.footer("Exit status: 0 every value equal, 1 some differ, 2 error.");
+  command.footer("Exit status: 0 every value equal, 1 some differ, or too little of a dump was matched, 2 error.");
   command.runs([options] { return run(*options); });
 }
 

@@ -44,7 +44,9 @@ int explain_board(const Options& options, const Model& model, const std::optiona
   report.model = options.model;
   report.dump = options.dump;
   std::cout << (options.json ? to_json(report) : to_text(report));
-  return std::all_of(report.layers.begin(), report.layers.end(), [](const auto& each) { return each.differing == 0; }) ? equal : different;
+  const bool nothing_differs =
+      std::all_of(report.layers.begin(), report.layers.end(), [](const auto& each) { return each.differing == 0; });
+  return nothing_differs && report.one_device ? equal : different;
 }
 
 int run(const Options& options) {

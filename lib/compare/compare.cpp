@@ -209,7 +209,12 @@ CompareReport compare_with_run(const Model& model, const NamedTrace& a, const Sp
 
 }  // namespace
 
-bool CompareReport::equal() const { return first_divergence() == nullptr; }
+bool DumpMatch::enough() const {
+  const bool says_all = no_output.empty() || 2 * matched >= computed;
+  return matched > 0 && says_all && static_cast<std::int64_t>(unfit_files.size()) <= matched;
+}
+
+bool CompareReport::equal() const { return first_divergence() == nullptr && misread.empty() && (!match || match->enough()); }
 
 const LayerDifference* CompareReport::first_divergence() const {
   const auto found = std::find_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.accumulated.differing > 0; });
@@ -301,6 +306,27 @@ CompareReport compare_backends(const Model& model, const SpecSheet& a, const Spe
   return report;
 }
 
+namespace {
+
+DumpMatch match_of(const Model& model, const NamedTrace& dump) {
+  const TraceIndex of_dump(dump);
+  const auto is_there = [&](std::int32_t tensor) { return of_dump.counterpart(tensor, model.tensor(tensor).name) != nullptr; };
+  DumpMatch match;
+  for (const Operation& operation : model.operations) {
+    for (const std::int32_t output : operation.outputs) {
+      ++match.computed;
+      match.matched += is_there(output) ? 1 : 0;
+    }
+  }
+  for (const std::int32_t output : model.outputs) {
+    if (!is_there(output)) match.no_output.push_back(model.tensor(output).name);
+  }
+  match.unfit_files = dump.unfit;
+  return match;
+}
+
+}  // namespace
+
 CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const SpecSheet& b, std::span<const Tensor> inputs,
                                 const CompareOptions& options) {
   std::vector<Tensor> own;
@@ -315,6 +341,7 @@ CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, cons
   }
   require_budget(model, std::array{&b.backend}, inputs.empty() ? own : inputs, options);
   CompareReport report = compare_with_run(model, dump, b, inputs.empty() ? std::span<const Tensor>(own) : inputs, options);
+  report.match = match_of(model, dump);
   add_guesses(report, model, std::array{b});
   add_not_emulated(report, model, std::array{b});
   return report;

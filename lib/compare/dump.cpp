@@ -57,8 +57,8 @@ void assign(Files& files, std::int32_t index, const Model& model, const fs::path
   }
 }
 
-/// Which file is which tensor: by name where a name fits, else by index.
-Files match_files(const fs::path& folder, const Model& model, const std::vector<NamedTensor>& tensors) {
+/// Which file is which tensor: by name where a name fits, else by index. `unfit`: names of files that are none.
+Files match_files(const fs::path& folder, const Model& model, const std::vector<NamedTensor>& tensors, std::vector<std::string>& unfit) {
   std::multimap<std::string, std::int32_t> by_name;
   for (const NamedTensor& tensor : tensors) by_name.emplace(canonical(tensor.name), tensor.index);
   const auto is_run_time = [&](std::int32_t index) {
@@ -78,6 +78,7 @@ Files match_files(const fs::path& folder, const Model& model, const std::vector<
     const auto index = index_in(stem);
     if (by_name.count(key) == 1) assign(files, by_name.find(key)->second, model, file);
     else if (index && is_run_time(*index)) assign(files, *index, model, file);
+    else unfit.push_back(file.filename().string());
   }
   return files;
 }
@@ -125,7 +126,8 @@ Tensor read_values(const ModelTensor& tensor, const fs::path& file, Shape& store
 
 NamedTrace read_dump(const fs::path& folder, const Model& model) {
   std::vector<NamedTensor> tensors = run_time_tensors(model);
-  const Files files = match_files(folder, model, tensors);
+  std::vector<std::string> unfit;
+  const Files files = match_files(folder, model, tensors, unfit);
   if (files.empty()) {
     throw Error(ErrorCode::bad_input, folder.string(), "no .npy file is named after a tensor of the model or its index (tensor_012.npy)");
   }
@@ -138,6 +140,7 @@ NamedTrace read_dump(const fs::path& folder, const Model& model) {
     if (tensor.values.type() == described.type) tensor.quantization = quantization_in(described, tensor.values.shape());
     dump.tensors.push_back(std::move(tensor));
   }
+  dump.unfit = std::move(unfit);
   return dump;
 }
 

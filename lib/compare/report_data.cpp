@@ -110,6 +110,15 @@ std::string to_json(const CompareReport& report) {
     json["outputs"].push_back({{"name", output.name}, {"samples", output.samples}, {"same_top", output.same_top}});
   }
   json["guesses"] = to_json(report.guesses);
+  if (report.match) {
+    const DumpMatch& match = *report.match;
+    json["match"] = {{"computed", match.computed},
+                     {"matched", match.matched},
+                     {"outputs_missing", match.no_output},
+                     {"unfit_files", match.unfit_files},
+                     {"enough", match.enough()}};
+  }
+  json["misread"] = report.misread;
   json["only_in_a"] = report.only_in_a;
   json["only_in_b"] = report.only_in_b;
   return json.text(1) + "\n";

@@ -154,8 +154,28 @@ std::string detail_tables(const CompareReport& report) {
 
 std::string value_text(double value) { return number_text("%.9g", value); }
 
+/// Nothing where the dump has every tensor.
+std::string match_lines(const CompareReport& report) {
+  if (!report.match || (report.match->matched == report.match->computed && report.match->unfit_files.empty())) return {};
+  const DumpMatch& match = *report.match;
+  std::string text = "Of " + std::to_string(match.computed) + " tensors that the network computes, " + std::to_string(match.matched) +
+                     " were matched by the dump" + (match.no_output.empty() ? "." : ", its output not among them.");
+  if (const std::size_t count = match.unfit_files.size())
+    text += " " + std::to_string(count) + (count == 1 ? " file fits" : " files fit") + " no tensor: '" + match.unfit_files[0] + "'" +
+            (count == 1 ? "." : ", ...");
+  if (!match.enough()) text += " Too little to be called equal.";
+  return wrapped(text, 2);
+}
+
+std::string misread_lines(const CompareReport& report) {
+  std::string text;
+  for (const std::string& tensor : report.misread) text += wrapped("Misread: " + tensor + ".", 2);
+  return text;
+}
+
 std::string first_divergence_line(const CompareReport& report) {
   const LayerDifference* const layer = report.first_divergence();
+  if (layer == nullptr && !report.equal()) return "Every value that was compared is equal.\n";
   if (layer == nullptr) return "Every value is equal.\n";
   const TensorDifference& d = layer->accumulated;
   return wrapped("First difference: tensor " + std::to_string(layer->tensor) + " '" + layer->name + "' (" + layer->operation + ") at " +
@@ -256,8 +276,8 @@ std::string to_text(const CompareReport& report, Detail detail) {
   text += wrapped("a: " + report.a, 2) + wrapped("b: " + report.b, 2) + golden_line(report) + wrapped("model: " + report.model, 2) +
           table(summary_columns(golden), all);
   if (detail == Detail::everything) text += detail_tables(report);
-  text += "\n" + first_divergence_line(report) + same_input_line(report) + output_lines(report) + non_finite_lines(report) +
-          partial_lines(report) + guess_lines(report);
+  text += "\n" + misread_lines(report) + match_lines(report) + first_divergence_line(report) + same_input_line(report) +
+          output_lines(report) + non_finite_lines(report) + partial_lines(report) + guess_lines(report);
   return text + list_line("Only in a:", report.only_in_a) + list_line("Only in b:", report.only_in_b);
 }
 

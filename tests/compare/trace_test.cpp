@@ -94,7 +94,7 @@ TEST_CASE("a dump is matched by name, however written, and by index") {
   CHECK(dump.find(3)->values == trace.find(3)->values);
   CHECK(dump.find(12)->values.type() == ElementType::float32);
   const CompareReport report = compare_with_dump(model, dump, find_backend("vipnano_v8"), {});
-  CHECK(report.equal());
+  CHECK(report.first_divergence() == nullptr);
   CHECK(report.layers[1].same_input->differing == 0);
   CHECK_FALSE(report.only_in_b.empty());
   CHECK_FALSE(compare_with_dump(model, dump, find_backend("tflite_double"), {}).equal());
@@ -121,7 +121,47 @@ TEST_CASE("a dump without the inputs needs them given") {
   write_npy(folder.path() / "conv1.npy", vipnano().find(3)->values);
   const NamedTrace dump = read_dump(folder.path(), model);
   CHECK_THROWS_AS(compare_with_dump(model, dump, find_backend("vipnano_v8"), {}), Error);
-  CHECK(compare_with_dump(model, dump, find_backend("vipnano_v8"), two_images()).equal());
+  CHECK(compare_with_dump(model, dump, find_backend("vipnano_v8"), two_images()).first_divergence() == nullptr);
+}
+
+TEST_CASE("a dump of which nothing or little was matched is not equal") {
+  const test::Scratch folder;
+  const Model model = digits();
+  const NamedTrace trace = vipnano();
+  const auto put = [&](const std::string& file, const char* tensor) { write_npy(folder.path() / file, trace.find(tensor)->values); };
+  const auto report = [&] { return compare_with_dump(model, read_dump(folder.path(), model), find_backend("vipnano_v8"), {}); };
+  const auto check_little = [&](std::int64_t matched) {
+    const CompareReport found = report();
+    CHECK(found.first_divergence() == nullptr);
+    REQUIRE(found.match);
+    CHECK(found.match->computed == 9);
+    CHECK(found.match->matched == matched);
+    CHECK_FALSE(found.equal());
+    const std::string text = to_text(found);
+    CHECK(text.find("Of 9 tensors that the network computes, " + std::to_string(matched) + " were matched") != std::string::npos);
+    CHECK(text.find("Every value is equal.") == std::string::npos);
+    CHECK(to_json(found).find("\"enough\": false") != std::string::npos);
+  };
+  put("image.npy", "image");  // the input alone, which is compared with itself
+  check_little(0);
+  put("conv1.npy", "conv1");
+  check_little(1);
+  SECTION("a network's outputs are enough") {
+    put("probabilities.npy", "probabilities");
+    CHECK(report().equal());
+  }
+  SECTION("or half of its tensors") {
+    for (const char* const name : {"depthwise1", "pointwise1", "conv2"}) put(std::string(name) + ".npy", name);
+    check_little(4);
+    put("residual.npy", "residual");
+    CHECK(report().equal());
+  }
+  SECTION("but not where most files fit no tensor") {
+    put("probabilities.npy", "probabilities");
+    for (const char* const name : {"out1.npy", "out2.npy", "out3.npy"}) put(name, "conv2");
+    check_little(2);
+    CHECK(report().match->unfit_files == std::vector<std::string>{"out1.npy", "out2.npy", "out3.npy"});
+  }
 }
 
 TEST_CASE("per-channel quantisation moves with the dimension of samples") {

@@ -10,6 +10,7 @@
 
 #include "lastbit/io/npy.hpp"
 #include "support/catch.hpp"
+#include "support/damaged_dump.hpp"
 #include "support/paths.hpp"
 #include "support/shell.hpp"
 
@@ -76,6 +77,52 @@ TEST_CASE("run leaves outputs or a trace, which compare takes as traces and as a
   CHECK(shell.status("compare cpu absent") == 2);
   CHECK(shell.status("compare " + digits + " --b vipnano_v8 --dump npu") == 0);
   CHECK(shell.status("compare " + digits + " --b vipnano_v8 --dump cpu") == 1);
+}
+
+TEST_CASE("compare and explain name what is wrong with a dump") {
+  const Shell shell;
+  const std::string compare = "compare " + digits + " --b vipnano_v8 --dump board";
+  const std::string explain = "explain " + digits + " --a vipnano_v8 --dump board";
+  const auto fresh = [&] {
+    fs::remove_all(shell.file("board"));
+    REQUIRE(shell.status("run " + digits + images + " --backend vipnano_v8 --trace board --trace-samples 0") == 0);
+    fs::remove(shell.file("board/trace.json"));
+  };
+  const auto change = [&](const char* file, auto&& damage) {
+    Tensor values = read_npy(shell.file(file));
+    damage(values);
+    write_npy(shell.file(file), values);
+  };
+  const auto check_named = [&](const std::string& tensor, const std::string& cause) {
+    for (const std::string& command : {compare, explain}) {
+      INFO(command << ": " << cause);
+      CHECK(shell.status(command) == 1);
+      std::string text = shell.text("out");
+      std::replace(text.begin(), text.end(), '\n', ' ');
+      for (std::size_t at; (at = text.find("  ")) != std::string::npos;) text.erase(at, 1);
+      CHECK((text.find("isread: tensor '" + tensor + "': " + cause) != std::string::npos));
+    }
+    fresh();
+  };
+  fresh();
+  CHECK(shell.status(compare) == 0);
+  CHECK(shell.status(explain) == 0);
+  const char* const conv2 = "board/tensor_012.npy";
+  REQUIRE(fs::exists(shell.file(conv2)));
+  change(conv2, [](Tensor& values) { test::add_offset(values, 5); });
+  check_named("conv2", "every value is off by +5");
+  change(conv2, [](Tensor& values) { test::invert_sign(values); });
+  check_named("conv2", "the highest bit of every value is inverted (xor 0x80)");
+  change(conv2, [](Tensor& values) { test::exchange_samples(values, Shape{1, 8, 8, 16}); });
+  const std::int64_t samples = read_npy(shell.file(conv2)).shape()[0];
+  check_named("conv2", "it is of another sample");
+  change(conv2, [&](Tensor& values) { values.reshape({samples, 1, values.element_count() / samples / 64, 8, 8}); });
+  check_named("conv2", "its values stand in the order NCHW");
+  change(conv2, [&](Tensor& values) {
+    values = Tensor(ElementType::int8, {values.element_count() / 64 - 1, 8, 8});  // cut
+  });
+  CHECK(shell.status(compare) == 2);
+  CHECK(shell.status(explain) == 2);
 }
 
 TEST_CASE("run names an input that is missing, unknown or one too many") {

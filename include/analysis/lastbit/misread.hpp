@@ -29,6 +29,11 @@ struct Misread {
 /// In the order of computation, one per tensor; empty: nothing speaks against the dump.
 [[nodiscard]] std::vector<Misread> find_misread(const Model& model, const NamedTrace& dump);
 
+/// Of them, those that the shapes of their files tell: in another order of axes, or cut.
+[[nodiscard]] std::vector<Misread> find_misshapen(const Model& model, const NamedTrace& dump);
+
+[[nodiscard]] std::string text_of(const Misread& misread);  ///< "tensor 'y': its values stand in the order NCHW, the model's in NHWC"
+
 /// Throws Error(bad_input) naming the first tensor that was certainly misread, its cause, and how many others there are.
 void require_well_read(const Model& model, const NamedTrace& dump);
 

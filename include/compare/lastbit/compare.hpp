@@ -96,6 +96,16 @@ struct OutputAgreement {
   std::int64_t same_top = 0;  ///< samples whose largest value stands at the same position
 };
 
+/// How much of a network a dump holds.
+struct DumpMatch {
+  std::int64_t computed = 0;             ///< tensors that the network's operations write
+  std::int64_t matched = 0;              ///< of them, those that the dump has
+  std::vector<std::string> no_output;    ///< outputs of the network that it lacks
+  std::vector<std::string> unfit_files;  ///< files that fit no tensor
+  /// All outputs, or at least half of what is computed; and more tensors than files that fit none.
+  [[nodiscard]] bool enough() const;
+};
+
 struct CompareReport {
   std::string model;
   std::string a;
@@ -109,6 +119,10 @@ struct CompareReport {
   std::vector<std::string> not_emulated{};  ///< one text for each side that leaves operations to the golden path (float32_operations)
   std::string golden{};                     ///< the backend of the float path both are measured against; empty: none
 
+  std::optional<DumpMatch> match{};    ///< of a dump
+  std::vector<std::string> misread{};  ///< tensors of a dump that were, with the cause (misread.hpp)
+
+  /// Nothing differs; of a dump, enough was matched and nothing misread.
   [[nodiscard]] bool equal() const;
   /// The first layer whose accumulated values differ, or nullptr.
   [[nodiscard]] const LayerDifference* first_divergence() const;

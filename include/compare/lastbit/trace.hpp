@@ -39,6 +39,7 @@ struct NamedTrace {
   std::vector<NamedTensor> tensors;  ///< in the order of computation, the model's inputs first
   std::vector<NamedEvents> events;   ///< one per operation; empty unless counted
   std::vector<Guess> guesses;        ///< what the result rests on without evidence
+  std::vector<std::string> unfit{};  ///< names of files in a dump that fit no tensor (read_dump)
 
   [[nodiscard]] const NamedTensor* find(std::int32_t index) const;
   [[nodiscard]] const NamedTensor* find(std::string_view name) const;

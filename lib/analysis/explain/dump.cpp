@@ -9,7 +9,6 @@
 #include "analysis/explain/dump_search.hpp"
 #include "analysis/explain/part.hpp"
 #include "analysis/explain/text.hpp"
-#include "analysis/misread/views.hpp"
 #include "engine/finisher.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/misread.hpp"
@@ -185,16 +184,11 @@ void each_touched(const std::string& tensor, const Model& model, const std::vect
   }
 }
 
-std::string text_of(const Misread& tensor) { return "tensor '" + tensor.tensor + "': " + tensor.cause; }
-
 /// Tensors whose files have the shape of another layout, or are cut: nothing is asked of their layers.
 void mark_misshapen(const Model& model, const NamedTrace& dump, const std::vector<PartJudge>& judges, DumpReport& report) {
-  for (const NamedTensor& tensor : dump.tensors) {
-    if (tensor.stored.rank() == 0) continue;
-    const Misread found{tensor.name, cause_in_shape(tensor.stored, model.tensor(tensor.index).shape)};
-    if (found.cause.empty()) continue;
+  for (const Misread& found : find_misshapen(model, dump)) {
     report.notes.push_back("misread: " + text_of(found));
-    each_touched(tensor.name, model, judges, report, [&](DumpVerdict& verdict) { verdict.misread = text_of(found); });
+    each_touched(found.tensor, model, judges, report, [&](DumpVerdict& verdict) { verdict.misread = text_of(found); });
   }
 }
 
@@ -267,7 +261,9 @@ DumpReport explain_dump(const Model& model, const NamedTrace& whole, const SpecS
   }
   for (const PartJudge& judge : judges) report.layers.push_back(walk.first_look(judge));
   mark_misshapen(model, dump, judges, report);
+  const bool is_whole = find_misshapen(model, dump).empty();
   search_changes(judges, backend.backend, report);
+  report.one_device = report.one_device && is_whole;
   mark_misread(model, dump, judges, report);
   note_other_differences(judges, report);
   report.common = cover(report.layers);

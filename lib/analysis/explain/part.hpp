@@ -51,6 +51,7 @@ class PartJudge {
 
  private:
   void choose_sample();
+  void cut_one_out();
   void add_to_sample(const std::vector<std::int64_t>& indices);
   [[nodiscard]] bool may_do(const ValueTracer& tracer, std::int64_t most) const;
 
@@ -60,6 +61,12 @@ class PartJudge {
   std::optional<ValueTracer> tracer_;
   std::vector<std::int64_t> sample_;  ///< outputs that show soon whether a change is right: some that differ, and some that must stay
   std::size_t differing_in_sample_ = 0;
+  struct One {
+    std::vector<Tensor> inputs;
+    Integers theirs;
+    std::int64_t differing = 0;
+  };
+  std::optional<One> one_;  ///< of a batch the sample in which most values differ: it is asked first
 };
 
 }  // namespace lastbit

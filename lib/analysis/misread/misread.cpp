@@ -294,13 +294,20 @@ class Examination {
 
 }  // namespace
 
-std::vector<Misread> find_misread(const Model& model, const NamedTrace& dump) {
+std::string text_of(const Misread& misread) { return "tensor " + in_quotes(misread.tensor) + ": " + misread.cause; }
+
+std::vector<Misread> find_misshapen(const Model& model, const NamedTrace& dump) {
   std::vector<Misread> list;
   for (const NamedTensor& tensor : dump.tensors) {
     if (tensor.stored.rank() == 0) continue;
     std::string cause = cause_in_shape(tensor.stored, model.tensor(tensor.index).shape);
     if (!cause.empty()) list.push_back({tensor.name, std::move(cause)});
   }
+  return list;
+}
+
+std::vector<Misread> find_misread(const Model& model, const NamedTrace& dump) {
+  std::vector<Misread> list = find_misshapen(model, dump);
   if (!list.empty()) return list;
   Examination examination(model, dump);
   const std::map<std::int32_t, std::string> causes = examination.causes();
