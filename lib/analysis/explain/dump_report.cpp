@@ -23,7 +23,7 @@ constexpr std::size_t most_rules_shown = 4;
 
 std::string new_value(const RuleChange& change) { return change.what.substr(change.what.find("-> ") + 3); }
 
-bool is_number(const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; }
+bool is_digits(const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; }
 
 /// "8, 12 to 26"
 std::string list_of(const std::vector<std::string>& values) {
@@ -31,7 +31,7 @@ std::string list_of(const std::vector<std::string>& values) {
   for (std::size_t i = 0; i < values.size();) {
     std::size_t last = i;
     const auto follows = [&](std::size_t k) {
-      return is_number(values[k]) && is_number(values[k + 1]) && std::stoi(values[k]) + 1 == std::stoi(values[k + 1]);
+      return is_digits(values[k]) && is_digits(values[k + 1]) && std::stoi(values[k]) + 1 == std::stoi(values[k + 1]);
     };
     while (last + 1 < values.size() && follows(last)) ++last;
     if (last - i < 2) last = i;
@@ -50,7 +50,7 @@ std::vector<std::string> rule_texts(const std::vector<RuleChange>& changes) {
     const std::string from = first.what.substr(0, first.what.find("-> "));
     for (; i < changes.size() && changes[i].name == first.name && changes[i].what.starts_with(from); ++i)
       values.push_back(new_value(changes[i]));
-    if (std::ranges::all_of(values, is_number)) std::ranges::sort(values, {}, [](const std::string& value) { return std::stoi(value); });
+    if (std::ranges::all_of(values, is_digits)) std::ranges::sort(values, {}, [](const std::string& value) { return std::stoi(value); });
     texts.push_back(first.name + ": " + from + "-> " + list_of(values));
   }
   return texts;
