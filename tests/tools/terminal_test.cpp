@@ -4,9 +4,11 @@
 // Standard output and error: what a stranger's names do to them, and what becomes of a run whose output nobody can read.
 #include "terminal.hpp"
 
+#include <filesystem>
 #include <sstream>
 #include <string>
 
+#include "lastbit/json_value.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 #include "support/shell.hpp"
@@ -58,5 +60,33 @@ TEST_CASE("output that cannot be written ends every command with 2") {
       CHECK(shell.status(command, nowhere) == 2);
       CHECK(shell.text("err") == "lastbit: standard output cannot be written\n");
     }
+  }
+}
+
+TEST_CASE("JSON stays JSON, whatever a file is called") {
+  const Shell shell;
+  const std::string digits = (test::source_directory() / "examples/digits").string();
+  const std::string name = "m\xff\x1b[31m\xc2\x9b\xe2\x80\xae.json", model = "$(printf 'm\\377\\033[31m\\302\\233\\342\\200\\256').json";
+  std::filesystem::copy_file(digits + "/model.json", shell.file(name));
+  std::filesystem::create_directory(shell.file("d\xff\x1b"));
+  std::filesystem::copy(test::source_directory() / "tests/vectors/vipnano", shell.file("d\xff\x1b"),
+                        std::filesystem::copy_options::recursive);
+  const std::string named = "\"" + model + "\"", images = " --input " + digits + "/test_images.npy",
+                    data = " " + digits + "/test_images.npy";
+  REQUIRE(shell.status("run " + named + images + " --backend tflite_double --trace trace --trace-samples 0") == 0);
+  for (const std::string& command :
+       {"run " + named + images + " --backend tflite_double --output outputs",
+        "compare " + named + images + " --a tflite_double --b vipnano_v8", "compare " + named + " --dump trace --b vipnano_v8",
+        "explain " + named + images + " --a tflite_double --b vipnano_v8", "prove " + named + " --backend vipnano_v8",
+        "shrink " + named + images + " --a tflite_double --b vipnano_v8",
+        "sweep " + named + " --data" + data + " --backends tflite_double,tflite_single",
+        "quantize " + named + " --backend tflite_double --calibrate" + data,
+        "gen-golden " + named + images + " --backend tflite_double --output stored", std::string("verify \"$(printf 'd\\377\\033')\""),
+        std::string("describe tflite_double"), std::string("backends")}) {
+    INFO(command);
+    CHECK(shell.status(command + " --json") < 2);
+    const std::string text = shell.text("out");
+    CHECK_NOTHROW((void)JsonValue::parse(text));
+    for (const char* const obeyed : {"\x1b", "\xc2\x9b", "\xe2\x80\xae", "\xff"}) CHECK(text.find(obeyed) == std::string::npos);
   }
 }

@@ -4,7 +4,6 @@
 // design_probe, and a probe as files.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "analysis/identify/probe.hpp"
 #include "analysis/identify/rule_search.hpp"
@@ -13,6 +12,7 @@
 #include "formats/json_model.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/io/tflite.hpp"
 
 namespace lastbit {
@@ -90,12 +90,6 @@ OrderedJson layer_json(const Model& model, const std::string& stem) {
   return json;
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  if (!file) throw Error(ErrorCode::unreadable_file, path.string(), "cannot be written");
-}
-
 void write_layer(const fs::path& folder, const std::string& stem, const ProbeLayer& probe, std::string& notes) {
   const Operation& operation = probe.layer.operations[0];
   auto given = probe.inputs.begin();
@@ -104,7 +98,7 @@ void write_layer(const fs::path& folder, const std::string& stem, const ProbeLay
     const auto& constant = probe.layer.tensor(operation.inputs[i]).constant;
     write_npy(folder / (stem + "_" + part_of(probe.layer, i) + ".npy"), constant ? *constant : *given++);
   }
-  write_text(folder / (stem + ".json"), layer_json(probe.layer, stem).dump(2) + "\n");
+  write_text_file(folder / (stem + ".json"), layer_json(probe.layer, stem).dump(2) + "\n");
   try {
     write_tflite(probe.layer, folder / (stem + ".tflite"));
   } catch (const Error& error) {  // what such a file cannot hold is left to the other files
@@ -157,7 +151,7 @@ void write_probe(const fs::path& folder, const Probe& probe) {
     write_layer(folder, stem, probe.layers[i], notes);
     arguments += " --layer " + stem + ".json --output " + stem + "_answer.npy";
   }
-  write_text(
+  write_text_file(
       folder / "README.txt",
       "On these layers the combinations of rules that are left differ: " + std::to_string(probe.outcomes) + " outcomes among " +
           std::to_string(probe.considered) +

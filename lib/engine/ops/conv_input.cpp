@@ -94,12 +94,21 @@ bool ConvGeometry::has_padding() const {
          extent(shape.out_width, shape.stride_width, shape.kernel_width, shape.dilation_width) - shape.pad_left > shape.in_width;
 }
 
+namespace {
+constexpr std::int64_t worth_gathering = 4;  // copying a row as it lies is so much faster than tap by tap
+}
+
 BandAxis::BandAxis(std::int64_t outputs, std::int64_t kernel, std::int64_t stride_between, std::int64_t dilation_between)
     : taps(kernel), stride(stride_between), dilation(dilation_between) {
   const std::int64_t whole = extent(outputs, stride, taps, dilation), alone = outputs * taps;
-  length = std::min(whole, alone);
-  output_step = whole <= alone ? stride : taps;
-  tap_step = whole <= alone ? dilation : 1;
+  const bool as_it_lies = whole <= worth_gathering * alone;
+  length = as_it_lies ? whole : alone;
+  output_step = as_it_lies ? stride : taps;
+  tap_step = as_it_lies ? dilation : 1;
+}
+
+std::int64_t BandAxis::longest(std::int64_t outputs, std::int64_t taps, std::int64_t stride, std::int64_t dilation) {
+  return std::min(extent(outputs, stride, taps, dilation), worth_gathering * outputs * taps);
 }
 
 std::size_t Band::bytes_for(const ConvGeometry& geometry, std::int64_t rows, std::int64_t columns, BandForm form) {

@@ -53,8 +53,8 @@ struct OutputArea {
   [[nodiscard]] std::int64_t pixels() const { return (last_row - first_row) * columns(); }
 };
 
-/// The rows or the columns that a band holds for some outputs: all from the first tap to the last; or, where those are more, as with a wide
-/// dilation, the taps of each output alone, one output after the other.
+/// The rows or the columns that a band holds for some outputs: all from the first tap to the last; or, where those are far more, as with a
+/// wide dilation, the taps of each output alone, one output after the other.
 struct BandAxis {
   std::int64_t length = 0;
   std::int64_t output_step = 0, tap_step = 0;  ///< in the band, from one output or one tap to the next
@@ -62,6 +62,8 @@ struct BandAxis {
 
   BandAxis() = default;
   BandAxis(std::int64_t outputs, std::int64_t taps, std::int64_t stride, std::int64_t dilation);
+  /// For so many outputs or fewer, it is never longer than this.
+  [[nodiscard]] static std::int64_t longest(std::int64_t outputs, std::int64_t taps, std::int64_t stride, std::int64_t dilation);
   /// Where the input has it, counted from the first output's first tap.
   [[nodiscard]] std::int64_t position(std::int64_t index) const {
     return is_whole() ? index : index / taps * stride + index % taps * dilation;

@@ -27,11 +27,13 @@ double band_bytes_of(const ConvGeometry& geometry, BandForm form, std::size_t la
   const ConvShape& s = geometry.shape;
   const OutputArea area = largest_area(geometry, form);
   const std::int64_t rows = area.last_row - area.first_row;
-  const double band = static_cast<double>(Band::bytes_for(geometry, rows, area.columns(), form));
+  const std::int64_t row_length = BandAxis::longest(area.columns(), s.kernel_width, s.stride_width, s.dilation_width);
+  const double pixels = static_cast<double>(BandAxis::longest(rows, s.kernel_height, s.stride_height, s.dilation_height) * row_length);
+  const double band = pixels * static_cast<double>(geometry.channels()) * static_cast<double>(bytes_of(form));
   if (!is_depthwise(s)) return band;
   const double together = static_cast<double>(kernels::group_bytes / bytes_of(form));
   const double row_groups = static_cast<double>(rows) * (static_cast<double>(s.kernel_height) / together + 1);
-  const double columns = static_cast<double>(BandAxis(area.columns(), s.kernel_width, s.stride_width, s.dilation_width).length);
+  const auto columns = static_cast<double>(row_length);
   return band + row_groups * columns * static_cast<double>(geometry.channels() + static_cast<std::int64_t>(lanes)) * kernels::group_bytes;
 }
 
