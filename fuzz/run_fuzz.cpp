@@ -1,18 +1,21 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model that was read can be run, on every backend, or is refused before any arithmetic.
+// A model of any format that was read can be run on ten backends, or is refused before any arithmetic.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "lastbit/backend.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/json_model.hpp"
+#include "lastbit/io/onnx.hpp"
+#include "lastbit/io/tflite.hpp"
 #include "lastbit/registry.hpp"
 #include "reader.hpp"
 
@@ -41,17 +44,28 @@ Tensor varied(const ModelTensor& description) {
   return tensor;
 }
 
+/// By what the bytes begin with: JSON, a FlatBuffer of TFLite's, or else ONNX.
+Model read_any(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with('{')) return parse_json_model(text, "/nonexistent", "input.json");
+  if (text.size() > 8 && text.substr(4, 4) == "TFL3") return parse_tflite(bytes, "input.tflite");
+  return parse_onnx(bytes, "input.onnx");
+}
+
+constexpr std::string_view backends[] = {"tflite_double", "tflite_builtin_single", "xnnpack", "onnxruntime", "onnxruntime_unfused",
+                                         "vipnano_v8",    "n2d2_fixed_mult16",     "gemmini", "ascend310",   "float"};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return fuzz::expect_value_or_error([&] {
-    const Model model = parse_json_model({reinterpret_cast<const char*>(data), size}, "/nonexistent", "input.json");
+    const Model model = read_any(std::as_bytes(std::span(data, size)));
     if (!is_small(model)) return;
     std::vector<Tensor> inputs;
     for (const std::int32_t input : model.inputs) inputs.push_back(varied(model.tensor(input)));
-    for (const std::string_view name : {"tflite_double", "tflite_single", "xnnpack", "onnxruntime", "vipnano_v8", "float"}) {
+    for (const std::string_view name : backends) {
       fuzz::expect_value_or_error([&] {
         const Trace trace = run(model, find_backend(name).backend, inputs, {.count_events = true});
         for (const std::int32_t output : model.outputs) {
