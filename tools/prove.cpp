@@ -12,6 +12,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/pair_proof.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
@@ -26,7 +27,7 @@ struct Options {
   std::vector<std::string> settings, inputs;
   std::optional<int> bits;
   int threads = 1;
-  bool json = false;
+  bool json = false, without_vnni = false;
 };
 
 /// The operation's number makes it unique; of long names the end says more.
@@ -53,7 +54,17 @@ std::vector<std::string> write_examples(const ProveReport& report, const std::fi
   return files;
 }
 
+int answer_about_pairs(const Options& options) {
+  const std::vector<PairProof> layers = prove_pairs(read_model(options.model));
+  std::cout << (options.json ? to_json(layers, options.model) : to_text(layers, options.model));
+  const bool same = std::ranges::all_of(layers, [](const PairProof& layer) { return layer.verdict == PairVerdict::same; });
+  return same ? equal : different;
+}
+
 int run(const Options& options) {
+  if (options.without_vnni) return answer_about_pairs(options);
+  if (options.backend.empty())
+    throw Error(ErrorCode::bad_input, "prove", "--backend is needed; without it only --without-vnni is answered");
   const Model model = read_model(options.model);
   const SpecSheet sheet = reported_backend(options.backend, options.settings);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
@@ -82,7 +93,7 @@ void add_prove(CommandLine& line) {
   Command command = line.add("prove", "bound every running sum: which accumulators cannot overflow, and inputs for those that can");
   const auto options = std::make_shared<Options>();
   command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
-  command.option("--backend", options->backend, "a built-in backend, or a backend file (.json)").required();
+  command.option("--backend", options->backend, "a built-in backend, or a backend file (.json)");
   add_set_option(command, options->settings);
   command
       .option("--input-range", options->range,
@@ -96,8 +107,11 @@ void add_prove(CommandLine& line) {
   command.option("--threads", options->threads, "threads for the runs on data").positive();
   add_memory_option(command);
   add_force_option(command);
+  command.flag(
+      "--without-vnni", options->without_vnni,
+      "ask instead whether x86 processors without VNNI compute the same, whose pairs of uint8 by int8 products saturate at 16 bits");
   command.flag("--json", options->json, "print JSON: every channel and tile");
-  command.footer("Exit status: 0 every sum is safe, 1 one can overflow, 2 error, or nothing to prove.");
+  command.footer("Exit status: 0 every sum is safe (every layer the same), 1 one can overflow (may differ), 2 error, or nothing to prove.");
   command.runs([options] { return run(*options); });
 }
 
