@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "compare/report_fields.hpp"
@@ -218,6 +219,10 @@ TEST_CASE("CSV has as many fields in every line; JSON writes infinity as text") 
   int count = 0;
   for (; std::getline(lines, line); ++count) CHECK(std::count(line.begin(), line.end(), ',') == fields);
   CHECK(count == 7);  // an input, and three layers of two differences
+  report.layers[1].accumulated.metrics.non_finite_truth = 3;
+  report.layers[1].accumulated.metrics.non_finite_mine = 5;
+  const auto json = nlohmann::json::parse(to_json(report));
+  CHECK(json["layers"][1]["accumulated"]["non_finite"] == nlohmann::json{{"a", 3}, {"b", 5}});
   CHECK(to_json(report).find("\"sqnr_db\": \"inf\"") != std::string::npos);
 }
 

@@ -83,6 +83,20 @@ TEST_CASE("tensors keep their indices, and constants of an operator become attri
         std::vector<std::int64_t>{1, 0});
 }
 
+TEST_CASE("a zero point is read whatever the rank of its tensor, of uint8 as of int8") {
+  for (const std::vector<std::int32_t>& shape : {std::vector<std::int32_t>{6}, {2, 3}, {1, 2, 3}, {1, 1, 2, 3}, {1, 1, 1, 2, 3}}) {
+    TfliteFile file;
+    const FileTensor codes{.shape = shape, .type = tflite_format::TensorType::UINT8, .scale = {0.5F}, .zero_point = {130}};
+    file.tensors = {codes, codes, codes};
+    file.op_inputs = file.inputs = {0, 1};
+    file.op_outputs = file.outputs = {2};
+    for (const ModelTensor& tensor : parsed(file.bytes()).tensors) {
+      CHECK(tensor.type == ElementType::uint8);
+      CHECK(tensor.quantization == Quantization{{0.5}, {130}, 0});
+    }
+  }
+}
+
 TEST_CASE("every operation of the model format that has an operator is read") {
   std::set<OperationKind> kinds;
   for (const auto& path : seeds("tflite_fuzz")) kinds.insert(read_model(path).operations.front().kind);
