@@ -12,6 +12,7 @@ std::string run(const char* suites) { return std::string("tflite-micro 90b983c2 
 
 std::string read(const char* what) { return std::string("tflite-micro, read: ") + what; }
 
+/// Of TFLite Micro and CMSIS-NN.
 std::vector<Evidence> evidence() {
   return {
       {"domain", code, run("integer throughout")},
@@ -27,7 +28,8 @@ std::vector<Evidence> evidence() {
       {"average_pool", code, run("pooling")},
       {"global_average_pool", code, "an average pool whose filter is the image"},
       {"mean", code, run("mean; the recorded mobilenet_v2 network")},
-      {"add", code, run("elementwise (s8, u8, s16, power-of-two)")},
+      {"add", code, run("elementwise (s8, u8, s16)")},
+      {"*.i16_power_of_two", source, read("add_common.cc and sub_common.cc: pot_scale_int16 is not read")},
       {"sub", code, run("seanet_int16x8 models; its multipliers come from float arithmetic, those of add from double")},
       {"mul", code, run("elementwise (s8, s16)")},
       {"concat", code, run("concat (uint8 with scaling), and networks that copy")},
@@ -53,11 +55,28 @@ std::vector<Evidence> evidence() {
   };
 }
 
+/// Of TensorFlow Lite's own kernels, where they differ.
+std::vector<Evidence> builtin_evidence() {
+  const auto built_in = [](const char* file) { return std::string("tensorflow/lite/kernels/") + file + ", read"; };
+  std::vector<Evidence> list = evidence();
+  for (Evidence& one : list) {
+    if (one.rule == "mul") one = {"mul", source, built_in("mul.cc: the product and the quotient of the scales are floats")};
+    if (one.rule == "sub") one = {"sub", source, built_in("sub.cc: the quotients of the scales are doubles, as in add.cc")};
+    if (one.rule == "*.i16_power_of_two")
+      one = {
+          one.rule, code,
+          "reference_ops::Add with pot_scale, run and recorded: elementwise (power-of-two); add.cc and sub.cc take it if the file says so"};
+  }
+  return list;
+}
+
 }  // namespace
 
 std::vector<SpecSheet> tflite_sheets() {
-  return {{"tflite_double", "TFLite reference kernels, TFLite Micro, CMSIS-NN: rounds twice", tflite_double, evidence(), {}, "int8"},
-          {"tflite_single", "the same built with single rounding, and ruy: rounds once", tflite_single, evidence(), {}, "int8"}};
+  return {{"tflite_double", "TFLite Micro's reference kernels, CMSIS-NN: rounds twice", tflite_double, evidence(), {}, "int8"},
+          {"tflite_single", "the same built with single rounding: rounds once", tflite_single, evidence(), {}, "int8"},
+          {"tflite_builtin_double", "TensorFlow Lite's own kernels: rounds twice", tflite_builtin_double, builtin_evidence(), {}, "int8"},
+          {"tflite_builtin_single", "the same built with single rounding, and ruy", tflite_builtin_single, builtin_evidence(), {}, "int8"}};
 }
 
 }  // namespace lastbit

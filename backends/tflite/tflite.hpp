@@ -145,10 +145,11 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
   // So do the operators RELU, RELU6 and RELU_N1_TO_1.
   RescaleRule relu = to_output(rescale);
   relu.scale.arithmetic = ScaleArithmetic::f32;
-  // So does Sub, unlike Add.
-  AddArithmetic add{.i8 = aligned_sum(rescale, 20), .i16 = aligned_sum(rescale, 15), .i16_power_of_two = shifted_sum};
+  // So does Sub, unlike Add. What a file says of power-of-two scales is not read.
+  AddArithmetic add{.i8 = aligned_sum(rescale, 20), .i16 = aligned_sum(rescale, 15), .i16_power_of_two = aligned_sum(rescale, 15)};
   AddArithmetic sub = add;
-  for (SumArithmetic* sum : {&sub.i8, &sub.i16}) sum->operand.scale.arithmetic = sum->output.scale.arithmetic = ScaleArithmetic::f32;
+  for (SumArithmetic* sum : {&sub.i8, &sub.i16, &sub.i16_power_of_two})
+    sum->operand.scale.arithmetic = sum->output.scale.arithmetic = ScaleArithmetic::f32;
   const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .input = {rescale.scale, rescale.chain}};
   AveragePoolArithmetic average{
       .padding = PaddingCount::excluded,
@@ -185,6 +186,15 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
           .lstm = lstm(rescale)};
 }
 
+/// The kernels of TensorFlow Lite for desktop and phone where they are not those of TFLite Micro: Mul computes its effective scale in float, Sub in double,
+/// and sums of power-of-two scales, where the file asks for them, are shifts.
+[[nodiscard]] constexpr Backend builtin_kernels(Backend backend) {
+  backend.add.i16_power_of_two = shifted_sum;
+  backend.sub = backend.add;
+  backend.mul.scale.arithmetic = ScaleArithmetic::f32;
+  return backend;
+}
+
 }  // namespace tflite
 
 inline constexpr Backend tflite_double = tflite::reference_kernels(tflite::twice);
@@ -193,5 +203,7 @@ inline constexpr Backend tflite_single = [] {
   backend.depthwise_conv.u8 = tflite_double.depthwise_conv.u8;  // the uint8 depthwise kernel alone still rounds twice in this build
   return backend;
 }();
+inline constexpr Backend tflite_builtin_double = tflite::builtin_kernels(tflite_double);
+inline constexpr Backend tflite_builtin_single = tflite::builtin_kernels(tflite_single);
 
 }  // namespace lastbit

@@ -57,8 +57,8 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
   backend.matmul.i8.sum = conv_i8.sum;
   backend.mean = {.count = CountIn::ratio, .sum = {.accumulator = int32_wraps, .output = by_float}};
   backend.mean.sum.output.by = in_per_out_and_count;
-  backend.add = tflite_double.add;  // of 16 bits the built-in reference kernel, which rounds twice in every build
-  backend.sub = tflite_double.sub;
+  backend.add = tflite_builtin_double.add;  // of 16 bits the built-in reference kernel, which rounds twice in every build
+  backend.sub = tflite_builtin_double.sub;
   backend.add.i8 = backend.sub.i8 = weighted_sum;
   backend.mul = by_float;
   backend.quantize = {.division = ScaleDivision::multiply_by_inverse,
@@ -72,6 +72,6 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
 
 }  // namespace xnnpack
 
-inline constexpr Backend xnnpack_delegate = xnnpack::over(tflite_single);
+inline constexpr Backend xnnpack_delegate = xnnpack::over(tflite_builtin_single);
 
 }  // namespace lastbit

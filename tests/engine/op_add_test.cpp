@@ -95,7 +95,7 @@ TEST_CASE("VIPNano: two 8-bit weights, the zero point of the first operand, and 
 }
 
 TEST_CASE("TFLite: 16-bit data of power-of-two scales are shifted half away, and their sum saturates before the zero point") {
-  const SumArithmetic& rule = tflite_double.add.i16_power_of_two;
+  const SumArithmetic& rule = tflite_builtin_double.add.i16_power_of_two;
   const ResolvedSum sum = resolve(rule, layer_of(0.25, 1.0, 1.0));
   CHECK(sum_of(rule, sum, std::vector<std::int64_t>{2, 0}) == 1);    // 0.5, a tie
   CHECK(sum_of(rule, sum, std::vector<std::int64_t>{-2, 0}) == -1);  // half_up would give 0
