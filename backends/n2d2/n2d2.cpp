@@ -17,6 +17,7 @@ std::vector<Evidence> common_evidence() {
   const std::string scales = exporter("src/DeepNetQuantization.cpp: the approximations of a scale, computed in double");
   return {
       {"domain", code, "integers of 4 to 16 bits"},
+      {"coding", source, exporter("the exporters write no zero point")},
       {"*.*.bias", code, kernels("the sum starts at the bias")},
       {"*.*.centring", code, kernels("products of the codes themselves: zero points are 0")},
       {"*.*.per_channel", code, kernels("one scaling per layer or per output channel")},

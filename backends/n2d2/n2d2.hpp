@@ -107,7 +107,8 @@ struct Ways {
   // Not const: g++ 12 will not fill the arrays of a constant on its way.
   ConvByType biased{.i8 = sums(narrow_bits, narrow.with_bias), .i16_bias64 = sums(64, wide.with_bias)};
   ConvByType unbiased{.i8 = sums(narrow_bits, narrow.without_bias), .i16_bias64 = sums(64, wide.without_bias)};
-  return {.conv = biased,
+  return {.coding = Coding::zero_based,
+          .conv = biased,
           .depthwise_conv = biased,
           .transposed_conv = unbiased,
           .fully_connected = biased,

@@ -11,6 +11,10 @@ std::vector<Evidence> evidence() {
   const std::string run = "ONNX Runtime 1.30 CPU, run and recorded: ";
   return {
       {"domain", code, "integer between float scales"},
+      {"fusion", code,
+       "ONNX Runtime 1.30, x86-64, run and recorded: tests/vectors/cases; its selectors for DequantizeLinear and QuantizeLinear"},
+      {"float32", code,
+       "ONNX Runtime 1.30, x86-64 with AVX-512, run on random layers between DequantizeLinear and QuantizeLinear; MLAS's source"},
       {"conv", code, run + "qlinearconv (u8s8, s8s8, u8u8; ties, extremes)"},
       {"depthwise_conv", code, run + "qlinearconv with groups"},
       {"transposed_conv", guess, "no quantised operator; assumed to scale as QLinearConv"},
@@ -38,7 +42,13 @@ std::vector<Evidence> evidence() {
 }  // namespace
 
 std::vector<SpecSheet> onnxruntime_sheets() {
-  return {{"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence(), {}, "int8"}};
+  const Setting option{
+      "fusion",
+      {"by_option"},
+      "session.qdqisint8allowed = 1: convolutions and products of int8 data between DequantizeLinear and QuantizeLinear are fused"};
+  return {
+      {"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence(), {option}, "int8"},
+      {"onnxruntime_unfused", "ONNX Runtime, CPU execution provider, no graph optimisation", onnxruntime_unfused, evidence(), {}, "int8"}};
 }
 
 }  // namespace lastbit

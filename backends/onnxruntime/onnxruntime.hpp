@@ -21,13 +21,15 @@ inline constexpr ConvByType conv{
            .bias = BiasAt::accumulator_start,
            .per_channel = PerChannelLowering::native}};
 
+inline constexpr FunctionArithmetic float_ratio{.method = FunctionMethod::float_ratio, .rounding = Rounding::half_even};
 inline constexpr FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
 inline constexpr AddArithmetic float_sum{.in_float = {.method = FloatSumMethod::fused, .rounding = Rounding::half_even}};
 /// y = clamp(half_even(float(product) * scale + zero point)), product and sum each rounded to float.
 inline constexpr RescaleRule onto_zero_point{scale_f32, {float_scale_with_zero_point(Rounding::half_even), clamp()}};
-inline constexpr AveragePoolArithmetic windows{.padding = PaddingCount::excluded,
-                                               .output_scale = OutputScale::own,
-                                               .in_float = {.method = FloatAverageMethod::in_order, .rounding = Rounding::half_even}};
+inline constexpr AveragePoolArithmetic windows{
+    .padding = PaddingCount::excluded,
+    .output_scale = OutputScale::own,
+    .in_float = {.method = FloatAverageMethod::in_order, .rounding = Rounding::half_even, .overhang = PaddingCount::included}};
 inline constexpr AveragePoolArithmetic whole_image{
     .padding = PaddingCount::excluded,
     .output_scale = OutputScale::own,
@@ -36,7 +38,9 @@ inline constexpr AveragePoolArithmetic whole_image{
 
 }  // namespace onnxruntime
 
+/// Operators on codes, also in the place of those between DequantizeLinear and QuantizeLinear that graph optimisation fuses on x86-64.
 inline constexpr Backend onnxruntime_cpu{
+    .fusion = Fusion::by_default,
     .conv = onnxruntime::conv,
     .depthwise_conv = onnxruntime::conv,
     .transposed_conv = onnxruntime::conv,
@@ -58,8 +62,17 @@ inline constexpr Backend onnxruntime_cpu{
     .requantize = onnxruntime::by_float,
     .leaky_relu = onnxruntime::float_table,
     .hard_swish = onnxruntime::float_table,
-    .logistic = onnxruntime::float_table,
-    .tanh = onnxruntime::float_table,
-    .softmax = {.method = FunctionMethod::float_exponentials, .rounding = Rounding::half_even}};
+    .logistic = onnxruntime::float_ratio,
+    .tanh = onnxruntime::float_ratio,
+    .softmax = {.method = FunctionMethod::float_exponentials, .rounding = Rounding::half_even},
+    .float32 = Float32Operations::ordered};
+
+/// The same without graph optimisation: what stands between DequantizeLinear and QuantizeLinear is computed in float32.
+constexpr Backend onnxruntime_without_fusion() {
+  Backend backend = onnxruntime_cpu;
+  backend.fusion = Fusion::none;
+  return backend;
+}
+inline constexpr Backend onnxruntime_unfused = onnxruntime_without_fusion();
 
 }  // namespace lastbit

@@ -11,6 +11,7 @@
 #include "engine/batch.hpp"
 #include "engine/executor.hpp"
 #include "engine/float16/prepare.hpp"
+#include "engine/float32/prepare.hpp"
 #include "engine/operands.hpp"
 #include "engine/operations.hpp"
 #include "engine/parallel.hpp"
@@ -23,14 +24,14 @@ namespace lastbit {
 
 namespace {
 
-/// Signed codes with zero point 0 only.
-void require_symmetric(const Model& model, const Operation& operation) {
+/// Codes with zero point 0 only, and signed ones if the device has no others.
+void require_coding(const Model& model, const Operation& operation, Coding coding) {
   for (const auto* list : {&operation.inputs, &operation.outputs}) {
     for (const auto index : *list) {
       if (index == absent_tensor) continue;
       const ModelTensor& tensor = model.tensor(index);
       const bool is_unsigned = is_integer(tensor.type) && range_of(tensor.type).min == 0;
-      if (is_unsigned)
+      if (is_unsigned && coding == Coding::symmetric)
         throw_unsupported(operation,
                           "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; the device has signed codes");
       const auto& zero_points = tensor.quantization.zero_points;
@@ -44,7 +45,7 @@ void require_symmetric(const Model& model, const Operation& operation) {
 
 /// What is_float16_operation() does not take.
 bool is_float32_operation(const Model& model, const Operation& operation, const Backend& backend) {
-  if (backend.float32 != Float32Operations::golden) return false;
+  if (backend.float32 == Float32Operations::absent) return false;
   const auto is_float32 = [&](std::int32_t index) { return index == absent_tensor || model.tensor(index).type == ElementType::float32; };
   return std::all_of(operation.inputs.begin(), operation.inputs.end(), is_float32) &&
          std::all_of(operation.outputs.begin(), operation.outputs.end(), is_float32);
@@ -55,7 +56,7 @@ bool is_float32_operation(const Model& model, const Operation& operation, const 
 Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend) {
   if (is_movement(operation.kind)) return executor_of(prepare_movement(model, operation));
   if (is_float16_operation(model, operation, backend)) return prepare_float16(model, operation, backend);
-  if (is_float32_operation(model, operation, backend)) return prepare_real(model, operation);
+  if (is_float32_operation(model, operation, backend)) return prepare_float32(model, operation, backend.float32);
   for (const auto* list : {&operation.inputs, &operation.outputs}) {
     for (const auto index : *list) {
       const bool converts = operation.kind == OperationKind::quantize || operation.kind == OperationKind::dequantize ||
@@ -65,7 +66,8 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
                                        "; integer backends need quantised data (the float backend runs it)");
     }
   }
-  if (backend.coding == Coding::symmetric) require_symmetric(model, operation);
+  if (backend.coding != Coding::affine) require_coding(model, operation, backend.coding);
+  if (computes_in_float32(operation, backend)) return prepare_dequantized(model, operation, backend);
   const auto prepare = executors_of(operation.kind).integer;
   if (prepare == nullptr) throw_unsupported(operation, "the backend has no such arithmetic");
   return prepare(model, operation, backend);

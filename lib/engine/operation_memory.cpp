@@ -146,6 +146,15 @@ OperationMemory of_real(const Model& model, const Operation& operation) {
   return memory;
 }
 
+/// Between dequantize and quantize: the operation's tensors in float32 while it runs, its constants as codes and in float32.
+OperationMemory of_dequantized(const Model& model, const Operation& operation) {
+  const Counts counts(model, operation);
+  OperationMemory memory = of_real(model, operation);
+  memory.prepared += 16 * counts.constants;
+  memory.run += sizeof(float) * (counts.inputs + counts.outputs);
+  return memory;
+}
+
 /// Factors of products as the machine's steps take them; of means, the terms of each.
 OperationMemory of_float16(const Model& model, const Operation& operation) {
   const Counts counts(model, operation);
@@ -172,6 +181,7 @@ OperationMemory memory_of(const Model& model, const Operation& operation, const 
   if (is_float16_operation(model, operation, backend)) return of_float16(model, operation);
   const ElementType type = model.tensor(operation.outputs[0]).type, from = model.tensor(operation.inputs[0]).type;
   if (type == ElementType::float32 && from == ElementType::float32) return of_real(model, operation);
+  if (computes_in_float32(operation, backend)) return of_dequantized(model, operation);
   return is_conv(operation.kind) ? of_integer_sums(model, operation, backend) : of_values(model, operation);
 }
 

@@ -104,10 +104,11 @@ struct Reader {
     read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(FullyConnectedAttributes& attributes) const {
-    json.only({"activation", "clamp", "accumulator_clip", "active_rows", "bias_column"});
+    json.only({"activation", "clamp", "accumulator_clip", "active_rows", "bias_column", "stated_by_input"});
     read_bounds(json, data_type, attributes.bounds);
     read(json, "active_rows", attributes.active_rows);
     if (const auto column = json.find("bias_column")) attributes.bias_column = column->integer();
+    read(json, "stated_by_input", attributes.stated_by_input);
   }
   void operator()(MatmulAttributes& attributes) const {
     json.only({"transpose_a", "transpose_b", "activation", "clamp"});
@@ -118,11 +119,12 @@ struct Reader {
   void operator()(Pool2dAttributes& attributes) const {
     read_bounds(json, data_type, attributes.bounds);
     if (kind == OperationKind::global_average_pool) return json.only({"activation", "clamp"});
-    json.only({"filter", "stride", "padding", "partial_windows", "activation", "clamp"});
+    json.only({"filter", "stride", "padding", "partial_windows", "activation", "clamp", "counted_padding"});
     read(json["filter"], attributes.filter);
     read(json, "stride", attributes.stride);
     read(json, "padding", attributes.padding);
     read(json, "partial_windows", attributes.partial_windows);
+    read(json, "counted_padding", attributes.counted_padding);
   }
   void operator()(MeanAttributes& attributes) const {
     json.only({"axes", "keep_dims"});

@@ -47,6 +47,7 @@ struct Writer {
   void operator()(const FullyConnectedAttributes& attributes) const {
     if (!attributes.active_rows.empty()) json["active_rows"] = attributes.active_rows;
     if (attributes.bias_column) json["bias_column"] = *attributes.bias_column;
+    if (attributes.stated_by_input) json["stated_by_input"] = true;
     bounds(attributes.bounds);
   }
   void operator()(const MatmulAttributes& attributes) const {
@@ -60,6 +61,7 @@ struct Writer {
       json["stride"] = extent(attributes.stride);
       json["padding"] = padding_to_json(attributes.padding);
       if (attributes.partial_windows != PartialWindows::dropped) json["partial_windows"] = name_of(attributes.partial_windows);
+      if (attributes.counted_padding) json["counted_padding"] = true;
     }
     bounds(attributes.bounds);
   }

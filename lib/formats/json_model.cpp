@@ -126,7 +126,7 @@ class Names {
 };
 
 Operation operation_from(const JsonView& json, const Names& names, const Model& model) {
-  json.only({"op", "name", "inputs", "outputs", "attributes"});
+  json.only({"op", "name", "inputs", "outputs", "attributes", "stated"});
   const std::string kind_name = json["op"].text();
   const auto kind = operation_kind_from(kind_name);
   if (!kind) json.fail("unknown operation '" + kind_name + "'", ErrorCode::unsupported_operation);
@@ -139,6 +139,11 @@ Operation operation_from(const JsonView& json, const Names& names, const Model& 
   static const Json no_attributes = Json::object();
   const JsonView attributes = json.find("attributes").value_or(JsonView(no_attributes, json.where()));
   operation.attributes = attributes_from_json(*kind, attributes, model.tensor(operation.inputs[0]).type);
+  if (const auto stated = json.find("stated")) {
+    const auto statement = statement_from(stated->text());
+    if (!statement) stated->fail("'" + stated->text() + "'; on_codes, fusible, fusible_by_option or not_fusible");
+    operation.stated = *statement;
+  }
   return operation;
 }
 

@@ -96,6 +96,7 @@ OrderedJson operation_to_json(const Model& model, const Operation& operation) {
   json["outputs"] = names_to_json(model, operation.outputs);
   OrderedJson attributes = attributes_to_json(operation.kind, operation.attributes);
   if (!attributes.empty()) json["attributes"] = std::move(attributes);
+  if (operation.stated != Statement::on_codes) json["stated"] = name_of(operation.stated);
   return json;
 }
 

@@ -9,6 +9,7 @@ namespace lastbit {
 namespace {
 
 constexpr std::array<std::string_view, 3> partial_windows_names{"dropped", "last_truncated", "every_start"};
+constexpr std::array<std::string_view, 4> statement_names{"on_codes", "fusible", "fusible_by_option", "not_fusible"};
 constexpr std::array<std::string_view, 5> activation_names{"none", "relu", "relu6", "relu_n1_to_1", "absolute"};
 constexpr std::array<std::string_view, 2> resize_mode_names{"nearest", "bilinear"};
 constexpr std::array<std::string_view, 4> resize_coordinates_names{"half_pixel", "asymmetric", "align_corners", "half_pixel_or_zero"};
@@ -33,6 +34,10 @@ std::string_view name_of(ResizeCoordinates coordinates) { return resize_coordina
 std::optional<ResizeCoordinates> resize_coordinates_from(std::string_view name) {
   return enumerator_named<ResizeCoordinates>(resize_coordinates_names, name);
 }
+
+std::string_view name_of(Statement statement) { return statement_names[static_cast<std::size_t>(statement)]; }
+
+std::optional<Statement> statement_from(std::string_view name) { return enumerator_named<Statement>(statement_names, name); }
 
 std::string_view name_of(PartialWindows windows) { return partial_windows_names[static_cast<std::size_t>(windows)]; }
 

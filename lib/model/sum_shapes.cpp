@@ -71,7 +71,7 @@ void check_transposed_convolution(const OperationView& operation) {
 namespace {
 
 std::int64_t checked_row_count(const OperationView& operation) {
-  const auto& [bounds, active_rows, bias_column] = operation.attributes<FullyConnectedAttributes>();
+  const auto& [bounds, active_rows, bias_column, stated_by_input] = operation.attributes<FullyConnectedAttributes>();
   const std::int64_t rows = operation.input(1).shape[0];
   operation.require((active_rows.empty() && !bias_column) || is_integer(operation.input().type), bad_attribute,
                     "active_rows and bias_column are for integer data");

@@ -218,6 +218,9 @@ Lines product_formula(const RescaleRule& rule) {
 Lines formula(const FunctionArithmetic& rule) {
   if (rule.method == FunctionMethod::float_table)
     return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
+  if (rule.method == FunctionMethod::float_ratio)
+    return {"y = clamp(" + text(rule.rounding) +
+            "(f(in*(x - zero_in)) / out) + zp), f: a ratio of polynomials (arith/float32_function.hpp)"};
   if (rule.method == FunctionMethod::float_exponentials)
     return {"y = clamp(" + text(rule.rounding) + "(float(e(x) * floor(1/out)) / sum(e)) + zp); e: float32, a table",
             "e(x) = float(exp((255 - max + x + room)*in)), room = (log(largest float32/columns) - 5)/in (arith/float_softmax.hpp)"};
@@ -334,8 +337,15 @@ Lines formula(const LstmArithmetic& rule) {
 
 Lines formula(const Bitwise&) { return {"y = the inputs' codes combined bit by bit"}; }
 Lines formula(const MaxPool&) { return {"y = clamp(largest code of the window)"}; }
-Lines formula(const Float32Operations&) { return {"y = f(x) in float32 on float32 tensors: the golden path"}; }
-Lines formula(const Coding&) { return {"signed codes, zero point 0"}; }
+Lines formula(const Float32Operations& rule) {
+  if (rule == Float32Operations::golden) return {"y = f(x) in float32 on float32 tensors: the golden path"};
+  return {"y = f(x) in float32, step by step: sums of products arith/float32_sum.hpp, functions arith/float32_function.hpp; else golden"};
+}
+Lines formula(const Fusion& rule) {
+  const std::string left = rule == Fusion::none ? "all" : rule == Fusion::by_default ? "those not fused by default" : "those never fused";
+  return {"operations between dequantize and quantize, " + left + ": y = quantize(f(dequantize(x))), f as float32"};
+}
+Lines formula(const Coding& rule) { return {rule == Coding::symmetric ? "signed codes, zero point 0" : "zero point 0"}; }
 
 template <class T>
 void add_formulas(std::vector<OperationFormula>& list, const std::string& name, const T& rule) {
@@ -364,7 +374,7 @@ const std::vector<Writer>& all_writers() {
       writers<ConvArithmetic, MatmulArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, MaxPool, AveragePoolArithmetic,
               MeanArithmetic, SumArithmetic, FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic,
               DynamicQuantizeArithmetic, RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations,
-              SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Coding>();
+              SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Coding, Fusion>();
   return all;
 }
 

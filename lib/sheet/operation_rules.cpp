@@ -52,6 +52,11 @@ void add_once(std::vector<Guess>& guesses, const Guess& guess) {
   if (std::find(guesses.begin(), guesses.end(), guess) == guesses.end()) guesses.push_back(guess);
 }
 
+bool computes_in_float32(const Operation& operation, const Backend& backend) {
+  return static_cast<int>(backend.fusion) + static_cast<int>(operation.stated) >
+         static_cast<int>(Statement::not_fusible);  // both are in order
+}
+
 std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                       const ConvByType& by_type) {
   const ElementType data = model.tensor(operation.inputs[0]).type, weights = model.tensor(operation.inputs[1]).type;
@@ -228,6 +233,7 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
   if (quantizes || has_type(model, operation, ElementType::float16)) return float16_prefixes(operation);
   if (is_movement(operation.kind) || operation.kind == OperationKind::cast) return {};
   if (all_float32(model, operation)) return {"float32"};
+  if (computes_in_float32(operation, backend)) return {"fusion", "float32", "dequantize", "quantize"};
   const std::string prefix = rule_prefix(model, operation, backend);
   std::vector<std::string> prefixes;
   if (!prefix.empty()) prefixes.push_back(prefix);

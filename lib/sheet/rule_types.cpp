@@ -256,11 +256,13 @@ static const RuleType& rule_type(Of<FloatSumArithmetic>) {
 }
 
 static const RuleType& rule_type(Of<FloatAverageArithmetic>) {
-  static const RuleType type = StructureOf<FloatAverageArithmetic>("an average in float32")
-                                   .present([](const FloatAverageArithmetic& rule) { return rule.method != FloatAverageMethod::absent; })
-                                   .deciding("method", &FloatAverageArithmetic::method, "how the values are added and divided")
-                                   .member("rounding", &FloatAverageArithmetic::rounding, "how the average is rounded to an integer")
-                                   .take();
+  static const RuleType type =
+      StructureOf<FloatAverageArithmetic>("an average in float32")
+          .present([](const FloatAverageArithmetic& rule) { return rule.method != FloatAverageMethod::absent; })
+          .deciding("method", &FloatAverageArithmetic::method, "how the values are added and divided")
+          .member("rounding", &FloatAverageArithmetic::rounding, "how the average is rounded to an integer")
+          .member("overhang", &FloatAverageArithmetic::overhang, "whether what a last window adds to counted padding counts")
+          .take();
   return type;
 }
 
@@ -554,12 +556,14 @@ static const RuleType& rule_type(Of<ArgmaxArithmetic>) {
 static const RuleType& rule_type(Of<Backend>) {
   constexpr auto integer = [](const Backend& rule) { return rule.domain == Domain::integer; };
   constexpr auto real = [](const Backend& rule) { return rule.domain == Domain::real; };
-  constexpr auto symmetric = [](const Backend& rule) { return rule.domain == Domain::integer && rule.coding == Coding::symmetric; };
+  constexpr auto symmetric = [](const Backend& rule) { return rule.domain == Domain::integer && rule.coding != Coding::affine; };
+  constexpr auto leaves_float32 = [](const Backend& rule) { return rule.domain == Domain::integer && rule.fusion != Fusion::every; };
   static const RuleType type =
       StructureOf<Backend>("a device")
           .deciding("domain", &Backend::domain, "integers by the rules below, or real numbers on the float path")
           .member_if(real, "golden_range", &Backend::golden_range, "what bounds the real number that stands for a code")
           .member_if(symmetric, "coding", &Backend::coding, "which codes the device has; others are refused")
+          .member_if(leaves_float32, "fusion", &Backend::fusion, "which operations between dequantize and quantize are computed on codes")
           .member_if(integer, "conv", &Backend::conv, "conv2d")
           .member_if(integer, "depthwise_conv", &Backend::depthwise_conv, "depthwise_conv2d")
           .member_if(integer, "transposed_conv", &Backend::transposed_conv, "transposed_conv2d")

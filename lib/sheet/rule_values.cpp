@@ -59,7 +59,8 @@ std::vector<Meanings> of_operations() {
   return {
       of<Domain>({"quantised arithmetic, as stated", "the golden float path; of the other rules golden_range alone is read"}),
       of<GoldenRange>({"bounded by what the codes of its tensor stand for", "no bound but the network's own activations"}),
-      of<Coding>({"any zero point, signed and unsigned codes", "signed codes with zero point 0"}),
+      of<Coding>(
+          {"any zero point, signed and unsigned codes", "signed codes with zero point 0", "signed and unsigned codes with zero point 0"}),
       of<BiasAt>({"the sum starts with it", "it is added last"}),
       of<PerChannelLowering>({"kept", "weights are quantised again to one 8-bit scale", "accumulators are scaled in float",
                               "kept; no product of scales is rounded to float32 where that of a single scale is"}),
@@ -81,7 +82,8 @@ std::vector<Meanings> of_operations() {
       of<ConcatMethod>({"no such operation", "copied: quantisations must be equal", "round(q * s + b) with float s and b",
                         "through float values", "by the rule of requantize"}),
       of<FunctionMethod>({"no such operation", "by integer rescaling", "integer approximations", "a float function, its value quantised",
-                          "softmax of 8-bit codes by a table of float32 exponentials"}),
+                          "softmax of 8-bit codes by a table of float32 exponentials",
+                          "logistic or tanh by a ratio of polynomials, its value quantised"}),
   };
 }
 
@@ -99,7 +101,10 @@ std::vector<Meanings> of_conversions() {
       of<ArgmaxMethod>({"no such operation", "the first", "the last"}),
       of<RunningMaximum>({"every position by itself", "from the maximum and index of the position before"}),
       of<SingleChannel>({"its index", "1 for values in the upper half of the type's range, else 0"}),
-      of<Float32Operations>({"no such operations", "on the golden path"}),
+      of<Float32Operations>(
+          {"no such operations", "on the golden path",
+           "there, but for what is known step by step: sums of products, averages over windows, hard_swish, logistic, tanh"}),
+      of<Fusion>({"every one", "those that a runtime fuses, if need be by an option", "those that it fuses by default", "none"}),
   };
 }
 

@@ -69,8 +69,8 @@ TEST_CASE("QDQ pairs around a convolution are one quantised convolution, as QLin
   CHECK(tensor(pairs, "x").quantization.zero_point() == 3);
   CHECK_FALSE(pairs.find_tensor("cf").has_value());
   const std::vector<Tensor> x{Tensor::from<std::int8_t>({1, 2, 6, 6}, codes(72, 1))};
-  const auto expected = outputs(qlinear, "onnxruntime", x)[0];
-  CHECK(outputs(pairs, "onnxruntime", x)[0] == expected);
+  const auto expected = outputs(qlinear, "tflite_double", x)[0];
+  CHECK(outputs(pairs, "tflite_double", x)[0] == expected);
 
   // An activation before the QuantizeLinear bounds the codes.
   const auto bounded = [&](std::int64_t low, std::int64_t high) {
@@ -80,9 +80,9 @@ TEST_CASE("QDQ pairs around a convolution are one quantised convolution, as QLin
   };
   const Model relu = layer.pairs("Relu"), clip = layer.pairs("Clip");
   CHECK(kinds(relu) == std::vector{K::conv2d});
-  CHECK(outputs(relu, "onnxruntime", x)[0] == bounded(-7, 127));
+  CHECK(outputs(relu, "tflite_double", x)[0] == bounded(-7, 127));
   CHECK(kinds(clip) == std::vector{K::conv2d});
-  CHECK(outputs(clip, "onnxruntime", x)[0] == bounded(-15, 14));  // -0.5/0.06 - 7 = -15.3, 1.25/0.06 - 7 = 13.8
+  CHECK(outputs(clip, "tflite_double", x)[0] == bounded(-15, 14));  // -0.5/0.06 - 7 = -15.3, 1.25/0.06 - 7 = 13.8
 }
 
 TEST_CASE("QDQ pairs around each operator with integer arithmetic are one operation") {

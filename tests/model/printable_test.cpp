@@ -16,7 +16,8 @@ TEST_CASE("harmless text shows what a terminal would obey, and leaves every othe
 }
 
 TEST_CASE("a byte that is not UTF-8 is shown as one") {
-  CHECK(harmless("\x9b" "31m") == "\\x9b31m");
+  CHECK(harmless("\x9b"
+                 "31m") == "\\x9b31m");
   CHECK(harmless("\xc3") == "\\xc3");
   CHECK(harmless("\xc0\x9b") == "\\xc0\\x9b");                    // an overlong ESC
   CHECK(harmless("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // a surrogate

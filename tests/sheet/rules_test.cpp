@@ -203,7 +203,7 @@ TEST_CASE("a wrong rule is refused with what is allowed, and the backend stays a
   CHECK(message("conv.i8.colour", "red") ==
         "conv.i8.colour: no such rule; after 'conv.i8' may come centring, operand, accumulator, output, bias, row_multiplier, "
         "per_channel, bias_bits, bias_rounding");
-  CHECK(contains(message("", "red"), "rules begin with domain, golden_range, coding, conv,"));
+  CHECK(contains(message("", "red"), "rules begin with domain, golden_range, coding, fusion, conv,"));
   CHECK(contains(message("*.*.*.*.*.*.*", "red"), "no such rule"));
   CHECK(contains(message("conv.i8.accumulator.when", "every_tile"), "integers from 1"));
   CHECK(contains(message("conv.i8.output.chain.2.kind", "multiply"), "conv.i8.output.chain"));

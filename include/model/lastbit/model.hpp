@@ -92,6 +92,7 @@ struct FullyConnectedAttributes {
   OutputBounds bounds{};
   std::vector<std::int64_t> active_rows = {};    ///< rows of the weights that are computed, in this order; empty: all
   std::optional<std::int64_t> bias_column = {};  ///< of a bias [outputs, columns]
+  bool stated_by_input = false;  ///< the file holds the weights as [inputs, outputs]; the order of sums in float32 follows it
 };
 struct MatmulAttributes {
   bool transpose_a = false;
@@ -104,6 +105,8 @@ struct Pool2dAttributes {  // max_pool2d, average_pool2d, sum_pool2d; filter is 
   Padding2d padding;
   PartialWindows partial_windows = PartialWindows::dropped;
   OutputBounds bounds{};
+  bool counted_padding =
+      false;  ///< average: padding counts (as part of the input); only what a last window adds to it lies beyond the image
 };
 enum class PoolKind : std::uint8_t { none, max, sum };
 struct FusedConv2dAttributes {  // fused_conv2d; the pool's windows are read where there is a pool
@@ -200,12 +203,20 @@ using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnected
 
 inline constexpr std::int32_t absent_tensor = -1;
 
+/// How the file states an operation on codes. on_codes: as such. The others: on real numbers, between DequantizeLinear and QuantizeLinear; a runtime that
+/// fuses the three has an operator on codes for it (fusible); has one that it takes by an option alone, for products of int8 codes
+/// (fusible_by_option); or has none, or not with the activation in between (not_fusible).
+enum class Statement : std::uint8_t { on_codes, fusible, fusible_by_option, not_fusible };
+[[nodiscard]] std::string_view name_of(Statement statement);
+[[nodiscard]] std::optional<Statement> statement_from(std::string_view name);
+
 struct Operation {
   OperationKind kind = OperationKind::conv2d;
   std::string name;                   ///< never empty: the first output's name if the file has none
   std::vector<std::int32_t> inputs;   ///< indices into Model::tensors; absent_tensor for an omitted optional input
   std::vector<std::int32_t> outputs;  ///< indices into Model::tensors
   Attributes attributes;
+  Statement stated = Statement::on_codes;
 };
 
 struct ModelTensor {

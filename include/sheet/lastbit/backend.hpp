@@ -27,8 +27,9 @@ enum class Domain : std::uint8_t { integer, real };
 /// how a converter that drops a ReLU still means one; unbounded: only activations that the network states bound it.
 enum class GoldenRange : std::uint8_t { representable, unbounded };
 
-/// affine: any zero point, signed and unsigned codes. symmetric: signed codes with zero point 0; anything else is refused.
-enum class Coding : std::uint8_t { affine, symmetric };
+/// affine: any zero point, signed and unsigned codes. symmetric: signed codes with zero point 0. zero_based: both with zero point 0. Anything else is
+/// refused.
+enum class Coding : std::uint8_t { affine, symmetric, zero_based };
 
 /// Products of a layer: input scale * weight scale / output scale. Where there are no weights their scale is 1.
 inline constexpr Ratio in_weight_per_out{{Quantity::in, Quantity::weight}, {Quantity::out, Quantity::one}};
@@ -150,6 +151,8 @@ enum class FloatAverageMethod : std::uint8_t { absent, in_order };
 struct FloatAverageArithmetic {
   FloatAverageMethod method = FloatAverageMethod::absent;
   Rounding rounding = unstated<Rounding>;
+  /// Of windows that reach beyond counted padding (Pool2dAttributes::counted_padding): whether what lies beyond counts too.
+  PaddingCount overhang = unstated<PaddingCount>;
   friend constexpr bool operator==(const FloatAverageArithmetic&, const FloatAverageArithmetic&) = default;
 };
 /// average_pool2d, global_average_pool (op/pool.hpp): sums over windows of one channel.
@@ -233,12 +236,13 @@ struct FixedPointInput {
 /// rescaled: by integer rescaling. fixed_point: integer approximations (arith/fixed_function.hpp).
 /// float_table: float function of the dequantised value, divided by the output scale and rounded.
 /// float_exponentials: softmax of 8-bit codes by a table of float32 exponentials (arith/float_softmax.hpp); no other function.
-enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table, float_exponentials };
+/// float_ratio: as float_table, logistic and tanh by ratios of polynomials (arith/float32_function.hpp).
+enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table, float_exponentials, float_ratio };
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;
   RescaleRule rescale{};                   ///< read by rescaled
   FixedPointInput input{};                 ///< read by fixed_point
-  Rounding rounding = unstated<Rounding>;  ///< read by float_table and float_exponentials
+  Rounding rounding = unstated<Rounding>;  ///< read by float_…
   friend constexpr bool operator==(const FunctionArithmetic&, const FunctionArithmetic&) = default;
 };
 
@@ -322,8 +326,15 @@ struct Float16Arithmetic {
   friend constexpr bool operator==(const Float16Arithmetic&, const Float16Arithmetic&) = default;
 };
 
-/// Operations on float32 tensors of a model for a device: it has none, or they run on the golden path.
-enum class Float32Operations : std::uint8_t { absent, golden };
+/// Operations on float32 tensors of a model for a device: it has none; or they run on the golden path; or, ordered, in steps rounded to float32 where
+/// these are known: sums of products (arith/float32_sum.hpp), averages over windows, hard_swish, logistic, tanh (arith/float32_function.hpp), and on
+/// the golden path else.
+enum class Float32Operations : std::uint8_t { absent, golden, ordered };
+
+/// Which operations that a file states on real numbers between dequantize and quantize (Statement, model.hpp) the device computes on codes: every
+/// one; those that a runtime fuses, if need be by an option; those that it fuses by default; none. The others are computed as float32 operations,
+/// between the device's dequantize and quantize.
+enum class Fusion : std::uint8_t { every, by_option, by_default, none };
 
 /// fixed_point: bilinear interpolation on a grid of `fraction_bits`, weights multiplied out, one rounding (op/resize.hpp).
 enum class ResizeMethod : std::uint8_t { absent, fixed_point };
@@ -391,6 +402,7 @@ struct Backend {
   Domain domain = Domain::integer;
   GoldenRange golden_range = unstated<GoldenRange>;  ///< of the real domain
   Coding coding = Coding::affine;
+  Fusion fusion = Fusion::every;
   ConvByType conv{}, depthwise_conv{}, transposed_conv{}, fully_connected{};
   MatmulByType matmul{};
   ConvByType recurrent{};  ///< the sums of a recurrent layer; its activation is `pwl`

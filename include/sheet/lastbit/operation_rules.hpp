@@ -36,6 +36,9 @@ namespace lastbit {
 /// The rule by which real values become integers. Throws Error(unsupported_operation) at `where` if the backend has none.
 [[nodiscard]] const QuantizeArithmetic& quantization_by(const Backend& backend, const std::string& where);
 
+/// Whether an operation on codes is computed in float32, between dequantize and quantize: by the rule `fusion` and how the file states it.
+[[nodiscard]] bool computes_in_float32(const Operation& operation, const Backend& backend);
+
 /// What the paths of the rules read by an operation begin with ("conv.i8"); empty for operations without arithmetic (pad, cast, …).
 [[nodiscard]] std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend);
 

@@ -82,7 +82,7 @@ constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"
 constexpr auto names_of(OutOfRange) { return std::to_array<std::string_view>({"saturate", "int32_min"}); }
 constexpr auto names_of(DynamicQuantizeMethod) { return std::to_array<std::string_view>({"absent", "unsigned_range"}); }
 constexpr auto names_of(FunctionMethod) {
-  return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table", "float_exponentials"});
+  return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table", "float_exponentials", "float_ratio"});
 }
 constexpr auto names_of(StepPrecision) { return std::to_array<std::string_view>({"float16", "float32"}); }
 constexpr auto names_of(SumOrder) {
@@ -93,8 +93,9 @@ constexpr auto names_of(MeanScaling) { return std::to_array<std::string_view>({"
 constexpr auto names_of(LogisticBound) { return std::to_array<std::string_view>({"none", "log_of_largest"}); }
 constexpr auto names_of(ScaleFactor) { return std::to_array<std::string_view>({"once", "square_root_twice"}); }
 constexpr auto names_of(Float16Method) { return std::to_array<std::string_view>({"absent", "stepwise"}); }
-constexpr auto names_of(Float32Operations) { return std::to_array<std::string_view>({"absent", "golden"}); }
-constexpr auto names_of(Coding) { return std::to_array<std::string_view>({"affine", "symmetric"}); }
+constexpr auto names_of(Float32Operations) { return std::to_array<std::string_view>({"absent", "golden", "ordered"}); }
+constexpr auto names_of(Fusion) { return std::to_array<std::string_view>({"every", "by_option", "by_default", "none"}); }
+constexpr auto names_of(Coding) { return std::to_array<std::string_view>({"affine", "symmetric", "zero_based"}); }
 constexpr auto names_of(ResizeMethod) { return std::to_array<std::string_view>({"absent", "fixed_point"}); }
 constexpr auto names_of(ResizeGrid) { return std::to_array<std::string_view>({"coordinate", "start_and_step"}); }
 constexpr auto names_of(FusedActivation) { return std::to_array<std::string_view>({"ignored", "applied"}); }

@@ -125,6 +125,7 @@ IntegerRange range_after(const Model& model, const Operation& operation, const B
   const IntegerRange type = of_type(output.type);
   if (!is_integer(output.type) || !is_integer(model.tensor(operation.inputs[0]).type)) return type;
   if (is_movement(operation.kind)) return range_after_movement(model, operation, ranges);
+  if (computes_in_float32(operation, backend)) return type;
   const bool keeps = same_quantization(model, operation);
   switch (operation.kind) {
     case max_pool2d:

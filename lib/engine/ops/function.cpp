@@ -14,6 +14,7 @@
 #include "engine/ops/prepare.hpp"
 #include "lastbit/arith/fixed_activation.hpp"
 #include "lastbit/arith/fixed_softmax.hpp"
+#include "lastbit/arith/float32_function.hpp"
 #include "lastbit/arith/float_softmax.hpp"
 #include "lastbit/op/quantize.hpp"
 
@@ -141,16 +142,17 @@ Executor fixed_hard_swish(const FunctionArithmetic& rule, const ModelTensor& inp
   throw_type(operation, input);
 }
 
-/// By float(real(x)), or by `fixed`.
+/// By float(real(x)), by `ratio` where there is one, or by `fixed`.
 template <class Fixed>
 Executor function_by(const FunctionArithmetic& rule, const Model& model, const Operation& operation, double (*real)(double),
-                     const Fixed& fixed) {
+                     float (*ratio)(float), const Fixed& fixed) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   require(rule, operation);
   if (rule.method == FunctionMethod::float_table) {
     return float_function(input, output, rule.rounding, [real](float x) { return static_cast<float>(real(double{x})); });
   }
+  if (rule.method == FunctionMethod::float_ratio && ratio != nullptr) return float_function(input, output, rule.rounding, ratio);
   if (rule.method != FunctionMethod::fixed_point || input.type != output.type) throw_type(operation, output);
   return fixed(input, output);
 }
@@ -159,28 +161,28 @@ Executor function_by(const FunctionArithmetic& rule, const Model& model, const O
 
 Executor prepare_hard_swish(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0; };
-  return function_by(backend.hard_swish, model, operation, real, [&](const ModelTensor& input, const ModelTensor& output) {
+  return function_by(backend.hard_swish, model, operation, real, nullptr, [&](const ModelTensor& input, const ModelTensor& output) {
     return fixed_hard_swish(backend.hard_swish, input, output, operation);
   });
 }
 
 Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
-  return function_by(backend.logistic, model, operation, real, [&](const ModelTensor& input, const ModelTensor& output) {
+  return function_by(backend.logistic, model, operation, real, logistic_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
     return fixed_sigmoid<Sigmoid::logistic>(backend.logistic, input, output, operation);
   });
 }
 
 Executor prepare_tanh(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return std::tanh(x); };
-  return function_by(backend.tanh, model, operation, real, [&](const ModelTensor& input, const ModelTensor& output) {
+  return function_by(backend.tanh, model, operation, real, tanh_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
     return fixed_sigmoid<Sigmoid::tanh>(backend.tanh, input, output, operation);
   });
 }
 
 Executor prepare_exp(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return std::exp(x); };
-  return function_by(backend.exp, model, operation, real,
+  return function_by(backend.exp, model, operation, real, nullptr,
                      [&](const ModelTensor& input, const ModelTensor&) -> Executor { throw_type(operation, input); });
 }
 

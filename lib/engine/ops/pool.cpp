@@ -103,10 +103,11 @@ Executor prepare_average(const AveragePoolArithmetic& rule, const Operation& ope
 
 Executor prepare_float_average(const AveragePoolArithmetic& rule, const Operation& operation, const ConvShape& windows,
                                const ModelTensor& in, const ModelTensor& out) {
-  const IntegerRange range = bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out);
+  const auto& attributes = std::get<Pool2dAttributes>(operation.attributes);
+  const IntegerRange range = bounds_of(attributes.bounds, out);
   const auto in_scale = static_cast<float>(in.quantization.scale()), out_scale = static_cast<float>(out.quantization.scale());
   return [=, zero = in.quantization.zero_point(), zero_out = static_cast<float>(out.quantization.zero_point()),
-          rounding = rule.in_float.rounding, padding = rule.padding,
+          rounding = rule.in_float.rounding, padding = attributes.counted_padding ? rule.in_float.overhang : rule.padding,
           finisher = Finisher({clamp()}, {operands_for({}, out, range)}, 64)](const Execution& run) {
     with_integers(*run.inputs[0], [&]<class T>() {
       const auto input = run.inputs[0]->values<T>();

@@ -255,7 +255,7 @@ void emit_softmax(const NodeReader& node, std::int64_t stated_axis) {
     const Shape flat{rows, in.element_count() / rows};
     const std::int32_t source = graph.reshaped(node.plain(), flat, node.input().name + " (rows for " + name + ")");
     const std::int32_t target = graph.add_tensor(name + " (rows)", type, flat, quantization);
-    graph.emit(softmax, {source}, {target}, SoftmaxAttributes{});
+    graph.emit(softmax, {source}, {target}, SoftmaxAttributes{}, node.stated());
     return node.emit_plain(reshape, {target});
   }
   if (in.rank() == 4 && axis == 1) return node.emit_image(softmax, {node.image()}, SoftmaxAttributes{});
@@ -264,7 +264,7 @@ void emit_softmax(const NodeReader& node, std::int64_t stated_axis) {
   std::swap(permutation[axis], permutation.back());
   const std::int32_t source = graph.transposed(node.plain(), permutation, node.input().name + " (last axis for " + name + ")");
   const std::int32_t target = graph.add_tensor(name + " (last axis)", type, graph.tensor(source).shape, quantization);
-  graph.emit(softmax, {source}, {target}, SoftmaxAttributes{});
+  graph.emit(softmax, {source}, {target}, SoftmaxAttributes{}, node.stated());
   node.emit_plain(transpose, {target}, TransposeAttributes{permutation});
 }
 

@@ -129,6 +129,49 @@ bool Folder::takes_inputs(int node, const Operator& op, const NodeOperands& oper
   return !has_weights || (operands.inputs.size() > 1 && operands.inputs[1] != no_value && takes_weights(node, operands));
 }
 
+namespace {
+
+/// The operators that ONNX Runtime 1.30 has a form of on codes for, and puts in the place of DequantizeLinear, operator, QuantizeLinear.
+enum class CodeForm : std::uint8_t { always, not_of_int8_by_default };
+struct FusedOperator {
+  std::string_view name;
+  CodeForm form = CodeForm::always;
+};
+constexpr FusedOperator fused_operators[] = {{"AveragePool"},
+                                             {"LeakyRelu"},
+                                             {"GlobalAveragePool"},
+                                             {"Sigmoid"},
+                                             {"Softmax"},
+                                             {"Add"},
+                                             {"Mul"},
+                                             {"Concat"},
+                                             {"Gemm"},
+                                             {"Conv", CodeForm::not_of_int8_by_default},
+                                             {"MatMul", CodeForm::not_of_int8_by_default}};
+
+/// Whether quantising implies the bounds: no code stands for what they keep out.
+bool is_redundant(const OutputBounds& bounds, IntegerRange codes, std::int64_t zero_point) {
+  if (bounds.activation == Activation::relu) return zero_point == codes.min;
+  return !bounds.clamp || (bounds.clamp->min <= codes.min && bounds.clamp->max >= codes.max);
+}
+
+}  // namespace
+
+/// As ONNX Runtime decides, core/optimizer/qdq_transformer/selectors_actions: by operator, types and activation.
+Statement Folder::statement_of(int node, const Operator& op, const NodeOperands& operands, const std::vector<Target>& targets) const {
+  if (op.folding == Folding::equal) return Statement::on_codes;  // the same either way
+  const auto form = std::ranges::find_if(fused_operators, [&](const FusedOperator& fused) { return is(node, fused.name); });
+  const ElementType type = graph_[graph_[operands.inputs[0]].quantized].type;
+  const Target& target = targets.front();
+  if (form == std::end(fused_operators) || size_of(type) != 1 ||
+      !is_redundant(target.bounds, range_of(type), target.quantization.zero_point()))
+    return Statement::not_fusible;
+  const bool multiplies = is(node, "Conv") || is(node, "MatMul") || is(node, "Gemm");
+  const bool int8_weights = multiplies && graph_[graph_[operands.inputs[1]].quantized].type == ElementType::int8;
+  if (multiplies && type == ElementType::int8 && !int8_weights) return Statement::not_fusible;
+  return form->form == CodeForm::not_of_int8_by_default && type == ElementType::int8 ? Statement::fusible_by_option : Statement::fusible;
+}
+
 /// The integers in the place of their dequantised values.
 void Folder::read_integers(const Operator& op, NodeOperands& operands) const {
   const std::size_t count = std::min(op.data_inputs, operands.inputs.size());
@@ -162,6 +205,7 @@ std::optional<Fold> Folder::between_quantized(int node, const Operator& op) cons
     if (!bounds) return std::nullopt;
     operands.bounds = *bounds;
   }
+  operands.stated = statement_of(node, op, operands, targets);
   read_integers(op, operands);
   operands.outputs.clear();
   for (Target& target : targets) {

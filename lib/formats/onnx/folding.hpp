@@ -55,6 +55,8 @@ class Folder {
   [[nodiscard]] std::optional<OutputBounds> bounds_from(int activation, const Target& target) const;
   [[nodiscard]] bool takes_inputs(int node, const Operator& op, const NodeOperands& operands) const;
   [[nodiscard]] bool takes_weights(int node, const NodeOperands& operands) const;
+  [[nodiscard]] Statement statement_of(int node, const Operator& op, const NodeOperands& operands,
+                                       const std::vector<Target>& targets) const;
   void read_integers(const Operator& op, NodeOperands& operands) const;
 
   const onnx::GraphProto& source_;

@@ -218,11 +218,13 @@ void Graph::finish_image(ValueId id) {
   }
 }
 
-void Graph::emit(OperationKind kind, std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs, Attributes attributes) {
+void Graph::emit(OperationKind kind, std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs, Attributes attributes,
+                 Statement stated) {
   std::string name = tensor(outputs.front()).name;
   if (name.empty()) name = std::string(name_of(kind));
   budget_.spend(name.size() + (inputs.size() + outputs.size()) * sizeof(std::int32_t), place_);
   builder_.operation(kind, std::move(name), std::move(inputs), std::move(outputs), std::move(attributes));
+  builder_.model.operations.back().stated = is_movement(kind) ? Statement::on_codes : stated;
   for (const std::int32_t output : builder_.model.operations.back().outputs)
     writers_[static_cast<std::size_t>(output)] = static_cast<std::int32_t>(builder_.model.operations.size() - 1);
   check_last_operation();

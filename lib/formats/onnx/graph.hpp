@@ -73,7 +73,8 @@ class Graph {
   [[nodiscard]] std::int32_t reshaped(std::int32_t index, Shape shape, const std::string& name);
 
   // Operations.
-  void emit(OperationKind kind, std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs, Attributes attributes);
+  void emit(OperationKind kind, std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs, Attributes attributes,
+            Statement stated = Statement::on_codes);
   void emit(OperationKind kind, std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs) {
     emit(kind, std::move(inputs), std::move(outputs), default_attributes(kind));
   }

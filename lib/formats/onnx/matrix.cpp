@@ -17,10 +17,9 @@ void read_matmul(const NodeReader& node) {
 
 /// C as one value per column, or nothing: it has other values per row, or is computed.
 std::int32_t bias_per_column(const NodeReader& node, std::int64_t columns) {
+  static_cast<void>(node.plain(2));  // of dequantised values that are constant, makes the constant
   const Tensor* const values = node.graph().constant(node.input_id(2));
-  if (values == nullptr) {  // folded: integers of a dequantised constant
-    return absent_tensor;
-  }
+  if (values == nullptr) return absent_tensor;
   const Shape shape = values->shape();
   const bool is_row = shape.element_count() == columns && (columns == 1 || shape.back() == columns);
   const double beta = node.real("beta", 1);
@@ -66,11 +65,11 @@ std::int32_t emit_product(const NodeReader& node, std::int32_t a, std::int32_t t
   const bool transposed_a = node.integer("transA", 0) != 0, transposed_b = node.integer("transB", 0) != 0;
   const double alpha = node.real("alpha", 1);
   if (alpha == 1) {
-    graph.emit(OperationKind::matmul, {a, node.plain(1)}, {target}, MatmulAttributes{transposed_a, transposed_b, bounds});
+    graph.emit(OperationKind::matmul, {a, node.plain(1)}, {target}, MatmulAttributes{transposed_a, transposed_b, bounds}, node.stated());
     return target;
   }
   const std::int32_t factor = scaled(node, a, alpha, node.output().name + " (alpha * A)");
-  graph.emit(OperationKind::matmul, {factor, node.plain(1)}, {target}, MatmulAttributes{transposed_a, transposed_b, bounds});
+  graph.emit(OperationKind::matmul, {factor, node.plain(1)}, {target}, MatmulAttributes{transposed_a, transposed_b, bounds}, node.stated());
   return target;
 }
 
@@ -84,7 +83,7 @@ void read_gemm(const NodeReader& node) {
   node.define({rows, columns});
   Graph& graph = node.graph();
   const std::string name = node.output().name;
-  const bool constant_b = graph.constant(node.input_id(1)) != nullptr;
+  const bool constant_b = graph.tensor(node.plain(1)).constant.has_value();
   const std::int32_t bias = constant_b && node.has_input(2) ? bias_per_column(node, columns) : absent_tensor;
   const bool adds_later = node.has_input(2) && bias == absent_tensor && node.real("beta", 1) != 0;
   if (adds_later && is_integer(node.input().type)) node.unsupported("a computed C with quantised operands");
@@ -96,7 +95,8 @@ void read_gemm(const NodeReader& node) {
   if (constant_b) {
     if (transposed_a) left = graph.transposed(left, {1, 0}, node.input(0).name + " (rows for " + name + ")");
     const std::int32_t weights = dense_weights(node, transposed_b, node.real("alpha", 1));
-    graph.emit(OperationKind::fully_connected, {left, weights, bias}, {target}, FullyConnectedAttributes{bounds});
+    graph.emit(OperationKind::fully_connected, {left, weights, bias}, {target},
+               FullyConnectedAttributes{.bounds = bounds, .stated_by_input = !transposed_b}, node.stated());
   } else {
     static_cast<void>(emit_product(node, left, target, bounds));
   }
@@ -131,7 +131,8 @@ void emit_matmul(const NodeReader& node, std::size_t a_position, std::size_t b_p
   const std::int32_t left = node.plain(a_position), right = node.plain(b_position);
   if (!dense) return node.emit_plain(OperationKind::matmul, {left, right}, MatmulAttributes{false, false, node.bounds()});
   const std::int32_t weights = node.graph().transposed(right, {1, 0}, node.input(b_position).name + " (OI)");
-  node.emit_plain(OperationKind::fully_connected, {left, weights, absent_tensor}, FullyConnectedAttributes{node.bounds()});
+  node.emit_plain(OperationKind::fully_connected, {left, weights, absent_tensor},
+                  FullyConnectedAttributes{.bounds = node.bounds(), .stated_by_input = true});
 }
 
 std::span<const Operator> matrix_operators() { return matrix_table; }

@@ -145,7 +145,7 @@ NodeReader NodeReader::only(std::size_t position) const {
 
 void NodeReader::emit_plain(OperationKind kind, std::vector<std::int32_t> inputs, Attributes attributes) const {
   const std::int32_t target = graph_.begin_plain(output_id());
-  graph_.emit(kind, std::move(inputs), {target}, std::move(attributes));
+  graph_.emit(kind, std::move(inputs), {target}, std::move(attributes), operands_.stated);
 }
 
 void NodeReader::emit_plain(OperationKind kind, std::vector<std::int32_t> inputs) const {
@@ -154,7 +154,7 @@ void NodeReader::emit_plain(OperationKind kind, std::vector<std::int32_t> inputs
 
 void NodeReader::emit_image(OperationKind kind, std::vector<std::int32_t> inputs, Attributes attributes) const {
   const std::int32_t target = graph_.begin_image(output_id());
-  graph_.emit(kind, std::move(inputs), {target}, std::move(attributes));
+  graph_.emit(kind, std::move(inputs), {target}, std::move(attributes), operands_.stated);
   graph_.finish_image(output_id());
 }
 

@@ -19,6 +19,7 @@ struct NodeOperands {
   std::vector<ValueId> inputs;   ///< no_value: left out
   std::vector<ValueId> outputs;  ///< no_value: nobody asked for it
   OutputBounds bounds;
+  Statement stated = Statement::on_codes;
   bool folded = false;
   bool inherits = false;  ///< what is computed of integers keeps their quantisation
 };
@@ -38,6 +39,7 @@ class NodeReader {
   [[nodiscard]] const onnx::NodeProto& source() const { return source_; }
   [[nodiscard]] std::int64_t opset() const { return opset_; }
   [[nodiscard]] bool folded() const { return operands_.folded; }
+  [[nodiscard]] Statement stated() const { return operands_.stated; }
   [[nodiscard]] const OutputBounds& bounds() const { return operands_.bounds; }
 
   // Inputs and outputs.

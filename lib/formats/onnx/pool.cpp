@@ -43,7 +43,11 @@ Windows pool_windows(const NodeReader& node) {
 }
 
 Pool2dAttributes attributes_of(const NodeReader& node, const Windows& windows) {
-  return {.filter = windows.filter, .stride = windows.stride, .padding = windows.padding, .bounds = node.bounds()};
+  return {.filter = windows.filter,
+          .stride = windows.stride,
+          .padding = windows.padding,
+          .bounds = node.bounds(),
+          .counted_padding = node.integer("count_include_pad", 0) != 0};
 }
 
 void read_max_pool(const NodeReader& node) {

@@ -7,9 +7,9 @@
 //      and step 4 it does not: there a quotient can be infinite;
 //   2. table[k] = float(exp((k - 255 + room) * scale)), k = 0…255, in double but for the result;
 //   3. e(x) = table[255 - (max(row) - x)]; sum of e in float32, in the order of the row;
-//   4. v = rounding(float(e * floor(float(1 / output scale))) / sum) in float32; what is not finite, or leaves 32 bits, is the least of them, as
-//      the processor converts it;
-//   5. y = v + zero point, clamped to the output's type.
+//   4. v = rounding(float(e * floor(float(1 / output scale))) / sum) in float32, as the processor converts it: of signed codes to 32 bits, in which
+//      what is not finite, or leaves them, is the least value; of unsigned codes to 64 bits, likewise, of which the low 32 stay;
+//   5. y = v + zero point in 32 bits, wrapping, signed or unsigned as the codes are, clamped to the output's type.
 // Sources: ONNX Runtime contrib_ops/cpu/quantization/qlinear_softmax.cc for steps 1 to 4; its version 1.30 on x86-64, run, for step 5 of int8
 // (the source at hand, of an earlier version, wraps there) and for what is not finite.
 #pragma once
@@ -22,8 +22,10 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 #include "lastbit/arith/binary_float.hpp"
+#include "lastbit/arith/integer.hpp"
 #include "lastbit/arith/rounding.hpp"
 
 namespace lastbit {
@@ -51,9 +53,12 @@ requires(sizeof(T) == 1 && std::integral<T>) void softmax_row_by_exponentials(st
   for (std::size_t i = 0; i < in.size(); ++i) {
     const float share = exponential(in[i]) * steps;  // rounded by itself
     const float quotient = share / sum;
-    std::int64_t value = std::numeric_limits<std::int32_t>::min();
-    if (quotient < 0x1p31F) value = round_to_integer(quotient, rounding);
-    out[i] = static_cast<T>(std::clamp<std::int64_t>(value + zero_point, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    constexpr bool is_signed = std::is_signed_v<T>;
+    std::int64_t value = is_signed ? std::numeric_limits<std::int32_t>::min() : 0;
+    if (quotient < (is_signed ? 0x1p31F : 0x1p63F)) value = round_to_integer(quotient, rounding);
+    const std::int64_t wrapped = narrow_wrap(value, 32) + zero_point;
+    const std::int64_t code = is_signed ? narrow_wrap(wrapped, 32) : static_cast<std::int64_t>(static_cast<std::uint32_t>(wrapped));
+    out[i] = static_cast<T>(std::clamp<std::int64_t>(code, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
   }
 }
 
