@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "analysis/explain/candidates.hpp"
 #include "lastbit/registry.hpp"
@@ -146,7 +147,10 @@ void find_backends(const std::vector<PartJudge>& judges, DumpReport& report) {
 /// A change in whatever operation: the rules, and their new values.
 struct GenericChange {
   std::string rules, values;
-  friend auto operator<=>(const GenericChange&, const GenericChange&) = default;
+  friend bool operator==(const GenericChange&, const GenericChange&) = default;
+  friend bool operator<(const GenericChange& a, const GenericChange& b) {
+    return std::tie(a.rules, a.values) < std::tie(b.rules, b.values);
+  }
 };
 
 GenericChange generic(const Candidate& candidate) {

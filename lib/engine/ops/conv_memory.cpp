@@ -9,10 +9,16 @@
 namespace lastbit {
 namespace {
 
+/// Codes of one input channel's neighbours that a lane takes at once.
+double codes_together(BandForm form) {
+  const std::size_t codes = kernels::group_bytes / bytes_of(form);
+  return static_cast<double>(codes);
+}
+
 /// Of weights in the kernels' order.
 double packed_bytes(const ConvGeometry& geometry, BandForm form, std::size_t lanes) {
   const ConvShape& s = geometry.shape;
-  const double together = static_cast<double>(kernels::group_bytes / bytes_of(form));
+  const double together = codes_together(form);
   const bool depthwise = is_depthwise(s);
   const double groups = depthwise ? 1 : static_cast<double>(s.groups);
   const double channels = static_cast<double>(s.out_channels) / groups + static_cast<double>(lanes);
@@ -31,7 +37,7 @@ double band_bytes_of(const ConvGeometry& geometry, BandForm form, std::size_t la
   const double pixels = static_cast<double>(BandAxis::longest(rows, s.kernel_height, s.stride_height, s.dilation_height) * row_length);
   const double band = pixels * static_cast<double>(geometry.channels()) * static_cast<double>(bytes_of(form));
   if (!is_depthwise(s)) return band;
-  const double together = static_cast<double>(kernels::group_bytes / bytes_of(form));
+  const double together = codes_together(form);
   const double row_groups = static_cast<double>(rows) * (static_cast<double>(s.kernel_height) / together + 1);
   const auto columns = static_cast<double>(row_length);
   return band + row_groups * columns * static_cast<double>(geometry.channels() + static_cast<std::int64_t>(lanes)) * kernels::group_bytes;
