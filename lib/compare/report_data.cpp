@@ -89,7 +89,7 @@ std::string csv_line(const LayerDifference& layer, std::string_view kind, const 
 
 std::string csv_cell(std::string_view text) {
   const bool computed = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
-  const std::string shown = (computed ? "'" : "") + std::string(text);
+  std::string shown = (computed ? "'" : "") + std::string(text);
   if (shown.find_first_of(",\"\n\r") == std::string::npos) return shown;
   std::string cell = "\"";
   for (const char c : shown) cell += c == '"' ? std::string("\"\"") : std::string(1, c);

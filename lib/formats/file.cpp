@@ -177,7 +177,7 @@ std::filesystem::path path_below(const std::filesystem::path& folder, const std:
   std::error_code error;
   const auto base = std::filesystem::canonical(folder.empty() ? "." : folder, error);
   if (error) fail(where, folder.string() + ": " + error.message());
-  const std::filesystem::path path = std::filesystem::weakly_canonical(base / file, error);
+  std::filesystem::path path = std::filesystem::weakly_canonical(base / file, error);
   const auto differs = std::mismatch(base.begin(), base.end(), path.begin(), path.end()).first;
   if (error || differs != base.end() || std::filesystem::path(file).is_absolute())
     throw Error(ErrorCode::malformed_file, where, "'" + file + "' lies outside the model's folder");

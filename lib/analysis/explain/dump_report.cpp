@@ -68,7 +68,7 @@ std::string rule_lines(const std::string& title, const std::vector<RuleChange>& 
 }
 
 std::string findings(const DumpVerdict& layer, const DumpReport& report) {
-  const std::string misread = layer.misread.empty() ? "" : "  misread: " + layer.misread + "\n";
+  std::string misread = layer.misread.empty() ? "" : "  misread: " + layer.misread + "\n";
   if (!misread.empty() && layer.explanations.empty()) return misread;
   std::string text = rule_lines(report.one_device ? "explained by" : "computed by", layer.explanations);
   if (!layer.backends.empty()) text += "  computed just so by " + joined(layer.backends) + "\n";
