@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/parallel.hpp"
+#include "engine/with_integers.hpp"
 #include "lastbit/tensor.hpp"
 
 namespace lastbit {
@@ -31,13 +32,6 @@ class CodeMap {
   }
 
  private:
-  template <class Body>
-  static void with_integers(const Tensor& tensor, Body&& body) {
-    visit_element_type(tensor.type(), [&]<class T>() {
-      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
-    });
-  }
-
   template <class In, class Out>
   void map(std::span<const In> from, std::span<Out> to) const {
     constexpr std::int64_t grain = sizeof(In) == 1 ? 65536 : 1024;

@@ -7,6 +7,7 @@
 
 #include "engine/float/real.hpp"
 #include "engine/operands.hpp"
+#include "engine/with_integers.hpp"
 #include "lastbit/arith/float32_function.hpp"
 #include "lastbit/dequantize.hpp"
 #include "lastbit/one_operation.hpp"
@@ -22,16 +23,9 @@ Executor map(Function function) {
   };
 }
 
-template <class Body>
-void with_codes(const Tensor& tensor, Body&& body) {
-  visit_element_type(tensor.type(), [&]<class T>() {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
-  });
-}
-
 Tensor dequantized_by(const DequantizeArithmetic& rule, const Tensor& codes, const Quantization& quantization) {
   Tensor real(ElementType::float32, codes.shape());
-  with_codes(codes, [&]<class T>() {
+  with_integers(codes, [&]<class T>() {
     std::ranges::transform(codes.values<T>(), real.values<float>().begin(), [&](T code) {
       return dequantize(rule, static_cast<std::int64_t>(code) - quantization.zero_point(), quantization.scale());
     });
@@ -41,7 +35,7 @@ Tensor dequantized_by(const DequantizeArithmetic& rule, const Tensor& codes, con
 
 void quantize_by(const QuantizeArithmetic& rule, const Tensor& real, const Quantization& quantization, Tensor& codes) {
   const auto scale = static_cast<float>(quantization.scale());
-  with_codes(codes, [&]<class T>() {
+  with_integers(codes, [&]<class T>() {
     std::ranges::transform(real.values<float>(), codes.values<T>().begin(), [&](float value) {
       return static_cast<T>(quantize(rule, value, scale, quantization.zero_point(), range_of(codes.type())));
     });
@@ -54,7 +48,7 @@ struct RealOperation {
   Executor executor;
 
   [[nodiscard]] const Operation& operation() const { return real.operations.front(); }
-  /// The tensor of the file at an input of the real operation; -1 for the bias that dequantized() makes for it alone.
+  /// The tensor of the file at an input.
   [[nodiscard]] const ModelTensor& of_codes(std::size_t input) const { return codes.tensor(codes.operations.front().inputs[input]); }
 };
 

@@ -12,6 +12,7 @@
 #include "engine/finisher.hpp"
 #include "engine/operands.hpp"
 #include "engine/ops/prepare.hpp"
+#include "engine/with_integers.hpp"
 #include "lastbit/arith/fixed_activation.hpp"
 #include "lastbit/arith/fixed_softmax.hpp"
 #include "lastbit/arith/float32_function.hpp"
@@ -253,13 +254,6 @@ void softmax_row_in_float(std::span<const In> in, std::span<Out> out, double sca
     sum += shares[c];
   }
   for (std::size_t c = 0; c < in.size(); ++c) out[c] = static_cast<Out>(quantized(static_cast<float>(shares[c] / sum)));
-}
-
-template <class Body>
-void with_integers(const Tensor& tensor, Body&& body) {
-  visit_element_type(tensor.type(), [&]<class T>() {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
-  });
 }
 
 Executor float_softmax(Rounding rounding, double beta, const ModelTensor& input, const ModelTensor& output) {

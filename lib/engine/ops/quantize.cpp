@@ -3,6 +3,7 @@
 //
 // quantize, dynamic_quantize, dequantize, requantize (and relu, relu6, relu_n1_to_1, clip as operations of their own), concat.
 #include "lastbit/op/quantize.hpp"
+#include "engine/with_integers.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -30,18 +31,6 @@ void require_quantize(const Operation& operation, const Backend& backend) {
 void require_dequantize(const Operation& operation, const Backend& backend) {
   if (backend.dequantize.arithmetic == DequantizeProduct::absent) throw_unsupported(operation, no_such_arithmetic);
 }
-
-/// Calls body.template operator()<T>() with the type of an integer tensor.
-template <class Body>
-void with_integers(const Tensor& tensor, Body&& body) {
-  visit_element_type(tensor.type(), [&]<class T>() {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
-  });
-}
-
-}  // namespace
-
-namespace {
 
 /// One scale, in float32, by the vectors of the path; value by value where one is NaN or far out of range.
 class VectorQuantizer {

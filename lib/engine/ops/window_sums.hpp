@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/counted_parts.hpp"
+#include "engine/with_integers.hpp"
 #include "lastbit/backend.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/op/conv2d.hpp"
@@ -58,14 +59,6 @@ void each_pixel(const ConvShape& w, Events* events, Pixel&& pixel) {
                               pixel(n, window_at(w, y, x), static_cast<std::size_t>((row * w.out_width + x) * w.in_channels), counted);
                           }
                         });
-}
-
-/// Calls body.template operator()<T>() with the type of an integer tensor.
-template <class Body>
-void with_integers(const Tensor& tensor, Body&& body) {
-  visit_element_type(tensor.type(), [&]<class T>() {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) body.template operator()<T>();
-  });
 }
 
 /// How a rule's sums are narrowed: not at all where `largest` shows that none leaves the width, else in order, or once.

@@ -1,13 +1,12 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of float32 values, each step a fused multiply-add or another operation rounded to float32: logistic and tanh by ratios of polynomials in
-// x², and hard_swish. Contract of the ratios: x is bounded to ±18 (logistic) or ±9 (tanh); p = x·(a[0]·x^2n + … + a[n]) and q = b[0]·x^2m + … + b[m], by Horner's scheme with fma;
-// tanh = p / q; logistic = p / q + 1/2, bounded to [0, 1]. NaN stays NaN.
+// Functions of float32 values, each step a fused multiply-add or another operation rounded to float32: logistic and tanh by ratios of
+// polynomials in x², and hard_swish. Contract of the ratios: x is bounded to ±18 (logistic) or ±9 (tanh); p = x·(a[0]·x^2n + … + a[n]) and
+// q = b[0]·x^2m + … + b[m], by Horner's scheme with fma; tanh = p / q; logistic = p / q + 1/2, bounded to [0, 1]. NaN stays NaN.
 // Source: ONNX Runtime core/mlas/lib/logistic.cpp and tanh.cpp, whose coefficients are Eigen's; run and compared over all codes.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
