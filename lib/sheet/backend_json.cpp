@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lastbit/error.hpp"
+#include "lastbit/printable.hpp"
 #include "sheet/rule_table.hpp"
 #include "sheet/rules_json.hpp"
 
@@ -15,22 +16,25 @@ namespace {
 
 constexpr const char* format_name = "lastbit.backend.v1";
 
-/// Follows the parser, for of two equal keys the parsed value shows only the last.
-class UniqueKeys {
+/// Follows the parser: messages and tables quote every text, and of two equal keys the parsed value shows only the last.
+class Watch {
  public:
-  explicit UniqueKeys(std::string_view where) : where_(where) {}
+  explicit Watch(std::string_view where) : where_(where) {}
 
   bool operator()(int, Json::parse_event_t event, Json& parsed) {
     using Event = Json::parse_event_t;
+    if (parsed.is_string() && !is_printable(parsed.get_ref<const std::string&>()))
+      fail("'" + printable(parsed.get<std::string>()) + "' is a text with control characters");
     if (event == Event::object_start) keys_.emplace_back();
     else if (event == Event::object_end) keys_.pop_back();
     else if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second)
-      throw Error(ErrorCode::malformed_file, std::string(where_),
-                  "key '" + parsed.get<std::string>().substr(0, 100) + "' stands twice in one object");
+      fail("key '" + parsed.get<std::string>().substr(0, 100) + "' stands twice in one object");
     return true;
   }
 
  private:
+  [[noreturn]] void fail(const std::string& reason) const { throw Error(ErrorCode::malformed_file, std::string(where_), reason); }
+
   std::string_view where_;
   std::vector<std::set<std::string>> keys_;
 };
@@ -162,7 +166,7 @@ std::string backend_to_json(const SpecSheet& sheet) {
 SpecSheet backend_from_json(std::string_view text, std::string_view where, SpecSheet (*find)(std::string_view name)) {
   SpecSheet sheet;
   try {
-    Reader(where, find, sheet).read(Json::parse(text, UniqueKeys(where)));
+    Reader(where, find, sheet).read(Json::parse(text, Watch(where)));
   } catch (const Json::parse_error& error) {
     throw Error(ErrorCode::malformed_file, std::string(where), "not JSON at byte " + std::to_string(error.byte));
   } catch (const Json::exception& error) {
