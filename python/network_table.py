@@ -91,7 +91,7 @@ def cells(report, classifies):
 
 def measure(tool, device, model, samples, count, timeout, settings=()):
     """The report of one pair, or why there is none."""
-    command = [str(tool), "quantize", str(model), "--backend", device, "--calibrate", str(samples), "--samples", str(count), "--json"]
+    command = [str(tool), "quantize", str(model), "--backend", device, "--input", str(samples), "--samples", str(count), "--json"]
     for setting in settings:
         command += ["--set", setting]
     try:
@@ -133,7 +133,7 @@ def devices_with_quantiser(tool):
 
 HEAD = """# Networks on every device
 
-Made by `python3 python/network_table.py > docs/networks.md`; each line is one `lastbit quantize MODEL --backend DEVICE --calibrate
+Made by `python3 python/network_table.py > docs/networks.md`; each line is one `lastbit quantize MODEL --backend DEVICE --input
 input.npy --samples %d --json`. The networks are int8 files: the real values that they stand for are taken as the float network (which so
 lies on a grid that int8 devices share to a good part), quantised again from nothing but float by the device's own rules, run on the
 device's arithmetic, and compared with the float network over the same samples.

@@ -6,9 +6,11 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "memory_option.hpp"
+#include "model_inputs.hpp"
 #include "progress.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
@@ -17,8 +19,8 @@ namespace lastbit::tool {
 namespace {
 
 struct Options {
-  std::string model, a, b, data, objective;
-  std::vector<std::string> settings_a, settings_b;
+  std::string model, a, b, objective;
+  std::vector<std::string> settings_a, settings_b, inputs;
   std::int64_t samples = 0;
   AdviseOptions advice;
   bool json = false;
@@ -52,7 +54,7 @@ int run(const Options& options) {
   Steps steps;
   advice.progress = [&](std::string_view what, double done) { steps.show(what, done); };
   const SpecSheet a = wanted(options), b = reported_backend(options.b, options.settings_b);
-  AdviseReport report = advise(model, a, b, read_samples(model, options.data, options.samples), advice);
+  AdviseReport report = advise(model, a, b, read_samples(model, options.inputs, options.samples), advice);
   steps.clear();
   report.model = options.model;
   std::cout << (options.json ? to_json(report) : to_text(report));
@@ -65,15 +67,12 @@ void add_advise(CommandLine& line) {
   Command command =
       line.add("advise", "say which layers to compute elsewhere, which output scales or rescaled constants help, and what users would see");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
-  command.option("--a", options->a, "what is wanted: float, cpu (tflite_double), a built-in backend, or a file (.json)").required();
-  command.option("--b", options->b, "the device: a built-in backend, or a file (.json)").required();
-  add_set_option(command, options->settings_a, "--set-a");
-  add_set_option(command, options->settings_b, "--set-b");
-  command.option("--data", options->data, "samples, as for quantize --calibrate: a folder of .npy files, or one .npy")
-      .value_name("DIR|FILE.npy")
-      .required();
-  command.option("--samples", options->samples, "take so many samples at most; 0: all").not_negative();
+  add_model(command, options->model).required();
+  add_side_a(command, options->a, options->settings_a).required();
+  add_side_b(command, options->b, options->settings_b).required();
+  add_input_option(command, options->inputs).required();
+  command.renamed("--data", "--input");
+  add_samples_option(command, options->samples);
   command.option("--candidates", options->advice.candidates, "try all subsets of so many layers").within(1, 20);
   command.option("--objective", options->objective, "what a choice of layers is judged by")
       .one_of({"differing", "cosine", "top", "distance", "relative_error"});
@@ -84,7 +83,8 @@ void add_advise(CommandLine& line) {
               "how much each search may cost, in 10^9 multiply-accumulates; where it is not enough, fewer samples decide")
       .positive();
   add_memory_option(command);
-  command.flag("--json", options->json, "print everything as JSON");
+  add_json_option(command, options->json);
+  command.note("--a cpu is tflite_double, which a delegate falls back to.");
   command.runs([options] { return run(*options); });
 }
 

@@ -7,11 +7,45 @@
 #include "lastbit/rules.hpp"
 
 namespace lastbit::tool {
+namespace {
+
+const char* const backend_meaning = "a built-in backend, or a backend file (.json)";
+
+}  // namespace
+
+Option add_backend_option(Command& command, std::string& backend) {
+  return command.option("--backend", backend, backend_meaning).value_name("BACKEND");
+}
+
+Option add_backends_option(Command& command, std::vector<std::string>& backends) {
+  return command.option("--backend", backends, backend_meaning).value_name("A,B,…").separated_by(',');
+}
+
+Option add_side_a(Command& command, std::string& a, std::vector<std::string>& settings) {
+  const Option side = command.option("--a", a, "the backend that is expected: a built-in one, or a file (.json)").value_name("BACKEND");
+  add_set_option(command, settings, "--set-a");
+  return side;
+}
+
+Option add_side_b(Command& command, std::string& b, std::vector<std::string>& settings) {
+  const Option side = command.option("--b", b, "the backend that is judged: a built-in one, or a file (.json)").value_name("BACKEND");
+  add_set_option(command, settings, "--set-b");
+  return side;
+}
 
 Option add_set_option(Command& command, std::vector<std::string>& settings, const std::string& name) {
-  return command.option(name, settings, "set a rule, such as \"*.i8.per_channel=float_scale\" (repeatable)")
+  const std::string meaning = "set a rule, such as \"*.i8.per_channel=float_scale\"";
+  return command.option(name, settings, meaning + (name == "--set" ? "; an option of quantize (repeatable)" : " (repeatable)"))
       .value_name("RULE=VALUE")
       .repeatable();
+}
+
+void take_known_backend(const std::string& command, ChosenBackend& side, const ChosenBackend& known) {
+  if (side.given() && known.given())
+    throw Error(ErrorCode::bad_input, command, "beside --dump there is one backend: --backend and --a or --b exclude each other");
+  if (known.given()) side = known;
+  if (side.name.empty())
+    throw Error(ErrorCode::bad_input, command, "--backend is needed, to compare the dump with; lastbit backends lists them");
 }
 
 SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {

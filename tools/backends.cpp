@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "common_options.hpp"
 #include "lastbit/backends_page.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
@@ -44,7 +45,7 @@ void print_json() {
 void add_backends(CommandLine& line) {
   Command command = line.add("backends", "list the built-in backends and how well they are known");
   const auto as_json = std::make_shared<bool>(false), as_page = std::make_shared<bool>(false);
-  command.flag("--json", *as_json, "print JSON");
+  add_json_option(command, *as_json);
   command.flag("--markdown", *as_page, "print the table of the README");
   command.runs([as_json, as_page] {
     if (*as_json && *as_page) throw Error(ErrorCode::bad_input, "backends", "--json and --markdown exclude each other");

@@ -3,6 +3,7 @@
 #include "command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -114,7 +115,14 @@ Option Command::flag(const std::string& name, const std::function<void()>& use, 
   return Option(app_->add_flag_callback(name, use, meaning));
 }
 
-void Command::footer(const std::string& text) { app_->footer(text); }
+void Command::note(const std::string& text) { app_->footer(text + "\n" + app_->get_footer()); }
+
+void Command::footer(const std::string& text) {
+  std::string lines = app_->get_footer();
+  const std::string programs = app_->get_parent()->get_footer();
+  if (lines.ends_with(programs)) lines.resize(lines.size() - programs.size());
+  app_->footer(lines + text);
+}
 
 std::function<std::vector<std::string>()> Command::keep_unknown() {
   app_->allow_extras();
@@ -131,16 +139,29 @@ CommandLine::CommandLine(const std::string& name, const std::string& title, cons
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::add(const std::string& name, const std::string& title) {
-  return {*root_->add_subcommand(name, title), actions_[name]};
+  return {*root_->add_subcommand(name, title), actions_[name], renamed_[name]};
 }
 
-int CommandLine::run(int count, const char* const* words) const {
+/// With the names of today for former ones.
+std::vector<std::string> CommandLine::todays(std::vector<std::string> words) const {
+  const auto names = words.size() > 1 ? renamed_.find(words[1]) : renamed_.end();
+  if (names == renamed_.end()) return words;
+  for (std::string& word : words) {
+    const std::size_t end = std::min(word.find('='), word.size());
+    const auto former = names->second.find(word.substr(0, end));
+    if (former != names->second.end()) word = former->second + word.substr(end);
+  }
+  return words;
+}
+
+int CommandLine::run(int count, const char* const* given) const {
+  const std::vector<std::string> words = todays({given, given + count});
   const std::string first = count > 1 ? words[1] : "-";
   if (!first.starts_with('-') && !actions_.contains(first)) {
     throw std::invalid_argument("unknown subcommand '" + first + "'; " + root_->get_name() + " --help lists them");
   }
   try {
-    root_->parse(count, words);
+    root_->parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // it takes them from behind
   } catch (const CLI::Success& help) {
     return root_->exit(help);
   }

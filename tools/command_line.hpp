@@ -60,7 +60,9 @@ class Option {
 /// A subcommand while it is declared.
 class Command {
  public:
-  Command(CLI::App& app, std::function<int()>& action) : app_(&app), action_(&action) {}
+  using Names = std::map<std::string, std::string>;
+
+  Command(CLI::App& app, std::function<int()>& action, Names& renamed) : app_(&app), action_(&action), renamed_(&renamed) {}
 
   /// `--name`, `-n,--name`, or `name`, an argument. Value: a text or path, an int, int64, size_t, unsigned or double, an optional int or
   /// int64, or a list of texts.
@@ -71,8 +73,12 @@ class Command {
   /// Calls `use` where it is given.
   Option flag(const std::string& name, const std::function<void()>& use, const std::string& meaning);
   Option flag(const std::string& name, bool& value, const std::string& meaning);
-  /// The last lines of its help.
+  /// Lines below the options in its help: what an option means to this command.
+  void note(const std::string& text);
+  /// The last lines of its help, in place of the program's.
   void footer(const std::string& text);
+  /// An option that was called `former` before; still understood, told nowhere.
+  void renamed(const std::string& former, const std::string& name) { (*renamed_)[former] = name; }
   /// Words that no option takes are kept instead of refused; a function that tells them once the words were read.
   [[nodiscard]] std::function<std::vector<std::string>()> keep_unknown();
   /// What it does after its words were read; returns the exit status.
@@ -81,6 +87,7 @@ class Command {
  private:
   CLI::App* app_;
   std::function<int()>* action_;
+  Names* renamed_;
 };
 
 class CommandLine {
@@ -95,8 +102,11 @@ class CommandLine {
   [[nodiscard]] int run(int count, const char* const* words) const;
 
  private:
+  [[nodiscard]] std::vector<std::string> todays(std::vector<std::string> words) const;
+
   std::unique_ptr<CLI::App> root_;
   std::map<std::string, std::function<int()>> actions_;
+  std::map<std::string, Command::Names> renamed_;  ///< of each subcommand: former names of its options
 };
 
 }  // namespace lastbit::tool

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
@@ -23,8 +24,8 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> subjects;
-  std::string a, b;
-  std::vector<std::string> settings_a, settings_b;
+  ChosenBackend a, b;
+  ChosenBackend known;  ///< beside a dump
   std::vector<std::string> inputs;
   std::string dump;
   std::string csv;
@@ -44,8 +45,8 @@ void refuse(bool mistake, const std::string& message) {
 
 /// Of two folders, the models that made them need not be at hand.
 CompareReport compare_folders(const Options& options) {
-  const bool needs_model = !options.a.empty() || !options.b.empty() || !options.inputs.empty() || !options.dump.empty() || options.golden ||
-                           !options.settings_a.empty() || !options.settings_b.empty();
+  const bool needs_model =
+      options.a.given() || options.b.given() || options.known.given() || !options.inputs.empty() || !options.dump.empty() || options.golden;
   refuse(needs_model, "two traces take no backend, input, setting or dump");
   CompareReport report = compare_traces(read_trace(options.subjects[0]), read_trace(options.subjects[1]));
   report.a += " (" + options.subjects[0] + ")";
@@ -54,11 +55,12 @@ CompareReport compare_folders(const Options& options) {
 }
 
 CompareReport compare_dump(const Options& options) {
-  refuse(!options.a.empty() || !options.settings_a.empty(), "with --dump, side a is the dump: --a and --set-a mean nothing");
+  refuse(options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
   const Model model = read_model(options.subjects[0]);
   const NamedTrace dump = read_dump(options.dump, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
-  CompareReport report = compare_with_dump(model, dump, reported_backend(options.b, options.settings_b), inputs, compare_options(options));
+  CompareReport report =
+      compare_with_dump(model, dump, reported_backend(options.b.name, options.b.settings), inputs, compare_options(options));
   report.a = options.dump;
   const bool differs = report.first_divergence() != nullptr;  // what differs nowhere can only be of another shape
   for (const Misread& tensor : differs ? find_misread(model, dump) : find_misshapen(model, dump)) report.misread.push_back(text_of(tensor));
@@ -66,22 +68,24 @@ CompareReport compare_dump(const Options& options) {
 }
 
 CompareReport compare_runs(const Options& options) {
-  refuse(options.a.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
+  refuse(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
+  refuse(options.b.name.empty(), "--b is needed: the backend to judge");
+  refuse(options.a.name.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
   const Model model = read_model(options.subjects[0]);
-  return compare_backends(model, reported_backend(options.a, options.settings_a), reported_backend(options.b, options.settings_b),
+  return compare_backends(model, reported_backend(options.a.name, options.a.settings), reported_backend(options.b.name, options.b.settings),
                           read_inputs(model, options.inputs), compare_options(options));
 }
 
-CompareReport compare(const Options& options) {
+CompareReport compare(Options& options) {
   if (options.subjects.size() == 2) return compare_folders(options);
   refuse(fs::is_directory(options.subjects[0]), options.subjects[0] + " is a folder: two traces are needed, or a model");
-  refuse(options.b.empty(), "--b is needed: the backend to judge");
+  if (!options.dump.empty()) take_known_backend("compare", options.b, options.known);
   CompareReport report = options.dump.empty() ? compare_runs(options) : compare_dump(options);
   report.model = options.subjects[0];
   return report;
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const CompareReport report = compare(options);
   const bool csv_to_stdout = options.csv == "-";
   if (!options.csv.empty() && !csv_to_stdout) write_text_file(options.csv, to_csv(report));
@@ -98,24 +102,26 @@ void add_compare(CommandLine& line) {
   const auto options = std::make_shared<Options>();
   command
       .option("subjects", options->subjects,
-              "a model (.tflite, .onnx or JSON) with --a or --dump and --b; or two traces, folders that run --trace wrote")
+              "a model (.tflite, .onnx or JSON) with --a and --b, or --dump and --backend; or two traces, folders that run --trace wrote")
       .required()
       .takes(1, 2)
       .value_name("MODEL | TRACE_A TRACE_B");
-  command.option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)");
-  command.option("--b", options->b, "the backend that is judged");
-  add_set_option(command, options->settings_a, "--set-a");
-  add_set_option(command, options->settings_b, "--set-b");
+  add_side_a(command, options->a.name, options->a.settings);
+  add_side_b(command, options->b.name, options->b.settings);
+  add_backend_option(command, options->known.name);
+  add_set_option(command, options->known.settings);
   add_input_option(command, options->inputs);
-  command.option("--dump", options->dump, "side a is a folder of .npy from a board, named after tensors or their index (tensor_012.npy)");
-  command.flag("--golden", options->golden, "compute the float path too: the cosine of either side to it");
-  command.option("--threads", options->threads, "share the samples of a batch among so many threads").within(1, 1024);
+  add_dump_option(command, options->dump);
+  add_golden_option(command, options->golden);
+  add_threads_option(command, options->threads);
   command.flag("--details", options->details, "print histograms in LSB, first index, errors and saturation of every layer that differs");
-  Option csv = command.option("--csv", options->csv, "write every figure of every layer to FILE; without FILE, or with -, to stdout");
-  csv.value_name("FILE").value_or("-");
+  const Option csv = add_report_option(command, "--csv", options->csv);
   add_memory_option(command);
   add_force_option(command);
-  command.flag("--json", options->json, "print JSON: every figure of every layer").excludes(csv);
+  add_json_option(command, options->json).excludes(csv);
+  command.note(
+      "--dump is side a, which is expected; --backend (or --b) computes side b.\n"
+      "--csv FILE writes the file; without FILE, or with -, it goes to stdout.");
   command.footer("Exit status: 0 every value equal, 1 some differ, or too little of a dump was matched, 2 error.");
   command.runs([options] { return run(*options); });
 }

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
 #include "story.hpp"
@@ -53,9 +54,10 @@ void add_demo(CommandLine& line) {
   Command command = line.add("demo", "what lastbit is for: a small network, and mismatches that users met; without a name, the list");
   const auto options = std::make_shared<Options>();
   command.option("name", options->name, "the demo to show");
-  command.option("--data", options->story.data, "the folder with the data of the demos").shows_default();
+  command.option("--examples", options->story.data, "the folder with the data of the demos").value_name("DIR").shows_default();
+  command.renamed("--data", "--examples");
   command.option("--plot", options->story.plot, "draw the demo's plot there (needs gnuplot)").value_name("FILE.svg");
-  command.flag("--json", options->story.json, "print JSON");
+  add_json_option(command, options->story.json);
   command.runs([options] { return run(*options); });
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
 #include "subcommand.hpp"
@@ -53,7 +54,8 @@ void add_describe(CommandLine& line) {
   add_set_option(command, options->settings);
   command.flag("--rules", options->rules,
                "print every rule by its path, with its value and level of evidence; without a backend: what rules there are");
-  command.flag("--json", options->json, "print the backend in the backend file format");
+  add_json_option(command, options->json);
+  command.note("--json: in the format of a backend file.");
   command.runs([options] { return run(*options); });
 }
 

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "common_options.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
@@ -51,7 +52,7 @@ void add_diff_backends(CommandLine& line) {
   const auto options = std::make_shared<Options>();
   command.option("a", options->a, "a built-in backend, or a backend file (.json)").required();
   command.option("b", options->b, "another one").required();
-  command.flag("--json", options->json, "print JSON");
+  add_json_option(command, options->json);
   command.runs([options] { return run(*options); });
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "memory_option.hpp"
@@ -17,8 +18,10 @@ namespace lastbit::tool {
 namespace {
 
 struct Options {
-  std::string model, a, b, dump, layer;
-  std::vector<std::string> settings_a, settings_b, inputs;
+  std::string model, dump, layer;
+  ChosenBackend a, b;
+  ChosenBackend known;  ///< beside a dump
+  std::vector<std::string> inputs;
   std::size_t top = 0;
   bool json = false;
 };
@@ -28,8 +31,8 @@ void refuse(bool mistake, const std::string& message) {
 }
 
 int explain_runs(const Options& options, const Model& model, const std::optional<std::string>& layer) {
-  ExplainReport report = explain_network(model, read_inputs(model, options.inputs), reported_backend(options.a, options.settings_a),
-                                         reported_backend(options.b, options.settings_b), {layer, options.top});
+  ExplainReport report = explain_network(model, read_inputs(model, options.inputs), reported_backend(options.a.name, options.a.settings),
+                                         reported_backend(options.b.name, options.b.settings), {layer, options.top});
   report.model = options.model;
   std::cout << (options.json ? to_json(report) : to_text(report));
   return std::all_of(report.layers.begin(), report.layers.end(), [](const auto& each) { return each.differing.empty(); }) ? equal
@@ -37,10 +40,11 @@ int explain_runs(const Options& options, const Model& model, const std::optional
 }
 
 int explain_board(const Options& options, const Model& model, const std::optional<std::string>& layer) {
-  refuse(!options.b.empty() || !options.settings_b.empty(), "with --dump, the board is side b: --b and --set-b mean nothing");
+  refuse(options.b.given(), "with --dump, the board is side b: --b and --set-b mean nothing");
   refuse(options.top > 0, "--top shows two backends side by side; a dump has no stages");
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
-  DumpReport report = explain_dump(model, read_dump(options.dump, model), reported_backend(options.a, options.settings_a), inputs, layer);
+  DumpReport report =
+      explain_dump(model, read_dump(options.dump, model), reported_backend(options.a.name, options.a.settings), inputs, layer);
   report.model = options.model;
   report.dump = options.dump;
   std::cout << (options.json ? to_json(report) : to_text(report));
@@ -49,8 +53,11 @@ int explain_board(const Options& options, const Model& model, const std::optiona
   return nothing_differs && report.one_device ? equal : different;
 }
 
-int run(const Options& options) {
-  refuse(options.b.empty() == options.dump.empty(), "either --b, a backend, or --dump, a board's tensors, is needed");
+int run(Options& options) {
+  refuse(options.b.name.empty() == options.dump.empty(), "either --b, a backend, or --dump, a board's tensors, is needed");
+  if (!options.dump.empty()) take_known_backend("explain", options.a, options.known);
+  else refuse(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
+  refuse(options.a.name.empty(), "--a is needed: the backend that is expected");
   const Model model = read_model(options.model);
   const auto layer = options.layer.empty() ? std::nullopt : std::optional(options.layer);
   return options.dump.empty() ? explain_runs(options, model, layer) : explain_board(options, model, layer);
@@ -62,18 +69,20 @@ void add_explain(CommandLine& line) {
   Command command =
       line.add("explain", "say for every value that differs, between two backends or on a board, which rule makes the difference");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
-  command.option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)").required();
-  command.option("--b", options->b, "the backend that is judged");
-  command.option("--dump", options->dump,
-                 "instead of --b: a folder of .npy from a board, named after tensors or their index (tensor_012.npy)");
-  add_set_option(command, options->settings_a, "--set-a");
-  add_set_option(command, options->settings_b, "--set-b");
+  add_model(command, options->model).required();
+  add_side_a(command, options->a.name, options->a.settings);
+  add_side_b(command, options->b.name, options->b.settings);
+  add_backend_option(command, options->known.name);
+  add_set_option(command, options->known.settings);
+  add_dump_option(command, options->dump);
   add_input_option(command, options->inputs);
-  command.option("--layer", options->layer, "only this one: its number, or the name of the operation or of its output");
-  command.option("--top", options->top, "of each layer, how many differing values to show on both sides, stage by stage").shows_default();
+  add_layer_option(command, options->layer);
+  add_top_option(command, options->top);
   add_memory_option(command);
-  command.flag("--json", options->json, "print JSON: every differing value with its cause");
+  add_json_option(command, options->json);
+  command.note(
+      "--dump is side b, which is judged; --backend (or --a) computes side a.\n"
+      "--top: differing values of each layer, on both sides, stage by stage.");
   command.footer("Exit status: 0 every layer equal, 1 some differ, 2 error.");
   command.runs([options] { return run(*options); });
 }

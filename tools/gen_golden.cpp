@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/recording.hpp"
@@ -48,16 +49,17 @@ int write(const Options& options) {
 void add_gen_golden(CommandLine& line) {
   Command command = line.add("gen-golden", "store what a backend computes, with the backend itself, and notice later what changed");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
-  command.option("--backend", options->backend, "a built-in backend, or a file (.json); with --check the one of the store if left out");
+  add_model(command, options->model).required();
+  add_backend_option(command, options->backend);
   add_set_option(command, options->settings);
   add_input_option(command, options->inputs);
-  command.option("--output", options->output, "write a recording into this folder").value_name("DIR");
+  add_output_option(command, options->output, "DIR");
   command.flag("--outputs-only", options->outputs_only, "store the model's outputs only, not every tensor");
   command.option("--check", options->check, "compare the model and the backend of today with this store").value_name("DIR");
   add_memory_option(command);
   add_force_option(command);
-  command.flag("--json", options->json, "print JSON");
+  add_json_option(command, options->json);
+  command.note("--output: a recording. --check: on --backend, or else on the backend of the store.");
   command.footer("Exit status: 0 written, or unchanged; 1 a rule, a value or the model changed; 2 error.");
   command.runs([options] { return options->check.empty() ? write(*options) : check(*options); });
 }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
@@ -16,6 +17,7 @@
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "memory_option.hpp"
+#include "model_inputs.hpp"
 #include "output_option.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
@@ -24,8 +26,8 @@ namespace lastbit::tool {
 namespace {
 
 struct Options {
-  std::string model, dump, save, name = "identified", base, probe;
-  std::vector<std::string> layers, inputs, outputs;
+  std::string model, output, name = "identified", base, probe;
+  std::vector<std::string> layers, inputs, dumps;
   std::size_t top = 3;
   unsigned seed = 1;
   double max_time = 600;
@@ -125,30 +127,33 @@ struct Source {
 };
 
 std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std::vector<SkippedPair>& skipped) {
-  if (!options.dump.empty()) {
-    if (options.model.empty()) fail("--dump", "needs a MODEL");
+  const std::size_t count = options.dumps.size();
+  if (count == 0) fail("identify", "--dump is needed: of MODEL a folder, of each --layer-file a .npy of its output");
+  if (options.layers.empty()) {
+    if (options.model.empty()) fail("identify", "a MODEL is needed, or --layer-file");
+    if (count != 1) fail("--dump", std::to_string(count) + " of them; a network has one, a folder");
     source.model = read_model(options.model);
-    source.dump = read_dump(options.dump, source.model);
+    source.dump = read_dump(options.dumps[0], source.model);
     require_well_read(source.model, source.dump);
     return pairs_of(source.model, source.dump, &skipped);
   }
-  const std::size_t count = options.outputs.size();
-  if (count == 0) fail("identify", "give --layer, --input and --output, or MODEL --dump DIR");
+  if (!options.model.empty()) fail("identify", "a MODEL and --layer-file exclude each other");
   if (options.layers.size() != 1 && options.layers.size() != count)
-    fail("--layer", std::to_string(options.layers.size()) + " layers for " + std::to_string(count) + " outputs: one each, or one for all");
+    fail("--layer-file",
+         std::to_string(options.layers.size()) + " layers for " + std::to_string(count) + " dumps: one each, or one for all");
   std::vector<IdentifyPair> pairs;
   InputFiles inputs(options.inputs);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& layer = options.layers[options.layers.size() == 1 ? 0 : i];
-    pairs.push_back(is_layer_description(layer) ? pair_of_layer(layer, inputs, options.outputs[i])
-                                                : pair_of_model(layer, inputs, options.outputs[i]));
+    pairs.push_back(is_layer_description(layer) ? pair_of_layer(layer, inputs, options.dumps[i])
+                                                : pair_of_model(layer, inputs, options.dumps[i]));
   }
   inputs.require_all_used();
   for (const IdentifyPair& pair : pairs) require_well_read(pair.layer, trace_of(pair));
   return pairs;
 }
 
-void save(const Options& options, const SpecSheet& sheet) { write_text_file(options.save, backend_to_json(sheet)); }
+void save(const Options& options, const SpecSheet& sheet) { write_text_file(options.output, backend_to_json(sheet)); }
 
 void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
   const auto designed =
@@ -178,6 +183,7 @@ int verdict(const Options& options, const Identification& found, const std::opti
 }
 
 int run(const Options& options) {
+  if (!options.output.empty() && !options.output.ends_with(".json")) fail("--output " + options.output, "a backend is written as .json");
   std::vector<SkippedPair> skipped;
   Source source;
   const std::vector<IdentifyPair> pairs = read_pairs(options, source, skipped);
@@ -189,11 +195,11 @@ int run(const Options& options) {
   found.skipped.insert(found.skipped.end(), skipped.begin(), skipped.end());
   const auto base = options.base.empty() ? std::nullopt : std::optional(find_backend(options.base));
   const SpecSheet sheet = identified_backend(found, options.name, base ? &*base : nullptr);
-  if (!options.dump.empty() && !found.exact()) add_suspects(source);
+  if (options.layers.empty() && !found.exact()) add_suspects(source);
   std::optional<Reproduction> network;
-  if (!options.dump.empty()) network = reproduce(source.model, source.dump, sheet.backend);
+  if (options.layers.empty()) network = reproduce(source.model, source.dump, sheet.backend);
   std::cout << (options.json ? to_json(found, network) : to_text(found) + (network ? to_text(*network) : "")) << std::flush;
-  if (!options.save.empty()) save(options, sheet);
+  if (!options.output.empty()) save(options, sheet);
   if (!options.probe.empty()) probe(options, pairs);
   return verdict(options, found, network);
 }
@@ -203,17 +209,14 @@ int run(const Options& options) {
 void add_identify(CommandLine& line) {
   Command command = line.add("identify", "find the rules of a device from what it computed");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->model, "a network (.tflite, .onnx or JSON), with --dump");
-  command.option("--dump", options->dump, "a folder with the device's own tensors (.npy), the inputs of layers among them")
-      .value_name("DIR");
-  command.option("--layer", options->layers, "a layer (JSON as `lastbit layer` takes it, or a model of one operation); repeatable")
+  add_model(command, options->model);
+  add_dump_option(command, options->dumps);
+  command.option("--layer-file", options->layers, "a layer (JSON as `lastbit layer` takes it, or a model of one operation); repeatable")
       .value_name("FILE");
-  command
-      .option("--input", options->inputs,
-              "what the layer was given, each of its inputs (default: those that the layer's JSON names); repeatable")
-      .value_name("FILE.npy");
-  command.option("--output", options->outputs, "what the device made of it; repeatable, in the order of the layers").value_name("FILE.npy");
-  command.option("--save", options->save, "write the best combination as a backend file (.json)").value_name("FILE.json");
+  command.renamed("--layer", "--layer-file");
+  command.option("--input", options->inputs, input_meaning).value_name("FILE.npy");
+  add_output_option(command, options->output, "FILE.json");
+  command.renamed("--save", "--output");
   command.option("--name", options->name, "of that backend").shows_default();
   command.option("--base", options->base, "that backend's rules for operations that were not identified: a built-in one, or a file")
       .value_name("BACKEND");
@@ -224,10 +227,13 @@ void add_identify(CommandLine& line) {
       .value_name("SECONDS")
       .shows_default()
       .not_negative();
-  command.option("--top", options->top, "classes shown behind the best one").shows_default().within(0, 100);
+  add_top_option(command, options->top);
   add_memory_option(command);
   add_force_option(command);
-  command.flag("--json", options->json, "print JSON");
+  add_json_option(command, options->json);
+  command.note(
+      "With --layer-file, --input is what the layers were given (default: what their JSON names), --dump one .npy of each layer's output.\n"
+      "--output: the best combination, as a backend file. --top: classes behind the best one.");
   command.footer(
       "Exit status: 0 some combination explains every value and no layer that was compared differs, 1 none does or one differs, "
       "2 error, or undecided at --max-time.");

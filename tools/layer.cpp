@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/compare.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
@@ -25,8 +26,8 @@ namespace {
 
 struct Options {
   LayerRequest request;
-  std::string backend, other;
-  std::vector<std::string> settings, other_settings;
+  std::string backend, expected;
+  std::vector<std::string> settings, settings_a;
   std::string output;
   std::string trace;
   std::string emitted_model;
@@ -111,8 +112,8 @@ Result compute(const Options& options) {
     result.outputs.push_back(in_users_layout(result.layer, result.trace.find(output)->values));
     result.arrays.push_back(summary_of(model.tensor(output), "output", result.outputs.back()));
   }
-  if (!options.other.empty()) {
-    result.report = compare_backends(model, reported_backend(options.other, options.other_settings), sheet, result.layer.inputs);
+  if (!options.expected.empty()) {
+    result.report = compare_backends(model, reported_backend(options.expected, options.settings_a), sheet, result.layer.inputs);
     result.report->model = "one " + model.name;
   }
   return result;
@@ -204,20 +205,22 @@ void add_layer(CommandLine& line) {
   Command command = line.add("layer", "compute one operation from .npy arrays, without a model file");
   const auto options = std::make_shared<Options>();
   add_layer_options(command, options->request);
-  command.option("--backend", options->backend, "a built-in backend, or a backend file (.json)");
+  add_backend_option(command, options->backend);
   add_set_option(command, options->settings);
-  command.option("--compare", options->other, "compute it there too, and show where the first backend differs").value_name("BACKEND");
-  add_set_option(command, options->other_settings, "--set-compare");
-  command.option("--output", options->output, "write the output there, in the layout of the input").value_name("FILE.npy");
-  command.option("--trace", options->trace, "folder for trace.json and one .npy per tensor, channels last");
+  add_side_a(command, options->expected, options->settings_a);
+  command.renamed("--compare", "--a");
+  command.renamed("--set-compare", "--set-a");
+  add_output_option(command, options->output, "FILE.npy");
+  add_trace_option(command, options->trace);
   command.option("--emit-model", options->emitted_model, "write the layer as a model, for run, compare, explain and verify")
       .value_name("FILE.json|.tflite");
   add_memory_option(command);
   add_force_option(command);
-  command.flag("--json", options->json, "print JSON");
-  command.footer(
+  add_json_option(command, options->json);
+  command.note(
       "Every other option is an attribute of the operation: --stride 2,2 --padding same --activation relu --axis 3 …\n"
-      "Exit status: 0 done (with --compare: every value equal), 1 some differ, 2 error.");
+      "--a: compute the layer there too, and show where --backend differs. --output: in the layout of the input; --trace: channels last.");
+  command.footer("Exit status: 0 done (with --a: every value equal), 1 some differ, 2 error.");
   command.runs([options, attributes = command.keep_unknown()] {
     options->request.attributes = attributes();
     return run(*options);

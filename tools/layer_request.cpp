@@ -9,6 +9,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
+#include "model_inputs.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -151,7 +152,7 @@ void add_layer_options(Command& command, LayerRequest& request) {
   command.option("operation", request.operation, "conv2d, fully_connected, add, … or a file (.json)")
       .required()
       .value_name("OP | FILE.json");
-  add_arrays(command, "input", request.inputs, "an input (repeatable, in the operation's order)");
+  add_arrays(command, "input", request.inputs, input_meaning);
   add_arrays(command, "weights", request.weights, "weights, a part of the layer");
   add_arrays(command, "bias", request.bias, "bias, a part of the layer");
   add_file(command, "multiplier", request.multiplier, "integer multipliers, one per row of the weights");

@@ -8,9 +8,12 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/samples.hpp"
 
 namespace lastbit::tool {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string names_of_inputs(const Model& model) {
   std::string names;
@@ -37,15 +40,7 @@ std::optional<std::size_t> named_position(const Model& model, const std::string&
   return best;
 }
 
-}  // namespace
-
-void add_input_option(Command& command, std::vector<std::string>& inputs) {
-  command.option("--input", inputs, "an input; a batch of N samples is one extra leading dimension (repeatable)")
-      .value_name("[NAME=]FILE.npy")
-      .repeatable();
-}
-
-std::vector<std::string> by_input(const Model& model, const std::string& option, const std::vector<std::string>& texts) {
+std::vector<fs::path> by_input(const Model& model, const std::string& option, const std::vector<std::string>& texts) {
   std::vector<std::string> places(model.inputs.size());
   std::vector<std::string> unnamed;
   for (const std::string& text : texts) {
@@ -68,12 +63,32 @@ std::vector<std::string> by_input(const Model& model, const std::string& option,
   if (std::find(places.begin(), places.end(), std::string()) != places.end()) {
     throw Error(ErrorCode::bad_input, option, "every input of the model is needed: " + names_of_inputs(model));
   }
-  return places;
+  return {places.begin(), places.end()};
+}
+
+}  // namespace
+
+Option add_input_option(Command& command, std::vector<std::string>& inputs) {
+  command.note(
+      "--input: a .npy of the input's shape; N samples have one more dimension in front, or are the files of a folder in the order of "
+      "their\n"
+      "names. NAME=… says which input. Of several inputs, one folder may hold a file or folder for each.");
+  return command.option("--input", inputs, input_meaning).value_name("[NAME=]FILE.npy|DIR").repeatable();
+}
+
+std::vector<fs::path> places_of(const Model& model, const std::vector<std::string>& inputs) {
+  if (inputs.size() == 1 && model.inputs.size() > 1 && fs::is_directory(inputs[0])) return places_of_inputs(model, inputs[0]);
+  return by_input(model, "--input", inputs);
 }
 
 std::vector<Tensor> read_inputs(const Model& model, const std::vector<std::string>& inputs) {
+  const std::vector<fs::path> places = places_of(model, inputs);
+  if (std::ranges::any_of(places, [](const fs::path& place) { return fs::is_directory(place); })) {
+    SampleSource source(model, places);
+    return source.read(0, source.samples());
+  }
   std::vector<Tensor> tensors;
-  for (const std::string& file : by_input(model, "--input", inputs)) tensors.push_back(read_npy(file));
+  for (const fs::path& file : places) tensors.push_back(read_npy(file));
   return tensors;
 }
 

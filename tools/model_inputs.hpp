@@ -4,6 +4,7 @@
 // The inputs of a model on the command line.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,14 +13,16 @@
 
 namespace lastbit::tool {
 
-/// Declares `--input [NAME=]FILE.npy`, which may be given several times.
-void add_input_option(Command& command, std::vector<std::string>& inputs);
+inline constexpr const char* input_meaning = "an input, of several the next one (repeatable)";
 
-/// What [NAME=]PLACE says for each input of the model: those with a name where it says, the others in the order given. Throws Error naming
-/// `option` and what is missing.
-[[nodiscard]] std::vector<std::string> by_input(const Model& model, const std::string& option, const std::vector<std::string>& texts);
+/// Declares `--input [NAME=]FILE.npy|DIR`, which may be given several times.
+Option add_input_option(Command& command, std::vector<std::string>& inputs);
 
-/// The tensors in the model's order: those with a name where it says, the others in the order given. Throws Error naming what is missing.
+/// Where each input of the model is: those with a name where it says, the others in the order given; or one folder for all of them. Throws
+/// Error naming what is missing.
+[[nodiscard]] std::vector<std::filesystem::path> places_of(const Model& model, const std::vector<std::string>& inputs);
+
+/// The tensors in the model's order. Of a folder all its samples, as a batch.
 [[nodiscard]] std::vector<Tensor> read_inputs(const Model& model, const std::vector<std::string>& inputs);
 
 }  // namespace lastbit::tool

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
@@ -92,8 +93,8 @@ int run(const Options& options) {
 void add_prove(CommandLine& line) {
   Command command = line.add("prove", "bound every running sum: which accumulators cannot overflow, and inputs for those that can");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
-  command.option("--backend", options->backend, "a built-in backend, or a backend file (.json)");
+  add_model(command, options->model).required();
+  add_backend_option(command, options->backend);
   add_set_option(command, options->settings);
   command
       .option("--input-range", options->range,
@@ -102,15 +103,15 @@ void add_prove(CommandLine& line) {
       .shows_default();
   add_input_option(command, options->inputs);
   command.option("--bits", options->bits, "ask about accumulators of this width instead of the device's").within(2, 64);
-  command.option("--layer", options->layer, "only this one: an operation's number or name, or the name of its output");
-  command.option("--write", options->folder, "write the inputs that overflow there, one .npy per layer").value_name("DIR");
-  command.option("--threads", options->threads, "threads for the runs on data").positive();
+  add_layer_option(command, options->layer);
+  add_output_option(command, options->folder, "DIR");
+  command.renamed("--write", "--output");
+  add_threads_option(command, options->threads);
   add_memory_option(command);
   add_force_option(command);
-  command.flag(
-      "--without-vnni", options->without_vnni,
-      "ask instead whether x86 processors without VNNI compute the same, whose pairs of uint8 by int8 products saturate at 16 bits");
-  command.flag("--json", options->json, "print JSON: every channel and tile");
+  command.flag("--without-vnni", options->without_vnni, "ask instead whether x86 processors without VNNI compute the same");
+  add_json_option(command, options->json);
+  command.note("--output: the inputs that overflow, one .npy per layer.");
   command.footer("Exit status: 0 every sum is safe (every layer the same), 1 one can overflow (may differ), 2 error, or nothing to prove.");
   command.runs([options] { return run(*options); });
 }

@@ -6,12 +6,15 @@
 #include <iostream>
 #include <memory>
 
+#include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
 #include "memory_option.hpp"
+#include "model_inputs.hpp"
 #include "output_option.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
@@ -22,9 +25,8 @@ namespace {
 struct Options {
   std::string model;
   std::string backend;
-  std::string samples;
   std::string output;
-  std::vector<std::string> settings;
+  std::vector<std::string> settings, inputs;
   std::int64_t most_samples = 0;
   int threads = 1;
   bool list = false;
@@ -94,11 +96,11 @@ int run(const Options& options) {
   if (options.list) return list_options(options);
   require(options.model, "MODEL");
   require(options.backend, "--backend");
-  require(options.samples, "--calibrate");
+  if (options.inputs.empty()) throw Error(ErrorCode::bad_input, "quantize", "--input is needed: samples to calibrate with");
   if (!options.output.empty()) require_model_name("--output", options.output);
   const SpecSheet sheet = find_backend(options.backend);
   const Model model = read_model(options.model);
-  const std::vector<std::vector<Tensor>> samples = read_samples(model, options.samples, options.most_samples);
+  const std::vector<std::vector<Tensor>> samples = read_samples(model, options.inputs, options.most_samples);
   const QuantizationResult result = quantize(model, sheet, samples, quantizer_options(options.settings), options.threads);
   if (!options.output.empty()) write_model(options.output, result.model);
   std::cout << (options.json ? to_json(result.report) : to_text(result.report));
@@ -111,24 +113,22 @@ int run(const Options& options) {
 void add_quantize(CommandLine& line) {
   Command command = line.add("quantize", "turn a float network into a model of a device, by the vendor's rules, and show what is lost");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->model, "a float network; of a quantised one, the real values are taken");
-  command.option("--backend", options->backend, "the device: a built-in backend, or a backend file (.json)");
-  command
-      .option("--calibrate", options->samples,
-              "a folder of .npy samples, or one .npy; a leading dimension more than the input's holds several. Where the model has "
-              "several inputs: the folder's files or sub-folders named after them")
-      .value_name("DIR");
-  command.option("--samples", options->most_samples, "take so many samples at most; 0: all").not_negative();
-  command.option("--set", options->settings, "an option of the quantiser (repeatable); --list-options shows them")
-      .value_name("OPTION=VALUE")
-      .repeatable();
-  command.option("-o,--output", options->output,
-                 "write the model: a .json file, with .npy files beside it for large constants, or a .tflite");
-  command.option("--threads", options->threads, "share the samples among so many threads").within(1, 1024);
+  add_model(command, options->model);
+  add_backend_option(command, options->backend);
+  add_input_option(command, options->inputs);
+  command.renamed("--calibrate", "--input");
+  command.renamed("--data", "--input");
+  add_samples_option(command, options->most_samples);
+  add_set_option(command, options->settings).value_name("OPTION=VALUE");
+  add_output_option(command, options->output, "FILE.json|.tflite");
+  add_threads_option(command, options->threads);
   command.flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
   add_memory_option(command);
   add_force_option(command);
-  command.flag("--json", options->json, "print the report as JSON");
+  add_json_option(command, options->json);
+  command.note(
+      "MODEL is a float network; of a quantised one, the real values are taken. --input: samples to calibrate with.\n"
+      "--output: the model, a .json file with .npy files beside it for large constants, or a .tflite.");
   command.runs([options] { return run(*options); });
 }
 

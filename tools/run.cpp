@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/compare.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
@@ -173,24 +174,26 @@ int run(const Options& options) {
 void add_run(CommandLine& line) {
   Command command = line.add("run", "compute a model on a backend and write its outputs");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
-  command.option("--backend", options->backend, "a built-in backend, or a backend file (.json)").required();
+  add_model(command, options->model).required();
+  add_backend_option(command, options->backend).required();
   add_set_option(command, options->settings);
   add_input_option(command, options->inputs);
-  command.option("--output", options->output,
-                 "folder for one .npy per output, named after it; by default the current one, or none with --trace");
-  command.option("--trace", options->trace, "folder for one .npy per tensor and trace.json with names, quantisation and events");
+  add_output_option(command, options->output, "DIR");
+  add_trace_option(command, options->trace);
   command
       .option("--trace-samples", options->trace_samples,
               "of a batch, how many samples the trace holds of tensors that are no outputs; 0: all, as of outputs")
       .within(std::int64_t{0}, std::int64_t{1} << 31)
       .shows_default();
-  command.option("--threads", options->threads, "share the work among so many threads; never changes a bit").within(1, 1024);
+  add_threads_option(command, options->threads);
   command.flag("--reset-states", options->reset_states,
                "of a network that remembers (svdf, lstm): begin every sample anew; otherwise a batch is a sequence");
   add_memory_option(command);
   add_force_option(command);
-  command.flag("--json", options->json, "print JSON, with the time of every layer and the share of its sums that is proven");
+  add_json_option(command, options->json);
+  command.note(
+      "--output: one .npy per output, named after it; by default in the current folder, or none with --trace.\n"
+      "--json: also the time of every layer and the share of its sums that is proven.");
   command.runs([options] { return run(*options); });
 }
 

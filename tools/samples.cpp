@@ -5,11 +5,12 @@
 #include <algorithm>
 
 #include "lastbit/samples.hpp"
+#include "model_inputs.hpp"
 
 namespace lastbit::tool {
 
-std::vector<std::vector<Tensor>> read_samples(const Model& model, const std::filesystem::path& place, std::int64_t most) {
-  SampleSource source(model, places_of_inputs(model, place));
+std::vector<std::vector<Tensor>> read_samples(const Model& model, const std::vector<std::string>& inputs, std::int64_t most) {
+  SampleSource source(model, places_of(model, inputs));
   const std::int64_t count = most > 0 ? std::min(most, source.samples()) : source.samples();
   std::vector<std::vector<Tensor>> samples;
   for (std::int64_t i = 0; i < count; ++i) {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "memory_option.hpp"
@@ -55,20 +56,17 @@ int run(const Options& options) {
 void add_shrink(CommandLine& line) {
   Command command = line.add("shrink", "find the smallest case in which two backends still differ, for the same cause");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
-  command.option("--a", options->a, "the backend that is expected: a built-in one, or a file (.json)").required();
-  command.option("--b", options->b, "the backend that is judged").required();
-  add_set_option(command, options->settings_a, "--set-a");
-  add_set_option(command, options->settings_b, "--set-b");
+  add_model(command, options->model).required();
+  add_side_a(command, options->a, options->settings_a).required();
+  add_side_b(command, options->b, options->settings_b).required();
   add_input_option(command, options->inputs);
-  command.option("--layer", options->layer,
-                 "this one instead of the first that differs: its number, or the name of the operation or of its output");
+  add_layer_option(command, options->layer);
   command.option("--index", options->index, "this value of the layer's output (over all samples) instead of one of the commonest cause");
-  command.option("--output", options->output, "write the case, a Catch2 test, a GoogleTest test and a .tflite into this folder")
-      .value_name("DIR");
+  add_output_option(command, options->output, "DIR");
   add_memory_option(command);
   add_force_option(command);
-  command.flag("--json", options->json, "print JSON");
+  add_json_option(command, options->json);
+  command.note("--layer: instead of the first that differs. --output: the case, a Catch2 test, a GoogleTest test and a .tflite.");
   command.footer("Exit status: 0 every layer equal, 1 a case was found, 2 error.");
   command.runs([options] { return run(*options); });
 }

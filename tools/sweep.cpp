@@ -7,6 +7,8 @@
 #include <iostream>
 #include <memory>
 
+#include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
@@ -61,12 +63,7 @@ SweepWork prepare(const Options& options) {
   SweepOptions sweep = options.sweep;
   sweep.golden = options.golden ? Golden::with : Golden::without;
   work.sweeper = std::make_unique<Sweeper>(*work.model, std::move(backends), sweep);
-  std::vector<std::filesystem::path> places;
-  const bool one_place = options.data.size() == 1 && std::filesystem::exists(options.data[0]);
-  if (one_place) places = places_of_inputs(*work.model, options.data[0]);
-  else
-    for (const std::string& place : by_input(*work.model, "--data", options.data)) places.emplace_back(place);
-  work.source = std::make_unique<SampleSource>(*work.model, places);
+  work.source = std::make_unique<SampleSource>(*work.model, places_of(*work.model, options.data));
   return work;
 }
 
@@ -146,19 +143,12 @@ void add_sweep(CommandLine& line) {
                              "run a whole data set on several backends and count per layer what differs; goes on after a kill; "
                              "spreads over machines under mpirun");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->model, "a model (.tflite, .onnx or JSON)").required();
-  command
-      .option("--data", options->data,
-              "samples: a .npy with a leading dimension of samples, or a folder of .npy files in the order of their names; of several "
-              "inputs one NAME=PLACE each, or a folder with a file or folder per input")
-      .value_name("[NAME=]DIR|FILE.npy")
-      .required()
-      .repeatable();
-  command.option("--backends", options->backends, "built-in backends or backend files (.json); the others are compared with the first")
-      .value_name("A,B,…")
-      .required()
-      .separated_by(',');
-  command.flag("--golden", options->golden, "compute the float path too: cosine, SQNR and errors of every backend against it");
+  add_model(command, options->model).required();
+  add_input_option(command, options->data).required();
+  command.renamed("--data", "--input");
+  add_backends_option(command, options->backends).required();
+  command.renamed("--backends", "--backend");
+  add_golden_option(command, options->golden);
   command.flag("--events", options->sweep.count_events, "count saturated outputs and sums that left the accumulator");
   command.option("--state", options->state, "keep what is done in FILE (of a folder, in sweep.json), and go on from what is there")
       .value_name("FILE|DIR");
@@ -166,16 +156,17 @@ void add_sweep(CommandLine& line) {
       .within(0.0, 86400.0)
       .shows_default();
   command.option("--batch", options->sweep.batch, "compute so many samples together; 0: as memory suggests").within(0, 65536);
-  command.option("--threads", options->sweep.threads, "share the work of a process among so many threads").within(1, 1024);
+  add_threads_option(command, options->sweep.threads);
   command.option("--lost-after", options->lost_after, "under mpirun: deal a rank's samples again after so many seconds of silence")
       .within(1.0, 86400.0)
       .shows_default();
-  command.option("--json", options->json, "write every figure to FILE; without FILE, or with -, to stdout")
-      .value_name("FILE")
-      .value_or("-");
-  command.option("--csv", options->csv, "the same, one line per backend and tensor").value_name("FILE").value_or("-");
+  add_report_option(command, "--json", options->json);
+  add_report_option(command, "--csv", options->csv);
   add_memory_option(command);
   add_force_option(command);
+  command.note(
+      "--backend: the others are compared with the first one.\n"
+      "--json FILE and --csv FILE write the file; without FILE, or with -, it goes to stdout.");
   command.footer("Exit status: 0 every value as on the first backend, 1 some differ, 2 error or incomplete.");
   command.runs([options] { return run(*options); });
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "lastbit/json_value.hpp"
 #include "memory_option.hpp"
 #include "subcommand.hpp"
@@ -63,10 +64,11 @@ void add_verify(CommandLine& line) {
   Command command = line.add("verify", "run every recorded case below a folder and demand equality of every value");
   const auto options = std::make_shared<Options>();
   command.option("directory", options->directory, "a folder with cases.json files below it, or one such file").required();
-  const Option backend = command.option("--backend", options->backend, "run every case on this backend instead of the one it names");
+  const Option backend = add_backend_option(command, options->backend);
   add_set_option(command, options->settings).needs(backend);
   add_memory_option(command);
-  command.flag("--json", options->json, "print the report as JSON");
+  add_json_option(command, options->json);
+  command.note("Every case runs on the backend that it names, or on --backend.");
   command.runs([options] { return run(*options); });
 }
 

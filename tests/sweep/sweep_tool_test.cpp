@@ -46,7 +46,7 @@ TEST_CASE("sweep on the command line: the figures, as text, JSON and CSV") {
 TEST_CASE("sweep on the command line: equal is 0") {
   const Sweeping digits(8);
   const std::string model = (source_directory() / "examples/digits/model.json").string();
-  CHECK(digits.shell.status("sweep " + model + " --data image=data.npy --backends tflite_single,tflite_single") == 0);
+  CHECK(digits.shell.status("sweep " + model + " --input image=data.npy --backend tflite_single,tflite_single") == 0);
 }
 
 TEST_CASE("sweep on the command line: bad input is one line and 2") {
@@ -54,15 +54,15 @@ TEST_CASE("sweep on the command line: bad input is one line and 2") {
   const std::string model = (source_directory() / "examples/digits/model.json").string();
   digits.shell.write("state.json", "{}");
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"--data none.npy --backends tflite_double", "none.npy: No such file"},
-      {"--data wrong=data.npy --backends tflite_double", "no input of this name"},
-      {"--data data.npy --data data.npy --backends tflite_double", "one too many"},
-      {"--data data.npy --backends tflite_double,nothing", "nothing"},
-      {"--data data.npy --backends tflite_double,ascend310", "ascend310"},
-      {"--data data.npy --backends tflite_double --state state.json", "state.json"},
-      {"--data data.npy --backends tflite_double --state none/state.json", "none/state.json"},
-      {"--data data.npy --backends tflite_double --threads 0", "--threads"},
-      {"--data data.npy", "--backends"}};
+      {"--input none.npy --backend tflite_double", "none.npy: No such file"},
+      {"--input wrong=data.npy --backend tflite_double", "no input of this name"},
+      {"--input data.npy --input data.npy --backend tflite_double", "one too many"},
+      {"--input data.npy --backend tflite_double,nothing", "nothing"},
+      {"--input data.npy --backend tflite_double,ascend310", "ascend310"},
+      {"--input data.npy --backend tflite_double --state state.json", "state.json"},
+      {"--input data.npy --backend tflite_double --state none/state.json", "none/state.json"},
+      {"--input data.npy --backend tflite_double --threads 0", "--threads"},
+      {"--input data.npy", "--backend"}};
   for (const auto& [arguments, why] : cases) {
     INFO(arguments);
     CHECK(digits.shell.status("sweep " + model + " " + arguments) == 2);

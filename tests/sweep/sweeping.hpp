@@ -34,7 +34,7 @@ class Sweeping {
 
   static std::string arguments(const std::string& more) {
     return "sweep " + (source_directory() / "examples/digits/model.json").string() +
-           " --data data.npy --backends tflite_double,tflite_single,vipnano_v8 --golden --events " + more;
+           " --input data.npy --backend tflite_double,tflite_single,vipnano_v8 --golden --events " + more;
   }
 
   /// Starts the shell command in the folder, in a process group of its own; what it prints is in the files out and err.

@@ -16,7 +16,7 @@ namespace {
 std::string example(const std::string& name) { return (test::source_directory() / "examples/digits" / name).string(); }
 
 std::string advise(const std::string& rest) {
-  return "advise " + example("model.json") + " --data " + example("test_images.npy") + " --samples 12 " + rest;
+  return "advise " + example("model.json") + " --input " + example("test_images.npy") + " --samples 12 " + rest;
 }
 
 }  // namespace

@@ -42,12 +42,12 @@ TEST_CASE("identify on the command line: a sum of two tensors, saved and run aga
   write_codes(shell, "a.npy", 37);
   write_codes(shell, "b.npy", 91);
   REQUIRE(shell.status("run sum.json --backend xnnpack --output device --input a.npy b.npy") == 0);
-  REQUIRE(shell.status("identify --layer sum.json --output device/y.npy --input a.npy b.npy --save found.json") == 0);
+  REQUIRE(shell.status("identify --layer-file sum.json --dump device/y.npy --input a.npy b.npy --output found.json") == 0);
   CHECK(shell.text("out").find("add.i8: 1 layer, 64 values") != std::string::npos);
   CHECK(shell.text("out").find("xnnpack") != std::string::npos);
   REQUIRE(shell.status("run sum.json --backend found.json --output mine --input a.npy b.npy") == 0);
   CHECK(read_npy(shell.file("mine/y.npy")) == read_npy(shell.file("device/y.npy")));
-  CHECK(shell.status("identify --layer sum.json --output device/y.npy --input a.npy") == 2);
+  CHECK(shell.status("identify --layer-file sum.json --dump device/y.npy --input a.npy") == 2);
   CHECK(shell.text("err").find("needs another one") != std::string::npos);
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("identify on the command line: a network whose max pool alone differs 
   write_json_model(shell.file("net.json"), network.model);
   write_npy(shell.file("x.npy"), network.inputs[0]);
   REQUIRE(shell.status("run net.json --backend tflite_double --input x.npy --trace dump --trace-samples 0") == 0);
-  REQUIRE(shell.status("identify net.json --dump dump --save found.json") == 0);
+  REQUIRE(shell.status("identify net.json --dump dump --output found.json") == 0);
   CHECK(shell.text("out").find("in 2 samples, every one equal") != std::string::npos);
   CHECK(shell.status("compare net.json --dump dump --b found.json") == 0);
 
@@ -95,11 +95,11 @@ TEST_CASE("identify on the command line: probes for a sum, answered and taken in
   write_codes(shell, "a.npy", 37);
   write_codes(shell, "b.npy", 91);
   REQUIRE(shell.status("run sum.json --backend tflite_single --output device --input a.npy b.npy") == 0);
-  const std::string first = "identify --layer sum.json --output device/y.npy --input a.npy b.npy";
+  const std::string first = "identify --layer-file sum.json --dump device/y.npy --input a.npy b.npy";
   REQUIRE(shell.status(first + " --probe probe --free-weights") == 0);
   CHECK(shell.text("err").find("of the remaining combinations") != std::string::npos);
   REQUIRE(shell.status("layer probe/probe_1.json --backend tflite_single --output answer.npy") == 0);
-  REQUIRE(shell.status("identify --layer sum.json probe/probe_1.json --output device/y.npy answer.npy "
+  REQUIRE(shell.status("identify --layer-file sum.json probe/probe_1.json --dump device/y.npy answer.npy "
                        "--input a.npy b.npy probe/probe_1_input.npy probe/probe_1_input_2.npy") == 0);
   CHECK(shell.text("out").find("add.i8: 2 layers, 128 values") != std::string::npos);
   CHECK(shell.text("out").find("tflite_single") != std::string::npos);

@@ -48,8 +48,8 @@ TEST_CASE("layer: 1 where backends differ, 2 and one line where something is wro
   write(shell, "x.npy", {1, 2}, {100, 3});
   const std::string options = "layer average_pool2d --input x.npy ";
   write(shell, "x.npy", {1, 1, 2, 1}, {-2, 1});  // a mean of -0.5: ties part the devices
-  CHECK(shell.status(options + "--filter 1,2 --backend tflite_double --compare tflite_double") == 0);
-  CHECK(shell.status(options + "--filter 1,2 --input-scale 1 --backend onnxruntime --compare tflite_double --json") == 1);
+  CHECK(shell.status(options + "--filter 1,2 --backend tflite_double --a tflite_double") == 0);
+  CHECK(shell.status(options + "--filter 1,2 --input-scale 1 --backend onnxruntime --a tflite_double --json") == 1);
   for (const char* wrong :
        {"", "--backend none --filter 2", "--backend tflite_double", "--backend tflite_double --filter 9",
         "--backend tflite_double --filter 1,2 foo", "--backend tflite_double --filter 1 --filter 2", "--filter 1 --weights-scale 3",

@@ -38,8 +38,8 @@ TEST_CASE("every command that runs a model refuses one that needs more memory th
         "explain " + model + " --a vipnano_v8 --dump trace" + input, "prove " + model + input + " --input-range data --backend vipnano_v8",
         "shrink " + model + input + " --a tflite_double --b vipnano_v8",
         "gen-golden " + model + input + " --backend vipnano_v8 --output stored",
-        "advise " + model + " --a float --b vipnano_v8 --data" + data, "quantize " + model + " --backend vipnano_v8 --calibrate" + data,
-        "sweep " + model + " --backends tflite_double,vipnano_v8 --data" + data, "identify " + model + " --dump trace",
+        "advise " + model + " --a float --b vipnano_v8 --input" + data, "quantize " + model + " --backend vipnano_v8 --input" + data,
+        "sweep " + model + " --backend tflite_double,vipnano_v8 --input" + data, "identify " + model + " --dump trace",
         "verify " + (test::source_directory() / "tests/vectors/tflite").string()}) {
     INFO(command);
     CHECK(shell.status(command + " --max-memory 3000") == 2);

@@ -48,7 +48,7 @@ TEST_CASE("an output never goes through a link") {
   fs::create_symlink(work.shell.file("new"), work.shell.file("report.csv"));  // to nothing
   work.refuses(compare + "--csv report.csv", "report.csv: is a link");
   fs::create_symlink(work.shell.file("elsewhere"), work.shell.file("state.json"));
-  work.refuses("sweep model.json --data x.npy --backends tflite_double --state state.json", "state.json: is a link");
+  work.refuses("sweep model.json --input x.npy --backend tflite_double --state state.json", "state.json: is a link");
   CHECK(work.shell.text("elsewhere") == "kept");
   CHECK(!fs::exists(work.shell.file("new")));
 }
@@ -59,9 +59,9 @@ TEST_CASE("an output never replaces an input, whatever it is called") {
   const std::string model = work.shell.text("model.json"), input = work.shell.text("x.npy");
   for (const char* force : {"", " --force"}) {
     work.refuses(compare + "--csv x.npy" + force, "x.npy: is an input of this command");
-    work.refuses("sweep model.json --data x.npy --backends tflite_double,tflite_single --json other.json" + std::string(force),
+    work.refuses("sweep model.json --input x.npy --backend tflite_double,tflite_single --json other.json" + std::string(force),
                  "is an input of this command");
-    work.refuses("quantize model.json --backend tflite_double --calibrate x.npy -o model.json" + std::string(force),
+    work.refuses("quantize model.json --backend tflite_double --input x.npy -o model.json" + std::string(force),
                  "is an input of this command");
     work.refuses(
         "layer --op relu --input x.npy --input-scale 1 --output-scale 1 --backend tflite_double --output ./x.npy" + std::string(force), "");
@@ -86,7 +86,7 @@ TEST_CASE("what lastbit did not write is replaced with --force alone; its own fi
   work.shell.write("empty.csv", "");
   CHECK(work.shell.status(compare + "--csv empty.csv") == 1);
   CHECK(work.shell.text("empty.csv") == table);
-  work.refuses("quantize model.json --backend tflite_double --calibrate x.npy -o table.csv", "a model is written as .json or .tflite");
+  work.refuses("quantize model.json --backend tflite_double --input x.npy -o table.csv", "a model is written as .json or .tflite");
   for (const auto& entry : fs::directory_iterator(work.shell.file("."))) CHECK(!entry.path().filename().string().starts_with(".lastbit"));
 }
 
@@ -95,10 +95,10 @@ TEST_CASE("a second run of each command replaces what the first one wrote") {
   for (const std::string& command :
        {std::string("run model.json --input x.npy --backend tflite_double --output outputs --trace trace"),
         std::string("gen-golden model.json --input x.npy --backend tflite_double --output stored"),
-        std::string("quantize model.json --backend tflite_double --calibrate x.npy -o q.json"),
-        std::string("quantize model.json --backend tflite_double --calibrate x.npy -o q.tflite"),
+        std::string("quantize model.json --backend tflite_double --input x.npy -o q.json"),
+        std::string("quantize model.json --backend tflite_double --input x.npy -o q.tflite"),
         std::string(
-            "sweep model.json --data x.npy --backends tflite_double,tflite_single --json report.json --csv report.csv --state s.json")}) {
+            "sweep model.json --input x.npy --backend tflite_double,tflite_single --json report.json --csv report.csv --state s.json")}) {
     INFO(command);
     CHECK(work.shell.status(command) < 2);
     CHECK(work.shell.text("err").empty());
@@ -112,23 +112,23 @@ TEST_CASE("a second run of each command replaces what the first one wrote") {
 
 TEST_CASE("a model is written as its name says") {
   const Work work;
-  REQUIRE(work.shell.status("quantize model.json --backend tflite_double --calibrate x.npy -o q.tflite") == 0);
+  REQUIRE(work.shell.status("quantize model.json --backend tflite_double --input x.npy -o q.tflite") == 0);
   CHECK(work.shell.text("q.tflite").substr(4, 4) == "TFL3");
   CHECK(work.shell.status("run q.tflite --input x.npy --backend tflite_double --output outputs") == 0);
-  work.refuses("quantize model.json --backend tflite_double --calibrate x.npy -o q.onnx",
+  work.refuses("quantize model.json --backend tflite_double --input x.npy -o q.onnx",
                "--output q.onnx: a model is written as .json or .tflite");
-  work.refuses("quantize model.json --backend tflite_double --calibrate x.npy -o q", "a model is written as");
+  work.refuses("quantize model.json --backend tflite_double --input x.npy -o q", "a model is written as");
 }
 
 TEST_CASE("a second sweep on the same state is told so") {
   const Work work;
   work.shell.write(
       "sweeps", std::string(LASTBIT_TOOL) +
-                    " sweep model.json --data x.npy --backends tflite_double,vipnano_v8 --golden --batch 1 --checkpoint 0 --state s.json "
+                    " sweep model.json --input x.npy --backend tflite_double,vipnano_v8 --golden --batch 1 --checkpoint 0 --state s.json "
                     ">first 2>&1 & first=$!\n"
                     "for i in $(seq 500); do test -s s.json && break; sleep 0.01; done\n" +
                     std::string(LASTBIT_TOOL) +
-                    " sweep model.json --data x.npy --backends tflite_double,vipnano_v8 --golden --state s.json >second 2>&1\n"
+                    " sweep model.json --input x.npy --backend tflite_double,vipnano_v8 --golden --state s.json >second 2>&1\n"
                     "echo $? >status\nwait $first\n");
   const std::string command = "cd " + work.shell.file("").string() + " && sh sweeps";
   REQUIRE(std::system(command.c_str()) == 256);  // NOLINT(cert-env33-c): a test of the command line

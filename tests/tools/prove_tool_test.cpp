@@ -65,9 +65,9 @@ TEST_CASE("prove: where there is nothing to prove, nothing is safe") {
   CHECK(shell.text("err") == "lastbit: relu.json: nothing was proven: no operation adds anything up in vipnano_v8's arithmetic\n");
 }
 
-TEST_CASE("prove: --write leaves the inputs that overflow") {
+TEST_CASE("prove: --output leaves the inputs that overflow") {
   const Shell shell;
-  CHECK(shell.status(prove_digits + " --bits 14 --write there") == 1);
+  CHECK(shell.status(prove_digits + " --bits 14 --output there") == 1);
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(shell.file("there"))) {
     CHECK(read_npy(entry.path()).element_count() > 0);

@@ -68,7 +68,7 @@ Tensor pair(float first, float second) { return Tensor::from<float>({1, 2}, std:
 
 TEST_CASE("quantize: the written model is the quantised one, and runs") {
   const Shell shell;
-  REQUIRE(shell.status("quantize " + digits + " --backend tflite_single --calibrate " + images + " --samples 20 -o q.json") == 0);
+  REQUIRE(shell.status("quantize " + digits + " --backend tflite_single --input " + images + " --samples 20 -o q.json") == 0);
   CHECK(contains(shell.text("out"), "Quantised for tflite_single by int8 "));
   CHECK(contains(shell.text("out"), " 20 samples."));
   CHECK(contains(shell.text("out"), "Written to q.json."));
@@ -81,7 +81,7 @@ TEST_CASE("quantize: the written model is the quantised one, and runs") {
 
 TEST_CASE("quantize: the report as JSON") {
   const Shell shell;
-  REQUIRE(shell.status("quantize " + digits + " --backend xnnpack --calibrate " + images + " --samples 3 --set range=mse --json") == 0);
+  REQUIRE(shell.status("quantize " + digits + " --backend xnnpack --input " + images + " --samples 3 --set range=mse --json") == 0);
   const auto json = nlohmann::json::parse(shell.text("out"));
   CHECK(json["backend"] == "xnnpack");
   CHECK(json["samples"] == 3);
@@ -108,7 +108,7 @@ TEST_CASE("quantize: samples of several inputs, by their names; a file or a fold
   fs::create_directories(shell.file("s/b"));
   write_npy(shell.file("s/a_left.npy"), Tensor::from<float>({2, 1, 2}, std::vector<float>{1, 2, 3, 4}));
   write_npy(shell.file("s/b/1.npy"), pair(10, 20));
-  const std::string command = "quantize m.json --backend tflite_double --calibrate s";
+  const std::string command = "quantize m.json --backend tflite_double --input s";
   CHECK(contains(shell.refusal(command), "s/b: 1 samples, but 2 of the first input"));
   write_npy(shell.file("s/b/2.npy"), pair(-30, 20));
   REQUIRE(shell.status(command + " --json") == 0);
@@ -131,19 +131,19 @@ TEST_CASE("quantize: 2 and one line for what is wrong") {
   write_npy(shell.file("samples/bad.npy"), bad);
   write_npy(shell.file("small.npy"), pair(1, 2));
   write_npy(shell.file("wide.npy"), Tensor(ElementType::int16, {1, 8, 8, 1}));
-  CHECK(contains(shell.refusal(command), "--calibrate is needed"));
+  CHECK(contains(shell.refusal(command), "--input is needed"));
   CHECK(contains(shell.refusal("quantize --backend tflite_double"), "MODEL is needed"));
   CHECK(contains(shell.refusal("quantize " + digits), "--backend is needed"));
-  CHECK(contains(shell.refusal(command + " --calibrate absent"), "absent"));
-  CHECK(contains(shell.refusal(command + " --calibrate empty"), "empty: no .npy file is in this folder"));
-  CHECK(contains(shell.refusal(command + " --calibrate samples"), "samples/bad.npy: value 5 is NaN"));
-  CHECK(contains(shell.refusal(command + " --calibrate small.npy"), "small.npy: shape 1x2; input 'image' needs 1x8x8x1"));
-  CHECK(contains(shell.refusal(command + " --calibrate wide.npy"), "wide.npy: int16; input 'image' needs float32 or int8"));
-  CHECK(contains(shell.refusal(command + " --set range --calibrate " + images), "must be OPTION=VALUE"));
-  CHECK(contains(shell.refusal(command + " --set range=all --calibrate " + images), "allowed: max, percentile, mse, kl"));
-  CHECK(contains(shell.refusal(command + " --samples -1 --calibrate " + images), "--samples"));
-  CHECK(contains(shell.refusal("quantize " + digits + " --backend float --calibrate " + images), "no quantiser"));
-  CHECK(contains(shell.refusal(command + " -o absent/q.json --calibrate " + images), "absent/q"));
+  CHECK(contains(shell.refusal(command + " --input absent"), "absent"));
+  CHECK(contains(shell.refusal(command + " --input empty"), "empty: no .npy file is in this folder"));
+  CHECK(contains(shell.refusal(command + " --input samples"), "samples/bad.npy: value 5 is NaN"));
+  CHECK(contains(shell.refusal(command + " --input small.npy"), "small.npy: shape 1x2; input 'image' needs 1x8x8x1"));
+  CHECK(contains(shell.refusal(command + " --input wide.npy"), "wide.npy: int16; input 'image' needs float32 or int8"));
+  CHECK(contains(shell.refusal(command + " --set range --input " + images), "must be OPTION=VALUE"));
+  CHECK(contains(shell.refusal(command + " --set range=all --input " + images), "allowed: max, percentile, mse, kl"));
+  CHECK(contains(shell.refusal(command + " --samples -1 --input " + images), "--samples"));
+  CHECK(contains(shell.refusal("quantize " + digits + " --backend float --input " + images), "no quantiser"));
+  CHECK(contains(shell.refusal(command + " -o absent/q.json --input " + images), "absent/q"));
 }
 
 TEST_CASE("run: a float input that is not finite is refused where it would become a code") {

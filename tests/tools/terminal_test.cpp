@@ -79,8 +79,8 @@ TEST_CASE("JSON stays JSON, whatever a file is called") {
         "compare " + named + images + " --a tflite_double --b vipnano_v8", "compare " + named + " --dump trace --b vipnano_v8",
         "explain " + named + images + " --a tflite_double --b vipnano_v8", "prove " + named + " --backend vipnano_v8",
         "shrink " + named + images + " --a tflite_double --b vipnano_v8",
-        "sweep " + named + " --data" + data + " --backends tflite_double,tflite_single",
-        "quantize " + named + " --backend tflite_double --calibrate" + data,
+        "sweep " + named + " --input" + data + " --backend tflite_double,tflite_single",
+        "quantize " + named + " --backend tflite_double --input" + data,
         "gen-golden " + named + images + " --backend tflite_double --output stored", std::string("verify \"$(printf 'd\\377\\033')\""),
         std::string("describe tflite_double"), std::string("backends")}) {
     INFO(command);

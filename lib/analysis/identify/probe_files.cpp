@@ -149,7 +149,7 @@ void write_probe(const fs::path& folder, const Probe& probe) {
   for (std::size_t i = 0; i < probe.layers.size(); ++i) {
     const std::string stem = "probe_" + std::to_string(i + 1);
     write_layer(folder, stem, probe.layers[i], notes);
-    arguments += " --layer " + stem + ".json --output " + stem + "_answer.npy";
+    arguments += " --layer-file " + stem + ".json --dump " + stem + "_answer.npy";
   }
   write_text_file(
       folder / "README.txt",

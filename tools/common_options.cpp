@@ -1,0 +1,58 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "common_options.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+const char* const json_meaning = "print JSON";
+const char* const dump_meaning = "what a device computed: a folder of .npy, named after tensors or their index (tensor_012.npy)";
+
+}  // namespace
+
+Option add_model(Command& command, std::string& model) { return command.option("model", model, "a model (.tflite, .onnx or JSON)"); }
+
+Option add_output_option(Command& command, std::string& output, const std::string& value_name) {
+  return command.option("-o,--output", output, "write what the command makes there").value_name(value_name);
+}
+
+Option add_layer_option(Command& command, std::string& layer) {
+  return command.option("--layer", layer, "only this one: its number, or the name of the operation or of its output").value_name("LAYER");
+}
+
+Option add_trace_option(Command& command, std::string& folder) {
+  return command.option("--trace", folder, "write a folder: one .npy per tensor, and trace.json with names, quantisation and events")
+      .value_name("DIR");
+}
+
+Option add_dump_option(Command& command, std::string& dump) { return command.option("--dump", dump, dump_meaning).value_name("DIR"); }
+
+Option add_dump_option(Command& command, std::vector<std::string>& dumps) {
+  return command.option("--dump", dumps, dump_meaning).value_name("DIR|FILE.npy");
+}
+
+Option add_golden_option(Command& command, bool& golden) {
+  return command.flag("--golden", golden, "compute the float path too: how far every side is from it");
+}
+
+Option add_samples_option(Command& command, std::int64_t& samples) {
+  return command.option("--samples", samples, "take so many samples at most; 0: all").not_negative();
+}
+
+Option add_threads_option(Command& command, int& threads) {
+  return command.option("--threads", threads, "share the work among so many threads; never changes a bit").within(1, 1024);
+}
+
+Option add_top_option(Command& command, std::size_t& top) {
+  return command.option("--top", top, "show so many").within(0, 100000).shows_default();
+}
+
+Option add_json_option(Command& command, bool& json) { return command.flag("--json", json, json_meaning); }
+
+Option add_report_option(Command& command, const std::string& name, std::string& file) {
+  return command.option(name, file, name == "--json" ? json_meaning : "print CSV, every figure of every layer")
+      .value_name("FILE")
+      .value_or("-");
+}
+
+}  // namespace lastbit::tool

@@ -1,0 +1,34 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options that several commands have: declared here alone, so that one thing has one name and one meaning everywhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "command_line.hpp"
+
+namespace lastbit::tool {
+
+/// `model`, the first argument.
+Option add_model(Command& command, std::string& model);
+/// `-o,--output`: where the command writes what it makes.
+Option add_output_option(Command& command, std::string& output, const std::string& value_name);
+/// `--layer`, of a network: see operation_called (one_operation.hpp).
+Option add_layer_option(Command& command, std::string& layer);
+Option add_trace_option(Command& command, std::string& folder);
+Option add_dump_option(Command& command, std::string& dump);
+/// Of several layers, one file each.
+Option add_dump_option(Command& command, std::vector<std::string>& dumps);
+Option add_golden_option(Command& command, bool& golden);
+Option add_samples_option(Command& command, std::int64_t& samples);
+Option add_threads_option(Command& command, int& threads);
+Option add_top_option(Command& command, std::size_t& top);
+/// `--json`, a flag.
+Option add_json_option(Command& command, bool& json);
+/// `--csv` or `--json`, of a command that can print or write both.
+Option add_report_option(Command& command, const std::string& name, std::string& file);
+
+}  // namespace lastbit::tool
