@@ -76,3 +76,19 @@ TEST_CASE("an average by a reciprocal counts padding as the zero point, in the s
                                                                    average(146), average(53 + 32), average(-7 + 48), average(-4 + 32),
                                                                    average(3 + 48)});
 }
+
+TEST_CASE("a sum of more than 32 bits is not delivered as its low half: the layer is refused; the last that fits is delivered") {
+  const auto biased = [](std::int32_t bias) {
+    ModelBuilder builder;
+    const auto x = builder.input({"x", ElementType::int8, {1, 1}, plain});
+    const auto w = builder.constant<std::int8_t>("w", {1, 1}, {1}, plain);
+    const auto b = builder.constant<std::int32_t>("b", {1}, {bias}, plain);
+    return builder.finished({builder.operation(OperationKind::fully_connected, {x, w, b}, {"y", ElementType::int32, {1, 1}})});
+  };
+  Backend backend = tflite_double;
+  backend.fully_connected.i8.sum.accumulator.bits = 64;
+  const std::vector<Tensor> one{Tensor::from<std::int8_t>({1, 1}, std::vector<std::int8_t>{1})};
+  CHECK(codes(biased(2147483646), backend, one) == std::vector<std::int64_t>{2147483647});
+  CHECK_THROWS_WITH(codes(biased(2147483647), backend, one),
+                    contains_text("fully_connected 'y': the sum 2147483648 does not fit in the int32 that it goes on as"));
+}

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "analysis/try_run.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/identify.hpp"
 #include "lastbit/one_operation.hpp"
@@ -106,9 +107,13 @@ Reproduction reproduce(const Model& model, const NamedTrace& dump, const Backend
     result.impossible = diagnostics.front().where + ": " + diagnostics.front().message;
     return result;
   }
-  const Trace trace = run(model, backend, inputs, {.keep_all = true});
+  const auto trace = try_run(model, backend, inputs, {.keep_all = true});
+  if (!trace) {
+    result.impossible = "a sum is wider than the tensor it is delivered in";
+    return result;
+  }
   for (const NamedTensor& tensor : dump.tensors) {
-    const auto& own = trace.tensors[static_cast<std::size_t>(tensor.index)];
+    const auto& own = trace->tensors[static_cast<std::size_t>(tensor.index)];
     if (!own || own->type() != tensor.values.type() || own->element_count() != tensor.values.element_count()) continue;
     const std::size_t size = size_of(own->type());
     std::int64_t differing = 0;

@@ -8,6 +8,7 @@
 #include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/rule_tally.hpp"
 #include "analysis/identify/samples.hpp"
+#include "analysis/try_run.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
@@ -94,9 +95,9 @@ std::optional<BackendRun> run_on(const Group& group, const Backend& backend, std
   BackendRun result;
   std::int64_t differing = 0;
   for (const IdentifyPair* pair : group.pairs) {
-    if (!check(pair->layer, backend).empty()) return std::nullopt;
-    const Trace trace = run(pair->layer, backend, pair->inputs);
-    const Tensor& output = *trace.tensors[static_cast<std::size_t>(pair->layer.outputs[0])];
+    const auto trace = try_run(pair->layer, backend, pair->inputs);
+    if (!trace) return std::nullopt;
+    const Tensor& output = *trace->tensors[static_cast<std::size_t>(pair->layer.outputs[0])];
     for (std::int64_t i = 0; i < output.element_count(); ++i) {
       const std::int64_t value = output.integer_at(i);
       result.outputs = mixed(result.outputs, value);

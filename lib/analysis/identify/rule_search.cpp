@@ -11,6 +11,7 @@
 #include "analysis/identify/conv_search.hpp"
 #include "analysis/identify/known_rules.hpp"
 #include "analysis/identify/rule_tally.hpp"
+#include "analysis/try_run.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
@@ -191,9 +192,9 @@ class Walk {
     const std::int64_t most = ranks_.size() < ranked ? std::numeric_limits<std::int64_t>::max() : *ranks_.rbegin();
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
       const IdentifyPair& pair = *pairs_[p];
-      if (!check(pair.layer, backend).empty()) return false;
-      const Trace trace = run(pair.layer, backend, pair.inputs);
-      const Tensor& output = *trace.tensors[static_cast<std::size_t>(pair.layer.outputs[0])];
+      const auto trace = try_run(pair.layer, backend, pair.inputs);
+      if (!trace) return false;
+      const Tensor& output = *trace->tensors[static_cast<std::size_t>(pair.layer.outputs[0])];
       for (std::size_t i = 0; i < expected_[p].size(); ++i) {
         const std::int64_t value = output.integer_at(static_cast<std::int64_t>(i));
         device.outputs = mixed(device.outputs, value);

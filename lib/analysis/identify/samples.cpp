@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analysis/try_run.hpp"
 #include "lastbit/emulator.hpp"
 
 namespace lastbit {
@@ -63,16 +64,16 @@ IdentifyPair sample_of(const IdentifyPair& pair, std::int64_t sample) {
 
 Judgement judge(const IdentifyPair& pair, const Backend& backend) {
   Judgement result;
-  if (!check(pair.layer, backend).empty()) return result;
   const std::int64_t samples = samples_of(pair);
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < pair.inputs.size(); ++i)
     inputs.push_back(with_samples(pair.inputs[i], pair.layer.tensor(pair.layer.inputs[i]).shape, samples));
-  const Trace trace = run(pair.layer, backend, inputs, {.keep_all = true});
+  const auto trace = try_run(pair.layer, backend, inputs, {.keep_all = true});
+  if (!trace) return result;
   result.possible = true;
   for (std::size_t o = 0; o < pair.layer.outputs.size() && result.possible; ++o) {
     if (o > pair.further.size()) break;
-    add_differences(result, *trace.tensors[static_cast<std::size_t>(pair.layer.outputs[o])], o == 0 ? pair.output : pair.further[o - 1],
+    add_differences(result, *trace->tensors[static_cast<std::size_t>(pair.layer.outputs[o])], o == 0 ? pair.output : pair.further[o - 1],
                     samples);
   }
   return result;

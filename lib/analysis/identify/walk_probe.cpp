@@ -8,6 +8,7 @@
 #include <random>
 
 #include "analysis/identify/outcomes.hpp"
+#include "analysis/try_run.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/shape.hpp"
@@ -145,9 +146,9 @@ std::optional<std::vector<std::uint32_t>> outcomes_of(const std::vector<Backend>
   std::map<std::uint64_t, std::uint32_t> numbers;
   std::vector<std::uint32_t> outcomes;
   for (const Backend& device : devices) {
-    if (!check(pair.layer, device).empty()) return std::nullopt;
-    const Trace trace = run(pair.layer, device, pair.inputs);
-    const Tensor& output = *trace.tensors[static_cast<std::size_t>(pair.layer.outputs[0])];
+    const auto trace = try_run(pair.layer, device, pair.inputs);
+    if (!trace) return std::nullopt;
+    const Tensor& output = *trace->tensors[static_cast<std::size_t>(pair.layer.outputs[0])];
     std::uint64_t hash = 1;
     for (std::int64_t i = 0; i < output.element_count(); ++i) hash = mixed(hash, output.integer_at(i));
     outcomes.push_back(numbers.try_emplace(hash, static_cast<std::uint32_t>(numbers.size())).first->second);

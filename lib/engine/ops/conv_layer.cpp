@@ -152,15 +152,16 @@ Quantization weight_quantization(const Model& model, const Operation& operation)
 }
 
 /// Finishes every tile of sums into its place, or delivers it as it is.
-void run_layer(const Convolution& convolution, const ConvInput& input, const Finisher* finisher, const Execution& run,
-               std::size_t offset = 0) {
+void run_layer(const Operation& operation, const Convolution& convolution, const ConvInput& input, const Finisher* finisher,
+               const Execution& run, std::size_t offset = 0) {
   convolution.for_each_tile(
       input,
       [&](const SumTile& tile) {
         Tensor& output = run.outputs[0];
-        if (finisher == nullptr)
+        if (finisher == nullptr) {
+          require_32_bits(operation, tile.wide);
           tile.wide.empty() ? store(tile.narrow, output, offset + tile.first) : store(tile.wide, output, offset + tile.first);
-        else if (tile.wide.empty()) (*finisher)(tile.narrow, output, offset + tile.first, tile.events);
+        } else if (tile.wide.empty()) (*finisher)(tile.narrow, output, offset + tile.first, tile.events);
         else (*finisher)(tile.wide, output, offset + tile.first, tile.events);
       },
       run.events, run.routes);
@@ -262,8 +263,8 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
   std::shared_ptr<const Finisher> finisher;
   if (!raw)
     finisher = std::make_shared<Finisher>(make_finisher(operation, arithmetic.sum, std::move(operands), convolution->accumulator_bits()));
-  return [convolution, finisher, zero_points](const Execution& run) {
-    run_layer(*convolution, conv_input(*run.inputs[0], zero_points), finisher.get(), run);
+  return [convolution, finisher, zero_points, operation](const Execution& run) {
+    run_layer(operation, *convolution, conv_input(*run.inputs[0], zero_points), finisher.get(), run);
   };
 }
 
@@ -353,7 +354,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
       // No bias joins, so where it would does not matter.
       const Convolution product(conv, Direction::forward, {.sum = sum, .bias = BiasAt::accumulator_start}, std::move(weights), {},
                                 ElementType::int16, largest, {}, terms);
-      run_layer(product, conv_input(std::span<const std::int16_t>(input)), raw ? nullptr : &finisher, run, i * matrix_size);
+      run_layer(operation, product, conv_input(std::span<const std::int16_t>(input)), raw ? nullptr : &finisher, run, i * matrix_size);
     }
   };
 }

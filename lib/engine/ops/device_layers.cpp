@@ -29,7 +29,7 @@ class PwlFunction {
  public:
   PwlFunction() = default;
   PwlFunction(const Operation& operation, const ModelTensor& table, const PwlArithmetic& rule, ElementType type)
-      : overflow_(rule.output_overflow), bits_(bits_of(type)) {
+      : operation_(operation), overflow_(rule.output_overflow), bits_(bits_of(type)) {
     if (rule.method == PwlMethod::absent) throw_unsupported(operation, "the backend has no piecewise-linear function");
     const auto records = table.constant->values<std::int32_t>();
     for (std::size_t i = 0; i < records.size(); i += 3) {
@@ -52,6 +52,8 @@ class PwlFunction {
   }
 
   void operator()(std::span<std::int64_t> values, Events* events) const {
+    if (segments_.empty()) return;
+    require_32_bits(operation_, values);
     std::mutex adding;
     for_each_part(static_cast<std::int64_t>(values.size()), grain, [&](std::int64_t first, std::int64_t last) {
       const std::int64_t moved = (*this)(values.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
@@ -103,6 +105,7 @@ class PwlFunction {
     return (((x - segment.x_base) * segment.slope) >> segment.shift) + segment.y_base;
   }
 
+  Operation operation_;
   std::vector<PwlSegment> segments_;
   std::vector<std::int64_t> bases_;
   Overflow overflow_ = Overflow::saturate;
@@ -254,6 +257,7 @@ ConvShape windows_over(const Model& model, const Operation& operation, const Con
 
 /// A fused layer, ready to run.
 struct FusedLayer {
+  Operation operation;
   Convolution convolution;
   PoolKind pool;
   ConvShape windows;
@@ -281,6 +285,7 @@ struct FusedLayer {
       if (pool == PoolKind::sum) values = summed(std::move(values), run.events);
       else bound(values, range_of(type), run.events);
     }
+    require_32_bits(operation, values);
     store(values, run.outputs[0]);
   }
 
@@ -341,7 +346,8 @@ Executor prepare_fused_convolution(const Model& model, const Operation& operatio
   if (pool == PoolKind::sum && rule.order == FusedOrder::activation_then_pool)
     sum_pool = SumPool(operation, backend.sum_pool, output, output, {});
   const ModelTensor* const table = input_tensor(model, operation, fused_pwl_input);
-  return FusedLayer{std::move(convolution),
+  return FusedLayer{operation,
+                    std::move(convolution),
                     pool,
                     fused_windows(model, operation),
                     table == nullptr ? PwlFunction() : PwlFunction(operation, *table, backend.pwl, output.type),

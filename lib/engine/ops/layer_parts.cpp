@@ -76,6 +76,13 @@ void require_plain_sums(const Operation& operation, const Model& model) {
   if (std::visit(is_bounded, operation.attributes)) throw_unsupported(operation, "the backend's sums have no activation and no clamp");
 }
 
+void require_32_bits(const Operation& operation, std::span<const std::int64_t> sums) {
+  const IntegerRange range = range_of(ElementType::int32);
+  const auto beyond = std::find_if(sums.begin(), sums.end(), [&](std::int64_t sum) { return sum < range.min || sum > range.max; });
+  if (beyond != sums.end())
+    throw_unsupported(operation, "the sum " + std::to_string(*beyond) + " does not fit in the int32 that it goes on as");
+}
+
 void require_whole_vectors(const Operation& operation, const AccumulatorRule& rule, std::int64_t run) {
   const PartialSums& partial = rule.partial;
   if (!has_partial_sums(rule) || partial.vector == 0 || partial.tail != PartialTail::one_sum) return;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "lastbit/backend.hpp"
@@ -34,6 +35,9 @@ void require_plain_data(const Operation& operation, const Model& model);
 
 /// A device whose chain applies no scale delivers sums of 32 bits, of signed data without zero points, and nothing bounds them.
 void require_plain_sums(const Operation& operation, const Model& model);
+
+/// Throws where a sum takes more than 32 bits and is delivered, or read by a function, as int32: no device is known that takes its low half.
+void require_32_bits(const Operation& operation, std::span<const std::int64_t> sums);
 
 /// Throws where partial sums would read beyond the end of a run.
 void require_whole_vectors(const Operation& operation, const AccumulatorRule& rule, std::int64_t run);
