@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory_option.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <string_view>
+#include <vector>
 
 #include "lastbit/error.hpp"
 #include "lastbit/memory.hpp"
@@ -16,16 +18,59 @@ namespace {
   throw Error(ErrorCode::bad_input, "--max-memory " + text, "must be a number of bytes above 0, such as 512M or 2G");
 }
 
+/// The number behind `name`, or the first of the file where the name is empty.
+std::optional<std::size_t> number_in(const std::filesystem::path& file, const std::string& name = {}) {
+  std::ifstream lines(file);
+  std::string word;
+  while (!name.empty() && lines >> word && word != name) {
+  }
+  std::size_t number = 0;
+  return lines >> number ? std::optional(number) : std::nullopt;
+}
+
+/// Folders of the process's control group (cgroup v2, or v1's memory controller) and of those around it.
+std::vector<std::filesystem::path> control_groups(const std::filesystem::path& root) {
+  std::vector<std::filesystem::path> folders;
+  std::ifstream groups(root / "proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const bool second = line.starts_with("0::/");
+    if (!second && line.find(":memory:/") == std::string::npos) continue;
+    const std::filesystem::path top = root / (second ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
+    std::filesystem::path group = line.substr(line.find(":/") + 2);
+    for (; !group.empty(); group = group.parent_path()) folders.push_back(top / group);
+    folders.push_back(top);
+  }
+  return folders;
+}
+
+/// What a group's limit leaves; files that are only cached can be given up.
+std::optional<std::size_t> free_in(const std::filesystem::path& group) {
+  auto limit = number_in(group / "memory.max"), used = number_in(group / "memory.current");
+  if (!limit) limit = number_in(group / "memory.limit_in_bytes"), used = number_in(group / "memory.usage_in_bytes");
+  if (!limit || !used) return std::nullopt;
+  const std::size_t held = *used - std::min(*used, number_in(group / "memory.stat", "inactive_file").value_or(0));
+  return *limit - std::min(*limit, held);
+}
+
 }  // namespace
 
-void limit_to_free_memory() {
-  std::ifstream machine("/proc/meminfo");
+std::optional<std::size_t> free_memory(const std::filesystem::path& root) {
+  std::ifstream machine(root / "proc/meminfo");
+  std::optional<std::size_t> free;
   std::string name, unit;
   std::size_t kibibytes = 0;
   while (machine >> name >> kibibytes) {
-    if (name == "MemAvailable:") set_memory_budget(kibibytes * 1024 / 10 * 9);
+    if (name == "MemAvailable:") free = kibibytes * 1024;
     std::getline(machine, unit);
   }
+  for (const auto& group : control_groups(root)) {
+    if (const auto in_group = free_in(group)) free = std::min(free.value_or(*in_group), *in_group);
+  }
+  return free;
+}
+
+void limit_to_free_memory() {
+  if (const auto free = free_memory("/")) set_memory_budget(std::max<std::size_t>(1, *free / 10 * 9));
 }
 
 std::size_t bytes_from(const std::string& text) {

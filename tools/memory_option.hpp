@@ -5,13 +5,18 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "command_line.hpp"
 
 namespace lastbit::tool {
 
-/// Without --max-memory: what the machine has free as the process begins, less a tenth. No limit where the machine does not say.
+/// What the machine has free, or the control groups of the process leave it, where that is less; nothing where neither says. `root` holds proc/ and sys/.
+[[nodiscard]] std::optional<std::size_t> free_memory(const std::filesystem::path& root);
+
+/// Without --max-memory: what is free as the process begins, less a tenth. No limit where the machine does not say.
 void limit_to_free_memory();
 
 /// Declares `--max-memory BYTES`.

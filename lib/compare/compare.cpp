@@ -179,17 +179,9 @@ void add_outputs(CompareReport& report, const Model& model, const NamedTrace& tr
 }
 
 /// All that a comparison holds at a time, before the first run of it.
-void require_budget(const Model& model, std::span<const Backend* const> runs, std::span<const Tensor> inputs,
-                    const CompareOptions& options) {
-  if (memory_budget() == 0 || inputs.empty() || model.inputs.empty()) return;
-  const Shape &given = inputs[0].shape(), &wanted = model.tensor(model.inputs[0]).shape;
-  const std::int64_t samples = given.rank() > wanted.rank() ? given[0] : 1;
-  std::vector<MemoryNeed> needs;
-  for (const Backend* const backend : runs)
-    needs.push_back(memory_need(model, *backend, {.threads = options.threads, .keep_all = true}, samples));
-  if (options.golden == Golden::with)
-    needs.push_back(memory_need(model, golden_sheet().backend, {.threads = options.threads, .keep_all = true}, samples));
-  require_memory(model, needs);
+void require_budget(const Model& model, std::vector<const Backend*> runs, std::span<const Tensor> inputs, const CompareOptions& options) {
+  if (options.golden == Golden::with) runs.push_back(&golden_sheet().backend);
+  require_memory(model, runs, inputs, options.threads);
 }
 
 /// Side b's own run and everything that needs the model.
@@ -298,7 +290,7 @@ void add_not_emulated(CompareReport& report, const Model& model, std::span<const
 
 CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                const CompareOptions& options) {
-  require_budget(model, std::array{&a.backend, &b.backend}, inputs, options);
+  require_budget(model, {&a.backend, &b.backend}, inputs, options);
   const Emulator emulator(model, a.backend);
   CompareReport report = compare_with_run(model, run_all(emulator, a, inputs, options.threads), b, inputs, options);
   add_guesses(report, model, std::array{a, b});
@@ -339,7 +331,7 @@ CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, cons
     }
     own.push_back(found->values);
   }
-  require_budget(model, std::array{&b.backend}, inputs.empty() ? own : inputs, options);
+  require_budget(model, {&b.backend}, inputs.empty() ? own : inputs, options);
   CompareReport report = compare_with_run(model, dump, b, inputs.empty() ? std::span<const Tensor>(own) : inputs, options);
   report.match = match_of(model, dump);
   add_guesses(report, model, std::array{b});

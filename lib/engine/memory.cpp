@@ -141,6 +141,20 @@ void require_memory(const Model& model, std::span<const MemoryNeed> needs) {
                           bytes_text(allowed) + " are allowed");
 }
 
+void require_memory(const Model& model, std::span<const Backend* const> backends, std::int64_t samples, int threads) {
+  if (memory_budget() == 0) return;
+  std::vector<MemoryNeed> needs;
+  for (const Backend* const backend : backends)
+    needs.push_back(memory_need(model, *backend, {.threads = threads, .keep_all = true}, samples));
+  require_memory(model, needs);
+}
+
+void require_memory(const Model& model, std::span<const Backend* const> backends, std::span<const Tensor> inputs, int threads) {
+  if (memory_budget() == 0 || inputs.empty() || model.inputs.empty()) return;
+  const Shape &given = inputs[0].shape(), &wanted = model.tensor(model.inputs[0]).shape;
+  require_memory(model, backends, given.rank() > wanted.rank() ? given[0] : 1, threads);
+}
+
 std::string bytes_text(std::size_t bytes) {
   constexpr std::array units{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   auto value = static_cast<double>(bytes);

@@ -19,6 +19,7 @@
 #include "lastbit/model_builder.hpp"
 #include "lastbit/registry.hpp"
 #include "model/operation_signature.hpp"
+#include "support/budget.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"
@@ -128,15 +129,6 @@ void check_need(const Model& model, const SpecSheet& sheet, const std::vector<Te
   CHECK(used <= need);
   CHECK(need < 12 * used + 0x1p25);
 }
-
-/// While it lives, the process may need no more.
-class Budget {
- public:
-  explicit Budget(std::size_t bytes) { set_memory_budget(bytes); }
-  ~Budget() { set_memory_budget(0); }
-  Budget(const Budget&) = delete;
-  Budget& operator=(const Budget&) = delete;
-};
 
 }  // namespace
 

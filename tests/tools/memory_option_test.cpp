@@ -2,11 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory_option.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "lastbit/compare.hpp"
+#include "lastbit/explain.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/npy.hpp"
+#include "lastbit/registry.hpp"
+#include "lastbit/sweep.hpp"
+#include "support/budget.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"
+#include "support/scratch.hpp"
 #include "support/shell.hpp"
 
 using namespace lastbit;
@@ -24,6 +34,30 @@ TEST_CASE("numbers of bytes") {
     REQUIRE(refusal);
     CHECK(refusal->says("--max-memory "));
   }
+}
+
+TEST_CASE("free memory is the machine's, or what the tightest control group around the process leaves") {
+  const test::Scratch root;
+  const auto write = [&](const std::filesystem::path& file, const std::string& text) {
+    std::filesystem::create_directories((root.path() / file).parent_path());
+    std::ofstream(root.path() / file) << text;
+  };
+  CHECK(!tool::free_memory(root.path()));
+  write("proc/meminfo", "MemTotal: 8000 kB\nMemFree: 10 kB\nMemAvailable: 4000 kB\n");
+  CHECK(tool::free_memory(root.path()) == std::size_t{4000} * 1024);
+  write("proc/self/cgroup", "4:memory:/box\n0::/user/build\n");
+  CHECK(tool::free_memory(root.path()) == std::size_t{4000} * 1024);  // groups without limits
+  write("sys/fs/cgroup/user/build/memory.max", "max\n");
+  write("sys/fs/cgroup/user/build/memory.current", "1000\n");
+  CHECK(tool::free_memory(root.path()) == std::size_t{4000} * 1024);
+  write("sys/fs/cgroup/user/memory.max", "3000000\n");
+  write("sys/fs/cgroup/user/memory.current", "1000000\n");
+  CHECK(tool::free_memory(root.path()) == 2000000);
+  write("sys/fs/cgroup/user/memory.stat", "anon 5\ninactive_file 400000\n");
+  CHECK(tool::free_memory(root.path()) == 2400000);
+  write("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "70000\n");  // the first version's memory controller
+  write("sys/fs/cgroup/memory/box/memory.usage_in_bytes", "80000\n");
+  CHECK(tool::free_memory(root.path()) == 0);
 }
 
 TEST_CASE("every command that runs a model refuses one that needs more memory than it may, and names the layer") {
@@ -48,4 +82,17 @@ TEST_CASE("every command that runs a model refuses one that needs more memory th
     CHECK_THAT(said, test::contains_text("2.9 KiB are allowed"));
     CHECK(std::count(said.begin(), said.end(), '\n') == 1);
   }
+}
+
+TEST_CASE("what two runs need together is refused where each of them alone is not") {
+  const Model model = read_model(test::source_directory() / "examples/digits/model.json");
+  const Tensor images = read_npy(test::source_directory() / "examples/digits/test_images.npy");
+  const SpecSheet a = find_backend("tflite_double"), b = find_backend("vipnano_v8");
+  const std::size_t alone = memory_need(model, a.backend, {.keep_all = true}, images.shape()[0]).bytes;
+  const test::Budget budget(alone * 3 / 2);
+  CHECK_NOTHROW(run(model, a.backend, std::vector{images}, {.keep_all = true}));
+  CHECK_NOTHROW(run(model, b.backend, std::vector{images}, {.keep_all = true}));
+  CHECK_THROWS_AS(compare_backends(model, a, b, std::vector{images}), MemoryRefused);
+  CHECK_THROWS_AS(explain_network(model, std::vector{images}, a, b), MemoryRefused);
+  CHECK_THROWS_AS(Sweeper(model, {a, b}, {.batch = images.shape()[0]}), MemoryRefused);
 }

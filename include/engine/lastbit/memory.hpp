@@ -37,6 +37,10 @@ class MemoryRefused : public Error {
 /// Throws MemoryRefused naming the layer that needs most where runs of the model that are held at the same time need more than the budget.
 void require_memory(const Model& model, std::span<const MemoryNeed> needs);
 
+/// The same for runs of the inputs, or of so many samples, on each of the backends, with every tensor kept.
+void require_memory(const Model& model, std::span<const Backend* const> backends, std::int64_t samples, int threads = 1);
+void require_memory(const Model& model, std::span<const Backend* const> backends, std::span<const Tensor> inputs, int threads = 1);
+
 /// "1.5 GiB".
 [[nodiscard]] std::string bytes_text(std::size_t bytes);
 

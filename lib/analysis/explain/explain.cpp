@@ -3,10 +3,12 @@
 #include "lastbit/explain.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "analysis/explain/changes.hpp"
 #include "analysis/explain/layer_values.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/memory.hpp"
 
 namespace lastbit {
 namespace {
@@ -194,6 +196,7 @@ LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, con
 
 ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
                               const ExplainOptions& options) {
+  require_memory(model, std::array{&a.backend, &b.backend}, inputs);  // both are held
   const RunOptions everything{.keep_all = true};
   const Trace of_a = run(model, a.backend, inputs, everything), of_b = run(model, b.backend, inputs, everything);
   ExplainReport report{model.name, a.name, b.name, {}, {}};

@@ -8,6 +8,7 @@
 #include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/memory.hpp"
 #include "lastbit/recording.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
@@ -194,7 +195,12 @@ Sweeper::Sweeper(const Model& model, std::vector<SpecSheet> backends, const Swee
   for (std::size_t o = 0; o < model.outputs.size(); ++o)
     if (model.tensor(model.outputs[o]).shape.element_count() > 1) prepared_->answers.push_back(o);
   for (const SpecSheet& sheet : prepared_->backends) prepared_->emulators.push_back(emulator_of(model, sheet));
-  if (options.golden == Golden::with) prepared_->golden.emplace(model, find_backend("float").backend);
+  std::vector<const Backend*> held{&prepared_->backends[0].backend};  // at a time: the reference, the one judged by it, the golden path
+  if (prepared_->backends.size() > 1) held.push_back(&prepared_->backends[1].backend);
+  const SpecSheet golden = find_backend("float");
+  if (options.golden == Golden::with) held.push_back(&golden.backend);
+  require_memory(model, held, prepared_->options.batch, options.threads);
+  if (options.golden == Golden::with) prepared_->golden.emplace(model, golden.backend);
 }
 
 Sweeper::~Sweeper() = default;
