@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The digits network on every backend, and where one of them parts from what is expected.
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <optional>
@@ -53,9 +54,11 @@ void print_text(const Rows& rows, const std::vector<std::string>& unable, const 
                 const std::filesystem::path& data) {
   std::cout << "An int8 network that reads handwritten digits (" << data.string() << "), " << images
             << " test images, on every backend.\nEqual and different are against " << expected_backend << ", integer by integer.\n\n";
+  std::size_t longest = 0;
+  for (const auto& row : rows) longest = std::max(longest, row[0].size());
   for (const auto& row : rows)
-    std::cout << std::left << std::setw(17) << row[0] << std::right << std::setw(9) << row[1] << std::setw(16) << row[2] << std::setw(27)
-              << row[3] << std::setw(21) << row[4] << "\n";
+    std::cout << std::left << std::setw(static_cast<int>(longest)) << row[0] << std::right << std::setw(9) << row[1] << std::setw(16)
+              << row[2] << std::setw(27) << row[3] << std::setw(21) << row[4] << "\n";
   std::cout << (unable.empty() ? "" : "Not made for int8 networks of this kind:");
   for (const std::string& name : unable) std::cout << " " << name;
   std::cout << (unable.empty() ? "" : "\n") << "\nWhere " << judged_backend << " (NXP i.MX 8M Plus) parts from " << expected_backend

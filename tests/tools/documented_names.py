@@ -1,0 +1,146 @@
+#!/usr/bin/python3
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the pages name is there: files and headings behind relative links, files and --options in `backticks`, the operators of .tflite; and every
+page with commands is among PAGES, those that documented_commands.py runs.
+
+    documented_names.py SOURCE LASTBIT PAGE…
+"""
+import fnmatch
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # nothing into the source
+from documented_commands import blocks_of
+
+# In backticks, and no file of the repository: what is built, what commands write, and vendors' files.
+ELSEWHERE = re.compile(r"^(bench/lastbit_bench|(small/)?test_(catch2|googletest)\.cpp|build/.*|src/.*|tensorflow/.*|include/gemmini_params\.h|"
+                       r"izer/simulate\.py|hbir\.hpp|ptq_process\.md|note\.md)$")
+# Options of other programs; attributes of `lastbit layer`, which takes those of every operation.
+OTHER_OPTIONS = {"--allow-run-as-root", "--enable-recovery", "--install", "--prefix", "--list", "--select"} | {
+    "--activation", "--axis", "--filter", "--padding", "--stride"}
+HISTORY = ("CHANGELOG.md",)  # speaks of files that are gone
+
+
+def pages_of(source):
+    return sorted(page for page in source.rglob("*.md") if page.relative_to(source).parts[0] not in ("build", ".git"))
+
+
+def prose(text):
+    """Without what stands between fences; as many lines."""
+    inside, lines = False, []
+    for line in text.split("\n"):
+        fence = re.match(r"^ *```", line)
+        lines.append("" if inside or fence else line)
+        inside ^= bool(fence)
+    return lines
+
+
+def anchors(page):
+    result, seen = set(), {}
+    for line in prose(page.read_text()):
+        heading = re.match(r"^#+ (.*)$", line)
+        if not heading:
+            continue
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading[1]).lower()
+        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        result.add(name if name not in seen else f"{name}-{seen[name]}")
+        seen[name] = seen.get(name, 0) + 1
+    return result
+
+
+def link_fault(page, target):
+    path, _, anchor = target.partition("#")
+    file = (page.parent / path).resolve() if path else page
+    if not file.exists():
+        return f"no file {path}"
+    if anchor and file.suffix == ".md" and anchor not in anchors(file):
+        return f"no heading #{anchor} in {file.name}"
+    return None
+
+
+def entries_of(source):
+    """Every file and folder of the repository."""
+    entries = []
+    for folder, folders, files in os.walk(source):
+        if pathlib.Path(folder) == source:
+            folders[:] = [name for name in folders if name not in ("build", ".git")]
+        entries += [os.path.relpath(os.path.join(folder, name), source) for name in folders + files]
+    return entries
+
+
+def is_there(entries, word):
+    """A path may begin in any folder; <…> and … stand for any name."""
+    pattern = re.sub(r"<[^>]*>|…", "*", word).rstrip("/")
+    return any(fnmatch.fnmatchcase("/" + entry, "*/" + pattern) for entry in entries)
+
+
+def names_a_file(source, word):
+    if ELSEWHERE.match(word) or not re.fullmatch(r"[\w.*<>…/-]+", word) or "//" in word:
+        return False
+    folders = {entry.name for entry in source.iterdir() if entry.is_dir()} | {"lastbit"}
+    first = word.split("/")[0]
+    return "/" in word and first in folders or bool(re.search(r"\.(cpp|hpp|inc|py|md|cmake|fbs)$", word))
+
+
+def options_of(lastbit):
+    def help_of(*command):
+        return subprocess.run([lastbit, *command, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    commands = re.findall(r"^  ([a-z][a-z-]*) ", help_of().split("Subcommands:")[1], re.MULTILINE)
+    return set(re.findall(r"--[a-z][a-z-]*", help_of() + "".join(map(help_of, commands)))) | OTHER_OPTIONS
+
+
+def faults_of(source, entries, options, page):
+    former = False
+    for number, line in enumerate(prose(page.read_text()), 1):
+        former = "still understood" in line or former and bool(line)  # to the end of the paragraph
+        for target in re.findall(r"\]\(([^)\s]+)\)", line):
+            fault = None if re.match(r"[a-z]+:", target) else link_fault(page, target)
+            if fault:
+                yield number, fault
+        if page.name in HISTORY:
+            continue
+        for word in re.findall(r"`([^`]+)`", line):
+            if names_a_file(source, word) and not is_there(entries, word):
+                yield number, f"no file `{word}`"
+            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", word):
+                if option not in options and not former and "cmake" not in word:
+                    yield number, f"no command has {option}"
+
+
+def has_commands(page):
+    return any(block.language in ("", "indented", "json", "python") for block in blocks_of(page.read_text().split("\n")))
+
+
+def operators_fault(source):
+    guide = (source / "docs/user-guide.md").read_text()
+    named = re.search(r"Of `\.tflite` these operators:\n\n((?:    .*\n)+)", guide)[1]
+    read = re.findall(r"\{BuiltinOperator::(\w+), read_", (source / "lib/formats/tflite_operations.cpp").read_text())
+    wrong = set(re.findall(r"\w+", named)) ^ set(read)
+    return f"of these operators of .tflite one is read and not named, or named and not read: {sorted(wrong)}" if wrong or not read else None
+
+
+def main():
+    source, options, listed = pathlib.Path(sys.argv[1]).resolve(), options_of(sys.argv[2]), set(sys.argv[3:])
+    pages, entries, faults = pages_of(source), entries_of(source), 0
+    for page in pages:
+        name = str(page.relative_to(source))
+        for number, fault in faults_of(source, entries, options, page):
+            print(f"{name}, line {number}: {fault}")
+            faults += 1
+        if has_commands(page) and name not in listed:
+            print(f"{name}: has commands or JSON, and is not in the list of pages in tests/tools/CMakeLists.txt")
+            faults += 1
+    if fault := operators_fault(source):
+        print(f"docs/user-guide.md: {fault}")
+        faults += 1
+    print(f"{len(pages)} pages, {faults} faults")
+    return 1 if faults or not pages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
