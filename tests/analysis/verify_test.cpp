@@ -40,6 +40,16 @@ std::string relu(const std::string& keys) {
          keys + "}]}";
 }
 
+/// A primitive of tflite_double on integers.
+std::string primitive(const std::string& name, const std::vector<std::pair<std::string, std::int64_t>>& inputs,
+                      const std::string& expected = R"({"type": "int64", "shape": [1], "data": [0]})") {
+  std::string given;
+  for (const auto& [input, value] : inputs)
+    given += (given.empty() ? "\"" : ", \"") + input + R"(": {"type": "int64", "shape": [1], "data": [)" + std::to_string(value) + "]}";
+  return head + R"({"name": "p", "primitive": ")" + name + R"(", "backend": "tflite_double", "inputs": {)" + given +
+         R"(}, "expected": {"value": )" + expected + "}}]}";
+}
+
 std::string reason_of(const std::string& text) {
   const VerifyReport report = verified(text);
   REQUIRE(report.failures.size() == 1);
@@ -66,6 +76,26 @@ TEST_CASE("a case that cannot be computed fails with its reason") {
   CHECK(reason_of(head + R"({"backend": "float", "inputs": [], "expected": []}]})") == "case: 'model' is missing");
   CHECK(verified(figure(R"("-")")).failures.size() == 1);
   CHECK(verified(figure(R"("1e9999")")).failures.size() == 1);
+}
+
+TEST_CASE("a primitive refuses what its arithmetic is not defined for") {
+  constexpr std::int64_t wide = std::int64_t{1} << 31;
+  CHECK(verified(primitive("rounding_divide_by_power_of_two", {{"a", 1}, {"exponent", 62}})).passed == 1);
+  CHECK(reason_of(primitive("rounding_divide_by_power_of_two", {{"a", 1}, {"exponent", 63}})) ==
+        "rounding_divide_by_power_of_two: input 'exponent' is 63, not from 0 to 62");
+  CHECK(reason_of(primitive("exp_on_negative_q5_26", {{"a", 1}})) == "exp_on_negative_q5_26: input 'a' is 1, not from -2147483648 to 0");
+  CHECK(reason_of(primitive("tanh_q4_27", {{"a", wide}})) == "tanh_q4_27: input 'a' is 2147483648, not from -2147483648 to 2147483647");
+  CHECK(reason_of(primitive("doubling_high_multiply_i16", {{"a", 0}, {"b", 32768}})) ==
+        "doubling_high_multiply_i16: input 'b' is 32768, not from -32768 to 32767");
+  CHECK(reason_of(primitive("rescale_i32", {{"accumulator", wide}, {"multiplier", 1}, {"shift", 0}})).ends_with("to 2147483647"));
+  CHECK(reason_of(primitive("rescale_i64", {{"accumulator", wide}, {"multiplier", wide}, {"shift", 0}})).ends_with("to 2147483647"));
+  CHECK(reason_of(primitive("rescale_i32", {{"accumulator", 1}, {"multiplier", 1}, {"shift", -500}}))
+            .starts_with("rescale: input 'shift' is -500"));
+  CHECK(reason_of(primitive("tanh_q4_27", {{"a", 0}}, R"({"type": "float32", "shape": [1], "data": [7]})")) ==
+        "value: expected float32, computed int64");
+  const std::string scale = head + R"({"name": "e", "primitive": "encode_multiplier", "backend": "tflite_double", "inputs": {"real":
+    {"type": "float64", "shape": [1], "data": [-0.5]}}, "expected": {"shift": "i.npy"}}]})";
+  CHECK(reason_of(scale) == "encode_multiplier: input 'real' holds a scale that is negative or not finite");
 }
 
 TEST_CASE("settings are rules: integers as numbers or text") {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "lastbit/arith/fixed_function.hpp"
@@ -25,17 +27,31 @@ struct Context {
 /// One element: the inputs in the order of the primitive's names (a float32 as its bits), to the results in theirs.
 using ElementRule = std::function<std::vector<std::int64_t>(const Context&, const std::vector<std::int64_t>&)>;
 
+/// An input and the values that the arithmetic is defined for.
+struct Operand {
+  std::string name;
+  std::int64_t min = std::numeric_limits<std::int32_t>::min();
+  std::int64_t max = std::numeric_limits<std::int32_t>::max();
+};
+
 struct Primitive {
   std::string_view name;
-  std::vector<std::string> inputs;
+  std::vector<Operand> inputs;
   std::vector<std::string> results;
   ElementRule rule;
   std::vector<std::string_view> parameters = {};
   Domain domain = Domain::integer;  ///< of the inputs: integers, or float32
 };
 
-/// A chain without its last two stages, zero point and clamp.
+[[noreturn]] void refuse(std::string_view primitive, const std::string& input, std::int64_t value, std::int64_t min, std::int64_t max) {
+  throw Error(ErrorCode::bad_input, std::string(primitive),
+              "input '" + input + "' is " + std::to_string(value) + ", not from " + std::to_string(min) + " to " + std::to_string(max));
+}
+
+/// A chain without its last two stages, zero point and clamp. The multiplier and the shift are those that the rule can encode.
 std::int64_t rescale(const RescaleRule& rule, const std::vector<std::int64_t>& in) {
+  if (in[2] < rule.scale.min_exponent || in[2] > rule.scale.max_exponent)
+    refuse("rescale", "shift", in[2], rule.scale.min_exponent, rule.scale.max_exponent);
   Chain chain = rule.chain;
   while (ends_in(chain, StageKind::clamp) || ends_in(chain, StageKind::add_zero_point)) --chain.size;
   return finish(chain, in[0],
@@ -46,10 +62,15 @@ std::int32_t low32(std::int64_t value) { return static_cast<std::int32_t>(value)
 
 Float16 half(std::int64_t pattern) { return {static_cast<std::uint16_t>(pattern)}; }
 
+/// The 16 bits of a float16, with a sign or without.
+Operand pattern(const std::string& name) {
+  return {name, std::numeric_limits<std::int16_t>::min(), std::numeric_limits<std::uint16_t>::max()};
+}
+
 /// One of the four operations on patterns.
 template <class Operation>
 Primitive float16_operation(std::string_view name, Operation operation) {
-  Primitive primitive{name, {"a", "b"}, {"value"}, nullptr, {"rounding", "overflow", "top_exponent"}};
+  Primitive primitive{name, {pattern("a"), pattern("b")}, {"value"}, nullptr, {"rounding", "overflow", "top_exponent"}};
   primitive.rule = [operation](const Context& c, const auto& in) {
     return std::vector<std::int64_t>{operation(half(in[0]), half(in[1]), c.float16).bits};
   };
@@ -63,7 +84,7 @@ Primitive rounded_operation(std::string_view name, Float16 (*operation)(Float16,
 template <class Integer>
 Primitive float16_to_integer(std::string_view name) {
   return {name,
-          {"a"},
+          {pattern("a")},
           {"value"},
           [](const Context& c, const auto& in) {
             return std::vector<std::int64_t>{to_integer<Integer>(half(in[0]), c.float16.rounded.rounding)};
@@ -74,7 +95,7 @@ Primitive float16_to_integer(std::string_view name) {
 std::vector<Primitive> float16_primitives() {
   std::vector<Primitive> list{
       {"float16_from_f32",
-       {"real"},
+       {{"real"}},
        {"value"},
        [](const Context& c, const auto& in) {
          return std::vector<std::int64_t>{to_float16(std::bit_cast<float>(low32(in[0])), c.float16.rounded).bits};
@@ -82,7 +103,7 @@ std::vector<Primitive> float16_primitives() {
        {"rounding", "overflow"},
        Domain::real},
       {"float16_from_i32",
-       {"a"},
+       {{"a"}},
        {"value"},
        [](const Context& c, const auto& in) { return std::vector<std::int64_t>{to_float16(low32(in[0]), c.float16.rounded).bits}; },
        {"rounding", "overflow"}},
@@ -103,39 +124,39 @@ std::vector<Primitive> float16_primitives() {
 std::vector<Primitive> integer_primitives() {
   return {
       {"rescale_i32",
-       {"accumulator", "multiplier", "shift"},
+       {{"accumulator"}, {"multiplier"}, {"shift"}},
        {"value"},
        [](const Context& c, const auto& in) { return std::vector{rescale(c.backend.conv.i8.sum.output, in)}; }},
       {"rescale_i64",
-       {"accumulator", "multiplier", "shift"},
+       {{"accumulator", std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}, {"multiplier"}, {"shift"}},
        {"value"},
        [](const Context& c, const auto& in) { return std::vector{rescale(c.backend.conv.i16_bias64.sum.output, in)}; }},
       {"doubling_high_multiply_i32",
-       {"a", "b"},
+       {{"a"}, {"b"}},
        {"value"},
        [](const Context&, const auto& in) { return std::vector<std::int64_t>{doubling_high_multiply_i32(low32(in[0]), low32(in[1]))}; }},
       {"doubling_high_multiply_i16",
-       {"a", "b"},
+       {{"a", -32768, 32767}, {"b", -32768, 32767}},
        {"value"},
        [](const Context&, const auto& in) {
          return std::vector<std::int64_t>{doubling_high_multiply_i16(static_cast<std::int16_t>(in[0]), static_cast<std::int16_t>(in[1]))};
        }},
       {"rounding_divide_by_power_of_two",
-       {"a", "exponent"},
+       {{"a"}, {"exponent", 0, 62}},
        {"value"},
        [](const Context&, const auto& in) {
          return std::vector<std::int64_t>{divide_by_power_of_two_i32(low32(in[0]), static_cast<int>(in[1]))};
        }},
       {"exp_on_negative_q5_26",
-       {"a"},
+       {{"a", std::numeric_limits<std::int32_t>::min(), 0}},
        {"value"},
        [](const Context&, const auto& in) { return std::vector<std::int64_t>{fixed_exp<5>(low32(in[0]))}; }},
       {"logistic_q4_27",
-       {"a"},
+       {{"a"}},
        {"value"},
        [](const Context&, const auto& in) { return std::vector<std::int64_t>{fixed_logistic<4>(low32(in[0]))}; }},
       {"tanh_q4_27",
-       {"a"},
+       {{"a"}},
        {"value"},
        [](const Context&, const auto& in) { return std::vector<std::int64_t>{fixed_tanh<4>(low32(in[0]))}; }},
   };
@@ -197,7 +218,10 @@ NamedTensors encode_multipliers(const Backend& backend, const NamedTensors& inpu
   if (real.type() != ElementType::float64) throw Error(ErrorCode::type_mismatch, "encode_multiplier", "input 'real' must be float64");
   Tensor multiplier(ElementType::int64, real.shape()), shift(ElementType::int64, real.shape());
   for (std::size_t i = 0; i < real.values<double>().size(); ++i) {
-    const EncodedScale scale = encode(backend.conv.i8.sum.output.scale, real.values<double>()[i]);
+    const double value = real.values<double>()[i];
+    if (!std::isfinite(value) || value < 0)
+      throw Error(ErrorCode::bad_input, "encode_multiplier", "input 'real' holds a scale that is negative or not finite");
+    const EncodedScale scale = encode(backend.conv.i8.sum.output.scale, value);
     multiplier.values<std::int64_t>()[i] = scale.multiplier;
     shift.values<std::int64_t>()[i] = scale.exponent;
   }
@@ -218,19 +242,23 @@ std::int64_t element_of(const Tensor& tensor, std::int64_t index) {
 
 NamedTensors run_elementwise(const Primitive& primitive, const Context& context, const NamedTensors& inputs) {
   std::vector<const Tensor*> operands;
-  for (const auto& name : primitive.inputs) {
-    operands.push_back(&input_of(inputs, name, primitive.name));
+  for (const Operand& input : primitive.inputs) {
+    operands.push_back(&input_of(inputs, input.name, primitive.name));
     if (!has_domain(*operands.back(), primitive.domain) || operands.back()->element_count() != operands.front()->element_count()) {
       const std::string kind = primitive.domain == Domain::real ? "a float32" : "an integer";
       throw Error(ErrorCode::bad_input, std::string(primitive.name),
-                  "input '" + name + "' must be " + kind + " array as long as the first");
+                  "input '" + input.name + "' must be " + kind + " array as long as the first");
     }
   }
   NamedTensors results;
   for (const auto& name : primitive.results) results.emplace(name, Tensor(ElementType::int64, operands.front()->shape()));
   std::vector<std::int64_t> element(operands.size());
   for (std::int64_t i = 0; i < operands.front()->element_count(); ++i) {
-    for (std::size_t o = 0; o < operands.size(); ++o) element[o] = element_of(*operands[o], i);
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      const Operand& input = primitive.inputs[o];
+      element[o] = element_of(*operands[o], i);
+      if (element[o] < input.min || element[o] > input.max) refuse(primitive.name, input.name, element[o], input.min, input.max);
+    }
     const auto values = primitive.rule(context, element);
     for (std::size_t r = 0; r < values.size(); ++r) {
       results.find(primitive.results[r])->second.values<std::int64_t>()[static_cast<std::size_t>(i)] = values[r];

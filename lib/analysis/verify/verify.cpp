@@ -116,7 +116,7 @@ CaseFailure compare(const std::string& name, const Tensor& expected, const Tenso
   CaseFailure failure;
   failure.tensor = name;
   failure.values = expected.element_count();
-  if (expected.type() != got.type() && !any_integer_type) {
+  if (expected.type() != got.type() && !(any_integer_type && is_integer(expected.type()))) {
     throw Error(ErrorCode::type_mismatch, name,
                 "expected " + std::string(name_of(expected.type())) + ", computed " + std::string(name_of(got.type())));
   }
