@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <mutex>
 
 #include "engine/batch.hpp"
+#include "engine/converted_input.hpp"
 #include "engine/executor.hpp"
 #include "engine/float16/prepare.hpp"
 #include "engine/float32/prepare.hpp"
@@ -16,7 +16,6 @@
 #include "engine/operations.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/memory.hpp"
-#include "lastbit/op/quantize.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/rules.hpp"
 
@@ -91,20 +90,6 @@ std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operat
   return outputs;
 }
 
-/// No code stands for infinity or NaN.
-void require_finite(const Tensor& given, const std::string& name) {
-  const auto values = given.values<float>();
-  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
-  if (bad == values.end()) return;
-  throw Error(
-      ErrorCode::bad_input, "input '" + name + "'",
-      "value " + std::to_string(bad - values.begin()) + " is " + (std::isnan(*bad) ? "NaN" : "infinite") + " and cannot be quantised");
-}
-
-}  // namespace
-
-namespace {
-
 void require_budget(const Model& model, const Backend& backend, const RunOptions& options, std::int64_t samples) {
   if (memory_budget() > 0) require_memory(model, std::array{memory_need(model, backend, options, samples)});
 }
@@ -146,7 +131,6 @@ struct Emulator::Prepared {
   [[nodiscard]] const Model& model() const { return real ? *real : *user; }
   [[nodiscard]] Executor golden(const Operation& operation) const;
   void find_last_uses();
-  [[nodiscard]] std::optional<Tensor> convert_input(std::size_t position, const Tensor& given) const;
   void run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const;
   [[nodiscard]] std::vector<Tensor> initial_states() const;
 };
@@ -179,40 +163,6 @@ void Emulator::Prepared::find_last_uses() {
   }
   for (const auto index : model().outputs) last_use[static_cast<std::size_t>(index)] = model().operations.size();
   for (const State& state : model().states) last_use[static_cast<std::size_t>(state.after)] = model().operations.size();
-}
-
-// Nothing to do for the type that the model wants. Else: float for a quantised tensor (quantised by the backend's rule), or codes for the
-// real domain.
-std::optional<Tensor> Emulator::Prepared::convert_input(std::size_t position, const Tensor& given) const {
-  const auto index = model().inputs[position];
-  const ModelTensor& wanted = model().tensor(index);
-  const ModelTensor& original = user->tensor(index);
-  const bool takes_float32 = wanted.type == ElementType::float16 && backend.float16.method != Float16Method::absent;
-  if (given.type() == wanted.type) return std::nullopt;
-  if (real && given.type() == original.type) return dequantized(given, original.quantization);
-  if (!real && given.type() == ElementType::float32 && is_integer(wanted.type) && wanted.quantization.present()) {
-    require_finite(given, wanted.name);
-    Tensor out(wanted.type, given.shape());
-    const QuantizeArithmetic& rule = quantization_by(backend, "input '" + wanted.name + "'");
-    const auto scale = static_cast<float>(wanted.quantization.scale());
-    const IntegerRange range = range_of(wanted.type);
-    visit_element_type(wanted.type, [&]<class T>() {
-      if constexpr (std::is_integral_v<T>) {
-        std::transform(given.values<float>().begin(), given.values<float>().end(), out.values<T>().begin(),
-                       [&](float value) { return static_cast<T>(quantize(rule, value, scale, wanted.quantization.zero_point(), range)); });
-      }
-    });
-    return out;
-  }
-  if (!real && given.type() == ElementType::float32 && takes_float32) {
-    Tensor out(wanted.type, given.shape());
-    std::ranges::transform(given.values<float>(), out.values<Float16>().begin(),
-                           [&](float value) { return to_float16(value, backend.float16.conversion); });
-    return out;
-  }
-  throw Error(ErrorCode::type_mismatch, "input '" + wanted.name + "'",
-              "element type " + std::string(name_of(given.type())) + "; " + std::string(name_of(original.type)) + " is needed" +
-                  (!real && is_integer(wanted.type) && wanted.quantization.present() ? ", or float32 to be quantised" : ""));
 }
 
 void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const {
@@ -269,7 +219,8 @@ class Emulator::Prepared::Run {
   Trace finish() {
     count_samples();
     require_budget(*prepared_.user, prepared_.backend, options_, samples_);
-    for (std::size_t i = 0; i < inputs_.size(); ++i) converted_.push_back(prepared_.convert_input(i, inputs_[i]));
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      converted_.push_back(converted_input(*prepared_.user, model_, prepared_.backend, model_.inputs[i], inputs_[i]));
     make_places();
     if (options_.count_events) trace_.events.resize(model_.operations.size());
     if (options_.measure) trace_.costs.resize(model_.operations.size());

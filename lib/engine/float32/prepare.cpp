@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/converted_input.hpp"
 #include "engine/float/real.hpp"
 #include "engine/operands.hpp"
 #include "engine/with_integers.hpp"
@@ -31,15 +32,6 @@ Tensor dequantized_by(const DequantizeArithmetic& rule, const Tensor& codes, con
     });
   });
   return real;
-}
-
-void quantize_by(const QuantizeArithmetic& rule, const Tensor& real, const Quantization& quantization, Tensor& codes) {
-  const auto scale = static_cast<float>(quantization.scale());
-  with_integers(codes, [&]<class T>() {
-    std::ranges::transform(real.values<float>(), codes.values<T>().begin(), [&](float value) {
-      return static_cast<T>(quantize(rule, value, scale, quantization.zero_point(), range_of(codes.type())));
-    });
-  });
 }
 
 /// An operation alone, on real numbers; its constants are those of the file in float32.

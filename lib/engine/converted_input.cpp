@@ -1,0 +1,63 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/converted_input.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "engine/with_integers.hpp"
+#include "lastbit/dequantize.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/op/quantize.hpp"
+#include "lastbit/operation_rules.hpp"
+
+namespace lastbit {
+namespace {
+
+/// No code stands for infinity or NaN.
+void require_finite(const Tensor& given, const std::string& name) {
+  const auto values = given.values<float>();
+  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  if (bad == values.end()) return;
+  throw Error(
+      ErrorCode::bad_input, "input '" + name + "'",
+      "value " + std::to_string(bad - values.begin()) + " is " + (std::isnan(*bad) ? "NaN" : "infinite") + " and cannot be quantised");
+}
+
+}  // namespace
+
+void quantize_by(const QuantizeArithmetic& rule, const Tensor& real, const Quantization& quantization, Tensor& codes) {
+  const auto scale = static_cast<float>(quantization.scale());
+  const IntegerRange range = range_of(codes.type());
+  with_integers(codes, [&]<class T>() {
+    std::ranges::transform(real.values<float>(), codes.values<T>().begin(),
+                           [&](float value) { return static_cast<T>(quantize(rule, value, scale, quantization.zero_point(), range)); });
+  });
+}
+
+std::optional<Tensor> converted_input(const Model& user, const Model& model, const Backend& backend, std::int32_t index,
+                                      const Tensor& given) {
+  const ModelTensor &wanted = model.tensor(index), &original = user.tensor(index);
+  if (given.type() == wanted.type) return std::nullopt;
+  if (backend.domain == Domain::real && given.type() == original.type) return dequantized(given, original.quantization);
+  const bool is_coded = backend.domain != Domain::real && is_integer(wanted.type) && wanted.quantization.present();
+  if (is_coded && given.type() == ElementType::float32) {
+    require_finite(given, wanted.name);
+    Tensor codes(wanted.type, given.shape());
+    quantize_by(quantization_by(backend, "input '" + wanted.name + "'"), given, wanted.quantization, codes);
+    return codes;
+  }
+  const bool takes_float32 = wanted.type == ElementType::float16 && backend.float16.method != Float16Method::absent;
+  if (backend.domain != Domain::real && given.type() == ElementType::float32 && takes_float32) {
+    Tensor halves(wanted.type, given.shape());
+    std::ranges::transform(given.values<float>(), halves.values<Float16>().begin(),
+                           [&](float value) { return to_float16(value, backend.float16.conversion); });
+    return halves;
+  }
+  throw Error(ErrorCode::type_mismatch, "input '" + wanted.name + "'",
+              "element type " + std::string(name_of(given.type())) + "; " + std::string(name_of(original.type)) + " is needed" +
+                  (is_coded ? ", or float32 to be quantised" : ""));
+}
+
+}  // namespace lastbit

@@ -1,0 +1,22 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Input values in another form than the model's: real values become codes, codes become real values.
+#pragma once
+
+#include <optional>
+
+#include "lastbit/backend.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+/// The codes of real values, float32, by the rule; the shapes are equal.
+void quantize_by(const QuantizeArithmetic& rule, const Tensor& real, const Quantization& quantization, Tensor& codes);
+
+/// What is given for the input `index` of `model`, in the type that it wants; nothing where it has that type. `user` is the model as it was read, of which
+/// `model` is the dequantised form in the real domain. Throws Error for other types, and for values that no code stands for.
+[[nodiscard]] std::optional<Tensor> converted_input(const Model& user, const Model& model, const Backend& backend, std::int32_t index,
+                                                    const Tensor& given);
+
+}  // namespace lastbit
