@@ -9,6 +9,9 @@ Runs `lastbit quantize` on each pair and prints a page in Markdown. The digits n
 in LASTBIT_MODELS_DIR (../shared/models), one folder each with model.tflite and input.npy. Without that folder only the digits are shown.
 """
 import argparse
+import contextlib
+import difflib
+import io
 import json
 import os
 import re
@@ -155,7 +158,21 @@ def main():
     parser.add_argument("--timeout", type=int, default=600, help="seconds for one network on one device")
     parser.add_argument("--devices", nargs="*", help="only these")
     parser.add_argument("--networks", nargs="*", help="only these")
+    parser.add_argument("--page", type=Path, help="print nothing: this page must begin so")
     options = parser.parse_args()
+    if options.page is None:
+        page(options)
+        return 0
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        page(options)
+    lines = printed.getvalue().splitlines()
+    shown = options.page.read_text().splitlines()[:len(lines)]
+    sys.stdout.writelines(line + "\n" for line in difflib.unified_diff(shown, lines, str(options.page), "made now", lineterm="", n=0))
+    return 0 if shown == lines and lines else 1
+
+
+def page(options):
     devices, without, quantiser_of = devices_with_quantiser(options.tool)
     devices = [device for device in devices if not options.devices or device in options.devices]
     print(HEAD % options.samples)
@@ -168,4 +185,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

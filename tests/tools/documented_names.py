@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # Copyright lastbit authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages name is there: files and headings behind relative links, files and --options in `backticks`, the operators of .tflite; and every
-page with commands is among PAGES, those that documented_commands.py runs.
+"""What the pages name is there: files and headings behind relative links, files and --options in `backticks`, the operators of .tflite, backends,
+the numbers of recorded cases; and every page with commands is among PAGES, those that documented_commands.py runs.
 
     documented_names.py SOURCE LASTBIT PAGE…
 """
 import fnmatch
+import json
 import os
 import pathlib
 import re
@@ -121,7 +122,27 @@ def operators_fault(source):
     named = re.search(r"Of `\.tflite` these operators:\n\n((?:    .*\n)+)", guide)[1]
     read = re.findall(r"\{BuiltinOperator::(\w+), read_", (source / "lib/formats/tflite_operations.cpp").read_text())
     wrong = set(re.findall(r"\w+", named)) ^ set(read)
-    return f"of these operators of .tflite one is read and not named, or named and not read: {sorted(wrong)}" if wrong or not read else None
+    return f"docs/user-guide.md: of these operators of .tflite one is read and not named, or named and not read: {sorted(wrong)}" if wrong or not read else None
+
+
+def suites_faults(source):
+    """The number of committed cases of each suite, the last column of docs/vectors.md."""
+    for suite, count in re.findall(r"^\| `(\w+/\w+)` \|.*\| (\d+|none) \|$", (source / "docs/vectors.md").read_text(), re.MULTILINE):
+        file = source / "tests/vectors" / suite / "cases.json"
+        cases = str(len(json.loads(file.read_text())["cases"])) if file.exists() else "none"
+        if cases != count:
+            yield f"docs/vectors.md: {suite} has {cases} cases, not {count}"
+
+
+def backends_faults(source, lastbit):
+    listed = subprocess.run([lastbit, "backends", "--markdown"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    index = (source / "docs/README.md").read_text()
+    names = re.findall(r"^\| `(\w+)` ", listed, re.MULTILINE)
+    if not names:
+        yield "no backend"
+    for name in names:
+        if f"`{name}`" not in index and not name.startswith("n2d2_simulator_"):  # said as one
+            yield f"docs/README.md: no page for {name}"
 
 
 def main():
@@ -135,9 +156,9 @@ def main():
         if has_commands(page) and name not in listed:
             print(f"{name}: has commands or JSON, and is not in the list of pages in tests/tools/CMakeLists.txt")
             faults += 1
-    if fault := operators_fault(source):
-        print(f"docs/user-guide.md: {fault}")
-        faults += 1
+    others = [fault for fault in [operators_fault(source)] if fault] + [*suites_faults(source), *backends_faults(source, sys.argv[2])]
+    faults += len(others)
+    print("\n".join(others), end="\n" if others else "")
     print(f"{len(pages)} pages, {faults} faults")
     return 1 if faults or not pages else 0
 
