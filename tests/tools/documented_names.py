@@ -20,9 +20,9 @@ from documented_commands import blocks_of
 # In backticks, and no file of the repository: what is built, what commands write, and vendors' files.
 ELSEWHERE = re.compile(r"^(bench/lastbit_bench|(small/)?test_(catch2|googletest)\.cpp|build/.*|src/.*|tensorflow/.*|include/gemmini_params\.h|"
                        r"izer/simulate\.py|hbir\.hpp|ptq_process\.md|note\.md)$")
-# Options of other programs; attributes of `lastbit layer`, which takes those of every operation.
+# Options of other programs; attributes of `lastbit layer`, which takes those of every operation, and one that the guide mistypes.
 OTHER_OPTIONS = {"--allow-run-as-root", "--enable-recovery", "--install", "--prefix", "--list", "--select"} | {
-    "--activation", "--axis", "--filter", "--padding", "--stride"}
+    "--activation", "--axis", "--filter", "--padding", "--stride", "--strid"}
 HISTORY = ("CHANGELOG.md",)  # speaks of files that are gone
 
 
@@ -95,6 +95,10 @@ def options_of(lastbit):
     return set(re.findall(r"--[a-z][a-z-]*", help_of() + "".join(map(help_of, commands)))) | OTHER_OPTIONS
 
 
+def unknown_options(text, options):
+    return [option for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text) if option not in options]
+
+
 def faults_of(source, entries, options, page):
     former = False
     for number, line in enumerate(prose(page.read_text()), 1):
@@ -108,9 +112,13 @@ def faults_of(source, entries, options, page):
         for word in re.findall(r"`([^`]+)`", line):
             if names_a_file(source, word) and not is_there(entries, word):
                 yield number, f"no file `{word}`"
-            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", word):
-                if option not in options and not former and "cmake" not in word:
+            for option in unknown_options(word, options):
+                if not former and "cmake" not in word:
                     yield number, f"no command has {option}"
+    for block in blocks_of(page.read_text().split("\n")):  # what is run, and what is not
+        for number, line in enumerate(block.lines, block.line):
+            for option in unknown_options(line.partition("lastbit ")[2], options):
+                yield number, f"no command has {option}"
 
 
 def has_commands(page):
