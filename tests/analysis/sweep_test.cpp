@@ -439,10 +439,14 @@ TEST_CASE("Counts that contradict each other are refused, whatever the checksum 
     const std::size_t at = rest.find(':', rest.rfind("\"" + name + "\":", first)) + 1;
     return refusal_with(rest.substr(0, at) + number + rest.substr(rest.find(',', at)));
   };
-  for (const auto& [name, number, why] : std::vector<std::array<std::string, 3>>{{"samples_differing", "0", "contradict each other"},
-                                                                                 {"samples_differing", "9999999999", "other numbers"},
-                                                                                 {"differing", "0", "contradict each other"},
-                                                                                 {"values", "46081", "other numbers of values"}}) {
+  for (const auto& [name, number, why] :
+       std::vector<std::array<std::string, 3>>{{"samples_differing", "0", "contradict each other"},
+                                               {"samples_differing", "9999999999", "other numbers"},
+                                               {"differing", "0", "contradict each other"},
+                                               {"values", "46081", "other numbers of values"},
+                                               {"histogram", "[7", "contradict each other"},
+                                               {"non_finite", "5", "contradict each other"},
+                                               {"saturated_outputs", "9223372036854775807", "a count is needed"}}) {
     INFO(name << " " << number);
     const auto refusal = with_count(name, number);
     REQUIRE(refusal);

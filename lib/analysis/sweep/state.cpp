@@ -4,6 +4,7 @@
 // Statistics as JSON, and the file that holds them. Integers of 128 bits and exact sums are texts.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "formats/file.hpp"
@@ -33,9 +34,12 @@ Int128 wide_integer(const JsonView& json) {
   return negative ? -value : value;
 }
 
+/// Far more than a sweep counts, and sums of some of them stay within 64 bits.
+constexpr std::int64_t largest_count = std::int64_t{1} << 59;
+
 std::int64_t count_from(const JsonView& json) {
   const std::int64_t count = json.integer();
-  if (count < 0) json.fail("a count is needed");
+  if (count < 0 || count > largest_count) json.fail("a count is needed, from 0 to " + std::to_string(largest_count));
   return count;
 }
 
@@ -176,12 +180,20 @@ void SweepStatistics::read(std::string_view text, std::string_view where) {
 
 namespace {
 
+/// Every value is in them, or they were not counted.
+bool cover(const RealSums& sums, std::int64_t values) { return !holds_any(sums) || sums.values + sums.non_finite == values; }
+bool cover(const LsbHistogram& histogram, const TensorSums& sums) {
+  const std::int64_t counted = std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t{0});
+  return counted == 0 || (counted == sums.values && counted - histogram.counts[LsbHistogram::reach + 1] == sums.differing);
+}
+
 bool agree(const TensorSums& sums) {
   const std::int64_t any = sums.differing > 0 ? 1 : 0;
   const Int128 magnitude = sums.lsb_sum < 0 ? -sums.lsb_sum : sums.lsb_sum;
   return sums.differing <= sums.values && sums.samples_differing <= sums.differing && sums.samples_differing >= any &&
          sums.first_sample.has_value() == (any != 0) && sums.lowest_lsb <= 0 && sums.highest_lsb >= 0 &&
-         sums.lsb_magnitude_sum >= magnitude;
+         sums.lsb_magnitude_sum >= magnitude && cover(sums.histogram, sums) && cover(sums.reference, sums.values) &&
+         cover(sums.golden, sums.values);
 }
 
 /// What the sweeper's network says of so many samples.
