@@ -15,6 +15,7 @@ void add_demo(CommandLine& line);
 void add_describe(CommandLine& line);
 void add_diff_backends(CommandLine& line);
 void add_explain(CommandLine& line);
+void add_fuzz_against(CommandLine& line);
 void add_identify(CommandLine& line);
 void add_prove(CommandLine& line);
 void add_quantize(CommandLine& line);

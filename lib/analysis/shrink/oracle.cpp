@@ -35,12 +35,18 @@ ShrinkCause cause_of(const LayerCase& layer, const SpecSheet& a, const SpecSheet
   return cause;
 }
 
+Oracle::Oracle(const SpecSheet& a, const SpecSheet& b)
+    : both_([&a, &b](const LayerCase& layer) {
+        return TwoOutputs{first_output(layer, a.backend), first_output(layer, b.backend)};
+      }),
+      cause_of_([&a, &b](const LayerCase& layer) { return cause_of(layer, a, b); }) {}
+
 std::optional<TwoOutputs> Oracle::run(const LayerCase& layer) {
   ++trials_;
   try {
     validate(layer.layer, "shrink");
-    TwoOutputs outputs{first_output(layer, a_.backend), first_output(layer, b_.backend)};
-    if (outputs.a.type() != outputs.b.type() || outputs.a.shape() != outputs.b.shape()) return std::nullopt;
+    auto outputs = both_(layer);
+    if (outputs && (outputs->a.type() != outputs->b.type() || outputs->a.shape() != outputs->b.shape())) return std::nullopt;
     return outputs;
   } catch (const Error&) {
     return std::nullopt;
@@ -49,13 +55,13 @@ std::optional<TwoOutputs> Oracle::run(const LayerCase& layer) {
 
 bool Oracle::holds(const LayerCase& layer) {
   const auto outputs = run(layer);
-  return outputs && outputs->differ_at(layer.index) && cause_of(layer, a_, b_) == cause_;
+  return outputs && outputs->differ_at(layer.index) && cause_of_(layer) == cause_;
 }
 
 bool Oracle::holds_with(const LayerCase& layer, const TwoOutputs& before, std::int64_t index) {
   const auto outputs = run(layer);
   return outputs && same_bits(bits_at(outputs->a, layer.index), bits_at(before.a, index)) &&
-         same_bits(bits_at(outputs->b, layer.index), bits_at(before.b, index)) && cause_of(layer, a_, b_) == cause_;
+         same_bits(bits_at(outputs->b, layer.index), bits_at(before.b, index)) && cause_of_(layer) == cause_;
 }
 
 }  // namespace lastbit

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -23,7 +24,13 @@ struct TwoOutputs {
 
 class Oracle {
  public:
-  Oracle(const SpecSheet& a, const SpecSheet& b) : a_(a), b_(b) {}
+  /// What both sides make of a layer, or nothing where one of them cannot run it; it may throw Error for that as well.
+  using BothSides = std::function<std::optional<TwoOutputs>(const LayerCase&)>;
+  using Cause = std::function<ShrinkCause(const LayerCase&)>;
+
+  Oracle(BothSides both, Cause cause_of_layer) : both_(std::move(both)), cause_of_(std::move(cause_of_layer)) {}
+  /// Two backends, which outlive it, and what explain() says of them.
+  Oracle(const SpecSheet& a, const SpecSheet& b);
 
   void expect(ShrinkCause cause) { cause_ = std::move(cause); }
   [[nodiscard]] const ShrinkCause& cause() const { return cause_; }
@@ -39,8 +46,8 @@ class Oracle {
   [[nodiscard]] bool holds_with(const LayerCase& layer, const TwoOutputs& outputs, std::int64_t index);
 
  private:
-  const SpecSheet& a_;
-  const SpecSheet& b_;
+  BothSides both_;
+  Cause cause_of_;
   ShrinkCause cause_;
   std::int64_t trials_ = 0;
 };

@@ -4,9 +4,19 @@
 // The steps that make a layer smaller once it is cut to one value. Each changes `layer` only to what the oracle accepts.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <utility>
+
 #include "analysis/shrink/oracle.hpp"
 
 namespace lastbit {
+
+/// All of the steps below, in their order; `on_step` is told how many are done, of how many.
+void reduce(LayerCase& layer, Oracle& oracle, const std::function<void(std::size_t done, std::size_t all)>& on_step = {});
+
+/// The smallest cut that computes both values as they are, for the same cause; and which of the crops it is, or how many there are.
+[[nodiscard]] std::pair<LayerCase, std::size_t> cut(const LayerCase& whole, const TwoOutputs& outputs, Oracle& oracle);
 
 /// Fewer taps, elements, channels, rows, inputs.
 void drop_parts(LayerCase& layer, Oracle& oracle);

@@ -109,14 +109,6 @@ LayerCase case_of(const LayerInNetwork& layer, std::int64_t index) {
   return result;
 }
 
-/// The smallest cut that computes both values as they are, for the same cause; and which of the cuts it is.
-std::pair<LayerCase, std::size_t> cut(const LayerCase& whole, const TwoOutputs& outputs, Oracle& oracle) {
-  const std::vector<LayerCase> candidates = crops(whole);
-  for (std::size_t i = 0; i < candidates.size(); ++i)
-    if (oracle.holds_with(candidates[i], outputs, whole.index)) return {candidates[i], i};
-  return {whole, candidates.size()};
-}
-
 class Shrinker {
  public:
   Shrinker(const SpecSheet& a, const SpecSheet& b, const ShrinkOptions& options) : a_(a), b_(b), options_(options), oracle_(a, b) {}
@@ -136,7 +128,7 @@ class Shrinker {
     }
     oracle_.expect(cause);
     LayerCase smallest = std::move(best->first);
-    reduce(smallest);
+    reduce(smallest, oracle_, options_.on_progress);
     return result(network, layer, index, std::move(smallest));
   }
 
@@ -150,16 +142,6 @@ class Shrinker {
     // Its changes may be seen in another way among fewer samples.
     if (found.second == crops(whole).size()) oracle_.expect(cause_of(whole, a_, b_));
     return found;
-  }
-
-  void reduce(LayerCase& layer) {
-    constexpr void (*steps[])(LayerCase&, Oracle&) = {drop_parts,   zero_elements,   strengthen_taps,
-                                                      simplify_tap, simplify_values, drop_parts};
-    for (std::size_t i = 0; i < std::size(steps); ++i) {
-      if (options_.on_progress) options_.on_progress(i + 1, std::size(steps) + 1);
-      steps[i](layer, oracle_);
-    }
-    tidy(layer);
   }
 
   ShrunkCase result(const Model& network, const LayerInNetwork& layer, std::int64_t index, LayerCase smallest) {
@@ -191,6 +173,22 @@ class Shrinker {
 };
 
 }  // namespace
+
+std::pair<LayerCase, std::size_t> cut(const LayerCase& whole, const TwoOutputs& outputs, Oracle& oracle) {
+  const std::vector<LayerCase> candidates = crops(whole);
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (oracle.holds_with(candidates[i], outputs, whole.index)) return {candidates[i], i};
+  return {whole, candidates.size()};
+}
+
+void reduce(LayerCase& layer, Oracle& oracle, const std::function<void(std::size_t, std::size_t)>& on_step) {
+  constexpr void (*steps[])(LayerCase&, Oracle&) = {drop_parts, zero_elements, strengthen_taps, simplify_tap, simplify_values, drop_parts};
+  for (std::size_t i = 0; i < std::size(steps); ++i) {
+    if (on_step) on_step(i + 1, std::size(steps) + 1);
+    steps[i](layer, oracle);
+  }
+  tidy(layer);
+}
 
 std::string ShrinkCause::text() const {
   if (!attributed) return "not attributed";
