@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "backend_option.hpp"
+#include "common_options.hpp"
 #include "external_command.hpp"
 #include "lastbit/error.hpp"
 #include "memory_option.hpp"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::string backend, format, output;
   std::vector<std::string> settings, operations, command;
-  std::int64_t seed = 1, models = 100, samples = 1, max_cases = 20;
+  std::int64_t seed = 1, models = 100, runs = 1, max_cases = 20;
   double timeout = 60, max_time = 0;
   bool keep = false, json = false;
 };
@@ -124,7 +125,7 @@ FuzzOptions options_from(const Options& options, const SpecSheet& sheet) {
   fuzz.operations = operations_from(options.operations, fuzz.format);
   fuzz.seed = static_cast<std::uint64_t>(options.seed);
   fuzz.models = options.models;
-  fuzz.samples = options.samples;
+  fuzz.samples = options.runs;
   fuzz.cases = options.output;
   fuzz.keep = options.keep;
   fuzz.most_cases = options.max_cases;
@@ -165,32 +166,38 @@ int run(const Options& options) {
 void add_fuzz_against(CommandLine& line) {
   Command command = line.add("fuzz-against", "compare a backend with any other program on random models");
   const auto options = std::make_shared<Options>();
-  command.option("--backend", options->backend, "a built-in backend, or a backend file (.json)").required();
+  add_backend_option(command, options->backend).required();
   add_set_option(command, options->settings);
-  command.option("--format", options->format, "of the models; by default what the backend's runtime reads").one_of({"tflite", "onnx"});
-  command.option("--operations", options->operations, "only these: conv2d,add,…")
+  command.option("--format", options->format, "of the random models; by default what the backend's runtime reads")
+      .one_of({"tflite", "onnx"});
+  command.option("--operations", options->operations, "make random models of these alone")
       .value_name("A,B,…")
       .repeatable_one_by_one()
       .separated_by(',');
-  command.option("--seed", options->seed, "another seed, other models").not_negative().shows_default();
-  command.option("--models", options->models, "how many").positive().shows_default();
-  command.option("--samples", options->samples, "random inputs per model, each a run of the command").positive().shows_default();
-  command.option("--max-time", options->max_time, "stop after so many seconds; 0: never").not_negative().shows_default();
-  command.option("--timeout", options->timeout, "seconds for one run of the command").positive().shows_default();
-  command.option("--output", options->output, "shrink what differs, and write one case each into DIR/1, DIR/2, …").value_name("DIR");
+  command.option("--seed", options->seed, "of the random numbers").not_negative().shows_default();
+  command.option("--models", options->models, "make so many random models").positive().shows_default();
+  command.option("--runs", options->runs, "run every model so often, on other random inputs").positive().shows_default();
+  command.option("--max-time", options->max_time, "seconds, after which what has been found so far is told; 0: no limit")
+      .value_name("SECONDS")
+      .not_negative()
+      .shows_default();
+  command.option("--timeout", options->timeout, "seconds that one run of the other program may take")
+      .value_name("SECONDS")
+      .positive()
+      .shows_default();
+  add_output_option(command, options->output, "DIR");
   command.option("--max-cases", options->max_cases, "differing models beyond so many are counted, not shrunk")
       .not_negative()
       .shows_default();
-  command.flag("--keep", options->keep, "keep the files of every run in DIR/models");
+  command.flag("--keep", options->keep, "keep the files of every run, in DIR/models");
   add_memory_option(command);
-  command.flag("--json", options->json, "print JSON");
-  command
-      .option(
-          "command", options->command,
-          "behind --: the program and its arguments; {model} is the model's file, {input} the input's .npy (the word is repeated for every "
-          "input; {inputs}: the folder of all), {output} the .npy to be written ({outputs}: a folder for it)")
-      .value_name("CMD")
-      .required();
+  add_json_option(command, options->json);
+  command.option("command", options->command, "behind --: the other program and its arguments").value_name("CMD").required();
+  command.note(
+      "In the command {model} becomes the model's file; a word with {input} one word per input, each a .npy file ({inputs}: the folder of "
+      "all);\n"
+      "{output} the .npy file to be written ({outputs}: a folder for it). --output: what differs, shrunk, as one case each in DIR/1, "
+      "DIR/2, ….");
   command.footer("Exit status: 0 every value equal, 1 some differ, 2 error, or too few models that both sides run.");
   command.runs([options] { return run(*options); });
 }

@@ -222,7 +222,7 @@ void add_identify(CommandLine& line) {
       .value_name("BACKEND");
   command.option("--probe", options->probe, "write a layer and an input on which the remaining combinations differ").value_name("DIR");
   command.flag("--free-weights", options->free_weights, "the probe may bring weights, bias and scales of its own");
-  command.option("--seed", options->seed, "of the probe").shows_default();
+  command.option("--seed", options->seed, "of the random numbers").shows_default();
   command.option("--max-time", options->max_time, "seconds, after which what has been found so far is told; 0: no limit")
       .value_name("SECONDS")
       .shows_default()
@@ -233,7 +233,7 @@ void add_identify(CommandLine& line) {
   add_json_option(command, options->json);
   command.note(
       "With --layer-file, --input is what the layers were given (default: what their JSON names), --dump one .npy of each layer's output.\n"
-      "--output: the best combination, as a backend file. --top: classes behind the best one.");
+      "--output: the best combination, as a backend file. --top: classes behind the best one. --seed: of the probe.");
   command.footer(
       "Exit status: 0 some combination explains every value and no layer that was compared differs, 1 none does or one differs, "
       "2 error, or undecided at --max-time.");

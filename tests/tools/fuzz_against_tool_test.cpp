@@ -25,12 +25,12 @@ std::string script(const Shell& shell, const std::string& text) {
 
 TEST_CASE("lastbit fuzz-against: a backend equals itself, in both formats") {
   const Shell shell;
-  CHECK(shell.status("fuzz-against --backend tflite_single --models 40" + against("tflite_single")) == 0);
+  CHECK(shell.status("fuzz-against --backend tflite_single --models 25" + against("tflite_single")) == 0);
   CHECK_THAT(shell.text("out"), contains_text("0 differ"));
-  CHECK(shell.status("fuzz-against --backend onnxruntime --models 30 --json" + against("onnxruntime")) == 0);
+  CHECK(shell.status("fuzz-against --backend onnxruntime --models 25 --json" + against("onnxruntime")) == 0);
   const auto report = nlohmann::json::parse(shell.text("out"));
   CHECK(report["format"] == "onnx");
-  CHECK(report["compared"] > 20);
+  CHECK(report["compared"] > 15);
   CHECK(report["all"]["values"] > 500);
   CHECK(report["all"]["differing"] == 0);
   CHECK(report["operations"].size() > 10);
@@ -71,7 +71,7 @@ TEST_CASE("lastbit fuzz-against: an .onnx case, and the same models from the sam
 
 TEST_CASE("lastbit fuzz-against: files are kept, operations restricted") {
   const Shell shell;
-  CHECK(shell.status("fuzz-against --backend tflite_single --operations conv2d --models 3 --samples 2 --keep --output kept --json" +
+  CHECK(shell.status("fuzz-against --backend tflite_single --operations conv2d --models 3 --runs 2 --keep --output kept --json" +
                      against("tflite_single")) == 0);
   const auto report = nlohmann::json::parse(shell.text("out"));
   CHECK(report["operations"].size() == 1);

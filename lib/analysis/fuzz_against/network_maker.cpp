@@ -11,20 +11,21 @@
 namespace lastbit {
 namespace {
 
-using enum OperationKind;
+using Kind = OperationKind;
 
-bool needs_matrix(OperationKind kind) { return kind == fully_connected || kind == matmul; }
+bool needs_matrix(OperationKind kind) { return kind == Kind::fully_connected || kind == Kind::matmul; }
 
 bool needs_image(OperationKind kind) {
-  return kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == max_pool2d || kind == average_pool2d ||
-         kind == global_average_pool || kind == mean || kind == resize || kind == OperationKind::pad;
+  return kind == Kind::conv2d || kind == Kind::depthwise_conv2d || kind == Kind::transposed_conv2d || kind == Kind::max_pool2d ||
+         kind == Kind::average_pool2d || kind == Kind::global_average_pool || kind == Kind::mean || kind == Kind::resize ||
+         kind == Kind::pad;
 }
 
 /// For these ONNX Runtime has operators on codes.
 bool has_form_on_codes(OperationKind kind) {
-  return kind == conv2d || kind == depthwise_conv2d || kind == fully_connected || kind == matmul || kind == OperationKind::add ||
-         kind == mul || kind == concat || kind == average_pool2d || kind == global_average_pool || kind == logistic || kind == leaky_relu ||
-         kind == softmax;
+  return kind == Kind::conv2d || kind == Kind::depthwise_conv2d || kind == Kind::fully_connected || kind == Kind::matmul ||
+         kind == Kind::add || kind == Kind::mul || kind == Kind::concat || kind == Kind::average_pool2d ||
+         kind == Kind::global_average_pool || kind == Kind::logistic || kind == Kind::leaky_relu || kind == Kind::softmax;
 }
 
 std::int64_t span_of(std::int64_t filter, std::int64_t dilation) { return (filter - 1) * dilation + 1; }
@@ -65,7 +66,7 @@ void NetworkMaker::emit(OperationKind kind, std::vector<std::int32_t> inputs, At
       },
       operation.attributes);
   const bool bounded = bounds != nullptr && bounds->activation != Activation::none;
-  const bool has_bias = kind == fully_connected && operation.inputs.back() != absent_tensor;
+  const bool has_bias = kind == Kind::fully_connected && operation.inputs.back() != absent_tensor;
   if (is_onnx()) {
     const bool on_codes = has_form_on_codes(kind) && !bounded && !has_bias && random_.one_in(4);
     operation.stated = on_codes ? Statement::on_codes : Statement::fusible;
@@ -101,7 +102,7 @@ Model NetworkMaker::network() {
 
 void NetworkMaker::flatten() {
   if (now().shape.rank() == 2) return;
-  emit(reshape, {current_}, std::monostate{}, Quantization(now().quantization), Shape{1, now().shape.element_count()});
+  emit(Kind::reshape, {current_}, std::monostate{}, Quantization(now().quantization), Shape{1, now().shape.element_count()});
 }
 
 void NetworkMaker::convolution() {
@@ -117,7 +118,7 @@ void NetworkMaker::convolution() {
       padding({span_of(filter.height, attributes.dilation.height), span_of(filter.width, attributes.dilation.width)}, false);
   const std::int32_t weights = make_.add_weights({out, filter.height, filter.width, in / groups}, out, 0, true);
   const std::int32_t bias = make_.add_bias(current_, weights, out);
-  emit(conv2d, {current_, weights, bias}, attributes, make_.of_sums(current_, weights, filter.height * filter.width * in / groups));
+  emit(Kind::conv2d, {current_, weights, bias}, attributes, make_.of_sums(current_, weights, filter.height * filter.width * in / groups));
 }
 
 void NetworkMaker::depthwise() {
@@ -126,7 +127,7 @@ void NetworkMaker::depthwise() {
   Conv2dAttributes attributes{extent(3), {1, 1}, padding(filter, false), bounds()};
   const std::int32_t weights = make_.add_weights({1, filter.height, filter.width, out}, out, 3, true);
   const std::int32_t bias = make_.add_bias(current_, weights, out);
-  emit(depthwise_conv2d, {current_, weights, bias}, attributes, make_.of_sums(current_, weights, filter.height * filter.width));
+  emit(Kind::depthwise_conv2d, {current_, weights, bias}, attributes, make_.of_sums(current_, weights, filter.height * filter.width));
 }
 
 void NetworkMaker::transposed() {
@@ -139,8 +140,8 @@ void NetworkMaker::transposed() {
   const Conv2dAttributes attributes{stride, {1, 1}, {same ? PaddingMode::same : PaddingMode::valid}, {}};
   const std::int32_t weights = make_.add_weights({out, filter.height, filter.width, in[3]}, out, 0, !is_onnx());
   const std::int32_t bias = make_.add_bias(current_, weights, out);
-  emit(transposed_conv2d, {current_, weights, bias}, attributes, make_.of_sums(current_, weights, filter.height * filter.width * in[3]),
-       shape);
+  emit(Kind::transposed_conv2d, {current_, weights, bias}, attributes,
+       make_.of_sums(current_, weights, filter.height * filter.width * in[3]), shape);
 }
 
 void NetworkMaker::dense() {
@@ -150,14 +151,14 @@ void NetworkMaker::dense() {
   const std::int32_t bias = make_.add_bias(current_, weights, out);
   FullyConnectedAttributes attributes{.bounds = bounds()};
   attributes.stated_by_input = bias == absent_tensor;  // the writer's MatMul
-  emit(fully_connected, {current_, weights, bias}, attributes, make_.of_sums(current_, weights, in));
+  emit(Kind::fully_connected, {current_, weights, bias}, attributes, make_.of_sums(current_, weights, in));
 }
 
 void NetworkMaker::product() {
   flatten();
   const std::int64_t terms = now().shape[1], columns = random_.between(1, 9);
   const std::int32_t right = make_.add_input({terms, columns}, make_.any_quantization());
-  emit(matmul, {current_, right}, MatmulAttributes{}, make_.of_sums(current_, right, terms));
+  emit(Kind::matmul, {current_, right}, MatmulAttributes{}, make_.of_sums(current_, right, terms));
 }
 
 void NetworkMaker::pool(OperationKind kind) {
@@ -166,9 +167,9 @@ void NetworkMaker::pool(OperationKind kind) {
   const bool plain = attributes.padding.mode == PaddingMode::valid && attributes.stride.height <= attributes.filter.height &&
                      attributes.stride.width <= attributes.filter.width;
   if (is_onnx() && plain && random_.one_in(2)) attributes.partial_windows = PartialWindows::last_truncated;
-  if (is_onnx() && kind == average_pool2d && random_.one_in(3)) attributes.counted_padding = true;
-  if (!is_onnx() || kind == average_pool2d) attributes.bounds = is_onnx() ? OutputBounds{} : bounds();
-  const bool same = kind == max_pool2d || !is_onnx();
+  if (is_onnx() && kind == Kind::average_pool2d && random_.one_in(3)) attributes.counted_padding = true;
+  if (!is_onnx() || kind == Kind::average_pool2d) attributes.bounds = is_onnx() ? OutputBounds{} : bounds();
+  const bool same = kind == Kind::max_pool2d || !is_onnx();
   const Quantization quantization = now().quantization;
   emit(kind, {current_}, attributes, same ? quantization : make_.near(quantization.scale()));
 }
@@ -177,7 +178,7 @@ void NetworkMaker::mean() {
   const bool every = random_.one_in(2);
   MeanAttributes attributes{every ? std::vector<std::int64_t>{1, 2} : std::vector<std::int64_t>{random_.between(1, 3)}, true};
   if (every && random_.one_in(2)) attributes.keep_dims = false;
-  emit(OperationKind::mean, {current_}, attributes, make_.near(now().quantization.scale()));
+  emit(Kind::mean, {current_}, attributes, make_.near(now().quantization.scale()));
 }
 
 /// Of the shape of what there is, or of one that is broadcast to it.
@@ -199,7 +200,7 @@ void NetworkMaker::element_wise(OperationKind kind) {
   const double a = now().quantization.scale(), b = make_.tensor(other).quantization.scale();
   const double wide = make_.type() == ElementType::int16 ? 512 : 1;
   const Quantization quantization =
-      kind == mul ? make_.with_scale(a * b * 74 * 74 * wide / random_.odd_number(3, 9)) : make_.near(1.4 * std::max(a, b));
+      kind == Kind::mul ? make_.with_scale(a * b * 74 * 74 * wide / random_.odd_number(3, 9)) : make_.near(1.4 * std::max(a, b));
   const bool swapped = random_.one_in(3);
   emit(kind, swapped ? std::vector{other, current_} : std::vector{current_, other}, ElementwiseAttributes{bounds(), false}, quantization);
 }
@@ -211,8 +212,8 @@ void NetworkMaker::concatenation() {
   if (!same && random_.one_in(2)) inputs.push_back(make_.add_input(now().shape, make_.any_quantization()));
   const Quantization quantization = same ? now().quantization : make_.near(now().quantization.scale());
   const auto rank = static_cast<std::int64_t>(now().shape.rank());
-  emit(concat, inputs, ConcatAttributes{random_.one_in(2) ? rank - 1 : random_.between(rank == 4 ? 1 : 0, rank - 1), Activation::none},
-       quantization);
+  emit(Kind::concat, inputs,
+       ConcatAttributes{random_.one_in(2) ? rank - 1 : random_.between(rank == 4 ? 1 : 0, rank - 1), Activation::none}, quantization);
 }
 
 void NetworkMaker::pad() {
@@ -221,7 +222,7 @@ void NetworkMaker::pad() {
   if (random_.one_in(4)) attributes.paddings[3] = {1, random_.between(0, 2)};
   const IntegerRange range = range_of(make_.type());
   if (random_.one_in(3)) attributes.value = random_.between(range.min, range.max);
-  emit(OperationKind::pad, {current_}, attributes, Quantization(now().quantization));
+  emit(Kind::pad, {current_}, attributes, Quantization(now().quantization));
 }
 
 void NetworkMaker::resize() {
@@ -231,7 +232,7 @@ void NetworkMaker::resize() {
   attributes.coordinates = random_.of({half_pixel, asymmetric, align_corners, half_pixel_or_zero});
   attributes.nearest = random_.of({Rounding::floor, Rounding::ceil, Rounding::half_down, Rounding::half_up});
   const Shape in = now().shape;
-  emit(OperationKind::resize, {current_}, attributes, Quantization(now().quantization),
+  emit(Kind::resize, {current_}, attributes, Quantization(now().quantization),
        Shape{1, random_.between(1, 2 * in[1] + 1), random_.between(1, 2 * in[2] + 1), in[3]});
 }
 
@@ -243,31 +244,32 @@ Quantization NetworkMaker::fixed(double scale, std::int64_t codes_below_zero) {
 
 void NetworkMaker::unary(OperationKind kind) {
   Attributes attributes = default_attributes(kind);
-  if (kind == leaky_relu) attributes = LeakyReluAttributes{random_.one_in(3) ? static_cast<double>(0.1F) : random_.odd_number(-7, 0)};
+  if (kind == Kind::leaky_relu) attributes = LeakyReluAttributes{random_.one_in(3) ? static_cast<double>(0.1F) : random_.odd_number(-7, 0)};
   Quantization quantization = make_.near(now().quantization.scale());
   const bool any_output = is_onnx() && random_.one_in(2);
-  if (kind == softmax || kind == logistic) quantization = any_output ? make_.with_scale(random_.odd_number(-10, -6)) : fixed(0x1p-8, 0);
-  if (kind == OperationKind::tanh) quantization = any_output ? make_.with_scale(random_.odd_number(-9, -6)) : fixed(0x1p-7, 128);
+  if (kind == Kind::softmax || kind == Kind::logistic)
+    quantization = any_output ? make_.with_scale(random_.odd_number(-10, -6)) : fixed(0x1p-8, 0);
+  if (kind == Kind::tanh) quantization = any_output ? make_.with_scale(random_.odd_number(-9, -6)) : fixed(0x1p-7, 128);
   emit(kind, {current_}, attributes, quantization);
 }
 
 void NetworkMaker::append(OperationKind kind) {
   switch (kind) {
-    case conv2d: return convolution();
-    case depthwise_conv2d: return depthwise();
-    case transposed_conv2d: return transposed();
-    case fully_connected: return dense();
-    case matmul: return product();
-    case max_pool2d:
-    case average_pool2d:
-    case global_average_pool: return pool(kind);
-    case OperationKind::mean: return mean();
-    case OperationKind::add:
-    case sub:
-    case mul: return element_wise(kind);
-    case concat: return concatenation();
-    case OperationKind::pad: return pad();
-    case OperationKind::resize: return resize();
+    case Kind::conv2d: return convolution();
+    case Kind::depthwise_conv2d: return depthwise();
+    case Kind::transposed_conv2d: return transposed();
+    case Kind::fully_connected: return dense();
+    case Kind::matmul: return product();
+    case Kind::max_pool2d:
+    case Kind::average_pool2d:
+    case Kind::global_average_pool: return pool(kind);
+    case Kind::mean: return mean();
+    case Kind::add:
+    case Kind::sub:
+    case Kind::mul: return element_wise(kind);
+    case Kind::concat: return concatenation();
+    case Kind::pad: return pad();
+    case Kind::resize: return resize();
     default: return unary(kind);
   }
 }

@@ -35,7 +35,7 @@ Tensor zero_points_of(const Quantization& quantization, ElementType type) {
   return zeros;
 }
 
-const OutputBounds* bounds_of(const Operation& operation) {
+const OutputBounds* stated_bounds(const Operation& operation) {
   return std::visit(
       []<class T>(const T& each) -> const OutputBounds* {
         if constexpr (requires { each.bounds; }) return &each.bounds;
@@ -121,7 +121,7 @@ void OnnxGraph::quantized(const Operation& operation, const Node& real_node, con
 }
 
 Activation OnnxGraph::activation_of(const Operation& operation) {
-  const OutputBounds* const bounds = bounds_of(operation);
+  const OutputBounds* const bounds = stated_bounds(operation);
   if (bounds == nullptr) return Activation::none;
   if (bounds->clamp || bounds->real_clamp || !bounds->accumulator_clip.empty()) refuse(operation, "a bound");
   if (bounds->activation == Activation::absolute) refuse(operation, "the absolute value");

@@ -8,13 +8,13 @@ namespace lastbit {
 namespace {
 
 using onnx_message::Node;
-using enum OperationKind;
+using Kind = OperationKind;
 using Integers = std::vector<std::int64_t>;
 
 constexpr std::string_view microsoft = "com.microsoft";
 const Permutation depthwise_order{3, 0, 1, 2}, transposed_order{3, 0, 1, 2}, swapped_axes{1, 0};
 
-Tensor list_of(const Integers& values) { return Tensor::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values); }
+Tensor integer_list(const Integers& values) { return Tensor::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values); }
 
 class FileWriter : private OnnxGraph {
  public:
@@ -40,14 +40,14 @@ class FileWriter : private OnnxGraph {
     node.set("strides", Integers{attributes.stride.height, attributes.stride.width});
     if (attributes.dilation != Extent2d{}) node.set("dilations", Integers{attributes.dilation.height, attributes.dilation.width});
     set_padding(node, attributes.padding);
-    const std::int64_t groups = operation.kind == depthwise_conv2d ? in[3] : operation.kind == conv2d ? in[3] / weights[3] : 1;
+    const std::int64_t groups = operation.kind == Kind::depthwise_conv2d ? in[3] : operation.kind == Kind::conv2d ? in[3] / weights[3] : 1;
     if (groups != 1) node.set("group", groups);
   }
 
   void write_convolution(const Operation& operation) {
-    const Permutation& order = operation.kind == conv2d             ? channels_first
-                               : operation.kind == depthwise_conv2d ? depthwise_order
-                                                                    : transposed_order;
+    const Permutation& order = operation.kind == Kind::conv2d             ? channels_first
+                               : operation.kind == Kind::depthwise_conv2d ? depthwise_order
+                                                                          : transposed_order;
     const bool has_bias = operation.inputs.size() > bias_input && operation.inputs[bias_input] != absent_tensor;
     if (operation.inputs.size() > multiplier_input && operation.inputs[multiplier_input] != absent_tensor)
       refuse(operation, "a multiplier");
@@ -62,7 +62,7 @@ class FileWriter : private OnnxGraph {
     Names inputs{dequantized(data), dequantized(weights, order)};
     if (has_bias) inputs.push_back(dequantized_bias(operation));
     const std::string real = fresh("real");
-    Node convolution(operation.kind == transposed_conv2d ? "ConvTranspose" : "Conv", inputs, {real});
+    Node convolution(operation.kind == Kind::transposed_conv2d ? "ConvTranspose" : "Conv", inputs, {real});
     set_convolution(convolution, operation);
     quantized(operation, convolution, real);
   }
@@ -70,11 +70,11 @@ class FileWriter : private OnnxGraph {
   /// Without a bias MatMul, of weights [inputs, outputs]; with one Gemm, of weights [outputs, inputs].
   void write_dense(const Operation& operation) {
     const bool has_bias =
-        operation.kind == fully_connected && operation.inputs.size() > bias_input && operation.inputs[bias_input] != absent_tensor;
+        operation.kind == Kind::fully_connected && operation.inputs.size() > bias_input && operation.inputs[bias_input] != absent_tensor;
     const std::int32_t data = operation.inputs[0], weights = operation.inputs[1], output = operation.outputs[0];
     if (tensor(data).shape.rank() != 2) refuse(operation, "a product of more than two dimensions");
     const std::optional<Permutation> order =
-        operation.kind == fully_connected ? std::optional(has_bias ? Permutation{} : swapped_axes) : std::nullopt;
+        operation.kind == Kind::fully_connected ? std::optional(has_bias ? Permutation{} : swapped_axes) : std::nullopt;
     if (on_codes(operation) && !has_bias) {
       return node(
           Node("QLinearMatMul",
@@ -90,7 +90,7 @@ class FileWriter : private OnnxGraph {
 
   void write_pool(const Operation& operation) {
     const auto& attributes = std::get<Pool2dAttributes>(operation.attributes);
-    const bool global = operation.kind == global_average_pool;
+    const bool global = operation.kind == Kind::global_average_pool;
     const auto set = [&](Node& pool) {
       if (global) return;
       pool.set("kernel_shape", Integers{attributes.filter.height, attributes.filter.width});
@@ -102,7 +102,7 @@ class FileWriter : private OnnxGraph {
     };
     if (on_codes(operation)) return write_own(operation, global ? "QLinearGlobalAveragePool" : "QLinearAveragePool", set);
     const std::string real = fresh("real");
-    const std::string_view name = global ? "GlobalAveragePool" : operation.kind == max_pool2d ? "MaxPool" : "AveragePool";
+    const std::string_view name = global ? "GlobalAveragePool" : operation.kind == Kind::max_pool2d ? "MaxPool" : "AveragePool";
     Node pool(name, {dequantized(operation.inputs[0])}, {real});
     set(pool);
     quantized(operation, pool, real);
@@ -157,9 +157,9 @@ class FileWriter : private OnnxGraph {
     const std::size_t rank = tensor(operation.inputs[0]).shape.rank();
     const std::int64_t axis = file_axis(static_cast<std::int64_t>(rank) - 1, rank);
     if (std::get<SoftmaxAttributes>(operation.attributes).beta != 1) refuse(operation, "a factor");
-    write_unary(operation, "Softmax", "QLinearSoftmax", [&](Node& softmax) {
-      softmax.set("axis", axis);
-      if (on_codes(operation)) softmax.set("opset", std::int64_t{13});
+    write_unary(operation, "Softmax", "QLinearSoftmax", [&](Node& node) {
+      node.set("axis", axis);
+      if (on_codes(operation)) node.set("opset", std::int64_t{13});
     });
   }
 
@@ -202,7 +202,7 @@ class FileWriter : private OnnxGraph {
   void write_resize(const Operation& operation) {
     const auto& attributes = std::get<ResizeAttributes>(operation.attributes);
     if (attributes.scales) refuse(operation, "a resize by scales");
-    write_moved(operation, "Resize", {"", "", constant(fresh("sizes"), list_of(sizes_of(operation.outputs[0])))},
+    write_moved(operation, "Resize", {"", "", constant(fresh("sizes"), integer_list(sizes_of(operation.outputs[0])))},
                 attributes.mode == ResizeMode::nearest ? "nearest" : "linear");
   }
 
@@ -216,7 +216,7 @@ class FileWriter : private OnnxGraph {
       pads[at] = attributes.paddings[axis][0];
       pads[rank + at] = attributes.paddings[axis][1];
     }
-    Names more{constant(fresh("pads"), list_of(pads))};
+    Names more{constant(fresh("pads"), integer_list(pads))};
     if (attributes.value) {
       Tensor value(ElementType::float32, {});
       value.values<float>()[0] =
@@ -245,30 +245,31 @@ class FileWriter : private OnnxGraph {
   void write(const Operation& operation) {
     const auto nothing = [](Node&) {};
     switch (operation.kind) {
-      case conv2d:
-      case depthwise_conv2d:
-      case transposed_conv2d: return write_convolution(operation);
-      case fully_connected:
-      case matmul: return write_dense(operation);
-      case max_pool2d:
-      case average_pool2d:
-      case global_average_pool: return write_pool(operation);
-      case mean: return write_mean(operation);
-      case OperationKind::add: return write_binary(operation, "Add");
-      case mul: return write_binary(operation, "Mul");
-      case sub: return write_binary(operation, "Sub");
-      case concat: return write_concat(operation);
-      case OperationKind::pad: return write_pad(operation);
-      case resize: return write_resize(operation);
-      case reshape: return write_moved(operation, "Reshape", {constant(fresh("shape"), list_of(sizes_of(operation.outputs[0])))});
-      case requantize: return to_codes(operation, dequantized(operation.inputs[0]));
-      case relu: return write_unary(operation, "Relu", "", nothing);
-      case relu6: return write_clip(operation, Activation::relu6);
-      case hard_swish: return write_unary(operation, "HardSwish", "", nothing);
-      case logistic: return write_unary(operation, "Sigmoid", "QLinearSigmoid", nothing);
-      case OperationKind::tanh: return write_unary(operation, "Tanh", "", nothing);
-      case softmax: return write_softmax(operation);
-      case leaky_relu: {
+      case Kind::conv2d:
+      case Kind::depthwise_conv2d:
+      case Kind::transposed_conv2d: return write_convolution(operation);
+      case Kind::fully_connected:
+      case Kind::matmul: return write_dense(operation);
+      case Kind::max_pool2d:
+      case Kind::average_pool2d:
+      case Kind::global_average_pool: return write_pool(operation);
+      case Kind::mean: return write_mean(operation);
+      case Kind::add: return write_binary(operation, "Add");
+      case Kind::mul: return write_binary(operation, "Mul");
+      case Kind::sub: return write_binary(operation, "Sub");
+      case Kind::concat: return write_concat(operation);
+      case Kind::pad: return write_pad(operation);
+      case Kind::resize: return write_resize(operation);
+      case Kind::reshape:
+        return write_moved(operation, "Reshape", {constant(fresh("shape"), integer_list(sizes_of(operation.outputs[0])))});
+      case Kind::requantize: return to_codes(operation, dequantized(operation.inputs[0]));
+      case Kind::relu: return write_unary(operation, "Relu", "", nothing);
+      case Kind::relu6: return write_clip(operation, Activation::relu6);
+      case Kind::hard_swish: return write_unary(operation, "HardSwish", "", nothing);
+      case Kind::logistic: return write_unary(operation, "Sigmoid", "QLinearSigmoid", nothing);
+      case Kind::tanh: return write_unary(operation, "Tanh", "", nothing);
+      case Kind::softmax: return write_softmax(operation);
+      case Kind::leaky_relu: {
         const double alpha = std::get<LeakyReluAttributes>(operation.attributes).alpha;
         return write_unary(operation, "LeakyRelu", "QLinearLeakyRelu", [&](Node& node) { node.set("alpha", alpha); });
       }

@@ -9,13 +9,11 @@
 namespace lastbit {
 namespace {
 
-OperationKind chosen(const std::vector<OperationKind>& operations, Random& random) { return random.of(operations); }
-
 /// One more operation such that the whole still runs, or none.
 void append_one(NetworkMaker& maker, const std::vector<OperationKind>& operations, const Backend& backend, Random& random) {
   constexpr int attempts = 6;
   for (int i = 0; i < attempts; ++i) {
-    const OperationKind kind = chosen(operations, random);
+    const OperationKind kind = random.of(operations);
     if (!maker.takes(kind)) continue;
     NetworkMaker::Mark mark = maker.mark();
     try {
@@ -77,7 +75,7 @@ Model random_network(FuzzFormat format, const std::vector<OperationKind>& operat
   Random random(seed, 2 * index);
   constexpr int attempts = 20;
   for (int attempt = 1;; ++attempt) {
-    const OperationKind first = chosen(operations, random);
+    const OperationKind first = random.of(operations);
     NetworkMaker maker(format, random);
     try {
       maker.begin(first);

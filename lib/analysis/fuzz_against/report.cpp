@@ -20,13 +20,13 @@ std::string line_of(const std::string& name, const FuzzRow& row) {
   return line + "\n";
 }
 
-std::string joined(const std::vector<OperationKind>& kinds) {
+std::string names_of(const std::vector<OperationKind>& kinds) {
   std::string text;
   for (const OperationKind kind : kinds) text += (text.empty() ? "" : ", ") + std::string(name_of(kind));
   return text;
 }
 
-std::string counted(std::int64_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
+std::string count_text(std::int64_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
 
 /// The commonest first.
 std::string reasons_text(const std::string& title, const std::map<std::string, std::int64_t>& reasons) {
@@ -39,20 +39,20 @@ std::string reasons_text(const std::string& title, const std::map<std::string, s
   std::string text = title + "\n";
   for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i)
     text += "  " + std::to_string(sorted[i].first) + " x " + sorted[i].second + "\n";
-  if (sorted.size() > most) text += "  and " + counted(static_cast<std::int64_t>(sorted.size() - most), "other reason") + "\n";
+  if (sorted.size() > most) text += "  and " + count_text(static_cast<std::int64_t>(sorted.size() - most), "other reason") + "\n";
   return text;
 }
 
 std::string difference_text(const FuzzDifference& difference) {
-  std::string text = "model " + std::to_string(difference.model) + ", " + joined(difference.operations) + ": " +
-                     std::to_string(difference.values.differing) + " of " + counted(difference.values.values, "value") + ", by at most " +
-                     std::to_string(difference.values.largest);
+  std::string text = "model " + std::to_string(difference.model) + ", " + names_of(difference.operations) + ": " +
+                     std::to_string(difference.values.differing) + " of " + count_text(difference.values.values, "value") +
+                     ", by at most " + std::to_string(difference.values.largest);
   if (difference.folder.empty()) return text + "\n";
   text += "\n  " + difference.folder + ": ";
-  if (difference.operation_count > 1) text += counted(difference.operation_count, "operation") + ", ";
-  if (difference.multiply_accumulates > 0) text += counted(difference.multiply_accumulates, "multiply-accumulate");
-  else text += counted(difference.elements, "element");
-  return text + "; " + difference.first_value + " (" + counted(difference.trials, "trial") + ")\n";
+  if (difference.operation_count > 1) text += count_text(difference.operation_count, "operation") + ", ";
+  if (difference.multiply_accumulates > 0) text += count_text(difference.multiply_accumulates, "multiply-accumulate");
+  else text += count_text(difference.elements, "element");
+  return text + "; " + difference.first_value + " (" + count_text(difference.trials, "trial") + ")\n";
 }
 
 JsonValue row_to_json(const FuzzRow& row) {
@@ -85,7 +85,7 @@ JsonValue difference_to_json(const FuzzDifference& difference) {
 }  // namespace
 
 std::string to_text(const FuzzReport& report) {
-  std::string text = counted(report.models, "random ." + report.format + " model") + ", seed " + std::to_string(report.seed) + ", on " +
+  std::string text = count_text(report.models, "random ." + report.format + " model") + ", seed " + std::to_string(report.seed) + ", on " +
                      report.backend + "\nagainst " + report.other + "\n\n";
   text += "operation                models     values  differing    largest    refused\n";
   for (const auto& [name, row] : report.rows) text += line_of(name, row);
@@ -95,8 +95,8 @@ std::string to_text(const FuzzReport& report) {
   const std::string reasons =
       reasons_text("refused by " + report.backend, report.reasons_here) + reasons_text("refused by the other side", report.reasons_there);
   if (!reasons.empty()) text += "\n" + reasons;
-  text += "\n" + counted(report.compared, "model") + " compared, " + std::to_string(report.refused_here) + " refused by " + report.backend +
-          ", " + std::to_string(report.refused_there) + " by the other side; " +
+  text += "\n" + count_text(report.compared, "model") + " compared, " + std::to_string(report.refused_here) + " refused by " +
+          report.backend + ", " + std::to_string(report.refused_there) + " by the other side; " +
           std::to_string(static_cast<std::int64_t>(report.differences.size())) + " differ\n";
   if (report.not_repeatable > 0)
     text += "of those, " + std::to_string(report.not_repeatable) + " got another answer when the same files were run again\n";

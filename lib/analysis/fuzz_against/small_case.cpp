@@ -23,9 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Some of the operations, one after the other, as a network whose output is that of the last one.
-class Part {
+class Excerpt {
  public:
-  Part(const Model& network, const std::vector<std::optional<Tensor>>& values) : network_(network), values_(values) {}
+  Excerpt(const Model& network, const std::vector<std::optional<Tensor>>& values) : network_(network), values_(values) {}
 
   SmallCase of(std::size_t first, std::size_t count) {
     part_.network.name = network_.name;
@@ -159,7 +159,7 @@ SmallCase located(const Model& network, const std::vector<Tensor>& inputs, const
   if (values.empty()) return whole;
   for (std::size_t count = 1; count < all; ++count) {
     for (std::size_t first = 0; first + count <= all; ++first) {
-      SmallCase part = Part(network, values).of(first, count);
+      SmallCase part = Excerpt(network, values).of(first, count);
       part.answers = sides.run(part.network, part.inputs, "trial");
       if (part.answers.differ()) return part;
     }

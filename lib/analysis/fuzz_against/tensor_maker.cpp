@@ -11,7 +11,7 @@ namespace {
 /// Which of the four ways random_codes goes.
 enum class Values : std::uint8_t { any, extremes, near_zero, equal };
 
-double as_float(double value) { return static_cast<double>(static_cast<float>(value)); }
+double to_float32(double value) { return static_cast<double>(static_cast<float>(value)); }
 
 }  // namespace
 
@@ -48,7 +48,7 @@ std::int64_t TensorMaker::zero_point() {
   return random_.between(range.min, range.max);
 }
 
-Quantization TensorMaker::with_scale(double scale) { return {{as_float(scale)}, {zero_point()}, 0}; }
+Quantization TensorMaker::with_scale(double scale) { return {{to_float32(scale)}, {zero_point()}, 0}; }
 
 Quantization TensorMaker::any_quantization() {
   const int wide = type_ == ElementType::int16 ? 6 : 0;
@@ -101,7 +101,7 @@ std::int32_t TensorMaker::add_bias(std::int32_t data, std::int32_t weights, std:
   if (random_.one_in(4)) return absent_tensor;
   const Quantization &of_data = tensor(data).quantization, &of_weights = tensor(weights).quantization;
   Quantization quantization{{}, {}, 0};
-  for (const double scale : of_weights.scales) quantization.scales.push_back(as_float(of_data.scale() * scale));
+  for (const double scale : of_weights.scales) quantization.scales.push_back(to_float32(of_data.scale() * scale));
   quantization.zero_points.assign(quantization.scales.size(), 0);
   const int bits = static_cast<int>(random_.between(4, random_.one_in(8) ? 22 : 15)) + (type_ == ElementType::int16 ? 8 : 0);
   const std::int64_t largest = std::int64_t{1} << bits;
@@ -116,7 +116,7 @@ std::int32_t TensorMaker::add_bias(std::int32_t data, std::int32_t weights, std:
 }
 
 Quantization TensorMaker::of_sums(std::int32_t data, std::int32_t weights, std::int64_t terms) {
-  const double product = as_float(tensor(data).quantization.scale() * tensor(weights).quantization.scale());
+  const double product = to_float32(tensor(data).quantization.scale() * tensor(weights).quantization.scale());
   // The deviation of 8-bit codes is 74; of 16-bit ones it is 256 times that, and so is that of the output.
   const double typical = std::sqrt(static_cast<double>(terms)) * 74 * 74;
   if (random_.one_in(3)) return with_scale(std::ldexp(product, std::ilogb(typical) - static_cast<int>(random_.between(3, 8))));
