@@ -1,10 +1,10 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: node onnxruntime.mjs [--level all|disabled] [--int8] MODEL INPUT.npy... OUTPUT.npy
+// usage: node onnxruntime.mjs [--level all|disabled] [--allow-signed] MODEL INPUT.npy... OUTPUT.npy
 //
 // Runs a model of one output on ONNX Runtime's CPU execution provider. INPUT.npy is named after the model's input.
-// --level: graph optimisations, all (what sessions have by default) or disabled; --int8: session.qdqisint8allowed.
+// --level: graph optimisations, all (what sessions have by default) or disabled; --allow-signed: session.qdqisint8allowed.
 import fs from 'node:fs';
 import path from 'node:path';
 import ort from 'onnxruntime-node';
@@ -47,7 +47,7 @@ const options = { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 
 while (words[0]?.startsWith('--')) {
   const word = words.shift();
   if (word === '--level') options.graphOptimizationLevel = words.shift();
-  else if (word === '--int8') options.extra = { session: { qdqisint8allowed: '1' } };
+  else if (word === '--allow-signed') options.extra = { session: { qdqisint8allowed: '1' } };
   else throw new Error(`unknown option ${word}`);
 }
 const [model, ...files] = words;
