@@ -47,6 +47,35 @@ struct Pairs {
   }
 };
 
+/// Conv, Conv, Softmax, each between pairs of int8 codes; `shared`: the codes between the first two have another reader.
+std::vector<Statement> chain(bool shared) {
+  OnnxFile file;
+  for (const char* name : {"x", "a", "b", "y", "w"}) file.scale<std::int8_t>(name, 0.05F, name[0] == 'w' ? 0 : 3);
+  file.constant<std::int8_t>("w", {2, 2, 1, 1}, {1, 2, 3, 4});
+  file.input<std::int8_t>("x", {1, 2, 4, 4});
+  file.dequantize("w", "wf", "w");
+  file.dequantize("x", "xf", "x");
+  file.node("Conv", {"xf", "wf"}, {"ar"});
+  file.quantize("ar", "a", "a");
+  file.dequantize("a", "af", "a");
+  file.node("Conv", {"af", "wf"}, {"br"});
+  file.quantize("br", "b", "b");
+  file.dequantize("b", "bf", "b");
+  file.node("Softmax", {"bf"}, {"yr"});
+  file.quantize("yr", "y", "y");
+  if (shared) {
+    file.dequantize("a", "second", "a");
+    file.node("Relu", {"second"}, {"z"});
+    file.output("z");
+  }
+  std::vector<Statement> statements;
+  for (const Operation& operation : file.output("y").read().operations) {
+    const bool counts = operation.kind == OperationKind::conv2d || operation.kind == OperationKind::softmax;
+    if (counts) statements.push_back(operation.stated);
+  }
+  return statements;
+}
+
 }  // namespace
 
 TEST_CASE("what ONNX Runtime fuses between DequantizeLinear and QuantizeLinear is said of each operation") {
@@ -62,6 +91,12 @@ TEST_CASE("what ONNX Runtime fuses between DequantizeLinear and QuantizeLinear i
   CHECK(Pairs{"Conv", "Relu", true, 0}.stated<std::uint8_t>() == fusible);
   CHECK(Pairs{"Add", "Relu", false, -128}.stated<std::int8_t>() == fusible);
   CHECK(Pairs{"Add", "Relu", false, -127}.stated<std::int8_t>() == not_fusible);
+}
+
+TEST_CASE("int8 codes that lie between two layers alone are uint8 ones to ONNX Runtime by default") {
+  using enum Statement;
+  CHECK(chain(false) == std::vector{fusible_by_option, fusible, fusible_by_option});  // int8 in, nothing but uint8, int8 out
+  CHECK(chain(true) == std::vector{fusible_by_option, fusible_by_option, fusible_by_option});
 }
 
 TEST_CASE("the rule of fusion and the statement decide what is computed in float32") {

@@ -11,9 +11,11 @@ namespace lastbit::onnx_format {
 
 Uses::Uses(const onnx::GraphProto& graph) {
   constexpr int outside = -1;
-  for (int i = 0; i < graph.node_size(); ++i)
+  for (int i = 0; i < graph.node_size(); ++i) {
     for (const std::string& name : graph.node(i).input())
       if (!name.empty()) readers_[name].push_back(i);
+    for (const std::string& name : graph.node(i).output()) writers_.emplace(name, i);
+  }
   for (const auto& output : graph.output()) readers_[output.name()].push_back(outside);
 }
 
@@ -21,6 +23,11 @@ std::optional<int> Uses::only_reader(const std::string& name) const {
   const auto found = readers_.find(name);
   if (found == readers_.end() || found->second.size() != 1 || found->second.front() < 0) return std::nullopt;
   return found->second.front();
+}
+
+std::optional<int> Uses::writer(const std::string& name) const {
+  const auto found = writers_.find(name);
+  return found == writers_.end() ? std::nullopt : std::optional(found->second);
 }
 
 NodeOperands Folder::plain_operands(int node) const {
@@ -157,6 +164,16 @@ bool is_redundant(const OutputBounds& bounds, IntegerRange codes, std::int64_t z
 
 }  // namespace
 
+/// Where it does not take int8 codes as they are, ONNX Runtime first makes uint8 of those that one QuantizeLinear writes for one
+/// DequantizeLinear, core/optimizer/qdq_transformer/qdq_s8_to_u8.cc; a DequantizeLinear of many readers it has made many before.
+ElementType Folder::type_by_default(ValueId codes, ElementType type) const {
+  const std::string& name = graph_[codes].name;
+  const auto writer = uses_.writer(name), reader = uses_.only_reader(name);
+  const bool is_pair = writer && reader && is(*writer, "QuantizeLinear") && is(*reader, "DequantizeLinear") &&
+                       uses_.only_reader(source_.node(*reader).output(0));
+  return type == ElementType::int8 && is_pair ? ElementType::uint8 : type;
+}
+
 /// As ONNX Runtime decides, core/optimizer/qdq_transformer/selectors_actions: by operator, types and activation.
 Statement Folder::statement_of(int node, const Operator& op, const NodeOperands& operands, const std::vector<Target>& targets) const {
   if (op.folding == Folding::equal) return Statement::on_codes;  // the same either way
@@ -169,7 +186,13 @@ Statement Folder::statement_of(int node, const Operator& op, const NodeOperands&
   const bool multiplies = is(node, "Conv") || is(node, "MatMul") || is(node, "Gemm");
   const bool int8_weights = multiplies && graph_[graph_[operands.inputs[1]].quantized].type == ElementType::int8;
   if (multiplies && type == ElementType::int8 && !int8_weights) return Statement::not_fusible;
-  return form->form == CodeForm::not_of_int8_by_default && type == ElementType::int8 ? Statement::fusible_by_option : Statement::fusible;
+  const ElementType held = type_by_default(target.value, target.type);
+  const std::size_t data = multiplies ? 1 : std::min(op.data_inputs, operands.inputs.size());
+  for (std::size_t i = 0; i < data; ++i) {
+    const ValueId codes = operands.inputs[i] == no_value ? no_value : graph_[operands.inputs[i]].quantized;
+    if (codes != no_value && type_by_default(codes, graph_[codes].type) != held) return Statement::fusible_by_option;
+  }
+  return form->form == CodeForm::not_of_int8_by_default && held == ElementType::int8 ? Statement::fusible_by_option : Statement::fusible;
 }
 
 /// The integers in the place of their dequantised values.

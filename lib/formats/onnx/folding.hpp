@@ -13,15 +13,17 @@
 
 namespace lastbit::onnx_format {
 
-/// Who reads what: names to the nodes that read them.
+/// Who reads and who writes what: names to nodes.
 class Uses {
  public:
   explicit Uses(const onnx::GraphProto& graph);
   /// The one node that reads a value nobody else reads; absent for a graph output.
   [[nodiscard]] std::optional<int> only_reader(const std::string& name) const;
+  [[nodiscard]] std::optional<int> writer(const std::string& name) const;
 
  private:
   std::unordered_map<std::string, std::vector<int>> readers_;
+  std::unordered_map<std::string, int> writers_;
 };
 
 /// What a node reads and writes together with the nodes that are done with it.
@@ -55,6 +57,7 @@ class Folder {
   [[nodiscard]] std::optional<OutputBounds> bounds_from(int activation, const Target& target) const;
   [[nodiscard]] bool takes_inputs(int node, const Operator& op, const NodeOperands& operands) const;
   [[nodiscard]] bool takes_weights(int node, const NodeOperands& operands) const;
+  [[nodiscard]] ElementType type_by_default(ValueId codes, ElementType type) const;
   [[nodiscard]] Statement statement_of(int node, const Operator& op, const NodeOperands& operands,
                                        const std::vector<Target>& targets) const;
   void read_integers(const Operator& op, NodeOperands& operands) const;
