@@ -12,7 +12,7 @@ import numpy as np
 from onnx_seeds import write_onnx_seeds
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCHEMA = HERE.parent / "lib" / "io" / "tflite_subset.fbs"
+SCHEMA = HERE.parent / "lib" / "formats" / "tflite_subset.fbs"
 
 
 def folder(target):
