@@ -161,6 +161,11 @@ def updated(shown, printed):
     return result
 
 
+def files_below(folders):
+    return {os.path.join(folder, name) for each in folders for folder, _, names in os.walk(each) for name in names
+            if not folder.endswith("__pycache__")}
+
+
 class Run:
     """One page in its folder."""
 
@@ -169,16 +174,16 @@ class Run:
         self.python = []
         self.ran, self.compared, self.parsed, self.left, self.faults = 0, 0, 0, [], []
         self.changes = []  # (begin, end, lines)
+        self.linked = [entry for entry in self.source.iterdir() if entry.name not in ("build", ".git", "dev", "examples")]
+        self.there = files_below(self.linked)
         programs = folder / ".programs"
         programs.mkdir()
         (programs / "lastbit").symlink_to(arguments.lastbit)
         self.root = folder / "lastbit"
         self.root.mkdir()
-        for entry in self.source.iterdir():
-            if entry.name == "examples":  # what a command writes beside an example must not land in the source
-                shutil.copytree(entry, self.root / entry.name)
-            elif entry.name not in ("build", ".git", "dev"):
-                (self.root / entry.name).symlink_to(entry)
+        shutil.copytree(self.source / "examples", self.root / "examples")
+        for entry in self.linked:
+            (self.root / entry.name).symlink_to(entry)
         # ./dev run, ./dev demo: what they build is what is tested here.
         dev = self.root / "dev"
         dev.write_text('#!/bin/sh\ncase "$1" in run) shift; exec lastbit "$@";; demo) exec lastbit demo "${2-digits}";; esac\nexit 2\n')
@@ -270,6 +275,10 @@ class Run:
         except json.JSONDecodeError as error:
             self.faults.append(f"line {block.line}: {error}")
 
+    def nothing_in_the_source(self):
+        for file in sorted(files_below(self.linked) - self.there):
+            self.faults.append(f"a command wrote {file}: outputs belong elsewhere")
+
     def plain(self, block):
         for number, line in enumerate(block.lines):
             if line.startswith(COMMANDS):
@@ -293,6 +302,7 @@ def main():
         run = Run(arguments, pathlib.Path(folder).resolve())
         for block in blocks_of(text):
             run.block(block)
+        run.nothing_in_the_source()
     for fault in run.faults:
         print(f"{arguments.page}, {fault}\n")
     print(f"{arguments.page}: {run.ran} commands run, {run.compared} outputs compared, {run.parsed} JSON texts read, {len(run.left)} blocks left out")
