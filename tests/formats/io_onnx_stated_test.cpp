@@ -99,6 +99,24 @@ TEST_CASE("int8 codes that lie between two layers alone are uint8 ones to ONNX R
   CHECK(chain(true) == std::vector{fusible_by_option, fusible_by_option, fusible_by_option});
 }
 
+TEST_CASE("int8 codes that are moved first, or read by a float output of the graph, are uint8 ones to ONNX Runtime as well") {
+  for (const bool moved : {false, true}) {
+    OnnxFile file;
+    for (const char* name : {"x", "a", "w"}) file.scale<std::int8_t>(name, 0.05F, name[0] == 'w' ? 0 : 3);
+    file.constant<std::int8_t>("w", {2, 2, 1, 1}, {1, 2, 3, 4});
+    file.input<std::int8_t>("x", {1, 2, 4, 4});
+    file.dequantize("w", "wf", "w");
+    file.dequantize("x", "xf", "x");
+    if (moved) set(file.node("Transpose", {"xf"}, {"xt"}), "perm", Integers{0, 1, 3, 2});
+    file.node("Conv", {moved ? "xt" : "xf", "wf"}, {"ar"});
+    file.quantize("ar", "a", "a");
+    file.dequantize("a", "y", "a");
+    const Model model = file.output("y").read();
+    const auto conv = std::ranges::find(model.operations, OperationKind::conv2d, &Operation::kind);
+    CHECK(conv->stated == (moved ? Statement::fusible : Statement::fusible_by_option));
+  }
+}
+
 TEST_CASE("the rule of fusion and the statement decide what is computed in float32") {
   using enum Statement;
   const auto in_float32 = [](Fusion fusion) {

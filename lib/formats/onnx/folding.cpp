@@ -25,6 +25,11 @@ std::optional<int> Uses::only_reader(const std::string& name) const {
   return found->second.front();
 }
 
+bool Uses::is_read_once(const std::string& name) const {
+  const auto found = readers_.find(name);
+  return found != readers_.end() && found->second.size() == 1;
+}
+
 std::optional<int> Uses::writer(const std::string& name) const {
   const auto found = writers_.find(name);
   return found == writers_.end() ? std::nullopt : std::optional(found->second);
@@ -170,8 +175,19 @@ ElementType Folder::type_by_default(ValueId codes, ElementType type) const {
   const std::string& name = graph_[codes].name;
   const auto writer = uses_.writer(name), reader = uses_.only_reader(name);
   const bool is_pair = writer && reader && is(*writer, "QuantizeLinear") && is(*reader, "DequantizeLinear") &&
-                       uses_.only_reader(source_.node(*reader).output(0));
+                       uses_.is_read_once(source_.node(*reader).output(0));
   return type == ElementType::int8 && is_pair ? ElementType::uint8 : type;
+}
+
+/// The same of what a node reads. Behind one of these operators, which DequantizeLinear is brought past, it makes a pair first,
+/// core/optimizer/qdq_transformer/qdq_propagation.cc.
+ElementType Folder::input_type_by_default(int node, std::size_t position, ValueId codes) const {
+  constexpr std::string_view passed[] = {"Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"};
+  const std::string& real = source_.node(node).input(static_cast<int>(position));
+  const auto writer = uses_.writer(real);
+  const bool has_passed = writer && std::ranges::any_of(passed, [&](std::string_view name) { return is(*writer, name); });
+  const ElementType type = graph_[codes].type;
+  return has_passed && type == ElementType::int8 && uses_.is_read_once(real) ? ElementType::uint8 : type_by_default(codes, type);
 }
 
 /// As ONNX Runtime decides, core/optimizer/qdq_transformer/selectors_actions: by operator, types and activation.
@@ -190,7 +206,7 @@ Statement Folder::statement_of(int node, const Operator& op, const NodeOperands&
   const std::size_t data = multiplies ? 1 : std::min(op.data_inputs, operands.inputs.size());
   for (std::size_t i = 0; i < data; ++i) {
     const ValueId codes = operands.inputs[i] == no_value ? no_value : graph_[operands.inputs[i]].quantized;
-    if (codes != no_value && type_by_default(codes, graph_[codes].type) != held) return Statement::fusible_by_option;
+    if (codes != no_value && input_type_by_default(node, i, codes) != held) return Statement::fusible_by_option;
   }
   return form->form == CodeForm::not_of_int8_by_default && held == ElementType::int8 ? Statement::fusible_by_option : Statement::fusible;
 }

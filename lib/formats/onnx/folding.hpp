@@ -19,6 +19,8 @@ class Uses {
   explicit Uses(const onnx::GraphProto& graph);
   /// The one node that reads a value nobody else reads; absent for a graph output.
   [[nodiscard]] std::optional<int> only_reader(const std::string& name) const;
+  /// By one node, or as a graph output.
+  [[nodiscard]] bool is_read_once(const std::string& name) const;
   [[nodiscard]] std::optional<int> writer(const std::string& name) const;
 
  private:
@@ -58,6 +60,7 @@ class Folder {
   [[nodiscard]] bool takes_inputs(int node, const Operator& op, const NodeOperands& operands) const;
   [[nodiscard]] bool takes_weights(int node, const NodeOperands& operands) const;
   [[nodiscard]] ElementType type_by_default(ValueId codes, ElementType type) const;
+  [[nodiscard]] ElementType input_type_by_default(int node, std::size_t position, ValueId codes) const;
   [[nodiscard]] Statement statement_of(int node, const Operator& op, const NodeOperands& operands,
                                        const std::vector<Target>& targets) const;
   void read_integers(const Operator& op, NodeOperands& operands) const;
