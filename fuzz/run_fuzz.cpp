@@ -52,8 +52,8 @@ Model read_any(std::span<const std::byte> bytes) {
   return parse_onnx(bytes, "input.onnx");
 }
 
-constexpr std::string_view backends[] = {"tflite_double", "tflite_builtin_single", "xnnpack", "onnxruntime", "onnxruntime_unfused",
-                                         "vipnano_v8",    "n2d2_fixed_mult16",     "gemmini", "ascend310",   "float"};
+constexpr std::string_view backends[] = {"tflite_double",     "xnnpack", "onnxruntime", "onnxruntime_unfused", "vipnano_v8",
+                                         "n2d2_fixed_mult16", "gna3_1",  "bernoulli2",  "ascend310",           "float"};
 
 }  // namespace
 
