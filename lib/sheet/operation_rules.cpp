@@ -180,7 +180,7 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = clip, .choose = of_clip, .float16 = {"conversion"}},
     {.kind = dynamic_quantize, .rules = "dynamic_quantize"},
     {.kind = cast, .float16 = {"conversion"}},
-    {.kind = add_n, .choose = of_sum, .float16 = {"add_n", "sum"}},
+    {.kind = add_n, .choose = of_sum, .float16 = {"add_n", "sum", "conversion"}},
     {.kind = OperationKind::exp, .rules = "exp", .float16 = {"conversion"}},
     {.kind = resize, .choose = of_resize},
     {.kind = svdf, .rules = "svdf"},

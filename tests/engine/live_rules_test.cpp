@@ -7,7 +7,7 @@
 #include <iterator>
 #include <set>
 
-#include "differential/layer_maker.hpp"
+#include "differential/filled_layer.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -80,24 +80,8 @@ std::vector<Stated> stated_by(const Backend& backend) {
   return list;
 }
 
-struct Layer {
-  Model model;
-  std::vector<Tensor> inputs;
-};
-
-std::optional<Layer> random_layer(OperationKind kind, const Backend& backend, Choices& choose) try {
-  auto model = make_layer(kind, backend, choose);
-  if (!model || !check(*model, backend).empty()) return std::nullopt;
-  Layer layer{std::move(*model), {}};
-  for (const auto input : layer.model.inputs)
-    layer.inputs.push_back(random_values(layer.model.tensor(input).type, layer.model.tensor(input).shape, choose));
-  return layer;
-} catch (const Error&) {
-  return std::nullopt;
-}
-
 /// Nothing where the backend cannot compute the layer: by its rules, or because a sum is wider than its output.
-std::optional<std::vector<Tensor>> outputs_of(const Layer& layer, const Backend& backend) try {
+std::optional<std::vector<Tensor>> outputs_of(const FilledLayer& layer, const Backend& backend) try {
   const Trace trace = run(layer.model, backend, layer.inputs);
   std::vector<Tensor> outputs;
   for (const auto index : layer.model.outputs) outputs.push_back(*trace.tensors[static_cast<std::size_t>(index)]);
@@ -106,7 +90,7 @@ std::optional<std::vector<Tensor>> outputs_of(const Layer& layer, const Backend&
   return std::nullopt;
 }
 
-bool tells(const Layer& layer, const Backend& backend, const std::optional<std::vector<Tensor>>& outputs, const Stated& rule) {
+bool tells(const FilledLayer& layer, const Backend& backend, const std::optional<std::vector<Tensor>>& outputs, const Stated& rule) {
   return std::ranges::any_of(rule.values, [&](const std::string& value) {
     Backend changed = backend;
     set_rule(changed, rule.path, value);
@@ -123,7 +107,7 @@ void ask_layers(Seeds seeds, const Backend& backend, std::vector<Stated> unseen,
   for (const OperationSignature& signature : operation_signatures()) {
     for (std::uint64_t seed = seeds.first; seed <= seeds.last && !unseen.empty(); ++seed) {
       Choices choose(seed);
-      const auto layer = random_layer(signature.kind, backend, choose);
+      const auto layer = filled_layer(signature.kind, backend, choose);
       if (!layer) continue;
       const auto prefixes = rule_prefixes(layer->model, layer->model.operations[0], backend);
       const auto outputs = outputs_of(*layer, backend);
