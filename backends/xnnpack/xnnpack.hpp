@@ -57,8 +57,6 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
   backend.matmul.i8.sum = conv_i8.sum;
   backend.mean = {.count = CountIn::ratio, .sum = {.accumulator = int32_wraps, .output = by_float}};
   backend.mean.sum.output.by = in_per_out_and_count;
-  backend.add = tflite_builtin_double.add;  // of 16 bits the built-in reference kernel, which rounds twice in every build
-  backend.sub = tflite_builtin_double.sub;
   backend.add.i8 = backend.sub.i8 = weighted_sum;
   backend.mul = by_float;
   backend.quantize = {.division = ScaleDivision::multiply_by_inverse,
@@ -66,12 +64,12 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
                       .zero_point = ZeroPointAt::after_rounding,
                       .out_of_range = OutOfRange::saturate};
   backend.dequantize = {.arithmetic = DequantizeProduct::f32};
-  backend.logistic = backend.tanh = {.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
+  backend.logistic = {.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
   return backend;
 }
 
 }  // namespace xnnpack
 
-inline constexpr Backend xnnpack_delegate = xnnpack::over(tflite_builtin_single);
+inline constexpr Backend xnnpack_delegate = xnnpack::over(tflite_builtin_double);
 
 }  // namespace lastbit
