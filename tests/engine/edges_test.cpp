@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 
 using namespace lastbit;
+using test::contains_text;
 
 namespace {
 
