@@ -188,6 +188,12 @@ TEST_CASE("attributes that are not sound") {
   CHECK(with("Conv", {"w"}, [](Node& n) { set(n, "pads", Integers{1, 1, 1}); }) == "test.onnx: Conv (node 0): 3 pads for 2 spatial axes");
   CHECK(with("Conv", {"w"}, [](Node& n) { set(n, "group", 3); }) == "test.onnx: Conv (node 0): 3 groups of 2 channels");
   CHECK(with("Conv", {"w"}, [](Node& n) { set(n, "auto_pad", "SOME"); }) == "test.onnx: Conv (node 0): auto_pad 'SOME'");
+  // Behind the one window of one row lie three others.
+  CHECK(with("MaxPool", {}, [](Node& n) {
+          set(n, "kernel_shape", Integers{1, 1});
+          set(n, "strides", Integers{4, 4});
+          set(n, "auto_pad", "SAME_UPPER");
+        }) == "test.onnx: MaxPool (node 0): auto_pad with a padding of -3 is not supported");
   CHECK(with("Conv", {"w"}, [](Node& n) {
           set(n, "kernel_shape", Integers{5, 5});
         }) == "test.onnx: Conv (node 0): kernel_shape is not that of the weights");

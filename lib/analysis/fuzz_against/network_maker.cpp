@@ -49,9 +49,13 @@ OutputBounds NetworkMaker::bounds() {
   return bounds;
 }
 
-Padding2d NetworkMaker::padding(Extent2d span, bool of_pool) {
+Padding2d NetworkMaker::padding(Extent2d span, Extent2d stride, bool of_pool) {
   if (random_.one_in(3)) return {PaddingMode::valid};
-  if (!is_onnx() || random_.one_in(3)) return {PaddingMode::same};
+  if (!is_onnx()) return {PaddingMode::same};
+  // Of an .onnx file the total may be negative, which implementations take differently.
+  const auto total = [](std::int64_t in, std::int64_t filter, std::int64_t step) { return (in - 1) / step * step + filter - in; };
+  const bool crops = total(now().shape[1], span.height, stride.height) < 0 || total(now().shape[2], span.width, stride.width) < 0;
+  if (random_.one_in(3)) return {crops ? PaddingMode::valid : PaddingMode::same};
   const auto side = [&](std::int64_t size) { return random_.between(0, std::min<std::int64_t>(size - 1, of_pool ? size / 2 : 2)); };
   return {PaddingMode::explicit_sizes, side(span.height), side(span.height), side(span.width), side(span.width)};
 }
@@ -114,8 +118,8 @@ void NetworkMaker::convolution() {
   if (random_.one_in(4))
     attributes.dilation = {filter.height == 1 ? 1 : random_.between(1, (now().shape[1] - 1) / (filter.height - 1)),
                            filter.width == 1 ? 1 : random_.between(1, (now().shape[2] - 1) / (filter.width - 1))};
-  attributes.padding =
-      padding({span_of(filter.height, attributes.dilation.height), span_of(filter.width, attributes.dilation.width)}, false);
+  attributes.padding = padding({span_of(filter.height, attributes.dilation.height), span_of(filter.width, attributes.dilation.width)},
+                               attributes.stride, false);
   const std::int32_t weights = make_.add_weights({out, filter.height, filter.width, in / groups}, out, 0, true);
   const std::int32_t bias = make_.add_bias(current_, weights, out);
   emit(Kind::conv2d, {current_, weights, bias}, attributes, make_.of_sums(current_, weights, filter.height * filter.width * in / groups));
@@ -124,7 +128,9 @@ void NetworkMaker::convolution() {
 void NetworkMaker::depthwise() {
   const std::int64_t in = now().shape[3], out = in * (random_.one_in(3) ? 2 : 1);
   const Extent2d filter = extent(4);
-  Conv2dAttributes attributes{extent(3), {1, 1}, padding(filter, false), bounds()};
+  Conv2dAttributes attributes{extent(3), {1, 1}, {}, {}};
+  attributes.padding = padding(filter, attributes.stride, false);
+  attributes.bounds = bounds();
   const std::int32_t weights = make_.add_weights({1, filter.height, filter.width, out}, out, 3, true);
   const std::int32_t bias = make_.add_bias(current_, weights, out);
   emit(Kind::depthwise_conv2d, {current_, weights, bias}, attributes, make_.of_sums(current_, weights, filter.height * filter.width));
@@ -163,7 +169,7 @@ void NetworkMaker::product() {
 
 void NetworkMaker::pool(OperationKind kind) {
   Pool2dAttributes attributes{extent(4), extent(3), {}, PartialWindows::dropped, {}};
-  attributes.padding = padding(attributes.filter, true);
+  attributes.padding = padding(attributes.filter, attributes.stride, true);
   const bool plain = attributes.padding.mode == PaddingMode::valid && attributes.stride.height <= attributes.filter.height &&
                      attributes.stride.width <= attributes.filter.width;
   if (is_onnx() && plain && random_.one_in(2)) attributes.partial_windows = PartialWindows::last_truncated;

@@ -38,7 +38,7 @@ class NetworkMaker {
   std::int64_t channels();
   Extent2d extent(std::int64_t most);
   OutputBounds bounds();
-  Padding2d padding(Extent2d span, bool of_pool);
+  Padding2d padding(Extent2d span, Extent2d stride, bool of_pool);
   void emit(OperationKind kind, std::vector<std::int32_t> inputs, Attributes attributes, Quantization of_output,
             std::optional<Shape> shape = {});
   std::int32_t other_operand(bool same_quantization);

@@ -1,5 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "formats/onnx/operators.hpp"
 #include "lastbit/shape.hpp"
 
@@ -24,6 +26,17 @@ Padding2d explicit_padding(const NodeReader& node, std::size_t spatial) {
 Padding2d same_lower(Extent2d image, const Windows& windows) {
   const ResolvedPadding upper = resolve_padding({.mode = PaddingMode::same}, image, windows.filter, windows.stride, windows.dilation);
   return {PaddingMode::explicit_sizes, upper.bottom, upper.top, upper.right, upper.left};
+}
+
+/// SAME_UPPER, SAME_LOWER where strides leave out so much behind the last window that the standard's padding is negative: implementations begin their
+/// windows in different places inside the image then.
+void require_no_cropping(const NodeReader& node, Extent2d image, const Windows& windows) {
+  const auto total = [](std::int64_t in, std::int64_t filter, std::int64_t stride, std::int64_t dilation) {
+    return (in - 1) / stride * stride + (filter - 1) * dilation + 1 - in;
+  };
+  const std::int64_t rows = total(image.height, windows.filter.height, windows.stride.height, windows.dilation.height);
+  const std::int64_t columns = total(image.width, windows.filter.width, windows.stride.width, windows.dilation.width);
+  if (std::min(rows, columns) < -1) node.unsupported("auto_pad with a padding of " + std::to_string(std::min(rows, columns)));
 }
 
 }  // namespace
@@ -52,9 +65,10 @@ Windows windows_of(const NodeReader& node, const Shape& image, Extent2d filter) 
   const std::string mode = node.text("auto_pad", "NOTSET");
   const Shape sizes = image_shape(image);
   if (mode == "NOTSET") windows.padding = explicit_padding(node, spatial);
-  else if (mode == "SAME_UPPER") windows.padding.mode = PaddingMode::same;
-  else if (mode == "SAME_LOWER") windows.padding = same_lower({sizes[1], sizes[2]}, windows);
-  else if (mode != "VALID") node.malformed("auto_pad '" + mode + "'");
+  if (mode == "NOTSET" || mode == "VALID") return windows;
+  if (mode != "SAME_UPPER" && mode != "SAME_LOWER") node.malformed("auto_pad '" + mode + "'");
+  require_no_cropping(node, {sizes[1], sizes[2]}, windows);
+  windows.padding = mode == "SAME_UPPER" ? Padding2d{PaddingMode::same} : same_lower({sizes[1], sizes[2]}, windows);
   return windows;
 }
 
