@@ -312,4 +312,12 @@ TEST_CASE("multiply_accumulates: by the size of the sums") {
   REQUIRE(multiply_accumulates(model, model.operations[0]) == 6 * 6 * 4 * 3 * 3 * 4);
   REQUIRE(multiply_accumulates(model, model.operations[3]) == 0);
   REQUIRE(multiply_accumulates(model, model.operations[5]) == 1440);
+  for (const bool transpose_a : {false, true}) {
+    Model product;
+    product.tensors = {{"a", ElementType::int8, transpose_a ? Shape{2, 7, 3} : Shape{2, 3, 7}, {}, {}},
+                       {"b", ElementType::int8, {2, 7, 5}, {}, {}},
+                       {"y", ElementType::int8, {2, 3, 5}, {}, {}}};
+    product.operations = {{OperationKind::matmul, "product", {0, 1}, {2}, MatmulAttributes{.transpose_a = transpose_a, .bounds = {}}}};
+    CHECK(multiply_accumulates(product, product.operations[0]) == 2 * 3 * 5 * 7);
+  }
 }

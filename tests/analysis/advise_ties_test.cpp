@@ -3,9 +3,11 @@
 //
 // Ties counted by brute force, and output scales.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
+#include "analysis/last_chain.hpp"
 #include "lastbit/advise.hpp"
 #include "lastbit/backends/golden.hpp"
 #include "lastbit/explain.hpp"
@@ -92,6 +94,22 @@ std::vector<std::int64_t> sums_of(const Model& model, const Tensor& input) {
 std::int64_t floor_div(std::int64_t x, std::int64_t y) { return x / y - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0); }
 
 }  // namespace
+
+TEST_CASE("the sums before the last rounding of a product are products of codes, each without its own zero point") {
+  Model model;
+  model.name = "product";
+  const Shape shape{1, 2, 2, 3};
+  model.tensors = {int8_tensor("a", shape, 0.5, 3), int8_tensor("b", shape, 0.25, -7), int8_tensor("y", shape, 1.5, 1)};
+  model.operations = {{OperationKind::mul, "product", {0, 1}, {2}, ElementwiseAttributes{}}};
+  model.inputs = {0, 1};
+  model.outputs = {2};
+  validate(model, "test");
+  std::mt19937 random(9);
+  const Tensor a = random_int8(shape, random), b = random_int8(shape, random);
+  const auto last = last_chain(model, 0, backend("tflite_double"), std::array{&a, &b});
+  REQUIRE(last);
+  for (std::int64_t i = 0; i < 12; ++i) CHECK(last->sums[static_cast<std::size_t>(i)] == (a.integer_at(i) - 3) * (b.integer_at(i) + 7));
+}
 
 TEST_CASE("ties: by arithmetic on one multiplier and one shift") {
   // v * m / 2^n, half to even: on a tie where v * m = 2^(n-1) modulo 2^n.

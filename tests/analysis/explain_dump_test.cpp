@@ -230,6 +230,19 @@ TEST_CASE("explain a dump: another layout or scale is no arithmetic") {
   CHECK(turned.layers[0].note.find("another order") != std::string::npos);
 }
 
+TEST_CASE("explain a dump: real values are the codes that they stand for") {
+  const TwoConvolutions network(15, 0.5);
+  const SpecSheet sheet = find_backend("tflite_double");
+  NamedTrace dump = board(network, sheet, "", "");
+  for (NamedTensor& tensor : dump.tensors) {
+    tensor.values = dequantized(tensor.values, tensor.quantization);
+    tensor.quantization = {};
+  }
+  const DumpReport report = explain_dump(network.model, dump, sheet, {});
+  REQUIRE(report.layers.size() == 2);
+  for (const DumpVerdict& layer : report.layers) CHECK(layer.differing == 0);
+}
+
 TEST_CASE("explain a dump: what is missing is said") {
   const TwoConvolutions network(14, 0.5);
   const SpecSheet sheet = find_backend("tflite_double");

@@ -5,7 +5,9 @@
 // handed out does. The emulator counts; nothing of the proof is used to check it.
 #include <random>
 
+#include "analysis/prove/ranges.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/op/add.hpp"
 #include "lastbit/prove.hpp"
 #include "lastbit/registry.hpp"
@@ -331,6 +333,24 @@ TEST_CASE("prove: adds of every backend have a bound, and it is never smaller th
   const Model same = elementwise(OperationKind::add_n, std::vector<Quantization>(5, scale_and_zero(0.05, 0)), scale_and_zero(0.05, 0));
   const ProveReport report = prove(same, find_backend("n2d2_fixed_mult16"), {});
   REQUIRE(report.layers.at(0).sums() == SumRange{-5 * 128, 5 * 127});
+}
+
+TEST_CASE("prove: what a padding adds is part of the range behind it") {
+  ModelBuilder builder;
+  const Quantization quantization{{0.5}, {5}};
+  const auto x = builder.input({"x", ElementType::int8, {1, 4}, quantization});
+  const auto range_behind = [&](std::optional<std::int64_t> value) {
+    ModelBuilder one = builder;
+    const PadAttributes attributes{.paddings = {{0, 0}, {1, 0}}, .value = value, .real_value = {}};
+    const auto y = one.operation(OperationKind::pad, {x}, {"y", ElementType::int8, {1, 5}, quantization}, attributes);
+    const Model model = one.finished({y});
+    TensorRanges ranges = ranges_by_type(model);
+    ranges[0] = {10, 20};
+    return range_after(model, model.operations[0], find_backend("tflite_double").backend, ranges);
+  };
+  CHECK(range_behind(-100) == IntegerRange{-100, 20});
+  CHECK(range_behind(15) == IntegerRange{10, 20});
+  CHECK(range_behind({}) == IntegerRange{5, 20});  // the zero point
 }
 
 TEST_CASE("prove: a pool's sum is bounded by its window, at the borders too") {

@@ -100,6 +100,19 @@ TEST_CASE("a dump is matched by name, however written, and by index") {
   CHECK_FALSE(compare_with_dump(model, dump, find_backend("tflite_double"), {}).equal());
 }
 
+TEST_CASE("a file whose name may mean two tensors is matched with neither") {
+  const test::Scratch folder;
+  Model model = digits();
+  model.tensors[3].name = "net/conv";
+  model.tensors[6].name = "net.conv";
+  const NamedTrace trace = run_named(model, find_backend("vipnano_v8"), two_images());
+  write_npy(folder.path() / "image.npy", trace.find(0)->values);
+  write_npy(folder.path() / "net_conv.npy", trace.find(3)->values);
+  const NamedTrace dump = read_dump(folder.path(), model);
+  CHECK(dump.tensors.size() == 1);
+  CHECK(dump.unfit == std::vector<std::string>{"net_conv.npy"});
+}
+
 TEST_CASE("dumps that do not fit the model are refused") {
   const test::Scratch folder;
   const Model model = digits();

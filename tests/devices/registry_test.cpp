@@ -4,16 +4,27 @@
 // The README's table against the list of vendors.
 #include "lastbit/registry.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "lastbit/backends_page.hpp"
+#include "lastbit/error.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 
 namespace lastbit {
+
+TEST_CASE("a backend is found by its whole name, not by the beginning of one") {
+  for (const SpecSheet& sheet : builtin_backends()) {
+    CHECK(find_backend(sheet.name).name == sheet.name);
+    const std::string beginning = sheet.name.substr(0, sheet.name.size() - 1);
+    if (std::ranges::none_of(builtin_backends(), [&](const SpecSheet& other) { return other.name == beginning; }))
+      CHECK_THROWS_AS(find_backend(beginning), Error);
+  }
+}
 
 TEST_CASE("the README's table is what `lastbit backends --markdown` prints") {
   std::ifstream file(test::source_directory() / "README.md");

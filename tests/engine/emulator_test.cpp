@@ -8,6 +8,7 @@
 #include "lastbit/backends/vipnano.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
@@ -98,6 +99,18 @@ TEST_CASE("counting events changes no bit, and saturated outputs are counted") {
   std::int64_t saturated = 0;
   for (const Events& events : counted.events) saturated += events.saturated_outputs;
   CHECK(saturated > 0);
+}
+
+TEST_CASE("inputs of different numbers of samples are refused, whichever has more") {
+  ModelBuilder builder;
+  const auto a = builder.input({"a", ElementType::int8, {1, 2}, {{0.5}, {0}}}),
+             b = builder.input({"b", ElementType::int8, {1, 2}, {{0.5}, {0}}});
+  const Model model = builder.finished(
+      {builder.operation(OperationKind::add, {a, b}, {"y", ElementType::int8, {1, 2}, {{0.5}, {0}}}, ElementwiseAttributes{})});
+  const Tensor two(ElementType::int8, {2, 1, 2}), three(ElementType::int8, {3, 1, 2}), one(ElementType::int8, {1, 2});
+  CHECK_NOTHROW(run(model, tflite_double, std::vector{two, two}));
+  for (const auto& inputs : {std::vector{two, three}, std::vector{three, two}, std::vector{two, one}, std::vector{one, two}})
+    CHECK_THROWS_WITH(run(model, tflite_double, inputs), test::contains_text("samples, but"));
 }
 
 TEST_CASE("an operation that a backend lacks is named before anything runs") {

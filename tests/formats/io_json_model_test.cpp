@@ -65,6 +65,17 @@ TEST_CASE("a convolution means what the format says") {
   CHECK(parsed(seed("conv2d_no_bias")).operations[0].inputs == std::vector<std::int32_t>{0, 1, absent_tensor});
 }
 
+TEST_CASE("the sizes of a padding are top, bottom, left and right") {
+  const Model model = parsed(R"({"format": "lastbit.model.v1", "tensors": [
+    {"name": "x", "type": "int8", "shape": [1, 4, 4, 1], "quantization": {"scale": [1]}},
+    {"name": "y", "type": "int8", "shape": [1, 3, 7, 1], "quantization": {"scale": [1]}}],
+    "operations": [{"op": "max_pool2d", "inputs": ["x"], "outputs": ["y"], "attributes": {"filter": [5, 5], "padding": [1, 2, 3, 4]}}],
+    "inputs": ["x"], "outputs": ["y"]})");
+  const Padding2d& padding = std::get<Pool2dAttributes>(model.operations[0].attributes).padding;
+  CHECK(padding.mode == PaddingMode::explicit_sizes);
+  CHECK(std::vector{padding.top, padding.bottom, padding.left, padding.right} == std::vector<std::int64_t>{1, 2, 3, 4});
+}
+
 TEST_CASE("every seed of the fuzz target is a model") {
   for (const auto& path : seeds("json_model_fuzz")) {
     const Model model = read_model(path);
@@ -129,7 +140,7 @@ TEST_CASE("hostile JSON is refused with a reason") {
   const std::string deep(100000, '[');
   const Hostile table[] = {
       {"empty", "", "not JSON at line 1, column 1"},
-      {"not JSON", "{\n  \"format\": oops}", "not JSON at line 2, column"},
+      {"not JSON", "{\n  \"format\": oops}", "not JSON at line 2, column 13"},
       {"nested a hundred thousand deep", deep, "nested more than 32 deep"},
       {"a list", "[]", "an object is needed"},
       {"another format", edited("add", "lastbit.model.v1", "lastbit.model.v9"), ".format"},

@@ -79,6 +79,26 @@ TEST_CASE("run leaves outputs or a trace, which compare takes as traces and as a
   CHECK(shell.status("compare " + digits + " --b vipnano_v8 --dump cpu") == 1);
 }
 
+TEST_CASE("verify: where nothing was compared nothing has passed") {
+  const Shell shell;
+  shell.write("cases.json", R"({"format": "lastbit.cases.v1", "cases": []})");
+  CHECK(shell.status("verify cases.json") == 1);
+}
+
+TEST_CASE("run: outputs whose names make one file name get a file each") {
+  const Shell shell;
+  shell.write("two.json", R"({"format": "lastbit.model.v1", "tensors": [
+    {"name": "x", "type": "int8", "shape": [2], "quantization": {"scale": [1]}},
+    {"name": "a/b", "type": "int8", "shape": [2], "quantization": {"scale": [1]}},
+    {"name": "a b", "type": "int8", "shape": [2], "quantization": {"scale": [2]}}],
+    "operations": [{"op": "requantize", "inputs": ["x"], "outputs": ["a/b"]}, {"op": "requantize", "inputs": ["x"], "outputs": ["a b"]}],
+    "inputs": ["x"], "outputs": ["a/b", "a b"]})");
+  write_npy(shell.file("x.npy"), Tensor::from<std::int8_t>({2}, std::vector<std::int8_t>{20, -8}));
+  REQUIRE(shell.status("run two.json --input x.npy --backend tflite_double --output results") == 0);
+  CHECK(read_npy(shell.file("results/a_b.npy")) == Tensor::from<std::int8_t>({2}, std::vector<std::int8_t>{20, -8}));
+  CHECK(read_npy(shell.file("results/a_b_2.npy")) == Tensor::from<std::int8_t>({2}, std::vector<std::int8_t>{10, -4}));
+}
+
 TEST_CASE("compare and explain name what is wrong with a dump") {
   const Shell shell;
   const std::string compare = "compare " + digits + " --b vipnano_v8 --dump board";

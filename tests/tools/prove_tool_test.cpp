@@ -65,6 +65,22 @@ TEST_CASE("prove: where there is nothing to prove, nothing is safe") {
   CHECK(shell.text("err") == "lastbit: relu.json: nothing was proven: no operation adds anything up in vipnano_v8's arithmetic\n");
 }
 
+TEST_CASE("prove --without-vnni: 0 where every layer is the same, 1 where one may differ") {
+  const Shell shell;
+  const auto write = [&](const std::string& file, const std::string& weights) {
+    shell.write(file, R"({"format": "lastbit.model.v1", "name": "fc", "tensors": [
+      {"name": "x", "type": "uint8", "shape": [1, 2], "quantization": {"scale": [1], "zero_point": [0]}},
+      {"name": "w", "type": "int8", "shape": [1, 2], "quantization": {"scale": [1], "zero_point": [0]}, "data": )" +
+                          weights + R"(},
+      {"name": "y", "type": "uint8", "shape": [1, 1], "quantization": {"scale": [1], "zero_point": [0]}}],
+      "operations": [{"op": "fully_connected", "inputs": ["x", "w"], "outputs": ["y"]}], "inputs": ["x"], "outputs": ["y"]})");
+  };
+  write("same.json", "[64, 64]");
+  write("differs.json", "[65, 64]");
+  CHECK(shell.status("prove same.json --without-vnni") == 0);
+  CHECK(shell.status("prove differs.json --without-vnni") == 1);
+}
+
 TEST_CASE("prove: --output leaves the inputs that overflow") {
   const Shell shell;
   CHECK(shell.status(prove_digits + " --bits 14 --output there") == 1);
