@@ -14,6 +14,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/one_operation.hpp"
 #include "lastbit/trace.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
@@ -111,8 +112,11 @@ JsonValue layers_of(const Model& model, const Trace& trace) {
   for (std::size_t i = 0; i < trace.costs.size(); ++i) {
     const Operation& operation = model.operations[i];
     const SumRoutes& sums = trace.costs[i].sums;
-    JsonValue layer{
-        {"name", operation.name}, {"operation", name_of(operation.kind)}, {"path", trace.path}, {"seconds", trace.costs[i].seconds}};
+    JsonValue layer{{"number", i},
+                    {"name", layer_name(model, i)},
+                    {"operation", name_of(operation.kind)},
+                    {"path", trace.path},
+                    {"seconds", trace.costs[i].seconds}};
     const std::int64_t proven = sums.order_free + sums.proven_by_type + sums.proven_by_input + sums.proven_by_output;
     const std::int64_t outputs = proven + sums.step_by_step;
     if (outputs > 0) {

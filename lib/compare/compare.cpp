@@ -45,7 +45,7 @@ auto on_common_samples(std::string_view name, const Tensor& a, const Tensor& b, 
 }
 
 LayerDifference compare_layer(const NamedTensor& a, const NamedTensor& b) {
-  LayerDifference layer{b.index, b.name, b.operation, {}, std::nullopt, std::nullopt, {}, std::nullopt};
+  LayerDifference layer{b.index, b.number ? b.number : a.number, b.name, b.operation, {}, std::nullopt, std::nullopt, {}, std::nullopt};
   if (a.values.element_count() != b.values.element_count()) layer.samples = common_samples(a.values.shape(), b.values.shape());
   layer.accumulated = on_common_samples(b.name, a.values, b.values, [&](const Tensor& expected, const Tensor& judged) {
     return difference(expected, a.quantization, judged, b.quantization);

@@ -40,8 +40,10 @@ JsonValue to_json(const std::vector<Guess>& guesses) {
   return json;
 }
 
+JsonValue number_of(const LayerDifference& layer) { return layer.number ? JsonValue(*layer.number) : JsonValue(); }
+
 JsonValue to_json(const LayerDifference& layer) {
-  JsonValue json{{"tensor", layer.tensor}, {"name", layer.name}, {"operation", layer.operation}};
+  JsonValue json{{"number", number_of(layer)}, {"tensor", layer.tensor}, {"name", layer.name}, {"operation", layer.operation}};
   json["shape"] = layer.accumulated.shape.sizes();
   json["accumulated"] = to_json(layer.accumulated);
   json["same_input"] = layer.same_input ? to_json(*layer.same_input) : JsonValue();
@@ -52,7 +54,7 @@ JsonValue to_json(const LayerDifference& layer) {
 }
 
 std::string csv_header() {
-  std::string line = "tensor,name,operation,difference,shape,values,differing,share,largest_lsb";
+  std::string line = "number,tensor,name,operation,difference,shape,values,differing,share,largest_lsb";
   for (const auto name : histogram_names) line += "," + std::string(name);
   line += ",first_index,first_a,first_b,saturated_a,saturated_b,non_finite_a,non_finite_b";
   for (const auto& field : metric_fields) line += "," + std::string(field.name);
@@ -75,8 +77,8 @@ std::string csv_figures(const TensorDifference& d) {
 }
 
 std::string csv_line(const LayerDifference& layer, std::string_view kind, const TensorDifference& d) {
-  std::string line =
-      std::to_string(layer.tensor) + "," + csv_cell(layer.name) + "," + layer.operation + "," + std::string(kind) + "," + csv_figures(d);
+  std::string line = (layer.number ? std::to_string(*layer.number) : "") + "," + std::to_string(layer.tensor) + "," + csv_cell(layer.name) +
+                     "," + layer.operation + "," + std::string(kind) + "," + csv_figures(d);
   for (const auto value : {&ElementMetrics::cosine, &ElementMetrics::sqnr_db}) {
     line += layer.golden ? "," + number_text(precise, layer.golden->a.*value) + "," + number_text(precise, layer.golden->b.*value) : ",,";
   }
@@ -102,7 +104,8 @@ std::string to_json(const CompareReport& report) {
   if (!report.golden.empty()) json["golden"] = report.golden;
   json["equal"] = report.equal();
   const LayerDifference* const first = report.first_divergence();
-  json["first_divergence"] = first == nullptr ? JsonValue() : JsonValue{{"tensor", first->tensor}, {"name", first->name}};
+  json["first_divergence"] =
+      first == nullptr ? JsonValue() : JsonValue{{"number", number_of(*first)}, {"tensor", first->tensor}, {"name", first->name}};
   json["layers"] = JsonValue::array();
   for (const LayerDifference& layer : report.layers) json["layers"].push_back(to_json(layer));
   json["outputs"] = JsonValue::array();

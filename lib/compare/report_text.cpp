@@ -58,10 +58,10 @@ std::string lsb_text(const TensorDifference& d) {
 }
 
 Column index_column() {
-  return {"", "no.", 4, Align::right, [](const LayerDifference& layer) { return std::to_string(layer.tensor); }};
+  return {"", "no.", 4, Align::right, [](const LayerDifference& layer) { return layer.number ? std::to_string(*layer.number) : ""; }};
 }
 Column name_column(std::size_t width) {
-  return {"", "tensor", width, Align::left, [width](const LayerDifference& layer) { return shortened(layer.name, width); }};
+  return {"", "layer", width, Align::left, [width](const LayerDifference& layer) { return shortened(layer.name, width); }};
 }
 
 using DifferenceOf = std::function<const TensorDifference*(const LayerDifference&)>;
@@ -178,7 +178,8 @@ std::string first_divergence_line(const CompareReport& report) {
   if (layer == nullptr && !report.equal()) return "Every value that was compared is equal.\n";
   if (layer == nullptr) return "Every value is equal.\n";
   const TensorDifference& d = layer->accumulated;
-  return wrapped("First difference: tensor " + std::to_string(layer->tensor) + " '" + layer->name + "' (" + layer->operation + ") at " +
+  const std::string number = layer->number ? "layer " + std::to_string(*layer->number) + ", " : "";
+  return wrapped("First difference: " + number + layer->operation + " '" + layer->name + "', at " +
                      coordinates_text(d.shape, d.first->index) + ": a " + value_text(d.first->a) + ", b " + value_text(d.first->b) + ".",
                  2);
 }

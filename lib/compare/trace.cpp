@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lastbit/one_operation.hpp"
+
 namespace lastbit {
 
 const NamedTensor* NamedTrace::find(std::int32_t index) const {
@@ -26,20 +28,21 @@ Quantization quantization_in(const ModelTensor& tensor, const Shape& shape) {
 
 NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet) {
   NamedTrace result{.model = model.name, .backend = sheet.name, .path = std::move(trace.path), .tensors = {}, .events = {}, .guesses = {}};
-  const auto take = [&](std::int32_t index, std::string_view operation) {
+  const auto take = [&](std::int32_t index, std::string_view operation, std::optional<std::size_t> number = {}) {
     auto& values = trace.tensors[static_cast<std::size_t>(index)];
     if (!values) return;
     const ModelTensor& tensor = model.tensor(index);
-    result.tensors.push_back({index, tensor.name, std::string(operation), quantization_in(tensor, values->shape()), std::move(*values)});
+    result.tensors.push_back(
+        {index, tensor.name, std::string(operation), quantization_in(tensor, values->shape()), std::move(*values), {}, number});
     values.reset();
   };
   for (const std::int32_t input : model.inputs) take(input, "input");
   for (const State& state : model.states) take(state.before, "state");
-  for (const Operation& operation : model.operations) {
-    for (const std::int32_t output : operation.outputs) take(output, name_of(operation.kind));
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    for (const std::int32_t output : model.operations[i].outputs) take(output, name_of(model.operations[i].kind), i);
   }
   for (const std::int32_t output : model.outputs) take(output, "constant");
-  for (std::size_t i = 0; i < trace.events.size(); ++i) result.events.push_back({model.operations[i].name, trace.events[i]});
+  for (std::size_t i = 0; i < trace.events.size(); ++i) result.events.push_back({layer_name(model, i), trace.events[i]});
   result.guesses = guesses_of(model, sheet);
   return result;
 }

@@ -36,6 +36,7 @@ JsonValue tensor_to_json(const NamedTensor& tensor) {
   json["scale"] = tensor.quantization.scales;
   json["zero_point"] = tensor.quantization.zero_points;
   json["axis"] = tensor.quantization.axis;
+  if (tensor.number) json["number"] = *tensor.number;
   return json;
 }
 
@@ -77,14 +78,22 @@ std::filesystem::path local_file(const std::filesystem::path& folder, const Json
 }
 
 NamedTensor tensor_from_json(const JsonView& json, const std::filesystem::path& folder) {
-  json.only({"index", "name", "file", "op", "shape", "dtype", "scale", "zero_point", "axis"});
+  json.only({"index", "name", "file", "op", "shape", "dtype", "scale", "zero_point", "axis", "number"});
   const std::int64_t index = json["index"].integer();
   if (index < 0 || index > std::numeric_limits<std::int32_t>::max()) json["index"].fail("not the index of a tensor");
   Tensor values = read_npy(local_file(folder, json["file"]));
   if (Shape(json["shape"].integers()) != values.shape()) json["shape"].fail("the file holds " + values.shape().text());
   if (json["dtype"].text() != name_of(values.type())) json["dtype"].fail("the file holds " + std::string(name_of(values.type())));
   Quantization quantization = quantization_from(json, values.shape());
-  return {static_cast<std::int32_t>(index), json["name"].text(), json["op"].text(), std::move(quantization), std::move(values)};
+  const auto given = json.find("number");
+  const std::int64_t number = given ? given->integer() : -1;
+  return {static_cast<std::int32_t>(index),
+          json["name"].text(),
+          json["op"].text(),
+          std::move(quantization),
+          std::move(values),
+          {},
+          number < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(number))};
 }
 
 NamedEvents events_from_json(const JsonView& json) {

@@ -3,6 +3,11 @@
 #include "lastbit/one_operation.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "lastbit/error.hpp"
+#include "lastbit/nearest.hpp"
 
 namespace lastbit {
 
@@ -46,9 +51,37 @@ std::vector<Tensor> inputs_of(const Model& model, std::size_t operation, std::sp
   return inputs;
 }
 
-bool is_called(const Model& model, std::size_t operation, std::string_view name) {
+std::string layer_name(const Model& model, std::size_t operation) {
   const Operation& called = model.operations[operation];
-  return name == std::to_string(operation) || name == called.name || name == model.tensor(called.outputs[0]).name;
+  const std::string& output = model.tensor(called.outputs[0]).name;
+  if (!output.empty()) return output;
+  return called.name.empty() ? "operation " + std::to_string(operation) : called.name;
+}
+
+std::size_t operation_called(const Model& model, std::string_view name, const std::string& where) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error == std::errc() && end == name.data() + name.size() && number < model.operations.size()) return number;
+  const bool tail = name.starts_with('~') && name.size() > 1;
+  std::vector<std::string_view> known;
+  std::vector<std::size_t> ending;
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const Operation& operation = model.operations[i];
+    for (const std::int32_t output : operation.outputs) known.push_back(model.tensor(output).name);
+    known.push_back(operation.name);
+    if (std::find(known.end() - 1 - static_cast<std::ptrdiff_t>(operation.outputs.size()), known.end(), name) != known.end()) return i;
+    if (layer_name(model, i).ends_with(tail ? std::string(name.substr(1)) : ";" + std::string(name))) ending.push_back(i);
+  }
+  if (ending.size() == 1) return ending[0];
+  throw Error(ErrorCode::bad_input, where,
+              "no layer is called '" + std::string(name) + "'" + did_you_mean(name, known) + "; it has a name, or a number from 0 to " +
+                  std::to_string(model.operations.size() - 1));
+}
+
+OperationRange operations_called(const Model& model, const std::optional<std::string>& name, const std::string& where) {
+  if (!name) return {0, model.operations.size()};
+  const std::size_t one = operation_called(model, *name, where);
+  return {one, one + 1};
 }
 
 }  // namespace lastbit

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lastbit/error.hpp"
+#include "lastbit/nearest.hpp"
 #include "sheet/named_rules.hpp"
 #include "sheet/rule_table.hpp"
 
@@ -24,30 +25,6 @@ std::string range_text(const RuleLimits& limits) {
   return "integers from " + std::to_string(limits.min) + " to " + std::to_string(limits.max);
 }
 
-/// How many letters must be changed, added or left out.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, changed}));
-    }
-  }
-  return row[b.size()];
-}
-
-/// The name that was probably meant, or none.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
-  const auto far_off = [&](std::string_view known) { return distance(name.substr(0, 100), known); };
-  const auto best = std::ranges::min_element(names, {}, far_off);
-  if (best == names.end() || name.empty() || name.find('*') != std::string_view::npos) return {};
-  const bool begins_alike = best->size() >= 3 && name.starts_with(*best);
-  const std::size_t near_enough = std::max<std::size_t>(best->size() < 4 ? 1 : 2, best->size() / 3);
-  return begins_alike || far_off(*best) <= near_enough ? *best : std::string_view{};
-}
-
 std::int64_t enumerator(const Rule& rule, std::string_view text) {
   const auto &names = rule.type->names, &former = rule.type->former_names;
   const auto found = std::ranges::find(names, text);
@@ -55,7 +32,8 @@ std::int64_t enumerator(const Rule& rule, std::string_view text) {
   std::string allowed;
   for (const std::string_view name : names) allowed += (allowed.empty() ? "" : ", ") + std::string(name);
   const auto renamed = text.empty() ? former.end() : std::ranges::find(former, text);
-  const std::string_view meant = renamed == former.end() ? nearest(text, names) : names[static_cast<std::size_t>(renamed - former.begin())];
+  const std::string_view meant =
+      renamed == former.end() ? nearest_name(text, names) : names[static_cast<std::size_t>(renamed - former.begin())];
   reject(rule.path, text, allowed + (meant.empty() ? "" : "; did you mean '" + std::string(meant) + "'?"));
 }
 
@@ -221,7 +199,7 @@ std::string continuations(const Backend& backend, std::string_view path) {
     names = names_after(rules, known);
   }
   std::string_view rest = path.substr(known.empty() || known == path ? known.size() : known.size() + 1);
-  const std::string_view meant = nearest(take_component(rest), names);
+  const std::string_view meant = nearest_name(take_component(rest), names);
   if (!meant.empty()) return "did you mean '" + join_path(known, meant) + "'?";
   std::string text = known.empty() ? "rules begin with" : "after '" + std::string(known) + "' may come";
   for (const std::string_view name : names) text += (name == names.front() ? " " : ", ") + std::string(name);

@@ -54,7 +54,7 @@ TEST_CASE("CSV and JSON go where they are sent") {
   const Shell shell;
   const std::string compare = "compare " + digits + images + " --a tflite_double --b vipnano_v8";
   CHECK(shell.status(compare + " --csv report.csv") == 1);
-  CHECK(shell.text("report.csv").starts_with("tensor,name,"));
+  CHECK(shell.text("report.csv").starts_with("number,tensor,name,"));
   CHECK(shell.text("out").starts_with("a: tflite_double"));
   CHECK(shell.status(compare + " --csv") == 1);
   CHECK(shell.text("out") == shell.text("report.csv"));

@@ -66,7 +66,7 @@ TEST_CASE("identify on the command line: a network whose max pool alone differs 
   values.values<std::int8_t>()[5] ^= 1;
   write_npy(shell.file(file), values);
   CHECK(shell.status("identify net.json --dump dump --max-time 3") == 1);
-  CHECK(shell.text("out").find("op3: the space has no rules for max_pool2d; 1 of 256 values differs") != std::string::npos);
+  CHECK(shell.text("out").find("layer 3 'peak': the space has no rules for max_pool2d; 1 of 256 values differs") != std::string::npos);
 
   test::invert_sign(values);
   write_npy(shell.file(file), values);

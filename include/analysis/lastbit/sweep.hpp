@@ -129,7 +129,8 @@ struct SweepOptions {
 struct SweptTensor {
   std::int32_t index = 0;
   std::string name;
-  std::string operation;  ///< the kind of the operation that wrote it, or "input"
+  std::string operation;                ///< the kind of the operation that wrote it, or "input"
+  std::optional<std::size_t> number{};  ///< of that operation
 };
 
 /// A model prepared for all backends.

@@ -80,6 +80,7 @@ struct GoldenMetrics {
 /// One tensor of the traces and the operation that wrote it.
 struct LayerDifference {
   std::int32_t tensor = 0;
+  std::optional<std::size_t> number;  ///< of the operation, as in operation_called; of inputs none
   std::string name;
   std::string operation;
   TensorDifference accumulated;

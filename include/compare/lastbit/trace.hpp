@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,12 +24,13 @@ struct NamedTensor {
   std::string name;        ///< as in the user's file
   std::string operation;   ///< the kind of the operation that wrote it, "input" or "constant"
   Quantization quantization;
-  Tensor values;   ///< of the model's shape, or with one extra leading dimension of the samples that were kept
-  Shape stored{};  ///< of the file that it was read from (read_dump)
+  Tensor values;                        ///< of the model's shape, or with one extra leading dimension of the samples that were kept
+  Shape stored{};                       ///< of the file that it was read from (read_dump)
+  std::optional<std::size_t> number{};  ///< of the operation that wrote it, where that is known
 };
 
 struct NamedEvents {
-  std::string operation;  ///< its name
+  std::string operation;  ///< its layer_name
   Events events;
 };
 

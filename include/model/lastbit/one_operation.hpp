@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +21,20 @@ namespace lastbit {
 /// What that model is fed with, out of the tensors of the whole network by their index (as in Trace); each input once, present in `tensors`.
 [[nodiscard]] std::vector<Tensor> inputs_of(const Model& model, std::size_t operation, std::span<const std::optional<Tensor>> tensors);
 
-/// Whether a user's name is meant for the operation: its number, its own name, or that of its output.
-[[nodiscard]] bool is_called(const Model& model, std::size_t operation, std::string_view name);
+/// What every report calls an operation, a layer: the name of its output; its own where the output has none.
+[[nodiscard]] std::string layer_name(const Model& model, std::size_t operation);
+
+/// The operation that a user means: by its number, counted from 0 in the model's order; the name of an output, or its own; or, as reports
+/// shorten names, "~" and an end that only one has, or the last part of "a;b;c". Throws Error(bad_input, where) with the nearest names.
+[[nodiscard]] std::size_t operation_called(const Model& model, std::string_view name, const std::string& where);
+
+/// The operations from `first` to before `end`.
+struct OperationRange {
+  std::size_t first, end;
+  [[nodiscard]] bool holds(std::size_t operation) const { return first <= operation && operation < end; }
+};
+
+/// The one that is called so; without a name, all.
+[[nodiscard]] OperationRange operations_called(const Model& model, const std::optional<std::string>& name, const std::string& where);
 
 }  // namespace lastbit

@@ -24,12 +24,10 @@ constexpr int scale_steps = 20;                         ///< tried on either sid
 
 /// The network with the tensor of this name as its only output.
 void judge_at(Model& model, const std::string& name) {
+  const Operation& operation = model.operations[operation_called(model, name, "advise: --at")];
   const auto tensor = model.find_tensor(name);
-  const bool computed = tensor && std::ranges::any_of(model.operations, [&](const Operation& operation) {
-                          return std::ranges::find(operation.outputs, *tensor) != operation.outputs.end();
-                        });
-  if (!computed) throw Error(ErrorCode::bad_input, "advise", "the network computes no tensor called '" + name + "'");
-  model.outputs = {*tensor};
+  const bool named = tensor && std::ranges::find(operation.outputs, *tensor) != operation.outputs.end();
+  model.outputs = {named ? *tensor : operation.outputs[0]};
 }
 
 bool has_float16(const Backend& backend) { return backend.domain == Domain::integer && backend.float16.method != Float16Method::absent; }
@@ -92,9 +90,9 @@ class Adviser {
     report_.model = model_.name;
     report_.a = a_.name;
     report_.b = b_.name;
-    for (const Operation& operation : model_.operations) {
-      report_.names.push_back(operation.name);
-      report_.macs += multiply_accumulates(model_, operation);
+    for (std::size_t i = 0; i < model_.operations.size(); ++i) {
+      report_.names.push_back(layer_name(model_, i));
+      report_.macs += multiply_accumulates(model_, model_.operations[i]);
     }
     for (const std::int32_t output : model_.outputs)
       report_.judged_at += (report_.judged_at.empty() ? "" : ", ") + model_.tensor(output).name;
@@ -134,7 +132,7 @@ class Adviser {
     if (!reached) return;  // behind the tensor that is judged
     LayerAdvice layer;
     layer.operation = position;
-    layer.name = operation.name;
+    layer.name = layer_name(model_, position);
     layer.kind = name_of(operation.kind);
     layer.macs = multiply_accumulates(model_, operation);
     OwnDifference own;

@@ -85,9 +85,10 @@ class DumpWalk {
   /// Every part of the network that ends in a tensor of the dump, or in the one chosen.
   [[nodiscard]] std::vector<PartJudge> judges(const std::optional<std::string>& chosen) const {
     std::vector<PartJudge> found;
-    for (std::size_t i = 0; i < model_.operations.size(); ++i) {
+    const OperationRange asked = operations_called(model_, chosen, "explain");
+    for (std::size_t i = asked.first; i < asked.end; ++i) {
       const auto& theirs = known_[static_cast<std::size_t>(model_.operations[i].outputs[0])];
-      if (!theirs || (chosen && !is_called(model_, i, *chosen))) continue;
+      if (!theirs) continue;
       auto part = part_up_to(model_, i, known_, sheet_.backend);
       if (!part || part->prefixes.empty()) continue;
       part->theirs = codes_of(*theirs);

@@ -200,9 +200,10 @@ ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs
   const RunOptions everything{.keep_all = true};
   const Trace of_a = run(model, a.backend, inputs, everything), of_b = run(model, b.backend, inputs, everything);
   ExplainReport report{model.name, a.name, b.name, {}, {}};
-  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+  const OperationRange asked = operations_called(model, options.layer, "explain");
+  for (std::size_t i = asked.first; i < asked.end; ++i) {
     const Operation& operation = model.operations[i];
-    if (!is_explainable(model, operation, a.backend, b.backend) || (options.layer && !is_called(model, i, *options.layer))) continue;
+    if (!is_explainable(model, operation, a.backend, b.backend)) continue;
     const Model only = extract_operation(model, i);
     const std::vector<Tensor> given = inputs_of(model, i, of_a.tensors);
     LayerAttribution& layer = report.layers.emplace_back(explain(only, given, a, b));
@@ -214,7 +215,9 @@ ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs
                                  codes_of(*of_b.tensors[output]));
   }
   if (report.layers.empty() && options.layer)
-    throw Error(ErrorCode::bad_input, "explain", "no layer with arithmetic is called '" + *options.layer + "'");
+    throw Error(ErrorCode::bad_input, "explain",
+                "layer " + std::to_string(asked.first) + ", '" + layer_name(model, asked.first) +
+                    "', has no arithmetic that either backend states");
   return report;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "compare/report_layout.hpp"
+
 namespace lastbit {
 namespace {
 
@@ -47,7 +49,7 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
   return text;
 }
 
-std::string shortened(const std::string& name) { return name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "..."; }
+std::string shortened(const std::string& name) { return shortened(name, longest_name); }
 
 std::string layer_title(std::size_t number, const std::string& operation, const std::string& name) {
   return "layer " + std::to_string(number) + ", " + operation + " '" + shortened(name) + "'";

@@ -64,6 +64,10 @@ std::string lacking(const Model& model, const NamedTrace& dump, const Model& lay
   return layer.inputs.empty() ? "it has no input" : "";
 }
 
+std::string layer_text(const Model& model, std::size_t operation) {
+  return "layer " + std::to_string(operation) + " '" + layer_name(model, operation) + "'";
+}
+
 }  // namespace
 
 std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, std::vector<SkippedPair>* skipped) {
@@ -73,11 +77,11 @@ std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, s
     Model layer = extract_operation(model, i);
     std::string reason = lacking(model, dump, layer, operation);
     if (!reason.empty()) {
-      if (skipped != nullptr) skipped->push_back({operation.name, std::string(name_of(operation.kind)) + ", " + reason});
+      if (skipped != nullptr) skipped->push_back({layer_text(model, i), std::string(name_of(operation.kind)) + ", " + reason});
       continue;
     }
     require_same_samples(model, dump, operation);
-    IdentifyPair pair{operation.name, std::move(layer), {}, dump.find(operation.outputs[0])->values};
+    IdentifyPair pair{layer_text(model, i), std::move(layer), {}, dump.find(operation.outputs[0])->values};
     for (std::size_t o = 1; o < operation.outputs.size(); ++o) pair.further.push_back(dump.find(operation.outputs[o])->values);
     std::vector<std::int32_t> seen;
     for (const std::int32_t index : operation.inputs) {

@@ -34,15 +34,15 @@ class Locator {
       : model_(model), a_(a), b_(b), trace_(run(model, a.backend, inputs, {.keep_all = true})) {}
 
   std::optional<LayerInNetwork> find(const std::optional<std::string>& name) const {
-    bool found = false;
-    for (std::size_t i = 0; i < model_.operations.size(); ++i) {
+    const OperationRange asked = operations_called(model_, name, "shrink");
+    if (name && is_movement(model_.operations[asked.first].kind)) refuse("layer '" + *name + "' moves values and computes none");
+    for (std::size_t i = asked.first; i < asked.end; ++i) {
       const Operation& operation = model_.operations[i];
-      if (is_movement(operation.kind) || (name && !is_called(model_, i, *name))) continue;
-      found = true;
+      if (is_movement(operation.kind)) continue;
       LayerInNetwork layer = layer_at(i);
       if (!same_values(layer.of_a, layer.of_b)) return layer;
     }
-    if (name) refuse(found ? "layer '" + *name + "' does not differ" : "no layer with arithmetic is called '" + *name + "'");
+    if (name) refuse("layer '" + *name + "' does not differ");
     return std::nullopt;
   }
 

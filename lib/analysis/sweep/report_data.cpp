@@ -6,6 +6,7 @@
 #include "compare/report_fields.hpp"
 #include "lastbit/advise.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/one_operation.hpp"
 #include "lastbit/sweep.hpp"
 
 namespace lastbit {
@@ -37,7 +38,11 @@ JsonValue lsb_to_json(const TensorSums& sums) {
 JsonValue tensor_to_json(const SweepReport& report, std::size_t backend, std::size_t tensor) {
   const TensorSums& sums = report.statistics->backends[backend].tensors[tensor];
   const SweptTensor& swept = report.sweeper->tensors()[tensor];
-  JsonValue json{{"index", swept.index}, {"name", swept.name}, {"operation", swept.operation}, {"values", sums.values}};
+  JsonValue json{{"number", swept.number ? JsonValue(*swept.number) : JsonValue()},
+                 {"index", swept.index},
+                 {"name", swept.name},
+                 {"operation", swept.operation},
+                 {"values", sums.values}};
   if (backend > 0) {
     json["differing"] = sums.differing;
     json["samples_differing"] = sums.samples_differing;
@@ -73,7 +78,8 @@ JsonValue events_to_json(const SweepReport& report, std::size_t backend) {
   JsonValue list = JsonValue::array();
   const std::vector<Events>& events = report.statistics->backends[backend].events;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    list.push_back({{"operation", report.sweeper->model().operations[i].name},
+    list.push_back({{"number", i},
+                    {"operation", layer_name(report.sweeper->model(), i)},
                     {"outputs", events[i].outputs},
                     {"saturated_outputs", events[i].saturated_outputs},
                     {"accumulator_overflows", events[i].accumulator_overflows}});
@@ -129,7 +135,7 @@ std::string to_json(const SweepReport& report) {
 
 std::string to_csv(const SweepReport& report) {
   std::ostringstream out;
-  out << "backend,index,tensor,operation,values,differing,samples_differing,first_sample,largest_lsb,mean_lsb,mean_lsb_magnitude";
+  out << "backend,number,index,tensor,operation,values,differing,samples_differing,first_sample,largest_lsb,mean_lsb,mean_lsb_magnitude";
   for (const std::string_view name : histogram_names) out << ",lsb_" << name;
   for (const std::string side : {"real", "golden"})
     for (const char* figure : {"cosine", "sqnr_db", "relative_euclidean", "root_mean_square_error", "largest_error"})
@@ -140,8 +146,9 @@ std::string to_csv(const SweepReport& report) {
     for (std::size_t t = 0; t < report.sweeper->tensors().size(); ++t) {
       const SweptTensor& swept = report.sweeper->tensors()[t];
       const TensorSums& sums = report.statistics->backends[b].tensors[t];
-      out << csv_cell(report.sweeper->backends()[b].name) << "," << swept.index << "," << csv_cell(swept.name) << "," << swept.operation
-          << "," << sums.values << "," << sums.differing << "," << sums.samples_differing << ",";
+      out << csv_cell(report.sweeper->backends()[b].name) << "," << (swept.number ? std::to_string(*swept.number) : "") << ","
+          << swept.index << "," << csv_cell(swept.name) << "," << swept.operation << "," << sums.values << "," << sums.differing << ","
+          << sums.samples_differing << ",";
       if (sums.first_sample) out << *sums.first_sample;
       const bool lsb = b > 0 && report.sweeper->as_integers(b, t);
       if (lsb)

@@ -5,6 +5,7 @@
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
 #include "lastbit/advise.hpp"
+#include "lastbit/one_operation.hpp"
 #include "lastbit/sweep.hpp"
 
 namespace lastbit {
@@ -30,13 +31,15 @@ std::string difference_cells(const TensorSums& sums, bool as_integers) {
          right(figure("%.5f", static_cast<double>(sums.lsb_magnitude_sum) / static_cast<double>(sums.values)), 12);
 }
 
+std::string number_cell(const SweptTensor& swept) { return swept.number ? std::to_string(*swept.number) : ""; }
+
 std::string difference_table(const SweepReport& report, std::size_t backend) {
-  std::string text = right("no.", 4) + " " + left("tensor", name_width) + right("differing", 9) + right("samples", 10) + right("first", 9) +
+  std::string text = right("no.", 4) + " " + left("layer", name_width) + right("differing", 9) + right("samples", 10) + right("first", 9) +
                      right("largest", 9) + right("mean LSB", 10) + right("mean |LSB|", 12) + "\n";
   for (std::size_t t = 0; t < report.sweeper->tensors().size(); ++t) {
     const SweptTensor& swept = report.sweeper->tensors()[t];
     const TensorSums& sums = report.statistics->backends[backend].tensors[t];
-    text += right_trimmed(right(std::to_string(swept.index), 4) + " " + left(shortened(swept.name, name_width), name_width) +
+    text += right_trimmed(right(number_cell(swept), 4) + " " + left(shortened(swept.name, name_width), name_width) +
                           difference_cells(sums, report.sweeper->as_integers(backend, t)));
   }
   return text;
@@ -72,7 +75,7 @@ std::string golden_table(const SweepReport& report) {
       const SweptTensor& swept = report.sweeper->tensors()[t];
       const RealSums& sums = report.statistics->backends[b].tensors[t].golden;
       text +=
-          right_trimmed(right(std::to_string(swept.index), 4) + " " + left(shortened(swept.name, name_width), name_width) +
+          right_trimmed(right(number_cell(swept), 4) + " " + left(shortened(swept.name, name_width), name_width) +
                         right(number_text("%.8f", sums.cosine()), 12) + right(number_text("%.2f", sums.sqnr_db()), 10) +
                         right(number_text("%.6g", sums.root_mean_square_error()), 13) + right(number_text("%.6g", sums.largest_error), 13) +
                         right(sums.non_finite == 0 ? "" : std::to_string(sums.non_finite), 12));
@@ -84,11 +87,12 @@ std::string golden_table(const SweepReport& report) {
 std::string events_table(const SweepReport& report) {
   std::string text = "Seen while computing\n";
   for (std::size_t b = 0; b < report.sweeper->backends().size(); ++b) {
-    text += "     " + left(shortened(report.sweeper->backends()[b].name, name_width), name_width) + right("outputs", 16) +
+    text += " no. " + left(shortened(report.sweeper->backends()[b].name, name_width), name_width) + right("outputs", 16) +
             right("saturated", 16) + right("sums left the accumulator", 28) + "\n";
     const std::vector<Events>& events = report.statistics->backends[b].events;
     for (std::size_t i = 0; i < events.size(); ++i) {
-      text += right_trimmed("     " + left(shortened(report.sweeper->model().operations[i].name, name_width), name_width) +
+      text += right_trimmed(right(std::to_string(i), 4) + " " +
+                            left(shortened(layer_name(report.sweeper->model(), i), name_width), name_width) +
                             right(std::to_string(events[i].outputs), 16) + right(std::to_string(events[i].saturated_outputs), 16) +
                             right(std::to_string(events[i].accumulator_overflows), 28));
     }

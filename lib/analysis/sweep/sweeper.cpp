@@ -23,12 +23,12 @@ constexpr std::int64_t default_batch_bytes = std::int64_t{64} << 20, largest_def
 
 std::vector<SweptTensor> swept_tensors(const Model& model) {
   std::vector<SweptTensor> tensors;
-  const auto add = [&](std::int32_t index, std::string_view operation) {
-    tensors.push_back({index, model.tensor(index).name, std::string(operation)});
+  const auto add = [&](std::int32_t index, std::string_view operation, std::optional<std::size_t> number = {}) {
+    tensors.push_back({index, model.tensor(index).name, std::string(operation), number});
   };
   for (const std::int32_t input : model.inputs) add(input, "input");
-  for (const Operation& operation : model.operations)
-    for (const std::int32_t output : operation.outputs) add(output, name_of(operation.kind));
+  for (std::size_t i = 0; i < model.operations.size(); ++i)
+    for (const std::int32_t output : model.operations[i].outputs) add(output, name_of(model.operations[i].kind), i);
   return tensors;
 }
 
