@@ -11,6 +11,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "problem.hpp"
 #include "progress.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
@@ -48,7 +49,7 @@ class Steps {
 SpecSheet wanted(const Options& options) { return reported_backend(options.a == "cpu" ? "tflite_double" : options.a, options.settings_a); }
 
 int run(const Options& options) {
-  const Model model = read_model(options.model);
+  const Model model = read_users_model(options.model);
   AdviseOptions advice = options.advice;
   if (!options.objective.empty()) advice.objective = objective_from(options.objective);
   Steps steps;

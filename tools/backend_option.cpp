@@ -5,11 +5,31 @@
 #include "lastbit/error.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
+#include "problem.hpp"
 
 namespace lastbit::tool {
 namespace {
 
 const char* const backend_meaning = "a built-in backend, or a backend file (.json)";
+
+/// All that is wrong with the settings is told at once.
+SpecSheet with_settings(SpecSheet sheet, const std::vector<std::string>& settings) {
+  std::vector<Diagnostic> problems;
+  for (const std::string& setting : settings) {
+    try {
+      const std::size_t equals = setting.find('=');
+      if (equals == std::string::npos) throw Error(ErrorCode::unknown_rule, "--set " + setting, "must be RULE=VALUE");
+      set_rule(sheet.backend, setting.substr(0, equals), setting.substr(equals + 1));
+    } catch (const Error& error) {
+      for (const Diagnostic& each : error.diagnostics()) problems.push_back(each);
+    }
+  }
+  if (!problems.empty()) {
+    problems.back().message += "; lastbit describe " + sheet.name + " --rules lists the rules";
+    throw Error(std::move(problems));
+  }
+  return sheet;
+}
 
 }  // namespace
 
@@ -49,18 +69,15 @@ void take_known_backend(const std::string& command, ChosenBackend& side, const C
 }
 
 SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {
-  SpecSheet sheet = find_backend(name_or_file);
-  for (const std::string& setting : settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos) throw Error(ErrorCode::unknown_rule, "--set " + setting, "must be RULE=VALUE");
-    set_rule(sheet.backend, setting.substr(0, equals), setting.substr(equals + 1));
-  }
+  SpecSheet sheet = with_settings(find_backend(name_or_file), settings);
+  remember_backend(sheet);
   return sheet;
 }
 
 SpecSheet reported_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {
-  SpecSheet sheet = selected_backend(name_or_file, settings);
+  SpecSheet sheet = with_settings(find_backend(name_or_file), settings);
   for (const std::string& setting : settings) sheet.name += " " + setting;
+  remember_backend(sheet);
   return sheet;
 }
 

@@ -8,7 +8,44 @@
 #include <optional>
 #include <stdexcept>
 
+#include "lastbit/error.hpp"
+#include "lastbit/nearest.hpp"
+
 namespace lastbit::tool {
+namespace {
+
+/// All words that nothing takes, with the options that may have been meant.
+std::vector<Diagnostic> unexpected_words(const CLI::App& command) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  std::vector<Diagnostic> problems;
+  for (const std::string& word : command.remaining()) {
+    const bool is_option = word.starts_with('-');
+    if (!is_option && !problems.empty()) continue;  // the value of an unknown option
+    const std::string meant = is_option ? did_you_mean(word.substr(0, word.find('=')), known) : std::string();
+    problems.push_back(
+        {ErrorCode::bad_input, command.get_name(), (is_option ? "unknown option '" : "unexpected argument '") + word + "'" + meant});
+  }
+  if (problems.empty()) problems.push_back({ErrorCode::bad_input, command.get_name(), "a word too many"});
+  problems.back().message += "; lastbit " + command.get_name() + " --help lists the options";
+  return problems;
+}
+
+/// With the unknown ones, of which one may be the missing one misspelt.
+std::vector<Diagnostic> missing_options(const CLI::App& command) {
+  std::vector<Diagnostic> problems;
+  if (!command.get_allow_extras() && command.remaining_size() > 0) problems = unexpected_words(command);
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    const std::string name = option->get_positional() ? option->get_type_name() : option->get_name();
+    problems.push_back({ErrorCode::bad_input, command.get_name(),
+                        (name == "TEXT" ? option->get_name(true) : name) + " is needed: " + option->get_description()});
+  }
+  return problems;
+}
+
+}  // namespace
 
 Option& Option::required() {
   option_->required();
@@ -158,12 +195,20 @@ int CommandLine::run(int count, const char* const* given) const {
   const std::vector<std::string> words = todays({given, given + count});
   const std::string first = count > 1 ? words[1] : "-";
   if (!first.starts_with('-') && !actions_.contains(first)) {
-    throw std::invalid_argument("unknown subcommand '" + first + "'; " + root_->get_name() + " --help lists them");
+    std::vector<std::string> known;
+    for (const auto& [name, action] : actions_) known.push_back(name);
+    throw std::invalid_argument("unknown subcommand '" + first + "'" + did_you_mean(first, known) + "; " + root_->get_name() +
+                                " --help lists them");
   }
   try {
     root_->parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // it takes them from behind
   } catch (const CLI::Success& help) {
     return root_->exit(help);
+  } catch (const CLI::ExtrasError& error) {
+    throw Error(unexpected_words(*root_->get_subcommands().front()));
+  } catch (const CLI::RequiredError& error) {
+    if (root_->get_subcommands().empty()) throw;
+    throw Error(missing_options(*root_->get_subcommands().front()));
   }
   return actions_.at(root_->get_subcommands().front()->get_name())();
 }

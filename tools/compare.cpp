@@ -15,6 +15,7 @@
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
+#include "problem.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -56,7 +57,7 @@ CompareReport compare_folders(const Options& options) {
 
 CompareReport compare_dump(const Options& options) {
   refuse(options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
-  const Model model = read_model(options.subjects[0]);
+  const Model model = read_users_model(options.subjects[0]);
   const NamedTrace dump = read_dump(options.dump, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
   CompareReport report =
@@ -71,7 +72,7 @@ CompareReport compare_runs(const Options& options) {
   refuse(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
   refuse(options.b.name.empty(), "--b is needed: the backend to judge");
   refuse(options.a.name.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
-  const Model model = read_model(options.subjects[0]);
+  const Model model = read_users_model(options.subjects[0]);
   return compare_backends(model, reported_backend(options.a.name, options.a.settings), reported_backend(options.b.name, options.b.settings),
                           read_inputs(model, options.inputs), compare_options(options));
 }

@@ -7,6 +7,7 @@
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/nearest.hpp"
 #include "story.hpp"
 #include "subcommand.hpp"
 
@@ -45,7 +46,10 @@ int run(const Options& options) {
     }
     known += (known.empty() ? "" : ", ") + story.name;
   }
-  throw Error(ErrorCode::bad_input, "demo", "unknown demo '" + options.name + "'; known: " + known);
+  std::vector<std::string_view> names;
+  for (const Story& story : stories()) names.push_back(story.name);
+  throw Error(ErrorCode::bad_input, "demo",
+              "unknown demo '" + options.name + "'" + did_you_mean(options.name, names) + "; known: " + known);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "problem.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -58,7 +59,7 @@ int run(Options& options) {
   if (!options.dump.empty()) take_known_backend("explain", options.a, options.known);
   else refuse(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
   refuse(options.a.name.empty(), "--a is needed: the backend that is expected");
-  const Model model = read_model(options.model);
+  const Model model = read_users_model(options.model);
   const auto layer = options.layer.empty() ? std::nullopt : std::optional(options.layer);
   return options.dump.empty() ? explain_runs(options, model, layer) : explain_board(options, model, layer);
 }

@@ -7,10 +7,12 @@
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/recording.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
+#include "problem.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -26,7 +28,8 @@ int check(const Options& options) {
   if (!options.output.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--check and --output exclude each other");
   if (!options.inputs.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--check takes the inputs of the store, not --input");
   const std::string backend = options.backend.empty() ? recorded_backend(options.check) : options.backend;
-  const RecordingReport report = check_recording(options.check, read_model(options.model), selected_backend(backend, options.settings));
+  const RecordingReport report =
+      check_recording(options.check, read_users_model(options.model), selected_backend(backend, options.settings));
   std::cout << (options.json ? to_json(report) : to_text(report));
   return report.passed() ? equal : different;
 }
@@ -34,13 +37,15 @@ int check(const Options& options) {
 int write(const Options& options) {
   if (options.backend.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--backend is needed");
   if (options.output.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--output is needed, or --check");
-  const Model model = read_model(options.model);
+  const Model model = read_users_model(options.model);
   const SpecSheet sheet = selected_backend(options.backend, options.settings);
   write_recording(options.output, model, sheet, read_inputs(model, options.inputs),
                   options.outputs_only ? RecordedTensors::outputs : RecordedTensors::all);
   const RecordingReport report = check_recording(options.output, model, sheet);
   if (options.json) std::cout << to_json(report);
-  else std::cout << options.output << ": " << report.tensors << " tensors, " << report.values << " values, on " << report.backend << "\n";
+  else
+    std::cout << options.output << ": " << count_of(static_cast<std::int64_t>(report.tensors), "tensor") << ", "
+              << count_of(report.values, "value") << ", on " << report.backend << "\n";
   return report.passed() ? equal : different;
 }
 

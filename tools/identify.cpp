@@ -19,6 +19,7 @@
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
+#include "problem.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 
@@ -132,7 +133,7 @@ std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std
   if (options.layers.empty()) {
     if (options.model.empty()) fail("identify", "a MODEL is needed, or --layer-file");
     if (count != 1) fail("--dump", std::to_string(count) + " of them; a network has one, a folder");
-    source.model = read_model(options.model);
+    source.model = read_users_model(options.model);
     source.dump = read_dump(options.dumps[0], source.model);
     require_well_read(source.model, source.dump);
     return pairs_of(source.model, source.dump, &skipped);

@@ -8,19 +8,19 @@
 #include "lastbit/io/output.hpp"
 #include "lastbit/version.hpp"
 #include "memory_option.hpp"
+#include "problem.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
 
 namespace lastbit::tool {
 namespace {
 
-/// One line, whatever the message holds.
-int fail(std::string message) {
-  while (message.ends_with('\n')) message.pop_back();
-  for (char& c : message) c = c == '\n' || c == '\r' ? ' ' : c;
-  std::cerr << "lastbit: " << message << "\n";
+int fail(const std::vector<Diagnostic>& problems) {
+  std::cerr << problem_text(problems);
   return failed;
 }
+
+int fail(const std::string& message) { return fail({{ErrorCode::bad_input, "", message}}); }
 
 int run(int count, const char* const* words) {
   CommandLine line("lastbit", "Computes what an NPU computes, to the last bit.", std::string(version()),
@@ -34,6 +34,8 @@ int run(int count, const char* const* words) {
     return std::cout.flush() ? status : fail("standard output cannot be written");
   } catch (const std::bad_alloc&) {
     return fail("not enough memory for the tensors of this input");
+  } catch (const Error& error) {
+    return fail(all_problems(error));
   } catch (const std::exception& error) {
     return fail(error.what());
   }

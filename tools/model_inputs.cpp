@@ -8,6 +8,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/nearest.hpp"
 #include "lastbit/samples.hpp"
 
 namespace lastbit::tool {
@@ -35,7 +36,11 @@ std::optional<std::size_t> named_position(const Model& model, const std::string&
     length = name.size();
   }
   if (!best && text.find('=') != std::string::npos && !std::filesystem::exists(text)) {
-    throw Error(ErrorCode::bad_input, option + " " + text, "the model has no input of this name; its inputs: " + names_of_inputs(model));
+    std::vector<std::string_view> names;
+    for (const std::int32_t input : model.inputs) names.push_back(model.tensor(input).name);
+    throw Error(ErrorCode::bad_input, option + " " + text,
+                "the model has no input of this name" + did_you_mean(text.substr(0, text.find('=')), names) +
+                    "; its inputs: " + names_of_inputs(model));
   }
   return best;
 }

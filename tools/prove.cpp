@@ -17,6 +17,7 @@
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
+#include "problem.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 
@@ -56,7 +57,7 @@ std::vector<std::string> write_examples(const ProveReport& report, const std::fi
 }
 
 int answer_about_pairs(const Options& options) {
-  const std::vector<PairProof> layers = prove_pairs(read_model(options.model));
+  const std::vector<PairProof> layers = prove_pairs(read_users_model(options.model));
   std::cout << (options.json ? to_json(layers, options.model) : to_text(layers, options.model));
   const bool same = std::ranges::all_of(layers, [](const PairProof& layer) { return layer.verdict == PairVerdict::same; });
   return same ? equal : different;
@@ -66,7 +67,7 @@ int run(const Options& options) {
   if (options.without_vnni) return answer_about_pairs(options);
   if (options.backend.empty())
     throw Error(ErrorCode::bad_input, "prove", "--backend is needed; without it only --without-vnni is answered");
-  const Model model = read_model(options.model);
+  const Model model = read_users_model(options.model);
   const SpecSheet sheet = reported_backend(options.backend, options.settings);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
   Progress progress("proving");

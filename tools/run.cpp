@@ -15,10 +15,12 @@
 #include "lastbit/io/npy.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/one_operation.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/trace.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
+#include "problem.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -97,9 +99,9 @@ void print_text(const NamedTrace& trace, const std::vector<OutputReport>& output
               << (output.file.empty() ? "" : ", written to " + output.file) << "\n  largest value at:" << list_text(output.top) << "\n";
   }
   if (!options.trace.empty()) {
-    std::cout << trace.tensors.size() << " tensors and trace.json written to " << options.trace;
+    std::cout << count_of(static_cast<std::int64_t>(trace.tensors.size()), "tensor") << " and trace.json written to " << options.trace;
     if (options.trace_samples > 0)
-      std::cout << "; of a batch, the outputs whole, the others' first " << options.trace_samples << " samples";
+      std::cout << "; of a batch, the outputs whole, the others' first " << count_of(options.trace_samples, "sample");
     std::cout << "\n";
   }
   if (!trace.guesses.empty()) std::cout << "This result rests on guesses:\n";
@@ -152,7 +154,7 @@ void print_json(const NamedTrace& trace, const std::vector<OutputReport>& output
 
 int run(const Options& options) {
   const SpecSheet sheet = reported_backend(options.backend, options.settings);
-  const Model model = read_model(options.model);
+  const Model model = read_users_model(options.model);
   const Emulator emulator(model, sheet.backend);
   const bool traced = !options.trace.empty();
   const std::vector<Tensor> inputs = read_inputs(model, options.inputs);

@@ -13,6 +13,7 @@
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
+#include "problem.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 
@@ -27,7 +28,7 @@ struct Options {
 };
 
 int run(const Options& options) {
-  Model model = read_model(options.model);
+  Model model = read_users_model(options.model);
   const std::filesystem::path path(options.model);
   model.name = (path.parent_path().filename() / path.filename()).string();  // tells networks apart wherever the files go
   Progress progress("shrink");

@@ -16,6 +16,7 @@
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
+#include "problem.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 #include "sweep_ranks.hpp"
@@ -57,9 +58,9 @@ std::string joined(const std::vector<std::string>& texts) {
 
 SweepWork prepare(const Options& options) {
   SweepWork work;
-  work.model = std::make_unique<Model>(read_model(options.model));
+  work.model = std::make_unique<Model>(read_users_model(options.model));
   std::vector<SpecSheet> backends;
-  for (const std::string& backend : options.backends) backends.push_back(find_backend(backend));
+  for (const std::string& backend : options.backends) backends.push_back(selected_backend(backend, {}));
   SweepOptions sweep = options.sweep;
   sweep.golden = options.golden ? Golden::with : Golden::without;
   work.sweeper = std::make_unique<Sweeper>(*work.model, std::move(backends), sweep);

@@ -7,6 +7,7 @@
 
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/registry.hpp"
 
 namespace lastbit {
@@ -203,7 +204,7 @@ std::string non_finite_lines(const CompareReport& report) {
   for (const LayerDifference& layer : report.layers) {
     const ElementMetrics& m = layer.accumulated.metrics;
     if (m.non_finite_mine + m.non_finite_truth == 0) continue;
-    text += wrapped("Not finite in '" + layer.name + "': " + std::to_string(m.non_finite_truth) + " values of a, " +
+    text += wrapped("Not finite in '" + layer.name + "': " + count_of(m.non_finite_truth, "value") + " of a, " +
                         std::to_string(m.non_finite_mine) + " of b.",
                     2);
   }

@@ -7,6 +7,7 @@
 
 #include "devices/vendors.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/nearest.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit {
@@ -56,13 +57,14 @@ const std::vector<SpecSheet>& builtin_backends() {
 
 SpecSheet find_backend(std::string_view name_or_file) {
   if (name_or_file.ends_with(".json")) return read_backend_file(std::string(name_or_file));
-  std::string known;
+  std::vector<std::string_view> known;
   for (const SpecSheet& sheet : builtin_backends()) {
     if (sheet.name == name_or_file) return sheet;
-    known += (known.empty() ? "" : ", ") + sheet.name;
+    known.push_back(sheet.name);
   }
   throw Error(ErrorCode::unknown_backend, "",
-              "unknown backend '" + std::string(name_or_file) + "'; known: " + known + ", or a file whose name ends in .json");
+              "unknown backend '" + std::string(name_or_file) + "'" + did_you_mean(name_or_file, known) +
+                  "; lastbit backends lists them, and a file's name ends in .json");
 }
 
 SpecSheet backend_from_json(std::string_view text, std::string_view where) { return backend_from_json(text, where, find_backend); }

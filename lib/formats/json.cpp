@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "lastbit/nearest.hpp"
 #include "lastbit/printable.hpp"
 
 namespace lastbit {
@@ -73,9 +74,14 @@ Json parse_json(std::string_view text, std::string_view where) {
 
 void JsonView::only(std::initializer_list<std::string_view> keys) const {
   if (!value_->is_object()) fail("an object is needed");
+  std::vector<Diagnostic> unknown;
+  const std::vector<std::string_view> known(keys);
   for (const auto& [key, value] : value_->items()) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) fail("unknown key '" + printable(key) + "'; " + listed(keys));
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    unknown.push_back(
+        {ErrorCode::malformed_file, where_, "unknown key '" + printable(key) + "'; " + listed(keys) + did_you_mean(key, known)});
   }
+  if (!unknown.empty()) throw Error(std::move(unknown));
 }
 
 std::optional<JsonView> JsonView::find(std::string_view key) const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lastbit/error.hpp"
+#include "lastbit/printable.hpp"
 #include "model/checksum.hpp"
 
 namespace lastbit {
@@ -79,7 +80,7 @@ SampleSource::SampleSource(const Model& model, std::span<const fs::path> places)
     inputs_.push_back(open_input(model.tensor(model.inputs[i]), places[i]));
     if (inputs_[i].samples == inputs_[0].samples) continue;
     throw Error(ErrorCode::bad_input, places[i].string(),
-                std::to_string(inputs_[i].samples) + " samples, but " + std::to_string(inputs_[0].samples) + " of the first input");
+                count_of(inputs_[i].samples, "sample") + ", but " + std::to_string(inputs_[0].samples) + " of the first input");
   }
 }
 

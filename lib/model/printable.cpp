@@ -96,4 +96,8 @@ std::size_t unfinished_utf8(std::string_view text) {
   return 0;
 }
 
+std::string count_of(std::int64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 }  // namespace lastbit

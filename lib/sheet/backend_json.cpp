@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lastbit/error.hpp"
+#include "lastbit/nearest.hpp"
 #include "lastbit/printable.hpp"
 #include "sheet/rule_table.hpp"
 #include "sheet/rules_json.hpp"
@@ -73,9 +74,13 @@ class Reader {
     if (!object.is_object()) fail(key, "must be an object");
     std::string names;
     for (const std::string_view name : allowed) names += (names.empty() ? "" : ", ") + std::string(name);
+    std::vector<Diagnostic> unknown;
     for (const auto& [name, value] : object.items()) {
-      if (std::ranges::find(allowed, name) == allowed.end()) fail(join_path(key, name.substr(0, 100)), "unknown key; allowed: " + names);
+      if (std::ranges::find(allowed, name) != allowed.end()) continue;
+      unknown.push_back({ErrorCode::malformed_file, std::string(where_) + ": " + join_path(key, name.substr(0, 100)),
+                         "unknown key; allowed: " + names + did_you_mean(name, std::vector<std::string_view>(allowed))});
     }
+    if (!unknown.empty()) throw Error(std::move(unknown));
   }
 
   [[nodiscard]] std::string text(const Json& object, const std::string& key, const char* name) const {

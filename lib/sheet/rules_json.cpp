@@ -67,7 +67,10 @@ void RulesReader::read(const Json& rules) {
   if (complaints_.empty()) attempt([&] { check_widths(backend_); });
   for (const Rule* const rule : unread(backend_)) forget(backend_, *rule);
   require_stated();
-  if (!complaints_.empty()) throw Error(ErrorCode::malformed_file, std::string(where_), joined(complaints_, "; "));
+  if (complaints_.empty()) return;
+  std::vector<Diagnostic> problems;
+  for (const std::string& complaint : complaints_) problems.push_back({ErrorCode::malformed_file, std::string(where_), complaint});
+  throw Error(std::move(problems));
 }
 
 /// Whether it succeeded; what it throws becomes a complaint.

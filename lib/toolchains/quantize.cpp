@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lastbit/error.hpp"
+#include "lastbit/nearest.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
 #include "toolchains/quality.hpp"
@@ -28,6 +29,7 @@ std::string joined(const std::vector<std::string>& texts) {
 QuantizerOptions completed(const Quantizer& quantizer, const QuantizerOptions& given) {
   QuantizerOptions complete;
   std::vector<std::string> names;
+  std::vector<Diagnostic> problems;
   for (const QuantizerOption& option : quantizer.options) {
     complete[option.name] = option.default_value;
     names.push_back(option.name);
@@ -36,14 +38,15 @@ QuantizerOptions completed(const Quantizer& quantizer, const QuantizerOptions& g
     const auto option = std::ranges::find(quantizer.options, name, &QuantizerOption::name);
     const std::string where = "option " + name + "=" + value;
     if (option == quantizer.options.end()) {
-      throw Error(ErrorCode::bad_input, where,
-                  "quantiser " + quantizer.name + (names.empty() ? " has no options" : " has the options " + joined(names)));
-    }
-    if (!option->values.empty() && std::ranges::find(option->values, value) == option->values.end()) {
-      throw Error(ErrorCode::bad_input, where, "allowed: " + joined(option->values));
+      problems.push_back({ErrorCode::bad_input, where,
+                          "quantiser " + quantizer.name + (names.empty() ? " has no options" : " has the options " + joined(names)) +
+                              did_you_mean(name, names)});
+    } else if (!option->values.empty() && std::ranges::find(option->values, value) == option->values.end()) {
+      problems.push_back({ErrorCode::bad_input, where, "allowed: " + joined(option->values) + did_you_mean(value, option->values)});
     }
     complete[name] = value;
   }
+  if (!problems.empty()) throw Error(std::move(problems));
   return complete;
 }
 

@@ -109,7 +109,7 @@ TEST_CASE("quantize: samples of several inputs, by their names; a file or a fold
   write_npy(shell.file("s/a_left.npy"), Tensor::from<float>({2, 1, 2}, std::vector<float>{1, 2, 3, 4}));
   write_npy(shell.file("s/b/1.npy"), pair(10, 20));
   const std::string command = "quantize m.json --backend tflite_double --input s";
-  CHECK(contains(shell.refusal(command), "s/b: 1 samples, but 2 of the first input"));
+  CHECK(contains(shell.refusal(command), "s/b: 1 sample, but 2 of the first input"));
   write_npy(shell.file("s/b/2.npy"), pair(-30, 20));
   REQUIRE(shell.status(command + " --json") == 0);
   const auto json = nlohmann::json::parse(shell.text("out"));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,5 +24,8 @@ namespace lastbit {
 
 /// How many bytes at the end of `text` are the beginning of a UTF-8 sequence whose rest is missing: 0 to 3.
 [[nodiscard]] std::size_t unfinished_utf8(std::string_view text);
+
+/// "1 value", "2 values".
+[[nodiscard]] std::string count_of(std::int64_t count, std::string_view noun);
 
 }  // namespace lastbit

@@ -6,6 +6,7 @@
 #include "compare/report_layout.hpp"
 #include "lastbit/advise.hpp"
 #include "lastbit/one_operation.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/sweep.hpp"
 
 namespace lastbit {
@@ -122,7 +123,7 @@ std::string ranges_text(const SampleSet& samples) {
 
 std::string to_text(const SweepReport& report) {
   const auto backends = report.sweeper->backends();
-  std::string text = wrapped(report.model + ": " + std::to_string(report.statistics->samples.count()) + " samples of " + report.data +
+  std::string text = wrapped(report.model + ": " + count_of(report.statistics->samples.count(), "sample") + " of " + report.data +
                              "; the reference is " + backends[0].name);
   if (!report.complete())
     text += wrapped("INCOMPLETE: of " + std::to_string(report.samples) +

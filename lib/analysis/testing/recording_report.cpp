@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "lastbit/json_value.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/recording.hpp"
 
 namespace lastbit {
@@ -41,7 +42,8 @@ JsonValue to_json(const std::vector<RuleDifference>& rules) {
 std::string to_text(const RecordingReport& report) {
   std::string text = report.folder + ", written by " + report.written_by + ", on " + report.backend + ": ";
   if (report.passed()) {
-    text += std::to_string(report.tensors) + " tensors, " + std::to_string(report.values) + " values, all equal; no rule changed\n";
+    text += count_of(static_cast<std::int64_t>(report.tensors), "tensor") + ", " + count_of(report.values, "value") +
+            ", all equal; no rule changed\n";
   } else {
     text += std::to_string(report.differing.size()) + " of " + std::to_string(report.tensors) + " tensors differ, " +
             std::to_string(report.changed.size()) + " of the rules they read changed\n";
