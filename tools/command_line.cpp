@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -75,12 +76,13 @@ Option& Option::within(double low, double high) {
 }
 
 Option& Option::not_negative() {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check([](const std::string& text) { return text.starts_with('-') ? "'" + text + "' is below 0" : std::string(); });
   return *this;
 }
 
 Option& Option::positive() {
-  option_->check(CLI::PositiveNumber);
+  option_->check(
+      [](const std::string& text) { return std::strtod(text.c_str(), nullptr) > 0 ? std::string() : "'" + text + "' is not above 0"; });
   return *this;
 }
 

@@ -11,12 +11,14 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
+#include "lastbit/json_value.hpp"
 #include "lastbit/misread.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
 #include "problem.hpp"
 #include "subcommand.hpp"
+#include "tolerance_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -29,7 +31,8 @@ struct Options {
   ChosenBackend known;  ///< beside a dump
   std::vector<std::string> inputs;
   std::string dump;
-  std::string csv;
+  std::string csv, junit;
+  ToleranceRequest tolerances;
   int threads = 1;
   bool golden = false;
   bool details = false;
@@ -86,14 +89,81 @@ CompareReport compare(Options& options) {
   return report;
 }
 
+std::string title_of(const ToleranceVerdict::Outside& tensor) {
+  return (tensor.number ? "layer " + std::to_string(*tensor.number) + " " : "") + "'" + tensor.name + "'";
+}
+
+/// What was asked for: with tolerances whether they are kept, without whether all is equal.
+struct Verdict {
+  bool passes = false;
+  std::optional<ToleranceVerdict> tolerated{};
+};
+
+Verdict verdict_of(const CompareReport& report, const Options& options) {
+  const Tolerances tolerances = tolerances_from(options.tolerances);
+  if (!options.tolerances.given()) return {report.equal()};
+  ToleranceVerdict tolerated = judge(report, tolerances);
+  const bool well_read = report.misread.empty() && (!report.match || report.match->enough());
+  return {tolerated.outside.empty() && well_read, std::move(tolerated)};
+}
+
+/// Never "equal" where something differs.
+std::string text_of(const ToleranceVerdict& verdict, std::size_t tensors) {
+  const auto counted = [](std::size_t count) { return std::to_string(count) + (count == 1 ? " tensor differs" : " tensors differ"); };
+  std::string text;
+  for (const auto& tensor : verdict.outside) text += "Outside the tolerance: " + title_of(tensor) + ": " + tensor.reason + "\n";
+  if (!verdict.outside.empty())
+    return text + "Of " + std::to_string(tensors) + " tensors " + std::to_string(verdict.outside.size()) + " outside the tolerance.\n";
+  if (verdict.within == 0) return "No tensor needs the tolerance: every value is equal.\n";
+  return "Within the tolerance, not equal: " + counted(static_cast<std::size_t>(verdict.within)) + " of " + std::to_string(tensors) + ".\n";
+}
+
+JsonValue json_of(const CompareReport& report, const Verdict& verdict) {
+  JsonValue json = JsonValue::parse(to_json(report));
+  if (!verdict.tolerated) return json;
+  JsonValue outside = JsonValue::array();
+  for (const auto& tensor : verdict.tolerated->outside) {
+    outside.push_back(
+        {{"number", tensor.number ? JsonValue(*tensor.number) : JsonValue()}, {"name", tensor.name}, {"reason", tensor.reason}});
+  }
+  json["tolerance"] = {{"within", verdict.passes}, {"tensors_within", verdict.tolerated->within}, {"outside", outside}};
+  return json;
+}
+
+/// A case per tensor, and one for a dump that was not read well or holds too little.
+std::vector<JunitCase> junit_cases(const CompareReport& report, const Verdict& verdict) {
+  std::vector<JunitCase> cases;
+  for (const LayerDifference& layer : report.layers) {
+    const TensorDifference& d = layer.accumulated;
+    std::string failure;
+    if (verdict.tolerated) {
+      for (const auto& tensor : verdict.tolerated->outside)
+        if (tensor.name == layer.name && tensor.number == layer.number) failure = tensor.reason;
+    } else if (d.differing > 0) {
+      failure = std::to_string(d.differing) + " of " + std::to_string(d.values) + " values differ" +
+                (d.largest_lsb ? ", by at most " + std::to_string(*d.largest_lsb) + " LSB" : "");
+    }
+    const std::string number = layer.number ? std::to_string(*layer.number) + " " : "";
+    cases.push_back({report.b + " against " + report.a, number + layer.name, failure});
+  }
+  if (!report.match) return cases;
+  std::string misread = report.match->enough() ? "" : "too few tensors were matched";
+  for (const std::string& each : report.misread) misread += (misread.empty() ? "" : "; ") + each;
+  cases.push_back({report.a, "the dump is read", misread});
+  return cases;
+}
+
 int run(Options& options) {
   const CompareReport report = compare(options);
+  const Verdict verdict = verdict_of(report, options);
+  if (!options.junit.empty()) write_text_file(options.junit, junit_text("lastbit compare", junit_cases(report, verdict)));
   const bool csv_to_stdout = options.csv == "-";
   if (!options.csv.empty() && !csv_to_stdout) write_text_file(options.csv, to_csv(report));
   if (csv_to_stdout) std::cout << to_csv(report);
-  else if (options.json) std::cout << to_json(report);
+  else if (options.json) std::cout << json_of(report, verdict).text(1) << "\n";
   else std::cout << to_text(report, options.details ? Detail::everything : Detail::summary);
-  return report.equal() ? equal : different;
+  if (verdict.tolerated && !options.json) (csv_to_stdout ? std::cerr : std::cout) << text_of(*verdict.tolerated, report.layers.size());
+  return verdict.passes ? equal : different;
 }
 
 }  // namespace
@@ -117,13 +187,17 @@ void add_compare(CommandLine& line) {
   add_threads_option(command, options->threads);
   command.flag("--details", options->details, "print histograms in LSB, first index, errors and saturation of every layer that differs");
   const Option csv = add_report_option(command, "--csv", options->csv);
+  add_junit_option(command, options->junit);
+  add_tolerance_options(command, options->tolerances);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json).excludes(csv);
   command.note(
       "--dump is side a, which is expected; --backend (or --b) computes side b.\n"
       "--csv FILE writes the file; without FILE, or with -, it goes to stdout.");
-  command.footer("Exit status: 0 every value equal, 1 some differ, or too little of a dump was matched, 2 error.");
+  command.footer(
+      "Exit status: 0 every value equal, or within the tolerances that are given; 1 some differ, or too little of a dump was matched; 2 "
+      "error.");
   command.runs([options] { return run(*options); });
 }
 

@@ -83,8 +83,8 @@ std::vector<Diagnostic> all_problems(const Error& error) {
     return error.diagnostics();  // the model is gone, or memory
   }
   if (all.empty()) return with_backend(error.diagnostics());
-  const std::string& first = subjects().backends.front().name;
-  all.push_back({ErrorCode::unsupported_operation, "", "lastbit describe " + first.substr(0, first.find(' ')) + " says what it computes"});
+  const std::string& where = all.back().where;
+  all.back().message += "; lastbit describe " + where.substr(0, where.find_first_of(" :")) + " says what it computes";
   return all;
 }
 

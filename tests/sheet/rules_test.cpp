@@ -292,15 +292,15 @@ TEST_CASE("everything wrong with a file's rules is told in one message, each unk
     "conv": {"i8": {"acumulator": {"bits": 24, "overflow": "wrap"}, "bias": "later", "per_chanel": "native",
                     "output": {"chain": [{"kind": "multiply"}, {"kind": "shift_rigth", "rounding": "half_up"}, {"kind": "shift_right"}]}}},
     "averagepool": {"method": "exact"}, "maen.method": "absent"})")) ==
-        "my.json: conv.i8.acumulator: no such rule; did you mean 'conv.i8.accumulator'?; conv.i8.bias: 'later' is not one of: "
-        "accumulator_start, accumulator_end; conv.i8.per_chanel: no such rule; did you mean 'conv.i8.per_channel'?; "
-        "conv.i8.output.chain.1.kind: 'shift_rigth' is not one of: shift_left, multiply, doubling_high_multiply, two_term_shift, "
+        "my.json: conv.i8.acumulator: no such rule; did you mean 'conv.i8.accumulator'?; my.json: conv.i8.bias: 'later' is not one of: "
+        "accumulator_start, accumulator_end; my.json: conv.i8.per_chanel: no such rule; did you mean 'conv.i8.per_channel'?; "
+        "my.json: conv.i8.output.chain.1.kind: 'shift_rigth' is not one of: shift_left, multiply, doubling_high_multiply, two_term_shift, "
         "shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl, add_half, clamp_accumulator, "
         "clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide, absolute; did you mean "
         "'shift_right'?; "
-        "averagepool: no such rule; did you mean "
+        "my.json: averagepool: no such rule; did you mean "
         "'average_pool'?; "
-        "maen.method: no such rule; did you mean 'mean'?; rules: must also state conv.i8.output.chain.2.rounding");
+        "my.json: maen.method: no such rule; did you mean 'mean'?; my.json: rules: must also state conv.i8.output.chain.2.rounding");
 }
 
 TEST_CASE("the name that a stage had in version 0.1 brings its new one") {

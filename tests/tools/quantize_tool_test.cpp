@@ -34,12 +34,12 @@ class Shell {
     const std::string command = "cd " + folder_.path().string() + " && " + LASTBIT_TOOL + " " + arguments + " >out 2>err";
     return WEXITSTATUS(std::system(command.c_str()));  // NOLINT(cert-env33-c): a test of the command line
   }
-  /// The one line that it says as it fails.
+  /// What it says as it fails.
   [[nodiscard]] std::string refusal(const std::string& arguments) const {
     INFO(arguments);
     CHECK(status(arguments) == 2);
     const std::string message = text("err");
-    CHECK(std::count(message.begin(), message.end(), '\n') == 1);
+    CHECK(message.starts_with("lastbit: "));
     return message;
   }
   [[nodiscard]] fs::path file(const std::string& name) const { return folder_.path() / name; }

@@ -45,7 +45,7 @@ TEST_CASE("lastbit shrink: equal, and one line for a mistake") {
   CHECK(shell.status("shrink " + digits() + " --a vipnano_v8 --b vipnano_v8") == 0);
   CHECK_THAT(shell.text("out"), contains_text("every layer is equal on both"));
   CHECK(shell.status("shrink " + digits() + " --a tflite_double --b vipnano_v8 --layer nowhere") == 2);
-  CHECK(shell.text("err") == "lastbit: shrink: no layer with arithmetic is called 'nowhere'\n");
+  CHECK(shell.text("err") == "lastbit: shrink: no layer is called 'nowhere'; it has a name, or a number from 0 to 8\n");
   CHECK(shell.status("shrink " + digits() + " --a tflite_double --b vipnano_v8 --index 0") == 2);
   CHECK(shell.text("err") == "lastbit: shrink: value 0 does not differ\n");
   shell.write("file", "");

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/compare.hpp"
 
 namespace lastbit {
 
@@ -27,18 +28,30 @@ struct CaseFailure {
   std::string expected;
   std::string got;
   std::int64_t differing = 0;  ///< values that differ
+  bool within = false;         ///< a tensor differs as is_within allows; counted as equal
   std::int64_t values = 0;     ///< values compared
   std::string reason;
 };
 
+/// A case without failure.
+struct CasePass {
+  std::string file;
+  std::string name;
+  bool equal = true;  ///< else a tensor differs, within VerifyOptions::is_within
+};
+
 struct VerifyReport {
   std::int64_t passed = 0;
+  std::int64_t within = 0;  ///< of them, cases that are not equal
+  std::vector<CasePass> passes{};
   std::int64_t values = 0;  ///< compared and equal or not
   std::vector<CaseFailure> failures;
 };
 
 struct VerifyOptions {
-  std::optional<SpecSheet> backend;                                  ///< instead of the one each case names
+  std::optional<SpecSheet> backend;  ///< instead of the one each case names
+  /// Whether a tensor that differs is let pass.
+  std::function<bool(const std::string& tensor, const TensorDifference& difference)> is_within{};
   std::function<void(SpecSheet&)> adjust;                            ///< applied after a case's own settings
   std::function<void(const std::string& file)> on_file;              ///< called before each cases.json
   std::size_t stop_after = std::numeric_limits<std::size_t>::max();  ///< failures

@@ -33,6 +33,7 @@ struct Case {
   const Json& json;
   fs::path folder;
   SpecSheet sheet;
+  const VerifyOptions& options;
 };
 
 Json read_json(const fs::path& file) {
@@ -136,9 +137,21 @@ CaseFailure compare(const std::string& name, const Tensor& expected, const Tenso
   return failure;
 }
 
+/// The same; what the user lets pass is no failure.
+CaseFailure judged(const Case& at, const std::string& name, const Tensor& expected, const Tensor& got, const Quantization& quantization) {
+  CaseFailure failure = compare(name, expected, got, false);
+  if (failure.differing == 0 || !at.options.is_within) return failure;
+  if (!at.options.is_within(name, difference(expected, quantization, got, quantization))) return failure;
+  CaseFailure pass;
+  pass.values = failure.values;
+  pass.within = true;
+  return pass;
+}
+
 /// Adds one comparison to those of the case: the first failing tensor is reported, the values of all are counted.
 void add_comparison(CaseFailure& total, CaseFailure one) {
   one.values += total.values;
+  one.within = one.within || total.within;
   if (total.differing > 0) total.values = one.values;
   else total = std::move(one);
 }
@@ -184,7 +197,7 @@ CaseFailure run_model_case(const Case& at) {
     const auto& computed = trace.tensors[static_cast<std::size_t>(index)];
     const std::string& name = model.tensor(index).name;
     if (!computed) throw Error(ErrorCode::bad_input, name, "is not computed");
-    add_comparison(total, compare(name, expected, *computed, false));
+    add_comparison(total, judged(at, name, expected, *computed, quantization_in(model.tensor(index), computed->shape())));
   }
   if (counts) add_comparison(total, compare_saturations(at.json["saturations"], trace));
   return total;
@@ -280,7 +293,7 @@ std::string outcome_on(const Case& at) {
   try {
     Json values_only = at.json;
     values_only.erase("saturations");
-    return run_model_case({values_only, at.folder, at.sheet}).differing == 0 ? "equal" : "differs";
+    return run_model_case({values_only, at.folder, at.sheet, at.options}).differing == 0 ? "equal" : "differs";
   } catch (const Error& error) {
     const bool refused = error.diagnostics().front().code == ErrorCode::unsupported_operation;
     if (!refused) throw;
@@ -299,7 +312,7 @@ void compare_others(const Case& at, const VerifyOptions& options, CaseFailure& t
     one.tensor = "outcome on " + sheet.name;
     one.values = 1;
     one.expected = view["outcome"].text();
-    one.got = outcome_on({at.json, at.folder, std::move(sheet)});
+    one.got = outcome_on({at.json, at.folder, std::move(sheet), at.options});
     one.differing = one.got == one.expected ? 0 : 1;
     add_comparison(total, std::move(one));
   }
@@ -307,7 +320,7 @@ void compare_others(const Case& at, const VerifyOptions& options, CaseFailure& t
 
 CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options) {
   require_known_keys(json);
-  const Case at{json, folder, sheet_of(json, folder, options)};
+  const Case at{json, folder, sheet_of(json, folder, options), options};
   const bool has_rule_parameters = json.contains("primitive") && json["primitive"] != "metrics";
   if (json.contains("parameters") && !has_rule_parameters) {
     throw Error(ErrorCode::malformed_file, "case", "'parameters' belongs to a primitive");
@@ -342,12 +355,14 @@ void verify_file(const fs::path& file, const VerifyOptions& options, VerifyRepor
       result.reason = std::string("malformed case: ") + error.what();
     }
     report.values += result.values;
-    if (result.differing == 0 && result.reason.empty()) {
-      ++report.passed;
-      continue;
-    }
     result.file = file.string();
     if (one.is_object() && one.contains("name") && one["name"].is_string()) result.name = one["name"].get<std::string>();
+    if (result.differing == 0 && result.reason.empty()) {
+      ++report.passed;
+      report.within += result.within ? 1 : 0;
+      report.passes.push_back({result.file, result.name, !result.within});
+      continue;
+    }
     report.failures.push_back(std::move(result));
   }
 }
