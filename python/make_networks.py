@@ -26,7 +26,9 @@ MICRO = "TensorFlow Lite Micro 90b983c2 (gemmlowp 719139ce, ruy d3712831, FlatBu
 ONNX_RUNTIME = "ONNX Runtime 1.30.0 (npm onnxruntime-node), CPU provider, one thread, x86-64 with AVX-512 VNNI"
 SOURCES = {"tflite_double": MICRO, "tflite_single": MICRO + ", TFLITE_SINGLE_ROUNDING", "onnxruntime": ONNX_RUNTIME,
            "onnxruntime fusion=by_option": ONNX_RUNTIME + ", session.qdqisint8allowed",
-           "onnxruntime_unfused": ONNX_RUNTIME + ", graph optimisation disabled"}
+           "onnxruntime_unfused": ONNX_RUNTIME + ", graph optimisation disabled",
+           "xnnpack": "TensorFlow Lite 2022 with XNNPACK (npm @tensorflow/tfjs-tflite 0.0.1-alpha.10), WebAssembly with SIMD, one thread"}
+XNNPACK = ("residual", "depthwise", "branches", "moving_16x8")  # docs/backends/xnnpack.md says what keeps out the others
 
 
 def answer(command, inputs, values):
@@ -48,6 +50,10 @@ def answer(command, inputs, values):
     return np.array([np.concatenate(sample) for sample in samples])
 
 
+def absolute(path):
+    return pathlib.Path(path).resolve()
+
+
 def folder_of(root, net):
     folder = root / net.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,16 +65,23 @@ def save(folder, backend, recorded):
     np.save(folder / (backend.replace(" ", "_").replace("=", "_") + ".npy"), recorded)
 
 
-def record_tflite(root, make, programs):
+def record_tflite(root, make, programs, modules):
+    """XNNPACK gives outputs alone: the recorded model has every tensor as one."""
     net, output = make()
     folder = folder_of(root, net)
     model = folder / "model.tflite"
-    model.write_bytes(net.file(output))
     computed = [net.tensors[i] for i in net.computed()]
     values = [(tensor.type, int(np.prod(tensor.shape))) for tensor in computed]
+    backends = list(programs)
+    if modules and net.name in XNNPACK:
+        model.write_bytes(net.file(net.computed()))
+        script = shutil.copy(HERE / "record_xnnpack.mjs", modules)
+        save(folder, "xnnpack", answer(lambda given, samples, got: ["node", script, model, given, samples, got], net.inputs(), values))
+        backends.append("xnnpack")
+    model.write_bytes(net.file([output]))
     for backend, program in programs.items():
         save(folder, backend, answer(lambda given, samples, got: [program, model, given, samples, got], net.inputs(), values))
-    return {"name": net.name, "model": model.name, "backends": list(programs), "tensors": [tensor.name for tensor in computed]}
+    return {"name": net.name, "model": model.name, "backends": backends, "tensors": [tensor.name for tensor in computed]}
 
 
 def record_onnx(root, make, modules):
@@ -89,12 +102,13 @@ def record_onnx(root, make, modules):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--tflite_double", type=pathlib.Path, help="networks/record_tflm.cpp, built with TensorFlow Lite Micro")
-    parser.add_argument("--tflite_single", type=pathlib.Path, help="the same, built with TFLITE_SINGLE_ROUNDING")
-    parser.add_argument("--onnxruntime", type=pathlib.Path, help="a folder in which npm installed onnxruntime-node")
+    parser.add_argument("--tflite_double", type=absolute, help="networks/record_tflm.cpp, built with TensorFlow Lite Micro")
+    parser.add_argument("--tflite_single", type=absolute, help="the same, built with TFLITE_SINGLE_ROUNDING")
+    parser.add_argument("--xnnpack", type=absolute, help="a folder in which npm installed @tensorflow/tfjs-tflite")
+    parser.add_argument("--onnxruntime", type=absolute, help="a folder in which npm installed onnxruntime-node")
     arguments = parser.parse_args()
     programs = {name: path for name in ("tflite_double", "tflite_single") if (path := getattr(arguments, name))}
-    entries = [record_tflite(arguments.folder, make, programs) for make in NETWORKS]
+    entries = [record_tflite(arguments.folder, make, programs, arguments.xnnpack) for make in NETWORKS]
     entries += [record_onnx(arguments.folder, make, arguments.onnxruntime) for make in ONNX_NETWORKS]
     lines = ",\n".join("  " + json.dumps(entry) for entry in entries)
     (arguments.folder / "networks.json").write_text(f'{{\n "sources": {json.dumps(SOURCES, indent=2)},\n "networks": [\n{lines}\n ]\n}}\n')

@@ -42,6 +42,13 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
                                                        {shift_right(Rounding::half_up), add_zero_point(), clamp()},
                                                        {{Quantity::unit, Quantity::one}, {}}}};
 
+/// qs8-vcvt: the ratio of the scales with 8 fraction bits; one rounding.
+inline constexpr RescaleRule by_8_fraction_bits{{.arithmetic = ScaleArithmetic::f32,
+                                                 .significant_bits = 8,
+                                                 .rounding = Rounding::half_even,
+                                                 .normalization = Normalization::fixed_point},
+                                                {multiply(), shift_right(Rounding::half_up), add_zero_point(), clamp()}};
+
 /// 8-bit data here, 16-bit data in the built-in kernels.
 [[nodiscard]] constexpr ConvByType with_i8(ConvByType builtin) {
   builtin.i8 = conv_i8;
@@ -59,6 +66,8 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
   backend.mean.sum.output.by = in_per_out_and_count;
   backend.add.i8 = backend.sub.i8 = weighted_sum;
   backend.mul = by_float;
+  backend.requantize_16bit = backend.requantize;
+  backend.requantize = by_8_fraction_bits;
   backend.quantize = {.division = ScaleDivision::multiply_by_inverse,
                       .rounding = Rounding::half_even,
                       .zero_point = ZeroPointAt::after_rounding,

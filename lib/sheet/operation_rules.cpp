@@ -39,8 +39,9 @@ const RescaleRule& requantization_of(const Model& model, const Operation& operat
   using enum OperationKind;
   const bool rectifies = operation.kind == relu || operation.kind == relu6 || operation.kind == relu_n1_to_1;
   if (rectifies && !backend.relu.chain.empty()) return backend.relu;
-  const bool wide = size_of(model.tensor(operation.outputs[0]).type) == 2 && !backend.requantize_16bit.chain.empty();
-  return wide ? backend.requantize_16bit : backend.requantize;
+  const auto is_wide = [&](std::int32_t index) { return size_of(model.tensor(index).type) == 2; };
+  const bool wide = is_wide(operation.inputs[0]) || is_wide(operation.outputs[0]);
+  return wide && !backend.requantize_16bit.chain.empty() ? backend.requantize_16bit : backend.requantize;
 }
 
 const QuantizeArithmetic& quantization_by(const Backend& backend, const std::string& where) {

@@ -242,8 +242,8 @@ class Network:
 
     # The files.
 
-    def file(self, output):
-        return tflite.tflite_file(self.name, self.tensors, self.operators, [self.input_number], [output])
+    def file(self, outputs):
+        return tflite.tflite_file(self.name, self.tensors, self.operators, [self.input_number], outputs)
 
     def inputs(self):
         """The first samples, as codes of shape [samples, 1, ...]."""
