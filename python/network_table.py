@@ -43,15 +43,22 @@ def networks(models):
             yield folder, title, classifies, models / folder / "model.tflite", models / folder / "input.npy"
 
 
-def lines_of(process):
-    return (process.stderr.strip().splitlines() or ["failed with status %d" % process.returncode])[0]
+def problems_of(process):
+    """What the command says: one problem on its first line, or several on lines of their own, whatever does not fit indented further."""
+    lines = process.stderr.rstrip().splitlines() or ["failed with status %d" % process.returncode]
+    whole = []
+    for line in lines:
+        if whole and line.startswith("    "):
+            whole[-1] += " " + line.strip()
+        else:
+            whole.append(line.strip().removeprefix("lastbit: "))
+    return whole[1:] if re.search(r"\d+ problems$", whole[0]) else whole[:1]
 
 
-def reason(message):
+def reason(problems, device):
     """The first of several reasons, long names cut; how many more there are."""
-    parts = re.split(r"; (?=[a-z0-9_]+ ')", message.removeprefix("lastbit: "))
-    shown = re.sub(r"'([^']{40,})'", lambda name: "'…%s'" % name[1][-36:], parts[0])
-    return "does not run: " + shown + (" (and %d more)" % (len(parts) - 1) if len(parts) > 1 else "")
+    shown = re.sub(r"'([^']{40,})'", lambda name: "'…%s'" % name[1][-36:], problems[0].removeprefix(device + ": "))
+    return "does not run: " + shown + (" (and %d more)" % (len(problems) - 1) if len(problems) > 1 else "")
 
 
 def number(value, places):
@@ -102,7 +109,7 @@ def measure(tool, device, model, samples, count, timeout, settings=()):
     except subprocess.TimeoutExpired:
         return None, "not finished after %d seconds" % timeout
     if process.returncode != 0:
-        return None, reason(lines_of(process))
+        return None, reason(problems_of(process), device)
     return json.loads(process.stdout), None
 
 

@@ -68,7 +68,8 @@ Model read_users_model(const std::string& file) {
 void remember_backend(const SpecSheet& sheet) { subjects().backends.push_back(sheet); }
 
 std::vector<Diagnostic> all_problems(const Error& error) {
-  if (!is_of_a_backend(error) || subjects().model.empty()) return error.diagnostics();
+  if (!is_of_a_backend(error)) return error.diagnostics();
+  if (subjects().model.empty()) return with_backend(error.diagnostics());
   std::vector<Diagnostic> all;
   try {
     const Model model = read_model(subjects().model);

@@ -16,7 +16,6 @@
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
-#include "problem.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
 
@@ -100,7 +99,7 @@ int run(const Options& options) {
   if (options.inputs.empty()) throw Error(ErrorCode::bad_input, "quantize", "--input is needed: samples to calibrate with");
   if (!options.output.empty()) require_model_name("--output", options.output);
   const SpecSheet sheet = selected_backend(options.backend, {});
-  const Model model = read_users_model(options.model);
+  const Model model = read_model(options.model);  // what runs is another: its problems are told as they are found
   const std::vector<std::vector<Tensor>> samples = read_samples(model, options.inputs, options.most_samples);
   const QuantizationResult result = quantize(model, sheet, samples, quantizer_options(options.settings), options.threads);
   if (!options.output.empty()) write_model(options.output, result.model);

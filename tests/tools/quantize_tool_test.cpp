@@ -146,6 +146,13 @@ TEST_CASE("quantize: 2 and one line for what is wrong") {
   CHECK(contains(shell.refusal(command + " -o absent/q.json --input " + images), "absent/q"));
 }
 
+TEST_CASE("quantize: a refusal is the quantiser's, not what the backend lacks for the network as it was given") {
+  const Shell shell;
+  const std::string message = shell.refusal("quantize " + digits + " --backend gna1 --input " + images + " --samples 1");
+  CHECK(contains(message, "gna1: conv2d 'conv1': a two-dimensional convolution"));
+  CHECK(!contains(message, "no arithmetic"));
+}
+
 TEST_CASE("run: a float input that is not finite is refused where it would become a code") {
   const Shell shell;
   Tensor bad(ElementType::float32, {1, 8, 8, 1});
