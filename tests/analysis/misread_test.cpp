@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analysis/misread/views.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/misread.hpp"
@@ -36,6 +37,14 @@ std::vector<std::string> found(const Model& model, const NamedTrace& dump) {
   std::vector<std::string> list;
   for (const Misread& one : find_misread(model, dump)) list.push_back(one.tensor + ": " + one.cause);
   return list;
+}
+
+TEST_CASE("with the highest bit inverted, codes move by half their range and stay in it") {
+  const auto inverted = [](ElementType type, Codes codes, std::int64_t bit) {
+    return seen({"", {}, bit}, {"x", type, {static_cast<std::int64_t>(codes.size())}, {}, {}}, codes);
+  };
+  CHECK(inverted(ElementType::uint8, {0, 127, 128, 255}, 0x80) == Codes{128, 255, 0, 127});
+  CHECK(inverted(ElementType::int8, {-128, -1, 0, 127}, 0x80) == Codes{0, 127, -128, -1});
 }
 
 TEST_CASE("misread: one tensor damaged in one way") {

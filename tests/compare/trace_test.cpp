@@ -137,6 +137,14 @@ TEST_CASE("a dump without the inputs needs them given") {
   CHECK(compare_with_dump(model, dump, find_backend("vipnano_v8"), two_images()).first_divergence() == nullptr);
 }
 
+TEST_CASE("without an output, half of the tensors that are computed are enough") {
+  const auto enough = [](std::int64_t matched) {
+    return DumpMatch{.computed = 8, .matched = matched, .no_output = {"y"}, .unfit_files = {}}.enough();
+  };
+  CHECK_FALSE(enough(3));
+  CHECK(enough(4));
+}
+
 TEST_CASE("a dump of which nothing or little was matched is not equal") {
   const test::Scratch folder;
   const Model model = digits();

@@ -113,6 +113,19 @@ TEST_CASE("inputs of different numbers of samples are refused, whichever has mor
     CHECK_THROWS_WITH(run(model, tflite_double, inputs), test::contains_text("samples, but"));
 }
 
+TEST_CASE("an average that does not rescale needs the output's scale and zero point to be the input's") {
+  const auto problems = [](double scale, std::int64_t zero_point) {
+    ModelBuilder builder;
+    const auto x = builder.input({"x", ElementType::int8, {1, 2, 2, 1}, {{0.5}, {3}}});
+    const Pool2dAttributes attributes{{2, 2}, {2, 2}, {}, {}};
+    const TensorDescription y{"y", ElementType::int8, {1, 1, 1, 1}, {{scale}, {zero_point}}};
+    return check(builder.finished({builder.operation(OperationKind::average_pool2d, {x}, y, attributes)}), tflite_double).size();
+  };
+  CHECK(problems(0.5, 3) == 0);
+  CHECK(problems(0.5, 4) == 1);
+  CHECK(problems(0.25, 3) == 1);
+}
+
 TEST_CASE("an operation that a backend lacks is named before anything runs") {
   Backend backend = tflite_double;
   backend.average_pool = {};

@@ -144,6 +144,49 @@ TEST_CASE("an operator reads the same whichever version says it") {
       });
 }
 
+TEST_CASE("the last part of a split that is not even is the smaller one") {
+  OnnxFile file(18);
+  file.input("x", {7});
+  set(file.node("Split", {"x"}, {"a", "b", "c"}), "num_outputs", 3);
+  const Model model = file.output("a").output("b").output("c").read();
+  CHECK(tensor(model, "a").shape == Shape{3});
+  CHECK(tensor(model, "b").shape == Shape{3});
+  CHECK(tensor(model, "c").shape == Shape{1});
+}
+
+TEST_CASE("a C of Gemm with one value per row is added row by row, square as the product may be") {
+  OnnxFile file;
+  file.input("x", {2, 2});
+  file.constant<float>("b", {2, 2}, {1, 0, 0, 1});
+  file.constant<float>("c", {2, 1}, {10, 20});
+  file.node("Gemm", {"x", "b", "c"}, {"y"});
+  const Model model = file.output("y").read();
+  const Tensor x = Tensor::from<float>({2, 2}, std::vector<float>{1, 2, 3, 4});
+  CHECK(listed(outputs(model, "float", {x})[0]) == std::vector<float>{11, 12, 23, 24});
+}
+
+TEST_CASE("the odd padding of a stated output shape goes before, unless SAME_UPPER is said") {
+  const auto padding_of = [](const char* mode) {
+    OnnxFile file;
+    file.input("x", {1, 1, 3, 3});
+    file.constant<float>("w", {1, 1, 3, 3}, std::vector<float>(9, 1));
+    auto& node = file.node("ConvTranspose", {"x", "w"}, {"y"});
+    set(node, "strides", Integers{2, 2});
+    set(node, "output_shape", Integers{6, 6});  // 7 without padding
+    if (mode != nullptr) set(node, "auto_pad", mode);
+    const Model model = file.output("y").read();
+    for (const Operation& operation : model.operations)
+      if (operation.kind == K::transposed_conv2d) return std::get<Conv2dAttributes>(operation.attributes).padding;
+    return Padding2d{};
+  };
+  for (const char* mode : {static_cast<const char*>(nullptr), "SAME_LOWER"}) {
+    CHECK(padding_of(mode).top == 1);
+    CHECK(padding_of(mode).bottom == 0);
+  }
+  CHECK(padding_of("SAME_UPPER").top == 0);
+  CHECK(padding_of("SAME_UPPER").bottom == 1);
+}
+
 TEST_CASE("an open batch is one sample; any other open dimension is refused") {
   OnnxFile file;
   file.input("x", {1, 3});

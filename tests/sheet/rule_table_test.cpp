@@ -10,12 +10,19 @@
 #include <iterator>
 #include <set>
 
+#include "lastbit/ratio_text.hpp"
 #include "lastbit/registry.hpp"
 #include "sheet/rule_values.hpp"
 #include "support/catch.hpp"
 
 namespace lastbit {
 namespace {
+
+TEST_CASE("a ratio is written with what is below its line in parentheses") {
+  const Ratio ratio{.over = {Quantity::in, Quantity::weight}, .under = {Quantity::larger_in, Quantity::out}, .exponent = -3};
+  CHECK(text_of(ratio) == "in*weight/(larger_in*out)*2^-3");
+  CHECK(ratio_from(text_of(ratio)) == ratio);
+}
 
 /// How often each byte of a Backend belongs to a rule.
 std::vector<int> covered_bytes() {

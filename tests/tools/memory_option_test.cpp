@@ -10,6 +10,7 @@
 #include "lastbit/explain.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/memory.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/sweep.hpp"
 #include "support/budget.hpp"
@@ -23,6 +24,9 @@ using namespace lastbit;
 using test::Shell;
 
 TEST_CASE("numbers of bytes") {
+  CHECK(bytes_text(1023) == "1023 bytes");
+  CHECK(bytes_text(1024) == "1.0 KiB");
+  CHECK(bytes_text(std::size_t{1} << 20) == "1.0 MiB");
   CHECK(tool::bytes_from("4096") == 4096);
   CHECK(tool::bytes_from("512M") == std::size_t{512} << 20);
   CHECK(tool::bytes_from("1.5GiB") == std::size_t{3} << 29);
