@@ -80,7 +80,7 @@ TEST_CASE("identify a network: layers that are not looked for are compared, and 
   for (std::size_t i = 0; i < 30; ++i) values_of(dump, "peak").values<std::int8_t>()[i] ^= 1;
   const Identification found = identified(network.model, dump, 5);
   CHECK_FALSE(found.exact());
-  const auto pool = std::ranges::find(found.skipped, "op3", &SkippedPair::name);
+  const auto pool = std::ranges::find(found.skipped, "layer 3 'peak'", &SkippedPair::name);
   REQUIRE(pool != found.skipped.end());
   CHECK(pool->values == 3 * 128);
   CHECK(pool->differing == 30);

@@ -247,7 +247,7 @@ TEST_CASE("shrink: the layer, the value and the sample that are asked for") {
   const auto refused = [&](const ShrinkOptions& options) {
     return refusal_of([&] { (void)shrink(layer.model, inputs, a, b, options); })->message;
   };
-  CHECK_THAT(refused({.layer = "conv7"}), contains_text("no layer with arithmetic is called 'conv7'"));
+  CHECK_THAT(refused({.layer = "conv7"}), contains_text("no layer is called 'conv7'"));
   CHECK_THAT(refused({.index = 216}), contains_text("value 216 of a layer with 216"));
   CHECK_FALSE(shrink(layer.model, inputs, a, a));
   CHECK_THAT(refusal_of([&] { (void)shrink(layer.model, inputs, a, a, {.layer = "conv"}); })->message, contains_text("does not differ"));
