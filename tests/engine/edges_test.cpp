@@ -93,3 +93,53 @@ TEST_CASE("a sum of more than 32 bits is not delivered as its low half: the laye
   CHECK_THROWS_WITH(codes(biased(2147483647), backend, one),
                     contains_text("fully_connected 'y': the sum 2147483648 does not fit in the int32 that it goes on as"));
 }
+
+TEST_CASE("codes that are not centred reach -128: the proof of the fast path must not take 127 for the farthest") {
+  Backend backend = tflite_double;
+  SumArithmetic& sum = backend.fully_connected.i8.sum;
+  sum.centring = Centring::nothing;
+  sum.accumulator = {.bits = 16, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add};
+  const std::vector<Tensor> lowest{Tensor::from<std::int8_t>({1, 3}, std::vector<std::int8_t>(3, -128))};
+  CHECK(codes(sum_of_products({127, 127, 3}), backend, lowest) ==
+        std::vector<std::int64_t>{-32768});  // 257 * 127 is 32639, 257 * 128 is 32896
+}
+
+TEST_CASE("sums of a window that saturate at every term depend on the order of the terms") {
+  ModelBuilder builder;
+  const auto x = builder.input({"x", ElementType::int8, {1, 1, 3, 1}, plain});
+  const Model model =
+      builder.finished({builder.operation(OperationKind::average_pool2d, {x}, {"y", ElementType::int8, {1, 1, 1, 1}, plain},
+                                          Pool2dAttributes{.filter = {1, 3}, .stride = {1, 1}, .padding = {}, .bounds = {}})});
+  Backend backend = tflite_double;
+  backend.average_pool.sum.accumulator = {.bits = 8, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add};
+  const std::vector<Tensor> inputs{Tensor::from<std::int8_t>({1, 1, 3, 1}, std::vector<std::int8_t>{100, 100, -100})};
+  CHECK(codes(model, backend, inputs) == std::vector<std::int64_t>{9});  // 127, and 27 / 3; all at once 100 / 3
+}
+
+TEST_CASE("codes below their zero point count in the proof of an element-wise sum") {
+  const Quantization highest{{1.0}, {127}}, middle{{1.0}, {100}};
+  ModelBuilder builder;
+  const auto x = builder.input({"x", ElementType::int8, {1, 1}, highest}), y = builder.input({"y", ElementType::int8, {1, 1}, highest});
+  const Model model = builder.finished({builder.operation(OperationKind::add, {x, y}, {"z", ElementType::int8, {1, 1}, middle})});
+  Backend backend = tflite_double;
+  backend.add.i8 = {.centring = Centring::own_zero_point,
+                    .accumulator = {.bits = 8, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add},
+                    .output = {.chain = {add_zero_point(), clamp()}}};
+  const Tensor lowest = Tensor::from<std::int8_t>({1, 1}, std::vector<std::int8_t>{-128});
+  CHECK(codes(model, backend, {lowest, lowest}) == std::vector<std::int64_t>{-28});  // -255 and again -255 in 8 bits are -128
+}
+
+TEST_CASE("a layer lowered to one scale: each bias counts in its own channel's") {
+  ModelBuilder builder;
+  const Quantization two_scales{{1.0, 0.25}, {0}, 0};
+  const auto x = builder.input({"x", ElementType::int8, {1, 1, 1, 1}, plain});
+  const auto w = builder.constant<std::int8_t>("w", {2, 1, 1, 1}, {2, 2}, two_scales);
+  const auto b = builder.constant<std::int32_t>("b", {2}, {4, 8}, two_scales);
+  const Model model =
+      builder.finished({builder.operation(OperationKind::conv2d, {x, w, b}, {"y", ElementType::int32, {1, 1, 1, 2}}, Conv2dAttributes{})});
+  Backend backend = tflite_double;
+  backend.conv.i8.per_channel = PerChannelLowering::requantized_to_tensor;
+  // One scale, 2 / 255: weights 2 and 0.5 are 255 and 64, biases 4 and 2 are 510 and 255.
+  const std::vector<Tensor> one{Tensor::from<std::int8_t>({1, 1, 1, 1}, std::vector<std::int8_t>{1})};
+  CHECK(codes(model, backend, one) == std::vector<std::int64_t>{765, 319});
+}

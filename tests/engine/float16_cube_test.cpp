@@ -175,14 +175,14 @@ TEST_CASE("a depthwise convolution on the cube") {
 TEST_CASE("a transposed convolution on the cube: a convolution of the image spread out, with the kernel turned") {
   std::mt19937 random(seed + 2);
   const Image image = random_image({1, 3, 2, 5}, random, 200), weights = random_image({2, 3, 3, 5}, random, 30);
-  const Conv2dAttributes attributes{{2, 2}, {1, 1}, {PaddingMode::explicit_sizes, 1, 0, 1, 0}, {}};
+  const Conv2dAttributes attributes{{2, 2}, {1, 1}, {PaddingMode::explicit_sizes, 1, 0, 0, 0}, {}};
   const std::vector<Tensor> inputs{halves(image.shape, image.values), halves(weights.shape, weights.values)};
-  const Model model = one_operation(OperationKind::transposed_conv2d, attributes, inputs, {{1, 6, 4, 2}}, float16);
+  const Model model = one_operation(OperationKind::transposed_conv2d, attributes, inputs, {{1, 6, 5, 2}}, float16);
   for (const Choice& choice : choices()) {
     compare(model, inputs, choice, [&](std::int64_t i) {
-      const std::int64_t o = i % 2, x = i / 2 % 4, y = i / 8;
+      const std::int64_t o = i % 2, x = i / 2 % 5, y = i / 10;
       const auto terms = ordered_terms(choice.terms, 3, 3, 5, [&](std::int64_t dy, std::int64_t dx, std::int64_t c) {
-        const std::int64_t ky = 2 - dy, kx = 2 - dx, spread_y = y + 1 - ky, spread_x = x + 1 - kx;
+        const std::int64_t ky = 2 - dy, kx = 2 - dx, spread_y = y + 1 - ky, spread_x = x - kx;
         const bool on_pixel = spread_y % 2 == 0 && spread_x % 2 == 0;
         const Dyadic weight = of(weights.values[static_cast<std::size_t>(((o * 3 + ky) * 3 + kx) * 5 + c)]);
         return on_pixel ? lean(product(image.at(spread_y / 2, spread_x / 2, c), weight)) : Dyadic{};

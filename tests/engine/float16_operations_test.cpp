@@ -226,6 +226,9 @@ TEST_CASE("means: every value scaled before the sum, or the sum scaled; each ste
   const auto pooled = computed(ascend310, OperationKind::average_pool2d, window, {halves({1, 1, 6, 1}, values)}, {1, 1, 6, 1});
   for (std::size_t i = 0; i < 5; ++i) CHECK(pooled[i] == o.product(o.sum(values[i], values[i + 1]), half(0.5)));
   CHECK(pooled[5] == values[5]);  // a tap in the padding is not counted
+  const std::vector<Tensor> with_nan{halves({1, 1, 3, 1}, {pattern(0x3C00), pattern(0x7E00), pattern(0x4000)})};
+  const Pool2dAttributes all{{1, 3}, {1, 1}, {}, {}};
+  CHECK(computed(ascend910b, OperationKind::max_pool2d, all, with_nan, {1, 1, 1, 1})[0] == pattern(0x7E00));
   const auto largest = computed(ascend310, OperationKind::max_pool2d, window, {halves({1, 1, 6, 1}, values)}, {1, 1, 6, 1});
   CHECK(largest == std::vector<Float16>{values[0], values[1], values[3], values[4], values[4], values[5]});
 }

@@ -218,6 +218,21 @@ TEST_CASE("a run beyond the budget is refused before anything is allocated for i
   CHECK(peak - before < 64 * 1024);
 }
 
+TEST_CASE("an output that a later layer reads is there to the end") {
+  const Shape shape{1, 256, 256, 16};
+  const auto bytes = static_cast<std::size_t>(shape.element_count());
+  const auto need = [&](bool is_output) {
+    ModelBuilder builder;
+    const Quantization codes{{0.5}, {0}};
+    std::vector<std::int32_t> tensors{builder.input({"x", ElementType::int8, shape, codes})};
+    for (const char* const name : {"y", "z", "w"})
+      tensors.push_back(builder.operation(OperationKind::relu, {tensors.back()}, {name, ElementType::int8, shape, codes}));
+    const std::vector<std::int32_t> outputs = is_output ? std::vector{tensors[1], tensors[3]} : std::vector{tensors[3]};
+    return memory_need(builder.finished(outputs), find_backend("tflite_double").backend).bytes;
+  };
+  CHECK(need(true) - need(false) == 3 * bytes);  // what the caller gets, what a worker keeps, and y beside z and w
+}
+
 TEST_CASE("sizes that no number of bytes can hold are large, not small") {
   Model model = convolutions(ElementType::int8, 16, {OperationKind::conv2d, 4, 4, 3});
   for (const std::size_t huge : {0U, 3U, 4U}) model.tensors[huge].shape = Shape({1, 1 << 15, 1 << 15, huge == 4 ? 8 : 4});
