@@ -266,8 +266,8 @@ TEST_CASE("quantize: a wrong option, no quantiser, no sample") {
     return refusal->message;
   };
   CHECK(refused("tflite_double", {{"dat", "int8"}}, samples) ==
-        "option dat=int8: quantiser int8 has the options data, weights, dense, range, percentile");
-  CHECK(refused("tflite_double", {{"data", "int4"}}, samples) == "option data=int4: allowed: int8, int16");
+        "option dat=int8: quantiser int8 has the options data, weights, dense, range, percentile; did you mean 'data'?");
+  CHECK(refused("tflite_double", {{"data", "int4"}}, samples) == "option data=int4: allowed: int8, int16; did you mean 'int8' or 'int16'?");
   CHECK(refused("tflite_double", {{"percentile", "101"}}, samples) == "option percentile=101: a number above 0, at most 100");
   CHECK(refused("tflite_double", {}, {}) == "calibration: at least one sample is needed");
   CHECK(refused("float", {}, samples).starts_with("backend float: no quantiser prepares a network for it; one does for: "));
