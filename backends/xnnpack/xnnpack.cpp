@@ -11,7 +11,8 @@ constexpr auto guess = EvidenceLevel::guess;
 
 constexpr const char* networks = "recorded outputs of the XNNPACK delegate (tfjs-tflite wasm) on unmodified and power-of-two networks";
 constexpr const char* builtin =
-    "left to TensorFlow Lite's built-in kernels, which round twice: the same wasm, random layers, every value equal; single rounding is not";
+    "left to TensorFlow Lite's built-in kernels, which round twice: the same wasm, random layers, every value equal; single rounding is "
+    "not";
 constexpr const char* taken =
     "built-in kernels; of 8-bit codes the delegate computes some scales by multipliers of 8 fraction bits, which this backend does not";
 
