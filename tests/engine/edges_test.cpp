@@ -143,3 +143,18 @@ TEST_CASE("a layer lowered to one scale: each bias counts in its own channel's")
   const std::vector<Tensor> one{Tensor::from<std::int8_t>({1, 1, 1, 1}, std::vector<std::int8_t>{1})};
   CHECK(codes(model, backend, one) == std::vector<std::int64_t>{765, 319});
 }
+
+TEST_CASE("a sum of several operands is narrowed where its tiles end") {
+  ModelBuilder builder;
+  std::vector<std::int32_t> operands;
+  for (const char* const name : {"a", "b", "c"}) operands.push_back(builder.input({name, ElementType::int8, {1, 1}, plain}));
+  const Model model = builder.finished({builder.operation(OperationKind::add_n, operands, {"y", ElementType::int8, {1, 1}, plain})});
+  Backend backend = tflite_double;
+  backend.add_n.i8 = {.centring = Centring::own_zero_point,
+                      .accumulator = {.bits = 8, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = {2}},
+                      .output = {.chain = {add_zero_point(), clamp()}}};
+  std::vector<Tensor> inputs;
+  for (const std::int8_t code : std::vector<std::int8_t>{100, 100, -100})
+    inputs.push_back(Tensor::from<std::int8_t>({1, 1}, std::vector<std::int8_t>{code}));
+  CHECK(codes(model, backend, inputs) == std::vector<std::int64_t>{27});  // 127 after two, and 27
+}
