@@ -588,7 +588,7 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "requantize", &Backend::requantize,
                      "requantize, and relu, relu6, relu_n1_to_1, clip as operations of their own")
           .member_if(integer, "requantize_16bit", &Backend::requantize_16bit,
-                     "for 16-bit outputs where it differs (an empty chain: it does not)")
+                     "of or to 16-bit data, where it differs (an empty chain: it does not)")
           .member_if(integer, "relu", &Backend::relu, "relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)")
           .member_if(integer, "leaky_relu", &Backend::leaky_relu, "leaky_relu")
           .member_if(integer, "prelu", &Backend::prelu, "prelu")

@@ -419,7 +419,7 @@ struct Backend {
   DequantizeArithmetic dequantize{};
   DynamicQuantizeArithmetic dynamic_quantize{};
   RescaleRule requantize{};        ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
-  RescaleRule requantize_16bit{};  ///< for 16-bit outputs where it differs (an empty chain: it does not)
+  RescaleRule requantize_16bit{};  ///< of or to 16-bit data, where it differs (an empty chain: it does not)
   RescaleRule relu{};              ///< relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)
   FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{}, exp{};
   ResizeArithmetic resize{};
