@@ -4,19 +4,19 @@
 #include <string>
 #include <utility>
 
+#include "compare/report_layout.hpp"
 #include "lastbit/fuzz_against.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit {
 namespace {
 
-std::string padded(const std::string& text, std::size_t width) { return std::string(width - std::min(width, text.size()), ' ') + text; }
-
 std::string line_of(const std::string& name, const FuzzRow& row) {
   constexpr std::size_t name_width = 20, width = 11;
-  std::string line = name + std::string(name_width - std::min(name_width, name.size()), ' ');
+  std::string line = left(name, name_width);
   for (const std::int64_t figure : {row.models, row.values, row.differing, row.largest, row.refused})
-    line += padded(std::to_string(figure), width);
+    line += right(std::to_string(figure), width);
   return line + "\n";
 }
 
@@ -25,8 +25,6 @@ std::string names_of(const std::vector<OperationKind>& kinds) {
   for (const OperationKind kind : kinds) text += (text.empty() ? "" : ", ") + std::string(name_of(kind));
   return text;
 }
-
-std::string count_text(std::int64_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
 
 /// The commonest first.
 std::string reasons_text(const std::string& title, const std::map<std::string, std::int64_t>& reasons) {
@@ -39,20 +37,20 @@ std::string reasons_text(const std::string& title, const std::map<std::string, s
   std::string text = title + "\n";
   for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i)
     text += "  " + std::to_string(sorted[i].first) + " x " + sorted[i].second + "\n";
-  if (sorted.size() > most) text += "  and " + count_text(static_cast<std::int64_t>(sorted.size() - most), "other reason") + "\n";
+  if (sorted.size() > most) text += "  and " + count_of(static_cast<std::int64_t>(sorted.size() - most), "other reason") + "\n";
   return text;
 }
 
 std::string difference_text(const FuzzDifference& difference) {
   std::string text = "model " + std::to_string(difference.model) + ", " + names_of(difference.operations) + ": " +
-                     std::to_string(difference.values.differing) + " of " + count_text(difference.values.values, "value") +
-                     ", by at most " + std::to_string(difference.values.largest);
+                     std::to_string(difference.values.differing) + " of " + count_of(difference.values.values, "value") + ", by at most " +
+                     std::to_string(difference.values.largest);
   if (difference.folder.empty()) return text + "\n";
   text += "\n  " + difference.folder + ": ";
-  if (difference.operation_count > 1) text += count_text(difference.operation_count, "operation") + ", ";
-  if (difference.multiply_accumulates > 0) text += count_text(difference.multiply_accumulates, "multiply-accumulate");
-  else text += count_text(difference.elements, "element");
-  return text + "; " + difference.first_value + " (" + count_text(difference.trials, "trial") + ")\n";
+  if (difference.operation_count > 1) text += count_of(difference.operation_count, "operation") + ", ";
+  if (difference.multiply_accumulates > 0) text += count_of(difference.multiply_accumulates, "multiply-accumulate");
+  else text += count_of(difference.elements, "element");
+  return text + "; " + difference.first_value + " (" + count_of(difference.trials, "trial") + ")\n";
 }
 
 JsonValue row_to_json(const FuzzRow& row) {
@@ -85,7 +83,7 @@ JsonValue difference_to_json(const FuzzDifference& difference) {
 }  // namespace
 
 std::string to_text(const FuzzReport& report) {
-  std::string text = count_text(report.models, "random ." + report.format + " model") + ", seed " + std::to_string(report.seed) + ", on " +
+  std::string text = count_of(report.models, "random ." + report.format + " model") + ", seed " + std::to_string(report.seed) + ", on " +
                      report.backend + "\nagainst " + report.other + "\n\n";
   text += "operation                models     values  differing    largest    refused\n";
   for (const auto& [name, row] : report.rows) text += line_of(name, row);
@@ -95,7 +93,7 @@ std::string to_text(const FuzzReport& report) {
   const std::string reasons =
       reasons_text("refused by " + report.backend, report.reasons_here) + reasons_text("refused by the other side", report.reasons_there);
   if (!reasons.empty()) text += "\n" + reasons;
-  text += "\n" + count_text(report.compared, "model") + " compared, " + std::to_string(report.refused_here) + " refused by " +
+  text += "\n" + count_of(report.compared, "model") + " compared, " + std::to_string(report.refused_here) + " refused by " +
           report.backend + ", " + std::to_string(report.refused_there) + " by the other side; " +
           std::to_string(static_cast<std::int64_t>(report.differences.size())) + " differ\n";
   if (report.not_repeatable > 0)

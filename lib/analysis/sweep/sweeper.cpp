@@ -194,12 +194,12 @@ Sweeper::Sweeper(const Model& model, std::vector<SpecSheet> backends, const Swee
         std::clamp<std::int64_t>(default_batch_bytes / bytes_per_sample(model, prepared_->tensors), 1, largest_default_batch);
   for (std::size_t o = 0; o < model.outputs.size(); ++o)
     if (model.tensor(model.outputs[o]).shape.element_count() > 1) prepared_->answers.push_back(o);
-  for (const SpecSheet& sheet : prepared_->backends) prepared_->emulators.push_back(emulator_of(model, sheet));
   std::vector<const Backend*> held{&prepared_->backends[0].backend};  // at a time: the reference, the one judged by it, the golden path
   if (prepared_->backends.size() > 1) held.push_back(&prepared_->backends[1].backend);
   const SpecSheet golden = find_backend("float");
   if (options.golden == Golden::with) held.push_back(&golden.backend);
   require_memory(model, held, prepared_->options.batch, options.threads);
+  for (const SpecSheet& sheet : prepared_->backends) prepared_->emulators.push_back(emulator_of(model, sheet));
   if (options.golden == Golden::with) prepared_->golden.emplace(model, golden.backend);
 }
 
