@@ -15,19 +15,16 @@
 namespace lastbit {
 namespace {
 
-/// '*': any text, '?': any letter.
+/// '*': any text, '?': any letter. Only the last '*' is ever tried again, further on: that is enough, and never takes more than their product.
 bool fits(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern.front() != '*') {
-    const bool same = !text.empty() && (pattern.front() == '?' || pattern.front() == text.front());
-    return same && fits(pattern.substr(1), text.substr(1));
+  std::size_t at = 0, star = std::string_view::npos, resumed = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (at < pattern.size() && pattern[at] == '*') star = at++, resumed = i;
+    else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == text[i])) ++at, ++i;
+    else if (star != std::string_view::npos) at = star + 1, i = ++resumed;
+    else return false;
   }
-  pattern.remove_prefix(std::min(pattern.find_first_not_of('*'), pattern.size()));
-  if (pattern.find('*') == std::string_view::npos)
-    return text.size() >= pattern.size() && fits(pattern, text.substr(text.size() - pattern.size()));
-  for (std::size_t skipped = 0; skipped <= text.size(); ++skipped)
-    if (fits(pattern, text.substr(skipped))) return true;
-  return false;
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
 bool is_it(const std::string& layer, const std::optional<std::size_t>& number, std::string_view name) {

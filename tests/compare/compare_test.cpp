@@ -12,6 +12,7 @@
 #include "lastbit/model_builder.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
+#include "lastbit/tolerance.hpp"
 #include "support/catch.hpp"
 
 using namespace lastbit;
@@ -263,4 +264,18 @@ TEST_CASE("eight times as many operations take eight times as long to compare, n
   const double few = seconds_to_compare(2500), many = seconds_to_compare(20000);
   INFO(few << " s and " << many << " s");
   CHECK(many < 40 * few);
+}
+
+TEST_CASE("tolerances of layers: the longest pattern that fits, and no pattern takes long") {
+  Tolerances tolerances;
+  const auto most_lsb = [&](const std::string& pattern, std::int64_t lsb) {
+    tolerances.layers.push_back({pattern, {.max_lsb = lsb, .max_share = {}, .min_cosine = {}}});
+  };
+  most_lsb("*", 1), most_lsb("conv?", 2), most_lsb("*a*b", 3), most_lsb("*a*a*a*a*a*a*a*a*a*a*a*a*b*c", 4);
+  CHECK(tolerances.of(std::nullopt, "conv1").max_lsb == 2);
+  CHECK(tolerances.of(std::nullopt, "conv12").max_lsb == 1);
+  CHECK(tolerances.of(std::nullopt, "xaybzb").max_lsb == 3);
+  CHECK(tolerances.of(std::nullopt, "").max_lsb == 1);
+  CHECK(tolerances.of(std::nullopt, std::string(20, 'a') + "bc").max_lsb == 4);
+  CHECK(tolerances.of(std::nullopt, std::string(20000, 'a')).max_lsb == 1);
 }
