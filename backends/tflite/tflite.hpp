@@ -137,6 +137,24 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
   return {.accumulator = int32_wraps, .output = output};
 }
 
+/// ResizeBilinearInteger: coordinates in 2^-10 pixels from a step rounded once, the codes as they are; uint8 data alone in float32.
+[[nodiscard]] constexpr ResizeArithmetic resize(Rounding rounding) {
+  return {.method = ResizeMethod::fixed_point,
+          .method_uint8 = ResizeMethod::float_by_row,
+          .nearest = NearestCoordinate::float_scale,
+          .centring = Centring::nothing,
+          .grid = ResizeGrid::step,
+          .fraction_bits = 10,
+          .grid_rounding = Rounding::half_up,
+          .rounding = rounding};
+}
+
+/// AbsEvalQuantized: its effective scale is the quotient of floats.
+[[nodiscard]] constexpr FunctionArithmetic abs(RescaleRule rescale) {
+  rescale.scale.arithmetic = ScaleArithmetic::f32;
+  return {.method = FunctionMethod::rescaled, .rescale = rescale};
+}
+
 [[nodiscard]] constexpr Backend reference_kernels(const RescaleRule& rescale) {
   const FunctionArithmetic rescaled{.method = FunctionMethod::rescaled, .rescale = rescale};
   // LeakyRelu alone computes its effective scales in float.
@@ -165,6 +183,7 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
           .average_pool = average,
           .global_average_pool = average,
           .mean = {.count = CountIn::multiplier, .sum = mean_of(to_output(rescale))},
+          .reduce_sum = mean_of(to_output(rescale)),
           .add = add,
           .sub = sub,
           .mul = to_output(rescale),
@@ -182,16 +201,23 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
           .logistic = fixed_point,
           .tanh = fixed_point,
           .softmax = fixed_point,
+          .abs = abs(rescale),
+          .resize = resize(rescale == once ? Rounding::half_up : Rounding::half_away),
           .svdf = svdf(rescale),
-          .lstm = lstm(rescale)};
+          .lstm = lstm(rescale),
+          .argmax = {.method = ArgmaxMethod::first_maximum,
+                     .running_maximum = RunningMaximum::per_position,
+                     .single_channel = SingleChannel::zero},
+          .extreme = Extreme::of_codes};
 }
 
 /// The kernels of TensorFlow Lite for desktop and phone where they are not those of TFLite Micro: Mul computes its effective scale in float, Sub in double,
-/// and sums of power-of-two scales, where the file asks for them, are shifts.
+/// ResizeBilinear of uint8 data multiplies its weights out first, and sums of power-of-two scales, where the file asks for them, are shifts.
 [[nodiscard]] constexpr Backend builtin_kernels(Backend backend) {
   backend.add.i16_power_of_two = shifted_sum;
   backend.sub = backend.add;
   backend.mul.scale.arithmetic = ScaleArithmetic::f32;
+  backend.resize.method_uint8 = ResizeMethod::float_by_weight;
   return backend;
 }
 

@@ -81,7 +81,7 @@ class Layers {
 /// Side a's tensors as b's operation reads them: one pointer per input, null for constants and absent ones. Float wants real values.
 class Feed {
  public:
-  /// False where `a` lacks a tensor or holds it in a type that cannot be fed.
+  /// False where `a` lacks a tensor or holds it in a type, or means by its codes what cannot be fed.
   bool gather(const Model& model, const Operation& operation, const TraceIndex& a) {
     for (const std::int32_t index : operation.inputs) {
       if (index == absent_tensor || model.tensor(index).constant) {
@@ -92,7 +92,7 @@ class Feed {
       const NamedTensor* const given = a.counterpart(index, wanted.name);
       if (given == nullptr) return false;
       const bool to_real = wanted.type == ElementType::float32;
-      if (!to_real && given->values.type() != wanted.type) return false;
+      if (!to_real && (given->values.type() != wanted.type || given->quantization != wanted.quantization)) return false;
       const std::int64_t samples = given->values.element_count() / wanted.shape.element_count();
       if (samples < 1 || (samples_ && samples != *samples_)) return false;
       samples_ = samples;

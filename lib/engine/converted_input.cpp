@@ -36,6 +36,16 @@ void quantize_by(const QuantizeArithmetic& rule, const Tensor& real, const Quant
   });
 }
 
+Tensor dequantized_by(const DequantizeArithmetic& rule, const Tensor& codes, const Quantization& quantization) {
+  Tensor real(ElementType::float32, codes.shape());
+  with_integers(codes, [&]<class T>() {
+    std::ranges::transform(codes.values<T>(), real.values<float>().begin(), [&](T code) {
+      return dequantize(rule, static_cast<std::int64_t>(code) - quantization.zero_point(), quantization.scale());
+    });
+  });
+  return real;
+}
+
 std::optional<Tensor> converted_input(const Model& user, const Model& model, const Backend& backend, std::int32_t index,
                                       const Tensor& given) {
   const ModelTensor &wanted = model.tensor(index), &original = user.tensor(index);

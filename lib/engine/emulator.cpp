@@ -12,11 +12,14 @@
 #include "engine/executor.hpp"
 #include "engine/float16/prepare.hpp"
 #include "engine/float32/prepare.hpp"
+#include "engine/held_codes.hpp"
 #include "engine/operands.hpp"
 #include "engine/operations.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/memory.hpp"
+#include "lastbit/one_operation.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit {
@@ -53,6 +56,7 @@ bool is_float32_operation(const Model& model, const Operation& operation, const 
 }  // namespace
 
 Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend) {
+  if (moves_between_scales(model, operation)) return prepare_between_scales(model, operation, backend);
   if (is_movement(operation.kind)) return executor_of(prepare_movement(model, operation));
   if (is_float16_operation(model, operation, backend)) return prepare_float16(model, operation, backend);
   if (is_float32_operation(model, operation, backend)) return prepare_float32(model, operation, backend.float32);
@@ -67,6 +71,7 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
   }
   if (backend.coding != Coding::affine) require_coding(model, operation, backend.coding);
   if (computes_in_float32(operation, backend)) return prepare_dequantized(model, operation, backend);
+  if (computes_as_uint8(operation, backend)) return prepare_as_uint8(model, operation, backend);
   const auto prepare = executors_of(operation.kind).integer;
   if (prepare == nullptr) throw_unsupported(operation, "the backend has no such arithmetic");
   return prepare(model, operation, backend);
@@ -88,6 +93,19 @@ std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operat
 #endif
   }
   return outputs;
+}
+
+/// What preparing or running one layer throws says which.
+template <class Action>
+auto in_layer(const Model& model, std::size_t operation, const Action& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    std::vector<Diagnostic> problems = error.diagnostics();
+    for (Diagnostic& problem : problems)
+      if (problem.code != ErrorCode::unavailable_path) problem.where = layer_place(model, operation);
+    throw Error(std::move(problems));
+  }
 }
 
 void require_budget(const Model& model, const Backend& backend, const RunOptions& options, std::int64_t samples) {
@@ -123,12 +141,12 @@ struct Emulator::Prepared {
   class Run;
 
   const Model* user = nullptr;
-  std::optional<Model> real;  ///< the dequantised model of the real domain
+  std::optional<Model> own;  ///< the dequantised model of the real domain; the user's with merged pairs
   Backend backend;
   std::vector<Executor> executors;
   std::vector<std::size_t> last_use;  ///< of every tensor: the operation after which nobody reads it
 
-  [[nodiscard]] const Model& model() const { return real ? *real : *user; }
+  [[nodiscard]] const Model& model() const { return own ? *own : *user; }
   [[nodiscard]] Executor golden(const Operation& operation) const;
   void find_last_uses();
   void run_sample(SampleTensors& tensors, bool keep_all, Observation& observed) const;
@@ -150,7 +168,7 @@ std::vector<Tensor> Emulator::Prepared::initial_states() const {
 }
 
 Executor Emulator::Prepared::golden(const Operation& operation) const {
-  Executor executor = prepare_real(*real, operation);
+  Executor executor = prepare_real(*own, operation);
   return backend.golden_range == GoldenRange::representable ? bounded_by_codes(std::move(executor), *user, operation) : executor;
 }
 
@@ -175,7 +193,9 @@ void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Obser
       inputs.push_back(index == absent_tensor ? nullptr : &tensors.at(static_cast<std::size_t>(index), model()));
     const auto start = measures ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
     auto outputs = allocate_outputs(model(), operation, tensors.spare);
-    executors[i]({inputs, outputs, counts ? &observed.events[i] : nullptr, measures ? &observed.costs[i].sums : nullptr});
+    in_layer(model(), i, [&] {
+      executors[i]({inputs, outputs, counts ? &observed.events[i] : nullptr, measures ? &observed.costs[i].sums : nullptr});
+    });
     if (measures) observed.costs[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (std::size_t o = 0; o < outputs.size(); ++o) tensors.own[static_cast<std::size_t>(operation.outputs[o])] = std::move(outputs[o]);
     for (const auto index : operation.inputs) {
@@ -190,12 +210,16 @@ Emulator::Emulator(const Model& model, const Backend& backend) : prepared_(std::
   prepared_->backend = backend;
   require_stated(backend);
   require_budget(model, backend, {}, 1);
-  if (backend.domain == Domain::real) prepared_->real = dequantized(model);
+  if (backend.domain == Domain::real) prepared_->own = dequantized(model);
+  else prepared_->own = with_merged_pairs(model, backend.fusion);
   std::vector<Diagnostic> problems;
-  for (const Operation& operation : prepared_->model().operations) {
+  const std::vector<Operation>& operations = prepared_->model().operations;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
     try {
-      prepared_->executors.push_back(backend.domain == Domain::real ? prepared_->golden(operation)
-                                                                    : prepare_integer(model, operation, backend));
+      prepared_->executors.push_back(in_layer(model, i, [&] {
+        return backend.domain == Domain::real ? prepared_->golden(operations[i])
+                                              : prepare_integer(prepared_->model(), operations[i], backend);
+      }));
     } catch (const Error& error) {
       problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
     }
@@ -236,7 +260,7 @@ class Emulator::Prepared::Run {
   void count_samples() {
     if (inputs_.size() != model_.inputs.size()) {
       throw Error(ErrorCode::bad_input, "model '" + model_.name + "'",
-                  std::to_string(inputs_.size()) + " inputs given, " + std::to_string(model_.inputs.size()) + " needed");
+                  count_of(std::ssize(inputs_), "input") + " given, " + std::to_string(model_.inputs.size()) + " needed");
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const ModelTensor& wanted = model_.tensor(model_.inputs[i]);
@@ -244,7 +268,7 @@ class Emulator::Prepared::Run {
       const bool extra = inputs_[i].shape() != wanted.shape;
       if (i > 0 && (extra != batched_ || count != samples_)) {
         throw Error(ErrorCode::shape_mismatch, "input '" + wanted.name + "'",
-                    std::to_string(count) + " samples, but " + std::to_string(samples_) + " for the first input");
+                    count_of(count, "sample") + ", but " + std::to_string(samples_) + " for the first input");
       }
       batched_ = extra;
       samples_ = count;
@@ -343,7 +367,7 @@ std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<con
     if (all[i] == nullptr && index != absent_tensor) all[i] = &*model().tensor(index).constant;
   }
   auto outputs = allocate_outputs(model(), at, {});
-  prepared_->executors[operation]({all, outputs, events});
+  in_layer(model(), operation, [&] { prepared_->executors[operation]({all, outputs, events}); });
   return outputs;
 }
 

@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <limits>
 
-#include "engine/operands.hpp"
 #include "engine/operation_memory.hpp"
+#include "lastbit/one_operation.hpp"
 
 namespace lastbit {
 namespace {
@@ -136,7 +136,7 @@ void require_memory(const Model& model, std::span<const MemoryNeed> needs) {
   for (const MemoryNeed& need : needs) all += static_cast<double>(need.bytes);
   if (all <= static_cast<double>(allowed)) return;
   const std::size_t worst = std::ranges::max_element(needs, {}, &MemoryNeed::bytes)->operation;
-  throw MemoryRefused(ErrorCode::bad_input, "layer " + std::to_string(worst) + ", " + place_of(model.operations[worst]),
+  throw MemoryRefused(ErrorCode::bad_input, "layer " + std::to_string(worst) + ", " + layer_place(model, worst),
                       "here the run needs most: " + bytes_text(static_cast<std::size_t>(std::min(all, 0x1p63))) + " of memory in all; " +
                           bytes_text(allowed) + " are allowed");
 }

@@ -40,10 +40,8 @@ void refuse_unknown_values(const Operation& operation, const Chain& chain) {
 
 }  // namespace
 
-std::string place_of(const Operation& operation) { return std::string(name_of(operation.kind)) + " '" + operation.name + "'"; }
-
 void throw_unsupported(const Operation& operation, const std::string& what) {
-  throw Error(ErrorCode::unsupported_operation, place_of(operation), what);
+  throw Error(ErrorCode::unsupported_operation, std::string(name_of(operation.kind)), what);
 }
 
 const Chain& output_chain(const Operation& operation, const Chain& chain) {

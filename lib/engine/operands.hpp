@@ -17,10 +17,8 @@
 
 namespace lastbit {
 
-/// "conv2d 'name'", for messages.
-[[nodiscard]] std::string place_of(const Operation& operation);
-
-/// Throws Error(unsupported_operation) saying what the backend cannot do.
+/// Throws Error(unsupported_operation) saying what the backend cannot do with an operation of this kind; the emulator says
+/// which one it is.
 [[noreturn]] void throw_unsupported(const Operation& operation, const std::string& what);
 
 /// The chain that delivers an operation's output. Throws Error(unsupported_operation) for one that does not end in clamp or clamp_to_type, whose

@@ -105,6 +105,7 @@ PerValue held_per_value(OperationKind kind) {
     case argmax:
     case dynamic_quantize: return {16, 16};
     case mean:
+    case reduce_sum:
     case global_average_pool: return {0, 64};
     case resize: return {0, 32};
     case pwl:
@@ -122,7 +123,8 @@ OperationMemory of_values(const Model& model, const Operation& operation) {
   const Counts counts(model, operation);
   const PerValue held = held_per_value(operation.kind);
   const double broadcast = operation.kind == concat ? 0 : 8 * counts.broadcast;
-  const double runs = operation.kind == mean ? 16 * counts.inputs : 0;  // where each begins, twice while they are found
+  const double runs =
+      operation.kind == mean || operation.kind == reduce_sum ? 16 * counts.inputs : 0;  // where each begins, twice while they are found
   return {table_bytes + 16 * counts.constants + runs + broadcast, held.inputs * counts.inputs + held.outputs * counts.outputs, block_bytes};
 }
 
@@ -133,7 +135,7 @@ OperationMemory of_real(const Model& model, const Operation& operation) {
   OperationMemory memory{table_bytes, 0, block_bytes};
   if (is_movement(operation.kind)) return memory;
   if (!is_conv(operation.kind) || operation.kind == fused_conv2d) {
-    const bool only_sums = operation.kind == mean || operation.kind == global_average_pool;
+    const bool only_sums = operation.kind == mean || operation.kind == reduce_sum || operation.kind == global_average_pool;
     memory.run = 16 * counts.outputs + (only_sums ? 0 : 8 * counts.inputs);
     return memory;
   }

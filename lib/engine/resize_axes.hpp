@@ -17,6 +17,7 @@ struct ResizeAxes {
 [[nodiscard]] ResizeAxes resize_axes(const Model& model, const Operation& operation);
 
 /// Copies the nearest values, of any element type.
-[[nodiscard]] Executor prepare_nearest_resize(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_nearest_resize(const Model& model, const Operation& operation,
+                                              NearestCoordinate coordinate = NearestCoordinate::exact);
 
 }  // namespace lastbit

@@ -132,7 +132,7 @@ struct Reader {
     read(json, "keep_dims", attributes.keep_dims);
   }
   void operator()(ElementwiseAttributes& attributes) const {
-    if (kind == OperationKind::mul) json.only({"activation", "clamp"});
+    if (kind == OperationKind::mul || kind == OperationKind::div) json.only({"activation", "clamp"});
     else if (kind == OperationKind::add_n) json.only({"activation", "clamp", "accumulator_clip"});
     else json.only({"activation", "clamp", "power_of_two_scales"});
     read(json, "power_of_two_scales", attributes.power_of_two_scales);
@@ -218,6 +218,10 @@ struct Reader {
   void operator()(RequantizeAttributes& attributes) const {
     json.only({"activation", "clamp", "accumulator_clip"});
     read_bounds(json, data_type, attributes.bounds);
+  }
+  void operator()(GatherAttributes& attributes) const {
+    json.only({"axis"});
+    attributes.axis = json["axis"].integer();
   }
   void operator()(ArgmaxAttributes& attributes) const {
     json.only({"axis"});

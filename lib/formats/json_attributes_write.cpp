@@ -115,6 +115,7 @@ struct Writer {
   }
   void operator()(const RequantizeAttributes& attributes) const { bounds(attributes.bounds); }
   void operator()(const SoftmaxAttributes& attributes) const { json["beta"] = attributes.beta; }
+  void operator()(const GatherAttributes& attributes) const { json["axis"] = attributes.axis; }
   void operator()(const ArgmaxAttributes& attributes) const { json["axis"] = attributes.axis; }
 };
 

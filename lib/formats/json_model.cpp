@@ -87,11 +87,12 @@ Shape shape_from(const JsonView& json, ElementType type) {
 }
 
 ModelTensor tensor_from(const JsonView& json, const std::filesystem::path& directory) {
-  json.only({"name", "type", "shape", "quantization", "data", "file"});
+  json.only({"name", "type", "shape", "quantization", "merged", "data", "file"});
   const ElementType type = type_from(json);
   ModelTensor tensor{.name = json["name"].text(), .type = type, .shape = shape_from(json, type), .quantization = {}, .constant = {}};
   if (tensor.name.empty()) json.fail("an empty name");
   if (const auto quantization = json.find("quantization")) tensor.quantization = quantization_from(*quantization);
+  if (const auto merged = json.find("merged")) tensor.merged = quantization_from(*merged);
   const auto data = json.find("data"), file = json.find("file");
   if (data && file) json.fail("data and file exclude each other");
   if (data) tensor.constant = data_from(*data, type, tensor.shape);
@@ -141,7 +142,7 @@ Operation operation_from(const JsonView& json, const Names& names, const Model& 
   operation.attributes = attributes_from_json(*kind, attributes, model.tensor(operation.inputs[0]).type);
   if (const auto stated = json.find("stated")) {
     const auto statement = statement_from(stated->text());
-    if (!statement) stated->fail("'" + stated->text() + "'; on_codes, fusible, fusible_by_option or not_fusible");
+    if (!statement) stated->fail("'" + stated->text() + "'; on_codes, fusible, fusible_as_uint8, fusible_by_option or not_fusible");
     operation.stated = *statement;
   }
   return operation;

@@ -74,6 +74,7 @@ OrderedJson tensor_to_json(const ModelTensor& tensor, std::size_t index, Constan
   OrderedJson json{{"name", tensor.name}, {"type", name_of(tensor.type)}};
   json["shape"] = tensor.shape.sizes();
   if (tensor.quantization.present()) json["quantization"] = quantization_to_json(tensor.quantization);
+  if (tensor.merged) json["merged"] = quantization_to_json(*tensor.merged);
   if (!tensor.constant) return json;
   const bool sayable = is_sayable(*tensor.constant);
   if (!sayable && files == nullptr) throw Error(ErrorCode::bad_input, "tensor '" + tensor.name + "'", "JSON has neither infinity nor NaN");

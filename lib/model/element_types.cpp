@@ -306,6 +306,32 @@ void check_elementwise_types(const OperationView& operation) {
   }
 }
 
+void check_comparison_types(const OperationView& operation) {
+  for (std::size_t i = 0; i < 2; ++i) require_type(operation, operation.input(i), {float32});
+  require_type(operation, operation.output(), {boolean});
+}
+
+void check_select_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {boolean});
+  require_type(operation, operation.input(1), {float32, boolean});
+  require_type(operation, operation.input(2), {operation.input(1).type});
+  require_type(operation, operation.output(), {operation.input(1).type});
+}
+
+/// Values of one type, picked as they are.
+void check_extreme_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int8, uint8, int16, int32, float32});
+  require_same_type(operation);
+  each_tensor(operation, require_one_scale_if_any);
+}
+
+/// Indices; the golden path has them as reals, as it has every tensor.
+void check_gather_types(const OperationView& operation) {
+  if (operation.input().type == float32) require_type(operation, operation.input(1), {int32, int64, float32});
+  else require_type(operation, operation.input(1), {int32, int64});
+  require_type(operation, operation.output(), {operation.input().type});
+}
+
 void check_argmax_types(const OperationView& operation) {
   const ModelTensor& input = operation.input();
   require_type(operation, input, {int8, uint8, int16, uint16, int32, float32});

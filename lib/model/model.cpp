@@ -9,7 +9,7 @@ namespace lastbit {
 namespace {
 
 constexpr std::array<std::string_view, 3> partial_windows_names{"dropped", "last_truncated", "every_start"};
-constexpr std::array<std::string_view, 4> statement_names{"on_codes", "fusible", "fusible_by_option", "not_fusible"};
+constexpr std::array<std::string_view, 5> statement_names{"on_codes", "fusible", "fusible_as_uint8", "fusible_by_option", "not_fusible"};
 constexpr std::array<std::string_view, 5> activation_names{"none", "relu", "relu6", "relu_n1_to_1", "absolute"};
 constexpr std::array<std::string_view, 2> resize_mode_names{"nearest", "bilinear"};
 constexpr std::array<std::string_view, 4> resize_coordinates_names{"half_pixel", "asymmetric", "align_corners", "half_pixel_or_zero"};

@@ -104,6 +104,47 @@ Movement move_pad(const Model& model, const Operation& operation) {
   };
 }
 
+namespace {
+
+/// Nearest one that the axis has; NaN counts as 0.
+std::vector<std::int64_t> indices_in(const Tensor& tensor, std::int64_t size) {
+  std::vector<std::int64_t> indices;
+  indices.reserve(static_cast<std::size_t>(tensor.element_count()));
+  const auto last = static_cast<double>(size - 1);
+  for (std::int64_t i = 0; i < tensor.element_count(); ++i) {
+    if (tensor.type() != ElementType::float32) {
+      indices.push_back(std::clamp<std::int64_t>(tensor.integer_at(i), 0, size - 1));
+      continue;
+    }
+    const auto real = double{tensor.values<float>()[static_cast<std::size_t>(i)]};  // of the golden path
+    indices.push_back(real > 0 ? static_cast<std::int64_t>(std::min(real, last)) : 0);
+  }
+  return indices;
+}
+
+}  // namespace
+
+Movement move_gather(const Model& model, const Operation& operation) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  const auto axis = static_cast<std::size_t>(std::get<GatherAttributes>(operation.attributes).axis);
+  std::size_t outer = 1, inner = size_of(input.type);
+  for (std::size_t i = 0; i < input.shape.rank(); ++i) {
+    if (i < axis) outer *= static_cast<std::size_t>(input.shape[i]);
+    if (i > axis) inner *= static_cast<std::size_t>(input.shape[i]);
+  }
+  return [=, size = input.shape[axis]](std::span<const Tensor* const> inputs, std::span<Tensor> outputs) {
+    const std::vector<std::int64_t> indices = indices_in(*inputs[1], size);
+    std::byte* to = outputs[0].bytes().data();
+    for (std::size_t o = 0; o < outer; ++o) {
+      const std::byte* const block = inputs[0]->bytes().data() + o * static_cast<std::size_t>(size) * inner;
+      for (const std::int64_t index : indices) {
+        std::memcpy(to, block + static_cast<std::size_t>(index) * inner, inner);
+        to += inner;
+      }
+    }
+  };
+}
+
 Movement move_all(const Model& model, const Operation& operation) {
   const Shape& to = model.tensor(operation.outputs[0]).shape;
   return copies(StridedLoop<2>(to.sizes(), {row_major(to), row_major(to)}));

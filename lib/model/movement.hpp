@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pure data movement (pad, reshape, squeeze, transpose, slice, strided_slice, split) of any element type: the same on every device.
+// Pure data movement (pad, reshape, squeeze, transpose, slice, strided_slice, split, gather) of any element type: the same on every device.
 #pragma once
 
 #include <functional>
@@ -18,6 +18,7 @@ using Movement = std::function<void(std::span<const Tensor* const> inputs, std::
 [[nodiscard]] Movement prepare_movement(const Model& model, const Operation& operation);
 
 [[nodiscard]] Movement move_all(const Model& model, const Operation& operation);  ///< reshape, squeeze
+[[nodiscard]] Movement move_gather(const Model& model, const Operation& operation);
 [[nodiscard]] Movement move_pad(const Model& model, const Operation& operation);
 [[nodiscard]] Movement move_slice(const Model& model, const Operation& operation);
 [[nodiscard]] Movement move_split(const Model& model, const Operation& operation);

@@ -58,6 +58,10 @@ std::string layer_name(const Model& model, std::size_t operation) {
   return called.name.empty() ? "operation " + std::to_string(operation) : called.name;
 }
 
+std::string layer_place(const Model& model, std::size_t operation) {
+  return std::string(name_of(model.operations[operation].kind)) + " '" + layer_name(model, operation) + "'";
+}
+
 std::size_t operation_called(const Model& model, std::string_view name, const std::string& where) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);

@@ -165,11 +165,25 @@ void check_inputs_of_output_shape(const OperationView& operation) {
 void check_elementwise(const OperationView& operation) {
   const auto& attributes = operation.attributes<ElementwiseAttributes>();
   check_bounds(operation, attributes.bounds);
-  operation.require(!attributes.power_of_two_scales || operation.kind() != mul, bad_attribute, "power_of_two_scales is for add and sub");
+  const bool shifts = operation.kind() == OperationKind::add || operation.kind() == OperationKind::sub;
+  operation.require(!attributes.power_of_two_scales || shifts, bad_attribute, "power_of_two_scales is for add and sub");
   if (operation.input_count() > 2) return check_inputs_of_output_shape(operation);
+  check_broadcast(operation);
+}
+
+void check_broadcast(const OperationView& operation) {
   const auto expected = broadcast(operation.input(0).shape, operation.input(1).shape);
   operation.require(expected.has_value(), shape_mismatch,
                     "inputs " + operation.input(0).shape.text() + " and " + operation.input(1).shape.text() + " do not broadcast");
+  operation.require_shape(operation.output(), *expected);
+}
+
+void check_select(const OperationView& operation) {
+  const Shape &condition = operation.input(0).shape, &a = operation.input(1).shape, &b = operation.input(2).shape;
+  const auto values = broadcast(a, b);
+  const auto expected = values ? broadcast(condition, *values) : std::nullopt;
+  operation.require(expected.has_value(), shape_mismatch,
+                    "inputs " + condition.text() + ", " + a.text() + " and " + b.text() + " do not broadcast");
   operation.require_shape(operation.output(), *expected);
 }
 
@@ -186,6 +200,23 @@ void check_argmax(const OperationView& operation) {
   std::vector<std::int64_t> expected = sizes_of(operation.input());
   expected.erase(expected.begin() + axis);
   operation.require_shape(operation.output(), Shape(std::move(expected)));
+}
+
+void check_gather(const OperationView& operation) {
+  const std::int64_t axis = operation.attributes<GatherAttributes>().axis;
+  require_axis(operation, axis);
+  const ModelTensor& indices = operation.input(1);
+  std::vector<std::int64_t> expected = sizes_of(operation.input());
+  const std::int64_t size = expected[static_cast<std::size_t>(axis)];
+  expected.erase(expected.begin() + axis);
+  expected.insert(expected.begin() + axis, indices.shape.sizes().begin(), indices.shape.sizes().end());
+  operation.require_shape(operation.output(), Shape(std::move(expected)));
+  const bool known = indices.constant && is_integer(indices.type);
+  for (std::int64_t i = 0; known && i < indices.shape.element_count(); ++i) {
+    const std::int64_t index = indices.constant->integer_at(i);
+    operation.require(index >= 0 && index < size, bad_attribute,
+                      "index " + std::to_string(index) + " of an axis of " + std::to_string(size));
+  }
 }
 
 void check_concat(const OperationView& operation) {

@@ -113,10 +113,25 @@ Shape shape_of_broadcast(const InputShapes& of) {
   return *shape;
 }
 
+Shape shape_of_select(const InputShapes& of) {
+  const auto values = broadcast(of.input(1), of.input(2));
+  const auto shape = values ? broadcast(of.input(0), *values) : std::nullopt;
+  if (!shape) of.fail("inputs " + of.input(0).text() + ", " + of.input(1).text() + " and " + of.input(2).text() + " do not broadcast");
+  return *shape;
+}
+
 Shape shape_of_concat(const InputShapes& of) {
   const std::size_t at = of.axis(of.attributes<ConcatAttributes>().axis);
   Sizes sizes = of.sizes_of(0);
   for (std::size_t i = 1; i < of.count(); ++i) sizes[at] += of.ranked(i, sizes.size())[at];
+  return Shape(std::move(sizes));
+}
+
+Shape shape_of_gather(const InputShapes& of) {
+  const std::size_t at = of.axis(of.attributes<GatherAttributes>().axis);
+  Sizes sizes = of.sizes_of(0), indices = of.sizes_of(1);
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(at));
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(at), indices.begin(), indices.end());
   return Shape(std::move(sizes));
 }
 

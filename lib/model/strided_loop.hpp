@@ -39,6 +39,13 @@ struct StridedLayout {
   return layout;
 }
 
+/// The layout of an output of which these axes are reduced, kept or not, as a loop over the input sees it: they have stride 0.
+[[nodiscard]] inline StridedLayout reduced_layout(const Shape& in, const std::vector<std::int64_t>& axes) {
+  std::vector<std::int64_t> kept(in.sizes().begin(), in.sizes().end());
+  for (const std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = 1;
+  return broadcast_layout(Shape(kept), in);
+}
+
 template <std::size_t tensors>
 class StridedLoop {
  public:

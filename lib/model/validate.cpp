@@ -51,7 +51,8 @@ class Validator {
       fail(ErrorCode::malformed_file, "shape " + tensor.shape.text() + " has a size below 1 or is larger than 2^31 bytes");
     }
     if (tensor.constant) check_constant(tensor, *tensor.constant);
-    check_quantization(tensor);
+    check_quantization(tensor, tensor.quantization);
+    if (tensor.merged) check_merged(tensor);
     leave();
   }
 
@@ -65,8 +66,15 @@ class Validator {
     }
   }
 
-  void check_quantization(const ModelTensor& tensor) const {
-    const auto& [scales, zero_points, axis] = tensor.quantization;
+  void check_merged(const ModelTensor& tensor) const {
+    check_quantization(tensor, *tensor.merged);
+    const bool can_be = is_integer(tensor.type) && size_of(tensor.type) == 1 && tensor.quantization.present() && !tensor.constant;
+    if (!can_be || tensor.quantization.per_channel() || tensor.merged->scales.size() != 1)
+      fail(ErrorCode::bad_quantization, "merged is for computed 8-bit codes, one scale in the place of one");
+  }
+
+  void check_quantization(const ModelTensor& tensor, const Quantization& quantization) const {
+    const auto& [scales, zero_points, axis] = quantization;
     if (scales.empty() && zero_points.empty()) return;
     if (scales.size() > 1 && (axis < 0 || axis >= static_cast<std::int64_t>(tensor.shape.rank()) ||
                               tensor.shape[static_cast<std::size_t>(axis)] != static_cast<std::int64_t>(scales.size()))) {

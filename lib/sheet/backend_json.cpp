@@ -29,7 +29,7 @@ class Watch {
     if (event == Event::object_start) keys_.emplace_back();
     else if (event == Event::object_end) keys_.pop_back();
     else if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second)
-      fail("key '" + parsed.get<std::string>().substr(0, 100) + "' stands twice in one object");
+      fail("key '" + beginning(parsed.get_ref<const std::string&>()) + "' stands twice in one object");
     return true;
   }
 
@@ -77,7 +77,7 @@ class Reader {
     std::vector<Diagnostic> unknown;
     for (const auto& [name, value] : object.items()) {
       if (std::ranges::find(allowed, name) != allowed.end()) continue;
-      unknown.push_back({ErrorCode::malformed_file, std::string(where_) + ": " + join_path(key, name.substr(0, 100)),
+      unknown.push_back({ErrorCode::malformed_file, std::string(where_) + ": " + join_path(key, beginning(name)),
                          "unknown key; allowed: " + names + did_you_mean(name, std::vector<std::string_view>(allowed))});
     }
     if (!unknown.empty()) throw Error(std::move(unknown));
@@ -115,7 +115,7 @@ class Reader {
   void require_rule(const std::string& key, const std::string& pattern) const {
     const auto is_meant = [&](const Rule& rule) { return covers(pattern, rule.path); };
     const ReachedRules rules(sheet_.backend, Reach::every);
-    if (std::none_of(rules.begin(), rules.end(), is_meant)) fail(key, "no rule '" + pattern.substr(0, 100) + "'");
+    if (std::none_of(rules.begin(), rules.end(), is_meant)) fail(key, "no rule '" + beginning(pattern) + "'");
   }
 
   void read_settings(const Json& list) {

@@ -8,6 +8,7 @@
 
 #include "lastbit/ratio_text.hpp"
 #include "sheet/chain_text.hpp"
+#include "sheet/delegated.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
@@ -233,70 +234,40 @@ Lines formula(const FunctionArithmetic& rule) {
             "v = " + expression(input, "x - zero_in")};
   }
   const std::string rescaled = expression(rule.rescale, "x - zero_in");
-  const bool is_complete = rescaled.starts_with("clamp");
   return {scale_line(rule.rescale, "in/out, in*alpha/out for negative x"),
-          "y = " + (is_complete ? rescaled : "clamp(" + rescaled + " + zp)")};
+          "y = " + (rescaled.starts_with("clamp") ? rescaled : "clamp(" + rescaled + " + zp)")};
+}
+
+std::string grid_line(const ResizeArithmetic& rule) {
+  const std::string rounded = text(rule.grid_rounding) + "(c * 2^" + text(rule.fraction_bits) + ")";
+  switch (rule.grid) {
+    case ResizeGrid::coordinate: return "coordinates: " + rounded;
+    case ResizeGrid::start_and_step: return "first coordinate and step: " + rounded;
+    case ResizeGrid::step: break;
+  }
+  return "step: " + rounded + "; half a pixel: half of it, floor";
+}
+
+Lines bilinear_lines(const ResizeArithmetic& rule, ResizeMethod method) {
+  if (method != ResizeMethod::fixed_point) {
+    const char* const term = method == ResizeMethod::float_by_row ? "(q*wy)*wx" : "q*(wy*wx)";
+    return {"bilinear: y = toward_zero(sum of " + std::string(term) + " + 1/2), every step in float32"};
+  }
+  return {"bilinear: y = " + text(rule.rounding) + "(sum of (" + centred(rule.centring) + ")*wy*wx / 2^" + text(2 * rule.fraction_bits) +
+              "), weights of " + text(rule.fraction_bits) + " bits",
+          grid_line(rule)};
 }
 
 Lines formula(const ResizeArithmetic& rule) {
-  const std::string bits = text(rule.fraction_bits), grid = text(rule.grid_rounding);
-  return {
-      "bilinear: y = " + text(rule.rounding) + "(sum of q*wy*wx / 2^" + text(2 * rule.fraction_bits) + "), weights of " + bits + " bits",
-      rule.grid == ResizeGrid::coordinate ? "coordinates: " + grid + "(c * 2^" + bits + ")"
-                                          : "first coordinate and step: " + grid + "(c * 2^" + bits + ")",
-      "nearest: the value itself"};
+  Lines lines = bilinear_lines(rule, rule.method);
+  if (rule.method_uint8 != ResizeMethod::absent) lines.push_back("uint8: " + bilinear_lines(rule, rule.method_uint8).front());
+  lines.push_back("nearest: the value itself" +
+                  std::string(rule.nearest == NearestCoordinate::exact ? "" : ", its coordinate computed in float32"));
+  return lines;
 }
 
 Lines formula(const ArgmaxArithmetic& rule) {
   return {text(rule.method) + "; running maximum " + text(rule.running_maximum) + "; of a single channel: " + text(rule.single_channel)};
-}
-
-std::string overflow_text(const Float16Rules& rule) {
-  std::string text_of_rule = text(rule.rounding) + ", overflow: " + text(rule.overflow);
-  if (rule.top_exponent != Float16TopExponent::infinity_nan) text_of_rule += ", top exponent: " + text(rule.top_exponent);
-  return text_of_rule;
-}
-
-std::string sum_text(const SumRule& rule) {
-  return text(rule.order) + (in_blocks(rule.order) ? " of " + text(int{rule.block}) : "") + ", every sum rounded to " +
-         text(rule.precision);
-}
-
-Lines mean_formula(const Float16Mean& rule) {
-  const bool first = rule.scaling == MeanScaling::before_sum;
-  return {std::string("y = ") + (first ? "sum(x * c)" : "sum(x) * c") + ", c = " + text(rule.sum.precision) + "(1/count)",
-          "sum: " + sum_text(rule.sum)};
-}
-
-Lines quantize_formula(const Float16Quantize& rule) {
-  const std::string in = text(rule.steps);
-  const std::string product = rule.factor == ScaleFactor::once ? in + "(x*s)" : in + "(" + in + "(x*r)*r)";
-  return {"y = saturate(" + text(rule.rounding) + "(" + in + "(" + product + " + zp))), " +
-          (rule.factor == ScaleFactor::once ? "s = " + in + "(1/scale)" : "r = " + in + "(sqrt(1/scale))")};
-}
-
-/// r(v): v rounded to float16 by the rule of the step.
-void add_formulas(std::vector<OperationFormula>& list, const std::string& name, const Float16Arithmetic& rule) {
-  const auto add = [&](std::string_view member, Lines lines) { list.push_back({join_path(name, member), std::move(lines)}); };
-  add("conversion", {"y = r(x), r: " + overflow_text(rule.conversion)});
-  add("sum", {"y = r(a + b), r: " + overflow_text(rule.sum)});
-  add("product", {"y = r(a * b), r: " + overflow_text(rule.product)});
-  add("quotient",
-      {"y = r(a / b), r: " + overflow_text(rule.quotient.rounded) + ", division by zero: " + text(rule.quotient.zero_division)});
-  add("cube", {"y = conversion(sum of exact products, bias at " +
-                   std::string(rule.cube.bias == BiasAt::accumulator_start ? "start" : "end") + "); terms: " + text(rule.cube.terms),
-               "sum: " + sum_text(rule.cube.sum)});
-  add("add_n", {"y = sum of the inputs: " + sum_text(rule.add_n)});
-  add("mean", mean_formula(rule.mean));
-  add("average_pool", mean_formula(rule.average_pool));
-  add("logistic",
-      {"y = 1 / (1 + exp(-x)), every step rounded to " + text(rule.logistic.steps) + "; lower bound: " + text(rule.logistic.bound)});
-  add("tanh", {"y = (x - x*e) / ((|x| + tiny) * (e + 1)), e = exp(-2|x|), every step rounded to " + text(rule.tanh.steps)});
-  add("hard_swish", {"y = x * bounded(x + 3, 0, 6) * (1/6), every step rounded to " + text(rule.hard_swish.steps)});
-  add("softmax",
-      {"y = e / sum(e), e = exp(float16(x - max)) rounded to " + text(rule.softmax.exponential), "sum: " + sum_text(rule.softmax.sum)});
-  add("quantize", quantize_formula(rule.quantize));
-  add("dequantize", {"y = conversion(float(q - zp) * s), s = float(scale) cut to " + text(int{rule.dequantize.scale_bits}) + " bits"});
 }
 
 Lines formula(const SvdfArithmetic& rule) {
@@ -335,16 +306,21 @@ Lines formula(const LstmArithmetic& rule) {
   return lines;
 }
 
+Lines formula(const Extreme&) { return {"y = the largest, or the least, of codes of one quantisation"}; }
+
 Lines formula(const Bitwise&) { return {"y = the inputs' codes combined bit by bit"}; }
 Lines formula(const MaxPool&) { return {"y = clamp(largest code of the window)"}; }
 Lines formula(const Float32Operations& rule) {
   if (rule == Float32Operations::golden) return {"y = f(x) in float32 on float32 tensors: the golden path"};
-  return {"y = f(x) in float32, step by step: sums of products arith/float32_sum.hpp, functions arith/float32_function.hpp; else golden"};
+  return {
+      "y = f(x) in float32, step by step: sums arith/float32_sum.hpp, functions arith/float32_function.hpp, exp and softmax "
+      "arith/float32_exponential.hpp; else golden"};
 }
 Lines formula(const Fusion& rule) {
   const std::string left = rule == Fusion::none ? "all" : rule == Fusion::by_default ? "those not fused by default" : "those never fused";
   return {"operations between dequantize and quantize, " + left + ": y = quantize(f(dequantize(x))), f as float32"};
 }
+Lines formula(const DelegatedLayers& rule) { return lines_of(rule); }
 Lines formula(const Coding& rule) { return {rule == Coding::symmetric ? "signed codes, zero point 0" : "zero point 0"}; }
 
 template <class T>
@@ -374,7 +350,7 @@ const std::vector<Writer>& all_writers() {
       writers<ConvArithmetic, MatmulArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, MaxPool, AveragePoolArithmetic,
               MeanArithmetic, SumArithmetic, FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic,
               DynamicQuantizeArithmetic, RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations,
-              SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Coding, Fusion>();
+              SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Extreme, Coding, Fusion, DelegatedLayers>();
   return all;
 }
 
@@ -391,6 +367,7 @@ std::vector<OperationFormula> formulas_of(const Backend& backend) {
     const auto has_type = [&](const Writer& writer) { return *writer.type == *rule->type->type; };
     const auto found = std::find_if(all_writers().begin(), all_writers().end(), has_type);
     if (rule->path == "mul") list.push_back({rule->path, product_formula(backend.mul)});
+    else if (rule->path == "reduce_sum") list.push_back({rule->path, average_lines(backend.reduce_sum, "none")});
     else if (found != all_writers().end()) found->add(list, rule->path, address(backend, *rule));
   }
   return list;

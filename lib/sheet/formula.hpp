@@ -18,4 +18,7 @@ struct OperationFormula {
 };
 [[nodiscard]] std::vector<OperationFormula> formulas_of(const Backend& backend);
 
+/// Those of operations on float16 tensors, behind what is listed.
+void add_formulas(std::vector<OperationFormula>& list, const std::string& name, const Float16Arithmetic& rule);
+
 }  // namespace lastbit

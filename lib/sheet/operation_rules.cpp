@@ -8,6 +8,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
 #include "model/operation_signature.hpp"
+#include "sheet/delegated.hpp"
 #include "sheet/guessed_rules.hpp"
 
 namespace lastbit {
@@ -39,6 +40,7 @@ const RescaleRule& requantization_of(const Model& model, const Operation& operat
   using enum OperationKind;
   const bool rectifies = operation.kind == relu || operation.kind == relu6 || operation.kind == relu_n1_to_1;
   if (rectifies && !backend.relu.chain.empty()) return backend.relu;
+  if (is_left(model, operation, backend)) return backend.left.requantize;
   const auto is_wide = [&](std::int32_t index) { return size_of(model.tensor(index).type) == 2; };
   const bool wide = is_wide(operation.inputs[0]) || is_wide(operation.outputs[0]);
   return wide && !backend.requantize_16bit.chain.empty() ? backend.requantize_16bit : backend.requantize;
@@ -54,8 +56,14 @@ void add_once(std::vector<Guess>& guesses, const Guess& guess) {
 }
 
 bool computes_in_float32(const Operation& operation, const Backend& backend) {
-  return static_cast<int>(backend.fusion) + static_cast<int>(operation.stated) >
-         static_cast<int>(Statement::not_fusible);  // both are in order
+  switch (operation.stated) {
+    case Statement::on_codes: return false;
+    case Statement::fusible:
+    case Statement::fusible_as_uint8: return backend.fusion == Fusion::none;
+    case Statement::fusible_by_option: return backend.fusion == Fusion::none || backend.fusion == Fusion::by_default;
+    case Statement::not_fusible: break;
+  }
+  return backend.fusion != Fusion::every;
 }
 
 std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
@@ -64,9 +72,13 @@ std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Mode
   const auto has = [](const ConvArithmetic& arithmetic) { return exists(arithmetic.sum); };
   if (size_of(data) == 1 && size_of(weights) == 2 && has(by_type.i8_weights16)) return {"i8_weights16", &by_type.i8_weights16};
   if (size_of(data) == 2 && size_of(weights) == 1 && has(by_type.i16_weights8)) return {"i16_weights8", &by_type.i16_weights8};
+  const bool has_bias = operation.inputs.size() > 2 && operation.inputs[2] != absent_tensor;
+  if (size_of(data) == 1 && !has_bias && has(by_type.i8_without_bias)) return {"i8_without_bias", &by_type.i8_without_bias};
+  if (size_of(data) == 1 && has_per_channel_weights(model, operation) && has(by_type.i8_per_channel))
+    return {"i8_per_channel", &by_type.i8_per_channel};
   if (data == ElementType::uint8 && has(by_type.u8)) return {"u8", &by_type.u8};
   if (size_of(data) == 1) return {"i8", &by_type.i8};
-  const bool has_bias = operation.inputs.size() > 2 && operation.inputs[2] != absent_tensor;
+  if (!has_bias && has(by_type.i16_without_bias)) return {"i16_without_bias", &by_type.i16_without_bias};
   const bool wide = has_bias ? model.tensor(operation.inputs[2]).type == ElementType::int64 : has(by_type.i16_bias64);
   if (wide) return {"i16_bias64", &by_type.i16_bias64};
   return {"i16_bias32", &by_type.i16_bias32};
@@ -86,7 +98,8 @@ const AddArithmetic& add_arithmetic_of(const Operation& operation, const Backend
 }
 
 std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model& model, const Operation& operation,
-                                                                    const AddArithmetic& rules) {
+                                                                    const Backend& backend) {
+  const AddArithmetic& rules = add_arithmetic_of(operation, backend);
   if (std::get<ElementwiseAttributes>(operation.attributes).power_of_two_scales) return {"i16_power_of_two", &rules.i16_power_of_two};
   if (rules.in_float.method != FloatSumMethod::absent) return {"in_float", nullptr};
   const ModelTensor &input = model.tensor(operation.inputs[0]), &output = model.tensor(operation.outputs[0]);
@@ -100,10 +113,32 @@ std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model&
   if (!rules.above_one.output.chain.empty() && output.quantization.present() && is_above_one()) return {"above_one", &rules.above_one};
   const std::size_t size = size_of(output.type) > 2 ? size_of(input.type) : size_of(output.type);
   if (size == 2) return {"i16", &rules.i16};
-  return {"i8", &rules.i8};
+  if (!is_left(model, operation, backend)) return {"i8", &rules.i8};
+  return {"left", operation.kind == OperationKind::sub ? &backend.left.sub : &backend.left.add};
+}
+
+const MeanArithmetic& mean_arithmetic_of(const Model& model, const Operation& operation, const Backend& backend) {
+  return is_left(model, operation, backend) ? backend.left.mean : backend.mean;
+}
+
+const FunctionArithmetic& leaky_relu_of(const Model& model, const Operation& operation, const Backend& backend) {
+  return is_left(model, operation, backend) ? backend.left.leaky_relu : backend.leaky_relu;
+}
+
+const FunctionArithmetic& logistic_of(const Model& model, const Operation& operation, const Backend& backend) {
+  return is_left(model, operation, backend) ? backend.left.logistic : backend.logistic;
+}
+
+const FunctionArithmetic& tanh_of(const Model& model, const Operation& operation, const Backend& backend) {
+  return is_left(model, operation, backend) ? backend.left.tanh : backend.tanh;
 }
 
 namespace {
+
+/// "left.mean", or "mean".
+std::string of_delegated(const Model& model, const Operation& operation, const Backend& backend) {
+  return (is_left(model, operation, backend) ? "left." : "") + std::string(name_of(operation.kind));
+}
 
 /// "conv.i8"
 std::string of_products(std::string_view name, const ConvByType& by_type, const Model& model, const Operation& operation) {
@@ -115,13 +150,15 @@ std::string of_matmul(const Model& model, const Operation& operation, const Back
 }
 
 std::string of_sum(const Model& model, const Operation& operation, const Backend& backend) {
-  const auto [type, rule] = sum_arithmetic_of(model, operation, add_arithmetic_of(operation, backend));
+  const auto [type, rule] = sum_arithmetic_of(model, operation, backend);
+  if (type == "left") return of_delegated(model, operation, backend);
   return std::string(name_of(operation.kind)) + "." + std::string(type);
 }
 
 std::string of_requantization(const Model& model, const Operation& operation, const Backend& backend) {
   const RescaleRule& rule = requantization_of(model, operation, backend);
   if (&rule == &backend.relu) return "relu";
+  if (&rule == &backend.left.requantize) return "left.requantize";
   return &rule == &backend.requantize ? "requantize" : "requantize_16bit";
 }
 
@@ -130,7 +167,7 @@ std::string of_clip(const Model& model, const Operation& operation, const Backen
 }
 
 std::string of_resize(const Model&, const Operation& operation, const Backend&) {
-  return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "";
+  return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "resize.coordinates";
 }
 
 /// What a kind of operation reads of a sheet: `rules` alone, or, of convolutions, a member for each type of data, or what a function says; and its
@@ -154,7 +191,7 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = max_pool2d, .rules = "max_pool", .float16 = {"conversion"}},
     {.kind = average_pool2d, .rules = "average_pool", .float16 = {"average_pool", "sum", "product", "conversion"}},
     {.kind = global_average_pool, .rules = "global_average_pool", .float16 = {"mean", "sum", "product", "conversion"}},
-    {.kind = mean, .rules = "mean", .float16 = {"mean", "sum", "product", "conversion"}},
+    {.kind = mean, .choose = of_delegated, .float16 = {"mean", "sum", "product", "conversion"}},
     {.kind = add, .choose = of_sum, .float16 = {"sum"}},
     {.kind = sub, .choose = of_sum, .float16 = {"sum"}},
     {.kind = mul, .rules = "mul", .float16 = {"product"}},
@@ -172,11 +209,11 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = relu, .choose = of_requantization, .float16 = {"conversion"}},
     {.kind = relu6, .choose = of_requantization, .float16 = {"conversion"}},
     {.kind = relu_n1_to_1, .choose = of_requantization, .float16 = {"conversion"}},
-    {.kind = leaky_relu, .rules = "leaky_relu", .float16 = {"product"}},
+    {.kind = leaky_relu, .choose = of_delegated, .float16 = {"product"}},
     {.kind = prelu, .rules = "prelu", .float16 = {"product"}},
     {.kind = hard_swish, .rules = "hard_swish", .float16 = {"hard_swish", "sum", "product", "quotient", "conversion"}},
-    {.kind = logistic, .rules = "logistic", .float16 = {"logistic", "sum", "product", "quotient", "conversion"}},
-    {.kind = OperationKind::tanh, .rules = "tanh", .float16 = {"tanh", "sum", "product", "quotient", "conversion"}},
+    {.kind = logistic, .choose = of_delegated, .float16 = {"logistic", "sum", "product", "quotient", "conversion"}},
+    {.kind = OperationKind::tanh, .choose = of_delegated, .float16 = {"tanh", "sum", "product", "quotient", "conversion"}},
     {.kind = softmax, .rules = "softmax", .float16 = {"softmax", "sum", "product", "quotient", "conversion"}},
     {.kind = clip, .choose = of_clip, .float16 = {"conversion"}},
     {.kind = dynamic_quantize, .rules = "dynamic_quantize"},
@@ -193,6 +230,24 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = argmax, .rules = "argmax"},
     {.kind = bitwise_or, .rules = "bitwise"},
     {.kind = bitwise_xor, .rules = "bitwise"},
+    {.kind = gather},
+    {.kind = maximum, .rules = "extreme"},
+    {.kind = minimum, .rules = "extreme"},
+    {.kind = OperationKind::div},
+    {.kind = OperationKind::pow},
+    {.kind = reduce_sum, .rules = "reduce_sum"},
+    {.kind = reduce_max, .rules = "extreme"},
+    {.kind = reduce_min, .rules = "extreme"},
+    {.kind = OperationKind::abs, .rules = "abs"},
+    {.kind = neg},
+    {.kind = OperationKind::log},
+    {.kind = OperationKind::sqrt},
+    {.kind = rsqrt},
+    {.kind = OperationKind::erf},
+    {.kind = less},
+    {.kind = less_or_equal},
+    {.kind = equal},
+    {.kind = OperationKind::select},
 });
 static_assert(is_row_of_each_kind(operation_rules), "rules_read_by indexes the table by kind");
 
@@ -237,7 +292,10 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
   if (computes_in_float32(operation, backend)) return {"fusion", "float32", "dequantize", "quantize"};
   const std::string prefix = rule_prefix(model, operation, backend);
   std::vector<std::string> prefixes;
-  if (!prefix.empty()) prefixes.push_back(prefix);
+  if (!prefix.empty()) {
+    prefixes.push_back(prefix);
+    if (may_be_left(operation, backend)) prefixes.emplace_back("delegated");
+  }
   if (operation.kind == OperationKind::recurrent) prefixes.emplace_back("pwl");
   if (operation.kind == OperationKind::fused_conv2d) {
     prefixes.emplace_back("fused_conv");

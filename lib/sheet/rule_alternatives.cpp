@@ -45,25 +45,35 @@ std::vector<std::string> texts_beside(const RuleType& type, const void* value) {
 
 }  // namespace
 
-std::vector<std::string> alternatives(const Backend& backend, std::string_view path) {
+std::vector<std::string> values_beside(const Backend& backend, std::string_view path) {
   const Rule* const rule = find_rule(backend, path);
   if (rule == nullptr || !rule->type->is_leaf()) throw Error(ErrorCode::unknown_rule, std::string(path), "no such rule");
   const bool is_of_absent_chain = path.ends_with("chain.size") && value_text(*rule->type, address(backend, *rule)) == "0";
   if (is_of_absent_chain) return {};
   std::vector<std::string> found = texts_beside(*rule->type, address(backend, *rule));
-  std::erase_if(found, [&](const std::string& value) { return value == "absent" || !accepts(backend, path, value); });
+  std::erase(found, "absent");
+  return found;
+}
+
+std::vector<std::string> alternatives(const Backend& backend, std::string_view path) {
+  std::vector<std::string> found = values_beside(backend, path);
+  std::erase_if(found, [&](const std::string& value) { return !accepts(backend, path, value); });
   return found;
 }
 
 bool is_width_rule(std::string_view path) { return path.ends_with("bits"); }
 
 std::vector<std::string> every_alternative(const Backend& backend, std::string_view path) {
-  if (!is_width_rule(path)) return alternatives(backend, path);
-  std::vector<std::string> widths;
-  for (int width = 0; width <= 64; ++width) {
-    if (accepts(backend, path, std::to_string(width))) widths.push_back(std::to_string(width));
+  constexpr std::int64_t few = 64;
+  const Rule* const rule = find_rule(backend, path);
+  if (rule == nullptr || rule->type->kind != RuleType::Kind::number) return alternatives(backend, path);
+  const RuleLimits limits = limits_of(*rule->member, address(backend, rule_table()[rule->owner]));
+  if (limits.max - limits.min > few) return alternatives(backend, path);
+  std::vector<std::string> numbers;
+  for (std::int64_t number = limits.min; number <= limits.max; ++number) {
+    if (accepts(backend, path, std::to_string(number))) numbers.push_back(std::to_string(number));
   }
-  return widths;
+  return numbers;
 }
 
 }  // namespace lastbit

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace lastbit {
 namespace {
@@ -129,6 +130,16 @@ const std::vector<FormerPath>& former_paths() {
   return all;
 }
 
+/// Whether a component of the pattern can be a name of then.
+bool has_former_name(std::string_view pattern) {
+  static const auto names = [] {
+    std::set<std::string_view> found;
+    for (const FormerPath& former : former_paths()) found.insert(former.member->former_name);
+    return found;
+  }();
+  return std::ranges::any_of(names, [&](std::string_view name) { return pattern.find(name) != std::string_view::npos; });
+}
+
 /// As many components of the pattern as the path has.
 std::string_view beginning_like(std::string_view pattern, std::string_view path) {
   std::size_t end = 0;
@@ -140,6 +151,7 @@ std::string_view beginning_like(std::string_view pattern, std::string_view path)
 }  // namespace
 
 std::string current_path(std::string_view pattern) {
+  if (!has_former_name(pattern)) return std::string(pattern);
   for (const FormerPath& former : former_paths()) {
     const std::string_view head = beginning_like(pattern, former.path);
     const std::string_view name = former.member->former_name;

@@ -178,19 +178,24 @@ static const RuleType& rule_type(Of<ConvArithmetic>) {
 }
 
 static const RuleType& rule_type(Of<ConvByType>) {
-  static const RuleType type = StructureOf<ConvByType>("sums of products by the type of data")
-                                   .is_by_type()
-                                   .present([](const ConvByType& rule) {
-                                     return exists(rule.i8.sum) || exists(rule.u8.sum) || exists(rule.i16_bias32.sum) ||
-                                            exists(rule.i16_bias64.sum) || exists(rule.i8_weights16.sum) || exists(rule.i16_weights8.sum);
-                                   })
-                                   .deciding("i8", &ConvByType::i8, "8-bit data")
-                                   .deciding("u8", &ConvByType::u8, "uint8 data where they differ from int8")
-                                   .deciding("i16_bias32", &ConvByType::i16_bias32, "16-bit data with a 32-bit bias")
-                                   .deciding("i16_bias64", &ConvByType::i16_bias64, "16-bit data with a 64-bit bias")
-                                   .deciding("i8_weights16", &ConvByType::i8_weights16, "8-bit data with 16-bit weights where these differ")
-                                   .deciding("i16_weights8", &ConvByType::i16_weights8, "16-bit data with 8-bit weights where these differ")
-                                   .take();
+  static const RuleType type =
+      StructureOf<ConvByType>("sums of products by the type of data")
+          .is_by_type()
+          .present([](const ConvByType& rule) {
+            return exists(rule.i8.sum) || exists(rule.u8.sum) || exists(rule.i16_bias32.sum) || exists(rule.i16_bias64.sum) ||
+                   exists(rule.i8_weights16.sum) || exists(rule.i16_weights8.sum) || exists(rule.i8_per_channel.sum) ||
+                   exists(rule.i8_without_bias.sum) || exists(rule.i16_without_bias.sum);
+          })
+          .deciding("i8", &ConvByType::i8, "8-bit data")
+          .deciding("u8", &ConvByType::u8, "uint8 data where they differ from int8")
+          .deciding("i16_bias32", &ConvByType::i16_bias32, "16-bit data with a 32-bit bias")
+          .deciding("i16_bias64", &ConvByType::i16_bias64, "16-bit data with a 64-bit bias")
+          .deciding("i8_weights16", &ConvByType::i8_weights16, "8-bit data with 16-bit weights where these differ")
+          .deciding("i16_weights8", &ConvByType::i16_weights8, "16-bit data with 8-bit weights where these differ")
+          .deciding("i8_per_channel", &ConvByType::i8_per_channel, "8-bit data, weights with a scale per channel, where they differ")
+          .deciding("i8_without_bias", &ConvByType::i8_without_bias, "8-bit data without a bias where they differ")
+          .deciding("i16_without_bias", &ConvByType::i16_without_bias, "16-bit data without a bias where they differ")
+          .take();
   return type;
 }
 
@@ -304,6 +309,29 @@ static const RuleType& rule_type(Of<AddArithmetic>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<ScaleRange>) {
+  static const RuleType type = StructureOf<ScaleRange>("of the ratio of two scales in float32, from 2^least")
+                                   .deciding("least", &ScaleRange::least, "the lower end's exponent, which is in the range", {-126, 127})
+                                   .deciding("most", &ScaleRange::most, "the upper end's exponent", {-126, 127})
+                                   .deciding("end", &ScaleRange::end, "whether the upper end is in the range")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<DelegatedLayers>) {
+  static const RuleType type =
+      StructureOf<DelegatedLayers>("the layers that a delegate takes; what it leaves is computed by `left`")
+          .present([](const DelegatedLayers& rule) { return rule.data != DelegatedData::absent; })
+          .deciding("data", &DelegatedLayers::data, "of mean, add, sub, requantize, clip, leaky_relu, logistic, tanh: which data it takes")
+          .member("add", &DelegatedLayers::add, "in / out of either operand, of add and sub")
+          .member("mean", &DelegatedLayers::mean, "in / out")
+          .member("requantize", &DelegatedLayers::requantize, "in / out, of requantize and clip")
+          .member("leaky_relu", &DelegatedLayers::leaky_relu, "in / out and in / out * |alpha|; of a negative alpha without the upper end")
+          .member("mean_axes", &DelegatedLayers::mean_axes, "over which axes it takes a mean")
+          .take();
+  return type;
+}
+
 static const RuleType& rule_type(Of<ConcatArithmetic>) {
   static const RuleType type = StructureOf<ConcatArithmetic>("concatenation of inputs of different scales")
                                    .present([](const ConcatArithmetic& rule) {
@@ -366,15 +394,42 @@ static const RuleType& rule_type(Of<FunctionArithmetic>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<LeftArithmetic>) {
+  static const RuleType type = StructureOf<LeftArithmetic>("the layers that a delegate leaves to the kernels beneath it")
+                                   .is_by_type()
+                                   .present([](const LeftArithmetic& rule) { return rule != LeftArithmetic{}; })
+                                   .deciding("mean", &LeftArithmetic::mean, "mean")
+                                   .deciding("add", &LeftArithmetic::add, "add of 8-bit data")
+                                   .deciding("sub", &LeftArithmetic::sub, "sub of 8-bit data")
+                                   .deciding("requantize", &LeftArithmetic::requantize, "requantize and clip")
+                                   .deciding("leaky_relu", &LeftArithmetic::leaky_relu, "leaky_relu")
+                                   .deciding("logistic", &LeftArithmetic::logistic, "logistic")
+                                   .deciding("tanh", &LeftArithmetic::tanh, "tanh")
+                                   .take();
+  return type;
+}
+
 static const RuleType& rule_type(Of<ResizeArithmetic>) {
+  constexpr auto on_grid = [](const ResizeArithmetic& rule) {
+    return rule.method == ResizeMethod::fixed_point || rule.method_uint8 == ResizeMethod::fixed_point;
+  };
   static const RuleType type =
       StructureOf<ResizeArithmetic>("bilinear interpolation; nearest values are moved, not computed")
           .present([](const ResizeArithmetic& rule) { return rule.method != ResizeMethod::absent; })
           .deciding("method", &ResizeArithmetic::method, "how values are interpolated")
-          .member("grid", &ResizeArithmetic::grid, "what is rounded to the grid of coordinates")
-          .member("fraction_bits", &ResizeArithmetic::fraction_bits, "places of a coordinate below the binary point", {1, 20})
-          .member("grid_rounding", &ResizeArithmetic::grid_rounding, "how coordinates are rounded")
-          .member("rounding", &ResizeArithmetic::rounding, "how the weighted sum is rounded")
+          .member_if([](const ResizeArithmetic& rule) { return rule.method_uint8 != ResizeMethod::absent; }, "method_uint8",
+                     &ResizeArithmetic::method_uint8, "the same for uint8 data, where it differs (absent: it does not)")
+          .member_if([](const ResizeArithmetic& rule) { return rule.nearest != NearestCoordinate::exact; }, "coordinates",
+                     &ResizeArithmetic::nearest,
+                     "in which arithmetic the places of nearest values, and those on a grid of coordinates, are computed")
+          .member_if(on_grid, "centring", &ResizeArithmetic::centring, "what is subtracted from the codes that are interpolated")
+          .member_if(on_grid, "grid", &ResizeArithmetic::grid, "what is rounded to the grid of coordinates")
+          .member_if(on_grid, "fraction_bits", &ResizeArithmetic::fraction_bits, "places of a coordinate below the binary point")
+          .limits([](const ResizeArithmetic&) {
+            return RuleLimits{1, 20};
+          })
+          .member_if(on_grid, "grid_rounding", &ResizeArithmetic::grid_rounding, "how coordinates are rounded")
+          .member_if(on_grid, "rounding", &ResizeArithmetic::rounding, "how the weighted sum is rounded")
           .take();
   return type;
 }
@@ -538,6 +593,11 @@ static const RuleType& rule_type(Of<LstmArithmetic>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<Extreme>) {
+  static const RuleType type = operations_type<Extreme>();
+  return type;
+}
+
 static const RuleType& rule_type(Of<Bitwise>) {
   static const RuleType type = operations_type<Bitwise>();
   return type;
@@ -557,6 +617,9 @@ static const RuleType& rule_type(Of<Backend>) {
   constexpr auto integer = [](const Backend& rule) { return rule.domain == Domain::integer; };
   constexpr auto real = [](const Backend& rule) { return rule.domain == Domain::real; };
   constexpr auto symmetric = [](const Backend& rule) { return rule.domain == Domain::integer && rule.coding != Coding::affine; };
+  constexpr auto delegates = [](const Backend& rule) {
+    return rule.domain == Domain::integer && rule.delegated.data != DelegatedData::absent;
+  };
   constexpr auto leaves_float32 = [](const Backend& rule) { return rule.domain == Domain::integer && rule.fusion != Fusion::every; };
   static const RuleType type =
       StructureOf<Backend>("a device")
@@ -577,6 +640,7 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "average_pool", &Backend::average_pool, "average_pool2d")
           .member_if(integer, "global_average_pool", &Backend::global_average_pool, "global_average_pool")
           .member_if(integer, "mean", &Backend::mean, "mean")
+          .member_if(integer, "reduce_sum", &Backend::reduce_sum, "reduce_sum")
           .member_if(integer, "add", &Backend::add, "add")
           .member_if(integer, "sub", &Backend::sub, "sub")
           .member_if(integer, "add_n", &Backend::add_n, "add_n")
@@ -597,6 +661,7 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "tanh", &Backend::tanh, "tanh")
           .member_if(integer, "softmax", &Backend::softmax, "softmax")
           .member_if(integer, "exp", &Backend::exp, "exp")
+          .member_if(integer, "abs", &Backend::abs, "abs")
           .member_if(integer, "resize", &Backend::resize, "resize_bilinear")
           .member_if(integer, "float16", &Backend::float16, "operations on float16 tensors")
           .member_if(integer, "float32", &Backend::float32, "operations on float32 tensors of a model for the device")
@@ -604,6 +669,10 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "lstm", &Backend::lstm, "lstm")
           .member_if(integer, "argmax", &Backend::argmax, "argmax")
           .member_if(integer, "bitwise", &Backend::bitwise, "bitwise_or, bitwise_xor")
+          .member_if(integer, "extreme", &Backend::extreme, "maximum, minimum, reduce_max, reduce_min")
+          .member_if(integer, "delegated", &Backend::delegated,
+                     "which layers the rules above are for, where the others are left to other kernels")
+          .member_if(delegates, "left", &Backend::left, "these others")
           .take();
   return type;
 }

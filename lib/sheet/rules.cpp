@@ -11,6 +11,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/nearest.hpp"
+#include "lastbit/printable.hpp"
 #include "sheet/named_rules.hpp"
 #include "sheet/rule_table.hpp"
 
@@ -70,11 +71,15 @@ Stage tidied(const Stage& stage) {
   return tidy;
 }
 
-void tidy(Backend& backend) {
-  for (const Rule* rule : rules_of<Chain>()) {
-    Chain& chain = *static_cast<Chain*>(address(backend, *rule));
-    for (std::size_t i = 0; i < max_stages; ++i) chain.stages[i] = i < chain.size ? tidied(chain.stages[i]) : Stage{};
+/// The chain that the rule lies in, if any; the other chains are as they were.
+void tidy_around(Backend& backend, const Rule& rule) {
+  const Rule* around = &rule;
+  while (around->type->kind != RuleType::Kind::chain) {
+    if (around->owner == 0) return;
+    around = &rule_table()[around->owner];
   }
+  Chain& chain = *static_cast<Chain*>(address(backend, *around));
+  for (std::size_t i = 0; i < max_stages; ++i) chain.stages[i] = i < chain.size ? tidied(chain.stages[i]) : Stage{};
 }
 
 /// Whether a value is one that its type and limits have.
@@ -99,16 +104,18 @@ void check(const std::string& path, const AccumulatorRule& rule) {
   if (has_partial_sums(rule)) require_terms(path + ".partial.terms", rule.partial.terms, "partial sums");
 }
 
-/// A stage whose width has not been stated has none.
-void check_width(const std::string& path, const Stage& stage) {
-  for (const RuleMember& member : stage_type().members) {
-    if (member.name == "bits" && is_read(member, &stage) && stage.bits < limits_of(member, &stage).min)
-      reject(path + ".bits", "0", "integers from 2 to 64 (state the whole stage)");
-  }
+/// Not where a stage reads a width that has not been stated.
+bool has_width(const Stage& stage) {
+  return std::ranges::none_of(stage_type().members, [&](const RuleMember& member) {
+    return member.name == "bits" && is_read(member, &stage) && stage.bits < limits_of(member, &stage).min;
+  });
 }
 
 /// Sums whose terms are the codes of several tensors.
-bool is_of_tensors(std::string_view path) { return path.starts_with("add.") || path.starts_with("sub.") || path.starts_with("add_n."); }
+bool is_of_tensors(std::string_view path) {
+  if (path.starts_with("left.")) path.remove_prefix(5);
+  return path.starts_with("add.") || path.starts_with("sub.") || path.starts_with("add_n.");
+}
 
 /// What only the operands of one sum can have in common.
 void check(const std::string& path, const ScaleEncoding& scale) {
@@ -127,13 +134,13 @@ void check(const std::string& path, const RescaleRule& rule) {
   int bits = 64;
   for (std::size_t i = 0; i < rule.chain.size; ++i) {
     const Stage& stage = rule.chain.stages[i];
-    const std::string where = path + ".chain." + std::to_string(i);
-    check_width(where, stage);
+    const auto where = [&] { return path + ".chain." + std::to_string(i); };
+    if (!has_width(stage)) reject(where() + ".bits", "0", "integers from 2 to 64 (state the whole stage)");
     const StageFacts& facts = facts_of(stage);
     bits += facts.added_bits(stage, rule.scale.significant_bits, bits);
     if (bits > widest) {
       throw Error(
-          ErrorCode::unknown_rule, where,
+          ErrorCode::unknown_rule, where(),
           "the value may need " + std::to_string(bits) + " bits, at most " + std::to_string(widest) + " are allowed; narrow it first");
     }
     if (facts.settles) bits = 64;
@@ -252,22 +259,23 @@ std::vector<RuleText> list_rules(const Backend& backend) {
 void replace_rule(Backend& backend, std::string_view stated, std::string_view value) {
   const std::string current = current_path(stated);
   const std::string_view pattern = current;
-  bool found = false;
+  std::vector<const Rule*> assigned;
+  const auto assign_to = [&](const Rule& rule) {
+    assign(backend, rule, value);
+    assigned.push_back(&rule);
+  };
   if (pattern.find('*') == std::string_view::npos) {
     const Rule* const rule = find_rule(backend, pattern);
-    found = rule != nullptr && rule->type->is_leaf();
-    if (found) assign(backend, *rule, value);
+    if (rule != nullptr && rule->type->is_leaf()) assign_to(*rule);
   } else {
     for (const Rule& rule : ReachedRules(backend, Reach::existing)) {
-      if (!matches(pattern, rule.path)) continue;
-      assign(backend, rule, value);
-      found = true;
+      if (matches(pattern, rule.path)) assign_to(rule);
     }
   }
-  if (!found && !assign_structures(backend, pattern, value)) {
-    throw Error(ErrorCode::unknown_rule, std::string(pattern.substr(0, 100)), "no such rule; " + continuations(backend, pattern));
+  for (const Rule* const rule : assigned) tidy_around(backend, *rule);
+  if (assigned.empty() && !assign_structures(backend, pattern, value)) {
+    throw Error(ErrorCode::unknown_rule, beginning(pattern), "no such rule; " + continuations(backend, pattern));
   }
-  tidy(backend);
 }
 
 void set_rule(Backend& backend, std::string_view path, std::string_view value) {

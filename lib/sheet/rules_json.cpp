@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "lastbit/error.hpp"
+#include "lastbit/printable.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
@@ -85,7 +86,7 @@ bool RulesReader::attempt(const auto& action) {
 }
 
 void RulesReader::read_object(const Json& object, const std::string& path, int depth) {
-  if (depth > deepest) throw Error(ErrorCode::malformed_file, std::string(where_) + ": rules." + path.substr(0, 100), "nested too deeply");
+  if (depth > deepest) throw Error(ErrorCode::malformed_file, std::string(where_) + ": rules." + beginning(path), "nested too deeply");
   if (!path.empty() && object.contains("as")) return defer_copy(object, path);
   for (const auto& [name, value] : object.items()) read_value(value, current_path(join_path(path, name)), depth + 1);
 }
@@ -106,7 +107,7 @@ void RulesReader::read_value(const Json& value, const std::string& path, int dep
 void RulesReader::defer_copy(const Json& object, const std::string& path) {
   const Json& source = object["as"];
   if (!source.is_string() || is_pattern(path)) return complain("rules." + path + ".as: must name an operation or a part of one");
-  copies_.push_back({path, current_path(source.get<std::string>().substr(0, 100)), &object});
+  copies_.push_back({path, current_path(beginning(source.get_ref<const std::string&>())), &object});
 }
 
 /// A copy waits until what it copies has been read.
@@ -180,12 +181,12 @@ void RulesReader::read_stage(const Json& stage, const std::string& path) {
 /// Whether the value could be set.
 bool RulesReader::set(const std::string& path, const Json& value) {
   const auto refuse = [&](std::string_view why) {
-    complain("rules." + path.substr(0, 100) + ": " + std::string(why));
+    complain("rules." + beginning(path) + ": " + std::string(why));
     return false;
   };
   const bool is_number = value.is_number_integer();
   if (!is_number && !value.is_string()) return refuse("must be a name or an integer");
-  const std::string text = is_number ? value.dump() : value.get<std::string>().substr(0, 100);
+  const std::string text = is_number ? value.dump() : beginning(value.get_ref<const std::string&>());
   const Rule* const rule = find_rule(backend_, path);
   const bool takes_text = rule != nullptr && rule->type->kind == RuleType::Kind::text;
   if (!is_number && !takes_text && is_number_text(text)) return refuse("a number must not be written as a string");

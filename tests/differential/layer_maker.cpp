@@ -25,6 +25,7 @@ class LayerMaker : TensorMaker {
   Model matrix_product();
   Model pool(OperationKind kind);
   Model element_wise(OperationKind kind);
+  Model extreme(OperationKind kind);
   Model concatenation();
   Model conversion(OperationKind kind);
   Model unary(OperationKind kind);
@@ -101,18 +102,30 @@ Model LayerMaker::pool(OperationKind kind) {
   const Quantization same = model_.tensor(data).quantization;
   const std::optional<Quantization> of_output = choose_.one_in(4) ? std::nullopt : std::optional(same);
   if (kind == global_average_pool) return finished(kind, default_attributes(kind), {data}, data_type_, of_output);
-  if (kind == mean) return finished(kind, MeanAttributes{{1, 2}, choose_.one_in(2)}, {data}, data_type_, of_output);
+  if (kind == mean || kind == reduce_sum) return finished(kind, MeanAttributes{{1, 2}, choose_.one_in(2)}, {data}, data_type_, of_output);
+  if (kind == reduce_max || kind == reduce_min) return finished(kind, MeanAttributes{{1, 2}, choose_.one_in(2)}, {data}, data_type_, same);
   Pool2dAttributes attributes{extent(4), extent(3), padding(), PartialWindows::dropped, bounds()};
   return finished(kind, attributes, {data}, data_type_, of_output);
 }
 
 Model LayerMaker::element_wise(OperationKind kind) {
-  if (kind != mul && data_type_ == ElementType::int16 && !unscaled_ && choose_.one_in(3)) return shifted_sum(kind);
+  const bool is_sum = kind == OperationKind::add || kind == sub;
+  if (is_sum && data_type_ == ElementType::int16 && !unscaled_ && choose_.one_in(3)) return shifted_sum(kind);
   const Shape shape = image(channels());
   const std::int32_t a = add_data(shape);
   const std::int32_t b = add_data(choose_.one_in(3) ? Shape{1, 1, 1, shape[3]} : choose_.one_in(4) ? Shape{1, 1, 1, 1} : shape);
   if (choose_.one_in(2)) model_.tensors[static_cast<std::size_t>(b)].quantization = model_.tensor(a).quantization;
-  return finished(kind, ElementwiseAttributes{bounds()}, {a, b}, data_type_);
+  return finished(kind, is_sum || kind == mul || kind == OperationKind::div ? Attributes(ElementwiseAttributes{bounds()}) : Attributes(),
+                  {a, b}, data_type_);
+}
+
+/// maximum, minimum: two operands of one quantisation.
+Model LayerMaker::extreme(OperationKind kind) {
+  const Shape shape = image(channels());
+  const std::int32_t a = add_data(shape), b = add_data(choose_.one_in(3) ? Shape{1, 1, 1, shape[3]} : shape);
+  const Quantization same = model_.tensor(a).quantization;
+  model_.tensors[static_cast<std::size_t>(b)].quantization = same;
+  return finished(kind, std::monostate{}, {a, b}, data_type_, same);
 }
 
 Model LayerMaker::concatenation() {
@@ -149,7 +162,8 @@ Model LayerMaker::unary(OperationKind kind) {
     if (type == ElementType::uint8) of_output = Quantization{{1.0 / 256}, {0}, 0};
   }
   if (kind == tanh && type == ElementType::int8) of_output = Quantization{{1.0 / 128}, {0}, 0};
-  if (type == ElementType::int16 && kind != leaky_relu && kind != hard_swish) of_output = Quantization{{1.0 / 32768}, {0}, 0};
+  if (type == ElementType::int16 && kind != leaky_relu && kind != hard_swish && kind != OperationKind::abs)
+    of_output = Quantization{{1.0 / 32768}, {0}, 0};
   return finished(kind, attributes, {data}, type, of_output);
 }
 
@@ -193,7 +207,7 @@ Model LayerMaker::resized() {
   const std::int32_t data = add_data(image(channels()));
   const Shape& in = model_.tensor(data).shape;
   ResizeAttributes attributes;
-  attributes.mode = ResizeMode::bilinear;
+  attributes.mode = choose_.one_in(4) ? ResizeMode::nearest : ResizeMode::bilinear;
   attributes.coordinates = choose_.of({half_pixel, asymmetric, align_corners, half_pixel_or_zero});
   out_shape_ = Shape{1, choose_.between(1, 12), choose_.between(1, 12), in[3]};
   return finished(resize, attributes, {data}, data_type_, Quantization(model_.tensor(data).quantization));
@@ -267,10 +281,17 @@ std::optional<Model> LayerMaker::layer(OperationKind kind) {
     case max_pool2d:
     case average_pool2d:
     case global_average_pool:
-    case mean: return pool(kind);
+    case mean:
+    case reduce_sum:
+    case reduce_max:
+    case reduce_min: return pool(kind);
+    case maximum:
+    case minimum: return extreme(kind);
     case OperationKind::add:
     case sub:
-    case mul: return element_wise(kind);
+    case mul:
+    case OperationKind::div:
+    case OperationKind::pow: return element_wise(kind);
     case add_n:
     case bitwise_or:
     case bitwise_xor: return sum_of_many(kind);
@@ -289,7 +310,11 @@ std::optional<Model> LayerMaker::layer(OperationKind kind) {
     case fused_conv2d: return fused_convolution();
     case recurrent: return recurrent_layer();
     case svdf:
-    case lstm: return std::nullopt;
+    case lstm:
+    case less:
+    case less_or_equal:
+    case equal:
+    case OperationKind::select: return std::nullopt;
     default: return is_movement(kind) ? std::nullopt : std::optional(unary(kind));
   }
 }

@@ -123,8 +123,26 @@ const std::vector<Case> cases{
     {OperationKind::exp, {{1, 8}}},
     {resize, {{1, 4, 4, 2}}, bilinear(), false, Shape{1, 8, 8, 2}},
     {argmax, {{1, 8}}, {ArgmaxAttributes{1}}, false, Shape{1}},
+    {maximum, {{1, 8}, {1, 8}}},
+    {minimum, {{1, 8}, {1, 8}}},
+    {OperationKind::div, {{1, 8}, {1, 8}}},
+    {reduce_sum, {{1, 4, 4, 2}}, {MeanAttributes{{1, 2}, false}, MeanAttributes{{1, 2}, true}, MeanAttributes{{3}, false}}},
+    {reduce_max, {{1, 4, 4, 2}}, {MeanAttributes{{1, 2}, false}, MeanAttributes{{3}, true}}},
+    {reduce_min, {{1, 4, 4, 2}}, {MeanAttributes{{1, 2}, false}, MeanAttributes{{3}, true}}},
+    {OperationKind::abs, {{1, 8}}},
+    {neg, {{1, 8}}},
+    {OperationKind::log, {{1, 8}}},
+    {OperationKind::sqrt, {{1, 8}}},
+    {rsqrt, {{1, 8}}},
     {bitwise_or, {{1, 8}, {1, 8}}},
     {bitwise_xor, {{1, 8}, {1, 8}}},
+    {OperationKind::div, {{1, 8}, {1, 8}}},
+    {OperationKind::pow, {{1, 8}, {1, 8}}},
+    {maximum, {{1, 8}, {1, 8}}},
+    {minimum, {{1, 8}, {1, 8}}},
+    {OperationKind::sqrt, {{1, 8}}},
+    {OperationKind::log, {{1, 8}}},
+    {OperationKind::erf, {{1, 8}}},
 };
 
 /// A tensor of a case's type, with a scale if it holds codes.
@@ -164,7 +182,9 @@ std::optional<Model> model_of(const Case& tested, const Attributes& attributes, 
   if (variant.bias) inputs.push_back(builder.constant("b", Tensor(*variant.bias, {output.sizes().back()})));
   const ElementType to = tested.kind == dequantize ? ElementType::float32 : tested.kind == argmax ? ElementType::int32 : variant.type;
   const bool is_index = tested.kind == argmax;
-  const Quantization& codes = tested.kind == max_pool2d ? half : quarter;  // the largest of the input's own codes
+  const OperationKind kind = tested.kind;
+  const bool picks = kind == max_pool2d || kind == maximum || kind == minimum || kind == reduce_max || kind == reduce_min;
+  const Quantization& codes = picks ? half : quarter;  // of the input's own codes
   return builder.finished(
       {builder.operation(tested.kind, inputs, described("y", to, output, is_index ? Quantization{} : codes), operation.attributes)});
 } catch (const Error&) {
@@ -268,6 +288,7 @@ TEST_CASE("so are the layers that remember, and those of Intel's GNA") {
 
 TEST_CASE("every kind of operation is among those layers, or moves and converts values as they are") {
   std::set<OperationKind> met{svdf, lstm, pwl, sum_pool2d, fused_conv2d, recurrent, dynamic_quantize, cast};
+  met.insert({less, less_or_equal, equal, OperationKind::select});  // of truths, which no device computes
   for (const Case& tested : cases) met.insert(tested.kind);
   for (const OperationSignature& signature : operation_signatures()) {
     INFO(signature.name);

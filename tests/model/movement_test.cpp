@@ -1,6 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/catch.hpp"
+#include "support/layer_model.hpp"
 #include "support/one_operation.hpp"
 
 using namespace lastbit;
@@ -52,6 +53,19 @@ TEST_CASE("strided slices") {
   CHECK(slices({3, 4}, {2, 2}, {{2, 3}, {-2, -3}}) == Values{12, 9, 4, 1});        // backwards on both axes
   CHECK(slices({3, 4}, {1, 4}, {{1, 0}, {1000000007, 1}}) == Values{5, 6, 7, 8});  // one element: its step is never taken
   CHECK(slices({2, 3, 2}, {2, 2, 2}, {{0, 0, 0}, {1, 2, 1}}) == Values{1, 2, 5, 6, 7, 8, 11, 12});
+}
+
+TEST_CASE("gather: along any axis, with indices of any shape, constants or given") {
+  const auto gathered = [](std::int64_t axis, const Shape& from, const Tensor& indices, const Shape& to) {
+    const Tensor data = counting<std::int16_t>(from);
+    const Model model = one_operation(OperationKind::gather, GatherAttributes{axis}, {data, indices}, {to}, ElementType::int16);
+    return values_of<std::int16_t>(execute(model, executor_of(prepare_movement(model, model.operations[0])), {data, indices})[0]);
+  };
+  using Values = std::vector<std::int16_t>;
+  CHECK(gathered(0, {3, 2}, tensor_of<std::int32_t>({2}, {2, 0}), {2, 2}) == Values{5, 6, 1, 2});
+  CHECK(gathered(1, {2, 3}, tensor_of<std::int64_t>({1, 2}, {1, 1}), {2, 1, 2}) == Values{2, 2, 5, 5});
+  CHECK(gathered(1, {2, 3}, tensor_of<std::int32_t>({}, {2}), {2}) == Values{3, 6});
+  CHECK(gathered(0, {3}, tensor_of<std::int32_t>({4}, {-1, 3, 2147483647, -2147483647 - 1}), {4}) == Values{1, 3, 3, 1});
 }
 
 TEST_CASE("split along the first, a middle and the last axis") {

@@ -34,6 +34,10 @@ enum class OperationKind : std::uint8_t {
   pwl, sum_pool2d, fused_conv2d, recurrent,
   argmax,
   bitwise_or, bitwise_xor,
+  gather, maximum, minimum, div, pow,
+  reduce_sum, reduce_max, reduce_min,
+  abs, neg, log, sqrt, rsqrt, erf,
+  less, less_or_equal, equal, select,
 };
 // clang-format on
 
@@ -43,7 +47,8 @@ enum class OperationKind : std::uint8_t {
 /// Whether the operation only moves data: no arithmetic, the same for every backend.
 [[nodiscard]] constexpr bool is_movement(OperationKind kind) {
   using enum OperationKind;
-  return kind == pad || kind == reshape || kind == squeeze || kind == transpose || kind == slice || kind == strided_slice || kind == split;
+  return kind == pad || kind == reshape || kind == squeeze || kind == transpose || kind == slice || kind == strided_slice ||
+         kind == split || kind == gather;
 }
 
 /// absolute: the magnitude, of sums of products alone.
@@ -123,11 +128,11 @@ inline constexpr std::size_t fused_pwl_input = 3;                               
 inline constexpr std::size_t recurrent_feedback_input = 2, recurrent_pwl_input = 3;     // recurrent: input, weights, feedback, table,
 inline constexpr std::size_t recurrent_bias_input = 4, recurrent_multiplier_input = 5;  // bias, multiplier
 
-struct MeanAttributes {
+struct MeanAttributes {  // mean, reduce_sum, reduce_max, reduce_min
   std::vector<std::int64_t> axes;
   bool keep_dims = false;
 };
-struct ElementwiseAttributes {  // add, sub, mul, add_n
+struct ElementwiseAttributes {  // add, sub, mul, div, add_n
   OutputBounds bounds{};
   bool power_of_two_scales = false;
 };
@@ -148,6 +153,10 @@ struct SliceAttributes {  // slice, strided_slice; the size is the output's shap
   std::vector<std::int64_t> strides;  ///< may be negative; empty: all 1
 };
 struct SplitAttributes {
+  std::int64_t axis = 0;
+};
+/// inputs: data, indices of any shape, which takes the axis' place in the output. An index below 0 or beyond the axis counts as the nearest one there is.
+struct GatherAttributes {
   std::int64_t axis = 0;
 };
 struct LeakyReluAttributes {
@@ -193,10 +202,11 @@ struct ResizeAttributes {  // the sizes are the output's
   std::optional<std::array<double, 2>> scales;  ///< s of [height, width]; absent: from the sizes
 };
 
-using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
-                                MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
-                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes,
-                                SvdfAttributes, LstmAttributes, FusedConv2dAttributes, RequantizeAttributes, ArgmaxAttributes>;
+using Attributes =
+    std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes, MeanAttributes,
+                 ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes, SliceAttributes, SplitAttributes,
+                 LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes, SvdfAttributes, LstmAttributes,
+                 FusedConv2dAttributes, RequantizeAttributes, ArgmaxAttributes, GatherAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);
@@ -204,9 +214,10 @@ using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnected
 inline constexpr std::int32_t absent_tensor = -1;
 
 /// How the file states an operation on codes. on_codes: as such. The others: on real numbers, between DequantizeLinear and QuantizeLinear; a runtime that
-/// fuses the three has an operator on codes for it (fusible); has one that it takes by an option alone, for products of int8 codes
-/// (fusible_by_option); or has none, or not with the activation in between (not_fusible).
-enum class Statement : std::uint8_t { on_codes, fusible, fusible_by_option, not_fusible };
+/// fuses the three has an operator on codes for it (fusible); the same, but by default it makes uint8 of these int8 codes first (fusible_as_uint8);
+/// has one that it takes by an option alone, for products of int8 codes (fusible_by_option); or has none, or not with the activation in between
+/// (not_fusible).
+enum class Statement : std::uint8_t { on_codes, fusible, fusible_as_uint8, fusible_by_option, not_fusible };
 [[nodiscard]] std::string_view name_of(Statement statement);
 [[nodiscard]] std::optional<Statement> statement_from(std::string_view name);
 
@@ -225,6 +236,8 @@ struct ModelTensor {
   Shape shape;
   Quantization quantization;
   std::optional<Tensor> constant;  ///< weights and other data stored in the file
+  /// Of codes between two pairs of QuantizeLinear and DequantizeLinear, one directly behind the other: what a runtime that fuses makes of both pairs.
+  std::optional<Quantization> merged{};
 };
 
 /// What a network remembers from one sample to the next: before the first sample `before` is real 0 (its zero point); before every other

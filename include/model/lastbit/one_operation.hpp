@@ -23,6 +23,8 @@ namespace lastbit {
 
 /// What every report calls an operation, a layer: the name of its output; its own where the output has none.
 [[nodiscard]] std::string layer_name(const Model& model, std::size_t operation);
+/// "conv2d 'its layer_name'": where a message is about.
+[[nodiscard]] std::string layer_place(const Model& model, std::size_t operation);
 
 /// The operation that a user means: by its number, counted from 0 in the model's order; the name of an output, or its own; or, as reports
 /// shorten names, "~" and an end that only one has, or the last part of "a;b;c". Throws Error(bad_input, where) with the nearest names.

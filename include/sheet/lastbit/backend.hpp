@@ -97,9 +97,11 @@ struct ConvArithmetic {
 };
 
 /// 8-bit data; uint8 data where they differ from int8 (an empty chain: they do not); 16-bit data with a 32-bit bias, with a 64-bit bias;
-/// 8-bit data with 16-bit weights and 16-bit data with 8-bit weights where these differ from i8 and i16_….
+/// 8-bit data with 16-bit weights and 16-bit data with 8-bit weights where these differ from i8 and i16_…; 8-bit data of weights with a scale per
+/// channel, 8- and 16-bit data without a bias where these differ.
 struct ConvByType {
   ConvArithmetic i8{}, u8{}, i16_bias32{}, i16_bias64{}, i8_weights16{}, i16_weights8{};
+  ConvArithmetic i8_per_channel{}, i8_without_bias{}, i16_without_bias{};
   friend constexpr bool operator==(const ConvByType&, const ConvByType&) = default;
 };
 
@@ -327,22 +329,30 @@ struct Float16Arithmetic {
 };
 
 /// Operations on float32 tensors of a model for a device: it has none; or they run on the golden path; or, ordered, in steps rounded to float32 where
-/// these are known: sums of products (arith/float32_sum.hpp), averages over windows, hard_swish, logistic, tanh (arith/float32_function.hpp), and on
-/// the golden path else.
+/// these are known: sums of products (arith/float32_sum.hpp), averages, hard_swish, logistic, tanh (arith/float32_function.hpp), exp and
+/// softmax (arith/float32_exponential.hpp), and on the golden path else.
 enum class Float32Operations : std::uint8_t { absent, golden, ordered };
 
 /// Which operations that a file states on real numbers between dequantize and quantize (Statement, model.hpp) the device computes on codes: every
 /// one; those that a runtime fuses, if need be by an option; those that it fuses by default; none. The others are computed as float32 operations,
-/// between the device's dequantize and quantize.
+/// between the device's dequantize and quantize. What fuses by default or by the option makes one pair of two that stand behind each other
+/// (ModelTensor::merged).
 enum class Fusion : std::uint8_t { every, by_option, by_default, none };
 
-/// fixed_point: bilinear interpolation on a grid of `fraction_bits`, weights multiplied out, one rounding (op/resize.hpp).
-enum class ResizeMethod : std::uint8_t { absent, fixed_point };
-/// What is rounded to the grid: every coordinate, or the first one and the step from one to the next.
-enum class ResizeGrid : std::uint8_t { coordinate, start_and_step };
-/// Bilinear interpolation; the nearest value is moved, not computed, on every backend.
+/// Bilinear interpolation (op/resize.hpp). fixed_point: on a grid of `fraction_bits`, weights multiplied out, one rounding. float_by_row, float_by_weight: in
+/// float32, the code times its row's weight and that times its column's; or times the product of both weights.
+enum class ResizeMethod : std::uint8_t { absent, fixed_point, float_by_row, float_by_weight };
+/// What is rounded to the grid: every coordinate; the first one and the step from one to the next; or the step alone, half of which, rounded down,
+/// is half a pixel of the output.
+enum class ResizeGrid : std::uint8_t { coordinate, start_and_step, step };
+/// Where the nearest value is looked for. exact: at the coordinate as it is defined. float_scale: at i, or i + 1/2, times the scale, in float32.
+enum class NearestCoordinate : std::uint8_t { exact, float_scale };
+/// Bilinear interpolation; the nearest value is moved, not computed.
 struct ResizeArithmetic {
   ResizeMethod method = ResizeMethod::absent;
+  ResizeMethod method_uint8 = ResizeMethod::absent;  ///< of uint8 data where it differs (absent: it does not)
+  NearestCoordinate nearest = NearestCoordinate::exact;
+  Centring centring = Centring::own_zero_point;  ///< of the interpolated codes; read by fixed_point, as all below
   ResizeGrid grid = unstated<ResizeGrid>;
   std::uint8_t fraction_bits = 0;
   Rounding grid_rounding = unstated<Rounding>;
@@ -398,6 +408,38 @@ struct ArgmaxArithmetic {
 /// bitwise_or, bitwise_xor. of_codes: the codes' bits, whatever they stand for.
 enum class Bitwise : std::uint8_t { absent, of_codes };
 
+/// maximum, minimum, reduce_max, reduce_min. of_codes: of codes that share one quantisation.
+enum class Extreme : std::uint8_t { absent, of_codes };
+/// Where a delegate computes some layers and the kernels beneath it the others: of which data it takes layers. one_8bit_type: inputs and output are of
+/// one 8-bit type.
+enum class DelegatedData : std::uint8_t { absent, one_8bit_type };
+/// any; or image: axes 1 and 2 in any order, or 2 alone, of four, as the file counts them.
+enum class DelegatedAxes : std::uint8_t { any, image };
+/// Whether a range has its upper end.
+enum class UpperEnd : std::uint8_t { excluded, included };
+/// 2^least <= ratio, and ratio < 2^most or ratio <= 2^most: the ratio of two scales in float32.
+struct ScaleRange {
+  std::int8_t least = 0, most = 0;
+  UpperEnd end = unstated<UpperEnd>;
+  friend constexpr bool operator==(const ScaleRange&, const ScaleRange&) = default;
+};
+/// The layers that a delegate takes, by in / out; of add and sub by that of either operand, of leaky_relu by in / out and in / out * |alpha|, which of a
+/// negative alpha stays below the upper end. logistic and tanh go by their data alone.
+struct DelegatedLayers {
+  DelegatedData data = DelegatedData::absent;
+  ScaleRange add{}, mean{}, requantize{}, leaky_relu{};
+  DelegatedAxes mean_axes = unstated<DelegatedAxes>;
+  friend constexpr bool operator==(const DelegatedLayers&, const DelegatedLayers&) = default;
+};
+/// What the kernels beneath a delegate compute of these operations: the layers that it does not take. add, sub: of 8-bit data.
+struct LeftArithmetic {
+  MeanArithmetic mean{};
+  SumArithmetic add{}, sub{};
+  RescaleRule requantize{};
+  FunctionArithmetic leaky_relu{}, logistic{}, tanh{};
+  friend constexpr bool operator==(const LeftArithmetic&, const LeftArithmetic&) = default;
+};
+
 struct Backend {
   Domain domain = Domain::integer;
   GoldenRange golden_range = unstated<GoldenRange>;  ///< of the real domain
@@ -412,6 +454,7 @@ struct Backend {
   MaxPool max_pool = MaxPool::absent;
   AveragePoolArithmetic average_pool{}, global_average_pool{};
   MeanArithmetic mean{};
+  SumArithmetic reduce_sum{};  ///< op/mean.hpp
   AddArithmetic add{}, sub{}, add_n{};
   RescaleRule mul{};  ///< the product of two centred codes, weight the second one's scale
   ConcatArithmetic concat{};
@@ -421,7 +464,7 @@ struct Backend {
   RescaleRule requantize{};        ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
   RescaleRule requantize_16bit{};  ///< of or to 16-bit data, where it differs (an empty chain: it does not)
   RescaleRule relu{};              ///< relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)
-  FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{}, exp{};
+  FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{}, exp{}, abs{};
   ResizeArithmetic resize{};
   Float16Arithmetic float16{};
   Float32Operations float32 = Float32Operations::absent;
@@ -429,6 +472,9 @@ struct Backend {
   LstmArithmetic lstm{};
   ArgmaxArithmetic argmax{};
   Bitwise bitwise = Bitwise::absent;
+  Extreme extreme = Extreme::absent;
+  DelegatedLayers delegated{};
+  LeftArithmetic left{};  ///< read where layers are delegated
   friend constexpr bool operator==(const Backend&, const Backend&) = default;
 };
 

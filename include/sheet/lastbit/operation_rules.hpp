@@ -26,9 +26,15 @@ namespace lastbit {
 /// The rules of add, sub or add_n.
 [[nodiscard]] const AddArithmetic& add_arithmetic_of(const Operation& operation, const Backend& backend);
 
-/// The member of AddArithmetic that a sum reads ("i8"), whether the backend has it or not, with nullptr for "in_float".
+/// The member of AddArithmetic that a sum reads ("i8"), whether the backend has it or not, with nullptr for "in_float"; "left": of what is left.
 [[nodiscard]] std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model& model, const Operation& operation,
-                                                                                  const AddArithmetic& rules);
+                                                                                  const Backend& backend);
+
+/// The rules that a mean, a leaky_relu, a logistic, a tanh reads: where a delegate leaves the layer, those of what is left.
+[[nodiscard]] const MeanArithmetic& mean_arithmetic_of(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] const FunctionArithmetic& leaky_relu_of(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] const FunctionArithmetic& logistic_of(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] const FunctionArithmetic& tanh_of(const Model& model, const Operation& operation, const Backend& backend);
 
 /// The rescaling that requantize, clip and relu, relu6, relu_n1_to_1 as operations of their own read.
 [[nodiscard]] const RescaleRule& requantization_of(const Model& model, const Operation& operation, const Backend& backend);

@@ -16,10 +16,13 @@ namespace lastbit {
 /// its neighbours and the widths that devices have. Throws Error(unknown_rule) for a path that the backend does not have.
 [[nodiscard]] std::vector<std::string> alternatives(const Backend& backend, std::string_view path);
 
+/// The same and more: the backend has not been asked whether it takes them.
+[[nodiscard]] std::vector<std::string> values_beside(const Backend& backend, std::string_view path);
+
 /// Whether the rule is a width in bits.
 [[nodiscard]] bool is_width_rule(std::string_view path);
 
-/// The same, of a width every integer from 2 to 64 (and 0 and 1, where those mean something) with which the backend fits together.
+/// As alternatives(), but of a number with few values, such as a width in bits, every one with which the backend fits together.
 [[nodiscard]] std::vector<std::string> every_alternative(const Backend& backend, std::string_view path);
 
 }  // namespace lastbit

@@ -60,10 +60,14 @@ constexpr auto names_of(RowMultiplier) { return std::to_array<std::string_view>(
 constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"rows_outermost", "columns_outermost"}); }
 constexpr auto names_of(PwlMethod) { return std::to_array<std::string_view>({"absent", "shifted_segments"}); }
 constexpr auto names_of(FusedOrder) { return std::to_array<std::string_view>({"absent", "pool_then_activation", "activation_then_pool"}); }
+constexpr auto names_of(Extreme) { return std::to_array<std::string_view>({"absent", "of_codes"}); }
 constexpr auto names_of(Bitwise) { return std::to_array<std::string_view>({"absent", "of_codes"}); }
 constexpr auto names_of(MaxPool) { return std::to_array<std::string_view>({"absent", "largest_code"}); }
 constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
+constexpr auto names_of(DelegatedData) { return std::to_array<std::string_view>({"absent", "one_8bit_type"}); }
+constexpr auto names_of(DelegatedAxes) { return std::to_array<std::string_view>({"any", "image"}); }
+constexpr auto names_of(UpperEnd) { return std::to_array<std::string_view>({"excluded", "included"}); }
 constexpr auto names_of(CountIn) { return std::to_array<std::string_view>({"ratio", "multiplier"}); }
 constexpr auto names_of(Centring) {
   return std::to_array<std::string_view>(
@@ -96,8 +100,11 @@ constexpr auto names_of(Float16Method) { return std::to_array<std::string_view>(
 constexpr auto names_of(Float32Operations) { return std::to_array<std::string_view>({"absent", "golden", "ordered"}); }
 constexpr auto names_of(Fusion) { return std::to_array<std::string_view>({"every", "by_option", "by_default", "none"}); }
 constexpr auto names_of(Coding) { return std::to_array<std::string_view>({"affine", "symmetric", "zero_based"}); }
-constexpr auto names_of(ResizeMethod) { return std::to_array<std::string_view>({"absent", "fixed_point"}); }
-constexpr auto names_of(ResizeGrid) { return std::to_array<std::string_view>({"coordinate", "start_and_step"}); }
+constexpr auto names_of(ResizeMethod) {
+  return std::to_array<std::string_view>({"absent", "fixed_point", "float_by_row", "float_by_weight"});
+}
+constexpr auto names_of(ResizeGrid) { return std::to_array<std::string_view>({"coordinate", "start_and_step", "step"}); }
+constexpr auto names_of(NearestCoordinate) { return std::to_array<std::string_view>({"exact", "float_scale"}); }
 constexpr auto names_of(FusedActivation) { return std::to_array<std::string_view>({"ignored", "applied"}); }
 constexpr auto names_of(LstmMethod) { return std::to_array<std::string_view>({"absent", "sigmoid_table"}); }
 constexpr auto names_of(ArgmaxMethod) { return std::to_array<std::string_view>({"absent", "first_maximum", "last_maximum"}); }

@@ -24,8 +24,8 @@ struct Operands {
 };
 
 /// None where the device sums in float, which names no width.
-Operands operands_of(const Model& model, const Operation& operation, const AddArithmetic& rules) {
-  const SumArithmetic* const rule = sum_arithmetic_of(model, operation, rules).second;
+Operands operands_of(const Model& model, const Operation& operation, const Backend& backend) {
+  const SumArithmetic* const rule = sum_arithmetic_of(model, operation, backend).second;
   if (rule == nullptr) return {};
   const SumLayer layer = sum_layer_of(model, operation, 0);
   const ResolvedSum sum = resolve(*rule, layer);
@@ -114,7 +114,7 @@ std::function<OverflowCount(std::span<const Tensor* const>, int)> count_of(const
 }  // namespace
 
 std::vector<Sums> elementwise_sums(const Model& model, const Operation& operation, const Backend& backend, const TensorRanges& ranges) {
-  const Operands operands = operands_of(model, operation, add_arithmetic_of(operation, backend));
+  const Operands operands = operands_of(model, operation, backend);
   if (operands.scaled.empty()) return {};
   const std::vector<Source> sources = sources_of(model, operation, ranges);
   std::vector<SumTerm> terms;

@@ -155,7 +155,9 @@ std::vector<Sums> average_sums(const Request& request) {
 
 /// Over the pixels of an image it is a pool; over other axes it is a row of values.
 std::vector<Sums> mean_sums(const Request& request) {
-  const SumArithmetic& rule = request.backend.mean.sum;
+  const bool is_mean = request.operation.kind == OperationKind::mean;
+  const SumArithmetic& rule =
+      is_mean ? mean_arithmetic_of(request.model, request.operation, request.backend).sum : request.backend.reduce_sum;
   if (!exists(rule)) return {};
   const Shape& in = request.input(0).shape;
   std::vector<std::int64_t> axes = std::get<MeanAttributes>(request.operation.attributes).axes;
@@ -383,7 +385,8 @@ std::vector<Sums> sums_of(const Model& model, const Operation& operation, const 
     case OperationKind::matmul: return matmul_sums(request);
     case OperationKind::average_pool2d:
     case OperationKind::global_average_pool: return average_sums(request);
-    case OperationKind::mean: return mean_sums(request);
+    case OperationKind::mean:
+    case OperationKind::reduce_sum: return mean_sums(request);
     case OperationKind::sum_pool2d: return sum_pool_sums(request);
     case OperationKind::add:
     case OperationKind::add_n:

@@ -52,7 +52,7 @@ bool average_is_clamped(const AveragePoolArithmetic& rule) {
 }
 
 bool sum_is_clamped(const Model& model, const Operation& operation, const Backend& backend) {
-  const SumArithmetic* const rule = sum_arithmetic_of(model, operation, add_arithmetic_of(operation, backend)).second;
+  const SumArithmetic* const rule = sum_arithmetic_of(model, operation, backend).second;
   return rule == nullptr || ends_in(rule->output.chain, StageKind::clamp);
 }
 
@@ -135,6 +135,10 @@ IntegerRange range_after(const Model& model, const Operation& operation, const B
       const auto& rule = operation.kind == average_pool2d ? backend.average_pool : backend.global_average_pool;
       return average_is_clamped(rule) ? bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, output) : type;
     }
+    case maximum:
+    case minimum:
+    case reduce_max:
+    case reduce_min: return hull_of_inputs(operation, ranges);
     case add:
     case sub:
     case add_n:

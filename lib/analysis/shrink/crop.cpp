@@ -312,9 +312,42 @@ std::vector<LayerCase> crop_concat(const LayerCase& from) {
 }
 
 bool is_elementwise(OperationKind kind) {
-  constexpr OperationKind kinds[] = {
-      add,      sub, mul,      add_n,      relu,       relu6, relu_n1_to_1, leaky_relu,          prelu,      hard_swish, clip,
-      logistic, exp, quantize, dequantize, requantize, cast,  pwl,          OperationKind::tanh, bitwise_or, bitwise_xor};
+  constexpr OperationKind kinds[] = {add,
+                                     sub,
+                                     mul,
+                                     add_n,
+                                     relu,
+                                     relu6,
+                                     relu_n1_to_1,
+                                     leaky_relu,
+                                     prelu,
+                                     hard_swish,
+                                     clip,
+                                     logistic,
+                                     exp,
+                                     quantize,
+                                     dequantize,
+                                     requantize,
+                                     cast,
+                                     pwl,
+                                     OperationKind::tanh,
+                                     bitwise_or,
+                                     bitwise_xor,
+                                     maximum,
+                                     minimum,
+                                     OperationKind::div,
+                                     OperationKind::abs,
+                                     neg,
+                                     OperationKind::log,
+                                     OperationKind::sqrt,
+                                     rsqrt,
+
+                                     OperationKind::pow,
+                                     OperationKind::erf,
+                                     less,
+                                     less_or_equal,
+                                     equal,
+                                     OperationKind::select};
   return std::find(std::begin(kinds), std::end(kinds), kind) != std::end(kinds);
 }
 
@@ -328,7 +361,10 @@ std::vector<LayerCase> smaller(const LayerCase& layer) {
     case average_pool2d:
     case sum_pool2d: return crop_pool(layer);
     case global_average_pool: return crop_global_pool(layer);
-    case mean: {
+    case mean:
+    case reduce_sum:
+    case reduce_max:
+    case reduce_min: {
       const auto& attributes = std::get<MeanAttributes>(operation.attributes);
       return crop_reduction(layer, attributes.axes, attributes.keep_dims);
     }

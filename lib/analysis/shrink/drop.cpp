@@ -100,7 +100,10 @@ std::vector<SharedAxis> shared_axes(const LayerCase& layer) {
     case average_pool2d:
     case sum_pool2d:
     case global_average_pool: return axes_of_pool(layer);
-    case mean: {
+    case mean:
+    case reduce_sum:
+    case reduce_max:
+    case reduce_min: {
       std::vector<SharedAxis> result;
       for (const std::int64_t axis : std::get<MeanAttributes>(operation.attributes).axes)
         result.push_back({{{layer.input_tensor(0), static_cast<std::size_t>(axis)}}});

@@ -1,8 +1,10 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, sub, mul and prelu with numpy's broadcasting; add_n; argmax; concat.
+// add, sub, mul, div, pow, maximum, minimum, comparisons (1 where they hold, else 0), select and prelu with numpy's broadcasting; add_n; argmax;
+// concat.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "engine/float/real.hpp"
@@ -22,22 +24,49 @@ Executor combine(const Model& model, const Operation& operation, const RealBound
     const auto& step = loop.row_strides();
     loop.each_row([&](const std::array<std::int64_t, 3>& at) {
       for (std::int64_t i = 0; i < loop.row_length(); ++i) {
-        out[at[2] + i * step[2]] = bounds(function(a[at[0] + i * step[0]], b[at[1] + i * step[1]]));
+        out[at[2] + i * step[2]] = bounds(static_cast<float>(function(a[at[0] + i * step[0]], b[at[1] + i * step[1]])));
       }
     });
   };
 }
 
+float power(float base, float exponent) { return static_cast<float>(std::pow(double{base}, double{exponent})); }
+
 }  // namespace
 
 Executor prepare_real_elementwise(const Model& model, const Operation& operation) {
-  if (operation.kind == OperationKind::prelu) {
-    return combine(model, operation, {}, [](float value, float alpha) { return value < 0 ? alpha * value : value; });
+  switch (operation.kind) {
+    case OperationKind::prelu:
+      return combine(model, operation, {}, [](float value, float alpha) { return value < 0 ? alpha * value : value; });
+    case OperationKind::pow: return combine(model, operation, {}, power);
+    case OperationKind::maximum: return combine(model, operation, {}, larger);
+    case OperationKind::minimum: return combine(model, operation, {}, smaller);
+    case OperationKind::less: return combine(model, operation, {}, std::less<>());
+    case OperationKind::less_or_equal: return combine(model, operation, {}, std::less_equal<>());
+    case OperationKind::equal: return combine(model, operation, {}, std::equal_to<>());
+    default: break;
   }
   const RealBounds bounds = real_bounds(std::get<ElementwiseAttributes>(operation.attributes).bounds);
   if (operation.kind == OperationKind::add) return combine(model, operation, bounds, std::plus<>());
   if (operation.kind == OperationKind::sub) return combine(model, operation, bounds, std::minus<>());
+  if (operation.kind == OperationKind::div) return combine(model, operation, bounds, std::divides<>());
   return combine(model, operation, bounds, std::multiplies<>());
+}
+
+/// By a condition that is not 0 the second operand, else the third.
+Executor prepare_real_select(const Model& model, const Operation& operation) {
+  const Shape& out_shape = model.tensor(operation.outputs[0]).shape;
+  const auto layout = [&](std::size_t input) { return broadcast_layout(model.tensor(operation.inputs[input]).shape, out_shape); };
+  return [loop = StridedLoop<4>(out_shape.sizes(), {layout(0), layout(1), layout(2), row_major(out_shape)})](const Execution& run) {
+    const auto values = [&](std::size_t input) { return run.inputs[input]->values<float>().data(); };
+    const float *const condition = values(0), *const a = values(1), *const b = values(2);
+    float* const out = run.outputs[0].values<float>().data();
+    const auto& step = loop.row_strides();
+    loop.each_row([&](const std::array<std::int64_t, 4>& at) {
+      for (std::int64_t i = 0; i < loop.row_length(); ++i)
+        out[at[3] + i * step[3]] = condition[at[0] + i * step[0]] != 0 ? a[at[1] + i * step[1]] : b[at[2] + i * step[2]];
+    });
+  };
 }
 
 Executor prepare_real_add_n(const Model&, const Operation& operation) {

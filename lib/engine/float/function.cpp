@@ -45,6 +45,17 @@ Executor prepare_real_exp(const Model&, const Operation&) {
   return map([](double x) { return std::exp(x); });
 }
 
+Executor prepare_real_function(const Model&, const Operation& operation) {
+  switch (operation.kind) {
+    case OperationKind::abs: return map([](double x) { return std::abs(x); });
+    case OperationKind::neg: return map([](double x) { return -x; });
+    case OperationKind::log: return map([](double x) { return std::log(x); });
+    case OperationKind::sqrt: return map([](double x) { return std::sqrt(x); });
+    case OperationKind::erf: return map([](double x) { return std::erf(x); });
+    default: return map([](double x) { return 1 / std::sqrt(x); });
+  }
+}
+
 /// Codes and zero point as the real numbers they are: their meaning is made of data, not stated by the model.
 Executor prepare_real_dynamic_quantize(const Model&, const Operation&) {
   constexpr DynamicQuantizeArithmetic rule{DynamicQuantizeMethod::unsigned_range, Rounding::half_even};

@@ -1,8 +1,10 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pools and means. A tap in the padding is no value: it is neither a maximum nor counted in an average.
+// Pools, means and what else reduces axes. A tap in the padding is no value: it is neither a maximum nor counted in an average.
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <vector>
 
 #include "engine/float/real.hpp"
@@ -45,14 +47,19 @@ void each_window(const ConvShape& shape, const float* input, double start, Combi
   }
 }
 
-/// NaN wins, so that it is seen.
-double larger(double a, double b) { return b > a || b != b ? b : a; }
-
-/// The input's layout in the output: reduced axes have stride 0.
-StridedLayout reduced_layout(const Shape& in, const std::vector<std::int64_t>& axes) {
-  std::vector<std::int64_t> kept(in.sizes().begin(), in.sizes().end());
-  for (const std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = 1;
-  return broadcast_layout(Shape(kept), in);
+/// What combine makes of `start` and the values of each output, in the order of memory.
+template <class Combine>
+std::vector<double> reduced(const StridedLoop<2>& loop, const Execution& run, double start, const Combine& combine) {
+  const float* const input = run.inputs[0]->values<float>().data();
+  std::vector<double> values(static_cast<std::size_t>(run.outputs[0].element_count()), start);
+  const auto& step = loop.row_strides();
+  loop.each_row([&](const std::array<std::int64_t, 2>& at) {
+    for (std::int64_t i = 0; i < loop.row_length(); ++i) {
+      double& value = values[static_cast<std::size_t>(at[1] + i * step[1])];
+      value = combine(value, double{input[at[0] + i * step[0]]});
+    }
+  });
+  return values;
 }
 
 }  // namespace
@@ -75,23 +82,30 @@ Executor prepare_real_pool(const Model& model, const Operation& operation) {
   };
 }
 
+/// mean, global_average_pool; reduce_sum, which divides by nothing.
 Executor prepare_real_mean(const Model& model, const Operation& operation) {
   const Shape& in = model.tensor(operation.inputs[0]).shape;
   const auto* attributes = std::get_if<MeanAttributes>(&operation.attributes);  // null: global_average_pool
   const std::vector<std::int64_t> axes = attributes != nullptr ? attributes->axes : std::vector<std::int64_t>{1, 2};
   const RealBounds bounds = attributes != nullptr ? RealBounds{} : real_bounds(std::get<Pool2dAttributes>(operation.attributes).bounds);
   const StridedLoop<2> loop(in.sizes(), {row_major(in), reduced_layout(in, axes)});
-  return [loop, bounds](const Execution& run) {
-    const float* const input = run.inputs[0]->values<float>().data();
+  const bool divides = operation.kind != OperationKind::reduce_sum;
+  return [loop, bounds, divides](const Execution& run) {
     const std::span<float> out = run.outputs[0].values<float>();
-    std::vector<double> sums(out.size(), 0.0);
-    const auto& step = loop.row_strides();
-    loop.each_row([&](const std::array<std::int64_t, 2>& at) {
-      for (std::int64_t i = 0; i < loop.row_length(); ++i)
-        sums[static_cast<std::size_t>(at[1] + i * step[1])] += double{input[at[0] + i * step[0]]};
-    });
-    const double count = static_cast<double>(run.inputs[0]->element_count()) / static_cast<double>(out.size());
+    const std::vector<double> sums = reduced(loop, run, 0, std::plus<>());
+    const double count = divides ? static_cast<double>(run.inputs[0]->element_count()) / static_cast<double>(out.size()) : 1;
     std::transform(sums.begin(), sums.end(), out.begin(), [&](double sum) { return bounds(static_cast<float>(sum / count)); });
+  };
+}
+
+Executor prepare_real_reduce_extreme(const Model& model, const Operation& operation) {
+  const Shape& in = model.tensor(operation.inputs[0]).shape;
+  const StridedLoop<2> loop(in.sizes(), {row_major(in), reduced_layout(in, std::get<MeanAttributes>(operation.attributes).axes)});
+  const bool largest = operation.kind == OperationKind::reduce_max;
+  return [loop, largest](const Execution& run) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto values = largest ? reduced(loop, run, -infinity, larger) : reduced(loop, run, infinity, smaller);
+    std::transform(values.begin(), values.end(), run.outputs[0].values<float>().begin(), [](double v) { return static_cast<float>(v); });
   };
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/operands.hpp"
 #include "engine/operations.hpp"
 #include "lastbit/dequantize.hpp"
 
@@ -17,7 +18,7 @@ void require_float32(const Model& model, const Operation& operation, const std::
   for (const std::int32_t index : tensors) {
     if (index == absent_tensor || model.tensor(index).type == ElementType::float32) continue;
     const ModelTensor& tensor = model.tensor(index);
-    throw Error(ErrorCode::type_mismatch, operation.name,
+    throw Error(ErrorCode::type_mismatch, std::string(name_of(operation.kind)),
                 "tensor '" + tensor.name + "' is " + std::string(name_of(tensor.type)) + "; the golden path computes in float32");
   }
 }
@@ -73,8 +74,7 @@ Executor prepare_real(const Model& model, const Operation& operation) {
   if (is_movement(operation.kind)) return executor_of(prepare_movement(model, operation));
   const auto prepare = executors_of(operation.kind).real;
   if (prepare != nullptr) return prepare(model, operation);
-  throw Error(ErrorCode::unsupported_operation, std::string(name_of(operation.kind)) + " '" + operation.name + "'",
-              "a layer of a device's integers; the golden path has none");
+  throw_unsupported(operation, "a layer of a device's integers; the golden path has none");
 }
 
 Executor bounded_by_codes(Executor executor, const Model& quantized, const Operation& operation) {

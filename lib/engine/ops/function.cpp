@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// leaky_relu, prelu, hard_swish, logistic, tanh and softmax.
+// leaky_relu, prelu, abs, hard_swish, logistic, tanh and softmax.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -18,6 +18,7 @@
 #include "lastbit/arith/float32_function.hpp"
 #include "lastbit/arith/float_softmax.hpp"
 #include "lastbit/op/quantize.hpp"
+#include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -56,7 +57,7 @@ Executor prepare_leaky(const Model& model, const Operation& operation, const Bac
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const bool per_channel = operation.kind == OperationKind::prelu;
-  const FunctionArithmetic& rule = per_channel ? backend.prelu : backend.leaky_relu;
+  const FunctionArithmetic& rule = per_channel ? backend.prelu : leaky_relu_of(model, operation, backend);
   require(rule, operation);
   const double alpha = per_channel ? 0.0 : std::get<LeakyReluAttributes>(operation.attributes).alpha;
   if (rule.method == FunctionMethod::float_table && !per_channel) {
@@ -169,15 +170,32 @@ Executor prepare_hard_swish(const Model& model, const Operation& operation, cons
 
 Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
-  return function_by(backend.logistic, model, operation, real, logistic_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
-    return fixed_sigmoid<Sigmoid::logistic>(backend.logistic, input, output, operation);
+  const FunctionArithmetic& rule = logistic_of(model, operation, backend);
+  return function_by(rule, model, operation, real, logistic_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
+    return fixed_sigmoid<Sigmoid::logistic>(rule, input, output, operation);
   });
 }
 
 Executor prepare_tanh(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return std::tanh(x); };
-  return function_by(backend.tanh, model, operation, real, tanh_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
-    return fixed_sigmoid<Sigmoid::tanh>(backend.tanh, input, output, operation);
+  const FunctionArithmetic& rule = tanh_of(model, operation, backend);
+  return function_by(rule, model, operation, real, tanh_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
+    return fixed_sigmoid<Sigmoid::tanh>(rule, input, output, operation);
+  });
+}
+
+Executor prepare_abs(const Model& model, const Operation& operation, const Backend& backend) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const FunctionArithmetic& rule = backend.abs;
+  require(rule, operation);
+  if (rule.method == FunctionMethod::float_table) return float_function(input, output, rule.rounding, [](float x) { return std::abs(x); });
+  if (rule.method != FunctionMethod::rescaled) throw_type(operation, input);
+  const RescaleOperands rescale = encoded(rule, input.quantization.scale(), 1.0, output.quantization.scale());
+  const Chain to_output{add_zero_point(), clamp()};
+  return by_code(input.type, [=, chain = rule.rescale.chain, zero = input.quantization.zero_point(),
+                              bounds = operands_for({}, output, range_of(output.type))](std::int64_t code) {
+    return finish(to_output, finish(chain, std::abs(code - zero), rescale), bounds);
   });
 }
 

@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// max_pool2d, average_pool2d, global_average_pool and mean.
+// max_pool2d, average_pool2d, global_average_pool, mean and reduce_sum.
 #include "lastbit/op/pool.hpp"
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "engine/ops/window_sums.hpp"
 #include "lastbit/arith/binary_float.hpp"
 #include "lastbit/op/mean.hpp"
+#include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -239,17 +240,14 @@ Executor mean_executor(MeanRuns runs, const MeanSum& mean, Finisher finisher) {
   };
 }
 
-}  // namespace
-
-Executor prepare_mean(const Model& model, const Operation& operation, const Backend& backend) {
+Executor prepare_reduced(const Model& model, const Operation& operation, const SumArithmetic& rule, CountIn counted) {
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
-  const SumArithmetic& rule = backend.mean.sum;
-  if (!exists(rule)) throw_unsupported(operation, "the backend has no mean");
+  if (!exists(rule)) throw_unsupported(operation, "the backend has no " + std::string(name_of(operation.kind)));
   const std::int64_t count = in.shape.element_count() / out.shape.element_count();
   RescaleOperands operands =
       Average(rule, in.quantization.scale(), out.quantization.scale(), count, operands_for({}, out, range_of(out.type))).operands();
-  if (backend.mean.count == CountIn::multiplier) operands.scale = fold_count(operands.scale, count);
+  if (counted == CountIn::multiplier) operands.scale = fold_count(operands.scale, count);
   require_held(operation, rule.output.scale, operands.scale);
   MeanSum mean{rule, term_operands(rule, in.quantization.scale(), out.quantization.scale(), count),
                centred_by(rule.centring, in.quantization.zero_point()), settling_of(rule, largest_sum(in, count))};
@@ -262,6 +260,17 @@ Executor prepare_mean(const Model& model, const Operation& operation, const Back
     return mean_executor<std::int32_t>(std::move(runs), mean, Finisher(chain, {operands}, 32));
   }
   return mean_executor<std::int64_t>(std::move(runs), mean, Finisher(chain, {operands}, width_of_sums(rule.accumulator)));
+}
+
+}  // namespace
+
+Executor prepare_mean(const Model& model, const Operation& operation, const Backend& backend) {
+  const MeanArithmetic& rule = mean_arithmetic_of(model, operation, backend);
+  return prepare_reduced(model, operation, rule.sum, rule.count);
+}
+
+Executor prepare_reduce_sum(const Model& model, const Operation& operation, const Backend& backend) {
+  return prepare_reduced(model, operation, backend.reduce_sum, CountIn::ratio);
 }
 
 }  // namespace lastbit

@@ -24,6 +24,7 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_hard_swish(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_tanh(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_abs(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_exp(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_resize(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_svdf(const Model& model, const Operation& operation, const Backend& backend);
@@ -34,6 +35,9 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_fused_convolution(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_recurrent(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_bitwise(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_extreme(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_reduce_extreme(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_reduce_sum(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_argmax(const Model& model, const Operation& operation, const Backend& backend);
 
 }  // namespace lastbit

@@ -1,8 +1,12 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// resize: the nearest value on every backend, bilinear interpolation in integers where the backend has it.
+// resize: the nearest value on every backend, bilinear interpolation where the backend has it.
 #include "lastbit/op/resize.hpp"
+
+#include <cmath>
+#include <span>
+#include <vector>
 
 #include "engine/finisher.hpp"
 #include "engine/operands.hpp"
@@ -21,12 +25,12 @@ ResizeAxes resize_axes(const Model& model, const Operation& operation) {
   return {in[0], in[3], axis(0), axis(1)};
 }
 
-Executor prepare_nearest_resize(const Model& model, const Operation& operation) {
+Executor prepare_nearest_resize(const Model& model, const Operation& operation, NearestCoordinate coordinate) {
   const ResizeAxes axes = resize_axes(model, operation);
   const Rounding rounding = std::get<ResizeAttributes>(operation.attributes).nearest;
   std::vector<std::int64_t> rows, columns;
-  for (std::int64_t y = 0; y < axes.height.out; ++y) rows.push_back(nearest_index(axes.height, y, rounding));
-  for (std::int64_t x = 0; x < axes.width.out; ++x) columns.push_back(nearest_index(axes.width, x, rounding));
+  for (std::int64_t y = 0; y < axes.height.out; ++y) rows.push_back(nearest_index(axes.height, y, rounding, coordinate));
+  for (std::int64_t x = 0; x < axes.width.out; ++x) columns.push_back(nearest_index(axes.width, x, rounding, coordinate));
   return [=](const Execution& run) {
     const auto pixel_bytes = static_cast<std::size_t>(axes.channels) * size_of(run.inputs[0]->type());
     const auto from = run.inputs[0]->bytes();
@@ -44,29 +48,91 @@ Executor prepare_nearest_resize(const Model& model, const Operation& operation) 
 
 namespace {
 
-Executor prepare_bilinear(const ResizeAxes& axes, const ResizeArithmetic& rule, std::int64_t zero_point) {
-  std::vector<LinearTap> rows, columns;
-  for (std::int64_t y = 0; y < axes.height.out; ++y) rows.push_back(linear_tap(rule, axes.height, y));
-  for (std::int64_t x = 0; x < axes.width.out; ++x) columns.push_back(linear_tap(rule, axes.width, x));
-  return [=](const Execution& run) {
-    const auto values = centred(*run.inputs[0], zero_point);
-    std::vector<std::int64_t> out;
-    out.reserve(static_cast<std::size_t>(run.outputs[0].element_count()));
-    for (std::int64_t n = 0; n < axes.batch; ++n) {
-      const auto at = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
-        return values[static_cast<std::size_t>(((n * axes.height.in + y) * axes.width.in + x) * axes.channels + c)];
-      };
-      for (const LinearTap& row : rows) {
-        for (const LinearTap& column : columns) {
-          for (std::int64_t c = 0; c < axes.channels; ++c) {
-            out.push_back(zero_point + interpolate(rule, row, column, at(row.first, column.first, c), at(row.first, column.second, c),
-                                                   at(row.second, column.first, c), at(row.second, column.second, c)));
-          }
+/// Each output value by combine(taps of its row, of its column, the four values [row][column]), in the order of memory.
+template <class Tap, class Combine>
+void each_interpolation(const ResizeAxes& axes, const std::vector<Tap>& rows, const std::vector<Tap>& columns,
+                        std::span<const std::int64_t> values, const Combine& combine) {
+  for (std::int64_t n = 0; n < axes.batch; ++n) {
+    const auto at = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+      return values[static_cast<std::size_t>(((n * axes.height.in + y) * axes.width.in + x) * axes.channels + c)];
+    };
+    for (const Tap& row : rows) {
+      for (const Tap& column : columns) {
+        for (std::int64_t c = 0; c < axes.channels; ++c) {
+          combine(row, column, at(row.first, column.first, c), at(row.first, column.second, c), at(row.second, column.first, c),
+                  at(row.second, column.second, c));
         }
       }
     }
-    if (run.events != nullptr) run.events->outputs += static_cast<std::int64_t>(out.size());
-    store(out, run.outputs[0]);
+  }
+}
+
+template <class Tap, class Function>
+std::vector<Tap> taps_of(const ResizeAxis& axis, const Function& tap) {
+  std::vector<Tap> taps;
+  for (std::int64_t i = 0; i < axis.out; ++i) taps.push_back(tap(axis, i));
+  return taps;
+}
+
+void store_outputs(const Execution& run, const std::vector<std::int64_t>& out) {
+  if (run.events != nullptr) run.events->outputs += static_cast<std::int64_t>(out.size());
+  store(out, run.outputs[0]);
+}
+
+Executor prepare_on_grid(const ResizeAxes& axes, const ResizeArithmetic& rule, std::int64_t zero_point) {
+  const auto tap = [&](const ResizeAxis& axis, std::int64_t i) { return linear_tap(rule, axis, i); };
+  return [=, rows = taps_of<LinearTap>(axes.height, tap), columns = taps_of<LinearTap>(axes.width, tap)](const Execution& run) {
+    const auto values = centred(*run.inputs[0], zero_point);
+    std::vector<std::int64_t> out;
+    out.reserve(static_cast<std::size_t>(run.outputs[0].element_count()));
+    each_interpolation(axes, rows, columns, values, [&](const LinearTap& row, const LinearTap& column, auto... codes) {
+      out.push_back(zero_point + interpolate(rule, row, column, codes...));
+    });
+    store_outputs(run, out);
+  };
+}
+
+/// The two pixels of a linear interpolation in float32.
+struct FloatTap {
+  std::int64_t first = 0, second = 0;
+  float near = 1, far = 0;  ///< weights of the first and the second
+};
+
+/// Steps 2 and 3 of float_….
+FloatTap float_tap(const ResizeAxis& axis, std::int64_t index) noexcept {
+  const auto i = static_cast<float>(index);
+  float at = i * float_scale(axis);
+  if (has_half_pixels(axis)) {
+    const float middle = (i + 0.5F) * float_scale(axis);
+    at = middle - 0.5F;
+  }
+  const auto whole = [&](float value) { return std::clamp<std::int64_t>(static_cast<std::int64_t>(value), 0, axis.in - 1); };
+  const std::int64_t first = whole(std::floor(at));
+  const float far = at - static_cast<float>(first);
+  return {first, whole(std::ceil(at)), 1.0F - far, far};
+}
+
+/// Step 4 of float_…, before the sum is truncated.
+float interpolate(ResizeMethod method, const FloatTap& row, const FloatTap& column, float upper_left, float upper_right, float lower_left,
+                  float lower_right) noexcept {
+  if (method == ResizeMethod::float_by_row)
+    return upper_left * row.near * column.near + lower_left * row.far * column.near + upper_right * row.near * column.far +
+           lower_right * row.far * column.far + 0.5F;
+  return upper_left * (row.near * column.near) + upper_right * (row.near * column.far) + lower_left * (row.far * column.near) +
+         lower_right * (row.far * column.far) + 0.5F;
+}
+
+Executor prepare_in_float(const ResizeAxes& axes, ResizeMethod method, ElementType type) {
+  return [=, rows = taps_of<FloatTap>(axes.height, float_tap), columns = taps_of<FloatTap>(axes.width, float_tap),
+          range = range_of(type)](const Execution& run) {
+    const auto values = centred(*run.inputs[0], 0);
+    std::vector<std::int64_t> out;
+    out.reserve(static_cast<std::size_t>(run.outputs[0].element_count()));
+    each_interpolation(axes, rows, columns, values, [&](const FloatTap& row, const FloatTap& column, auto... codes) {
+      const float sum = interpolate(method, row, column, static_cast<float>(codes)...);
+      out.push_back(std::clamp(static_cast<std::int64_t>(sum), range.min, range.max));
+    });
+    store_outputs(run, out);
   };
 }
 
@@ -76,10 +142,15 @@ Executor prepare_resize(const Model& model, const Operation& operation, const Ba
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
   require_equal_quantization(operation, in, out);
-  if (std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::nearest) return prepare_nearest_resize(model, operation);
-  if (backend.resize.method == ResizeMethod::absent) throw_unsupported(operation, "the backend has no bilinear interpolation");
-  const std::int64_t zero_point = in.quantization.present() ? in.quantization.zero_point() : 0;
-  return prepare_bilinear(resize_axes(model, operation), backend.resize, zero_point);
+  const ResizeArithmetic& rule = backend.resize;
+  if (std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::nearest)
+    return prepare_nearest_resize(model, operation, rule.nearest);
+  const bool differs = in.type == ElementType::uint8 && rule.method_uint8 != ResizeMethod::absent;
+  const ResizeMethod method = differs ? rule.method_uint8 : rule.method;
+  if (method == ResizeMethod::absent) throw_unsupported(operation, "the backend has no bilinear interpolation");
+  const ResizeAxes axes = resize_axes(model, operation);
+  if (method != ResizeMethod::fixed_point) return prepare_in_float(axes, method, out.type);
+  return prepare_on_grid(axes, rule, in.quantization.present() ? centred_by(rule.centring, in.quantization.zero_point()) : 0);
 }
 
 }  // namespace lastbit

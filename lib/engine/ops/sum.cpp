@@ -247,9 +247,8 @@ SumLayer sum_layer_of(const Model& model, const Operation& operation, std::size_
 }
 
 Executor prepare_add(const Model& model, const Operation& operation, const Backend& backend) {
-  const AddArithmetic& rules = add_arithmetic_of(operation, backend);
-  const auto [member, rule] = sum_arithmetic_of(model, operation, rules);
-  if (member == "in_float") return float_sum(model, operation, rules.in_float);
+  const auto [member, rule] = sum_arithmetic_of(model, operation, backend);
+  if (member == "in_float") return float_sum(model, operation, add_arithmetic_of(operation, backend).in_float);
   if (rule->output.chain.empty()) throw_unsupported(operation, "the backend has no such arithmetic (" + std::string(member) + ")");
   return integer_sum(model, operation, *rule);
 }
