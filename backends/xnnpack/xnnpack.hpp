@@ -49,6 +49,43 @@ inline constexpr RescaleRule by_8_fraction_bits{{.arithmetic = ScaleArithmetic::
                                                  .normalization = Normalization::fixed_point},
                                                 {multiply(), shift_right(Rounding::half_up), add_zero_point(), clamp()}};
 
+/// qs8-vlrelu: both slopes, in / out and in * alpha / out, so. It is bounded when the zero point joins.
+inline constexpr FunctionArithmetic leaky_by_8_fraction_bits{
+    .method = FunctionMethod::rescaled, .rescale = {by_8_fraction_bits.scale, {multiply(), shift_right(Rounding::half_up)}}};
+
+/// What xnnpack_delegate.cc asks of a node before it takes it.
+inline constexpr DelegatedLayers delegated{.data = DelegatedData::one_8bit_type,
+                                           .add = {-10, 8, UpperEnd::excluded},
+                                           .mean = {-8, 8, UpperEnd::excluded},
+                                           .requantize = {-8, 7, UpperEnd::included},
+                                           .leaky_relu = {-8, 7, UpperEnd::included},
+                                           .mean_axes = DelegatedAxes::image};
+
+/// y = clamp(round(float(sum) * float(in / (out * count))) + zero point)
+[[nodiscard]] constexpr MeanArithmetic mean_by_float(Rounding rounding) {
+  return {
+      .count = CountIn::ratio,
+      .sum = {.accumulator = int32_wraps, .output = {scale_f32, {float_scale(rounding), add_zero_point(), clamp()}, in_per_out_and_count}}};
+}
+
+/// The built-in kernels, of the layers that the delegate leaves.
+[[nodiscard]] constexpr LeftArithmetic left_to(const Backend& builtin) {
+  return {.mean = mean_by_float(Rounding::half_away),
+          .add = builtin.add.i8,
+          .sub = builtin.sub.i8,
+          .requantize = builtin.requantize,
+          .leaky_relu = builtin.leaky_relu,
+          .logistic = builtin.logistic,
+          .tanh = builtin.tanh};
+}
+
+/// Without a 64-bit bias the built-in kernel goes through a matrix product that rounds once; 8-bit data get there by weights with a scale per channel.
+[[nodiscard]] constexpr ConvByType through_matrix_product(ConvByType builtin) {
+  builtin.i16_bias32 = builtin.i16_without_bias = tflite::dense(tflite::once).i16_bias32;
+  builtin.i8_per_channel = tflite::dense(tflite::once).i8;
+  return builtin;
+}
+
 /// 8-bit data here, 16-bit data in the built-in kernels.
 [[nodiscard]] constexpr ConvByType with_i8(ConvByType builtin) {
   builtin.i8 = conv_i8;
@@ -56,24 +93,41 @@ inline constexpr RescaleRule by_8_fraction_bits{{.arithmetic = ScaleArithmetic::
   return builtin;
 }
 
+/// s8-ibilinear, u8-ibilinear: weights of 11 bits, each rounded by itself. The nearest value is the built-in kernel's.
+[[nodiscard]] constexpr ResizeArithmetic bilinear_by_11_bits(ResizeArithmetic builtin) {
+  builtin.method_uint8 = ResizeMethod::absent;  // as int8
+  builtin.grid = ResizeGrid::coordinate;
+  builtin.fraction_bits = 11;
+  builtin.grid_rounding = Rounding::half_even;
+  builtin.rounding = Rounding::half_up;
+  return builtin;
+}
+
 [[nodiscard]] constexpr Backend over(Backend backend) {
   backend.conv = with_i8(backend.conv);
+  backend.left = left_to(backend);
+  backend.delegated = delegated;
+  backend.depthwise_conv.i8_without_bias = backend.depthwise_conv.i8;
+  backend.transposed_conv.i8_per_channel = backend.transposed_conv.i8;
+  backend.transposed_conv.i16_bias32 = backend.transposed_conv.i16_without_bias = backend.conv.i16_bias32;
   backend.depthwise_conv = with_i8(backend.depthwise_conv);
   backend.transposed_conv = with_i8(backend.transposed_conv);
-  backend.fully_connected = with_i8(backend.fully_connected);
+  backend.fully_connected = with_i8(through_matrix_product(backend.fully_connected));
   backend.matmul.i8.sum = conv_i8.sum;
-  backend.mean = {.count = CountIn::ratio, .sum = {.accumulator = int32_wraps, .output = by_float}};
-  backend.mean.sum.output.by = in_per_out_and_count;
+  backend.mean = mean_by_float(Rounding::half_even);
   backend.add.i8 = backend.sub.i8 = weighted_sum;
   backend.mul = by_float;
-  backend.requantize_16bit = backend.requantize;
+  backend.concat.method_uint8 = ConcatMethod::copy;
   backend.requantize = by_8_fraction_bits;
   backend.quantize = {.division = ScaleDivision::multiply_by_inverse,
                       .rounding = Rounding::half_even,
                       .zero_point = ZeroPointAt::after_rounding,
                       .out_of_range = OutOfRange::saturate};
   backend.dequantize = {.arithmetic = DequantizeProduct::f32};
+  backend.leaky_relu = leaky_by_8_fraction_bits;
+  backend.tanh = {.method = FunctionMethod::float_table, .rounding = Rounding::half_away};
   backend.logistic = {.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
+  backend.resize = bilinear_by_11_bits(backend.resize);
   return backend;
 }
 
