@@ -12,9 +12,11 @@ std::vector<Evidence> evidence() {
   return {
       {"domain", code, "integer between float scales"},
       {"fusion", code,
-       "ONNX Runtime 1.30, x86-64, run and recorded: tests/vectors/cases; its selectors for DequantizeLinear and QuantizeLinear"},
+       "ONNX Runtime 1.30, x86-64, run and recorded: tests/vectors/cases; its selectors for DequantizeLinear and QuantizeLinear, "
+       "and its remover of double pairs"},
       {"float32", code,
-       "ONNX Runtime 1.30, x86-64 with AVX-512, run on random layers between DequantizeLinear and QuantizeLinear; MLAS's source"},
+       "ONNX Runtime 1.30, x86-64 with AVX-512, run on random layers in float32 and between DequantizeLinear and QuantizeLinear, recorded: "
+       "tests/vectors/cases; the sources of MLAS and of its reductions"},
       {"conv", code, run + "qlinearconv (u8s8, s8s8, u8u8; ties, extremes)"},
       {"depthwise_conv", code, run + "qlinearconv with groups"},
       {"transposed_conv", guess, "no quantised operator; assumed to scale as QLinearConv"},

@@ -23,6 +23,10 @@ struct RealBounds {
   }
 };
 
+/// NaN wins, so that it is seen.
+inline constexpr auto larger = [](auto a, auto b) { return b > a || b != b ? b : a; };
+inline constexpr auto smaller = [](auto a, auto b) { return b < a || b != b ? b : a; };
+
 [[nodiscard]] RealBounds real_bounds(Activation activation);
 [[nodiscard]] RealBounds real_bounds(const OutputBounds& bounds);
 
@@ -32,7 +36,9 @@ struct RealBounds {
 [[nodiscard]] Executor prepare_real_matmul(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_pool(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_mean(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_reduce_extreme(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_elementwise(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_select(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_add_n(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_argmax(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_concat(const Model& model, const Operation& operation);
@@ -43,6 +49,7 @@ struct RealBounds {
 [[nodiscard]] Executor prepare_real_logistic(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_tanh(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_exp(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_function(const Model& model, const Operation& operation);  ///< abs, neg, log, sqrt, rsqrt, erf
 [[nodiscard]] Executor prepare_real_dynamic_quantize(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_resize(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_softmax(const Model& model, const Operation& operation);

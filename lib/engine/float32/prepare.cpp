@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "engine/converted_input.hpp"
 #include "engine/float/real.hpp"
 #include "engine/operands.hpp"
-#include "engine/with_integers.hpp"
+#include "lastbit/arith/float32_exponential.hpp"
 #include "lastbit/arith/float32_function.hpp"
 #include "lastbit/dequantize.hpp"
 #include "lastbit/one_operation.hpp"
-#include "lastbit/op/quantize.hpp"
 
 namespace lastbit {
 namespace {
@@ -22,16 +22,6 @@ Executor map(Function function) {
   return [function](const Execution& run) {
     std::ranges::transform(run.inputs[0]->values<float>(), run.outputs[0].values<float>().begin(), function);
   };
-}
-
-Tensor dequantized_by(const DequantizeArithmetic& rule, const Tensor& codes, const Quantization& quantization) {
-  Tensor real(ElementType::float32, codes.shape());
-  with_integers(codes, [&]<class T>() {
-    std::ranges::transform(codes.values<T>(), real.values<float>().begin(), [&](T code) {
-      return dequantize(rule, static_cast<std::int64_t>(code) - quantization.zero_point(), quantization.scale());
-    });
-  });
-  return real;
 }
 
 /// An operation alone, on real numbers; its constants are those of the file in float32.
@@ -51,7 +41,8 @@ void dequantize_bias(RealOperation& alone) {
     return;
   const ModelTensor& bias = alone.of_codes(bias_input);
   if (bias.quantization.present() || !bias.constant || !is_integer(bias.type)) return;
-  const auto in = static_cast<float>(alone.of_codes(0).quantization.scale());
+  const ModelTensor& input = alone.of_codes(0);
+  const auto in = static_cast<float>(input.merged.value_or(input.quantization).scale());  // merged: as the file states it (held_codes.hpp)
   const Quantization& weights = alone.of_codes(1).quantization;
   const auto index = static_cast<std::size_t>(alone.operation().inputs[bias_input]);
   const std::span<float> values = alone.real.tensors[index].constant->values<float>();
@@ -60,6 +51,19 @@ void dequantize_bias(RealOperation& alone) {
 }
 
 }  // namespace
+
+Executor prepare_ordered_softmax(const Model& model, const Operation& operation) {
+  const auto length = static_cast<std::size_t>(model.tensor(operation.inputs[0]).shape.back());
+  return [length, beta = static_cast<float>(std::get<SoftmaxAttributes>(operation.attributes).beta)](const Execution& run) {
+    const std::span<const float> input = run.inputs[0]->values<float>();
+    const std::span<float> output = run.outputs[0].values<float>();
+    std::vector<float> scaled(length);
+    for (std::size_t row = 0; row < input.size(); row += length) {
+      std::ranges::transform(input.subspan(row, length), scaled.begin(), [beta](float value) { return value * beta; });
+      softmax_row_by_lanes(scaled, output.subspan(row, length));
+    }
+  };
+}
 
 Executor prepare_float32(const Model& model, const Operation& operation, Float32Operations how) {
   using enum OperationKind;
@@ -72,6 +76,9 @@ Executor prepare_float32(const Model& model, const Operation& operation, Float32
     case matmul: return prepare_ordered_matmul(model, operation);
     case average_pool2d:
     case global_average_pool: return prepare_ordered_average_pool(model, operation);
+    case mean: return prepare_ordered_mean(model, operation);
+    case softmax: return prepare_ordered_softmax(model, operation);
+    case OperationKind::exp: return map(exp_by_polynomial);
     case hard_swish: return map(hard_swish_by_steps);
     case logistic: return map(logistic_by_ratio);
     case OperationKind::tanh: return map(tanh_by_ratio);

@@ -13,11 +13,13 @@ namespace lastbit {
 /// The device's dequantize, the operation in float32, the device's quantize.
 [[nodiscard]] Executor prepare_dequantized(const Model& model, const Operation& operation, const Backend& backend);
 
-// Float32Operations::ordered: sums of products (arith/float32_sum.hpp), and averages.
+// Float32Operations::ordered: sums of products (arith/float32_sum.hpp), averages, and softmax (arith/float32_exponential.hpp).
 [[nodiscard]] Executor prepare_ordered_convolution(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_ordered_transposed(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_ordered_fully_connected(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_ordered_matmul(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_ordered_average_pool(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_ordered_mean(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_ordered_softmax(const Model& model, const Operation& operation);
 
 }  // namespace lastbit

@@ -13,15 +13,20 @@
 //            odd lanes; and one, (l0 + l1) + (l2 + l3) plus the same of l4…l7. Then the start is added, or +0.
 // Block length: 128; halved while half of it still holds all terms, where columns >= terms; else doubled for each time that 128 columns can be halved,
 // to 16 at the least, and still hold all columns, unless the left factor is transposed.
-// Source: ONNX Runtime core/mlas/lib/sgemm.cpp, convolve.cpp, x86_64/SgemmKernelM1Avx.S and SgemmKernelM1TransposeBAvx.S; version 1.30 run, every
-// value of random products equal.
+// And sums of values that lie side by side, as Eigen adds them up four at a time: up to three values before the first that lies at a multiple of four
+// are left out; two packets of four take turns, from the first two; (packet 0 + packet 1), to which a last single packet is added;
+// (p0 + p2) + (p1 + p3); then what was left out and what is left over, one by one. Fewer than four together: one by one, from the first.
+// Sources: ONNX Runtime core/mlas/lib/sgemm.cpp, convolve.cpp, x86_64/SgemmKernelM1Avx.S and SgemmKernelM1TransposeBAvx.S; Eigen Core/Redux.h in its
+// build for SSE2; version 1.30 run, every value of random products and means equal.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace lastbit {
 
@@ -117,5 +122,27 @@ class Float32Sum {
   std::int64_t terms_, block_, values_;
   Order order_;
 };
+
+/// Of at least one value; the first lies at this index of a tensor that begins at a multiple of four.
+[[nodiscard]] constexpr float sum_in_packets(std::span<const float> values, std::size_t index) noexcept {
+  constexpr std::size_t width = 4;
+  const std::size_t before = std::min((width - index % width) % width, values.size());
+  const std::size_t packets = (values.size() - before) / width;
+  const auto each = [&](std::size_t first, std::size_t last, float sum) {
+    for (std::size_t i = first; i < last; ++i) sum += values[i];
+    return sum;
+  };
+  if (packets == 0) return each(1, values.size(), values[0]);
+  std::array<std::array<float, width>, 2> sums{};
+  const std::size_t in_turns = packets == 1 ? 1 : packets / 2 * 2;
+  for (std::size_t i = 0; i < in_turns * width; ++i) {
+    float& sum = sums[i / width % 2][i % width];
+    sum = i < 2 * width ? values[before + i] : sum + values[before + i];
+  }
+  std::array<float, width> p = sums[0];
+  for (std::size_t i = 0; packets > 1 && i < width; ++i) p[i] += sums[1][i];
+  for (std::size_t i = 0; packets > in_turns && i < width; ++i) p[i] += values[before + in_turns * width + i];
+  return each(before + packets * width, values.size(), each(0, before, (p[0] + p[2]) + (p[1] + p[3])));
+}
 
 }  // namespace lastbit
