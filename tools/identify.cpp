@@ -14,6 +14,7 @@
 #include "lastbit/io/output.hpp"
 #include "lastbit/layer.hpp"
 #include "lastbit/misread.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "memory_option.hpp"
@@ -70,11 +71,11 @@ class InputFiles {
   explicit InputFiles(const std::vector<std::string>& files) : files_(files) {}
   [[nodiscard]] bool given() const { return !files_.empty(); }
   const std::string& next(const std::string& layer) {
-    if (used_ == files_.size()) fail("--input", std::to_string(files_.size()) + " inputs; '" + layer + "' needs another one");
+    if (used_ == files_.size()) fail("--input", count_of(std::ssize(files_), "input") + "; '" + layer + "' needs another one");
     return files_[used_++];
   }
   void require_all_used() const {
-    if (used_ != files_.size()) fail("--input", std::to_string(files_.size()) + " inputs; the layers have " + std::to_string(used_));
+    if (used_ != files_.size()) fail("--input", count_of(std::ssize(files_), "input") + "; the layers have " + std::to_string(used_));
   }
 
  private:
@@ -103,7 +104,7 @@ IdentifyPair pair_of_model(const std::string& file, InputFiles& inputs, const st
   IdentifyPair pair{file, read_model(file), {}, read_npy(output)};
   if (pair.layer.operations.size() != 1)
     fail(file,
-         "has " + std::to_string(pair.layer.operations.size()) + " operations; a layer has one (for a network give MODEL --dump DIR)");
+         "has " + count_of(std::ssize(pair.layer.operations), "operation") + "; a layer has one (for a network give MODEL --dump DIR)");
   if (!inputs.given()) fail(file, "a model needs --input");
   for (std::size_t i = 0; i < pair.layer.inputs.size(); ++i) pair.inputs.push_back(read_npy(inputs.next(file)));
   return pair;
@@ -164,8 +165,8 @@ void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
     return;
   }
   write_probe(options.probe, *designed);
-  std::cerr << options.probe << ": " << designed->layers.size() << (designed->layers.size() == 1 ? " layer" : " layers") << ", "
-            << designed->outcomes << " outcomes among " << designed->considered << " of the remaining combinations; " << options.probe
+  std::cerr << options.probe << ": " << count_of(std::ssize(designed->layers), "layer") << ", " << count_of(designed->outcomes, "outcome")
+            << " among " << designed->considered << " of the remaining combinations; " << options.probe
             << "/README.txt says how to go on\n";
 }
 

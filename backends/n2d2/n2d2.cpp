@@ -43,6 +43,9 @@ std::vector<Evidence> export_evidence() {
     list.push_back({name + ".i8.output.chain", code, kernels("4 and 8 bits")});
     list.push_back({name + ".i16_bias64.output.chain", code, kernels("16 bits")});
   }
+  for (const char* rules : {"*conv.i8.operand", "*conv.i16_bias64.operand", "fully_connected.i8.operand", "*conv.i8.row_multiplier",
+                            "*conv.i16_bias64.row_multiplier", "fully_connected.i8.row_multiplier"})
+    list.push_back({rules, code, kernels("a product is added as it is")});
   list.push_back({"fully_connected.i16_bias64", source, exporter("the template of the recorded 8-bit kernel")});
   list.push_back({"transposed_conv", source, exporter("Network.hpp; the exporter adds no half to the bias of a deconvolution")});
   list.push_back({"add*", code, kernels("element-wise sums of 2 to 4 inputs, without the exporter's half; Scaling.hpp on 32-bit sums")});
@@ -61,6 +64,8 @@ std::vector<Evidence> simulator_evidence() {
   const std::string run = "N2D2 ccce8ba src/Scaling_Kernels.cpp, run and recorded";
   for (const char* operation : {"conv", "depthwise_conv", "transposed_conv", "fully_connected"})
     list.push_back({std::string(operation) + ".*.output.chain", code, run});
+  for (const char* rules : {"*conv.*.operand", "fully_connected.*.operand", "*conv.*.row_multiplier", "fully_connected.*.row_multiplier"})
+    list.push_back({rules, code, run});
   list.push_back({"add*", code, run});
   list.push_back({"requantize", source, exporter("cells that only scale multiply by a 16-bit factor where layers shift")});
   list.push_back({"requantize.chain", code, run});

@@ -55,8 +55,7 @@ std::vector<std::vector<std::int64_t>> offsets_of(const Request& request) {
 }
 
 std::optional<LastChain> of_sum(const Request& request) {
-  const SumArithmetic* const rule =
-      sum_arithmetic_of(request.model, request.operation, add_arithmetic_of(request.operation, request.backend)).second;
+  const SumArithmetic* const rule = sum_arithmetic_of(request.model, request.operation, request.backend).second;
   if (rule == nullptr || delivers_sums(request.out())) return std::nullopt;
   std::size_t channels = 1;
   for (std::size_t i = 0; i < request.operation.inputs.size(); ++i) channels = std::max(channels, request.in(i).quantization.scales.size());

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <random>
 
+#include "analysis/identify/conv_data.hpp"
 #include "lastbit/emulator.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
@@ -154,6 +156,23 @@ TEST_CASE("identify: a network with the dump of its own tensors, every layer by 
   const SpecSheet saved = identified_backend(found, "mine", &base);
   CHECK(saved.backend.add == base.backend.add);
   CHECK(run(model, saved.backend, inputs).tensors[3] == run(model, device.backend, inputs).tensors[3]);
+}
+
+TEST_CASE("identify: a sum is taken as it is only where no order of its terms leaves the accumulator") {
+  const Quantization plain{{1}, {0}, 0};
+  ModelBuilder builder;
+  const auto x = builder.input({"x", ElementType::int8, {1, 3}, plain});
+  const auto w = builder.constant<std::int8_t>("w", {1, 3}, {1, 1, 1}, plain);
+  const Model model = builder.finished({builder.operation(OperationKind::fully_connected, {x, w}, {"y", ElementType::int32, {1, 1}})});
+  ConvVariant layer(model, model.operations[0], PerChannelLowering::native);
+  const auto sum = [&](Overflow overflow, std::vector<std::int32_t> input) {
+    layer.set_input(std::move(input));
+    return layer.sum({.accumulator = {.bits = 8, .overflow = overflow, .when = NarrowingPoint::every_add}}, 0);
+  };
+  CHECK(sum(Overflow::wrap, {64, 63, 0}) == 127);
+  CHECK(sum(Overflow::wrap, {64, 64, 0}) == -128);      // one bit too many
+  CHECK(sum(Overflow::saturate, {64, 64, -28}) == 99);  // 127 after two
+  CHECK(sum(Overflow::saturate, {64, 63, -28}) == 99);  // as it is, though its terms in another order might leave the width
 }
 
 }  // namespace

@@ -178,8 +178,11 @@ TEST_CASE("interpolation: a weighted mean of four values, rounded once") {
   Tally tally;
   for (const int bits : {8, 16}) {
     for (const Rounding rounding : all_roundings) {
-      const ResizeArithmetic rule{ResizeMethod::fixed_point, ResizeGrid::coordinate, static_cast<std::uint8_t>(bits), Rounding::floor,
-                                  rounding};
+      const ResizeArithmetic rule{.method = ResizeMethod::fixed_point,
+                                  .grid = ResizeGrid::coordinate,
+                                  .fraction_bits = static_cast<std::uint8_t>(bits),
+                                  .grid_rounding = Rounding::floor,
+                                  .rounding = rounding};
       for (int i = 0; i < 500; ++i) {
         const auto weight = [&] { return static_cast<std::int64_t>(random() % (1ULL << bits)); };
         const auto value = [&] { return static_cast<std::int64_t>(random() % 256) - 128; };
@@ -220,10 +223,10 @@ TEST_CASE("symmetric coding: unsigned codes and other zero points are refused wi
   REQUIRE(check(relu_of(ElementType::int8, 0), bernoulli2).empty());
   const auto shifted = check(relu_of(ElementType::int8, 3), bernoulli2);
   REQUIRE(shifted.size() == 1);
-  REQUIRE(shifted[0].text() == "relu 'op0': tensor 'x' has zero point 3; the device has only zero point 0");
+  REQUIRE(shifted[0].text() == "relu 'y': tensor 'x' has zero point 3; the device has only zero point 0");
   const auto unsigned_codes = check(relu_of(ElementType::uint8, 0), bernoulli2);
   REQUIRE(unsigned_codes.size() == 1);
-  REQUIRE(unsigned_codes[0].text() == "relu 'op0': tensor 'x' is uint8; the device has signed codes");
+  REQUIRE(unsigned_codes[0].text() == "relu 'y': tensor 'x' is uint8; the device has signed codes");
 }
 
 TEST_CASE("a pool that must keep its input's scale refuses another") {

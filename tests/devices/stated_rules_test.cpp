@@ -28,6 +28,20 @@ TEST_CASE("every built-in sheet states what it reads and holds nothing else") {
   }
 }
 
+TEST_CASE("every rule by which a device sums 8-bit products has evidence") {
+  for (const SpecSheet& sheet : builtin_backends()) {
+    const std::vector<RuleText> rules = list_rules(sheet.backend);
+    for (const std::string prefix : {"conv.i8.", "depthwise_conv.i8.", "fully_connected.i8."}) {
+      const bool is_present = std::ranges::any_of(rules, [&](const RuleText& rule) { return rule.path == prefix + "output.chain.0.kind"; });
+      for (const RuleText& rule : rules) {
+        if (!is_present || !rule.path.starts_with(prefix)) continue;
+        INFO(sheet.name << " " << rule.path);
+        CHECK(evidence_for(sheet, rule.path) != nullptr);
+      }
+    }
+  }
+}
+
 TEST_CASE("what a sheet leaves open states what it reads whichever way it is set") {
   for (const SpecSheet& sheet : builtin_backends()) {
     for (const Setting& setting : sheet.settings) {

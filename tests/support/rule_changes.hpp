@@ -51,9 +51,10 @@ inline Texts candidates(const std::string& value) {
     (add_all(names_of(enumerators)), ...);
   };
   add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
-      PerChannelLowering{}, PaddingCount{}, CountIn{}, Centring{}, FloatSumMethod{}, ConcatMethod{}, ScaleDivision{}, ZeroPointAt{},
-      OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, OutputScale{}, ResizeGrid{}, FusedActivation{}, MultiplierForm{}, ArgmaxMethod{},
-      RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{}, RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{});
+      PerChannelLowering{}, PaddingCount{}, CountIn{}, DelegatedData{}, DelegatedAxes{}, UpperEnd{}, Centring{}, FloatSumMethod{},
+      ConcatMethod{}, ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, OutputScale{}, ResizeGrid{},
+      FusedActivation{}, MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{},
+      RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{});
   texts.erase("absent");
   texts.erase(value);
   return {texts.begin(), texts.end()};

@@ -85,7 +85,7 @@ struct Identification {
   std::vector<SkippedPair> skipped;
   Backend others;  ///< what the skipped layers are computed by, where a built-in backend computes every value
 
-  /// Every value of every layer that was covered, and of those skipped every value that was compared.
+  /// Every value of every layer that was covered, and of those skipped every value that was compared; none was skipped for lack of time.
   [[nodiscard]] bool exact() const;
   /// False: time was up before an explanation was found, and there may be one.
   [[nodiscard]] bool decided() const;

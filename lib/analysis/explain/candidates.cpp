@@ -12,8 +12,10 @@
 namespace lastbit {
 namespace {
 
-/// Whether a device could plausibly differ from another in this rule alone: not in what a stage is, nor in what an exponent may be.
-bool is_searched(const std::string& path) { return !path.ends_with(".kind") && !path.ends_with(".size") && !path.ends_with("_exponent"); }
+/// What a stage is, how many there are, and what an exponent may be: devices seldom differ in these alone.
+bool is_seldom(const std::string& path) {
+  return path.ends_with(".kind") || path.ends_with("chain.size") || path.ends_with(".min_exponent") || path.ends_with(".max_exponent");
+}
 
 std::string last_component(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 std::string owner(const std::string& path) { return path.substr(0, path.rfind('.')); }
@@ -22,7 +24,8 @@ std::string operation_in(const std::string& path) { return path.substr(0, path.f
 bool is_number(const std::string& value) { return !value.empty() && value.find_first_not_of("-0123456789") == std::string::npos; }
 bool is_width(const Candidate& candidate) { return is_width_rule(candidate.settings[0].path); }
 bool is_enumerator(const Candidate& candidate) {
-  return !is_number(candidate.settings[0].to) && last_component(candidate.settings[0].path) != "by";
+  const std::string& path = candidate.settings[0].path;
+  return !is_number(candidate.settings[0].to) && last_component(path) != "by" && !is_seldom(path);
 }
 
 /// "{conv,fully_connected}.i8.accumulator.bits"
@@ -80,9 +83,11 @@ std::string in_any_operation(const std::string& path) {
 
 std::vector<Candidate> single_candidates(const Backend& backend, const std::vector<std::string>& prefixes) {
   std::vector<Candidate> found;
-  for (const RuleText& rule : list_rules(backend)) {
+  std::vector<RuleText> rules = list_rules(backend);
+  std::stable_partition(rules.begin(), rules.end(), [](const RuleText& rule) { return !is_seldom(rule.path); });
+  for (const RuleText& rule : rules) {
     const bool is_below = std::ranges::any_of(prefixes, [&](const std::string& prefix) { return covers(prefix, rule.path); });
-    if (!is_below || !is_searched(rule.path)) continue;
+    if (!is_below) continue;
     for (const std::string& value : every_alternative(backend, rule.path)) found.push_back({{{rule.path, rule.value, value, {rule.path}}}});
   }
   if (prefixes.size() < 2) return found;

@@ -32,8 +32,8 @@ struct Candidate {
 /// Operations whose sums of products most devices compute in one place: by a path of their rules.
 [[nodiscard]] bool is_of_products(const std::string& path);
 
-/// Every rule below the prefixes with every other value: all enumerators, of widths every integer from 2 to 64. Of several prefixes, every
-/// rule in each of them, then in all at once.
+/// Every rule below the prefixes with every other value that every_alternative() has; those last in which devices seldom differ. Of several
+/// prefixes, every rule in each of them, then in all at once.
 [[nodiscard]] std::vector<Candidate> single_candidates(const Backend& backend, const std::vector<std::string>& prefixes);
 
 /// Two rules of one operation: a width and what becomes of values that leave it or of what is dropped, first where one structure holds both;

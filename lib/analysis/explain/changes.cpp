@@ -90,7 +90,7 @@ struct Decision {
   void (*copy)(RescaleDecisions&, const RescaleDecisions&);
 };
 
-constexpr std::array decisions{
+constexpr std::array every_decision{
     Decision{"rectifier", "chain",
              [](const RescaleDecisions& d) { return std::string(d.rectified_first ? "before the multiplier" : "by the clamp"); },
              [](RescaleDecisions& to, const RescaleDecisions& from) { to.rectified_first = from.rectified_first; }},
@@ -117,7 +117,7 @@ bool add_decisions(Substitution& result, const Backend& b, const std::string& pa
   if (of_a->in_float && !of_b->in_float) of_a = with_width_of(*of_a, *of_b);
   if (of_b->in_float && !of_a->in_float) copy_width(*of_b, *of_a);
   start = rescale_from(*of_a);
-  for (const Decision& decision : decisions) {
+  for (const Decision& decision : every_decision) {
     const std::string from = decision.text(*of_a), to = decision.text(*of_b);
     if (from == to) continue;
     result.changes.push_back({{std::string(decision.name), from + " -> " + to, {join_path(path, decision.rule)}}, [=](Backend& backend) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "analysis/explain/candidates.hpp"
 #include "analysis/explain/dump_search.hpp"
@@ -54,12 +55,30 @@ std::optional<Tensor> dumped(const NamedTrace& dump, const Model& model, std::in
               "the dump has " + std::string(name_of(found->values.type())) + ", the model " + std::string(name_of(described.type)));
 }
 
-/// Differences that are no arithmetic.
-std::string other_difference(const Integers& ours, const Integers& theirs) {
+/// Whether every sample of the one stands somewhere in the other.
+bool has_the_same_samples(const Integers& ours, const Integers& theirs, std::size_t size) {
+  if (size == ours.size()) return false;
+  std::set<Integers> samples;
+  const auto sample_at = [&](const Integers& all, std::size_t first) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return Integers(begin, begin + static_cast<std::ptrdiff_t>(size));
+  };
+  for (std::size_t i = 0; i < ours.size(); i += size) samples.insert(sample_at(ours, i));
+  for (std::size_t i = 0; i < theirs.size(); i += size)
+    if (!samples.contains(sample_at(theirs, i))) return false;
+  return true;
+}
+
+/// Differences that are no arithmetic; `sample` values are one sample.
+std::string other_difference(const Integers& ours, const Integers& theirs, std::size_t sample) {
+  if (has_the_same_samples(ours, theirs, sample)) return "the same samples in another order: values of another sample, not arithmetic";
   Integers a = ours, b = theirs;
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   if (a == b) return "the same values in another order: a layout, not arithmetic";
+  constexpr std::size_t fewest = 16;  // fewer are in a ratio by chance
+  if (ours.size() < fewest) return {};
+  if (b.front() == b.back()) return "every value of the dump is " + std::to_string(b.front()) + ": not arithmetic";
   double product = 0, square = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     product += static_cast<double>(ours[i]) * static_cast<double>(theirs[i]);
@@ -72,6 +91,20 @@ std::string other_difference(const Integers& ours, const Integers& theirs) {
   }
   if (std::abs(ratio - 1) < 0.03 || near * 100 < ours.size() * 99) return {};
   return "the dump's codes are " + std::to_string(ratio) + " times the backend's: another scale, not arithmetic";
+}
+
+/// Where the values that differ lie, if that is in one channel of several.
+std::string place_of(const Integers& ours, const Integers& theirs, const Shape& shape) {
+  const auto channels = shape.rank() == 0 ? 1 : static_cast<std::size_t>(shape.sizes().back());
+  std::set<std::size_t> found;
+  std::int64_t differing = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    if (ours[i] == theirs[i]) continue;
+    ++differing;
+    found.insert(i % channels);
+  }
+  if (channels < 2 || found.size() != 1 || differing < 2) return {};
+  return "every value that differs lies in channel " + std::to_string(*found.begin());
 }
 
 class DumpWalk {
@@ -224,9 +257,8 @@ NamedTrace common_samples(const Model& model, const NamedTrace& dump, DumpReport
                          " samples; judged are the first " + std::to_string(least));
   NamedTrace common = dump;
   for (NamedTensor& tensor : common.tensors) {
-    if (samples_of(tensor) == least) continue;
-    std::vector<std::int64_t> sizes{least};
     const Shape& own = model.tensor(tensor.index).shape;
+    std::vector<std::int64_t> sizes{least};
     sizes.insert(sizes.end(), own.sizes().begin(), own.sizes().end());
     Tensor first(tensor.values.type(), least == 1 ? own : Shape(std::move(sizes)));
     std::copy_n(tensor.values.bytes().begin(), first.bytes().size(), first.bytes().begin());
@@ -239,8 +271,12 @@ void note_other_differences(const std::vector<PartJudge>& judges, DumpReport& re
   for (std::size_t i = 0; i < judges.size(); ++i) {
     DumpVerdict& verdict = report.layers[i];
     if (verdict.differing == 0 || !verdict.explanations.empty() || !verdict.backends.empty()) continue;
-    const std::string other = other_difference(judges[i].ours(), judges[i].part().theirs);
-    if (!other.empty()) verdict.note += (verdict.note.empty() ? "" : "; ") + other;
+    const Model& part = judges[i].part().model;
+    const Shape& shape = part.tensor(part.outputs[0]).shape;
+    const Integers &ours = judges[i].ours(), &theirs = judges[i].part().theirs;
+    for (const std::string& note :
+         {other_difference(ours, theirs, static_cast<std::size_t>(shape.element_count())), place_of(ours, theirs, shape)})
+      if (!note.empty()) verdict.note += (verdict.note.empty() ? "" : "; ") + note;
   }
 }
 

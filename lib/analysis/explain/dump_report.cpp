@@ -104,7 +104,16 @@ std::string common_lines(const DumpReport& report) {
   return text;
 }
 
-/// "5 of 15 layers are equal, …" and what speaks against one device.
+/// Who computes the whole dump; of the layers that are equal nothing more can be told than that such a device computes them as well.
+std::string one_device_text(const DumpReport& report, std::int64_t equal) {
+  const std::string who = "One device computes every layer" + std::string(equal > 0 ? ", the equal ones as well: " : ": ");
+  for (const DumpVerdict& layer : report.layers)
+    if (!layer.backends.empty()) return who + joined(layer.backends) + ".\n";
+  if (report.common.empty()) return {};
+  return who + report.backend + " with " + change_text(report.common.front().change) + ".\n";
+}
+
+/// "5 of 15 layers are equal, …" and what speaks for one device, or against it.
 std::string conclusion(const DumpReport& report) {
   std::int64_t equal = 0, found = 0;
   for (const DumpVerdict& layer : report.layers) {
@@ -116,6 +125,7 @@ std::string conclusion(const DumpReport& report) {
   if (report.one_device || found == 0) text += std::to_string(found) + " are explained, ";
   else text += "0 are explained, " + std::to_string(found) + " are computed by changes that do not hold for all, ";
   text += std::to_string(count - equal - found) + " are not.\n";
+  if (report.one_device && found > 0) text += one_device_text(report, equal);
   if (!report.doubt.empty()) text += "Not one device, or one whose operations differ: " + report.doubt + ".\n";
   if (!report.all_pairs_tried) text += "Not all pairs of rules were tried: the parts of the network to be computed are large.\n";
   return text;

@@ -3,6 +3,8 @@
 #include "analysis/identify/conv_data.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "lastbit/error.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -144,19 +146,24 @@ int ConvVariant::bits(std::int64_t index) const {
   return bits_for(terms(index).magnitude + (offset < 0 ? -offset : offset));
 }
 
-ConvData::ConvData(const IdentifyPair& pair) : expected(integers_of(pair.output)) {
+ConvData::ConvData(const IdentifyPair& pair, std::vector<std::int64_t> chosen) : outputs(std::move(chosen)) {
   const Operation& operation = only_operation(pair.layer);
   variants.emplace_back(pair.layer, operation, PerChannelLowering::native);
   if (pair.layer.tensor(operation.inputs[1]).quantization.per_channel())
     variants.emplace_back(pair.layer, operation, PerChannelLowering::requantized_to_tensor);
   if (pair.inputs.size() != 1) throw Error(ErrorCode::bad_input, pair.name, "one input is needed");
   const auto wanted = pair.layer.tensor(operation.inputs[0]).shape.element_count();
-  const std::int64_t outputs = variants[0].layer().shape.out_count();
-  if (pair.inputs[0].element_count() != wanted || pair.output.element_count() != outputs) {
+  const std::int64_t count = variants[0].layer().shape.out_count();
+  if (pair.inputs[0].element_count() != wanted || pair.output.element_count() != count) {
     throw Error(ErrorCode::shape_mismatch, pair.name,
                 std::to_string(pair.inputs[0].element_count()) + " input and " + std::to_string(pair.output.element_count()) +
-                    " output values; the layer has " + std::to_string(wanted) + " and " + std::to_string(outputs));
+                    " output values; the layer has " + std::to_string(wanted) + " and " + std::to_string(count));
   }
+  if (outputs.empty()) {
+    outputs.resize(static_cast<std::size_t>(count));
+    std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
+  }
+  for (const std::int64_t index : outputs) expected.push_back(pair.output.integer_at(index));
   for (ConvVariant& variant : variants) variant.set_input(centred_input(variant.layer(), pair.inputs[0]));
 }
 

@@ -71,17 +71,20 @@ class ConvVariant {
   mutable std::vector<Terms> terms_;
 };
 
-/// A pair.
+/// A pair, judged by some of its outputs or by all.
 struct ConvData {
-  explicit ConvData(const IdentifyPair& pair);
+  /// `outputs` in order; none: all of them.
+  explicit ConvData(const IdentifyPair& pair, std::vector<std::int64_t> outputs = {});
 
   [[nodiscard]] const ConvVariant& variant(PerChannelLowering lowering) const {
     return variants[lowering == PerChannelLowering::requantized_to_tensor && variants.size() > 1 ? 1 : 0];
   }
+  [[nodiscard]] bool is_whole() const { return std::ssize(outputs) == variants[0].layer().shape.out_count(); }
   [[nodiscard]] std::int64_t channel(std::int64_t index) const { return index % variants[0].layer().shape.out_channels; }
 
-  std::vector<ConvVariant> variants;  ///< native; and requantized_to_tensor where scales are per channel
-  std::vector<std::int64_t> expected;
+  std::vector<ConvVariant> variants;   ///< native; and requantized_to_tensor where scales are per channel
+  std::vector<std::int64_t> outputs;   ///< that are judged
+  std::vector<std::int64_t> expected;  ///< of these
 };
 
 [[nodiscard]] SpaceScope scope_of(const IdentifyPair& pair);

@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <random>
 #include <unordered_map>
 
+#include "analysis/identify/telling_order.hpp"
 #include "engine/finisher.hpp"
 #include "engine/operands.hpp"
 
 namespace lastbit {
 namespace {
-
-struct Value {
-  std::uint32_t data = 0;
-  std::int64_t index = 0;
-};
 
 /// A combination under judgement: a way to sum, which stands for all that give the same sums, and a chain.
 struct Judged {
@@ -38,27 +33,11 @@ std::uint64_t hash_of(std::span<const std::int64_t> values) {
 
 using Share = std::function<void(double)>;
 
-/// Values in an order in which the first ones tell most: those within the bounds first, at random; every eighth one at a bound.
-std::vector<Value> telling_order(std::span<const ConvData> data) {
-  std::vector<Value> inside, at_bounds;
-  for (std::uint32_t d = 0; d < data.size(); ++d) {
-    const auto [least, most] = std::minmax_element(data[d].expected.begin(), data[d].expected.end());
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(data[d].expected.size()); ++i) {
-      const std::int64_t value = data[d].expected[static_cast<std::size_t>(i)];
-      (value == *least || value == *most ? at_bounds : inside).push_back({d, i});
-    }
-  }
-  std::mt19937 random(1);
-  std::shuffle(inside.begin(), inside.end(), random);
-  std::shuffle(at_bounds.begin(), at_bounds.end(), random);
-  std::vector<Value> order;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < inside.size(); ++i) {
-    order.push_back(inside[i]);
-    if (i % 8 == 7 && next < at_bounds.size()) order.push_back(at_bounds[next++]);
-  }
-  order.insert(order.end(), at_bounds.begin() + static_cast<std::ptrdiff_t>(next), at_bounds.end());
-  return order;
+/// The outputs that are judged, by their places among them.
+std::vector<Value> in_telling_order(std::span<const ConvData> data) {
+  std::vector<std::span<const std::int64_t>> lists;
+  for (const ConvData& each : data) lists.emplace_back(each.expected);
+  return telling_order(lists);
 }
 
 /// One level of the search: some of the values.
@@ -68,7 +47,7 @@ class Level {
       : space_(space), data_(data), values_(values) {
     std::size_t count = 0;
     for (const ConvData& each : data) count += each.expected.size();
-    in_rows_ = values.size() == count && count >= rows_pay * data.size() &&
+    in_rows_ = std::ranges::all_of(data, &ConvData::is_whole) && values.size() == count && count >= rows_pay * data.size() &&
                std::is_sorted(values.begin(), values.end(),
                               [](const Value& a, const Value& b) { return a.data != b.data ? a.data < b.data : a.index < b.index; });
   }
@@ -137,7 +116,7 @@ class Level {
       }
       std::int64_t output = group.values[i];
       if (scaled) {
-        const std::int64_t channel = data_[d].channel(index);
+        const std::int64_t channel = data_[d].channel(data_[d].outputs[static_cast<std::size_t>(index)]);
         RescaleOperands& operands = variant->scales().operands(channel);
         operands.scale = (*scales)[variant->scales().index(channel)];
         output = finish(rule.chain, output, operands);
@@ -153,7 +132,8 @@ class Level {
   [[nodiscard]] std::vector<std::int64_t> values_by(const SumRules& rules) const {
     std::vector<std::int64_t> sums;
     sums.reserve(values_.size());
-    for (const auto& [d, index] : values_) sums.push_back(data_[d].variant(rules.per_channel).sum(rules, index));
+    for (const auto& [d, index] : values_)
+      sums.push_back(data_[d].variant(rules.per_channel).sum(rules, data_[d].outputs[static_cast<std::size_t>(index)]));
     return sums;
   }
 
@@ -296,7 +276,7 @@ std::int64_t count_of(std::span<const Block> blocks) {
 
 ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t most_classes, const std::function<void(double)>& progress,
                                     const Deadline& deadline) const {
-  const std::vector<Value> order = telling_order(data_);
+  const std::vector<Value> order = in_telling_order(data_);
   ConvSearchResult result;
   result.values = static_cast<std::int64_t>(order.size());
   std::vector<Block> blocks = start;
@@ -336,15 +316,14 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
   result.distinct_sums = static_cast<std::int64_t>(survivors.groups.size());
   result.classes = classes_of(std::move(survivors), result.values, most_classes);
   for (const ConvData& data : data_) {
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(data.expected.size()); ++i)
-      result.sum_bits = std::max(result.sum_bits, data.variants[0].bits(i));
+    for (const std::int64_t index : data.outputs) result.sum_bits = std::max(result.sum_bits, data.variants[0].bits(index));
   }
   if (progress) progress(1);
   return result;
 }
 
 std::vector<Block> ConvSearch::exact(const std::vector<Block>& start) const {
-  const std::vector<Value> order = telling_order(data_);
+  const std::vector<Value> order = in_telling_order(data_);
   std::vector<Block> blocks = start;
   constexpr std::size_t first = 6;  // on few values few ways to sum differ, and most chains already fail
   for (const std::size_t count : {std::min(first, order.size()), order.size()}) {

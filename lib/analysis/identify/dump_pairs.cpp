@@ -10,6 +10,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/identify.hpp"
 #include "lastbit/one_operation.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit {
 namespace {
@@ -47,7 +48,7 @@ void require_same_samples(const Model& model, const NamedTrace& dump, const Oper
     const NamedTensor* const input = index == absent_tensor ? nullptr : dump.find(index);
     if (input == nullptr || samples_in(*input, model.tensor(index)) == samples) continue;
     throw Error(ErrorCode::shape_mismatch, "tensor '" + input->name + "'",
-                std::to_string(samples_in(*input, model.tensor(index))) + " samples; '" + output.name + "', computed from it, " +
+                count_of(samples_in(*input, model.tensor(index)), "sample") + "; '" + output.name + "', computed from it, " +
                     std::to_string(samples) + ": a layer needs as many of each");
   }
 }

@@ -25,6 +25,12 @@ struct Group {
   std::vector<const IdentifyPair*> pairs;
 };
 
+/// What of a group combinations are judged by.
+struct Searched {
+  const Group& group;
+  const std::deque<FewValues>& few;
+};
+
 bool is_conv_group(const Group& group) { return is_conv_layer(group.pairs.front()->layer.operations[0].kind); }
 
 /// uint8 and int8 data are taken together, and so are sums and outputs of one type apart.
@@ -91,17 +97,17 @@ struct BackendRun {
   std::int64_t agreeing = 0;
   std::uint64_t outputs = 1;
 };
-std::optional<BackendRun> run_on(const Group& group, const Backend& backend, std::int64_t most_differing) {
+std::optional<BackendRun> run_on(const std::deque<FewValues>& few, const Backend& backend, std::int64_t most_differing) {
   BackendRun result;
   std::int64_t differing = 0;
-  for (const IdentifyPair* pair : group.pairs) {
-    const auto trace = try_run(pair->layer, backend, pair->inputs);
+  for (const auto& [pair, outputs] : few) {
+    const auto trace = try_run(pair.layer, backend, pair.inputs);
     if (!trace) return std::nullopt;
-    const Tensor& output = *trace->tensors[static_cast<std::size_t>(pair->layer.outputs[0])];
-    for (std::int64_t i = 0; i < output.element_count(); ++i) {
+    const Tensor& output = *trace->tensors[static_cast<std::size_t>(pair.layer.outputs[0])];
+    for (const std::int64_t i : outputs) {
       const std::int64_t value = output.integer_at(i);
       result.outputs = mixed(result.outputs, value);
-      (value == pair->output.integer_at(i) ? result.agreeing : differing) += 1;
+      (value == pair.output.integer_at(i) ? result.agreeing : differing) += 1;
     }
     if (differing > most_differing) return std::nullopt;
   }
@@ -121,11 +127,12 @@ Backend rules_in(const Group& group, const Backend& backend) {
 }
 
 /// Names the built-in backends of every class, and lets the first one stand for it.
-void add_builtins(const Group& group, std::vector<RuleClass>& classes, const std::vector<std::uint64_t>& outputs, std::int64_t values) {
+void add_builtins(const Searched& searched, std::vector<RuleClass>& classes, const std::vector<std::uint64_t>& outputs,
+                  std::int64_t values) {
   const std::int64_t most_differing = values - classes.back().agreeing;
   for (const SpecSheet& sheet : builtin_backends()) {
     if (sheet.backend.domain != Domain::integer) continue;
-    const auto computed = run_on(group, sheet.backend, most_differing);
+    const auto computed = run_on(searched.few, sheet.backend, most_differing);
     if (!computed) continue;
     for (std::size_t i = 0; i < classes.size(); ++i) {
       RuleClass& one = classes[i];
@@ -133,7 +140,7 @@ void add_builtins(const Group& group, std::vector<RuleClass>& classes, const std
       one.backends.push_back(sheet.name);
       if (!one.represented_by.empty()) continue;
       one.represented_by = sheet.name;
-      one.backend = rules_in(group, sheet.backend);
+      one.backend = rules_in(searched.group, sheet.backend);
     }
   }
 }
@@ -191,9 +198,10 @@ bool multiplies_rows(const IdentifyPair& pair) {
 }
 
 /// Nothing where time was up before any combination that applies was met.
-std::optional<OperationIdentification> identify_conv(const Group& group, const IdentifyOptions& options, const Deadline& deadline) {
+std::optional<OperationIdentification> identify_conv(const Searched& searched, const IdentifyOptions& options, const Deadline& deadline) {
+  const Group& group = searched.group;
   std::vector<ConvData> data;
-  for (const IdentifyPair* pair : group.pairs) data.emplace_back(*pair);
+  for (const auto& [pair, outputs] : searched.few) data.emplace_back(pair, outputs);
   const ConvSpace space = conv_space(common_scope(group));
   const std::vector<Block> all{everything(space)};
   const ConvSearchResult found = ConvSearch(space, data).search(all, options.runners_up + 1, options.progress, deadline);
@@ -215,30 +223,34 @@ std::optional<OperationIdentification> identify_conv(const Group& group, const I
     copy_rules(shown.backend, backend_of(most_usual(space, one.blocks, rows)), group.rules);
     result.classes.push_back(std::move(shown));
   }
-  add_builtins(group, result.classes, outputs, result.values);
+  add_builtins(searched, result.classes, outputs, result.values);
   return result;
 }
 
-std::optional<OperationIdentification> identify_by_walk(const Group& group, const IdentifyOptions& options, const Deadline& deadline) {
-  RulesFound found = search_rules(group.rules, group.pairs, options.runners_up + 1, options.progress, deadline);
+std::optional<OperationIdentification> identify_by_walk(const Searched& searched, const IdentifyOptions& options,
+                                                        const Deadline& deadline) {
+  std::vector<const IdentifyPair*> pairs;
+  for (const FewValues& each : searched.few) pairs.push_back(&each.pair);
+  RulesFound found = search_rules(searched.group.rules, pairs, options.runners_up + 1, options.progress, deadline);
   if (found.result.classes.empty()) return std::nullopt;
-  add_builtins(group, found.result.classes, found.outputs, found.result.values);
+  add_builtins(searched, found.result.classes, found.outputs, found.result.values);
   return std::move(found.result);
 }
 
-/// The best class on every sample. Returns the samples that it fails, one of each pair.
-std::vector<std::pair<const IdentifyPair*, std::int64_t>> verify(const Group& group, OperationIdentification& found) {
-  std::vector<std::pair<const IdentifyPair*, std::int64_t>> failed;
+/// The best class on every sample. Returns what it fails, the smallest layers first.
+std::vector<std::pair<const IdentifyPair*, Judgement>> verify(const Group& group, OperationIdentification& found) {
+  std::vector<std::pair<const IdentifyPair*, Judgement>> failed;
   found.searched = found.values;
   found.values = found.agreeing = found.samples = 0;
   found.pairs = static_cast<std::int64_t>(group.pairs.size());
   for (const IdentifyPair* pair : group.pairs) {
-    const Judgement judgement = judge(*pair, found.best().backend);
+    Judgement judgement = judge(*pair, found.best().backend);
     found.samples = std::max(found.samples, samples_of(*pair));
     found.values += pair->output.element_count();
     if (judgement.possible) found.agreeing += pair->output.element_count() - judgement.differing;
-    if (judgement.differing > 0) failed.emplace_back(pair, judgement.first);
+    if (!judgement.is_equal()) failed.emplace_back(pair, std::move(judgement));
   }
+  std::ranges::stable_sort(failed, {}, [](const auto& each) { return each.first->output.element_count(); });
   return failed;
 }
 
@@ -247,25 +259,25 @@ void verify_builtins(const Group& group, OperationIdentification& found) {
   if (!found.exact()) return;
   std::erase_if(found.classes.front().backends, [&](const std::string& name) {
     const Backend backend = find_backend(name).backend;
-    return std::ranges::any_of(group.pairs, [&](const IdentifyPair* pair) {
-      const Judgement judgement = judge(*pair, backend);
-      return !judgement.possible || judgement.differing > 0;
-    });
+    return std::ranges::any_of(group.pairs, [&](const IdentifyPair* pair) { return !judge(*pair, backend).is_equal(); });
   });
 }
 
-/// Searches on a few samples, and again with those that what was found does not explain.
+/// Searches on a few values, and again with those that what was found does not explain. What a walk has to run as a whole joins layer by layer.
 std::optional<OperationIdentification> identify_group(const Group& group, const IdentifyOptions& options, const Deadline& deadline) {
-  constexpr int most_rounds = 6;
-  FewSamples few(group.pairs);
+  constexpr int most_rounds = 12;
+  const bool is_conv = is_conv_group(group);
+  FewSamples few(group.pairs, is_conv ? FewBy::some_outputs : FewBy::some_layers);
   for (int round = 1;; ++round) {
-    const Group searched{group.rules, few.pairs()};
-    auto found = is_conv_group(group) ? identify_conv(searched, options, deadline) : identify_by_walk(searched, options, deadline);
+    const Searched searched{group, few.all()};
+    auto found = is_conv ? identify_conv(searched, options, deadline) : identify_by_walk(searched, options, deadline);
     if (!found) return std::nullopt;
     const bool explains = found->best().agreeing == found->values;
-    const auto failed = verify(group, *found);
     bool is_new = false;
-    for (const auto& [pair, sample] : failed) is_new = few.add(*pair, sample) || is_new;
+    for (const auto& [pair, judgement] : verify(group, *found)) {
+      if (is_new && !is_conv) break;
+      is_new = few.add(*pair, judgement) || is_new;
+    }
     if (explains && is_new && round < most_rounds && !deadline.passed()) continue;
     verify_builtins(group, *found);
     return found;
@@ -276,7 +288,7 @@ std::optional<OperationIdentification> identify_group(const Group& group, const 
 
 bool Identification::exact() const {
   return std::ranges::all_of(operations, [](const OperationIdentification& one) { return one.exact(); }) &&
-         std::ranges::all_of(skipped, [](const SkippedPair& one) { return one.differing == 0; });
+         std::ranges::all_of(skipped, [](const SkippedPair& one) { return one.differing == 0 && one.reason != out_of_time; });
 }
 
 bool Identification::decided() const {

@@ -21,19 +21,19 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Of the first layer's kind and type; of convolution-like layers, where there are any.
-std::vector<const IdentifyPair*> alike(const std::vector<const IdentifyPair*>& pairs) {
-  std::vector<const IdentifyPair*> list;
-  const auto is_conv = [](const IdentifyPair* pair) {
-    return reason_to_skip(*pair).empty() && is_conv_layer(pair->layer.operations[0].kind);
+std::vector<const FewValues*> alike(const std::deque<FewValues>& few) {
+  std::vector<const FewValues*> list;
+  const auto is_conv = [](const FewValues& each) {
+    return reason_to_skip(each.pair).empty() && is_conv_layer(each.pair.layer.operations[0].kind);
   };
-  const bool convs = std::ranges::any_of(pairs, is_conv);
-  for (const IdentifyPair* each : pairs) {
-    const IdentifyPair& pair = *each;
+  const bool convs = std::ranges::any_of(few, is_conv);
+  for (const FewValues& each : few) {
+    const IdentifyPair& pair = each.pair;
     if (!reason_to_skip(pair).empty() || is_conv(each) != convs) continue;
     const auto type_of = [](const IdentifyPair& one) { return one.layer.tensor(one.layer.operations[0].inputs[0]).type; };
-    const bool same = list.empty() ||
-                      (pair.layer.operations[0].kind == list.front()->layer.operations[0].kind && type_of(pair) == type_of(*list.front()));
-    if (same) list.push_back(&pair);
+    const bool same = list.empty() || (pair.layer.operations[0].kind == list.front()->pair.layer.operations[0].kind &&
+                                       type_of(pair) == type_of(list.front()->pair));
+    if (same) list.push_back(&each);
   }
   if (list.empty()) throw Error(ErrorCode::bad_input, "probe", "no pair can be used");
   return list;
@@ -121,10 +121,11 @@ constexpr std::size_t most_devices = 200;  ///< of a walk
 }  // namespace
 
 std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options) {
-  std::vector<const IdentifyPair*> whole;
+  std::vector<const IdentifyPair*> whole, used;
   for (const IdentifyPair& pair : pairs) whole.push_back(&pair);
-  const FewSamples few(whole);
-  const std::vector<const IdentifyPair*> used = alike(few.pairs());
+  const FewSamples few(whole, FewBy::some_outputs);
+  const std::vector<const FewValues*> alike_ones = alike(few.all());
+  for (const FewValues* each : alike_ones) used.push_back(&each->pair);
   if (!is_conv_layer(used.front()->layer.operations[0].kind)) {
     const DevicesLeft left = devices_left(used, most_devices);
     auto designed = design_walk_probe(left.some, *used.front(), options);
@@ -132,7 +133,7 @@ std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const Pro
     return probe_of(std::move(*designed), left.count);
   }
   std::vector<ConvData> data;
-  for (const IdentifyPair* pair : used) data.emplace_back(*pair);
+  for (const FewValues* each : alike_ones) data.emplace_back(each->pair, each->outputs);
   const ConvSpace space = conv_space(joined(used));
   const std::vector<Block> left = ConvSearch(space, data).search({everything(space)}, 1).classes.front().blocks;
   auto designed = options.weights == ProbeWeights::free ? design_free_probe(space, left, used.front()->layer, options)

@@ -7,6 +7,7 @@
 
 #include "lastbit/identify.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/printable.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
@@ -17,8 +18,6 @@ std::string joined(const std::vector<std::string>& words, std::size_t most = 12)
   for (std::size_t i = 0; i < std::min(words.size(), most); ++i) text += (i == 0 ? "" : " | ") + words[i];
   return words.size() > most ? text + " | … (" + std::to_string(words.size()) + ")" : text;
 }
-
-std::string counted(std::int64_t count, const std::string& thing) { return std::to_string(count) + " " + thing + (count == 1 ? "" : "s"); }
 
 /// What the data tell, of a class that explains them and was found among all.
 void add_told(std::ostream& out, const RuleClass& one) {
@@ -43,11 +42,12 @@ void add_rules(std::ostream& out, const RuleClass& one, const std::string& title
 }
 
 void add_head(std::ostream& out, const OperationIdentification& operation) {
-  out << operation.rules << ": " << counted(operation.pairs, "layer") << ", " << counted(operation.values, "value");
+  out << operation.rules << ": " << count_of(operation.pairs, "layer") << ", " << count_of(operation.values, "value");
   if (operation.samples > 1) out << " of " << operation.samples << " samples";
-  out << "; " << counted(operation.combinations, "combination") << " of rules";
-  if (operation.searched < operation.values) out << ", judged by " << counted(operation.searched, "value");
-  if (operation.sum_bits > 0) out << "; sums stay within " << operation.sum_bits << " bits";
+  out << "; " << count_of(operation.combinations, "combination") << " of rules";
+  const bool judged_by_some = operation.searched < operation.values;
+  if (judged_by_some) out << ", judged by " << count_of(operation.searched, "value");
+  if (operation.sum_bits > 0) out << (judged_by_some ? ", whose sums" : "; sums") << " stay within " << operation.sum_bits << " bits";
   out << "\n";
 }
 
@@ -57,13 +57,13 @@ void add_classes(std::ostream& out, const OperationIdentification& operation) {
     const RuleClass& one = operation.classes[i];
     const std::int64_t differing = operation.searched - one.agreeing;
     out << "  " << i + 1 << ". "
-        << (differing == 0 ? "every value equal" : counted(differing, "value") + " of " + all + (differing == 1 ? " differs" : " differ"))
-        << ": " << counted(one.combinations, "combination");
+        << (differing == 0 ? "every value equal" : count_of(differing, "value") + " of " + all + (differing == 1 ? " differs" : " differ"))
+        << ": " << count_of(one.combinations, "combination");
     if (!one.backends.empty()) out << "; as " << joined(one.backends, 6);
     out << "\n";
   }
   if (operation.searched == operation.values) return;
-  out << "  on all " << operation.samples << " samples " << operation.agreeing << " of " << operation.values
+  out << "  on all " << count_of(operation.samples, "sample") << " " << operation.agreeing << " of " << operation.values
       << " values are equal on the combination that is saved\n";
 }
 
@@ -91,13 +91,13 @@ void add_skipped(std::ostream& out, const Identification& identification) {
   std::int64_t covered = 0;
   for (const OperationIdentification& operation : identification.operations) covered += operation.pairs;
   if (identification.skipped.empty()) return;
-  out << counted(covered, "layer") << " covered, " << identification.skipped.size() << " not:\n";
+  out << count_of(covered, "layer") << " covered, " << identification.skipped.size() << " not:\n";
   for (const SkippedPair& pair : identification.skipped) {
     out << "  " << pair.name << ": " << pair.reason << "; ";
     if (pair.values == 0) out << "not compared\n";
     else if (pair.differing == 0) out << "every value of " << pair.values << " as a built-in backend computes it\n";
     else
-      out << pair.differing << " of " << counted(pair.values, "value") << (pair.differing == 1 ? " differs" : " differ")
+      out << pair.differing << " of " << count_of(pair.values, "value") << (pair.differing == 1 ? " differs" : " differ")
           << " from every built-in backend\n";
   }
 }
@@ -137,7 +137,7 @@ std::string path_of(const std::string& place, const std::string& rule) {
 
 /// Measured as a whole; a guess in what the data do not tell.
 void add_evidence(SpecSheet& sheet, const OperationIdentification& operation, const std::string& path) {
-  const std::string measured = std::to_string(operation.agreeing) + " of " + counted(operation.values, "value") + " equal to the device's";
+  const std::string measured = std::to_string(operation.agreeing) + " of " + count_of(operation.values, "value") + " equal to the device's";
   sheet.evidence.push_back({path, operation.exact() ? EvidenceLevel::hardware : EvidenceLevel::guess, measured});
   if (path != operation.rules) return;
   for (const RuleValues& rule : operation.best().rules) {
@@ -164,8 +164,8 @@ void add_others(SpecSheet& sheet, const Identification& identification) {
 
 std::string to_text(const Reproduction& reproduction) {
   if (!reproduction.impossible.empty()) return "the network cannot be run on these rules: " + reproduction.impossible + "\n";
-  std::string text = "the network on these rules: " + counted(reproduction.values, "value") + " of " +
-                     counted(reproduction.tensors, "tensor") + " in " + counted(reproduction.samples, "sample") + ", ";
+  std::string text = "the network on these rules: " + count_of(reproduction.values, "value") + " of " +
+                     count_of(reproduction.tensors, "tensor") + " in " + count_of(reproduction.samples, "sample") + ", ";
   if (reproduction.differing == 0) return text + "every one equal\n";
   return text + std::to_string(reproduction.differing) + " differ, first in '" + reproduction.first + "'\n";
 }

@@ -3,6 +3,7 @@
 #include "analysis/identify/rule_search.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <queue>
@@ -78,12 +79,13 @@ bool is_below(const std::vector<std::string>& paths, const std::string& rule) {
   return std::ranges::any_of(paths, [&](const std::string& path) { return covers(path, rule); });
 }
 
-/// Every rule below `paths` with every other value.
+/// Every rule below `paths` with every other value, those among them that it does not take.
 std::vector<Step> value_steps(const Backend& backend, const std::vector<std::string>& paths) {
   std::vector<Step> steps;
   for (const RuleText& rule : list_rules(backend)) {
     if (!is_below(paths, rule.path) || rule.path.ends_with("chain.size")) continue;
-    for (const std::string& value : alternatives(backend, rule.path)) steps.push_back({rule.path, value});
+    for (const std::string& value : values_beside(backend, rule.path))
+      if (value != rule.value) steps.push_back({rule.path, value});
   }
   return steps;
 }
@@ -99,6 +101,24 @@ std::vector<Step> structure_steps(const Backend& backend, const std::vector<std:
   add_all(Of<RescaleRule>{});
   add_all(Of<AccumulatorRule>{});
   return steps;
+}
+
+/// Tells devices apart: of every rule below the paths that the backend reads, which one it is, and its value.
+std::uint64_t key_of(const Backend& backend, const std::vector<std::string>& paths) {
+  std::vector<const Rule*> above;
+  for (const std::string& path : paths)
+    if (const Rule* const rule = find_rule(backend, path)) above.push_back(rule);
+  const Rule* const table = rule_table().data();
+  std::uint64_t key = 1;
+  for (const Rule& rule : ReachedRules(backend, Reach::read)) {
+    if (std::ranges::none_of(above, [&](const Rule* each) { return each <= &rule && &rule < table + each->end; })) continue;
+    const void* const value = address(backend, rule);
+    const bool is_text = rule.type->kind == RuleType::Kind::text;
+    const auto number =
+        is_text ? static_cast<std::int64_t>(std::hash<std::string>()(rule.type->to_text(value)) >> 1U) : rule.type->load(value);
+    key = mixed(mixed(key, &rule - table), number);
+  }
+  return key;
 }
 
 /// A device on the walk: a seed, and the steps taken from it.
@@ -170,15 +190,14 @@ class Walk {
 
   /// Runs the layers on it, unless it is known, does not fit together or cannot run them.
   void try_device(Device device) {
-    const Backend backend = built(device);
+    Backend backend;
     try {
+      backend = built(device);
       check_widths(backend);
     } catch (const Error&) {
       return;
     }
-    std::string text;
-    for (const Coordinate& each : coordinates(device)) text += each.rule + '=' + each.value + ';';
-    if (!known_.insert(std::move(text)).second) return;
+    if (!known_.insert(key_of(backend, seeds_[device.seed].paths)).second) return;
     ++tried_;
     if (!judge(backend, device)) return;
     ranks_.insert(device.differing);
@@ -214,7 +233,7 @@ class Walk {
   std::vector<Device> devices_;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> nearest_;
   std::multiset<std::int64_t> ranks_;
-  std::set<std::string> known_;
+  std::set<std::uint64_t> known_;
 };
 
 /// Devices with the same outputs, as a class: the rules of the first of them, with the values that they take in all of them. `possible` holds
@@ -239,10 +258,16 @@ bool is_fused(OperationKind kind) {
   return kind == OperationKind::fused_conv2d || kind == OperationKind::pwl || kind == OperationKind::sum_pool2d;
 }
 
-/// A single output, and rules with more than one value to look for.
-bool reads_rules(OperationKind kind) {
-  return !is_movement(kind) && kind != OperationKind::max_pool2d && kind != OperationKind::cast && signature_of(kind).most_outputs == 1;
+/// What every device that has it computes alike, or none has for integers.
+bool has_one_meaning(OperationKind kind) {
+  using enum OperationKind;
+  return is_movement(kind) || kind == max_pool2d || kind == cast || kind == maximum || kind == minimum || kind == reduce_max ||
+         kind == reduce_min || kind == OperationKind::div || kind == neg || kind == OperationKind::log || kind == OperationKind::sqrt ||
+         kind == rsqrt;
 }
+
+/// A single output, and rules with more than one value to look for.
+bool reads_rules(OperationKind kind) { return !has_one_meaning(kind) && signature_of(kind).most_outputs == 1; }
 
 }  // namespace
 

@@ -107,7 +107,9 @@ class Examination {
     }
     for (const auto& [other, others] : layers_.codes()) {
       if (other == output || others.size() != codes.size() || !is_nearer(with_output(each, others), each.fit)) continue;
-      if (is_confirmed(each, others) || is_exchanged(each, other)) return name(output, exchanged_text(other));
+      const bool both = is_exchanged(each, other);
+      if (both) name(other, exchanged_text(output));
+      if (both || is_confirmed(each, others)) return name(output, exchanged_text(other));
     }
     const auto sample = other_sample(each, each.expected, codes);
     if (sample && is_confirmed(each, each.expected))
@@ -198,14 +200,18 @@ class Examination {
     const std::int32_t output = each.layer->output;
     if (is_named(output)) return;
     for (const View& view : views_of(info(output))) {
-      std::map<std::int32_t, Codes> inputs;
+      std::map<std::int32_t, Codes> inputs, named;
       for (const std::int32_t input : each.layer->inputs) {
         for (const View& same : views_of(info(input))) {
-          const bool fits = same.cause == view.cause && (!is_named(input) || causes_.at(input) == view.cause);
-          if (fits) inputs.emplace(input, seen(same, info(input), layers_.codes(input)));
+          if (same.cause != view.cause || (is_named(input) && causes_.at(input) != view.cause)) continue;
+          inputs.emplace(input, seen(same, info(input), layers_.codes(input)));
+          if (is_named(input)) named.emplace(*inputs.find(input));
         }
       }
-      if (inputs.empty() || !is_nearer(with_inputs(each, inputs, seen(view, info(output), layers_.codes(output))), each.fit)) continue;
+      if (inputs.empty()) continue;
+      const Codes& outputs = layers_.codes(output);
+      const Fit given = named.empty() ? each.fit : with_inputs(each, named, outputs);
+      if (!is_nearer(with_inputs(each, inputs, seen(view, info(output), outputs)), given)) continue;
       for (const auto& [input, codes] : inputs) name(input, view.cause);
       name(output, view.cause);
       return;

@@ -1,6 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include "compare/report_layout.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/recording.hpp"
@@ -21,9 +22,7 @@ std::string lines_of(const std::vector<RuleDifference>& rules, const std::string
 
 std::string text_of(const RecordingDifference& difference) {
   constexpr std::size_t longest_name = 60;
-  const std::string& name = difference.tensor;
-  const std::string shown = name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...";
-  const std::string place = difference.operation + " '" + shown + "'";
+  const std::string place = difference.operation + " '" + shortened(difference.tensor, longest_name) + "'";
   if (!difference.reason.empty()) return place + ": " + difference.reason + "\n";
   std::string text = place + "[" + std::to_string(difference.index) + "]: stored " + difference.expected + ", now " + difference.got +
                      "; " + std::to_string(difference.differing) + " of " + std::to_string(difference.values) + " values differ\n";
