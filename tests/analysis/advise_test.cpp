@@ -11,6 +11,7 @@
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
+#include "support/residual_network.hpp"
 
 using namespace lastbit;
 
@@ -197,6 +198,21 @@ TEST_CASE("run_mixed: what b lacks runs on a, and what a lacks is an error") {
   REQUIRE_THROWS_AS(mixed.outputs(std::vector{Tensor(ElementType::int8, {1, 6, 6, 3})}, set_of(model, {})), Error);
   REQUIRE_THROWS_AS(mixed.outputs(std::vector{Tensor(ElementType::int16, {1, 6, 6, 4})}, set_of(model, {})), Error);
   REQUIRE_THROWS_AS(mixed.outputs(sample, OperationSet(2)), Error);
+}
+
+TEST_CASE("advice: a layer that stays on a rests on none of the device's guesses") {
+  test::ResidualNetwork residual(1);
+  residual.model.tensors[9].quantization.scales = {1.0 / 128};  // the softmax kernel's is 1/256
+  SpecSheet device = find_backend("tflite_double");
+  device.evidence.clear();
+  const auto is_of = [](const char* rules) { return [rules](const Guess& guess) { return guess.rule.starts_with(rules); }; };
+  REQUIRE(std::ranges::any_of(guesses_of(residual.model, device), is_of("softmax")));
+  Tensor sample = residual.inputs[0];
+  sample.reshape({1, 8, 8, 4});
+  const AdviseReport report = advise(residual.model, find_backend("float"), device, std::vector<std::vector<Tensor>>{{sample}});
+  REQUIRE(report.missing.size() == 1);
+  CHECK(std::ranges::none_of(report.guesses, is_of("softmax")));
+  CHECK(std::ranges::any_of(report.guesses, is_of("conv")));
 }
 
 TEST_CASE("movements follow what they move") {

@@ -266,6 +266,28 @@ TEST_CASE("advice: a layer made to round on ties is told a scale that avoids the
   REQUIRE(report.layers[0].differing == report.layers[0].ties->differing);
 }
 
+TEST_CASE("advice: no scale lowers the SQNR of its layer or of the final values") {
+  SpecSheet up = find_backend("vipnano_v8");
+  set_rule(up.backend, "conv.i8.output.chain.2.rounding", "half_up");
+  int advised = 0, left_out = 0;
+  for (const double scale : {0.5, 0.25, 1.0, 0.125, 2.0}) {
+    INFO(scale);
+    const AdviseReport report = advise(network(scale), up, find_backend("vipnano_v8"), samples(60));
+    for (const ScaleAdvice& at : report.scales) {
+      CHECK(at.best.factor != 1);
+      CHECK(2 * at.best.differing <= at.now.differing);
+      CHECK(at.best.sqnr_db >= at.now.sqnr_db);
+      CHECK(at.sqnr_db >= *report.sqnr_db_before);
+      ++advised;
+    }
+    if (report.sqnr_db_after) CHECK(*report.sqnr_db_after >= *report.sqnr_db_before);
+    left_out += static_cast<int>(report.scales_left_out);
+    if (report.scales_left_out > 0) CHECK(to_text(report).find("at a lower SQNR") != std::string::npos);
+  }
+  CHECK(advised > 0);
+  CHECK(left_out > 0);
+}
+
 TEST_CASE("census: of sums, products, pools, requantisation and concatenation, by what the devices deliver") {
   std::mt19937 random(9);
   const Shape image{1, 6, 6, 4}, pooled{1, 3, 3, 4}, joined{1, 6, 6, 8};

@@ -189,6 +189,7 @@ struct ScaleAdvice {
   std::vector<ScaleTrial> tried;
   std::optional<TieCensus> ties;  ///< at the best factor
   Agreement network;              ///< b against a, with this scale changed on both sides
+  double sqnr_db = 0;             ///< of b's outputs against float's, with this scale
 };
 
 // ---- float16 ----
@@ -259,10 +260,12 @@ struct AdviseReport {
   std::vector<Diagnostic> missing;  ///< operations that only a has
   std::vector<LayerAdvice> layers;
   FallbackSearch search;
-  std::vector<ScaleAdvice> scales;       ///< that avoid at least half of the layer's differing values
-  std::optional<Agreement> all_scales;   ///< with all of them at once
+  std::vector<ScaleAdvice> scales;      ///< that avoid at least half of the layer's differing values and lower no SQNR
+  std::int64_t scales_left_out = 0;     ///< layers for which every scale that avoids so many lowers the SQNR, theirs or that of the outputs
+  std::int64_t scales_together = 0;     ///< of `scales`, taken one after the other, those that do not lower it together either
+  std::optional<Agreement> all_scales;  ///< with these at once
   std::optional<double> sqnr_db_before;  ///< of b's outputs against float's
-  std::optional<double> sqnr_db_after;   ///< with all scales at once
+  std::optional<double> sqnr_db_after;   ///< with these scales at once
   std::optional<Float16Advice> halves;
   std::vector<Consequence> consequences;
   std::vector<Guess> guesses;

@@ -98,8 +98,10 @@ class Adviser {
       report_.judged_at += (report_.judged_at.empty() ? "" : ", ") + model_.tensor(output).name;
     report_.samples = static_cast<std::int64_t>(samples_.size());
     report_.missing = judge_.run().missing();
-    for (const SpecSheet* sheet : {&a_, &b_}) {
-      for (const Guess& guess : guesses_of(model_, *sheet)) add_once(report_.guesses, guess);
+    for (const Guess& guess : guesses_of(model_, a_)) add_once(report_.guesses, guess);
+    for (std::size_t i = 0; i < model_.operations.size(); ++i) {
+      if (judge_.run().only_on_a()[i]) continue;  // nothing of the device's computes it
+      for (const Guess& guess : guesses_of(model_, model_.operations[i], b_)) add_once(report_.guesses, guess);
     }
   }
 
@@ -183,22 +185,34 @@ class Adviser {
 
   void add_scales() {
     Model all = model_;
+    const double sqnr_before = sqnr_db_of(model_);
+    double sqnr_of_all = sqnr_before;
     for (const LayerAdvice& layer : report_.layers) {
       if (!layer.ties || layer.ties->differing == 0 || input_follows(layer.operation)) continue;
       progress("output scales", static_cast<double>(layer.operation) / static_cast<double>(model_.operations.size()));
-      if (const auto advice = scale_for(layer.operation)) {
-        const Model changed = with_output_scale(all, layer.operation, advice->best.factor);
-        if (both_run(changed)) all = changed;
-        report_.scales.push_back(*advice);
+      auto advice = scale_for(layer.operation);
+      if (!advice) continue;
+      if (advice->best.factor == 1 || advice->sqnr_db < sqnr_before) {
+        ++report_.scales_left_out;
+        continue;
       }
+      report_.scales.push_back(*advice);
+      const Model changed = with_output_scale(all, layer.operation, advice->best.factor);
+      if (!both_run(changed)) continue;
+      const double sqnr = sqnr_db_of(changed);
+      if (sqnr < sqnr_of_all) continue;
+      all = changed;
+      sqnr_of_all = sqnr;
+      ++report_.scales_together;
     }
     if (report_.scales.empty()) return;
     report_.all_scales = agreement_with(all);
-    report_.sqnr_db_before = sqnr_db_of(model_);
-    report_.sqnr_db_after = sqnr_db_of(all);
+    report_.sqnr_db_before = sqnr_before;
+    report_.sqnr_db_after = sqnr_of_all;
   }
 
-  /// The factor nearest to 1 that avoids nine tenths of what the best one avoids; nothing where that is less than half.
+  /// Of the factors that do not lower the layer's SQNR, the one nearest to 1 that avoids nine tenths of what the best one avoids: 1 where that is
+  /// less than half. Nothing where none at all avoids half.
   [[nodiscard]] std::optional<ScaleAdvice> scale_for(std::size_t position) {
     std::vector<double> factors{1};
     for (int i = 1; i <= scale_steps; ++i) {
@@ -212,12 +226,18 @@ class Adviser {
     advice.tried = scale_sweep(model_, position, a_.backend, b_.backend, inputs, factors);
     if (advice.tried.empty() || advice.tried[0].factor != 1) return std::nullopt;
     advice.now = advice.tried[0];
-    const auto least = std::ranges::min_element(advice.tried, {}, &ScaleTrial::differing)->differing;
-    if (advice.now.differing < fewest_differing || 2 * least > advice.now.differing) return std::nullopt;
+    const auto least_of = [](const std::vector<ScaleTrial>& trials) {
+      return std::ranges::min_element(trials, {}, &ScaleTrial::differing)->differing;
+    };
+    if (advice.now.differing < fewest_differing || 2 * least_of(advice.tried) > advice.now.differing) return std::nullopt;
+    std::vector<ScaleTrial> no_worse = advice.tried;
+    std::erase_if(no_worse, [&](const ScaleTrial& at) { return at.sqnr_db < advice.now.sqnr_db; });
+    const std::int64_t least = least_of(no_worse);
+    advice.best = advice.now;
+    if (2 * least > advice.now.differing) return advice;
     const std::int64_t enough = advice.now.differing - ((advice.now.differing - least) * 9 + 9) / 10;
     const auto far = [](const ScaleTrial& at) { return std::abs(std::log(at.factor)); };
-    advice.best = advice.now;
-    for (const ScaleTrial& at : advice.tried) {
+    for (const ScaleTrial& at : no_worse) {
       if (at.differing <= enough && (advice.best.factor == 1 || far(at) < far(advice.best))) advice.best = at;
     }
     std::ranges::sort(advice.tried, {}, &ScaleTrial::factor);
@@ -225,6 +245,7 @@ class Adviser {
     if (!both_run(changed)) return std::nullopt;
     advice.ties = tie_census(changed, position, a_.backend, b_.backend, inputs_[position]);
     advice.network = agreement_with(changed);
+    advice.sqnr_db = sqnr_db_of(changed);
     return advice;
   }
 

@@ -77,8 +77,13 @@ JsonValue to_json(const LayerAdvice& layer) {
 }
 
 JsonValue to_json(const ScaleAdvice& advice) {
-  return {{"operation", advice.operation},      {"scale", advice.scale},        {"now", to_json(advice.now)},
-          {"best", to_json(advice.best)},       {"ties", to_json(advice.ties)}, {"network", to_json(advice.network)},
+  return {{"operation", advice.operation},
+          {"scale", advice.scale},
+          {"now", to_json(advice.now)},
+          {"best", to_json(advice.best)},
+          {"ties", to_json(advice.ties)},
+          {"network", to_json(advice.network)},
+          {"sqnr_db", json_number(advice.sqnr_db)},
           {"tried", to_json_list(advice.tried)}};
 }
 
@@ -131,6 +136,8 @@ std::string to_json(const AdviseReport& report) {
   json["layers"] = to_json_list(report.layers);
   json["search"] = to_json(report.search);
   json["scales"] = to_json_list(report.scales);
+  json["scales_left_out"] = report.scales_left_out;
+  json["scales_together"] = report.scales_together;
   json["all_scales"] = report.all_scales ? to_json(*report.all_scales) : JsonValue();
   json["sqnr_db"] = {{"before", optional_number(report.sqnr_db_before)}, {"after", optional_number(report.sqnr_db_after)}};
   json["float16"] = report.halves ? to_json(*report.halves) : JsonValue();

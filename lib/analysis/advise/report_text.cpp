@@ -8,6 +8,7 @@
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
 #include "lastbit/advise.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit {
 namespace {
@@ -81,7 +82,7 @@ std::string macs_text(std::int64_t macs) {
   return value < 1e7 ? number_text("%.0f k", value / 1e3) : number_text("%.0f M", value / 1e6);
 }
 
-std::string samples_text(std::int64_t count) { return std::to_string(count) + (count == 1 ? " sample" : " samples"); }
+std::string samples_text(std::int64_t count) { return count_of(count, "sample"); }
 
 class Writer {
  public:
@@ -214,10 +215,10 @@ class Writer {
     std::string text = "\nLayers to keep on a\n";
     const bool all = search.greedy_samples == report_.samples && search.exact_samples == report_.samples;
     const auto on = [&](std::int64_t samples) { return all ? std::string() : " (" + samples_text(samples) + ")"; };
-    text +=
-        wrapped("Greedy over " + std::to_string(search.alone.size()) + " layers" + on(search.greedy_samples) + ", and all " +
-                std::to_string(std::size_t{1} << search.candidates.size()) + " subsets of " + std::to_string(search.candidates.size()) +
-                " candidates" + on(search.exact_samples) + (all ? ", on " : "; the figures are of ") + samples_text(report_.samples) + ".");
+    text += wrapped("Greedy over " + count_of(std::ssize(search.alone), "layer") + on(search.greedy_samples) + ", and all " +
+                    count_of(std::int64_t{1} << search.candidates.size(), "subset") + " of " +
+                    count_of(std::ssize(search.candidates), "candidate") + on(search.exact_samples) +
+                    (all ? ", on " : "; the figures are of ") + samples_text(report_.samples) + ".");
     text += front_table(search.by_count);
     if (search.by_macs.size() > 1 && report_.macs > 0) text += "By multiply-accumulates kept:\n" + front_table(search.by_macs);
     return text;
@@ -233,21 +234,32 @@ class Writer {
     if (differing == 0) return {};
     std::string text = "\nTies and output scales\n" + wrapped(std::to_string(at_ties) + " of the " + std::to_string(differing) +
                                                               " values in which layers that end in a rounding differ are ties.");
-    if (report_.scales.empty()) return text + "No output scale nearby avoids half of a layer's differing values.\n";
-    std::vector<Column> columns{{"no."},       {"layer", Align::left, 24}, {"scale"}, {"times"}, {"differ"}, {"then"}, {"SQNR"}, {"then"},
-                                {"at the end"}};
+    if (report_.scales_left_out > 0)
+      text += wrapped(
+          std::to_string(report_.scales_left_out) + (report_.scales_left_out == 1 ? " layer has" : " layers have") +
+          " output scales nearby that avoid half of the differing values, each at a lower SQNR of the layer or of the final values: "
+          "none is advised.");
+    if (report_.scales.empty())
+      return report_.scales_left_out > 0 ? text : text + "No output scale nearby avoids half of a layer's differing values.\n";
+    std::vector<Column> columns{
+        {"no."}, {"layer", Align::left, 24}, {"scale"}, {"times"}, {"differ"}, {"then"}, {"SQNR"}, {"then"}, {"at the end"}, {"SQNR"}};
     std::vector<std::vector<std::string>> rows;
     for (const ScaleAdvice& at : report_.scales) {
       const auto share = [](const ScaleTrial& figures) { return percent(figures.differing, figures.values); };
       rows.push_back({std::to_string(at.operation), name(at.operation), number_text("%.6g", at.scale), number_text("%.3f", at.best.factor),
                       share(at.now), share(at.best), number_text("%.2f", at.now.sqnr_db), number_text("%.2f", at.best.sqnr_db),
-                      cost_text(at.network)});
+                      cost_text(at.network), number_text("%.2f", at.sqnr_db)});
     }
     text += table(columns, rows);
-    text +=
-        wrapped("  SQNR: of the layer on b against float, in dB; at the end: what is left of the final difference with this scale alone.");
+    text += wrapped(
+        "  SQNR: of the layer on b against float, in dB, before and then; at the end: what is left of the final difference with "
+        "this scale alone, and the SQNR of the final values, " +
+        number_text("%.2f", *report_.sqnr_db_before) + " dB before.");
+    const bool every = report_.scales_together == std::ssize(report_.scales);
     return text +
-           wrapped("All of them at once: " + cost_text(*report_.all_scales) + " at the end; SQNR of the final values against float " +
+           wrapped((every ? "All of them at once: "
+                          : std::to_string(report_.scales_together) + " of them at once, beside which the others lower the SQNR: ") +
+                   cost_text(*report_.all_scales) + " at the end; SQNR of the final values against float " +
                    number_text("%.2f", *report_.sqnr_db_before) + " dB, then " + number_text("%.2f", *report_.sqnr_db_after) + " dB.");
   }
 

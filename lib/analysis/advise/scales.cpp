@@ -19,7 +19,8 @@ namespace {
 bool may_copy_quantization(OperationKind kind) {
   using enum OperationKind;
   return is_movement(kind) || kind == max_pool2d || kind == average_pool2d || kind == global_average_pool || kind == mean ||
-         kind == concat || kind == relu || kind == relu6 || kind == relu_n1_to_1 || kind == clip || kind == sum_pool2d || kind == resize;
+         kind == concat || kind == relu || kind == relu6 || kind == relu_n1_to_1 || kind == clip || kind == sum_pool2d || kind == resize ||
+         kind == maximum || kind == minimum || kind == reduce_max || kind == reduce_min;
 }
 
 /// Tensors that hold codes of one quantisation because they are copied from one another.

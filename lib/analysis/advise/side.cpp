@@ -8,6 +8,7 @@
 #include "lastbit/explain.hpp"
 #include "lastbit/op/quantize.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit {
 namespace {
@@ -32,13 +33,15 @@ bool is_float32(const Model& model) {
 }
 
 /// Sums without a scale stand for no real value that another arithmetic could take over.
-void require_scaled(const Model& model, const Operation& operation) {
+void require_scaled(const Model& model, std::size_t index) {
   using enum OperationKind;
+  const Operation& operation = model.operations[index];
   const bool sums = operation.kind == conv2d || operation.kind == depthwise_conv2d || operation.kind == transposed_conv2d ||
                     operation.kind == fully_connected || operation.kind == matmul;
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   if (!sums || !is_integer(output.type) || output.quantization.present()) return;
-  throw_unsupported(operation, "its output '" + output.name + "' holds sums without a scale, which float cannot take over");
+  throw Error(ErrorCode::unsupported_operation, layer_place(model, index),
+              "its output '" + output.name + "' holds sums without a scale, which float cannot take over");
 }
 
 }  // namespace
@@ -51,7 +54,8 @@ Side::Side(const Model& model, const Backend& backend) : model_(model), backend_
     Model only = extract_operation(model, i);
     if (halves) halve(only, backend.float16.conversion);
     std::vector<Diagnostic> why = check(only, backend);
-    if (backend.domain == Domain::real && why.empty()) require_scaled(model, model.operations[i]);
+    for (Diagnostic& problem : why) problem.where = layer_place(model, i);  // by itself it has another number
+    if (backend.domain == Domain::real && why.empty()) require_scaled(model, i);
     places_.emplace_back();
     if (why.empty()) {
       places_.back() = view_->operations.size();
@@ -96,7 +100,7 @@ std::vector<Tensor> Side::run(std::size_t operation, std::span<const Tensor* con
 void require_sample(const Model& model, std::span<const Tensor> sample) {
   if (sample.size() != model.inputs.size()) {
     throw Error(ErrorCode::bad_input, "model '" + model.name + "'",
-                std::to_string(sample.size()) + " inputs given, " + std::to_string(model.inputs.size()) + " needed");
+                count_of(std::ssize(sample), "input") + " given, " + std::to_string(model.inputs.size()) + " needed");
   }
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const ModelTensor& input = model.tensor(model.inputs[i]);
