@@ -18,7 +18,7 @@ bool needs_matrix(OperationKind kind) { return kind == Kind::fully_connected || 
 bool needs_image(OperationKind kind) {
   return kind == Kind::conv2d || kind == Kind::depthwise_conv2d || kind == Kind::transposed_conv2d || kind == Kind::max_pool2d ||
          kind == Kind::average_pool2d || kind == Kind::global_average_pool || kind == Kind::mean || kind == Kind::resize ||
-         kind == Kind::pad;
+         kind == Kind::pad || kind == Kind::reduce_sum || kind == Kind::reduce_max || kind == Kind::reduce_min;
 }
 
 /// For these ONNX Runtime has operators on codes.
@@ -90,7 +90,8 @@ void NetworkMaker::begin(OperationKind first) {
   current_ = make_.add_input(shape, make_.any_quantization());
 }
 
-bool NetworkMaker::takes(OperationKind kind) const { return !needs_image(kind) || now().shape.rank() == 4; }
+/// Indices are the end.
+bool NetworkMaker::takes(OperationKind kind) const { return now().type == make_.type() && (!needs_image(kind) || now().shape.rank() == 4); }
 
 void NetworkMaker::go_back(Mark to) {
   make_.model() = std::move(to.model);
@@ -180,11 +181,13 @@ void NetworkMaker::pool(OperationKind kind) {
   emit(kind, {current_}, attributes, same ? quantization : make_.near(quantization.scale()));
 }
 
-void NetworkMaker::mean() {
+void NetworkMaker::reduction(OperationKind kind) {
   const bool every = random_.one_in(2);
   MeanAttributes attributes{every ? std::vector<std::int64_t>{1, 2} : std::vector<std::int64_t>{random_.between(1, 3)}, true};
   if (every && random_.one_in(2)) attributes.keep_dims = false;
-  emit(Kind::mean, {current_}, attributes, make_.near(now().quantization.scale()));
+  const double scale = now().quantization.scale();
+  const bool picks = kind == Kind::reduce_max || kind == Kind::reduce_min;
+  emit(kind, {current_}, attributes, picks ? Quantization(now().quantization) : make_.near(kind == Kind::mean ? scale : 4 * scale));
 }
 
 /// Of the shape of what there is, or of one that is broadcast to it.
@@ -211,6 +214,24 @@ void NetworkMaker::element_wise(OperationKind kind) {
   emit(kind, swapped ? std::vector{other, current_} : std::vector{current_, other}, ElementwiseAttributes{bounds(), false}, quantization);
 }
 
+/// Two operands of one quantisation.
+void NetworkMaker::extreme(OperationKind kind) {
+  const std::int32_t other = other_operand(true);
+  emit(kind, random_.one_in(3) ? std::vector{other, current_} : std::vector{current_, other}, std::monostate{},
+       Quantization(now().quantization));
+}
+
+/// Indices, behind which nothing follows.
+void NetworkMaker::largest() {
+  const auto rank = static_cast<std::int64_t>(now().shape.rank());
+  const std::int64_t axis = random_.one_in(2) ? rank - 1 : random_.between(0, rank - 1);
+  std::vector<std::int64_t> sizes(now().shape.sizes().begin(), now().shape.sizes().end());
+  sizes.erase(sizes.begin() + axis);
+  const std::int32_t from = current_;
+  current_ = make_.add("t", ElementType::int32, Shape(std::move(sizes)), {});
+  make_.model().operations.push_back({Kind::argmax, now().name, {from}, {current_}, ArgmaxAttributes{axis}});
+}
+
 void NetworkMaker::concatenation() {
   const bool same = !is_onnx() && make_.type() != ElementType::uint8;
   std::vector<std::int32_t> inputs{current_};
@@ -235,8 +256,13 @@ void NetworkMaker::resize() {
   using enum ResizeCoordinates;
   ResizeAttributes attributes;
   attributes.mode = random_.of({ResizeMode::nearest, ResizeMode::bilinear});
-  attributes.coordinates = random_.of({half_pixel, asymmetric, align_corners, half_pixel_or_zero});
-  attributes.nearest = random_.of({Rounding::floor, Rounding::ceil, Rounding::half_down, Rounding::half_up});
+  if (is_onnx()) {
+    attributes.coordinates = random_.of({half_pixel, asymmetric, align_corners, half_pixel_or_zero});
+    attributes.nearest = random_.of({Rounding::floor, Rounding::ceil, Rounding::half_down, Rounding::half_up});
+  } else {  // which a .tflite file can say
+    attributes.coordinates = random_.of({half_pixel, asymmetric, align_corners});
+    attributes.nearest = attributes.coordinates == asymmetric ? Rounding::floor : Rounding::half_up;
+  }
   const Shape in = now().shape;
   emit(Kind::resize, {current_}, attributes, Quantization(now().quantization),
        Shape{1, random_.between(1, 2 * in[1] + 1), random_.between(1, 2 * in[2] + 1), in[3]});
@@ -269,7 +295,13 @@ void NetworkMaker::append(OperationKind kind) {
     case Kind::max_pool2d:
     case Kind::average_pool2d:
     case Kind::global_average_pool: return pool(kind);
-    case Kind::mean: return mean();
+    case Kind::mean:
+    case Kind::reduce_sum:
+    case Kind::reduce_max:
+    case Kind::reduce_min: return reduction(kind);
+    case Kind::maximum:
+    case Kind::minimum: return extreme(kind);
+    case Kind::argmax: return largest();
     case Kind::add:
     case Kind::sub:
     case Kind::mul: return element_wise(kind);

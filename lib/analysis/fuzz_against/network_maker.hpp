@@ -51,7 +51,9 @@ class NetworkMaker {
   void dense();
   void product();
   void pool(OperationKind kind);
-  void mean();
+  void reduction(OperationKind kind);
+  void extreme(OperationKind kind);
+  void largest();
   void element_wise(OperationKind kind);
   void concatenation();
   void pad();

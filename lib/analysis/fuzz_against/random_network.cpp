@@ -9,6 +9,8 @@
 namespace lastbit {
 namespace {
 
+using Kind = OperationKind;
+
 /// One more operation such that the whole still runs, or none.
 void append_one(NetworkMaker& maker, const std::vector<OperationKind>& operations, const Backend& backend, Random& random) {
   constexpr int attempts = 6;
@@ -38,7 +40,6 @@ std::optional<FuzzFormat> fuzz_format_from(std::string_view name) {
 FuzzFormat usual_format(const Backend& backend) { return backend.fusion == Fusion::every ? FuzzFormat::tflite : FuzzFormat::onnx; }
 
 std::vector<OperationKind> fuzzed_operations(FuzzFormat format) {
-  using Kind = OperationKind;
   constexpr Kind both[] = {Kind::conv2d,
                            Kind::depthwise_conv2d,
                            Kind::transposed_conv2d,
@@ -59,8 +60,11 @@ std::vector<OperationKind> fuzzed_operations(FuzzFormat format) {
                            Kind::hard_swish,
                            Kind::logistic,
                            Kind::tanh,
-                           Kind::softmax};
-  constexpr Kind tflite_alone[] = {Kind::relu_n1_to_1}, onnx_alone[] = {Kind::global_average_pool, Kind::resize};
+                           Kind::softmax,
+                           Kind::resize};
+  constexpr Kind tflite_alone[] = {Kind::relu_n1_to_1, Kind::maximum,    Kind::minimum, Kind::reduce_sum,
+                                   Kind::reduce_max,   Kind::reduce_min, Kind::abs,     Kind::argmax};
+  constexpr Kind onnx_alone[] = {Kind::global_average_pool};
   std::vector<Kind> kinds;
   for (const Kind kind : both) kinds.push_back(kind);
   if (format == FuzzFormat::tflite)
