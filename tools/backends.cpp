@@ -1,9 +1,11 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "columns.hpp"
 #include "common_options.hpp"
 #include "lastbit/backends_page.hpp"
 #include "lastbit/error.hpp"
@@ -16,16 +18,14 @@ namespace lastbit::tool {
 namespace {
 
 void print_table() {
-  std::cout << "name           evidence                   title\n";
+  std::vector<std::vector<std::string>> rows{{"name", "evidence", "title"}};
   for (const SpecSheet& sheet : builtin_backends()) {
     const EvidenceRange range = evidence_range(sheet);
     std::string levels(name_of(range.strongest));
     if (range.strongest != range.weakest) levels += ".." + std::string(name_of(range.weakest));
-    std::string name = sheet.name;
-    name.resize(std::max<std::size_t>(name.size() + 1, 15), ' ');
-    levels.resize(std::max<std::size_t>(levels.size() + 1, 27), ' ');
-    std::cout << name << levels << sheet.title << "\n";
+    rows.push_back({sheet.name, levels, sheet.title});
   }
+  std::cout << in_columns(rows);
 }
 
 void print_json() {

@@ -1,10 +1,12 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "backend_option.hpp"
+#include "columns.hpp"
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
@@ -20,16 +22,13 @@ struct Options {
   bool json = false;
 };
 
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(text.size() + 1, width), ' ');
-  return text;
-}
-
 void print_rules(const SpecSheet& sheet) {
+  std::vector<std::vector<std::string>> rows;
   for (const RuleText& rule : list_rules(sheet.backend)) {
     const Evidence* evidence = evidence_for(sheet, rule.path);
-    std::cout << padded(rule.path, 62) << padded(rule.value, 23) << (evidence == nullptr ? "-" : name_of(evidence->level)) << "\n";
+    rows.push_back({rule.path, rule.value, evidence == nullptr ? "-" : std::string(name_of(evidence->level))});
   }
+  std::cout << in_columns(rows);
 }
 
 int run(const Options& options) {

@@ -1,9 +1,11 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "columns.hpp"
 #include "common_options.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/registry.hpp"
@@ -18,16 +20,11 @@ struct Options {
   bool json = false;
 };
 
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(text.size() + 2, width), ' ');
-  return text;
-}
-
 void print_table(const SpecSheet& a, const SpecSheet& b, const std::vector<RuleDifference>& differences) {
   const auto or_dash = [](const std::string& value) { return value.empty() ? std::string("-") : value; };
-  std::cout << padded("rule", 54) << padded(a.name, 24) << b.name << "\n";
-  for (const auto& [path, in_a, in_b] : differences) std::cout << padded(path, 54) << padded(or_dash(in_a), 24) << or_dash(in_b) << "\n";
-  std::cout << differences.size() << (differences.size() == 1 ? " rule differs\n" : " rules differ\n");
+  std::vector<std::vector<std::string>> rows{{"rule", a.name, b.name}};
+  for (const auto& [path, in_a, in_b] : differences) rows.push_back({path, or_dash(in_a), or_dash(in_b)});
+  std::cout << in_columns(rows) << differences.size() << (differences.size() == 1 ? " rule differs\n" : " rules differ\n");
 }
 
 void print_json(const SpecSheet& a, const SpecSheet& b, const std::vector<RuleDifference>& differences) {
