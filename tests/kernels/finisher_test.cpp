@@ -126,7 +126,8 @@ void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_
 }
 
 void append_rules(const ConvByType& conv, std::vector<RescaleRule>& rules) {
-  for (const ConvArithmetic* arithmetic : {&conv.i8, &conv.u8, &conv.i16_bias32, &conv.i16_bias64, &conv.i8_weights16, &conv.i16_weights8})
+  for (const ConvArithmetic* arithmetic : {&conv.i8, &conv.u8, &conv.i16_bias32, &conv.i16_bias64, &conv.i8_weights16, &conv.i16_weights8,
+                                           &conv.i8_per_channel, &conv.i8_without_bias, &conv.i16_without_bias})
     rules.push_back(arithmetic->sum.output);
 }
 
@@ -137,16 +138,18 @@ std::vector<RescaleRule> built_in_rules() {
     const Backend& b = sheet.backend;
     for (const ConvByType* conv : {&b.conv, &b.depthwise_conv, &b.transposed_conv, &b.fully_connected, &b.recurrent})
       append_rules(*conv, rules);
-    std::vector<const SumArithmetic*> sums{&b.mean.sum,      &b.average_pool.sum, &b.global_average_pool.sum, &b.sum_pool.i8,
-                                           &b.sum_pool.wide, &b.matmul.i8.sum,    &b.matmul.u8.sum,           &b.matmul.i16.sum};
+    std::vector<const SumArithmetic*> sums{
+        &b.mean.sum, &b.average_pool.sum, &b.global_average_pool.sum, &b.sum_pool.i8,   &b.sum_pool.wide, &b.left.mean.sum,
+        &b.left.add, &b.left.sub,         &b.matmul.i8.sum,           &b.matmul.u8.sum, &b.matmul.i16.sum};
     for (const AddArithmetic* add : {&b.add, &b.sub, &b.add_n})
       for (const SumArithmetic* sum : {&add->i8, &add->i16, &add->i16_power_of_two, &add->above_one}) sums.push_back(sum);
     for (const SumArithmetic* sum : sums)
       for (const RescaleRule* rule : {&sum->operand, &sum->output}) rules.push_back(*rule);
-    for (const FunctionArithmetic* function : {&b.leaky_relu, &b.prelu, &b.hard_swish, &b.logistic, &b.tanh, &b.softmax, &b.exp})
+    for (const FunctionArithmetic* function : {&b.leaky_relu, &b.prelu, &b.hard_swish, &b.logistic, &b.tanh, &b.softmax, &b.exp,
+                                               &b.left.leaky_relu, &b.left.logistic, &b.left.tanh})
       rules.insert(rules.end(), {function->rescale, {function->input.scale, function->input.chain}});
-    for (const RescaleRule* rule : {&b.requantize, &b.requantize_16bit, &b.mul, &b.svdf.state_i8, &b.svdf.state_i16, &b.svdf.output,
-                                    &b.lstm.gate_i8.sum.output, &b.lstm.gate_i16.sum.output, &b.lstm.cell, &b.lstm.output})
+    for (const RescaleRule* rule : {&b.requantize, &b.requantize_16bit, &b.left.requantize, &b.mul, &b.svdf.state_i8, &b.svdf.state_i16,
+                                    &b.svdf.output, &b.lstm.gate_i8.sum.output, &b.lstm.gate_i16.sum.output, &b.lstm.cell, &b.lstm.output})
       rules.push_back(*rule);
   }
   for (const RescaleRule& rule : rules) {
