@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/verify.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
@@ -48,11 +52,17 @@ std::string junit_of(const VerifyReport& report) {
 }
 
 /// The tensors of cases have names, not numbers.
-void let_pass(VerifyOptions& choices, const ToleranceRequest& request) {
-  if (!request.given()) return;
-  choices.is_within = [tolerances = tolerances_from(request)](const std::string& tensor, const TensorDifference& difference) {
+VerifyReport verify_within(const Tolerances& tolerances, const std::string& directory, VerifyOptions choices) {
+  if (!tolerances.given()) return verify(directory, choices);
+  choices.is_within = [&](const std::string& tensor, const TensorDifference& difference) {
     return excess(difference, tolerances.of(std::nullopt, tensor)).empty();
   };
+  VerifyReport report = verify(directory, choices);
+  const bool all_read = std::ranges::all_of(report.failures, [](const CaseFailure& failure) { return failure.reason.empty(); });
+  std::vector<NamedLayer> tensors;
+  for (const std::string& name : report.tensors) tensors.push_back({std::nullopt, name});
+  if (all_read) require_layers(tolerances, tensors);
+  return report;
 }
 
 JsonValue to_json(const CaseFailure& failure) {
@@ -72,8 +82,7 @@ void print_json(const VerifyReport& report, bool tolerant) {
 int run(const Options& options) {
   VerifyOptions choices;
   if (!options.backend.empty()) choices.backend = selected_backend(options.backend, options.settings);
-  let_pass(choices, options.tolerances);
-  const VerifyReport report = verify(options.directory, choices);
+  const VerifyReport report = verify_within(tolerances_from(options.tolerances), options.directory, std::move(choices));
   if (!options.junit.empty()) write_text_file(options.junit, junit_of(report));
   if (options.json) {
     print_json(report, options.tolerances.given());

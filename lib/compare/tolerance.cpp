@@ -120,18 +120,24 @@ std::string excess(const TensorDifference& difference, const Tolerance& toleranc
   return text;
 }
 
-ToleranceVerdict judge(const CompareReport& report, const Tolerances& tolerances) {
+void require_layers(const Tolerances& tolerances, std::span<const NamedLayer> layers) {
   std::vector<std::string_view> names;
-  for (const LayerDifference& layer : report.layers) names.push_back(layer.name);
+  for (const NamedLayer& layer : layers) names.push_back(layer.name);
   std::vector<Diagnostic> unknown;
   for (const Tolerances::OfLayer& each : tolerances.layers) {
-    const bool known = std::ranges::any_of(report.layers, [&](const LayerDifference& layer) {
+    const auto is_meant = [&](const NamedLayer& layer) {
       return is_it(each.layer, layer.number, layer.name) || fits(each.layer, layer.name);
-    });
-    if (!known)
+    };
+    if (std::ranges::none_of(layers, is_meant))
       unknown.push_back({ErrorCode::bad_input, "tolerances", "no layer is called '" + each.layer + "'" + did_you_mean(each.layer, names)});
   }
   if (!unknown.empty()) throw Error(std::move(unknown));
+}
+
+ToleranceVerdict judge(const CompareReport& report, const Tolerances& tolerances) {
+  std::vector<NamedLayer> layers;
+  for (const LayerDifference& layer : report.layers) layers.push_back({layer.number, layer.name});
+  require_layers(tolerances, layers);
   ToleranceVerdict verdict;
   for (const LayerDifference& layer : report.layers) {
     const std::string reason = excess(layer.accumulated, tolerances.of(layer.number, layer.name));

@@ -71,6 +71,15 @@ std::vector<Mistake> mistakes() {
       {"run M.json --backend float --input imge=x.npy", {"no input of this name", "'image'"}},
       {"run M.json --backend float --input x.npy --input x.npy", {"one too many"}},
       {"run M.json --backend float --input M.json", {"M.json"}},
+      {"run open.onnx --backend float --input x.npy", {"open.onnx: input 'x': dimension 2 'height' is open", "--shape x=1x3x?"}},
+      {"run open.onnx --backend float --shape x=1x3x5", {"'x' (float32 1x3x5)"}},
+      {"compare open.onnx --a float --b float --shape x=1x4x5 --input x.npy", {"shape 1x4x5 is given; the file says ?x3x?"}},
+      {"prove open.onnx --backend float --shape y=1x3x5", {"a shape is given for 'y'; the inputs are 'x'"}},
+      {"run open.onnx --backend float --shape x=1x3x", {"--shape x=1x3x: must be the name of an input and sizes"}},
+      {"run open.onnx --backend float --shape x=1x3x5 --shape x=1x3x6", {"--shape x=1x3x6: the input is named twice"}},
+      {"run M.json --backend float --shape image=1x2", {"only .onnx files take shapes"}},
+      {"run open.onnx --backend float --bind x", {"--bind x: must be the name of an input and a file"}},
+      {"run open.onnx --backend float --bind z=x.npy", {"a constant is given for 'z', which is no input"}},
       {"explain M.json --a float --b xnnpack --input x.npy --layer conv3", {"no layer is called 'conv3'", "'conv1'", "from 0 to"}},
       {"prove M.json --backend xnnpack --layer residul", {"'residual'"}},
       {"prove M.json --backend xnnpack --layer 99", {"no layer is called '99'"}},
@@ -106,6 +115,7 @@ void prepare(const Shell& shell) {
                         std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
   std::filesystem::rename(shell.file("model.json"), shell.file("M.json"));
   std::filesystem::rename(shell.file("test_images.npy"), shell.file("x.npy"));
+  std::filesystem::copy(test::source_directory() / "fuzz/corpus/onnx_fuzz/open_shape.onnx", shell.file("open.onnx"));
   const std::string head = R"({"format": "lastbit.backend.v1", "name": "mine", "title": "mine", "extends": "xnnpack")";
   shell.write("misspelt.json", head + R"(, "titel": "x", "setings": []})");
   shell.write("rules.json", head + R"(, "rules": {"conv": {"i8": {"acumulator": {"bits": 32}}}, "add": {"i8": {"oprand": {"x": 1}}}}})");

@@ -94,6 +94,13 @@ TEST_CASE("verify within tolerances, which are the user's and hold for tensors o
   CHECK(shell.status(other + " --max-lsb 0") == 1);
   CHECK(shell.status(other + " --max-lsb 1 --json") == 0);
   CHECK(Json::parse(shell.text("out"))["within"] == 1);
+  shell.write("t.json", R"({"layers": {"y*": {"max_lsb": 1}}})");
+  CHECK(shell.status(other + " --tolerances t.json") == 0);
+  shell.write("t.json", R"({"layers": {"y": {"max_lsb": 1}, "yy": {"max_lsb": 1}, "0*": {"max_lsb": 1}}})");
+  CHECK(shell.status(other + " --tolerances t.json") == 2);
+  CHECK(shell.text("err") == "lastbit: tolerances: 2 problems\n  no layer is called '0*'\n  no layer is called 'yy'; did you mean 'y'?\n");
+  shell.write("t.json", R"({"layers": {"0": {"max_lsb": 1}}})");  // a case's tensors have no numbers
+  CHECK(shell.status(other + " --tolerances t.json") == 2);
   CHECK(shell.status(other + " --junit r.xml") == 1);
   CHECK(read_by_python(shell, "r.xml").starts_with("2 1 2 1\n"));
   CHECK(shell.status(other + " --max-lsb 1 --junit s.xml") == 0);

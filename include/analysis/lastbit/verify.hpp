@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,7 +45,8 @@ struct VerifyReport {
   std::int64_t passed = 0;
   std::int64_t within = 0;  ///< of them, cases that are not equal
   std::vector<CasePass> passes{};
-  std::int64_t values = 0;  ///< compared and equal or not
+  std::int64_t values = 0;          ///< compared and equal or not
+  std::set<std::string> tensors{};  ///< the names of those that model cases compare
   std::vector<CaseFailure> failures;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,14 @@ struct Tolerances {
 /// "0.1%" or "0.001". Throws Error(bad_input, where).
 [[nodiscard]] double share_from(const std::string& text, const std::string& where);
 
+/// A layer, or what else a tolerance may be stated for: without a number it is called by its name alone.
+struct NamedLayer {
+  std::optional<std::size_t> number;
+  std::string_view name;
+};
+/// Throws Error(bad_input) where tolerances are stated for layers that are none of these, all of them at once, each with the nearest names.
+void require_layers(const Tolerances& tolerances, std::span<const NamedLayer> layers);
+
 /// What exceeds the tolerance, or nothing.
 [[nodiscard]] std::string excess(const TensorDifference& difference, const Tolerance& tolerance);
 
@@ -54,7 +63,7 @@ struct ToleranceVerdict {
   std::int64_t within = 0;  ///< tensors that differ, and are allowed to
 };
 
-/// Of the accumulated differences. Throws Error where layers are named that the report does not have, all of them at once.
+/// Of the accumulated differences. Throws Error as require_layers() does.
 [[nodiscard]] ToleranceVerdict judge(const CompareReport& report, const Tolerances& tolerances);
 
 }  // namespace lastbit

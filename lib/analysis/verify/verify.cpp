@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "analysis/verify/primitive.hpp"
@@ -34,6 +35,7 @@ struct Case {
   fs::path folder;
   SpecSheet sheet;
   const VerifyOptions& options;
+  std::set<std::string>& tensors;  ///< of the report
 };
 
 Json read_json(const fs::path& file) {
@@ -190,10 +192,12 @@ CaseFailure run_model_case(const Case& at) {
     if (inputs.back().element_count() == model.tensor(index).shape.element_count()) inputs.back().reshape(model.tensor(index).shape);
   }
   if (given.size() != inputs.size()) throw Error(ErrorCode::bad_input, "inputs", "a file for a tensor that is no input");
+  const auto expected_tensors = read_indexed(at, "expected", model, model.outputs);
+  for (const auto& [index, expected] : expected_tensors) at.tensors.insert(model.tensor(index).name);
   const bool counts = at.json.contains("saturations");
   const Trace trace = run(model, at.sheet.backend, inputs, {.keep_all = true, .count_events = counts});
   CaseFailure total;
-  for (const auto& [index, expected] : read_indexed(at, "expected", model, model.outputs)) {
+  for (const auto& [index, expected] : expected_tensors) {
     const auto& computed = trace.tensors[static_cast<std::size_t>(index)];
     const std::string& name = model.tensor(index).name;
     if (!computed) throw Error(ErrorCode::bad_input, name, "is not computed");
@@ -293,7 +297,7 @@ std::string outcome_on(const Case& at) {
   try {
     Json values_only = at.json;
     values_only.erase("saturations");
-    return run_model_case({values_only, at.folder, at.sheet, at.options}).differing == 0 ? "equal" : "differs";
+    return run_model_case({values_only, at.folder, at.sheet, at.options, at.tensors}).differing == 0 ? "equal" : "differs";
   } catch (const Error& error) {
     const bool refused = error.diagnostics().front().code == ErrorCode::unsupported_operation;
     if (!refused) throw;
@@ -312,15 +316,15 @@ void compare_others(const Case& at, const VerifyOptions& options, CaseFailure& t
     one.tensor = "outcome on " + sheet.name;
     one.values = 1;
     one.expected = view["outcome"].text();
-    one.got = outcome_on({at.json, at.folder, std::move(sheet), at.options});
+    one.got = outcome_on({at.json, at.folder, std::move(sheet), at.options, at.tensors});
     one.differing = one.got == one.expected ? 0 : 1;
     add_comparison(total, std::move(one));
   }
 }
 
-CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options) {
+CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options, std::set<std::string>& tensors) {
   require_known_keys(json);
-  const Case at{json, folder, sheet_of(json, folder, options), options};
+  const Case at{json, folder, sheet_of(json, folder, options), options, tensors};
   const bool has_rule_parameters = json.contains("primitive") && json["primitive"] != "metrics";
   if (json.contains("parameters") && !has_rule_parameters) {
     throw Error(ErrorCode::malformed_file, "case", "'parameters' belongs to a primitive");
@@ -346,7 +350,7 @@ void verify_file(const fs::path& file, const VerifyOptions& options, VerifyRepor
     if (report.failures.size() >= options.stop_after) return;
     CaseFailure result;
     try {
-      result = run_case(one, file.parent_path(), options);
+      result = run_case(one, file.parent_path(), options, report.tensors);
     } catch (const MemoryRefused&) {
       throw;  // the machine's limit is no failure of the case
     } catch (const Error& error) {
