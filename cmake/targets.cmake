@@ -26,8 +26,9 @@ function(lastbit_optimise target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${level}>)
 endfunction()
 
-# A build for use is compiled once: CMAKE_UNITY_BUILD, which the release preset sets, lets it parse headers once for several files. In all others
-# a file stands alone, so that each is seen to state its own includes and a change rebuilds what it touches.
+# A build for use, and one of CI's, is compiled once: CMAKE_UNITY_BUILD, which the presets release, strict, asan and fuzz set, lets it parse headers
+# once for several files. In all others, and for clang-tidy, a file stands alone, so that each is seen to state its own includes and a change
+# rebuilds what it touches.
 #
 # lastbit_join(target size [alone...]): up to `size` of its files, in the order of their list, are one for the compiler, so a name of one means
 # the same in all; those that stay alone use a name in another sense.
@@ -38,9 +39,10 @@ function(lastbit_join target size)
   endif()
 endfunction()
 
-# Headers are precompiled where files are joined; not under ccache, which would find nothing again.
+# Headers are precompiled where files are joined, by gcc: with clang each test is seen to state its own includes. Not under ccache, which would
+# find nothing again.
 set(LASTBIT_PRECOMPILE OFF)
-if(CMAKE_UNITY_BUILD AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(LASTBIT_PRECOMPILE ON)
 endif()
 
