@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "lastbit/emulator.hpp"
-#include "lastbit/io/model_file.hpp"
+#include "model_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -60,9 +60,8 @@ std::string lines_of(const std::string& begin, std::string text) {
 }  // namespace
 
 Model read_users_model(const std::string& file) {
-  Model model = read_model(file);
   subjects().model = file;
-  return model;
+  return read_given_model(file);
 }
 
 void remember_backend(const SpecSheet& sheet) { subjects().backends.push_back(sheet); }
@@ -72,7 +71,7 @@ std::vector<Diagnostic> all_problems(const Error& error) {
   if (subjects().model.empty()) return with_backend(error.diagnostics());
   std::vector<Diagnostic> all;
   try {
-    const Model model = read_model(subjects().model);
+    const Model model = read_given_model(subjects().model);
     for (const SpecSheet& sheet : subjects().backends) {
       std::vector<Diagnostic> found = check(model, sheet.backend);
       for (Diagnostic& each : found) {

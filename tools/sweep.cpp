@@ -12,6 +12,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/registry.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
@@ -79,8 +80,8 @@ void write(const std::string& file, const std::string& text) {
 }
 
 std::string kept_text(const SweepState& state) {
-  const std::string done =
-      std::to_string(state.statistics.samples.count()) + " of " + std::to_string(state.samples()) + " samples are done";
+  const std::string done = std::to_string(state.statistics.samples.count()) + " of " + count_of(state.samples(), "sample") +
+                           (state.statistics.samples.count() == 1 ? " is done" : " are done");
   if (state.file().empty()) return done + " and lost: there is no --state to go on from";
   return done + " and kept in " + state.file().string() + "; the same command goes on from there";
 }

@@ -96,6 +96,11 @@ std::size_t unfinished_utf8(std::string_view text) {
   return 0;
 }
 
+std::string beginning(std::string_view text, std::size_t most) {
+  const std::string_view cut = text.substr(0, most);
+  return std::string(cut.substr(0, cut.size() - (cut.size() < text.size() ? unfinished_utf8(cut) : 0)));
+}
+
 std::string count_of(std::int64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }

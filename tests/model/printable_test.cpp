@@ -24,6 +24,19 @@ TEST_CASE("a byte that is not UTF-8 is shown as one") {
   CHECK(harmless("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // beyond Unicode
 }
 
+TEST_CASE("the beginning of a text never ends inside a character") {
+  CHECK(beginning("", 3).empty());
+  CHECK(beginning("abc", 3) == "abc");
+  CHECK(beginning("abcd", 3) == "abc");
+  CHECK(beginning("aüb", 1) == "a");
+  CHECK(beginning("aüb", 2) == "a");
+  CHECK(beginning("aüb", 3) == "aü");
+  CHECK(beginning("層層", 5) == "層");
+  CHECK(beginning("𝛼𝛼", 7) == "𝛼");
+  CHECK(beginning("a\xc3", 2) == "a\xc3");  // nothing is cut
+  CHECK(beginning("a\x80\x80\x80\x80", 3) == "a\x80\x80");
+}
+
 TEST_CASE("the beginning of a sequence at the end of a text") {
   CHECK(unfinished_utf8("") == 0);
   CHECK(unfinished_utf8("a") == 0);

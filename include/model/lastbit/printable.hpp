@@ -25,6 +25,9 @@ namespace lastbit {
 /// How many bytes at the end of `text` are the beginning of a UTF-8 sequence whose rest is missing: 0 to 3.
 [[nodiscard]] std::size_t unfinished_utf8(std::string_view text);
 
+/// The first `most` bytes of a text, less those of a UTF-8 character that would be cut.
+[[nodiscard]] std::string beginning(std::string_view text, std::size_t most = 100);
+
 /// "1 value", "2 values".
 [[nodiscard]] std::string count_of(std::int64_t count, std::string_view noun);
 

@@ -48,7 +48,7 @@ std::string difference_table(const SweepReport& report, std::size_t backend) {
 
 std::string share_line(const std::string& what, std::int64_t hits, std::int64_t samples) {
   const Interval interval = wilson_interval(hits, samples);
-  return wrapped(what + " in " + std::to_string(hits) + " of " + std::to_string(samples) + " samples, " + percent(share_of(hits, samples)) +
+  return wrapped(what + " in " + std::to_string(hits) + " of " + count_of(samples, "sample") + ", " + percent(share_of(hits, samples)) +
                  " (95%: " + percent(interval.low) + " to " + percent(interval.high) + ")");
 }
 
@@ -126,8 +126,8 @@ std::string to_text(const SweepReport& report) {
   std::string text = wrapped(report.model + ": " + count_of(report.statistics->samples.count(), "sample") + " of " + report.data +
                              "; the reference is " + backends[0].name);
   if (!report.complete())
-    text += wrapped("INCOMPLETE: of " + std::to_string(report.samples) +
-                    " samples these are missing: " + ranges_text(report.statistics->samples.missing(report.samples)));
+    text += wrapped("INCOMPLETE: of " + count_of(report.samples, "sample") +
+                    " these are missing: " + ranges_text(report.statistics->samples.missing(report.samples)));
   for (std::size_t b = 1; b < backends.size(); ++b)
     text += "\n" + backends[b].name + " against " + backends[0].name + "\n" + difference_table(report, b) + answer_lines(report, b);
   if (report.sweeper->options().golden == Golden::with) text += "\n" + golden_table(report);
