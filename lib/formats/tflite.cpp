@@ -10,6 +10,9 @@
 
 #include "formats/file.hpp"
 #include "formats/tflite_operator.hpp"
+#include "formats/tflite_shapes.hpp"
+#include "formats/tflite_sparse.hpp"
+#include "formats/unsupported.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/shape.hpp"
 
@@ -71,10 +74,12 @@ class FileReader {
   lastbit::Model read() {
     const SubGraph& graph = only_subgraph();
     if (graph.name() != nullptr) builder_.model.name = printable(graph.name()->string_view());
-    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) require_supported(graph, i);
+    for_shapes_ = operators_for_shapes(graph, codes_of(graph));
+    require_supported(graph);
     find_used_tensors(graph);
     for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) read_tensor(*at(graph.tensors(), i), i);
-    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) read_operation(*at(graph.operators(), i), i);
+    for (std::size_t i = 0; i < count_of(graph.operators()); ++i)
+      if (!for_shapes_[i]) read_operation(*at(graph.operators(), i), i);
     builder_.model.inputs = indices(graph.inputs(), "the subgraph's inputs");
     builder_.model.outputs = indices(graph.outputs(), "the subgraph's outputs");
     validate(builder_.model, where_);
@@ -122,13 +127,24 @@ class FileReader {
     return std::max(code.builtin_code(), static_cast<BuiltinOperator>(code.deprecated_builtin_code()));
   }
 
-  void require_supported(const SubGraph& graph, std::size_t index) const {
-    const OperatorCode& code = code_of(*at(graph.operators(), index), index);
-    if (is_supported(builtin_of(code))) return;
-    std::string name = name_or_number(builtin_of(code));
-    if (code.custom_code() != nullptr && !code.custom_code()->string_view().empty())
-      name += " '" + printable(code.custom_code()->string_view()) + "'";
-    unsupported("operation " + std::to_string(index), "operator " + name + " is not supported");
+  [[nodiscard]] std::vector<BuiltinOperator> codes_of(const SubGraph& graph) const {
+    std::vector<BuiltinOperator> codes;
+    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) codes.push_back(builtin_of(code_of(*at(graph.operators(), i), i)));
+    return codes;
+  }
+
+  void require_supported(const SubGraph& graph) const {
+    UnsupportedOperators unsupported;
+    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
+      if (for_shapes_[i]) continue;
+      const OperatorCode& code = code_of(*at(graph.operators(), i), i);
+      if (is_supported(builtin_of(code))) continue;
+      std::string name = name_or_number(builtin_of(code));
+      if (code.custom_code() != nullptr && !code.custom_code()->string_view().empty())
+        name += " '" + printable(code.custom_code()->string_view()) + "'";
+      unsupported.add(name);
+    }
+    unsupported.require_none(std::string(where_));
   }
 
   void read_operation(const Operator& source, std::size_t index) {
@@ -167,6 +183,7 @@ class FileReader {
     };
     for (const auto* list : {graph.inputs(), graph.outputs()}) mark(list);
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
+      if (for_shapes_[i]) continue;
       mark(at(graph.operators(), i)->inputs());
       mark(at(graph.operators(), i)->outputs());
     }
@@ -187,7 +204,6 @@ class FileReader {
     }
     const auto type = tflite_format::element_type_from(source.type());
     if (!type) unsupported(part, "element type " + std::string(EnumNameTensorType(source.type())) + " is not supported");
-    if (source.sparsity() != nullptr) unsupported(part, "sparse tensors are not supported");
     tensor.type = *type;
     tensor.shape = shape_of(source, part);
     if (!checked_element_count(tensor.shape.sizes(), tensor.type)) malformed(part, "shape " + tensor.shape.text() + " is too large");
@@ -240,27 +256,44 @@ class FileReader {
   lastbit::Tensor constant_of(const Tensor& source, const ModelTensor& tensor, std::span<const std::byte> data, const std::string& part) {
     const bool half = source.type() == TensorType::FLOAT16;
     const std::size_t count = static_cast<std::size_t>(tensor.shape.element_count());
-    const std::size_t needed = count * (half ? sizeof(std::uint16_t) : size_of(tensor.type));
-    if (data.size() != needed) {
+    const std::size_t stored_size = half ? sizeof(std::uint16_t) : size_of(tensor.type);
+    if (source.sparsity() == nullptr && data.size() != count * stored_size) {
       malformed(part, "its buffer has " + std::to_string(data.size()) + " bytes; shape " + tensor.shape.text() + " needs " +
-                          std::to_string(needed));
+                          std::to_string(count * stored_size));
     }
     spend(count * size_of(tensor.type), part);
+    if (source.sparsity() == nullptr) return stored_values(tensor.type, half, data, tensor.shape);
+    const std::size_t stored = data.size() / stored_size;
+    const auto places = places_of_stored_values(*source.sparsity(), tensor.shape, stored);
+    if (const auto* const reason = std::get_if<std::string>(&places)) malformed(part, *reason);
+    const lastbit::Tensor values =
+        stored_values(tensor.type, half, data.first(stored * stored_size), Shape{static_cast<std::int64_t>(stored)});
     lastbit::Tensor constant(tensor.type, tensor.shape);
-    if (!half) std::memcpy(constant.bytes().data(), data.data(), data.size());
-    for (std::size_t i = 0; half && i < count; ++i) {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, data.data() + i * sizeof bits, sizeof bits);
-      constant.values<float>()[i] = widened(bits);
+    std::size_t next = 0;
+    for (const std::int64_t place : std::get<std::vector<std::int64_t>>(places)) {
+      const std::size_t size = size_of(tensor.type);
+      std::memcpy(constant.bytes().data() + static_cast<std::size_t>(place) * size, values.bytes().data() + next++ * size, size);
     }
     return constant;
+  }
+
+  static lastbit::Tensor stored_values(ElementType type, bool half, std::span<const std::byte> data, const Shape& shape) {
+    lastbit::Tensor values(type, shape);
+    if (!half) std::memcpy(values.bytes().data(), data.data(), data.size());
+    for (std::size_t i = 0; half && i < data.size() / sizeof(std::uint16_t); ++i) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, data.data() + i * sizeof bits, sizeof bits);
+      values.values<float>()[i] = widened(bits);
+    }
+    return values;
   }
 
   std::span<const std::byte> bytes_;
   std::string_view where_;
   std::size_t budget_;
   const tflite_format::Model& file_;
-  std::vector<bool> used_;  ///< tensors that an operator or the graph refers to
+  std::vector<bool> for_shapes_;  ///< of each operator: it is left out
+  std::vector<bool> used_;        ///< tensors that an operator or the graph refers to
   lastbit::ModelBuilder builder_;
 };
 

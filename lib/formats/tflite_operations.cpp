@@ -74,13 +74,14 @@ void read_pool(const OperatorReader& source) {
                                .bounds = source.bounds(options.fused_activation_function())});
 }
 
-void read_mean(const OperatorReader& source) {
+template <OperationKind kind>
+void read_reduction(const OperatorReader& source) {
   source.require_inputs(2, 2);
   std::vector<std::int64_t> axes = source.constant_integers(1);
   for (std::int64_t& axis : axes) axis = source.axis_of(axis, source.input(0));
   std::sort(axes.begin(), axes.end());
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  source.emit(OperationKind::mean, {source.input_index(0)},
+  source.emit(kind, {source.input_index(0)},
               MeanAttributes{.axes = std::move(axes), .keep_dims = source.options<ReducerOptions>().keep_dims()});
 }
 
@@ -101,7 +102,8 @@ void read_elementwise(const OperatorReader& source) {
   ElementwiseAttributes attributes;
   if (const auto* options = source.find_options<Options>()) {
     attributes.bounds.activation = source.activation(options->fused_activation_function());
-    if constexpr (kind != OperationKind::mul) attributes.power_of_two_scales = uses_power_of_two_scales(source, options->pot_scale_int16());
+    if constexpr (kind == OperationKind::add || kind == OperationKind::sub)
+      attributes.power_of_two_scales = uses_power_of_two_scales(source, options->pot_scale_int16());
   }
   source.emit(kind, source.inputs(), attributes);
 }
@@ -245,14 +247,23 @@ void read_one_to_one(const OperatorReader& source) {
   source.emit(kind, source.inputs());
 }
 
+template <OperationKind kind>
+void read_two_to_one(const OperatorReader& source) {
+  source.require_inputs(2, 2);
+  source.emit(kind, source.inputs());
+}
+
+/// Input, axis.
+void read_arg_max(const OperatorReader& source) {
+  source.require_inputs(2, 2);
+  const std::vector<std::int64_t> axis = source.constant_integers(1);
+  if (axis.size() != 1) source.malformed("the axis is not one number");
+  source.emit(OperationKind::argmax, {source.input_index(0)}, ArgmaxAttributes{source.axis_of(axis.front(), source.input(0))});
+}
+
 void read_leaky_relu(const OperatorReader& source) {
   source.require_inputs(1, 1);
   source.emit(OperationKind::leaky_relu, source.inputs(), LeakyReluAttributes{source.options<LeakyReluOptions>().alpha()});
-}
-
-void read_prelu(const OperatorReader& source) {
-  source.require_inputs(2, 2);
-  source.emit(OperationKind::prelu, source.inputs());
 }
 
 void read_softmax(const OperatorReader& source) {
@@ -274,7 +285,7 @@ constexpr Entry entries[] = {
     {BuiltinOperator::BATCH_MATMUL, read_batch_matmul},
     {BuiltinOperator::MAX_POOL_2D, read_pool<max_pool2d>},
     {BuiltinOperator::AVERAGE_POOL_2D, read_pool<average_pool2d>},
-    {BuiltinOperator::MEAN, read_mean},
+    {BuiltinOperator::MEAN, read_reduction<mean>},
     {BuiltinOperator::ADD, read_elementwise<AddOptions, add>},
     {BuiltinOperator::SUB, read_elementwise<SubOptions, sub>},
     {BuiltinOperator::MUL, read_elementwise<MulOptions, mul>},
@@ -294,11 +305,37 @@ constexpr Entry entries[] = {
     {BuiltinOperator::RELU6, read_one_to_one<relu6>},
     {BuiltinOperator::RELU_N1_TO_1, read_one_to_one<relu_n1_to_1>},
     {BuiltinOperator::LEAKY_RELU, read_leaky_relu},
-    {BuiltinOperator::PRELU, read_prelu},
+    {BuiltinOperator::PRELU, read_two_to_one<prelu>},
     {BuiltinOperator::HARD_SWISH, read_one_to_one<hard_swish>},
     {BuiltinOperator::LOGISTIC, read_one_to_one<logistic>},
     {BuiltinOperator::TANH, read_one_to_one<OperationKind::tanh>},
     {BuiltinOperator::SOFTMAX, read_softmax},
+    {BuiltinOperator::DENSIFY, read_one_to_one<reshape>},  // the reader has every value of a sparse constant
+    {BuiltinOperator::RESIZE_BILINEAR, read_resize_bilinear},
+    {BuiltinOperator::RESIZE_NEAREST_NEIGHBOR, read_resize_nearest},
+    {BuiltinOperator::ARG_MAX, read_arg_max},
+    {BuiltinOperator::GATHER, read_gather},
+    {BuiltinOperator::PACK, read_pack},
+    {BuiltinOperator::UNPACK, read_unpack},
+    {BuiltinOperator::SPLIT_V, read_split_v},
+    {BuiltinOperator::SPACE_TO_DEPTH, read_space_to_depth},
+    {BuiltinOperator::DEPTH_TO_SPACE, read_depth_to_space},
+    {BuiltinOperator::MIRROR_PAD, read_mirror_pad},
+    {BuiltinOperator::TILE, read_tile},
+    {BuiltinOperator::BROADCAST_TO, read_broadcast_to},
+    {BuiltinOperator::REVERSE_V2, read_reverse},
+    {BuiltinOperator::DIV, read_elementwise<DivOptions, OperationKind::div>},
+    {BuiltinOperator::MAXIMUM, read_two_to_one<maximum>},
+    {BuiltinOperator::MINIMUM, read_two_to_one<minimum>},
+    {BuiltinOperator::SUM, read_reduction<reduce_sum>},
+    {BuiltinOperator::REDUCE_MAX, read_reduction<reduce_max>},
+    {BuiltinOperator::REDUCE_MIN, read_reduction<reduce_min>},
+    {BuiltinOperator::ABS, read_one_to_one<OperationKind::abs>},
+    {BuiltinOperator::NEG, read_one_to_one<neg>},
+    {BuiltinOperator::EXP, read_one_to_one<OperationKind::exp>},
+    {BuiltinOperator::LOG, read_one_to_one<OperationKind::log>},
+    {BuiltinOperator::SQRT, read_one_to_one<OperationKind::sqrt>},
+    {BuiltinOperator::RSQRT, read_one_to_one<rsqrt>},
     {BuiltinOperator::SVDF, read_svdf},
     {BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM, read_unidirectional_lstm},
 };

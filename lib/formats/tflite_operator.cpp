@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "lastbit/printable.hpp"
+#include "lastbit/shape.hpp"
 
 namespace lastbit::tflite_format {
 
 void OperatorReader::require_inputs(std::size_t least, std::size_t most) const {
   if (inputs_.size() < least || inputs_.size() > most) {
     const std::string allowed = least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
-    malformed(std::to_string(inputs_.size()) + " inputs; " + allowed + " needed");
+    malformed(count_of(std::ssize(inputs_), "input") + "; " + allowed + " needed");
   }
   for (std::size_t i = 0; i < least; ++i)
     if (inputs_[i] == absent_tensor) malformed("input " + std::to_string(i) + " is missing");
@@ -54,12 +55,21 @@ Padding2d OperatorReader::padding(Padding mode) const {
   return padding;
 }
 
+namespace {
+
+/// Many operators may refer to one long name, and one operator give many tensors its own.
+std::string shortened(std::string_view name) {
+  constexpr std::size_t longest_name = 100;
+  return printable(name.substr(0, longest_name));
+}
+
+}  // namespace
+
 std::int32_t OperatorReader::state_before(std::size_t position) const {
-  constexpr std::size_t longest_name = 100;  // many operators may refer to one long name
   ModelTensor tensor = input(position);
   if (tensor.constant) unsupported("state '" + tensor.name + "' with values of its own to begin with");
   if (tensor.name.empty()) tensor.name = "tensor " + std::to_string(inputs_[position]);
-  tensor.name = printable(std::string_view(tensor.name).substr(0, longest_name)) + " (before)";
+  tensor.name = shortened(tensor.name) + " (before)";
   const std::int32_t before =
       builder_.tensor({std::move(tensor.name), tensor.type, std::move(tensor.shape), std::move(tensor.quantization)});
   builder_.model.states.push_back({before, inputs_[position]});
@@ -77,6 +87,30 @@ void OperatorReader::emit(OperationKind kind, std::vector<std::int32_t> data_inp
   std::vector<std::int32_t> outputs = outputs_;
   outputs.insert(outputs.end(), more_outputs.begin(), more_outputs.end());
   builder_.operation(kind, name_, std::move(data_inputs), std::move(outputs), std::move(attributes));
+}
+
+std::int32_t OperatorReader::emit_between(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
+                                          Shape between) const {
+  if (!checked_element_count(between.sizes(), output().type)) malformed("a tensor in between would be too large");
+  const ModelTensor& last = output();
+  const std::string name = shortened(name_) + "/" + std::to_string(builder_.model.tensors.size());
+  const std::int32_t index = builder_.tensor({name, last.type, std::move(between), last.quantization});
+  builder_.operation(kind, name, std::move(data_inputs), {index}, std::move(attributes));
+  return index;
+}
+
+std::int32_t OperatorReader::add_integers(std::string_view what, const std::vector<std::int64_t>& values) const {
+  std::vector<std::int32_t> narrowed;
+  for (const std::int64_t value : values) narrowed.push_back(static_cast<std::int32_t>(value));
+  const std::string name = shortened(name_) + "/" + std::string(what) + " " + std::to_string(builder_.model.tensors.size());
+  return builder_.constant(name, Shape{static_cast<std::int64_t>(values.size())}, narrowed);
+}
+
+void OperatorReader::emit_output(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
+                                 std::size_t output) const {
+  std::string name = builder_.model.tensor(outputs_[output]).name;
+  if (name.empty()) name = shortened(name_) + "/" + std::to_string(output);
+  builder_.operation(kind, std::move(name), std::move(data_inputs), {outputs_[output]}, std::move(attributes));
 }
 
 void OperatorReader::emit_then_reshape(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,

@@ -39,7 +39,7 @@ class OperatorReader {
     return position < inputs_.size() ? inputs_[position] : absent_tensor;
   }
   [[nodiscard]] const ModelTensor& input(std::size_t position) const { return builder_.model.tensor(inputs_[position]); }
-  [[nodiscard]] const ModelTensor& output() const { return builder_.model.tensor(outputs_.front()); }
+  [[nodiscard]] const ModelTensor& output(std::size_t position = 0) const { return builder_.model.tensor(outputs_[position]); }
   [[nodiscard]] std::size_t input_count() const { return inputs_.size(); }
   [[nodiscard]] std::size_t output_count() const { return outputs_.size(); }
   [[nodiscard]] const std::vector<std::int32_t>& inputs() const { return inputs_; }
@@ -81,6 +81,17 @@ class OperatorReader {
   }
   /// The same with a new tensor in between, which a reshape turns into the output.
   void emit_then_reshape(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes, Shape between) const;
+  /// An operation that gives a new tensor of this shape, with the output's type and quantisation; its index.
+  [[nodiscard]] std::int32_t emit_between(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
+                                          Shape between) const;
+  /// An input as a reshape gives it.
+  [[nodiscard]] std::int32_t reshaped(std::int32_t input, Shape shape) const {
+    return emit_between(OperationKind::reshape, {input}, std::monostate{}, std::move(shape));
+  }
+  /// A new constant of these int32 values.
+  [[nodiscard]] std::int32_t add_integers(std::string_view what, const std::vector<std::int64_t>& values) const;
+  /// To one of several outputs of the operator.
+  void emit_output(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes, std::size_t output) const;
 
  private:
   lastbit::ModelBuilder& builder_;
@@ -90,6 +101,20 @@ class OperatorReader {
   std::vector<std::int32_t> inputs_;
   std::vector<std::int32_t> outputs_;
 };
+
+// The operators that only move data, beside pad, reshape, transpose, slices and split (tflite_movement.cpp).
+void read_gather(const OperatorReader& source);
+void read_pack(const OperatorReader& source);
+void read_unpack(const OperatorReader& source);
+void read_space_to_depth(const OperatorReader& source);
+void read_depth_to_space(const OperatorReader& source);
+void read_mirror_pad(const OperatorReader& source);
+void read_tile(const OperatorReader& source);
+void read_broadcast_to(const OperatorReader& source);
+void read_split_v(const OperatorReader& source);
+void read_reverse(const OperatorReader& source);
+void read_resize_bilinear(const OperatorReader& source);
+void read_resize_nearest(const OperatorReader& source);
 
 // The operators that remember (tflite_recurrent.cpp).
 void read_svdf(const OperatorReader& source);

@@ -144,7 +144,8 @@ WrittenOperator write_pool(const OperatorWriter& source) {
   return with(source, source.inputs(), BuiltinOptions::Pool2DOptions, options.Union());
 }
 
-WrittenOperator write_mean(const OperatorWriter& source) {
+/// mean, reduce_sum, reduce_max, reduce_min.
+WrittenOperator write_reduction(const OperatorWriter& source) {
   const auto& attributes = source.attributes<MeanAttributes>();
   const auto options = CreateReducerOptions(source.builder(), attributes.keep_dims);
   return with(source, {source.input_index(0), source.add_integers("axes", attributes.axes)}, BuiltinOptions::ReducerOptions,
@@ -164,7 +165,40 @@ WrittenOperator write_elementwise(const OperatorWriter& source) {
     const auto options = CreateSubOptions(builder, activation, attributes.power_of_two_scales);
     return with(source, source.inputs(), BuiltinOptions::SubOptions, options.Union());
   }
+  if (source.kind() == OperationKind::div)
+    return with(source, source.inputs(), BuiltinOptions::DivOptions, CreateDivOptions(builder, activation).Union());
   return with(source, source.inputs(), BuiltinOptions::MulOptions, CreateMulOptions(builder, activation).Union());
+}
+
+WrittenOperator write_resize(const OperatorWriter& source) {
+  const auto& attributes = source.attributes<ResizeAttributes>();
+  const bool corners = attributes.coordinates == ResizeCoordinates::align_corners;
+  const bool halves = attributes.coordinates == ResizeCoordinates::half_pixel;
+  if (attributes.scales) source.refuse("a resize by scales");
+  if (attributes.coordinates == ResizeCoordinates::half_pixel_or_zero) source.refuse("coordinates half_pixel_or_zero");
+  const Shape& out = source.output().shape;
+  std::vector<int32_t> inputs{source.input_index(0), source.add_integers("size", {out[1], out[2]})};
+  auto& builder = source.builder();
+  if (attributes.mode == ResizeMode::bilinear)
+    return with(source, std::move(inputs), BuiltinOptions::ResizeBilinearOptions,
+                CreateResizeBilinearOptions(builder, corners, halves).Union());
+  if (attributes.nearest != (corners || halves ? Rounding::half_up : Rounding::floor)) source.refuse("this rounding of the nearest place");
+  WrittenOperator written = with(source, std::move(inputs), BuiltinOptions::ResizeNearestNeighborOptions,
+                                 CreateResizeNearestNeighborOptions(builder, corners, halves).Union());
+  written.code = BuiltinOperator::RESIZE_NEAREST_NEIGHBOR;
+  return written;
+}
+
+WrittenOperator write_argmax(const OperatorWriter& source) {
+  const bool is_wide = source.output().type == ElementType::int64;
+  const auto options = CreateArgMaxOptions(source.builder(), is_wide ? TensorType::INT64 : TensorType::INT32);
+  return with(source, {source.input_index(0), source.add_integers("axis", {source.attributes<ArgmaxAttributes>().axis})},
+              BuiltinOptions::ArgMaxOptions, options.Union());
+}
+
+WrittenOperator write_gather(const OperatorWriter& source) {
+  const auto options = CreateGatherOptions(source.builder(), source.narrow(source.attributes<GatherAttributes>().axis));
+  return with(source, source.inputs(), BuiltinOptions::GatherOptions, options.Union());
 }
 
 WrittenOperator write_concatenation(const OperatorWriter& source) {
@@ -297,7 +331,7 @@ constexpr Entry entries[] = {
     {matmul, BuiltinOperator::BATCH_MATMUL, write_matmul, 2, 3},
     {max_pool2d, BuiltinOperator::MAX_POOL_2D, write_pool, 2, 3},
     {average_pool2d, BuiltinOperator::AVERAGE_POOL_2D, write_pool, 2, 3},
-    {mean, BuiltinOperator::MEAN, write_mean, 2, 3},
+    {mean, BuiltinOperator::MEAN, write_reduction, 2, 3},
     {add, BuiltinOperator::ADD, write_elementwise, 2, 3},
     {sub, BuiltinOperator::SUB, write_elementwise, 3, 5},
     {mul, BuiltinOperator::MUL, write_elementwise, 2, 4},
@@ -321,6 +355,21 @@ constexpr Entry entries[] = {
     {logistic, BuiltinOperator::LOGISTIC, plain, 2, 3},
     {OperationKind::tanh, BuiltinOperator::TANH, plain, 2, 3},
     {softmax, BuiltinOperator::SOFTMAX, write_softmax, 2, 3},
+    {resize, BuiltinOperator::RESIZE_BILINEAR, write_resize, 3, 4},
+    {argmax, BuiltinOperator::ARG_MAX, write_argmax, 2, 2},
+    {gather, BuiltinOperator::GATHER, write_gather, 2, 4},
+    {maximum, BuiltinOperator::MAXIMUM, plain, 2, 4},
+    {minimum, BuiltinOperator::MINIMUM, plain, 2, 4},
+    {OperationKind::div, BuiltinOperator::DIV, write_elementwise, 1, 1},
+    {reduce_sum, BuiltinOperator::SUM, write_reduction, 2, 3},
+    {reduce_max, BuiltinOperator::REDUCE_MAX, write_reduction, 2, 3},
+    {reduce_min, BuiltinOperator::REDUCE_MIN, write_reduction, 2, 3},
+    {OperationKind::abs, BuiltinOperator::ABS, plain, 2, 3},
+    {neg, BuiltinOperator::NEG, plain, 1, 1},
+    {OperationKind::exp, BuiltinOperator::EXP, plain, 1, 1},
+    {OperationKind::log, BuiltinOperator::LOG, plain, 1, 1},
+    {OperationKind::sqrt, BuiltinOperator::SQRT, plain, 1, 1},
+    {rsqrt, BuiltinOperator::RSQRT, plain, 1, 1},
 };
 
 int32_t version_of(const Entry& entry, const OperatorWriter& source) {

@@ -12,7 +12,10 @@ TYPES = {"float32": 0, "int32": 2, "int64": 4, "int16": 7, "int8": 9}
 CODES = {"ADD": 0, "AVERAGE_POOL_2D": 1, "CONCATENATION": 2, "CONV_2D": 3, "DEPTHWISE_CONV_2D": 4, "DEQUANTIZE": 6, "FULLY_CONNECTED": 9,
          "LOGISTIC": 14, "MAX_POOL_2D": 17, "MUL": 18, "RELU": 19, "RESHAPE": 22, "SOFTMAX": 25, "SVDF": 27, "TANH": 28, "PAD": 34,
          "TRANSPOSE": 39, "MEAN": 40, "SUB": 41, "UNIDIRECTIONAL_SEQUENCE_LSTM": 44, "STRIDED_SLICE": 45, "SPLIT": 49, "PRELU": 54,
-         "TRANSPOSE_CONV": 67, "LEAKY_RELU": 98, "QUANTIZE": 114, "HARD_SWISH": 117, "BATCH_MATMUL": 126}
+         "TRANSPOSE_CONV": 67, "LEAKY_RELU": 98, "QUANTIZE": 114, "HARD_SWISH": 117, "BATCH_MATMUL": 126,
+         "DEPTH_TO_SPACE": 5, "RESIZE_BILINEAR": 23, "SPACE_TO_DEPTH": 26, "GATHER": 36, "MAXIMUM": 55, "ARG_MAX": 56, "MINIMUM": 57,
+         "SUM": 74, "REDUCE_MAX": 82, "PACK": 83, "UNPACK": 88, "REDUCE_MIN": 89, "RESIZE_NEAREST_NEIGHBOR": 97, "MIRROR_PAD": 100, "ABS": 101,
+         "SPLIT_V": 102, "BROADCAST_TO": 130}
 ACTIVATIONS = {None: 0, "relu": 1, "relu6": 3, "tanh": 4}
 PADDINGS = {"same": 0, "valid": 1}
 
@@ -62,7 +65,7 @@ def tflite_file(name, tensors, operators, inputs, outputs):
     codes = sorted({operator.code for operator in operators}, key=CODES.get)
     graph = Table({0: tables([tensor_table(*pair) for pair in zip(tensors, numbers)]), 1: vector("i", inputs), 2: vector("i", outputs),
                    3: tables([operator_table(operator, codes) for operator in operators]), 4: string(name)})
-    code_tables = [Table({0: scalar("b", CODES[code]), 2: scalar("i", 1), 3: scalar("i", CODES[code])}) for code in codes]
+    code_tables = [Table({0: scalar("b", min(CODES[code], 127)), 2: scalar("i", 1), 3: scalar("i", CODES[code])}) for code in codes]
     model = Table({0: scalar("I", 3), 1: tables(code_tables), 2: tables([graph]), 3: string("lastbit"), 4: tables(buffers)})
     return file(model, b"TFL3")
 
@@ -134,3 +137,33 @@ def svdf_options(rank, activation):
 
 def lstm_options(cell_clip):
     return 71, Table({0: scalar("b", ACTIVATIONS["tanh"]), 1: scalar("f", cell_clip)})
+
+
+def resize_options(nearest, align_corners, half_pixel):
+    first = 0 if nearest else 2
+    return 74 if nearest else 15, Table({first: scalar("B", align_corners), first + 1: scalar("B", half_pixel)})
+
+
+def arg_max_options():
+    return 40, Table({0: scalar("b", TYPES["int32"])})
+
+
+def gather_options(axis):
+    return 23, Table({0: scalar("i", axis)})
+
+
+def pack_options(count, axis):
+    return 59, Table({0: scalar("i", count), 1: scalar("i", axis)})
+
+
+def unpack_options(count, axis):
+    return 64, Table({0: scalar("i", count), 1: scalar("i", axis)})
+
+
+def block_options(number, size):
+    """Space to depth 19, depth to space 94."""
+    return number, Table({0: scalar("i", size)})
+
+
+def mirror_pad_options(symmetric):
+    return 77, Table({0: scalar("b", symmetric)})

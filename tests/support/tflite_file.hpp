@@ -25,12 +25,18 @@ struct FileTensor {
   std::int32_t axis = 0;
   std::string name = "t";
   std::int64_t buffer = -1;  ///< chosen by data if negative
-  bool sparse = false;
+  std::function<flatbuffers::Offset<tflite_format::SparsityParameters>(flatbuffers::FlatBufferBuilder&)> sparsity = {};
   std::uint8_t quantization_details = 0;
 };
 
 struct FileBuffer {
   std::uint64_t offset = 0, size = 0;
+};
+
+/// Without options.
+struct FileOperator {
+  tflite_format::BuiltinOperator code;
+  std::vector<std::int32_t> inputs, outputs;
 };
 
 struct TfliteFile {
@@ -42,7 +48,8 @@ struct TfliteFile {
   std::string custom_code;
   tflite_format::BuiltinOptions options_type = tflite_format::BuiltinOptions::NONE;
   std::function<flatbuffers::Offset<void>(flatbuffers::FlatBufferBuilder&)> options;
-  std::vector<FileBuffer> far_buffers;  ///< further buffers, which lie behind the FlatBuffer
+  std::vector<FileBuffer> far_buffers;     ///< further buffers, which lie behind the FlatBuffer
+  std::vector<FileOperator> earlier = {};  ///< operators before the one
   std::size_t subgraphs = 1;
 
   [[nodiscard]] std::vector<std::byte> bytes() const {
@@ -53,12 +60,17 @@ struct TfliteFile {
     for (const FileTensor& tensor : tensors) written.push_back(write(builder, tensor, buffers));
     for (const FileBuffer& far : far_buffers) buffers.push_back(CreateBuffer(builder, 0, far.offset, far.size));
     const auto payload = options ? options(builder) : flatbuffers::Offset<void>();
-    const std::vector operators{
-        CreateOperator(builder, opcode_index, builder.CreateVector(op_inputs), builder.CreateVector(op_outputs), options_type, payload)};
+    std::vector<flatbuffers::Offset<Operator>> operators;
+    std::vector codes{CreateOperatorCodeDirect(builder, deprecated_code, custom_code.empty() ? nullptr : custom_code.c_str(), 1, code)};
+    for (const FileOperator& one : earlier) {
+      operators.push_back(CreateOperator(builder, static_cast<std::uint32_t>(codes.size()), builder.CreateVector(one.inputs),
+                                         builder.CreateVector(one.outputs)));
+      codes.push_back(CreateOperatorCodeDirect(builder, 0, nullptr, 1, one.code));
+    }
+    operators.push_back(
+        CreateOperator(builder, opcode_index, builder.CreateVector(op_inputs), builder.CreateVector(op_outputs), options_type, payload));
     const auto graph = CreateSubGraphDirect(builder, &written, &inputs, &outputs, &operators, "main");
     const std::vector graphs(subgraphs, graph);
-    const std::vector codes{
-        CreateOperatorCodeDirect(builder, deprecated_code, custom_code.empty() ? nullptr : custom_code.c_str(), 1, code)};
     FinishModelBuffer(builder, CreateModelDirect(builder, 3, &codes, &graphs, &buffers));
     std::vector<std::byte> result(builder.GetSize());
     std::memcpy(result.data(), builder.GetBufferPointer(), result.size());
@@ -77,7 +89,7 @@ struct TfliteFile {
     if (tensor.buffer >= 0) buffer = tensor.buffer;
     const auto quantization =
         CreateQuantizationParametersDirect(builder, &tensor.scale, &tensor.zero_point, tensor.quantization_details, tensor.axis);
-    const auto sparsity = tensor.sparse ? CreateSparsityParameters(builder) : flatbuffers::Offset<SparsityParameters>();
+    const auto sparsity = tensor.sparsity ? tensor.sparsity(builder) : flatbuffers::Offset<SparsityParameters>();
     return CreateTensorDirect(builder, &tensor.shape, tensor.type, static_cast<std::uint32_t>(buffer), tensor.name.c_str(), quantization,
                               sparsity);
   }
@@ -88,6 +100,50 @@ inline std::vector<std::uint8_t> int32_bytes(const std::vector<std::int32_t>& va
   std::vector<std::uint8_t> bytes;
   for (const std::byte byte : std::as_bytes(std::span(values))) bytes.push_back(std::to_integer<std::uint8_t>(byte));
   return bytes;
+}
+
+/// add(t0, constant t1) -> t2
+inline TfliteFile add_file() {
+  TfliteFile file;
+  file.tensors = {{.shape = {1, 2}}, {.shape = {2}, .data = {1, 2}}, {.shape = {1, 2}}};
+  file.op_inputs = {0, 1};
+  file.op_outputs = file.outputs = {2};
+  file.inputs = {0};
+  return file;
+}
+
+/// transpose(t0, constant permutation t1) -> t2
+inline TfliteFile transpose_file() {
+  TfliteFile file = add_file();
+  file.code = tflite_format::BuiltinOperator::TRANSPOSE;
+  file.tensors[1] = {.shape = {2}, .type = tflite_format::TensorType::INT32, .data = int32_bytes({1, -2}), .scale = {}, .zero_point = {}};
+  file.tensors[2].shape = {2, 1};
+  return file;
+}
+
+/// strided_slice(t0, constants begin t1, end t2, strides t3) -> t4
+inline TfliteFile strided_slice_file(std::vector<std::int32_t> shape, std::vector<std::int32_t> begin, std::vector<std::int32_t> end,
+                                     std::vector<std::int32_t> strides, std::vector<std::int32_t> out, std::int32_t begin_mask = 0,
+                                     std::int32_t end_mask = 0, std::int32_t shrink_mask = 0) {
+  TfliteFile file;
+  file.code = tflite_format::BuiltinOperator::STRIDED_SLICE;
+  file.tensors = {{.shape = std::move(shape)}};
+  for (const auto& numbers : {begin, end, strides}) {
+    file.tensors.push_back({.shape = {static_cast<std::int32_t>(numbers.size())},
+                            .type = tflite_format::TensorType::INT32,
+                            .data = int32_bytes(numbers),
+                            .scale = {},
+                            .zero_point = {}});
+  }
+  file.tensors.push_back({.shape = std::move(out)});
+  file.op_inputs = {0, 1, 2, 3};
+  file.op_outputs = file.outputs = {4};
+  file.inputs = {0};
+  file.options_type = tflite_format::BuiltinOptions::StridedSliceOptions;
+  file.options = [=](flatbuffers::FlatBufferBuilder& builder) {
+    return tflite_format::CreateStridedSliceOptions(builder, begin_mask, end_mask, 0, 0, shrink_mask).Union();
+  };
+  return file;
 }
 
 }  // namespace lastbit::test
