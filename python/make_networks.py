@@ -28,7 +28,7 @@ SOURCES = {"tflite_double": MICRO, "tflite_single": MICRO + ", TFLITE_SINGLE_ROU
            "onnxruntime fusion=by_option": ONNX_RUNTIME + ", session.qdqisint8allowed",
            "onnxruntime_unfused": ONNX_RUNTIME + ", graph optimisation disabled",
            "xnnpack": "TensorFlow Lite 2022 with XNNPACK (npm @tensorflow/tfjs-tflite 0.0.1-alpha.10), WebAssembly with SIMD, one thread"}
-XNNPACK = ("residual", "depthwise", "branches", "moving_16x8")  # docs/backends/xnnpack.md says what keeps out the others
+XNNPACK = ("residual", "depthwise", "branches", "moving_16x8", "resized")  # docs/backends/xnnpack.md says what keeps out the others
 
 
 def answer(command, inputs, values):

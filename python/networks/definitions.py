@@ -138,4 +138,42 @@ def svdf():
     return net, net.function("SOFTMAX", "probabilities", net.fully_connected("scores", third, 6))
 
 
-NETWORKS = (residual, depthwise, branches, activations, moving, moving_16x8, fully_connected_16x8, conv_16x8, lstm, lstm_16x8, svdf)
+def resized():
+    """Images of sizes in which float32 finds another nearest place than real numbers do."""
+    net = Network("resized", 20)
+    image = net.input((14, 26, 1))
+    net.resize("corners", image, (23, 15), align_corners=True)
+    net.resize("halves", image, (11, 41), half_pixel=True)
+    net.resize("plain", image, (19, 11))
+    net.resize("nearest_corners", image, (23, 15), align_corners=True, nearest=True)
+    net.resize("nearest_halves", image, (23, 40), half_pixel=True, nearest=True)
+    net.resize("nearest", image, (28, 22), nearest=True)
+    return net, net.conv("scores", net.resize("doubled", image, (28, 52), half_pixel=True), 2, (5, 5), strides=(5, 5), padding="valid")
+
+
+def picked():
+    """Values picked by comparison or by place; sums and magnitudes."""
+    net = Network("picked", 21)
+    image = net.input((6, 4, 4))
+    conv = net.conv("conv", image, 4, (3, 3))
+    like = net.quantize("like", image, like=conv)
+    larger = net.extreme("MAXIMUM", "larger", conv, like)
+    smaller = net.extreme("MINIMUM", "smaller", like, larger)
+    net.reduction("REDUCE_MAX", "largest", conv, (1, 3))
+    net.reduction("REDUCE_MIN", "least", conv, (2,), keep_dims=True)
+    net.reduction("SUM", "sums", conv, (1, 2))
+    net.reduction("SUM", "sum_of_channels", like, (3,), keep_dims=True)
+    net.arg_max("places", conv, 3)
+    net.function("ABS", "magnitudes", conv)
+    left, right = net.split_v("parts", larger, (1, 3), 2)
+    mirrored = net.mirror_pad("mirrored", right, ((2, 1), (0, 2), (0, 0)), symmetric=False)
+    net.mirror_pad("repeated", left, ((3, 0), (1, 1), (1, 2)), symmetric=True)
+    net.broadcast("spread", left, (6, 5, 4))
+    net.blocks("DEPTH_TO_SPACE", "image", net.blocks("SPACE_TO_DEPTH", "depth", smaller, 2), 4)
+    chosen = net.gather("chosen", mirrored, (4, 0, 2), 1)
+    rows = net.unpack("rows", chosen, 1)
+    return net, net.pack("packed", rows[::-1], 2)
+
+
+NETWORKS = (residual, depthwise, branches, activations, moving, moving_16x8, fully_connected_16x8, conv_16x8, lstm, lstm_16x8, svdf, resized,
+            picked)

@@ -153,7 +153,7 @@ class Network:
     def function(self, code, name, x):
         """Logistic, tanh and softmax have outputs of a quantisation of their own."""
         function = {"LOGISTIC": real.logistic, "TANH": np.tanh, "SOFTMAX": real.softmax, "HARD_SWISH": real.hard_swish,
-                    "RELU": lambda values: np.maximum(values, 0)}[code]
+                    "RELU": lambda values: np.maximum(values, 0), "ABS": np.abs}[code]
         small, large = {"LOGISTIC": ((1 / 256, -128), (1 / 32768, 0)), "TANH": ((1 / 128, 0), (1 / 32768, 0)),
                         "SOFTMAX": ((1 / 256, -128), (1 / 32768, 0))}.get(code, (None, None))
         number = self.activation(name, function(self.real[x]), small if self.kind == "int8" else large)
@@ -205,6 +205,71 @@ class Network:
         numbers = [self.activation(f"{name}_{i}", part, self.quantization_of(x)) for i, part in enumerate(values)]
         self.emit("SPLIT", [where, x], numbers, tflite.split_options(parts))
         return numbers
+
+    def resize(self, name, x, size, align_corners=False, half_pixel=False, nearest=False):
+        rows, columns = (np.arange(out) * there // out for out, there in zip(size, self.real[x].shape[1:3]))
+        code = "RESIZE_NEAREST_NEIGHBOR" if nearest else "RESIZE_BILINEAR"
+        return self.moved(code, name, x, self.real[x][:, rows][:, :, columns], [self.integers(name + "_size", size)],
+                          tflite.resize_options(nearest, align_corners, half_pixel))
+
+    def gather(self, name, x, indices, axis):
+        return self.moved("GATHER", name, x, self.real[x].take(indices, axis), [self.integers(name + "_indices", indices)],
+                          tflite.gather_options(axis))
+
+    def pack(self, name, parts, axis):
+        values = np.stack([self.real[part] for part in parts], axis)
+        return self.emit("PACK", parts, [self.activation(name, values, self.quantization_of(parts[0]))],
+                         tflite.pack_options(len(parts), axis))
+
+    def parts(self, code, name, x, values, others=(), options=()):
+        numbers = [self.activation(f"{name}_{i}", part, self.quantization_of(x)) for i, part in enumerate(values)]
+        self.emit(code, [x, *others], numbers, options)
+        return numbers
+
+    def unpack(self, name, x, axis):
+        count = self.real[x].shape[axis]
+        return self.parts("UNPACK", name, x, np.moveaxis(self.real[x], axis, 0), options=tflite.unpack_options(count, axis))
+
+    def split_v(self, name, x, sizes, axis):
+        values = np.split(self.real[x], np.cumsum(sizes)[:-1], axis)
+        return self.parts("SPLIT_V", name, x, values, [self.integers(name + "_sizes", sizes), self.integers(name + "_axis", [axis])],
+                          tflite.block_options(79, len(sizes)))
+
+    def blocks(self, code, name, x, size):
+        """SPACE_TO_DEPTH, DEPTH_TO_SPACE."""
+        count, height, width, channels = self.real[x].shape
+        if code == "SPACE_TO_DEPTH":
+            shape, out = (count, height // size, size, width // size, size, channels), (count, height // size, width // size, -1)
+        else:
+            shape, out = (count, height, width, size, size, channels // size ** 2), (count, height * size, width * size, -1)
+        values = self.real[x].reshape(shape).swapaxes(2, 3).reshape(out)
+        return self.moved(code, name, x, values, options=tflite.block_options(19 if code == "SPACE_TO_DEPTH" else 94, size))
+
+    def mirror_pad(self, name, x, paddings, symmetric):
+        around = ((0, 0), *paddings)
+        return self.moved("MIRROR_PAD", name, x, np.pad(self.real[x], around, "symmetric" if symmetric else "reflect"),
+                          [self.integers(name + "_paddings", around)], tflite.mirror_pad_options(symmetric))
+
+    def broadcast(self, name, x, shape):
+        return self.moved("BROADCAST_TO", name, x, np.broadcast_to(self.real[x], (CALIBRATION, *shape)),
+                          [self.integers(name + "_shape", (1, *shape))])
+
+    # Layers that compare.
+
+    def extreme(self, code, name, a, b):
+        return self.moved(code, name, a, {"MAXIMUM": np.maximum, "MINIMUM": np.minimum}[code](self.real[a], self.real[b]), [b])
+
+    def reduction(self, code, name, x, axes, keep_dims=False):
+        """SUM has a quantisation of its own."""
+        reduce = {"SUM": np.sum, "REDUCE_MAX": np.max, "REDUCE_MIN": np.min}[code]
+        values = reduce(self.real[x], axis=tuple(axes), keepdims=keep_dims)
+        number = self.activation(name, values, None if code == "SUM" else self.quantization_of(x))
+        return self.emit(code, [x, self.integers(name + "_axes", axes)], [number], tflite.mean_options(keep_dims))
+
+    def arg_max(self, name, x, axis):
+        values = self.real[x].argmax(axis)
+        number = self.add(Tensor(name, (1, *values.shape[1:]), "int32"), values)
+        return self.emit("ARG_MAX", [x, self.integers(name + "_axis", [axis])], [number], tflite.arg_max_options())
 
     # Layers that remember.
 

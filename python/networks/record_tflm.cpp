@@ -32,34 +32,57 @@ Bytes read(const char* path) {
   std::exit(2);
 }
 
-void add_operators(tflite::MicroMutableOpResolver<40>& operators) {
+void add_operators(tflite::MicroMutableOpResolver<60>& operators) {
+  operators.AddAbs();
   operators.AddAdd();
+  operators.AddArgMax();
+  operators.AddArgMin();
   operators.AddAveragePool2D();
   operators.AddBatchMatMul();
+  operators.AddBroadcastTo();
   operators.AddConcatenation();
   operators.AddConv2D();
+  operators.AddDepthToSpace();
   operators.AddDepthwiseConv2D();
+  operators.AddDequantize();
   operators.AddFullyConnected();
+  operators.AddGather();
   operators.AddHardSwish();
   operators.AddLeakyRelu();
   operators.AddLogistic();
   operators.AddMaxPool2D();
+  operators.AddMaximum();
   operators.AddMean();
+  operators.AddMinimum();
+  operators.AddMirrorPad();
   operators.AddMul();
+  operators.AddPack();
   operators.AddPad();
+  operators.AddPadV2();
   operators.AddPrelu();
   operators.AddQuantize();
+  operators.AddReduceMax();
+  operators.AddReduceMin();
   operators.AddRelu();
+  operators.AddRelu6();
   operators.AddReshape();
+  operators.AddResizeBilinear();
+  operators.AddResizeNearestNeighbor();
+  operators.AddSlice();
   operators.AddSoftmax();
+  operators.AddSpaceToDepth();
   operators.AddSplit();
+  operators.AddSplitV();
+  operators.AddSqueeze();
   operators.AddStridedSlice();
   operators.AddSub();
+  operators.AddSum();
   operators.AddSvdf();
   operators.AddTanh();
   operators.AddTranspose();
   operators.AddTransposeConv();
   operators.AddUnidirectionalSequenceLSTM();
+  operators.AddUnpack();
 }
 
 /// Numbers of the tensors that are neither constants nor the input.
@@ -85,7 +108,7 @@ int main(int argc, char** argv) {
   if (argc != 5) fail("usage: record_tflm MODEL INPUT SAMPLES OUTPUT");
   const Bytes file = read(argv[1]), input = read(argv[2]);
   const tflite::Model& model = *tflite::GetModel(file.data());
-  tflite::MicroMutableOpResolver<40> operators;
+  tflite::MicroMutableOpResolver<60> operators;
   add_operators(operators);
   alignas(16) static unsigned char arena[1 << 20];
   tflite::MicroInterpreter interpreter(&model, operators, arena, sizeof(arena), nullptr, nullptr, true);

@@ -10,9 +10,10 @@ LITE := tflite-micro/tensorflow/lite
 MLIR := tflite-micro/tensorflow/compiler/mlir/lite
 FLAGS := -std=c++17 -O1 -DNDEBUG -fno-exceptions -fno-rtti -ffp-contract=off -w -DTF_LITE_STATIC_MEMORY -DTF_LITE_DISABLE_X86_NEON \
          -Itflite-micro -Iflatbuffers/include -Igemmlowp -Iruy
-KERNELS := activations add batch_matmul concatenation conv decompress depthwise_conv dequantize fully_connected hard_swish kernel_util \
-           leaky_relu logistic lstm_eval maximum_minimum micro_tensor_utils mul pad pooling prelu quantize reduce reshape slice softmax \
-           split squeeze strided_slice sub svdf tanh transpose transpose_conv unidirectional_sequence_lstm
+KERNELS := activations add arg_min_max batch_matmul broadcast_to concatenation conv decompress depth_to_space depthwise_conv dequantize \
+           elementwise fully_connected gather hard_swish kernel_util leaky_relu logistic lstm_eval maximum_minimum micro_tensor_utils \
+           mirror_pad mul pack pad pooling prelu quantize reduce reshape resize_bilinear resize_nearest_neighbor slice softmax \
+           space_to_depth split split_v squeeze strided_slice sub svdf tanh transpose transpose_conv unidirectional_sequence_lstm unpack
 SOURCES := $(wildcard $(addsuffix /*.cc,$(LITE)/micro $(LITE)/micro/memory_planner $(LITE)/micro/arena_allocator \
                         $(LITE)/micro/tflite_bridge $(LITE)/core/c $(LITE)/core/api $(LITE)/kernels $(LITE)/kernels/internal \
                         $(LITE)/kernels/internal/reference $(MLIR)/core/api $(MLIR)/schema)) \
