@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common_options.hpp"
 
+#include "model_option.hpp"
+
 namespace lastbit::tool {
 namespace {
 
@@ -10,7 +12,10 @@ const char* const dump_meaning = "what a device computed: a folder of .npy, name
 
 }  // namespace
 
-Option add_model(Command& command, std::string& model) { return command.option("model", model, "a model (.tflite, .onnx or JSON)"); }
+Option add_model(Command& command, std::string& model) {
+  add_model_options(command);
+  return command.option("model", model, "a model (.tflite, .onnx or JSON)");
+}
 
 Option add_output_option(Command& command, std::string& output, const std::string& value_name) {
   return command.option("-o,--output", output, "write what the command makes there").value_name(value_name);

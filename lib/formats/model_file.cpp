@@ -13,8 +13,10 @@
 
 namespace lastbit {
 
-Model read_model(const std::filesystem::path& path) {
-  if (path.extension() == ".onnx") return read_onnx(path);
+Model read_model(const std::filesystem::path& path, const ModelOptions& options) {
+  if (path.extension() == ".onnx") return read_onnx(path, {.constants = options.constants, .shapes = options.shapes});
+  if (!options.shapes.empty() || !options.constants.empty())
+    throw Error(ErrorCode::bad_input, path.string(), "only .onnx files take shapes and constants of inputs");
   const auto bytes = read_file(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (path.extension() == ".tflite" || text.substr(0, 8).ends_with("TFL3")) return parse_tflite(bytes, path.string());

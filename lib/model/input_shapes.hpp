@@ -56,9 +56,11 @@ class InputShapes {
 
 [[nodiscard]] Shape shape_of_input(const InputShapes& of);  ///< of the first, also where the output's does not follow
 [[nodiscard]] Shape shape_of_broadcast(const InputShapes& of);
+[[nodiscard]] Shape shape_of_select(const InputShapes& of);
 [[nodiscard]] Shape shape_of_concat(const InputShapes& of);
 [[nodiscard]] Shape shape_of_convolution(const InputShapes& of);
 [[nodiscard]] Shape shape_of_fused_convolution(const InputShapes& of);
+[[nodiscard]] Shape shape_of_gather(const InputShapes& of);
 [[nodiscard]] Shape shape_of_global_pool(const InputShapes& of);
 [[nodiscard]] Shape shape_of_mean(const InputShapes& of);
 [[nodiscard]] Shape shape_of_pad(const InputShapes& of);

@@ -3,13 +3,22 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
 
 #include "lastbit/model.hpp"
 
 namespace lastbit {
 
+/// What an .onnx file may leave open, by the names of its inputs: see OnnxOptions. The other formats leave nothing open.
+struct ModelOptions {
+  std::map<std::string, Tensor, std::less<>> constants;
+  std::map<std::string, Shape, std::less<>> shapes;
+};
+
 /// A model of any format that can be read: .onnx by its name, .tflite by its name or file identifier, else the JSON format. Throws Error
 /// naming the file.
-[[nodiscard]] Model read_model(const std::filesystem::path& path);
+[[nodiscard]] Model read_model(const std::filesystem::path& path, const ModelOptions& options = {});
 
 }  // namespace lastbit

@@ -20,9 +20,11 @@
 namespace lastbit {
 
 struct OnnxOptions {
-  /// Values of graph inputs, by name: they are read as constants. What an operator needs to know while it is read (axes, scales) may be
-  /// an input in the file, and has a value only so.
+  /// Values of graph inputs, by name: they are read as constants. What an operator needs to know while it is read (axes, scales, the condition
+  /// of an If) may be an input in the file, and has a value only so.
   std::map<std::string, Tensor, std::less<>> constants;
+  /// Shapes of graph inputs, by name, where the file leaves sizes open. An open batch needs none: it is 1.
+  std::map<std::string, Shape, std::less<>> shapes;
 };
 
 /// A validated model. Throws Error naming the file, and the node or tensor. Data outside the file is read from files below its folder.
