@@ -105,6 +105,57 @@ def float_models():
         value("output", "y", "float", [])])
 
 
+def branch(name, op, inputs):
+    graph = node(op, inputs, ["inner"]) + 'output { name: "inner" } '
+    return f'attribute {{ name: "{name}" type: GRAPH g {{ {graph}}} }} '
+
+
+def folded_models():
+    """What is computed while a file is read."""
+    ends = [value("input", "x", "float", [2, 3, 4]), value("output", "y", "float", [])]
+    shape = [node("Shape", ["x"], ["shape"]), constant("first", "int64", [], [0]), node("Gather", ["shape", "first"], ["size"])]
+    yield "reshape_by_shape", model([*ends, *shape, constant("axes", "int64", [1], [0]), constant("rest", "int64", [1], [-1]),
+                                     node("Unsqueeze", ["size", "axes"], ["row"]), node("Concat", ["row", "rest"], ["to"], axis=0),
+                                     node("Reshape", ["x", "to"], ["y"])])
+    for name in ["Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max"]:
+        yield f"constant_{name.lower()}", model([*ends, *shape, constant("c", "int64", [3], [1, 1, 1]), node(name, ["shape", "c"], ["n"]),
+                                                 node("ConstantOfShape", ["n"], ["f"]), node("ReduceSum", ["f"], ["s"]),
+                                                 node("Add", ["x", "s"], ["y"])])
+    yield "where_range", model([*ends, *shape, constant("three", "int64", [], [3]), constant("one", "int64", [], [1]),
+                                node("Range", ["first", "three", "one"], ["r"]), node("Less", ["r", "one"], ["l"]), node("Not", ["l"], ["n"]),
+                                node("Where", ["n", "shape", "one"], ["w"]), node("ReduceProd", ["w"], ["p"], keepdims=0), node("Cast", ["p"], ["c"], to=1),
+                                node("Expand", ["c", "w"], ["e"]), node("Mul", ["x", "e"], ["y"])])
+    height = 'dim { dim_param: "N" } dim { dim_value: 3 } dim { dim_param: "height" } '
+    yield "open_shape", model([f'input {{ name: "x" type {{ tensor_type {{ elem_type: 1 shape {{ {height}}} }} }} }}\n', node("Relu", ["x"], ["y"]),
+                               value("output", "y", "float", [])])
+    choice = 'node { op_type: "If" input: "same" output: "y" ' + branch("then_branch", "Relu", ["x"]) + branch("else_branch", "Tanh", ["x"]) + "}\n"
+    yield "if", model([*ends, *shape, constant("two", "int64", [], [2]), node("Equal", ["size", "two"], ["same"]), choice])
+
+
+def real_models():
+    for name in ["Sqrt", "Log", "Erf", "Gelu", "Neg", "Abs", "Reciprocal", "Max"]:
+        yield f"real_{name.lower()}", one(name, opset=20)
+    for name in ["Div", "Pow", "Max", "Min"]:
+        yield f"two_{name.lower()}", model([value("input", "x", "float", [2, 3]), value("input", "z", "float", [3]), node(name, ["x", "z"], ["y"]),
+                                            value("output", "y", "float", [])])
+    ends = [value("input", "x", "float", [2, 3]), value("output", "y", "float", []), constant("o", "float", [1], [1])]
+    compared = [node("GreaterOrEqual", ["x", "o"], ["p"]), node("Equal", ["x", "o"], ["q"]), node("Not", ["q"], ["n"])]
+    for name in ["And", "Or", "Xor"]:
+        yield f"logic_{name.lower()}", model([*ends, *compared, node(name, ["p", "n"], ["c"]), node("Where", ["c", "x", "o"], ["w"]),
+                                              node("Cast", ["c"], ["f"], to=1), node("Mul", ["w", "f"], ["y"])], opset=16)
+    choice = 'node { op_type: "If" input: "same" output: "y" ' + branch("then_branch", "Relu", ["x"]) + branch("else_branch", "Tanh", ["x"]) + "}\n"
+    yield "if_computed", model([*ends, node("ReduceMax", ["x"], ["m"]), node("Less", ["m", "o"], ["less"]), node("Cast", ["less"], ["same"], to=9), choice])
+    for name in ["ReduceSum", "ReduceMax", "ReduceMin"]:
+        yield name.lower(), one(name, opset=12, axes=[1, 3], keepdims=0)
+    yield "argmax", one("ArgMax", axis=1)
+    yield "gather", one("Gather", [integers("i", 3, 1)], axis=2)
+    yield "expand", one("Expand", [integers("s", 2, 1, 2, 1, 1)])
+    yield "layer_normalization", one("LayerNormalization", [floats("s", [4], [1, 2, 3, 4]), floats("b", [4], [1, 2, 3, 4])], opset=17)
+    yield "instance_normalization", one("InstanceNormalization", [floats("s", [2], [1, 2]), floats("b", [2], [1, 2])])
+    yield "lstm", one("LSTM", [floats("w", [2, 8, 3], WEIGHTS + WEIGHTS[:12]), floats("r", [2, 8, 2], WEIGHTS[:32]), floats("b", [2, 16], WEIGHTS[:32])],
+                      shape=[4, 1, 3], opset=14, direction="bidirectional", hidden_size=2)
+
+
 def quantized_models():
     ends = [value("input", "x", "uint8", IMAGE), value("output", "y", "uint8", [])]
     scales = [quantization("x"), quantization("y", scale=0.25), quantization("w", "int8", 0.125, 0), constant("w", "int8", [2, 2, 3, 3], WEIGHTS)]
@@ -134,7 +185,7 @@ def quantized_models():
 
 
 def write_onnx_seeds(folder):
-    for name, text in [*float_models(), *quantized_models()]:
+    for name, text in [*float_models(), *folded_models(), *real_models(), *quantized_models()]:
         encoded = subprocess.run(["protoc", f"--proto_path={SCHEMA_FOLDER}", "--encode=onnx.ModelProto", SCHEMA], input=text.encode(),
                                  stdout=subprocess.PIPE, check=True)
         (folder / f"{name}.onnx").write_bytes(encoded.stdout)

@@ -57,7 +57,7 @@ TEST_CASE("graphs that are not sound") {
     OnnxFile file(99);
     CHECK(refusal(file) == "test.onnx: model: opset 99; 7 to 22 are supported");
   }
-  SECTION("an unknown operator") { CHECK(refusal(one("Foo\n")) == "test.onnx: Foo? (node 0): the operator is not supported"); }
+  SECTION("an unknown operator") { CHECK(refusal(one("Foo\n")) == "test.onnx: operators that are not supported: Foo? (1)"); }
   SECTION("a value that nothing computes") {
     CHECK(refusal(one("Add", {"z"})) == "test.onnx: Add (node 0): input 'z' is not computed before it is read");
   }
@@ -197,7 +197,7 @@ TEST_CASE("attributes that are not sound") {
   CHECK(with("Conv", {"w"}, [](Node& n) {
           set(n, "kernel_shape", Integers{5, 5});
         }) == "test.onnx: Conv (node 0): kernel_shape is not that of the weights");
-  CHECK(with("Conv", {}, [](Node&) {}) == "test.onnx: Conv (node 0): 1 inputs; 2 to 3 needed");
+  CHECK(with("Conv", {}, [](Node&) {}) == "test.onnx: Conv (node 0): 1 input; 2 to 3 needed");
   CHECK(with("Conv", {""}, [](Node&) {}) == "test.onnx: Conv (node 0): input 1 is missing");
   CHECK(with("MaxPool", {}, [](Node& n) {
           set(n, "kernel_shape", Integers{5, 5});

@@ -95,7 +95,7 @@ TEST_CASE("what ONNX Runtime fuses between DequantizeLinear and QuantizeLinear i
 
 TEST_CASE("int8 codes that lie between two layers alone are uint8 ones to ONNX Runtime by default") {
   using enum Statement;
-  CHECK(chain(false) == std::vector{fusible_by_option, fusible, fusible_by_option});  // int8 in, nothing but uint8, int8 out
+  CHECK(chain(false) == std::vector{fusible_by_option, fusible_as_uint8, fusible_by_option});  // int8 in, nothing but uint8, int8 out
   CHECK(chain(true) == std::vector{fusible_by_option, fusible_by_option, fusible_by_option});
 }
 
@@ -113,8 +113,51 @@ TEST_CASE("int8 codes that are moved first, or read by a float output of the gra
     file.dequantize("a", "y", "a");
     const Model model = file.output("y").read();
     const auto conv = std::ranges::find(model.operations, OperationKind::conv2d, &Operation::kind);
-    CHECK(conv->stated == (moved ? Statement::fusible : Statement::fusible_by_option));
+    CHECK(conv->stated == (moved ? Statement::fusible_as_uint8 : Statement::fusible_by_option));
   }
+}
+
+namespace {
+
+/// Codes, an operator, pairs of these zero points one directly behind the other, and an operator that reads the last.
+OnnxFile pairs_in_a_row(const std::vector<std::uint8_t>& zero_points, const std::string& first = "Relu", const std::string& last = "Relu") {
+  OnnxFile file;
+  file.scale<std::uint8_t>("x", 0.5F, 0);
+  file.input<std::uint8_t>("x", {1, 8});
+  file.dequantize("x", "real", "x");
+  file.node(first, {"real"}, {"real 0"});
+  for (std::size_t i = 0; i < zero_points.size(); ++i) {
+    const std::string codes = "codes " + std::to_string(i);
+    file.scale<std::uint8_t>(codes, 0.5F, zero_points[i]);
+    file.quantize("real " + std::to_string(i), codes, codes);
+    file.dequantize(codes, "real " + std::to_string(i + 1), codes);
+  }
+  file.node(last, {"real " + std::to_string(zero_points.size())}, {"y"});
+  file.output("y");
+  return file;
+}
+
+/// (scale, zero point) that the tensors of these codes are merged to; nothing where they are not.
+std::vector<std::pair<double, std::int64_t>> merged_in(const Model& model) {
+  std::vector<std::pair<double, std::int64_t>> list;
+  for (const ModelTensor& tensor : model.tensors)
+    if (tensor.merged && tensor.name.starts_with("codes ")) list.emplace_back(tensor.merged->scale(), tensor.merged->zero_point());
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("pairs of QuantizeLinear and DequantizeLinear one directly behind the other are one pair to ONNX Runtime") {
+  using List = std::vector<std::pair<double, std::int64_t>>;
+  CHECK(merged_in(pairs_in_a_row({100}).read()).empty());
+  CHECK(merged_in(pairs_in_a_row({100, 100}).read()).empty());  // they mean the same
+  // -50…77.5 and -25…102.5 have -25…77.5 in common: 205 halves in 255 steps; 62.2 of them below zero.
+  const double step = static_cast<double>(102.5F / 255.0F);
+  CHECK(merged_in(pairs_in_a_row({100, 50}).read()) == List{{step, 62}, {step, 62}});
+  // The third has all of that: nothing changes but that it takes part.
+  CHECK(merged_in(pairs_in_a_row({100, 50, 70}).read()).size() == 3);
+  CHECK(merged_in(pairs_in_a_row({0, 255}).read()).empty());  // nothing but 0 in common
+  CHECK(merged_in(pairs_in_a_row({100, 50}, "Clip").read()).empty());
 }
 
 TEST_CASE("the rule of fusion and the statement decide what is computed in float32") {
@@ -123,7 +166,7 @@ TEST_CASE("the rule of fusion and the statement decide what is computed in float
     Backend backend;
     backend.fusion = fusion;
     std::vector<Statement> list;
-    for (const Statement stated : {on_codes, fusible, fusible_by_option, not_fusible}) {
+    for (const Statement stated : {on_codes, fusible, fusible_as_uint8, fusible_by_option, not_fusible}) {
       Operation operation;
       operation.stated = stated;
       if (computes_in_float32(operation, backend)) list.push_back(stated);
@@ -133,7 +176,7 @@ TEST_CASE("the rule of fusion and the statement decide what is computed in float
   CHECK(in_float32(Fusion::every).empty());
   CHECK(in_float32(Fusion::by_option) == std::vector{not_fusible});
   CHECK(in_float32(Fusion::by_default) == std::vector{fusible_by_option, not_fusible});
-  CHECK(in_float32(Fusion::none) == std::vector{fusible, fusible_by_option, not_fusible});
+  CHECK(in_float32(Fusion::none) == std::vector{fusible, fusible_as_uint8, fusible_by_option, not_fusible});
   for (const SpecSheet& sheet : builtin_backends()) {
     INFO(sheet.name);
     CHECK((sheet.backend.fusion != Fusion::every) == sheet.name.starts_with("onnxruntime"));

@@ -196,7 +196,7 @@ TEST_CASE("an open batch is one sample; any other open dimension is refused") {
   file.output("y");
   CHECK(tensor(file.read(), "x").shape == Shape{1, 3});
   shape->mutable_dim(1)->set_dim_param("width");
-  CHECK(refusal(file) == "test.onnx: input 'x': dimension 1 'width' is not fixed; only the first, the batch, may be open");
+  CHECK(refusal(file) == "test.onnx: input 'x': dimension 1 'width' is open; --shape x=1x? says which");
 }
 
 TEST_CASE("graph inputs can be given as constants") {

@@ -19,9 +19,10 @@ constexpr float tolerance = 1e-5F;  // relative and absolute, as ONNX compares
 
 /// How many leading inputs of an operator are data; the rest are parameters.
 std::size_t data_inputs(const std::string& op) {
-  for (const char* const two : {"Add", "Sub", "Mul", "MatMul"})
+  for (const char* const two :
+       {"Add", "Sub", "Mul", "MatMul", "Div", "Pow", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "And", "Or", "Xor"})
     if (op == two) return 2;
-  return op == "Sum" || op == "Concat" ? std::numeric_limits<std::size_t>::max() : 1;
+  return op == "Sum" || op == "Concat" || op == "Max" || op == "Min" || op == "Where" ? std::numeric_limits<std::size_t>::max() : 1;
 }
 
 bool is_real(const Tensor& tensor) { return tensor.type() == ElementType::float32 || tensor.type() == ElementType::boolean; }

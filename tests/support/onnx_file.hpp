@@ -45,7 +45,8 @@ class OnnxFile {
     value->set_name(name);
     auto* type = value->mutable_type()->mutable_tensor_type();
     type->set_elem_type(onnx_type<T>);
-    for (const std::int64_t size : shape) type->mutable_shape()->add_dim()->set_dim_value(size);
+    auto* sizes = type->mutable_shape();  // a scalar has one too
+    for (const std::int64_t size : shape) sizes->add_dim()->set_dim_value(size);
     return *this;
   }
 

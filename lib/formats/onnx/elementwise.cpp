@@ -63,10 +63,12 @@ void read_binary(const NodeReader& node) {
   emit_binary(node, kind, 0, 1, ElementwiseAttributes{node.bounds(), false});
 }
 
-/// A constant divisor is a factor.
+/// A constant divisor of the file is a factor.
 void read_div(const NodeReader& node) {
   node.require_inputs(2, 2);
   refuse_old_broadcast(node);
+  if (node.input(1).quantized != no_value || node.graph().constant(node.input_id(1)) == nullptr)
+    return emit_binary(node, OperationKind::div, 0, 1, ElementwiseAttributes{node.bounds(), false});
   const Tensor& divisor = node.constant(1);
   if (divisor.type() != ElementType::float32) node.unsupported("division of " + std::string(name_of(divisor.type())));
   Tensor inverse = divisor;
@@ -125,11 +127,30 @@ void read_integer_clip(const NodeReader& node) {
   node.emit_same_shape(clip, ClipAttributes{{.activation = {}, .clamp = range, .real_clamp = {}}});
 }
 
+/// One bound after the other; either may be left out.
+void read_computed_clip(const NodeReader& node) {
+  node.define(node.shape());
+  std::int32_t value = node.plain();
+  constexpr std::array bounds{maximum, minimum};
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    if (!node.has_input(i + 1)) continue;
+    if (node.shape(i + 1).element_count() != 1) node.malformed("a bound is not one value");
+    const std::int32_t bounded =
+        node.graph().add_tensor(node.output().name + (i == 0 ? " (from below)" : " (from above)"), node.input().type, node.shape());
+    node.graph().emit(bounds[i], {value, node.plain(i + 1)}, {bounded});
+    value = bounded;
+  }
+  node.emit_plain(reshape, {value});
+}
+
 /// Folded, the bounds of the output say it all; the usual bounds of floats are operations of their own.
 void read_clip(const NodeReader& node) {
   node.require_inputs(1, 3);
   if (node.folded()) return node.emit_same_shape(clip, ClipAttributes{node.bounds()});
   if (is_integer(node.input().type)) return read_integer_clip(node);
+  for (std::size_t i = 1; i < node.input_count(); ++i)
+    if (node.has_input(i) && node.graph().constant(node.input_id(i)) == nullptr && node.input(i).quantized == no_value)
+      return read_computed_clip(node);
   const auto [low, high] = clip_bounds(node);
   if (low == 0 && high >= std::numeric_limits<float>::max()) return node.emit_same_shape(relu);
   if (low == 0 && high == 6) return node.emit_same_shape(relu6);
@@ -255,6 +276,7 @@ void emit_softmax(const NodeReader& node, std::int64_t stated_axis) {
     const Shape flat{rows, in.element_count() / rows};
     const std::int32_t source = graph.reshaped(node.plain(), flat, node.input().name + " (rows for " + name + ")");
     const std::int32_t target = graph.add_tensor(name + " (rows)", type, flat, quantization);
+    graph.state_merged(target, node.output().merged);
     graph.emit(softmax, {source}, {target}, SoftmaxAttributes{}, node.stated());
     return node.emit_plain(reshape, {target});
   }
@@ -264,6 +286,7 @@ void emit_softmax(const NodeReader& node, std::int64_t stated_axis) {
   std::swap(permutation[axis], permutation.back());
   const std::int32_t source = graph.transposed(node.plain(), permutation, node.input().name + " (last axis for " + name + ")");
   const std::int32_t target = graph.add_tensor(name + " (last axis)", type, graph.tensor(source).shape, quantization);
+  graph.state_merged(target, node.output().merged);
   graph.emit(softmax, {source}, {target}, SoftmaxAttributes{}, node.stated());
   node.emit_plain(transpose, {target}, TransposeAttributes{permutation});
 }

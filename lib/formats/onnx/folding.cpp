@@ -9,12 +9,23 @@
 
 namespace lastbit::onnx_format {
 
+/// What the branches of a node read, and give on.
+void Uses::add_readers_inside(const onnx::NodeProto& node) {
+  for (const auto& attribute : node.attribute()) {
+    for (const auto& inner : attribute.g().node()) {
+      for (const std::string& name : inner.input()) readers_[name].push_back(outside);
+      add_readers_inside(inner);
+    }
+    for (const auto& output : attribute.g().output()) readers_[output.name()].push_back(outside);
+  }
+}
+
 Uses::Uses(const onnx::GraphProto& graph) {
-  constexpr int outside = -1;
   for (int i = 0; i < graph.node_size(); ++i) {
     for (const std::string& name : graph.node(i).input())
       if (!name.empty()) readers_[name].push_back(i);
     for (const std::string& name : graph.node(i).output()) writers_.emplace(name, i);
+    add_readers_inside(graph.node(i));
   }
   for (const auto& output : graph.output()) readers_[output.name()].push_back(outside);
 }
@@ -109,7 +120,10 @@ bool Folder::takes_weights(int node, const NodeOperands& operands) const {
     const bool last = is(node, "MatMul") || (is(node, "Gemm") && reader(node).integer("transB", 0) == 0);
     if (weights.quantization.axis != (last ? rank - 1 : 0)) return false;
   }
-  if (operands.inputs.size() < 3 || operands.inputs[2] == no_value) return true;
+  const bool has_bias = operands.inputs.size() > 2 && operands.inputs[2] != no_value;
+  const double alpha = is(node, "Gemm") ? reader(node).real("alpha", 1) : 1;  // of the products alone
+  if (alpha != 1 && (has_bias || !(alpha > 0) || graph_.constant(weights.quantized) == nullptr)) return false;
+  if (!has_bias) return true;
   const Value& bias = graph_[operands.inputs[2]];
   const Value& codes = graph_[bias.quantized];
   if (codes.type != ElementType::int32 || graph_.constant(bias.quantized) == nullptr) return false;
@@ -197,7 +211,7 @@ Statement Folder::statement_of(int node, const Operator& op, const NodeOperands&
   const ElementType type = graph_[graph_[operands.inputs[0]].quantized].type;
   const Target& target = targets.front();
   if (form == std::end(fused_operators) || size_of(type) != 1 ||
-      !is_redundant(target.bounds, range_of(type), target.quantization.zero_point()))
+      !is_redundant(target.bounds, range_of(type), graph_[target.value].merged.value_or(target.quantization).zero_point()))
     return Statement::not_fusible;
   const bool multiplies = is(node, "Conv") || is(node, "MatMul") || is(node, "Gemm");
   const bool int8_weights = multiplies && graph_[graph_[operands.inputs[1]].quantized].type == ElementType::int8;
@@ -208,6 +222,7 @@ Statement Folder::statement_of(int node, const Operator& op, const NodeOperands&
     const ValueId codes = operands.inputs[i] == no_value ? no_value : graph_[operands.inputs[i]].quantized;
     if (codes != no_value && input_type_by_default(node, i, codes) != held) return Statement::fusible_by_option;
   }
+  if (held != type) return Statement::fusible_as_uint8;
   return form->form == CodeForm::not_of_int8_by_default && held == ElementType::int8 ? Statement::fusible_by_option : Statement::fusible;
 }
 

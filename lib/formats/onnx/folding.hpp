@@ -24,6 +24,9 @@ class Uses {
   [[nodiscard]] std::optional<int> writer(const std::string& name) const;
 
  private:
+  static constexpr int outside = -1;  ///< of the graph's nodes
+  void add_readers_inside(const onnx::NodeProto& node);
+
   std::unordered_map<std::string, std::vector<int>> readers_;
   std::unordered_map<std::string, int> writers_;
 };

@@ -166,6 +166,7 @@ std::int32_t Graph::transposed(std::int32_t index, std::vector<std::int64_t> per
     quantization.axis = std::distance(permutation.begin(), moved);
   }
   const std::int32_t target = add_tensor(name, tensor(index).type, Shape(std::move(sizes)), std::move(quantization));
+  state_merged(target, tensor(index).merged);
   emit(OperationKind::transpose, {index}, {target}, TransposeAttributes{std::move(permutation)});
   return target;
 }
@@ -186,6 +187,7 @@ std::int32_t Graph::reshaped(std::int32_t index, Shape shape, const std::string&
     quantization.axis = static_cast<std::int64_t>(to);
   }
   const std::int32_t target = add_tensor(name, tensor(index).type, std::move(shape), std::move(quantization));
+  state_merged(target, tensor(index).merged);
   emit(OperationKind::reshape, {index}, {target});
   return target;
 }
@@ -196,6 +198,7 @@ std::int32_t Graph::begin_plain(ValueId id) {
   const Value& value = (*this)[id];
   const std::int32_t index =
       add_tensor(value.name, value.type, value.shape, value.quantized == no_value ? value.quantization : Quantization{});
+  state_merged(index, value.merged);
   return (*this)[id].plain = index;
 }
 
@@ -204,7 +207,9 @@ std::int32_t Graph::begin_image(ValueId id) {
   Quantization quantization = value.quantization;
   if (quantization.per_channel())
     quantization.axis = static_cast<std::int64_t>(image_axis(static_cast<std::size_t>(quantization.axis), value.shape.rank()));
-  return (*this)[id].image = add_tensor(value.name + " (NHWC)", value.type, image_shape(value.shape), std::move(quantization));
+  const std::int32_t index = add_tensor(value.name + " (NHWC)", value.type, image_shape(value.shape), std::move(quantization));
+  state_merged(index, value.merged);
+  return (*this)[id].image = index;
 }
 
 void Graph::finish_image(ValueId id) {

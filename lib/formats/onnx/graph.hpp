@@ -29,6 +29,7 @@ struct Value {
   ElementType type = ElementType::float32;
   Shape shape;
   Quantization quantization;
+  std::optional<Quantization> merged;  ///< ModelTensor::merged
   std::optional<Tensor> constant;
   std::int32_t plain = absent_tensor;
   std::int32_t image = absent_tensor;
@@ -49,6 +50,8 @@ class Graph {
   /// The value of a name, made unknown if it is new.
   [[nodiscard]] ValueId value(const std::string& name);
   [[nodiscard]] ValueId find(const std::string& name) const;
+  /// The name is another value's from here on.
+  void forget(const std::string& name) { ids_.erase(name); }
   /// A value without a name in the file.
   [[nodiscard]] ValueId hidden_value(const std::string& name, ElementType type, Shape shape, Quantization quantization);
   [[nodiscard]] Value& operator[](ValueId id) { return values_[static_cast<std::size_t>(id)]; }
@@ -66,6 +69,9 @@ class Graph {
   [[nodiscard]] std::int32_t image(ValueId id);
   [[nodiscard]] bool has_image(ValueId id) const { return (*this)[id].image != absent_tensor; }
   [[nodiscard]] std::int32_t add_tensor(const std::string& name, ElementType type, Shape shape, Quantization quantization = {});
+  void state_merged(std::int32_t index, const std::optional<Quantization>& merged) {
+    builder_.model.tensors[static_cast<std::size_t>(index)].merged = merged;
+  }
   [[nodiscard]] std::int32_t add_constant(const std::string& name, Tensor values, Quantization quantization = {});
   [[nodiscard]] const ModelTensor& tensor(std::int32_t index) const { return builder_.model.tensor(index); }
   /// A transposed or reshaped copy; of a constant, a constant.

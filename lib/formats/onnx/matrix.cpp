@@ -46,7 +46,7 @@ std::int32_t scaled(const NodeReader& node, std::int32_t source, double factor, 
   return product;
 }
 
-/// The matrix [outputs, inputs] of a fully connected layer from a constant B.
+/// The matrix [outputs, inputs] of a fully connected layer from a constant B; alpha is part of its values, or of the scales of its codes.
 std::int32_t dense_weights(const NodeReader& node, bool transposed_b, double alpha) {
   Graph& graph = node.graph();
   const std::string name = node.input(1).name;
@@ -54,9 +54,11 @@ std::int32_t dense_weights(const NodeReader& node, bool transposed_b, double alp
   if (!transposed_b) weights = graph.transposed(weights, {1, 0}, name + " (OI)");
   if (alpha == 1) return weights;
   Tensor values = *graph.tensor(weights).constant;
-  if (values.type() != ElementType::float32) node.unsupported("alpha with quantised operands");
-  for (float& value : values.values<float>()) value = static_cast<float>(alpha * double{value});
-  return graph.add_constant(name + " (OI, alpha)", std::move(values));
+  Quantization quantization = graph.tensor(weights).quantization;
+  for (double& scale : quantization.scales) scale *= alpha;
+  if (values.type() == ElementType::float32)
+    for (float& value : values.values<float>()) value = static_cast<float>(alpha * double{value});
+  return graph.add_constant(name + " (OI, alpha)", std::move(values), std::move(quantization));
 }
 
 /// The product alone, as the output or as a tensor that C is yet to be added to.
@@ -112,12 +114,20 @@ constexpr Operator matrix_table[] = {
 
 }  // namespace
 
+/// A vector on the left is a row, on the right a column; the axis that it brings is taken away again.
 void emit_matmul(const NodeReader& node, std::size_t a_position, std::size_t b_position) {
-  const Shape a = node.shape(a_position), b = node.shape(b_position);
-  if (a.rank() < 1 || b.rank() < 2) node.unsupported("a product of " + a.text() + " and " + b.text());
+  Graph& graph = node.graph();
+  const bool is_stored = graph.constant(node.input_id(b_position)) != nullptr;
+  std::int32_t left = node.plain(a_position), right = node.plain(b_position);
+  const Shape stated_a = graph.tensor(left).shape, stated_b = graph.tensor(right).shape;
+  if (stated_a.rank() < 1 || stated_b.rank() < 1) node.malformed("a product of " + stated_a.text() + " and " + stated_b.text());
+  const bool is_row = stated_a.rank() == 1, is_column = stated_b.rank() == 1;
+  const std::string name = node.output().name;
+  if (is_row) left = graph.reshaped(left, {1, stated_a[0]}, name + " (row)");
+  if (is_column) right = graph.reshaped(right, {stated_b[0], 1}, name + " (column)");
+  const Shape a = graph.tensor(left).shape, b = graph.tensor(right).shape;
   if (a.back() != b[b.rank() - 2]) node.malformed("rows of " + std::to_string(a.back()) + " values meet " + b.text());
-  const bool dense = b.rank() == 2 && node.graph().constant(node.input_id(b_position)) != nullptr;
-  if (!dense && a.rank() < 2) node.unsupported("a product of " + a.text() + " and " + b.text());
+  const bool dense = b.rank() == 2 && is_stored;
   std::vector<std::int64_t> sizes(a.sizes().begin(), a.sizes().end());
   if (!dense) {
     const auto lead = broadcast(Shape({a.sizes().begin(), a.sizes().end() - 2}), Shape({b.sizes().begin(), b.sizes().end() - 2}));
@@ -127,12 +137,23 @@ void emit_matmul(const NodeReader& node, std::size_t a_position, std::size_t b_p
     sizes.push_back(b.back());
   }
   sizes.back() = b.back();
-  node.define(Shape(std::move(sizes)));
-  const std::int32_t left = node.plain(a_position), right = node.plain(b_position);
-  if (!dense) return node.emit_plain(OperationKind::matmul, {left, right}, MatmulAttributes{false, false, node.bounds()});
-  const std::int32_t weights = node.graph().transposed(right, {1, 0}, node.input(b_position).name + " (OI)");
-  node.emit_plain(OperationKind::fully_connected, {left, weights, absent_tensor},
-                  FullyConnectedAttributes{.bounds = node.bounds(), .stated_by_input = true});
+  std::vector<std::int64_t> stated = sizes;
+  if (is_column) stated.pop_back();
+  if (is_row) stated.erase(stated.end() - (is_column ? 1 : 2));
+  node.define(Shape(std::move(stated)));
+  const Value output = node.output();
+  const bool turns = is_row || is_column;
+  const std::int32_t target = turns ? graph.add_tensor(name + " (matrix)", output.type, Shape(std::move(sizes)), output.quantization)
+                                    : graph.begin_plain(node.output_id());
+  if (turns) graph.state_merged(target, output.merged);
+  if (dense) {
+    const std::int32_t weights = graph.transposed(right, {1, 0}, node.input(b_position).name + " (OI)");
+    graph.emit(OperationKind::fully_connected, {left, weights, absent_tensor}, {target},
+               FullyConnectedAttributes{.bounds = node.bounds(), .stated_by_input = true}, node.stated());
+  } else {
+    graph.emit(OperationKind::matmul, {left, right}, {target}, MatmulAttributes{false, false, node.bounds()}, node.stated());
+  }
+  if (turns) node.emit_plain(OperationKind::reshape, {target});
 }
 
 std::span<const Operator> matrix_operators() { return matrix_table; }

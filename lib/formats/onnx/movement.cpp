@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators that only move values: Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Identity, Dropout, Slice, Split, Concat.
+// Operators that only move values: Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Identity, Dropout, Slice, Gather, Split, Concat.
 #include <algorithm>
 
 #include "formats/onnx/operators.hpp"
@@ -142,10 +142,9 @@ void slice_axis(const NodeReader& node, Part& part, std::size_t axis, std::int64
   };
   const std::int64_t first = place(start), last = place(end);
   const std::int64_t distance = step > 0 ? last - first : first - last, stride = step > 0 ? step : -step;
-  if (distance <= 0) node.unsupported("an empty slice");
   part.begin[axis] = first;
   part.steps[axis] = step;
-  part.sizes[axis] = (distance - 1) / stride + 1;
+  part.sizes[axis] = distance <= 0 ? 0 : (distance - 1) / stride + 1;
 }
 
 void read_slice(const NodeReader& node) {
@@ -164,7 +163,76 @@ void read_slice(const NodeReader& node) {
   Part part{std::vector<std::int64_t>(rank, 0), sizes_of(node.shape()), std::vector<std::int64_t>(rank, 1)};
   for (std::size_t i = 0; i < starts.size(); ++i)
     slice_axis(node, part, static_cast<std::size_t>(node.axis_of(axes[i], rank)), starts[i], ends[i], steps[i]);
-  emit_part(node, std::move(part));
+  if (std::ranges::find(part.sizes, 0) == part.sizes.end()) return emit_part(node, std::move(part));
+  if (node.graph().constant(node.input_id()) == nullptr) node.unsupported("an empty slice");
+  Value& nothing = node.graph()[node.output_id()];
+  nothing.known = nothing.empty = true;
+}
+
+/// [first, last] of indices in even steps, and the step.
+struct Run {
+  std::int64_t first, last, step, count;
+};
+
+std::vector<Run> runs_of(const std::vector<std::int64_t>& indices) {
+  std::vector<Run> runs;
+  for (const std::int64_t index : indices) {
+    const bool starts =
+        runs.empty() || index == runs.back().last || (runs.back().count > 1 && index - runs.back().last != runs.back().step);
+    if (starts) runs.push_back({index, index, 1, 0});
+    else runs.back().step = index - runs.back().last;
+    runs.back().last = index;
+    ++runs.back().count;
+  }
+  return runs;
+}
+
+std::int32_t joined_runs(const NodeReader& node, std::size_t axis, const std::vector<std::int64_t>& indices) {
+  constexpr std::size_t most_runs = 1024;
+  const std::vector<Run> runs = runs_of(indices);
+  if (runs.size() > most_runs) node.unsupported("a gathering of more than " + std::to_string(most_runs) + " slices");
+  Graph& graph = node.graph();
+  const auto make = [&](const std::string& what, std::int64_t count) {
+    std::vector<std::int64_t> sizes = sizes_of(node.shape());
+    sizes[axis] = count;
+    return graph.add_tensor(node.output().name + what, node.input().type, Shape(std::move(sizes)), node.input().quantization);
+  };
+  std::vector<std::int32_t> parts;
+  for (const Run& run : runs) {
+    SliceAttributes slice{.begin = std::vector<std::int64_t>(node.shape().rank(), 0),
+                          .strides = std::vector<std::int64_t>(node.shape().rank(), 1)};
+    slice.begin[axis] = run.first;
+    slice.strides[axis] = run.step;
+    parts.push_back(make(" (part)", run.count));
+    graph.emit(OperationKind::strided_slice, {node.plain()}, {parts.back()}, std::move(slice));
+  }
+  if (parts.size() == 1) return parts[0];
+  const std::int32_t all = make(" (joined)", static_cast<std::int64_t>(indices.size()));
+  graph.emit(OperationKind::concat, std::move(parts), {all}, ConcatAttributes{static_cast<std::int64_t>(axis)});
+  return all;
+}
+
+/// At constant indices: slices, joined where their steps are uneven.
+void read_gather(const NodeReader& node) {
+  node.require_inputs(2, 2);
+  const auto axis = static_cast<std::size_t>(node.axis_of(node.integer("axis", 0), node.shape().rank()));
+  const Tensor& stated = node.constant(1);
+  if (!is_integer(stated.type())) node.malformed("the indices are " + std::string(name_of(stated.type())));
+  const std::int64_t size = node.shape()[axis];
+  std::vector<std::int64_t> indices;
+  node.graph().budget().spend(static_cast<std::size_t>(stated.element_count()) * sizeof(std::int64_t), node.graph().place());
+  for (std::int64_t i = 0; i < stated.element_count(); ++i) {
+    const std::int64_t index = stated.integer_at(i);
+    if (index < -size || index >= size) node.malformed("index " + std::to_string(index) + " of " + std::to_string(size));
+    indices.push_back(index < 0 ? index + size : index);
+  }
+  const Shape kept = stated.shape();
+  const std::int32_t gathered = joined_runs(node, axis, indices);
+  std::vector<std::int64_t> sizes = sizes_of(node.shape());
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), kept.sizes().begin(), kept.sizes().end());
+  node.define(Shape(std::move(sizes)));
+  node.emit_plain(OperationKind::reshape, {gathered});
 }
 
 std::vector<std::int64_t> split_sizes(const NodeReader& node, std::int64_t size) {
@@ -211,28 +279,27 @@ void read_concat(const NodeReader& node) {
   emit_concat(node, positions, node.integer("axis", 1));
 }
 
-/// To the type it has already, float16 counting as float32, or of a constant integer.
+/// To the type it has already, float16 counting as float32, or between float32 and bool.
 void read_cast(const NodeReader& node) {
   node.require_inputs(1, 1);
   const std::int64_t code = node.integer("to", 0);
   const auto type = code > 0 && code < 64 ? element_type_from(static_cast<std::int32_t>(code)) : std::nullopt;
   if (type && *type == node.input().type) return emit_reshape(node, node.shape());
+  const ElementType from = node.input().type;
+  const bool is_truth =
+      (from == ElementType::boolean && type == ElementType::float32) || (from == ElementType::float32 && type == ElementType::boolean);
+  if (is_truth) return emit_truth_cast(node, *type);
   node.unsupported("a cast from " + std::string(name_of(node.input().type)) + " to " +
                    (code > 0 && code < 64 ? name_of_type(static_cast<std::int32_t>(code)) : std::to_string(code)));
 }
 
 constexpr Operator movement_table[] = {
-    {"Reshape", read_reshape, Folding::equal},
-    {"Flatten", read_flatten, Folding::equal},
-    {"Squeeze", read_squeeze, Folding::equal},
-    {"Unsqueeze", read_unsqueeze, Folding::equal},
-    {"Transpose", read_transpose, Folding::equal},
-    {"Identity", read_identity, Folding::equal},
-    {"Dropout", read_dropout, Folding::equal},
-    {"Slice", read_slice, Folding::equal},
-    {"Split", read_split, Folding::equal},
-    {"Concat", read_concat, Folding::any, all_inputs},
-    {"Cast", read_cast},
+    {"Reshape", read_reshape, Folding::equal},         {"Flatten", read_flatten, Folding::equal},
+    {"Squeeze", read_squeeze, Folding::equal},         {"Unsqueeze", read_unsqueeze, Folding::equal},
+    {"Transpose", read_transpose, Folding::equal},     {"Identity", read_identity, Folding::equal},
+    {"Dropout", read_dropout, Folding::equal},         {"Slice", read_slice, Folding::equal},
+    {"Gather", read_gather, Folding::equal},           {"Split", read_split, Folding::equal},
+    {"Concat", read_concat, Folding::any, all_inputs}, {"Cast", read_cast},
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ using Attribute = onnx::AttributeProto;
 void NodeReader::require_inputs(std::size_t least, std::size_t most) const {
   if (input_count() < least || input_count() > most) {
     const std::string allowed = least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
-    malformed(std::to_string(input_count()) + " inputs; " + allowed + " needed");
+    malformed(count_of(static_cast<std::int64_t>(input_count()), "input") + "; " + allowed + " needed");
   }
   for (std::size_t i = 0; i < least; ++i)
     if (!has_input(i)) malformed("input " + std::to_string(i) + " is missing");
@@ -28,6 +28,8 @@ void NodeReader::require_outputs(std::size_t most) const {
 }
 
 const Tensor& NodeReader::constant(std::size_t position) const {
+  const ValueId codes = input(position).quantized;
+  if (codes != no_value && graph_.constant(codes) != nullptr) static_cast<void>(plain(position));  // its real values are made
   const Tensor* const found = graph_.constant(input_id(position));
   if (found == nullptr) graph_.fail(ErrorCode::unsupported_operation, "input '" + input(position).name + "' is not a constant");
   return *found;
@@ -97,6 +99,13 @@ std::vector<double> NodeReader::reals(std::string_view name) const {
   const Attribute* const attribute = find(name, Attribute::FLOATS);
   if (attribute == nullptr) return {};
   return {attribute->floats().begin(), attribute->floats().end()};
+}
+
+std::optional<Tensor> NodeReader::tensor(std::string_view name) const {
+  const Attribute* const attribute = find(name, Attribute::TENSOR);
+  if (attribute == nullptr) return std::nullopt;
+  ExternalData none;
+  return tensor_from(attribute->t(), none, graph_.budget(), graph_.place());
 }
 
 void NodeReader::refuse(std::string_view flag, const std::string& what) const {

@@ -4,6 +4,7 @@
 // One node of an ONNX graph on its way into a model: what it says, and the values it reads and writes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,7 +69,7 @@ class NodeReader {
   }
   [[nodiscard]] std::int32_t image(std::size_t position = 0) const { return graph_.image(input_id(position)); }
 
-  /// The stored values of an input. An input that is computed is refused.
+  /// The values of an input that is stored, as codes perhaps. An input that is computed is refused.
   [[nodiscard]] const Tensor& constant(std::size_t position) const;
   [[nodiscard]] std::vector<std::int64_t> constant_integers(std::size_t position) const;
   [[nodiscard]] std::vector<double> constant_reals(std::size_t position) const;
@@ -81,6 +82,7 @@ class NodeReader {
   [[nodiscard]] std::string text(std::string_view name, const std::string& otherwise) const;
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name) const;
   [[nodiscard]] std::vector<double> reals(std::string_view name) const;
+  [[nodiscard]] std::optional<Tensor> tensor(std::string_view name) const;
   /// A flag other than 0 is refused: `what` it would ask for.
   void refuse(std::string_view flag, const std::string& what) const;
   [[nodiscard]] std::int64_t axis_of(std::int64_t axis, std::size_t rank) const;

@@ -37,11 +37,14 @@ struct Operator {
 
 [[nodiscard]] std::span<const Operator> convolution_operators();
 [[nodiscard]] std::span<const Operator> elementwise_operators();
+[[nodiscard]] std::span<const Operator> logic_operators();
 [[nodiscard]] std::span<const Operator> matrix_operators();
 [[nodiscard]] std::span<const Operator> movement_operators();
 [[nodiscard]] std::span<const Operator> pad_operators();
 [[nodiscard]] std::span<const Operator> pool_operators();
 [[nodiscard]] std::span<const Operator> quantized_operators();
+[[nodiscard]] std::span<const Operator> real_operators();
+[[nodiscard]] std::span<const Operator> recurrent_operators();
 [[nodiscard]] std::span<const Operator> resize_operators();
 
 /// Null for an operator that is not supported.
@@ -85,8 +88,11 @@ void require_image(const NodeReader& node, const Shape& shape);
 
 /// conv2d or depthwise_conv2d from input 0, weights and bias already found: the rest of Conv, QLinearConv and ConvInteger.
 void emit_convolution(const NodeReader& node, std::size_t weights, std::int32_t bias);
-/// An average pool with ONNX's attributes from input 0: the rest of AveragePool and QLinearAveragePool.
-void emit_average_pool(const NodeReader& node);
+/// How the axes of an image lie in a tensor of the file.
+enum class ImageAxes : std::uint8_t { channels_first, channels_last };
+/// Average pools with ONNX's attributes from input 0: the rest of AveragePool, GlobalAveragePool and their QLinear forms.
+void emit_average_pool(const NodeReader& node, ImageAxes axes);
+void emit_global_average_pool(const NodeReader& node, ImageAxes axes);
 
 /// A Pad whose value no code need stand for: quantised in the scale of what it surrounds, it would be another.
 [[nodiscard]] bool pads_with_a_real_value(const NodeReader& node);
@@ -95,6 +101,10 @@ void emit_average_pool(const NodeReader& node);
 void emit_matmul(const NodeReader& node, std::size_t a, std::size_t b);
 /// A binary operation with broadcasting on the inputs at these positions.
 void emit_binary(const NodeReader& node, OperationKind kind, std::size_t a, std::size_t b, Attributes attributes);
+/// Input 1 where the single bool of input 0 holds, else input 2.
+void emit_choice(const NodeReader& node);
+/// A cast of bools to floats, or of floats to bools.
+void emit_truth_cast(const NodeReader& node, ElementType to);
 void emit_softmax(const NodeReader& node, std::int64_t axis);
 void emit_concat(const NodeReader& node, const std::vector<std::size_t>& positions, std::int64_t axis);
 

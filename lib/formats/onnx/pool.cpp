@@ -33,8 +33,8 @@ Windows ceiled(const NodeReader& node, const Shape& image, Windows windows) {
   return windows;
 }
 
-Windows pool_windows(const NodeReader& node) {
-  const Shape& image = node.shape();
+/// Over an image of this plain shape.
+Windows pool_windows(const NodeReader& node, const Shape& image) {
   require_image(node, image);
   const auto kernel = node.integers("kernel_shape");
   if (kernel.empty()) node.malformed("no kernel_shape");
@@ -53,7 +53,7 @@ Pool2dAttributes attributes_of(const NodeReader& node, const Windows& windows) {
 void read_max_pool(const NodeReader& node) {
   node.require_inputs(1, 1);
   node.require_outputs(1);
-  const Windows windows = pool_windows(node);
+  const Windows windows = pool_windows(node, node.shape());
   if (windows.dilation != Extent2d{}) node.unsupported("a dilated pool");
   node.define(windowed_shape(node, node.shape(), windows, node.shape()[1]));
   node.emit_image(OperationKind::max_pool2d, {node.image()}, attributes_of(node, windows));
@@ -61,7 +61,7 @@ void read_max_pool(const NodeReader& node) {
 
 void read_average_pool(const NodeReader& node) {
   node.require_inputs(1, 1);
-  emit_average_pool(node);
+  emit_average_pool(node, ImageAxes::channels_first);
 }
 
 void read_global_max_pool(const NodeReader& node) {
@@ -79,13 +79,7 @@ void read_global_max_pool(const NodeReader& node) {
 
 void read_global_average_pool(const NodeReader& node) {
   node.require_inputs(1, 1);
-  const Shape in = node.shape();
-  require_image(node, in);
-  std::vector<std::int64_t> out(in.rank(), 1);
-  out[0] = in[0];
-  out[1] = in[1];
-  node.define(Shape(std::move(out)));
-  node.emit_image(OperationKind::global_average_pool, {node.image()}, Pool2dAttributes{.padding = {}, .bounds = node.bounds()});
+  emit_global_average_pool(node, ImageAxes::channels_first);
 }
 
 void read_reduce_mean(const NodeReader& node) {
@@ -109,30 +103,35 @@ void read_reduce_mean(const NodeReader& node) {
     else if (keep) out.push_back(1);
   }
   node.define(Shape(std::move(out)));
-  if (in.rank() != 4 || !keep || !node.prefers_image())
-    return node.emit_plain(OperationKind::mean, {node.plain()}, MeanAttributes{.axes = std::move(axes), .keep_dims = keep});
-  for (std::int64_t& axis : axes) axis = static_cast<std::int64_t>(image_axis(static_cast<std::size_t>(axis), 4));
-  std::sort(axes.begin(), axes.end());
-  node.emit_image(OperationKind::mean, {node.image()}, MeanAttributes{.axes = std::move(axes), .keep_dims = true});
+  // In the file's layout, which the order of a sum in float32 follows.
+  node.emit_plain(OperationKind::mean, {node.plain()}, MeanAttributes{.axes = std::move(axes), .keep_dims = keep});
 }
 
 /// Padding that counts in the average becomes part of the image; what ceil_mode added does not count.
-std::int32_t with_counted_padding(const NodeReader& node, std::int32_t source, Windows& windows) {
-  const Shape sizes = image_shape(node.shape());
+std::int32_t with_counted_padding(const NodeReader& node, const Shape& plain, std::int32_t source, Windows& windows) {
+  const Shape sizes = image_shape(plain);
   const Extent2d image{sizes[1], sizes[2]};
   const ResolvedPadding around = resolve_padding(windows.padding, image, windows.filter, windows.stride);
-  const ResolvedPadding counted =
-      resolve_padding(windows_of(node, node.shape(), windows.filter).padding, image, windows.filter, windows.stride);
+  const ResolvedPadding counted = resolve_padding(windows_of(node, plain, windows.filter).padding, image, windows.filter, windows.stride);
   if (counted == ResolvedPadding{}) return source;
   Graph& graph = node.graph();
   const Shape whole{sizes[0], sizes[1] + counted.top + counted.bottom, sizes[2] + counted.left + counted.right, sizes[3]};
   const std::int32_t padded =
       graph.add_tensor(node.output().name + " (padded)", node.input().type, whole, graph.tensor(source).quantization);
+  graph.state_merged(padded, graph.tensor(source).merged);
   PadAttributes attributes;
   attributes.paddings = {{0, 0}, {counted.top, counted.bottom}, {counted.left, counted.right}, {0, 0}};
   graph.emit(OperationKind::pad, {source}, {padded}, std::move(attributes));
   windows.padding = {PaddingMode::explicit_sizes, 0, around.bottom - counted.bottom, 0, around.right - counted.right};
   return padded;
+}
+
+/// Of an image, in the order N, C, sizes.
+Shape plain_shape(const NodeReader& node, ImageAxes axes) {
+  const Shape& stated = node.shape();
+  if (axes == ImageAxes::channels_first) return stated;
+  if (stated.rank() != 4) node.unsupported("channels_last of " + stated.text());
+  return {stated[0], stated[3], stated[1], stated[2]};
 }
 
 constexpr Operator pool_table[] = {
@@ -145,13 +144,28 @@ constexpr Operator pool_table[] = {
 
 }  // namespace
 
-void emit_average_pool(const NodeReader& node) {
-  Windows windows = pool_windows(node);
+void emit_average_pool(const NodeReader& node, ImageAxes axes) {
+  const Shape plain = plain_shape(node, axes);
+  Windows windows = pool_windows(node, plain);
   if (windows.dilation != Extent2d{}) node.unsupported("a dilated pool");
-  node.define(windowed_shape(node, node.shape(), windows, node.shape()[1]));
-  std::int32_t source = node.image();
-  if (node.integer("count_include_pad", 0) != 0) source = with_counted_padding(node, source, windows);
+  const Shape out = windowed_shape(node, plain, windows, plain[1]);
+  node.define(axes == ImageAxes::channels_last ? image_shape(out) : out);
+  std::int32_t source = axes == ImageAxes::channels_last ? node.plain() : node.image();
+  if (node.integer("count_include_pad", 0) != 0) source = with_counted_padding(node, plain, source, windows);
+  if (axes == ImageAxes::channels_last) return node.emit_plain(OperationKind::average_pool2d, {source}, attributes_of(node, windows));
   node.emit_image(OperationKind::average_pool2d, {source}, attributes_of(node, windows));
+}
+
+void emit_global_average_pool(const NodeReader& node, ImageAxes axes) {
+  const Shape plain = plain_shape(node, axes);
+  require_image(node, plain);
+  std::vector<std::int64_t> out(plain.rank(), 1);
+  out[0] = plain[0];
+  out[axes == ImageAxes::channels_last ? out.size() - 1 : 1] = plain[1];
+  node.define(Shape(std::move(out)));
+  const Pool2dAttributes attributes{.padding = {}, .bounds = node.bounds()};
+  if (axes == ImageAxes::channels_last) return node.emit_plain(OperationKind::global_average_pool, {node.plain()}, attributes);
+  node.emit_image(OperationKind::global_average_pool, {node.image()}, attributes);
 }
 
 std::span<const Operator> pool_operators() { return pool_table; }

@@ -6,6 +6,7 @@
 
 #include "formats/onnx/operators.hpp"
 #include "lastbit/op/quantize.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit::onnx_format {
 namespace {
@@ -148,22 +149,10 @@ void state_unary(const NodeReader& node) {
   node.declare(node.input().type, quantization_from(node, 3, 4));
 }
 
-void read_qlinear_global_average_pool(const NodeReader& node) {
+template <void (*emit)(const NodeReader&, ImageAxes)>
+void read_qlinear_pool(const NodeReader& node) {
   state_unary(node);
-  node.refuse("channels_last", "channels_last");
-  const Shape in = node.shape();
-  require_image(node, in);
-  std::vector<std::int64_t> out(in.rank(), 1);
-  out[0] = in[0];
-  out[1] = in[1];
-  node.define(Shape(std::move(out)));
-  node.emit_image(OperationKind::global_average_pool, {node.image()}, Pool2dAttributes{});
-}
-
-void read_qlinear_average_pool(const NodeReader& node) {
-  state_unary(node);
-  node.refuse("channels_last", "channels_last");
-  emit_average_pool(node);
+  emit(node, node.integer("channels_last", 0) == 0 ? ImageAxes::channels_first : ImageAxes::channels_last);
 }
 
 void read_qlinear_sigmoid(const NodeReader& node) {
@@ -185,7 +174,7 @@ void read_qlinear_softmax(const NodeReader& node) {
 /// The output's scale and zero point, then input, scale and zero point in turn.
 void read_qlinear_concat(const NodeReader& node) {
   node.require_inputs(5, all_inputs);
-  if (node.input_count() % 3 != 2) node.malformed(std::to_string(node.input_count()) + " inputs");
+  if (node.input_count() % 3 != 2) node.malformed(count_of(static_cast<std::int64_t>(node.input_count()), "input"));
   std::vector<std::size_t> positions;
   for (std::size_t i = 2; i < node.input_count(); i += 3) {
     if (!node.has_input(i)) node.malformed("input " + std::to_string(i) + " is missing");
@@ -209,8 +198,8 @@ constexpr Operator quantized_table[] = {
     {"QLinearAdd", read_qlinear_binary<OperationKind::add>, Folding::never, 1, microsoft},
     {"QLinearMul", read_qlinear_binary<OperationKind::mul>, Folding::never, 1, microsoft},
     {"QLinearConcat", read_qlinear_concat, Folding::never, 1, microsoft},
-    {"QLinearGlobalAveragePool", read_qlinear_global_average_pool, Folding::never, 1, microsoft},
-    {"QLinearAveragePool", read_qlinear_average_pool, Folding::never, 1, microsoft},
+    {"QLinearGlobalAveragePool", read_qlinear_pool<emit_global_average_pool>, Folding::never, 1, microsoft},
+    {"QLinearAveragePool", read_qlinear_pool<emit_average_pool>, Folding::never, 1, microsoft},
     {"QLinearSigmoid", read_qlinear_sigmoid, Folding::never, 1, microsoft},
     {"QLinearLeakyRelu", read_qlinear_leaky_relu, Folding::never, 1, microsoft},
     {"QLinearSoftmax", read_qlinear_softmax, Folding::never, 1, microsoft},
