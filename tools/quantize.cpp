@@ -9,12 +9,12 @@
 #include "backend_option.hpp"
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
-#include "lastbit/io/model_file.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "model_option.hpp"
 #include "output_option.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
@@ -99,7 +99,7 @@ int run(const Options& options) {
   if (options.inputs.empty()) throw Error(ErrorCode::bad_input, "quantize", "--input is needed: samples to calibrate with");
   if (!options.output.empty()) require_model_name("--output", options.output);
   const SpecSheet sheet = selected_backend(options.backend, {});
-  const Model model = read_model(options.model);  // what runs is another: its problems are told as they are found
+  const Model model = read_given_model(options.model);  // what runs is another: its problems are told as they are found
   const std::vector<std::vector<Tensor>> samples = read_samples(model, options.inputs, options.most_samples);
   const QuantizationResult result = quantize(model, sheet, samples, quantizer_options(options.settings), options.threads);
   if (!options.output.empty()) write_model(options.output, result.model);

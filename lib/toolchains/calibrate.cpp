@@ -10,6 +10,7 @@
 
 #include "lastbit/backend.hpp"
 #include "lastbit/backends/golden.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/quantizer.hpp"
 #include "toolchains/statistics.hpp"
 
@@ -38,7 +39,7 @@ void check_sample(const Model& model, const std::vector<Tensor>& sample, std::si
   const std::string where = "sample " + std::to_string(number);
   if (sample.size() != model.inputs.size()) {
     throw Error(ErrorCode::bad_input, where,
-                std::to_string(sample.size()) + " tensors; the model has " + std::to_string(model.inputs.size()) + " inputs");
+                count_of(std::ssize(sample), "tensor") + "; the model has " + count_of(std::ssize(model.inputs), "input"));
   }
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const ModelTensor& input = model.tensor(model.inputs[i]);

@@ -9,6 +9,8 @@
 #include <unordered_set>
 
 #include "lastbit/backends/golden.hpp"
+#include "lastbit/op/quantize.hpp"
+#include "toolchains/device_model.hpp"
 
 namespace lastbit {
 namespace {
@@ -132,6 +134,7 @@ class Comparison {
         device_(device),
         real_emulator_(real, float_golden),
         device_emulator_(device, sheet.backend),
+        takes_real_(sheet.backend.quantize.division != ScaleDivision::absent),
         events_(device.operations.size()),
         same_top_(device.outputs.size(), 0) {
     for (const ModelTensor& tensor : device.tensors) {
@@ -146,7 +149,7 @@ class Comparison {
 
   void run(const std::vector<Tensor>& sample) {
     const Trace truth = real_emulator_.run(sample, {.keep_all = true});
-    const Trace mine = device_emulator_.run(sample, {.keep_all = true, .count_events = true});
+    const Trace mine = device_emulator_.run(fed(sample), {.keep_all = true, .count_events = true});
     for (std::size_t t = 0; t < device_.tensors.size(); ++t) {
       if (device_.tensors[t].constant || !mine.tensors[t]) continue;
       const auto& counterpart = counterparts_[t];
@@ -186,6 +189,15 @@ class Comparison {
   }
 
  private:
+  /// What a device that codes no real values is given by its host: half_away(x / scale) and the zero point, as quantisers code constants.
+  [[nodiscard]] std::vector<Tensor> fed(std::vector<Tensor> sample) const {
+    for (std::size_t i = 0; !takes_real_ && i < sample.size(); ++i) {
+      const ModelTensor& input = device_.tensor(device_.inputs[i]);
+      if (sample[i].type() == ElementType::float32 && is_integer(input.type))
+        sample[i] = quantized(sample[i], input.type, input.quantization, by_division(Rounding::half_away), range_of(input.type));
+    }
+    return sample;
+  }
   void add(std::size_t tensor, const Tensor& codes, const Tensor* original) { tallies_[tensor].add(codes, original); }
 
   [[nodiscard]] const Tensor* real_constant(std::size_t tensor) const {
@@ -196,6 +208,7 @@ class Comparison {
   const Model& real_;
   const Model& device_;
   Emulator real_emulator_, device_emulator_;
+  bool takes_real_;                                        ///< by a rule of the device's
   std::vector<std::optional<std::int32_t>> counterparts_;  ///< of each tensor of the device, in the float network
   std::vector<TensorTally> tallies_;
   std::vector<Events> events_;

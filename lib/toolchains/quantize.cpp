@@ -4,6 +4,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/nearest.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
 #include "toolchains/quality.hpp"
@@ -68,7 +69,8 @@ std::vector<std::string> notes_on(const Model& model, const Calibration& calibra
   for (std::size_t t = 0; t < model.tensors.size(); ++t) {
     const std::int64_t bad = calibration.tensors[t].non_finite;
     if (bad > 0)
-      notes.push_back(std::to_string(bad) + " values of '" + model.tensors[t].name + "' are infinite or NaN in the float network");
+      notes.push_back(count_of(bad, "value") + " of '" + model.tensors[t].name + (bad == 1 ? "' is" : "' are") +
+                      " infinite or NaN in the float network");
   }
   return notes;
 }

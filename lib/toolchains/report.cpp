@@ -6,6 +6,7 @@
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/quantizer.hpp"
 
 namespace lastbit {
@@ -108,14 +109,14 @@ JsonValue to_json(const TensorQuality& tensor) {
 std::string to_text(const QuantizationReport& report) {
   const std::vector<const TensorQuality*> worst = worst_of(report);
   std::string text = wrapped("Quantised for " + report.backend + " by " + report.quantizer + options_text(report) + ", " +
-                             std::to_string(report.samples) + " samples.") +
+                             count_of(report.samples, "sample") + ".") +
                      "\n" + heading();
   for (const TensorQuality& tensor : report.tensors) text += line_of(tensor, std::ranges::find(worst, &tensor) != worst.end());
   text += "\nSQNR in dB against the float network; lost: how far below the worst of what the operation reads.\n" + worst_text(worst);
   text += events_text(report);
   for (const OutputAgreement& output : report.outputs) {
     text += "Output '" + shortened(output.name, 40) + "': the largest value stands at the same position in " +
-            std::to_string(output.same_top) + " of " + std::to_string(output.samples) + " samples.\n";
+            std::to_string(output.same_top) + " of " + count_of(output.samples, "sample") + ".\n";
   }
   for (const std::string& note : report.notes) text += wrapped("Note: " + note, 4);
   if (!report.guesses.empty()) text += "The device's arithmetic rests on guesses:\n";

@@ -84,6 +84,16 @@ TEST_CASE("int8 data: the range holds zero, and zero is exact") {
   }
 }
 
+TEST_CASE("report: what rounds to the lowest or the highest code is not clipped") {
+  const Network network = passing(2);
+  const auto share = [&](float min, float max) {
+    const std::vector<std::vector<Tensor>> samples{{vector_of({min, max})}};
+    return quantize(network.model, find_backend("tflite_double"), samples).report.tensors.at(0).clipped_share;
+  };
+  CHECK(share(-32.25F, 222.75F) == 0);  // scale 1, zero point -96: -128.25 and 126.75
+  CHECK(share(-31.75F, 223.25F) == 0);  // -127.75 and 127.25
+}
+
 TEST_CASE("int8 data: nothing but zeros still has a scale") {
   const Model model = quantised(passing(2), {{0, 0}});
   CHECK(find(model, "x").quantization == Quantization{{double{1e-6F / 255}}, {-128}, 0});
@@ -96,6 +106,24 @@ TEST_CASE("int16 data: symmetric, 64-bit bias at the product of the scales") {
   CHECK(find(model, "w").type == ElementType::int8);
   CHECK(find(model, "b").type == ElementType::int64);
   CHECK(codes<std::int64_t>(model, "b") == std::vector<std::int64_t>{4096, -4096});
+}
+
+TEST_CASE("int8 data of a device that has zero point 0 alone: symmetric, whatever the range rule and the values") {
+  const SpecSheet gemmini = find_backend("gemmini");
+  REQUIRE(gemmini.backend.coding == Coding::symmetric);
+  Network network = dense({127, -64.5F, 63.5F, 0.49F}, {0.5F, -1.0F / 256});
+  network.model.operations[0].attributes = FullyConnectedAttributes{{.activation = Activation::relu}};
+  for (const char* range : {"max", "percentile", "mse", "kl"}) {
+    INFO(range);
+    const Model model = quantised(network, {{127, 3}, {1, 2}}, {{"range", range}}, "gemmini");
+    for (const ModelTensor& tensor : model.tensors) CHECK(tensor.quantization.zero_point() == 0);
+    CHECK(check(model, gemmini.backend).empty());
+  }
+  const Model all = quantised(network, {{127, 3}}, {}, "gemmini");
+  CHECK(find(all, "x").quantization == Quantization{{1}, {0}, 0});
+  CHECK(codes<std::int32_t>(all, "b") == std::vector<std::int32_t>{1, 0});  // half away from zero, at scale 1
+  const Model lowest = quantised(network, {{-254, 3}}, {}, "gemmini");
+  CHECK(find(lowest, "x").quantization == Quantization{{2}, {0}, 0});
 }
 
 TEST_CASE("int8 weights: symmetric in +-127, half away from zero, per tensor or channel") {

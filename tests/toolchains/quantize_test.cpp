@@ -149,7 +149,7 @@ TEST_CASE("calibration: what is not finite is refused where it comes in, and cou
   CHECK(refused({{row({0, 0, 0, 0})}, {row({0, 0, nan, 0})}}) == "sample 1, input 'x': value 2 is NaN");
   CHECK(refused({{row({infinity, 0, 0, 0})}}) == "sample 0, input 'x': value 0 is infinite");
   CHECK(refused({{row({0, 0, 0})}}) == "sample 0, input 'x': shape 1x3; 1x4 is needed");
-  CHECK(refused({{}}) == "sample 0: 0 tensors; the model has 1 inputs");
+  CHECK(refused({{}}) == "sample 0: 0 tensors; the model has 1 input");
   CHECK(refused({{Tensor(ElementType::int8, {1, 4})}}) == "sample 0, input 'x': int8; float32 is needed");
 
   const auto c = network.constant<float>("c", {1, 4}, {1, 2, 3, 3e38F}), z = network.real("z", {1, 4});
@@ -281,7 +281,7 @@ TEST_CASE("quantize: what the device lacks is named") {
   network.model.outputs = {y};
   const std::vector<std::vector<Tensor>> samples{{Tensor::from<float>({1, 2, 2, 1}, std::vector<float>{1, 2, 3, 4})}};
   CHECK(test::refusal_of([&] { static_cast<void>(quantize(network.model, find_backend("onnxruntime"), samples)); })->message ==
-        "mean 'average': the backend has no mean");
+        "mean 'y': the backend has no mean");
 }
 
 TEST_CASE("every seed network can be quantised for every device that has a quantiser, or is refused in one line") {

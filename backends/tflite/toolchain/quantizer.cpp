@@ -4,11 +4,12 @@
 // "int8": what the public TFLite quantiser does (tensorflow/lite/tools/optimize, read; TFLite's 8-bit quantisation specification).
 //
 //   data      asymmetric int8: min and max are widened to hold 0; scale = (max - min) / 255, zero point = half_away(-128 - min / scale), in
-//             float32. With data=int16: symmetric, scale = max |x| / 32767.
+//             float32. With data=int16: symmetric, scale = max |x| / 32767. For a device that has zero point 0 alone (its rule `coding`) int8 is
+//             symmetric as well, scale = max |x| / 127, nothing is `fixed`.
 //   weights   symmetric int8 in [-127, 127]: scale = max |w| / 127 per output channel, code = half_away(w * (127 / max |w|)), in float32.
 //             Where a bias would need more than half of the 32 bits, the scale grows until it does not.
 //   bias      int32 (int64 with int16 data) at scale input * weights, code = half_away(b * (1 / scale)), in float32.
-//   ties      pools, data movement and concat have one quantisation for all that they read and write; over their common range.
+//   ties      pools, data movement, concat and what picks values have one quantisation for all that they read and write; over their common range.
 //   fixed     softmax and logistic: scale 1/256, zero point -128; tanh: 1/128, 0. int16: 1/32768, 0.
 #include <algorithm>
 #include <charconv>
@@ -34,15 +35,22 @@ constexpr float smallest_magnitude = 0x1p-56F;
 
 constexpr QuantizeArithmetic rounding_half_away = by_division(Rounding::half_away);
 
+/// Of data: their type, and whether the device has other zero points than 0.
+struct DataCodes {
+  ElementType type = ElementType::int8;
+  Coding coding = Coding::affine;
+  [[nodiscard]] bool symmetric() const { return type == ElementType::int16 || coding != Coding::affine; }
+};
+
 struct Settings {
-  ElementType data = ElementType::int8;
+  DataCodes data;
   bool weights_per_channel = true;
   bool dense_per_channel = false;
   std::string range;
   double percentile = 100;
 
   explicit Settings(const QuantizationRequest& request)
-      : data(*element_type_from(request.option("data"))),
+      : data{*element_type_from(request.option("data")), request.backend.coding},
         weights_per_channel(request.option("weights") == "channel"),
         dense_per_channel(request.option("dense") == "channel"),
         range(request.option("range")) {
@@ -56,32 +64,38 @@ struct Settings {
 
 Quantization per_tensor(double scale, std::int64_t zero_point) { return {{scale}, {zero_point}, 0}; }
 
-Quantization data_quantization(ClippingRange range, ElementType type) {
+Quantization data_quantization(ClippingRange range, const DataCodes& codes) {
   const float min = std::min(static_cast<float>(range.min), 0.0F), max = std::max(static_cast<float>(range.max), 0.0F);
-  if (type == ElementType::int16) return per_tensor(double{std::max({-min, max, narrowest_range / 2}) / 32767.0F}, 0);
+  if (codes.symmetric()) {
+    const auto largest_code = static_cast<float>(range_of(codes.type).max);
+    return per_tensor(double{std::max({-min, max, narrowest_range / 2}) / largest_code}, 0);
+  }
   const float scale = std::max(max - min, narrowest_range) / 255.0F;
   const float zero_point = std::clamp(-128.0F - min / scale, -128.0F, 127.0F);
   return per_tensor(double{scale}, round_to_integer(zero_point, Rounding::half_away));
 }
 
 /// The quantisation that an operation's output has whatever its values are.
-std::optional<Quantization> fixed_quantization(OperationKind kind, ElementType type) {
+std::optional<Quantization> fixed_quantization(OperationKind kind, const DataCodes& codes) {
   using enum OperationKind;
   if (kind != softmax && kind != logistic && kind != OperationKind::tanh) return std::nullopt;
-  if (type == ElementType::int16) return per_tensor(1.0 / 32768, 0);
+  if (codes.coding != Coding::affine) return std::nullopt;
+  if (codes.type == ElementType::int16) return per_tensor(1.0 / 32768, 0);
   return kind == OperationKind::tanh ? per_tensor(1.0 / 128, 0) : per_tensor(1.0 / 256, -128);
 }
 
 bool ties_input_to_output(OperationKind kind) {
   using enum OperationKind;
-  return keeps_values(kind) || kind == resize || kind == average_pool2d || kind == global_average_pool || kind == concat;
+  return keeps_values(kind) || kind == resize || kind == average_pool2d || kind == global_average_pool || kind == concat ||
+         kind == maximum || kind == minimum || kind == reduce_max || kind == reduce_min;
 }
 
-/// TFLite quantises networks with memory by rules of their own, and knows nothing of operations that other vendors have.
+/// TFLite quantises networks with memory by rules of their own, leaves some functions in float, and knows nothing of operations that other vendors have.
 bool has_rule(OperationKind kind) {
   using enum OperationKind;
   return kind != svdf && kind != lstm && kind != recurrent && kind != pwl && kind != fused_conv2d && kind != sum_pool2d &&
-         kind != dynamic_quantize && kind != argmax;
+         kind != dynamic_quantize && kind != argmax && kind != gather && kind != OperationKind::div && kind != neg &&
+         kind != OperationKind::log && kind != OperationKind::sqrt && kind != rsqrt;
 }
 
 void require_rules(const Model& model) {
@@ -95,13 +109,13 @@ void require_rules(const Model& model) {
 }
 
 /// [min, max] times the factor, of 128 tried, that leaves the least squared error of 256 codes over the histogram.
-ClippingRange least_squares_range(const Histogram& histogram) {
+ClippingRange least_squares_range(const Histogram& histogram, Coding coding) {
   ClippingRange best{histogram.min, histogram.max};
   double least = std::numeric_limits<double>::infinity();
   const double width = (histogram.max - histogram.min) / static_cast<double>(histogram.counts.size());
   for (int part = 128; part > 0; --part) {
     const ClippingRange range{histogram.min * part / 128, histogram.max * part / 128};
-    const Quantization codes = data_quantization(range, ElementType::int8);
+    const Quantization codes = data_quantization(range, {ElementType::int8, coding});
     double error = 0;
     for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
       if (histogram.counts[i] == 0) continue;
@@ -118,20 +132,21 @@ ClippingRange least_squares_range(const Histogram& histogram) {
   return best;
 }
 
-/// Zeros are exact whatever the range: their bin counts as much as the next one. Data of one sign have all codes for their magnitudes.
-double divergence_threshold(const TensorStatistics& statistics) {
+/// Zeros are exact whatever the range: their bin counts as much as the next one. Data of one sign have all codes for their magnitudes,
+/// if the zero point may be the lowest code.
+double divergence_threshold(const TensorStatistics& statistics, Coding coding) {
   Histogram magnitudes = statistics.magnitudes;
   magnitudes.counts[0] = std::min(magnitudes.counts[0], magnitudes.counts[1]);
-  const bool one_sign = statistics.min >= 0 || statistics.max <= 0;
+  const bool one_sign = coding == Coding::affine && (statistics.min >= 0 || statistics.max <= 0);
   return kl_threshold(magnitudes, one_sign ? 256 : 128, {.first = 0, .step = 16}, 1e-6);
 }
 
 ClippingRange chosen_range(const TensorStatistics& statistics, const Settings& settings) {
   const ClippingRange whole{statistics.min, statistics.max};
   if (settings.range == "percentile") return central_range(statistics.histogram, (100 - settings.percentile) / 200);
-  if (settings.range == "mse") return least_squares_range(statistics.histogram);
+  if (settings.range == "mse") return least_squares_range(statistics.histogram, settings.data.coding);
   if (settings.range == "kl") {
-    const double threshold = divergence_threshold(statistics);
+    const double threshold = divergence_threshold(statistics, settings.data.coding);
     return {std::max(whole.min, -threshold), std::min(whole.max, threshold)};
   }
   return whole;
@@ -171,7 +186,7 @@ class Int8Quantizer {
     for (Operation& operation : std::exchange(model_.operations, {})) {
       const std::int32_t output = operation.outputs[0];
       if (ties_input_to_output(operation.kind)) {
-        if (operation.kind == OperationKind::concat && operation.inputs.size() > 1) free_fixed_inputs(operation);
+        if (operation.inputs.size() > 1) free_fixed_inputs(operation);
         for (const auto* list : {&operation.inputs, &operation.outputs}) {
           for (const std::int32_t tensor : *list) groups_.join(operation.inputs[0], tensor);
         }
@@ -183,15 +198,15 @@ class Int8Quantizer {
   }
 
   /// What is joined has one scale; an input whose scale is fixed is requantised first.
-  void free_fixed_inputs(Operation& concat) {
-    for (std::int32_t& input : concat.inputs) {
+  void free_fixed_inputs(Operation& operation) {
+    for (std::int32_t& input : operation.inputs) {
       if (fixed(input) == nullptr) continue;
       const ModelTensor& own = model_.tensor(input);
       origin_.resize(model_.tensors.size());
       origin_.push_back(input);
       groups_.add();
       fixed_.emplace_back();
-      input = builder_.operation(OperationKind::requantize, {input}, {own.name + " for " + concat.name, own.type, own.shape});
+      input = builder_.operation(OperationKind::requantize, {input}, {own.name + " for " + operation.name, own.type, own.shape});
     }
   }
 
@@ -229,7 +244,7 @@ class Int8Quantizer {
       const auto index = static_cast<std::int32_t>(t);
       const Quantization* known = fixed(index);
       const ClippingRange range = ranges[static_cast<std::size_t>(groups_.root(index))];
-      set_quantization(model_.tensors[t], settings_.data, known != nullptr ? *known : data_quantization(range, settings_.data),
+      set_quantization(model_.tensors[t], settings_.data.type, known != nullptr ? *known : data_quantization(range, settings_.data),
                        rounding_half_away);
     }
   }
@@ -249,7 +264,7 @@ class Int8Quantizer {
     if (has_bias) quantize_bias(model_.tensors[static_cast<std::size_t>(operation.inputs[2])], input, weights.quantization);
   }
 
-  [[nodiscard]] std::int64_t largest_bias() const { return settings_.data == ElementType::int8 ? max_of_width(32) : max_of_width(40); }
+  [[nodiscard]] std::int64_t largest_bias() const { return settings_.data.type == ElementType::int8 ? max_of_width(32) : max_of_width(40); }
 
   /// A bias takes at most half of its range.
   void widen_for_bias(const Operation& operation, std::vector<float>& magnitudes, float input_scale) {
@@ -284,7 +299,7 @@ class Int8Quantizer {
 
   void quantize_bias(ModelTensor& bias, const Quantization& input, const Quantization& weights) const {
     bias.quantization = accumulator_quantization(input, weights, ScaleArithmetic::f32);
-    bias.type = settings_.data == ElementType::int8 ? ElementType::int32 : ElementType::int64;
+    bias.type = settings_.data.type == ElementType::int8 ? ElementType::int32 : ElementType::int64;
     const std::int64_t limit = range_of(bias.type).max;
     bias.constant = coded(*bias.constant, bias.type, bias.quantization.per_channel() ? std::optional<std::int64_t>(0) : std::nullopt,
                           [&](std::size_t channel, float value) {
