@@ -98,10 +98,38 @@ def layers():
     yield ("leaky_relu", "LEAKY_RELU", [flat, flat], {"alpha": 0.1}, "LeakyReluOptions", {"alpha": 0.1}, None)
     yield ("prelu", "PRELU", [image, constant([1, 1, 2]), image], {}, None, None, None)
     yield ("softmax", "SOFTMAX", [flat, flat], {"beta": 1}, "SoftmaxOptions", {"beta": 1.0}, None)
+    yield ("resize", "RESIZE_BILINEAR", [small, image], {"mode": "bilinear", "coordinates": "half_pixel", "nearest_rounding": "half_up"},
+           "ResizeBilinearOptions", {"half_pixel_centers": True}, lambda t: [t[0], indices(4, 4)])
+    yield ("resize_nearest", "RESIZE_NEAREST_NEIGHBOR", [small, image], None, "ResizeNearestNeighborOptions", {"align_corners": True},
+           lambda t: [t[0], indices(4, 4)])
+    yield ("argmax", "ARG_MAX", [image, ("int32", [1, 4, 4], None)], {"axis": 3}, "ArgMaxOptions", {"output_type": "INT32"},
+           lambda t: [t[0], indices(-1)])
+    yield ("gather", "GATHER", [image, indices(3, 0), ("int8", [1, 2, 4, 2], None)], {"axis": 1}, "GatherOptions", {"axis": 1}, None)
+    yield ("pack", "PACK", [flat, constant([1, 4]), ("int8", [1, 2, 4], None)], None, "PackOptions", {"values_count": 2, "axis": -2}, None)
+    yield ("unpack", "UNPACK", [("int8", [1, 2, 2], None), ("int8", [1, 2], None), ("int8", [1, 2], None)], None, "UnpackOptions",
+           {"num": 2, "axis": 1}, None)
+    yield ("split_v", "SPLIT_V", [image, ("int8", [1, 1, 4, 2], None), ("int8", [1, 3, 4, 2], None)], None, None, None,
+           lambda t: [t[0], indices(1, 3), indices(1)])
+    depth = ("int8", [1, 2, 2, 8], None)
+    yield ("space_to_depth", "SPACE_TO_DEPTH", [image, depth], None, "SpaceToDepthOptions", {"block_size": 2}, None)
+    yield ("depth_to_space", "DEPTH_TO_SPACE", [depth, image], None, "DepthToSpaceOptions", {"block_size": 2}, None)
+    yield ("mirror_pad", "MIRROR_PAD", [small, image], None, "MirrorPadOptions", {"mode": "SYMMETRIC"}, lambda t: [t[0], paddings])
+    yield ("tile", "TILE", [small, image], None, None, None, lambda t: [t[0], indices(1, 2, 2, 1)])
+    yield ("broadcast_to", "BROADCAST_TO", [("int8", [4, 1], None), image], None, None, None, lambda t: [t[0], indices(1, 4, 4, 2)])
+    yield ("reverse", "REVERSE_V2", [image, image], None, None, None, lambda t: [t[0], indices(1, -1)])
+    for name in ["maximum", "minimum"]:
+        yield (name, name.upper(), [image, ("int8", [2], values(2)), image], {}, None, None, None)
+    yield ("div", "DIV", [image, ("int8", [2], values(2)), image], {"activation": "relu"}, "DivOptions",
+           {"fused_activation_function": "RELU"}, None)
+    for name in ["sum", "reduce_max", "reduce_min"]:
+        yield ("reduce_" + name if name == "sum" else name, name.upper(), [image, ("int8", [1, 2], None)], {"axes": [1, 2]},
+               "ReducerOptions", {}, lambda t: [t[0], indices(1, -2)])
+    for name in ["abs", "neg", "exp", "log", "sqrt", "rsqrt"]:
+        yield (name, name.upper(), [flat, flat], {}, None, None, None)
 
 
 def output_count(name):
-    return 2 if name == "split" else 1
+    return 2 if name in ("split", "split_v", "unpack") else 1
 
 
 def json_model(name, tensors, attributes):

@@ -15,6 +15,7 @@
 #include "lastbit/misread.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "model_option.hpp"
 #include "output_option.hpp"
 #include "problem.hpp"
 #include "subcommand.hpp"
@@ -177,6 +178,7 @@ void add_compare(CommandLine& line) {
       .required()
       .takes(1, 2)
       .value_name("MODEL | TRACE_A TRACE_B");
+  add_model_options(command);
   add_side_a(command, options->a.name, options->a.settings);
   add_side_b(command, options->b.name, options->b.settings);
   add_backend_option(command, options->known.name);

@@ -3,8 +3,10 @@
 //
 // `lastbit run` and `lastbit compare` as a shell sees them: exit status, and what they leave behind.
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -143,6 +145,29 @@ TEST_CASE("compare and explain name what is wrong with a dump") {
   });
   CHECK(shell.status(compare) == 2);
   CHECK(shell.status(explain) == 2);
+}
+
+TEST_CASE("run --json says of every sum how it was found, and counts as proven all that are not followed step by step") {
+  const Shell shell;
+  const std::string narrow =
+      " --set '*.i8.accumulator.bits=16' --set '*.i8.accumulator.overflow=saturate' --set '*.i8.accumulator.when=every_add'";
+  REQUIRE(shell.status("run " + digits + images + " --backend tflite_double --json" + narrow) == 0);
+  const auto report = nlohmann::json::parse(shell.text("out"));
+  std::int64_t by_output = 0, step_by_step = 0;
+  for (const auto& layer : report["layers"]) {
+    if (!layer.contains("sums")) continue;
+    INFO(layer["name"]);
+    std::int64_t all = 0;
+    for (const char* way : {"order_free", "proven_by_type", "proven_by_input", "proven_by_output", "step_by_step"})
+      all += layer["sums"][way].get<std::int64_t>();
+    const auto steps = layer["sums"]["step_by_step"].get<std::int64_t>();
+    CHECK(layer["sums"]["outputs"] == all);
+    CHECK(layer["proven"] == static_cast<double>(all - steps) / static_cast<double>(all));
+    by_output += layer["sums"]["proven_by_output"].get<std::int64_t>();
+    step_by_step += steps;
+  }
+  CHECK(by_output > 0);
+  CHECK(step_by_step > 0);
 }
 
 TEST_CASE("run names an input that is missing, unknown or one too many") {

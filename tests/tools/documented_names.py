@@ -22,7 +22,7 @@ ELSEWHERE = re.compile(r"^(bench/lastbit_bench|(small/)?test_(catch2|googletest)
                        r"izer/simulate\.py|hbir\.hpp|ptq_process\.md|note\.md)$")
 # Options of other programs; attributes of `lastbit layer`, which takes those of every operation, and one that the guide mistypes.
 OTHER_OPTIONS = {"--allow-run-as-root", "--enable-recovery", "--install", "--prefix", "--list", "--select"} | {
-    "--activation", "--axis", "--filter", "--padding", "--stride", "--strid", "--allow-signed", "--level"}
+    "--activation", "--axis", "--filter", "--padding", "--stride", "--strid", "--allow-signed", "--level", "--profile", "--resume"}
 HISTORY = ("CHANGELOG.md",)  # speaks of files that are gone
 
 
