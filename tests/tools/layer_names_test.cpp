@@ -21,8 +21,8 @@ namespace {
 const std::string sides = " --a tflite_double --b tflite_double --set-b *.i8.output.chain.1.rounding=floor --input x.npy";
 
 /// A network whose operations are not called as their outputs, on two devices that differ in many layers.
-struct Setting {
-  Setting() : network(2) {
+struct NamedLayers {
+  NamedLayers() : network(2) {
     for (std::size_t i = 0; i < network.model.operations.size(); ++i) {
       network.model.operations[i].name = "node_" + std::to_string(i);
       names[static_cast<int>(i)] = layer_name(network.model, i);
@@ -56,7 +56,7 @@ struct Setting {
 }  // namespace
 
 TEST_CASE("numbers and names of layers are those of the model in every command") {
-  const Setting setting;
+  const NamedLayers setting;
   const auto& names = setting.names;
   setting.check("compare", setting.answer("compare net.json" + sides + " --json")["layers"], "number", "name");
   setting.check("explain", setting.answer("explain net.json" + sides + " --json")["layers"], "number", "name");
@@ -90,7 +90,7 @@ TEST_CASE("numbers and names of layers are those of the model in every command")
 }
 
 TEST_CASE("a layer is meant by its number, its name, the operation's name, or a shortened name") {
-  const Setting setting;
+  const NamedLayers setting;
   for (const char* command : {"explain net.json", "prove net.json", "shrink net.json", "advise net.json"}) {
     const bool proves = std::string(command).starts_with("prove");
     const std::string option = std::string(command).starts_with("advise") ? " --at " : " --layer ";

@@ -37,21 +37,21 @@ RecordedNetwork read_network(const fs::path& folder) {
   return network;
 }
 
-struct Setting {
+struct RuleValue {
   std::string rule, value;
 };
-using Settings = std::vector<Setting>;
+using RuleValues = std::vector<RuleValue>;
 
-std::string text_of(const Settings& settings) {
+std::string text_of(const RuleValues& settings) {
   std::string text;
-  for (const Setting& setting : settings) text += setting.rule + " = " + setting.value + "; ";
+  for (const RuleValue& setting : settings) text += setting.rule + " = " + setting.value + "; ";
   return text;
 }
 
 /// "conv.i8.accumulator.bits with overflow", "32 with wrap -> 15 with saturate", with what `*` and {conv,fully_connected} stand for.
-Settings settings_of(const RuleChange& change) {
+RuleValues settings_of(const RuleChange& change) {
   std::string values = change.what.substr(change.what.find(" -> ") + 4);
-  Settings settings;
+  RuleValues settings;
   for (const std::string& rule : change.rules) {
     const std::size_t with = values.find(" with ");
     const std::string value = values.substr(0, with);
@@ -70,9 +70,9 @@ Settings settings_of(const RuleChange& change) {
   return settings;
 }
 
-SpecSheet with(const SpecSheet& base, const Settings& settings) {
+SpecSheet with(const SpecSheet& base, const RuleValues& settings) {
   SpecSheet changed = base;
-  for (const Setting& setting : settings) set_rule(changed.backend, setting.rule, setting.value);
+  for (const RuleValue& setting : settings) set_rule(changed.backend, setting.rule, setting.value);
   return changed;
 }
 
@@ -86,28 +86,28 @@ class Boards {
     }
   }
 
-  [[nodiscard]] std::optional<Setting> single(std::mt19937& random) const {
+  [[nodiscard]] std::optional<RuleValue> single(std::mt19937& random) const {
     const RuleText& rule = rules_[random() % rules_.size()];
     const auto values = every_alternative(base_.backend, rule.path);
     if (values.empty()) return std::nullopt;
-    return Setting{rule.path, values[random() % values.size()]};
+    return RuleValue{rule.path, values[random() % values.size()]};
   }
 
   /// Two rules of one operation: a width and an enumerator, or two enumerators.
-  [[nodiscard]] std::optional<Settings> pair(std::mt19937& random) const {
+  [[nodiscard]] std::optional<RuleValues> pair(std::mt19937& random) const {
     const auto a = single(random), b = single(random);
-    const auto operation = [](const Setting& setting) { return setting.rule.substr(0, setting.rule.find('.')); };
-    const auto is_width = [](const Setting& setting) { return setting.rule.ends_with("bits"); };
-    const auto is_name = [](const Setting& setting) {
+    const auto operation = [](const RuleValue& setting) { return setting.rule.substr(0, setting.rule.find('.')); };
+    const auto is_width = [](const RuleValue& setting) { return setting.rule.ends_with("bits"); };
+    const auto is_name = [](const RuleValue& setting) {
       return setting.value.find_first_not_of("-0123456789") != std::string::npos && !setting.rule.ends_with(".by");
     };
     if (!a || !b || a->rule == b->rule || operation(*a) != operation(*b)) return std::nullopt;
     const bool fits = (is_name(*a) && is_name(*b)) || (is_width(*a) && is_name(*b)) || (is_name(*a) && is_width(*b));
-    return fits ? std::optional(Settings{*a, *b}) : std::nullopt;
+    return fits ? std::optional(RuleValues{*a, *b}) : std::nullopt;
   }
 
   /// Nothing where the device cannot run the network.
-  [[nodiscard]] std::optional<SpecSheet> device(const Settings& settings) const try {
+  [[nodiscard]] std::optional<SpecSheet> device(const RuleValues& settings) const try {
     SpecSheet changed = with(base_, settings);
     return check(network_.model, changed.backend).empty() ? std::optional(std::move(changed)) : std::nullopt;
   } catch (const Error&) {
@@ -140,16 +140,16 @@ bool computes(const RecordedNetwork& network, const NamedTrace& dump, const Spec
 }
 
 /// Whether the change says nothing but what was done, of two rules perhaps one that alone decides.
-bool is_of(const Settings& named, const Settings& made) {
-  return std::all_of(named.begin(), named.end(), [&](const Setting& one) {
-    return std::any_of(made.begin(), made.end(), [&](const Setting& other) {
+bool is_of(const RuleValues& named, const RuleValues& made) {
+  return std::all_of(named.begin(), named.end(), [&](const RuleValue& one) {
+    return std::any_of(made.begin(), made.end(), [&](const RuleValue& other) {
       return one.value == other.value && (one.rule == other.rule || covers(one.rule, other.rule));
     });
   });
 }
 
 /// What is named is what was made, or some of what is named is; and all of it computes the dump.
-void check_named(const RecordedNetwork& network, const SpecSheet& base, const Settings& made, const NamedTrace& dump, Tally& tally) {
+void check_named(const RecordedNetwork& network, const SpecSheet& base, const RuleValues& made, const NamedTrace& dump, Tally& tally) {
   const DumpReport report = explain_dump(network.model, dump, base, {});
   ++tally.boards;
   if (!differs(report)) return;
