@@ -3,6 +3,7 @@
 #include "differential/layer_maker.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "differential/tensor_maker.hpp"
 #include "lastbit/shape.hpp"
@@ -77,7 +78,8 @@ Model LayerMaker::convolution(OperationKind kind) {
   } else {
     weights = add_weights({out, kernel.height, kernel.width, in / groups}, out, 0);
   }
-  return finished(kind, attributes, {data, weights, add_bias(out)}, sum_type());
+  const ElementType type = sum_type();
+  return finished(kind, attributes, {data, weights, add_bias(out)}, type);
 }
 
 Model LayerMaker::fully_connected_layer() {
@@ -147,7 +149,8 @@ Model LayerMaker::conversion(OperationKind kind) {
                          : kind == cast     ? choose_.of({ElementType::float16, ElementType::float32})
                                             : choose_.of({ElementType::int8, ElementType::uint8, ElementType::int16});
   unscaled_ = false;
-  const std::int32_t data = add(from, image(channels()), quantization(from));
+  Quantization of_data = quantization(from);
+  const std::int32_t data = add(from, image(channels()), std::move(of_data));
   return finished(kind, default_attributes(kind), {data}, to);
 }
 
@@ -191,7 +194,8 @@ Model LayerMaker::shifted_sum(OperationKind kind) {
 Model LayerMaker::parametric_relu() {
   const std::int32_t data = add_data(image(channels()));
   const Shape slopes{1, 1, 1, model_.tensor(data).shape[3]};
-  const std::int32_t alpha = add(data_type_, slopes, quantization(data_type_), random_values(data_type_, slopes, choose_));
+  Tensor values = random_values(data_type_, slopes, choose_);
+  const std::int32_t alpha = add(data_type_, slopes, quantization(data_type_), std::move(values));
   return finished(prelu, std::monostate{}, {data, alpha}, data_type_);
 }
 
@@ -233,8 +237,8 @@ Model LayerMaker::quantized_by_range() {
 
 Model LayerMaker::segments() {
   const std::int32_t data = add(ElementType::int32, image(channels()), {});
-  return finished(pwl, std::monostate{}, {data, add_segments()}, choose_.of({ElementType::int8, ElementType::int16, ElementType::int32}),
-                  Quantization{});
+  const ElementType type = choose_.of({ElementType::int8, ElementType::int16, ElementType::int32});
+  return finished(pwl, std::monostate{}, {data, add_segments()}, type, Quantization{});
 }
 
 Model LayerMaker::sum_pool() {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "differential/random_values.hpp"
 #include "lastbit/arith/integer.hpp"
@@ -14,7 +15,8 @@
 
 namespace lastbit::test {
 
-/// Adds tensors to a model: of types, zero points and scales that the device may have.
+/// Adds tensors to a model: of types, zero points and scales that the device may have. Of a call's arguments, at most one draws: compilers
+/// evaluate them in different orders.
 class TensorMaker {
  public:
   TensorMaker(const Backend& backend, Choices& choose)
@@ -32,9 +34,14 @@ class TensorMaker {
 
  protected:
   [[nodiscard]] double scale() {
-    if (shifts_) return std::ldexp(choose_.one_in(4) ? significand_ : 1.0, static_cast<int>(choose_.between(-4, 0)));
-    if (choose_.one_in(10))
-      return std::ldexp(0.001 * static_cast<double>(choose_.between(1, 900)), static_cast<int>(choose_.between(-40, 40)));
+    if (shifts_) {
+      const int exponent = static_cast<int>(choose_.between(-4, 0));
+      return std::ldexp(choose_.one_in(4) ? significand_ : 1.0, exponent);
+    }
+    if (choose_.one_in(10)) {
+      const int exponent = static_cast<int>(choose_.between(-40, 40));
+      return std::ldexp(0.001 * static_cast<double>(choose_.between(1, 900)), exponent);
+    }
     return choose_.one_in(2) ? std::ldexp(1.0, static_cast<int>(choose_.between(-9, 2)))
                              : 0.001 * static_cast<double>(choose_.between(1, 900));
   }
@@ -69,7 +76,8 @@ class TensorMaker {
                              : choose_.one_in(3)                ? ElementType::int16
                              : symmetric_ || !choose_.one_in(6) ? ElementType::int8
                                                                 : ElementType::uint8;
-    return add(type, shape, weight_quantization(channels, axis, type), random_values(type, shape, choose_));
+    Tensor values = random_values(type, shape, choose_);
+    return add(type, shape, weight_quantization(channels, axis, type), std::move(values));
   }
   std::int32_t add_bias(std::int64_t channels) {
     if (choose_.one_in(4)) return absent_tensor;
