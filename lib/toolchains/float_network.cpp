@@ -87,6 +87,16 @@ void give_constants_one_reader(Model& model) {
   }
 }
 
+void invert_constant_divisors(Model& model) {
+  for (Operation& operation : model.operations) {
+    if (operation.kind != OperationKind::div) continue;
+    std::optional<Tensor>& divisor = model.tensors[static_cast<std::size_t>(operation.inputs[1])].constant;
+    if (!divisor || divisor->type() != ElementType::float32) continue;
+    for (float& value : divisor->values<float>()) value = 1 / value;
+    operation.kind = OperationKind::mul;
+  }
+}
+
 void drop_unused_tensors(Model& model) {
   std::vector<bool> used(model.tensors.size(), false);
   for_each_mention(model, [&](std::int32_t tensor) { used[static_cast<std::size_t>(tensor)] = true; });
@@ -117,6 +127,7 @@ Model float_network(const Model& model) {
   Model real = dequantized(model);
   remove_conversions(real);
   give_constants_one_reader(real);
+  invert_constant_divisors(real);
   drop_unused_tensors(real);
   give_names(real);
   validate(real, real.name);

@@ -94,6 +94,25 @@ TEST_CASE("float network: shared constants are copied, unused tensors dropped, n
   CHECK(*real.tensors[5].constant == *real.tensors[1].constant);
 }
 
+TEST_CASE("float network: a constant divisor is a factor, of its own where another operation reads it too") {
+  Network network;
+  const auto x = network.real("x", {1, 2}), c = network.constant<float>("c", {1, 2}, {3, -4}), y = network.real("y", {1, 2}),
+             z = network.real("z", {1, 2}), w = network.real("w", {1, 2});
+  network.operation(Kind::div, {x, c}, {y});
+  network.operation(Kind::mul, {y, c}, {z});
+  network.operation(Kind::div, {z, x}, {w});
+  network.model.inputs = {x};
+  network.model.outputs = {w};
+  const Model real = float_network(network.model);
+  const auto constant = [&](std::size_t operation) {
+    return *real.tensor(real.operations[operation].inputs[1]).constant;
+  };
+  CHECK(real.operations[0].kind == Kind::mul);
+  CHECK(constant(0) == Tensor::from<float>({1, 2}, std::vector<float>{1.0F / 3, -0.25F}));
+  CHECK(constant(1) == Tensor::from<float>({1, 2}, std::vector<float>{3, -4}));
+  CHECK(real.operations[2].kind == Kind::div);
+}
+
 TEST_CASE("float network: of every seed network it gives what the network gives in float") {
   std::size_t compared = 0;
   const Backend golden = find_backend("float").backend;

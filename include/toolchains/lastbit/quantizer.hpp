@@ -60,7 +60,8 @@ struct QuantizerOption {
 
 /// The network that a quantiser starts from. A quantised model is dequantised; quantize, dequantize, requantize and cast disappear, since
 /// they are the identity there; tensors that no operation reads or writes disappear; tensors without a name of their own get one; every constant has
-/// one reader: what several operations share is copied ("<name> of <operation>").
+/// one reader: what several operations share is copied ("<name> of <operation>"). A division by a constant is a multiplication by its
+/// inverse, rounded to float32: devices multiply.
 [[nodiscard]] Model float_network(const Model& model);
 
 /// What a quantiser works from. `model` is as float_network() makes it.

@@ -14,12 +14,6 @@ namespace {
 
 using enum OperationKind;
 
-template <OperationKind kind>
-void read_one_to_one(const NodeReader& node) {
-  node.require_inputs(1, 1);
-  node.emit_same_shape(kind);
-}
-
 void read_leaky_relu(const NodeReader& node) {
   node.require_inputs(1, 1);
   node.emit_same_shape(leaky_relu, LeakyReluAttributes{node.real("alpha", static_cast<double>(0.01F))});
@@ -61,25 +55,6 @@ void read_binary(const NodeReader& node) {
   node.require_inputs(2, 2);
   refuse_old_broadcast(node);
   emit_binary(node, kind, 0, 1, ElementwiseAttributes{node.bounds(), false});
-}
-
-/// A constant divisor of the file is a factor.
-void read_div(const NodeReader& node) {
-  node.require_inputs(2, 2);
-  refuse_old_broadcast(node);
-  if (node.input(1).quantized != no_value || node.graph().constant(node.input_id(1)) == nullptr)
-    return emit_binary(node, OperationKind::div, 0, 1, ElementwiseAttributes{node.bounds(), false});
-  const Tensor& divisor = node.constant(1);
-  if (divisor.type() != ElementType::float32) node.unsupported("division of " + std::string(name_of(divisor.type())));
-  Tensor inverse = divisor;
-  for (float& value : inverse.values<float>()) value = 1 / value;
-  Graph& graph = node.graph();
-  const ValueId factor = graph.hidden_value(node.input(1).name + " (inverse)", ElementType::float32, inverse.shape(), {});
-  graph.budget().spend(inverse.bytes().size(), graph.place());
-  graph[factor].constant = std::move(inverse);
-  emit_binary(
-      NodeReader(graph, node.source(), node.opset(), {.inputs = {node.input_id(0), factor}, .outputs = {node.output_id()}, .bounds = {}}),
-      mul, 0, 1, ElementwiseAttributes{});
 }
 
 /// Two terms are an addition; more are one operation, summed in order.
@@ -224,7 +199,7 @@ constexpr Operator elementwise_table[] = {
     {"Add", read_binary<add>, Folding::bounded, 2},
     {"Sub", read_binary<sub>, Folding::bounded, 2},
     {"Mul", read_binary<mul>, Folding::bounded, 2},
-    {"Div", read_div},
+    {"Div", read_binary<OperationKind::div>},
     {"Sum", read_sum, Folding::bounded, all_inputs},
     {"Relu", read_one_to_one<relu>, Folding::any},
     {"LeakyRelu", read_leaky_relu, Folding::any},

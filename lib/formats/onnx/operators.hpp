@@ -52,6 +52,13 @@ struct Operator {
 
 // Shared by the families.
 
+/// An operator with one input, worked value by value, that has no attributes.
+template <OperationKind kind>
+void read_one_to_one(const NodeReader& node) {
+  node.require_inputs(1, 1);
+  node.emit_same_shape(kind);
+}
+
 /// How the standard turns floats into integers: for what is quantised while the file is read.
 inline constexpr QuantizeArithmetic standard_quantize = by_division(Rounding::half_even);
 

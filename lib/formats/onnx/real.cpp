@@ -54,12 +54,6 @@ class RealSteps {
   Graph& graph_;
 };
 
-template <OperationKind kind>
-void read_function(const NodeReader& node) {
-  node.require_inputs(1, 1);
-  node.emit_same_shape(kind);
-}
-
 /// A square is a product.
 void read_pow(const NodeReader& node) {
   node.require_inputs(2, 2);
@@ -303,9 +297,9 @@ constexpr std::int64_t any_opset = 1;
 
 constexpr Operator real_table[] = {
     {"Pow", read_pow, Folding::never, 2, {}, 7},
-    {"Sqrt", read_function<OperationKind::sqrt>},
-    {"Log", read_function<OperationKind::log>},
-    {"Erf", read_function<OperationKind::erf>},
+    {"Sqrt", read_one_to_one<OperationKind::sqrt>},
+    {"Log", read_one_to_one<OperationKind::log>},
+    {"Erf", read_one_to_one<OperationKind::erf>},
     {"Gelu", read_gelu},
     {"Gelu", read_gelu, Folding::never, 1, microsoft},
     {"Neg", read_neg},
