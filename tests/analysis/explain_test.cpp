@@ -236,3 +236,17 @@ TEST_CASE("explain: float16 values, by what the sum does beyond 65504") {
   REQUIRE_FALSE(side_by_side(model, inputs, 0, find_backend("ascend310"), find_backend("ascend910b")));
   REQUIRE_THROWS_AS(explain(model, inputs, find_backend("float"), find_backend("ascend910b")), Error);
 }
+
+TEST_CASE("explain: behind merged pairs a value is shown as the device computes it") {
+  LayerWithTies layer(3);
+  layer.model.tensors[2].merged = Quantization{{0.75}, {-9}, 0};
+  const SpecSheet fusing = find_backend("onnxruntime"), plain = find_backend("onnxruntime_unfused");
+  const LayerAttribution found = explain(layer.model, layer.inputs, fusing, plain);
+  REQUIRE(found.differing.size() > 100);
+  for (const AttributedValue& value : found.differing) {
+    const auto both = side_by_side(layer.model, layer.inputs, value.index, fusing, plain);
+    REQUIRE(both);
+    REQUIRE(both->a.output == value.a);
+    REQUIRE(both->b.output == value.b);
+  }
+}

@@ -3,6 +3,7 @@
 //
 // Proofs of whole layers against the emulator: at the width that is said to be safe nothing overflows, one bit below it the input that is
 // handed out does. The emulator counts; nothing of the proof is used to check it.
+#include <algorithm>
 #include <random>
 
 #include "analysis/prove/ranges.hpp"
@@ -260,4 +261,40 @@ TEST_CASE("prove: a layer of a constant is followed on data like any other") {
   REQUIRE(report.layers[0].on_data->events == overflows(layer, 12, inputs));
   REQUIRE(report.layers[0].example);
   REQUIRE(report.layers[0].example->inputs.empty());  // a constant cannot be chosen
+}
+
+TEST_CASE("prove: bounds behind merged pairs are those of the codes that the device holds") {
+  std::mt19937 random(7);
+  const auto weights = [&](const std::string& name) {
+    return int8_tensor(name, {4, 4}, 0, random_tensor(ElementType::int8, {4, 4}, random, 8));
+  };
+  FullyConnectedAttributes rectified;
+  rectified.bounds.activation = Activation::relu;
+  for (const bool moves : {false, true}) {
+    INFO(moves);
+    Model model;
+    model.name = "merged";
+    model.tensors = {int8_tensor("x", {1, 4}, -5), weights("v"), int8_tensor("t", {1, 4}, 10),
+                     int8_tensor("u", {1, 4}, 10), weights("w"), int8_tensor("y", {1, 4}, 0)};
+    model.tensors[2].merged = Quantization{{0.05}, {-40}, 0};
+    model.operations = {{OperationKind::fully_connected, "first", {0, 1}, {2}, rectified},
+                        {OperationKind::reshape, "moved", {2}, {3}, default_attributes(OperationKind::reshape)},
+                        {OperationKind::fully_connected, "second", {moves ? 3 : 2, 4}, {5}, FullyConnectedAttributes{}}};
+    model.inputs = {0};
+    model.outputs = {3, 5};
+    validate(model, "test");
+    const SpecSheet sheet = find_backend("onnxruntime");
+    const IntegerRange proven = prove(model, sheet, {}).layers.at(1).inputs;
+    IntegerRange seen{127, -128};
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      const std::vector<Tensor> input{extreme_tensor(ElementType::int8, {1, 4}, random)};
+      const Trace trace = run(model, sheet.backend, input, {.keep_all = true});
+      const Tensor& codes = *trace.tensors[moves ? 3 : 2];
+      for (std::int64_t i = 0; i < codes.element_count(); ++i)
+        seen = {std::min(seen.min, codes.integer_at(i)), std::max(seen.max, codes.integer_at(i))};
+    }
+    CHECK(seen.min == (moves ? 10 : -40));
+    CHECK(proven.min <= seen.min);
+    CHECK(proven.max >= seen.max);
+  }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/held_codes.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit {
@@ -105,7 +106,9 @@ namespace {
 std::optional<ConvLayer> traced_layer(const Model& layer, const Backend& backend) {
   const Operation& operation = layer.operations.at(0);
   if (!is_conv_layer(operation.kind) || !has_rules(backend)) return std::nullopt;
-  ConvLayer conv = conv_layer(layer, operation, backend);
+  const std::optional<Model> merged = with_merged_pairs(layer, backend.fusion);
+  const Model& held = merged ? *merged : layer;
+  ConvLayer conv = conv_layer(held, held.operations[0], backend);
   return conv.delivers_sums() ? std::nullopt : std::optional(std::move(conv));
 }
 

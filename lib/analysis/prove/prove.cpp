@@ -143,15 +143,19 @@ class Samples {
 class Prover {
  public:
   Prover(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, const ProveOptions& options)
-      : model_(model), sheet_(sheet), backend_(sheet.backend), options_(options), asked_(operations_called(model, options.layer, "prove")) {
-    const Emulator emulator(model, backend_);
+      : stated_(model),
+        sheet_(sheet),
+        backend_(sheet.backend),
+        emulator_(model, backend_),
+        options_(options),
+        asked_(operations_called(model, options.layer, "prove")) {
     report_.model = model.name;
     report_.backend = sheet.name;
     report_.range = options.range;
     report_.bits = options.bits;
     ranges_ = ranges_by_type(model);
     if (inputs.empty()) return;
-    trace_ = emulator.run(inputs, {.threads = options.threads, .keep_all = true});
+    trace_ = emulator_.run(inputs, {.threads = options.threads, .keep_all = true});
     samples_.emplace(model, trace_, inputs[0].shape() != model.tensor(model.inputs[0]).shape);
     report_.samples = samples_->count();
     if (options.range == InputRange::data) ranges_ = ranges_on(model, trace_);
@@ -201,7 +205,7 @@ class Prover {
     proof.output = output.shape;
     proof.inputs = ranges_[static_cast<std::size_t>(operation.inputs[0])];
     if (proof.safe()) return proof;
-    const Alone alone{extract_operation(model_, index), asked};
+    const Alone alone{extract_operation(stated_, index), asked};
     proof.example = overflow_example(sums, static_cast<std::int64_t>(proof.worst), alone);
     if (!samples_) return proof;
     std::vector<bool> safe;
@@ -210,9 +214,11 @@ class Prover {
     return proof;
   }
 
-  const Model& model_;
+  const Model& stated_;
   const SpecSheet& sheet_;
   const Backend& backend_;
+  const Emulator emulator_;
+  const Model& model_ = emulator_.model();  ///< with the scales and zero points that the device computes with
   const ProveOptions& options_;
   Trace trace_;
   OperationRange asked_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/held_codes.hpp"
 #include "engine/operands.hpp"
 #include "lastbit/operation_rules.hpp"
 
@@ -124,6 +125,7 @@ IntegerRange range_after(const Model& model, const Operation& operation, const B
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const IntegerRange type = of_type(output.type);
   if (!is_integer(output.type) || !is_integer(model.tensor(operation.inputs[0]).type)) return type;
+  if (moves_between_scales(model, operation)) return type;
   if (is_movement(operation.kind)) return range_after_movement(model, operation, ranges);
   if (computes_in_float32(operation, backend)) return type;
   const bool keeps = same_quantization(model, operation);
