@@ -215,6 +215,22 @@ TEST_CASE("advice: a layer that stays on a rests on none of the device's guesses
   CHECK(std::ranges::any_of(report.guesses, is_of("conv")));
 }
 
+TEST_CASE("advice: pairs that the device merges are taken as the file states them, and it says so") {
+  test::ResidualNetwork residual(1);
+  Tensor sample = residual.inputs[0];
+  sample.reshape({1, 8, 8, 4});
+  const std::vector<std::vector<Tensor>> samples{{sample}};
+  const SpecSheet device = find_backend("onnxruntime"), base = find_backend("onnxruntime_unfused");
+  const AdviseReport stated = advise(residual.model, base, device, samples);
+  ModelTensor& held = residual.model.tensors[static_cast<std::size_t>(residual.model.operations[0].outputs[0])];
+  held.merged = held.quantization;
+  held.merged->scales[0] *= 4;
+  const AdviseReport merged = advise(residual.model, base, device, samples);
+  CHECK(merged.search.greedy[0].agreement.error_energy == stated.search.greedy[0].agreement.error_energy);
+  CHECK(std::ranges::any_of(merged.guesses, [](const Guess& guess) { return guess.rule == "fusion"; }));
+  CHECK(std::ranges::none_of(stated.guesses, [](const Guess& guess) { return guess.rule == "fusion"; }));
+}
+
 TEST_CASE("movements follow what they move") {
   const Model model = network(6);  // c1 c2 c3 sum flat fc
   REQUIRE(with_movements(model, set_of(model, {3})) == set_of(model, {3, 4}));

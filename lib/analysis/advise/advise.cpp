@@ -9,6 +9,7 @@
 #include "analysis/advise/float16_rescaling.hpp"
 #include "analysis/advise/search.hpp"
 #include "analysis/advise/side.hpp"
+#include "engine/held_codes.hpp"
 #include "lastbit/backends/golden.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/quantizer.hpp"
@@ -306,6 +307,14 @@ class Adviser {
   std::map<std::size_t, std::vector<std::vector<Tensor>>> inputs_;  ///< by operation: its inputs on b, of every sample of the census
 };
 
+/// Codes that pass from one side to the other have one meaning. Returns whether a side with this fusion would give them another.
+bool forget_merged_pairs(Model& model, Fusion fusion) {
+  const bool merges = with_merged_pairs(model, fusion).has_value();
+  if (merges)
+    for (ModelTensor& tensor : model.tensors) tensor.merged.reset();
+  return merges;
+}
+
 }  // namespace
 
 AdviseReport advise(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const std::vector<Tensor>> samples,
@@ -316,9 +325,12 @@ AdviseReport advise(const Model& model, const SpecSheet& a, const SpecSheet& b, 
     throw Error(ErrorCode::bad_input, "advise", b.name + " computes a float network in float16: it can only be judged against float");
   Model judged = float16 ? float_network(model) : model;
   if (!options.judged_at.empty()) judge_at(judged, options.judged_at);
+  const bool merges = forget_merged_pairs(judged, a.backend.fusion) || forget_merged_pairs(judged, b.backend.fusion);
   Samples given = float16 ? real_samples(model, samples) : Samples(samples.begin(), samples.end());
   Adviser adviser(std::move(judged), a, b, std::move(given), options);
-  return adviser.run(float16);
+  AdviseReport report = adviser.run(float16);
+  if (merges) add_once(report.guesses, {"fusion", "pairs in a row are taken as the file states them, where the device makes one of both"});
+  return report;
 }
 
 }  // namespace lastbit
