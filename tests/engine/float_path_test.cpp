@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The golden path against the definitions in double. Floats are compared within the bound of real_oracle.hpp: nothing here is a device.
+#include <Eigen/Core>
 #include <algorithm>
 #include <limits>
 
@@ -265,4 +266,18 @@ TEST_CASE("a tensor that is no float32 is refused by name") {
   const Tensor input = counting<std::int8_t>({2});
   const Model model = one_operation(reshape, std::monostate{}, {input}, {{2, 1}}, ElementType::int8);
   CHECK_THROWS_WITH(prepare_real(model, model.operations[0]), contains_text("'input0' is int8"));
+}
+
+TEST_CASE("float: sums of products do not depend on the caches of the machine") {
+  const Shape in{7, 1500}, weights{160, 1500}, out{7, 160};
+  std::mt19937 random(seed);
+  const std::vector<Tensor> inputs{random_real(in, random), random_real(weights, random)};
+  const auto sums = [&](std::ptrdiff_t first_level) {
+    Eigen::setCpuCacheSizes(first_level, 8 * first_level, 64 * first_level);
+    return real(fully_connected, FullyConnectedAttributes{}, inputs, out);
+  };
+  const std::ptrdiff_t first = Eigen::l1CacheSize(), second = Eigen::l2CacheSize(), third = Eigen::l3CacheSize();
+  const Tensor small = sums(24 << 10);
+  for (const std::ptrdiff_t kib : {32, 48, 64, 128}) CHECK(sums(kib << 10) == small);
+  Eigen::setCpuCacheSizes(first, second, third);
 }

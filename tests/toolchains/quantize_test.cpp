@@ -104,9 +104,7 @@ TEST_CASE("float network: a constant divisor is a factor, of its own where anoth
   network.model.inputs = {x};
   network.model.outputs = {w};
   const Model real = float_network(network.model);
-  const auto constant = [&](std::size_t operation) {
-    return *real.tensor(real.operations[operation].inputs[1]).constant;
-  };
+  const auto constant = [&](std::size_t operation) { return *real.tensor(real.operations[operation].inputs[1]).constant; };
   CHECK(real.operations[0].kind == Kind::mul);
   CHECK(constant(0) == Tensor::from<float>({1, 2}, std::vector<float>{1.0F / 3, -0.25F}));
   CHECK(constant(1) == Tensor::from<float>({1, 2}, std::vector<float>{3, -4}));
