@@ -23,7 +23,11 @@ endfunction()
 # lastbit_optimise(target level): a lower level than the build's own, for what is compiled more often than it computes. Whatever must be fast
 # lies in model and engine.
 function(lastbit_optimise target level)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${level}>)
+  if(level STREQUAL "-O0")
+    target_compile_options(${target} PRIVATE ${level})
+  else()
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${level}>)
+  endif()
 endfunction()
 
 # A build for use, and one of CI's, is compiled once: CMAKE_UNITY_BUILD, which the presets release, strict, asan and fuzz set, lets it parse headers
