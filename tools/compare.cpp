@@ -31,7 +31,7 @@ struct Options {
   ChosenBackend a, b;
   ChosenBackend known;  ///< beside a dump
   std::vector<std::string> inputs;
-  std::string dump;
+  std::string dump, required;
   std::string csv, junit;
   ToleranceRequest tolerances;
   int threads = 1;
@@ -41,7 +41,9 @@ struct Options {
 };
 
 CompareOptions compare_options(const Options& options) {
-  return {.golden = options.golden ? Golden::with : Golden::without, .threads = options.threads};
+  CompareOptions how{.golden = options.golden ? Golden::with : Golden::without, .threads = options.threads};
+  if (!options.required.empty()) how.required = dump_requirement_from(options.required, "--require " + options.required);
+  return how;
 }
 
 void refuse(bool mistake, const std::string& message) {
@@ -52,7 +54,7 @@ void refuse(bool mistake, const std::string& message) {
 CompareReport compare_folders(const Options& options) {
   const bool needs_model =
       options.a.given() || options.b.given() || options.known.given() || !options.inputs.empty() || !options.dump.empty() || options.golden;
-  refuse(needs_model, "two traces take no backend, input, setting or dump");
+  refuse(needs_model || !options.required.empty(), "two traces take no backend, input, setting or dump");
   CompareReport report = compare_traces(read_trace(options.subjects[0]), read_trace(options.subjects[1]));
   report.a += " (" + options.subjects[0] + ")";
   report.b += " (" + options.subjects[1] + ")";
@@ -85,6 +87,7 @@ CompareReport compare(Options& options) {
   if (options.subjects.size() == 2) return compare_folders(options);
   refuse(fs::is_directory(options.subjects[0]), options.subjects[0] + " is a folder: two traces are needed, or a model");
   if (!options.dump.empty()) take_known_backend("compare", options.b, options.known);
+  refuse(options.dump.empty() && !options.required.empty(), "--require says how much of a --dump must be there");
   CompareReport report = options.dump.empty() ? compare_runs(options) : compare_dump(options);
   report.model = options.subjects[0];
   return report;
@@ -185,6 +188,9 @@ void add_compare(CommandLine& line) {
   add_set_option(command, options->known.settings);
   add_input_option(command, options->inputs);
   add_dump_option(command, options->dump);
+  command
+      .option("--require", options->required, "how many of the network's tensors the dump must hold: all of them, its outputs, or a share")
+      .value_name("all|outputs|N%");
   add_golden_option(command, options->golden);
   add_threads_option(command, options->threads);
   command.flag("--details", options->details, "print histograms in LSB, first index, errors and saturation of every layer that differs");

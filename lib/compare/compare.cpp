@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <unordered_map>
 #include <unordered_set>
@@ -201,7 +202,22 @@ CompareReport compare_with_run(const Model& model, const NamedTrace& a, const Sp
 
 }  // namespace
 
+DumpRequirement dump_requirement_from(const std::string& text, const std::string& where) {
+  if (text == "all") return {.outputs = true, .percent = 100};
+  if (text == "outputs") return {.outputs = true, .percent = 0};
+  double percent = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, percent);
+  const bool is_share = error == std::errc() && next + 1 == end && *next == '%' && percent >= 0 && percent <= 100;
+  if (!is_share) throw Error(ErrorCode::bad_input, where, "must be all, outputs, or a share of the tensors such as 80%");
+  return {.outputs = false, .percent = percent};
+}
+
 bool DumpMatch::enough() const {
+  if (required) {
+    const double needed = required->percent * static_cast<double>(computed);
+    return matched > 0 && (!required->outputs || no_output.empty()) && 100 * static_cast<double>(matched) >= needed;
+  }
   const bool says_all = no_output.empty() || 2 * matched >= computed;
   return matched > 0 && says_all && static_cast<std::int64_t>(unfit_files.size()) <= matched;
 }
@@ -307,7 +323,8 @@ DumpMatch match_of(const Model& model, const NamedTrace& dump) {
   for (const Operation& operation : model.operations) {
     for (const std::int32_t output : operation.outputs) {
       ++match.computed;
-      match.matched += is_there(output) ? 1 : 0;
+      if (is_there(output)) ++match.matched;
+      else match.missing.push_back(model.tensor(output).name);
     }
   }
   for (const std::int32_t output : model.outputs) {
@@ -334,6 +351,7 @@ CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, cons
   require_budget(model, {&b.backend}, inputs.empty() ? own : inputs, options);
   CompareReport report = compare_with_run(model, dump, b, inputs.empty() ? std::span<const Tensor>(own) : inputs, options);
   report.match = match_of(model, dump);
+  report.match->required = options.required;
   add_guesses(report, model, std::array{b});
   add_not_emulated(report, model, std::array{b});
   return report;

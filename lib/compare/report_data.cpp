@@ -115,11 +115,8 @@ std::string to_json(const CompareReport& report) {
   json["guesses"] = to_json(report.guesses);
   if (report.match) {
     const DumpMatch& match = *report.match;
-    json["match"] = {{"computed", match.computed},
-                     {"matched", match.matched},
-                     {"outputs_missing", match.no_output},
-                     {"unfit_files", match.unfit_files},
-                     {"enough", match.enough()}};
+    json["match"] = {{"computed", match.computed},         {"matched", match.matched},         {"missing", match.missing},
+                     {"outputs_missing", match.no_output}, {"unfit_files", match.unfit_files}, {"enough", match.enough()}};
   }
   json["misread"] = report.misread;
   json["only_in_a"] = report.only_in_a;

@@ -155,6 +155,13 @@ std::string detail_tables(const CompareReport& report) {
 
 std::string value_text(double value) { return number_text("%.9g", value); }
 
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t shown = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  return names.size() > shown ? text + " and " + std::to_string(names.size() - shown) + " more" : text;
+}
+
 /// Nothing where the dump has every tensor.
 std::string match_lines(const CompareReport& report) {
   if (!report.match || (report.match->matched == report.match->computed && report.match->unfit_files.empty())) return {};
@@ -164,7 +171,8 @@ std::string match_lines(const CompareReport& report) {
   if (const std::size_t count = match.unfit_files.size())
     text += " " + std::to_string(count) + (count == 1 ? " file fits" : " files fit") + " no tensor: '" + match.unfit_files[0] + "'" +
             (count == 1 ? "." : ", ...");
-  if (!match.enough()) text += " Too little to be called equal.";
+  if (!match.enough()) text += match.required ? " Less than is required." : " Too little to be called equal.";
+  if (match.required && !match.enough()) text += " Missing: " + first_of(match.missing) + ".";
   return wrapped(text, 2);
 }
 

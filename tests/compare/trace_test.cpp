@@ -145,6 +145,23 @@ TEST_CASE("without an output, half of the tensors that are computed are enough")
   CHECK(enough(4));
 }
 
+TEST_CASE("what a dump must hold can be required") {
+  const auto enough = [](const char* required, std::int64_t matched, std::vector<std::string> no_output) {
+    DumpMatch match{.computed = 8, .matched = matched, .no_output = std::move(no_output), .unfit_files = {}};
+    match.required = dump_requirement_from(required, "test");
+    return match.enough();
+  };
+  CHECK(enough("all", 8, {}));
+  CHECK_FALSE(enough("all", 7, {}));
+  CHECK(enough("outputs", 1, {}));
+  CHECK_FALSE(enough("outputs", 7, {"y"}));
+  CHECK(enough("25%", 2, {"y"}));
+  CHECK_FALSE(enough("25.1%", 2, {"y"}));
+  CHECK_FALSE(enough("0%", 0, {"y"}));  // nothing compared is never equal
+  for (const char* text : {"", "some", "25", "%", "-1%", "101%", "nan%", "25%%", "all "})
+    CHECK_THROWS_AS(dump_requirement_from(text, "test"), Error);
+}
+
 TEST_CASE("a dump of which nothing or little was matched is not equal") {
   const test::Scratch folder;
   const Model model = digits();
@@ -170,6 +187,23 @@ TEST_CASE("a dump of which nothing or little was matched is not equal") {
   SECTION("a network's outputs are enough") {
     put("probabilities.npy", "probabilities");
     CHECK(report().equal());
+  }
+  SECTION("unless all of it is required") {
+    put("probabilities.npy", "probabilities");
+    const NamedTrace dump = read_dump(folder.path(), model);
+    const auto required = [&](const char* text) {
+      return compare_with_dump(model, dump, find_backend("vipnano_v8"), {}, {.required = dump_requirement_from(text, "test")});
+    };
+    CHECK(required("outputs").equal());
+    CHECK(required("22%").equal());
+    const CompareReport found = required("all");
+    CHECK_FALSE(found.equal());
+    CHECK(found.match->missing == std::vector<std::string>{"depthwise1", "pointwise1", "conv2", "residual", "pool", "features", "logits"});
+    const std::string text = to_text(found);
+    for (const char* words : {"Less than is required.", "'depthwise1', 'pointwise1'", "and 2 more."}) {
+      INFO(text);
+      CHECK(text.find(words) != std::string::npos);
+    }
   }
   SECTION("or half of its tensors") {
     for (const char* const name : {"depthwise1", "pointwise1", "conv2"}) put(std::string(name) + ".npy", name);

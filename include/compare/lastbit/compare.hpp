@@ -97,13 +97,25 @@ struct OutputAgreement {
   std::int64_t same_top = 0;  ///< samples whose largest value stands at the same position
 };
 
+/// How much of a network a dump must hold to be called equal.
+struct DumpRequirement {
+  bool outputs = false;  ///< every output of the network
+  double percent = 0;    ///< of the tensors that its operations write
+};
+
+/// "all", "outputs" or "N%". Throws Error(bad_input) naming `where`.
+[[nodiscard]] DumpRequirement dump_requirement_from(const std::string& text, const std::string& where);
+
 /// How much of a network a dump holds.
 struct DumpMatch {
   std::int64_t computed = 0;             ///< tensors that the network's operations write
   std::int64_t matched = 0;              ///< of them, those that the dump has
   std::vector<std::string> no_output;    ///< outputs of the network that it lacks
   std::vector<std::string> unfit_files;  ///< files that fit no tensor
-  /// All outputs, or at least half of what is computed; and more tensors than files that fit none.
+  std::vector<std::string> missing{};    ///< all tensors of `computed` that it lacks
+  std::optional<DumpRequirement> required{};
+  /// At least one tensor, and what is required; where nothing is said, all outputs, or at least half of what is computed, and more tensors
+  /// than files that fit none.
   [[nodiscard]] bool enough() const;
 };
 
@@ -149,6 +161,7 @@ enum class Golden : std::uint8_t { without, with };
 struct CompareOptions {
   Golden golden = Golden::without;
   int threads = 1;
+  std::optional<DumpRequirement> required{};  ///< of a dump
 };
 
 /// Everything above for one model on two backends.
