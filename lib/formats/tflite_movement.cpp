@@ -139,6 +139,98 @@ void read_depth_to_space(const OperatorReader& source) {
   emit_blocks(source, {in[0], in[1], in[2], block, block, in[3] / (block * block)});
 }
 
+namespace {
+
+/// Input, the block of each spatial axis, and two numbers for each: paddings or crops.
+struct Blocks {
+  Sizes in, block, ends;
+};
+
+Blocks blocks_of(const OperatorReader& source) {
+  source.require_inputs(3, 3);
+  Blocks found{sizes_of(source.input(0)), source.constant_integers(1), source.constant_integers(2)};
+  const std::size_t axes = found.block.size();
+  if (axes == 0 || axes >= found.in.size() || found.ends.size() != 2 * axes)
+    source.malformed("a block and a pair of paddings or crops per spatial axis are needed");
+  for (const std::int64_t block : found.block)
+    if (block < 1 || block > largest_window_parameter) source.malformed("a block of " + std::to_string(block));
+  if (std::ranges::any_of(found.ends, [](std::int64_t end) { return end < 0; })) source.malformed("a negative padding or crop");
+  return found;
+}
+
+/// The input in these parts, its axes in this order.
+std::int32_t emit_turned(const OperatorReader& source, std::int32_t from, const Sizes& parts, const Sizes& order) {
+  Sizes turned;
+  for (const std::int64_t axis : order) turned.push_back(parts[static_cast<std::size_t>(axis)]);
+  return source.emit_between(transpose, {source.reshaped(from, Shape(parts))}, TransposeAttributes{order}, Shape(std::move(turned)));
+}
+
+}  // namespace
+
+/// Of each block's values the first go into the first part of the batch, and so on.
+void read_space_to_batch(const OperatorReader& source) {
+  const auto [in, block, paddings] = blocks_of(source);
+  PadAttributes pads;
+  pads.paddings.resize(in.size());
+  Sizes padded = in;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    padded[1 + i] += paddings[2 * i] + paddings[2 * i + 1];
+    pads.paddings[1 + i] = {paddings[2 * i], paddings[2 * i + 1]};
+    if (padded[1 + i] % block[i] != 0) source.malformed("blocks of " + std::to_string(block[i]) + " do not fit the padded image");
+  }
+  const std::int32_t from =
+      padded == in ? source.input_index(0) : source.emit_between(pad, {source.input_index(0)}, std::move(pads), Shape(padded));
+  Sizes parts{in[0]}, out{in[0]}, order;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    parts.insert(parts.end(), {padded[1 + i] / block[i], block[i]});
+    out.push_back(padded[1 + i] / block[i]);
+    out[0] *= block[i];
+    order.push_back(static_cast<std::int64_t>(2 + 2 * i));
+  }
+  order.push_back(0);
+  for (std::size_t i = 0; i < block.size(); ++i) order.push_back(static_cast<std::int64_t>(1 + 2 * i));
+  for (std::size_t i = 1 + block.size(); i < in.size(); ++i) {
+    order.push_back(std::ssize(parts));
+    parts.push_back(in[i]);
+    out.push_back(in[i]);
+  }
+  require_output(source, out);
+  source.emit(reshape, {emit_turned(source, from, parts, order)});
+}
+
+/// The way back.
+void read_batch_to_space(const OperatorReader& source) {
+  const auto [in, block, crops] = blocks_of(source);
+  std::int64_t batch = in[0];
+  for (const std::int64_t size : block) {
+    if (batch % size != 0) source.malformed("blocks of " + std::to_string(size) + " do not fit the batch");
+    batch /= size;
+  }
+  const std::size_t axes = block.size();
+  Sizes parts = block, order{static_cast<std::int64_t>(axes)}, whole{batch}, out;
+  parts.push_back(batch);
+  parts.insert(parts.end(), in.begin() + 1, in.end());
+  for (std::size_t i = 0; i < axes; ++i) {
+    order.insert(order.end(), {static_cast<std::int64_t>(axes + 1 + i), static_cast<std::int64_t>(i)});
+    whole.push_back(in[1 + i] * block[i]);
+  }
+  for (std::size_t i = 1 + axes; i < in.size(); ++i) {
+    order.push_back(static_cast<std::int64_t>(axes + i));
+    whole.push_back(in[i]);
+  }
+  out = whole;
+  SliceAttributes attributes{Sizes(in.size(), 0), {}};
+  for (std::size_t i = 0; i < axes; ++i) {
+    attributes.begin[1 + i] = crops[2 * i];
+    out[1 + i] -= crops[2 * i] + crops[2 * i + 1];
+    if (out[1 + i] < 1) source.malformed("the crops leave nothing");
+  }
+  require_output(source, out);
+  const std::int32_t turned = emit_turned(source, source.input_index(0), parts, order);
+  if (out == whole) return source.emit(reshape, {turned});
+  source.emit(slice, {source.reshaped(turned, Shape(whole))}, std::move(attributes));
+}
+
 void read_mirror_pad(const OperatorReader& source) {
   source.require_inputs(2, 2);
   const Sizes in = sizes_of(source.input(0)), paddings = source.constant_integers(1);

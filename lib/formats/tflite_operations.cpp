@@ -124,6 +124,24 @@ PadAttributes read_paddings(const OperatorReader& source) {
   return attributes;
 }
 
+void require_real(const OperatorReader& source) {
+  if (source.output().type != ElementType::float32) source.unsupported("data of " + std::string(name_of(source.output().type)));
+}
+
+void read_square(const OperatorReader& source) {
+  source.require_inputs(1, 1);
+  require_real(source);
+  source.emit(OperationKind::mul, {source.input_index(0), source.input_index(0)});
+}
+
+void read_squared_difference(const OperatorReader& source) {
+  source.require_inputs(2, 2);
+  require_real(source);
+  const std::int32_t difference =
+      source.emit_between(OperationKind::sub, source.inputs(), default_attributes(OperationKind::sub), source.output().shape);
+  source.emit(OperationKind::mul, {difference, difference});
+}
+
 void read_pad(const OperatorReader& source) {
   source.require_inputs(2, 2);
   source.emit(OperationKind::pad, {source.input_index(0)}, read_paddings(source));
@@ -320,11 +338,15 @@ constexpr Entry entries[] = {
     {BuiltinOperator::SPLIT_V, read_split_v},
     {BuiltinOperator::SPACE_TO_DEPTH, read_space_to_depth},
     {BuiltinOperator::DEPTH_TO_SPACE, read_depth_to_space},
+    {BuiltinOperator::SPACE_TO_BATCH_ND, read_space_to_batch},
+    {BuiltinOperator::BATCH_TO_SPACE_ND, read_batch_to_space},
     {BuiltinOperator::MIRROR_PAD, read_mirror_pad},
     {BuiltinOperator::TILE, read_tile},
     {BuiltinOperator::BROADCAST_TO, read_broadcast_to},
     {BuiltinOperator::REVERSE_V2, read_reverse},
     {BuiltinOperator::DIV, read_elementwise<DivOptions, OperationKind::div>},
+    {BuiltinOperator::SQUARE, read_square},
+    {BuiltinOperator::SQUARED_DIFFERENCE, read_squared_difference},
     {BuiltinOperator::MAXIMUM, read_two_to_one<maximum>},
     {BuiltinOperator::MINIMUM, read_two_to_one<minimum>},
     {BuiltinOperator::SUM, read_reduction<reduce_sum>},

@@ -108,6 +108,8 @@ void read_pack(const OperatorReader& source);
 void read_unpack(const OperatorReader& source);
 void read_space_to_depth(const OperatorReader& source);
 void read_depth_to_space(const OperatorReader& source);
+void read_space_to_batch(const OperatorReader& source);
+void read_batch_to_space(const OperatorReader& source);
 void read_mirror_pad(const OperatorReader& source);
 void read_tile(const OperatorReader& source);
 void read_broadcast_to(const OperatorReader& source);

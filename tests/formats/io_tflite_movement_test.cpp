@@ -74,6 +74,31 @@ void refuses(const TfliteFile& file, const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND are each other's inverse, but for paddings and crops") {
+  using enum BuiltinOperator;
+  CHECK(read_and_run(moving(SPACE_TO_BATCH_ND, {1, 2, 4, 1}, {{2, 2}, {0, 0, 0, 0}}, {{4, 1, 2, 1}})) ==
+        std::vector<Codes>{{0, 2, 1, 3, 4, 6, 5, 7}});
+  CHECK(read_and_run(moving(SPACE_TO_BATCH_ND, {2, 3, 1}, {{2}, {1, 0}}, {{4, 2, 1}})) == std::vector<Codes>{{0, 1, 0, 4, 0, 2, 3, 5}});
+  CHECK(read_and_run(moving(SPACE_TO_BATCH_ND, {1, 2, 1, 2}, {{2, 1}, {0, 0, 1, 1}}, {{2, 1, 3, 2}})) ==
+        std::vector<Codes>{{0, 0, 0, 1, 0, 0, 0, 0, 2, 3, 0, 0}});
+  CHECK(read_and_run(moving(BATCH_TO_SPACE_ND, {4, 1, 2, 1}, {{2, 2}, {0, 0, 0, 0}}, {{1, 2, 4, 1}})) ==
+        std::vector<Codes>{{0, 2, 1, 3, 4, 6, 5, 7}});
+  CHECK(read_and_run(moving(BATCH_TO_SPACE_ND, {4, 2, 1}, {{2}, {1, 0}}, {{2, 3, 1}})) == std::vector<Codes>{{4, 1, 5, 6, 3, 7}});
+  refuses(moving(SPACE_TO_BATCH_ND, {1, 3, 4, 1}, {{2, 2}, {0, 0, 0, 0}}, {{4, 1, 2, 1}}), "blocks of 2 do not fit the padded image");
+  refuses(moving(SPACE_TO_BATCH_ND, {1, 2, 4, 1}, {{2, 2}, {0, 0, 0}}, {{4, 1, 2, 1}}), "a pair of paddings or crops per spatial axis");
+  refuses(moving(SPACE_TO_BATCH_ND, {1, 2, 4, 1}, {{2, 2}, {0, 0, 0, -2}}, {{4, 1, 2, 1}}), "a negative padding or crop");
+  refuses(moving(SPACE_TO_BATCH_ND, {1, 2, 4, 1}, {{2, 2}, {0, 0, 0, 0}}, {{4, 2, 2, 1}}), "4x1x2x1 follows");
+  refuses(moving(BATCH_TO_SPACE_ND, {3, 1, 2, 1}, {{2, 2}, {0, 0, 0, 0}}, {{1, 2, 4, 1}}), "blocks of 2 do not fit the batch");
+  refuses(moving(BATCH_TO_SPACE_ND, {4, 1, 2, 1}, {{2, 2}, {1, 1, 0, 0}}, {{1, 1, 4, 1}}), "the crops leave nothing");
+  refuses(moving(BATCH_TO_SPACE_ND, {4, 1, 2, 1}, {{0, 2}, {0, 0, 0, 0}}, {{1, 2, 4, 1}}), "a block of 0");
+}
+
+TEST_CASE("of several subgraphs the first is read") {
+  TfliteFile file = moving(BuiltinOperator::SPACE_TO_BATCH_ND, {1, 2, 4, 1}, {{2, 2}, {0, 0, 0, 0}}, {{4, 1, 2, 1}});
+  file.subgraphs = 3;
+  CHECK(parse_tflite(file.bytes(), "three.tflite").operations.size() == 3);
+}
+
 TEST_CASE("GATHER, TILE, BROADCAST_TO, REVERSE_V2 and MIRROR_PAD take the values that they say") {
   using enum BuiltinOperator;
   const auto gather = with(moving(GATHER, {2, 3}, {{2, 0, 2}}, {{2, 3}}), BuiltinOptions::GatherOptions, CreateGatherOptions, -1, 0);
