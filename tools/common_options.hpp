@@ -12,7 +12,7 @@
 
 namespace lastbit::tool {
 
-/// `model`, the first argument, and what an .onnx model leaves open: add_model_options.
+/// `model`, the first argument, and how it is read: add_model_options.
 Option add_model(Command& command, std::string& model);
 /// `-o,--output`: where the command writes what it makes.
 Option add_output_option(Command& command, std::string& output, const std::string& value_name);

@@ -14,6 +14,7 @@ namespace {
 
 struct Given {
   std::vector<std::string> shapes, constants;
+  Cut cut;
 };
 Given& given() {
   static Given words;
@@ -56,6 +57,12 @@ void add_model_options(Command& command) {
   command.option("--bind", given().constants, "of an .onnx model: an input that is no data but a constant; repeatable")
       .value_name("NAME=FILE.npy")
       .repeatable_one_by_one();
+  command.option("--from", given().cut.from, "begin at this tensor, which becomes an input; repeatable")
+      .value_name("TENSOR")
+      .repeatable_one_by_one();
+  command.option("--to", given().cut.to, "end at this tensor, which becomes an output; repeatable")
+      .value_name("TENSOR")
+      .repeatable_one_by_one();
 }
 
 Model read_given_model(const std::string& file) {
@@ -66,6 +73,7 @@ Model read_given_model(const std::string& file) {
   for (const std::string& text : given().shapes) require_new(options.shapes.insert(named_shape_from(text)).second, "--shape " + text);
   for (const std::string& text : given().constants)
     require_new(options.constants.insert(named_constant_from(text)).second, "--bind " + text);
+  options.cut = given().cut;
   return read_model(file, options);
 }
 

@@ -12,13 +12,13 @@
 
 namespace lastbit::tool {
 
-/// Declares `--shape NAME=1x3x224x224` and `--bind NAME=FILE.npy`.
+/// Declares `--shape NAME=1x3x224x224`, `--bind NAME=FILE.npy`, `--from TENSOR` and `--to TENSOR`.
 void add_model_options(Command& command);
 
 /// "NAME=1x3x224x224". Throws Error.
 [[nodiscard]] std::pair<std::string, Shape> named_shape_from(const std::string& text);
 
-/// A model with the shapes and constants that were given.
+/// A model, or the part of it, with the shapes and constants that were given.
 [[nodiscard]] Model read_given_model(const std::string& file);
 
 }  // namespace lastbit::tool

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "formats/file.hpp"
+#include "formats/kept_part.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/onnx.hpp"
@@ -14,17 +16,18 @@
 namespace lastbit {
 
 Model read_model(const std::filesystem::path& path, const ModelOptions& options) {
-  if (path.extension() == ".onnx") return read_onnx(path, {.constants = options.constants, .shapes = options.shapes});
+  if (path.extension() == ".onnx") return read_onnx(path, {.constants = options.constants, .shapes = options.shapes, .cut = options.cut});
   if (!options.shapes.empty() || !options.constants.empty())
     throw Error(ErrorCode::bad_input, path.string(), "only .onnx files take shapes and constants of inputs");
   const auto bytes = read_file(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (path.extension() == ".tflite" || text.substr(0, 8).ends_with("TFL3")) return parse_tflite(bytes, path.string());
+  if (path.extension() == ".tflite" || text.substr(0, 8).ends_with("TFL3")) return parse_tflite(bytes, path.string(), options.cut);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (path.extension() != ".json" && (first == std::string_view::npos || text[first] != '{')) {
     throw Error(ErrorCode::malformed_file, path.string(), "neither a .tflite file, an .onnx file nor a JSON model");
   }
-  return parse_json_model(text, path.parent_path(), path.string());
+  Model model = parse_json_model(text, path.parent_path(), path.string());
+  return options.cut.is_whole() ? model : cut_model(std::move(model), options.cut, path.string());
 }
 
 }  // namespace lastbit

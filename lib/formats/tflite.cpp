@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "formats/file.hpp"
+#include "formats/kept_part.hpp"
 #include "formats/tflite_operator.hpp"
 #include "formats/tflite_shapes.hpp"
 #include "formats/tflite_sparse.hpp"
@@ -68,20 +69,26 @@ std::int64_t unaligned_at(const flatbuffers::Vector<std::int64_t>* vector, std::
 
 class FileReader {
  public:
-  FileReader(std::span<const std::byte> bytes, std::string_view where)
-      : bytes_(bytes), where_(where), budget_(bytes.size() * copies_per_byte), file_(verified(bytes)) {}
+  FileReader(std::span<const std::byte> bytes, std::string_view where, const Cut& cut)
+      : bytes_(bytes), where_(where), cut_(cut), budget_(bytes.size() * copies_per_byte), file_(verified(bytes)) {}
 
   lastbit::Model read() {
-    const SubGraph& graph = only_subgraph();
+    const SubGraph& graph = main_subgraph();
     if (graph.name() != nullptr) builder_.model.name = printable(graph.name()->string_view());
-    for_shapes_ = operators_for_shapes(graph, codes_of(graph));
-    require_supported(graph);
-    find_used_tensors(graph);
+    left_out_ = operators_for_shapes(graph, codes_of(graph));
+    const GraphOutline outline = outline_of(graph);
+    std::optional<KeptPart> part;
+    if (!cut_.is_whole()) part = kept_part(outline, cut_, std::string(where_));
+    for (std::size_t i = 0; part && i < left_out_.size(); ++i)
+      if (!part->nodes[i]) left_out_[i] = true;
+    require_supported(graph, outline);
+    find_used_tensors(graph, part);
     for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) read_tensor(*at(graph.tensors(), i), i);
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i)
-      if (!for_shapes_[i]) read_operation(*at(graph.operators(), i), i);
+      if (!left_out_[i]) read_operation(*at(graph.operators(), i), i);
     builder_.model.inputs = indices(graph.inputs(), "the subgraph's inputs");
     builder_.model.outputs = indices(graph.outputs(), "the subgraph's outputs");
+    if (part) take_ends(*part);
     validate(builder_.model, where_);
     return std::move(builder_.model);
   }
@@ -107,10 +114,48 @@ class FileReader {
     return *GetModel(bytes.data());
   }
 
-  [[nodiscard]] const SubGraph& only_subgraph() const {
-    const std::size_t count = count_of(file_.subgraphs());
-    if (count != 1) unsupported("model", std::to_string(count) + " subgraphs; exactly one is supported");
+  /// The first: what an interpreter runs that is asked for no other. Operators that call another one are not supported.
+  [[nodiscard]] const SubGraph& main_subgraph() const {
+    if (count_of(file_.subgraphs()) == 0) malformed("model", "no subgraph");
     return *at(file_.subgraphs(), 0);
+  }
+
+  // The part that is read.
+
+  /// Numbers out of range are reported where they are read.
+  [[nodiscard]] GraphOutline outline_of(const SubGraph& graph) const {
+    GraphOutline outline;
+    for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) {
+      const auto* const name = at(graph.tensors(), i)->name();
+      outline.values.push_back(name == nullptr ? "" : name->str());
+    }
+    const auto values = [&](const flatbuffers::Vector<std::int32_t>* list) {
+      std::vector<std::int32_t> known;
+      for (std::size_t i = 0; i < count_of(list); ++i) {
+        const bool exists = at(list, i) >= 0 && static_cast<std::size_t>(at(list, i)) < outline.values.size();
+        known.push_back(exists ? at(list, i) : absent_tensor);
+      }
+      return known;
+    };
+    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
+      const Operator& source = *at(graph.operators(), i);
+      outline.nodes.push_back({.name = {},
+                               .inputs = values(source.inputs()),
+                               .outputs = values(source.outputs()),
+                               .is_supported = left_out_[i] || is_supported(builtin_of(code_of(source, i))),
+                               .computes = !left_out_[i]});
+    }
+    outline.outputs = values(graph.outputs());
+    return outline;
+  }
+
+  void take_ends(const KeptPart& part) {
+    std::vector<std::int32_t> inputs = part.inputs;
+    for (const std::int32_t input : builder_.model.inputs)
+      if (std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(input);
+    builder_.model.inputs = std::move(inputs);
+    builder_.model.outputs = part.outputs;
+    drop_unread_inputs(builder_.model);
   }
 
   // Operators.
@@ -133,10 +178,10 @@ class FileReader {
     return codes;
   }
 
-  void require_supported(const SubGraph& graph) const {
+  void require_supported(const SubGraph& graph, const GraphOutline& outline) const {
     UnsupportedOperators unsupported;
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
-      if (for_shapes_[i]) continue;
+      if (left_out_[i]) continue;
       const OperatorCode& code = code_of(*at(graph.operators(), i), i);
       if (is_supported(builtin_of(code))) continue;
       std::string name = name_or_number(builtin_of(code));
@@ -144,7 +189,7 @@ class FileReader {
         name += " '" + printable(code.custom_code()->string_view()) + "'";
       unsupported.add(name);
     }
-    unsupported.require_none(std::string(where_));
+    unsupported.require_none(std::string(where_), outline);
   }
 
   void read_operation(const Operator& source, std::size_t index) {
@@ -173,7 +218,7 @@ class FileReader {
 
   // Tensors.
 
-  void find_used_tensors(const SubGraph& graph) {
+  void find_used_tensors(const SubGraph& graph, const std::optional<KeptPart>& part) {
     used_.assign(count_of(graph.tensors()), false);
     const auto mark = [&](const flatbuffers::Vector<std::int32_t>* list) {
       for (std::size_t i = 0; i < count_of(list); ++i) {
@@ -181,9 +226,15 @@ class FileReader {
         if (index < used_.size()) used_[index] = true;
       }
     };
-    for (const auto* list : {graph.inputs(), graph.outputs()}) mark(list);
+    if (!part) {
+      for (const auto* list : {graph.inputs(), graph.outputs()}) mark(list);
+    } else {
+      for (const auto* list : {&part->inputs, &part->outputs})
+        for (const std::int32_t index : *list)
+          if (index >= 0) used_[static_cast<std::size_t>(index)] = true;
+    }
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
-      if (for_shapes_[i]) continue;
+      if (left_out_[i]) continue;
       mark(at(graph.operators(), i)->inputs());
       mark(at(graph.operators(), i)->outputs());
     }
@@ -290,10 +341,11 @@ class FileReader {
 
   std::span<const std::byte> bytes_;
   std::string_view where_;
+  const Cut& cut_;
   std::size_t budget_;
   const tflite_format::Model& file_;
-  std::vector<bool> for_shapes_;  ///< of each operator: it is left out
-  std::vector<bool> used_;        ///< tensors that an operator or the graph refers to
+  std::vector<bool> left_out_;  ///< operators that compute a shape alone, or lie outside the part
+  std::vector<bool> used_;      ///< tensors that an operator or the graph refers to
   lastbit::ModelBuilder builder_;
 };
 
@@ -302,12 +354,13 @@ class FileReader {
 
 namespace lastbit {
 
-Model parse_tflite(std::span<const std::byte> bytes, std::string_view where) {
-  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % tflite_format::alignment == 0) return tflite_format::FileReader(bytes, where).read();
+Model parse_tflite(std::span<const std::byte> bytes, std::string_view where, const Cut& cut) {
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % tflite_format::alignment == 0;
+  if (is_aligned) return tflite_format::FileReader(bytes, where, cut).read();
   const std::vector<std::byte> aligned(bytes.begin(), bytes.end());
-  return tflite_format::FileReader(aligned, where).read();
+  return tflite_format::FileReader(aligned, where, cut).read();
 }
 
-Model read_tflite(const std::filesystem::path& path) { return parse_tflite(read_file(path), path.string()); }
+Model read_tflite(const std::filesystem::path& path, const Cut& cut) { return parse_tflite(read_file(path), path.string(), cut); }
 
 }  // namespace lastbit

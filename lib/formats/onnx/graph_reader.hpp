@@ -15,6 +15,7 @@ namespace lastbit::onnx_format {
 /// What the graphs of a file share.
 struct FileState {
   std::string where;
+  const onnx::GraphProto* network;  ///< the graph that no other holds
   const OnnxOptions& options;
   ExternalData external;
   std::int64_t opset = 0;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "formats/file.hpp"
+#include "formats/onnx/cut.hpp"
 #include "formats/onnx/graph_reader.hpp"
 #include "formats/onnx/input_shapes.hpp"
 #include "lastbit/printable.hpp"
@@ -32,7 +34,7 @@ class FileReader {
   FileReader(const onnx::ModelProto& file, std::size_t size, std::string_view where, const OnnxOptions& options, ExternalData external)
       : file_(file),
         source_(file.graph()),
-        state_{std::string(where), options, std::move(external), 0, Graph(where, size)},
+        state_{std::string(where), &source_, options, std::move(external), 0, Graph(where, size)},
         nodes_(state_, source_, state_.where) {}
 
   Model read() {
@@ -43,7 +45,9 @@ class FileReader {
     read_inputs();
     nodes_.read_nodes();
     read_outputs();
-    return state_.graph.finish(printable(source_.name()));
+    Model model = state_.graph.finish(printable(source_.name()));
+    if (!state_.options.cut.is_whole()) drop_unread_inputs(model);
+    return model;
   }
 
  private:
@@ -135,10 +139,51 @@ Message parsed(std::span<const std::byte> bytes, std::string_view where, const c
   return message;
 }
 
+/// Cuts the graph; of the options, what is left of them then.
+OnnxOptions cut_file(onnx::ModelProto& file, const OnnxOptions& options, std::string_view where) {
+  std::vector<std::string> former;
+  for (const auto& input : file.graph().input()) former.push_back(input.name());
+  cut_graph(*file.mutable_graph(), options.cut, std::string(where));
+  const auto is_gone = [&](const auto& named) {
+    const auto is_named = [&](const auto& input) { return input.name() == named.first; };
+    return std::ranges::find(former, named.first) != former.end() && std::ranges::none_of(file.graph().input(), is_named);
+  };
+  OnnxOptions left = options;
+  std::erase_if(left.constants, is_gone);
+  std::erase_if(left.shapes, is_gone);
+  return left;
+}
+
+/// Of inputs of the part that the file gives no shape, that of what the nodes before them compute, where these can be read.
+void state_computed_shapes(onnx::GraphProto& part, onnx::ModelProto whole, std::size_t size, std::string_view where,
+                           const OnnxOptions& options, const ExternalData& external) {
+  Cut before{{}, inputs_without_shape(part)};
+  std::erase_if(before.to, [&](const std::string& name) { return options.shapes.contains(name); });
+  if (before.to.empty()) return;
+  OnnxOptions of_whole{.constants = options.constants, .shapes = options.shapes, .cut = before};
+  for (const std::string& name : options.cut.from) of_whole.shapes.erase(name);
+  std::optional<Model> model;
+  try {
+    const OnnxOptions left = cut_file(whole, of_whole, where);
+    model = FileReader(whole, size, where, left, external).read();
+  } catch (const Error&) {
+    return;  // the message about the shape says how to give it
+  }
+  for (std::size_t i = 0; i < before.to.size(); ++i) {
+    const auto input = std::ranges::find(*part.mutable_input(), before.to[i], &onnx::ValueInfoProto::name);
+    auto& stated = *input->mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (const std::int64_t extent : model->tensor(model->outputs[i]).shape.sizes()) stated.add_dim()->set_dim_value(extent);
+  }
+}
+
 Model parse(std::span<const std::byte> bytes, std::string_view where, const OnnxOptions& options, ExternalData external) {
-  const auto file = parsed<onnx::ModelProto>(bytes, where, "truncated or corrupt .onnx file");
+  auto file = parsed<onnx::ModelProto>(bytes, where, "truncated or corrupt .onnx file");
   if (!file.has_graph()) throw Error(ErrorCode::malformed_file, std::string(where), "not an .onnx model: it has no graph");
-  return FileReader(file, bytes.size(), where, options, std::move(external)).read();
+  if (options.cut.is_whole()) return FileReader(file, bytes.size(), where, options, std::move(external)).read();
+  const onnx::ModelProto whole = options.cut.from.empty() ? onnx::ModelProto() : file;
+  const OnnxOptions of_part = cut_file(file, options, where);
+  if (!options.cut.from.empty()) state_computed_shapes(*file.mutable_graph(), whole, bytes.size(), where, options, external);
+  return FileReader(file, bytes.size(), where, of_part, std::move(external)).read();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "formats/onnx/constants.hpp"
+#include "formats/onnx/cut.hpp"
 #include "formats/onnx/graph_reader.hpp"
 #include "formats/unsupported.hpp"
 #include "lastbit/printable.hpp"
@@ -20,12 +21,17 @@ class Support {
   }
 
   void require(const std::string& where) {
+    GraphOutline outline = outline_of(source_);
     for (int i = 0; i < source_.node_size(); ++i) {
       const auto& node = source_.node(i);
-      if (makes_constants(node)) constants_.insert(node.output().begin(), node.output().end());
-      else if (!is_read(node)) unsupported_.add(name_of(node));
+      GraphOutline::Node& outlined = outline.nodes[static_cast<std::size_t>(i)];
+      outlined.computes = !makes_constants(node);
+      if (!outlined.computes) constants_.insert(node.output().begin(), node.output().end());
+      outlined.is_supported = !outlined.computes || is_read(node);
+      if (!outlined.is_supported) unsupported_.add(name_of(node));
     }
-    unsupported_.require_none(where);
+    const bool is_branch = &source_ != file_.network;
+    unsupported_.require_none(where, is_branch ? GraphOutline{} : outline);
   }
 
  private:

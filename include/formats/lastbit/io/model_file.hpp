@@ -7,14 +7,16 @@
 #include <map>
 #include <string>
 
+#include "lastbit/io/cut.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit {
 
-/// What an .onnx file may leave open, by the names of its inputs: see OnnxOptions. The other formats leave nothing open.
 struct ModelOptions {
+  /// What an .onnx file may leave open, by the names of its inputs: see OnnxOptions. The other formats leave nothing open.
   std::map<std::string, Tensor, std::less<>> constants;
   std::map<std::string, Shape, std::less<>> shapes;
+  Cut cut{};  ///< what of the network is read
 };
 
 /// A model of any format that can be read: .onnx by its name, .tflite by its name or file identifier, else the JSON format. Throws Error

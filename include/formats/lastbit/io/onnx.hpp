@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "lastbit/io/cut.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit {
@@ -25,6 +26,9 @@ struct OnnxOptions {
   std::map<std::string, Tensor, std::less<>> constants;
   /// Shapes of graph inputs, by name, where the file leaves sizes open. An open batch needs none: it is 1.
   std::map<std::string, Shape, std::less<>> shapes;
+  /// What of the graph is read, by the names of its values. What it begins with has the shape that the file states, or that the nodes before give
+  /// it, or one of `shapes`.
+  Cut cut{};
 };
 
 /// A validated model. Throws Error naming the file, and the node or tensor. Data outside the file is read from files below its folder.

@@ -3,7 +3,7 @@
 //
 // TensorFlow Lite (LiteRT) networks.
 //
-// Tensor i of the model is tensor i of the file's only subgraph; constant shapes, axes and paddings become attributes. Where one operator
+// Tensor i of the model is tensor i of the file's first subgraph; constant shapes, axes and paddings become attributes. Where one operator
 // of the file is two operations here (a strided slice that drops dimensions), the tensor between them follows after those of the file.
 #pragma once
 
@@ -13,15 +13,16 @@
 #include <string_view>
 #include <vector>
 
+#include "lastbit/io/cut.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit {
 
-/// A validated model. Throws Error naming the file, and the operator or tensor.
-[[nodiscard]] Model read_tflite(const std::filesystem::path& path);
+/// A validated model, or a part of it. Throws Error naming the file, and the operator or tensor.
+[[nodiscard]] Model read_tflite(const std::filesystem::path& path, const Cut& cut = {});
 
 /// The same from memory; `where` names the bytes in messages.
-[[nodiscard]] Model parse_tflite(std::span<const std::byte> bytes, std::string_view where);
+[[nodiscard]] Model parse_tflite(std::span<const std::byte> bytes, std::string_view where, const Cut& cut = {});
 
 /// Replaces the file. Reading it back gives the same network: tensor i is tensor i, and constants that stand in the file for shapes, axes and
 /// paddings follow. Operations have the names of their outputs there. Throws Error(unsupported_operation) naming what the format cannot say: an
