@@ -21,7 +21,8 @@ function(lastbit_configure target)
 endfunction()
 
 # lastbit_optimise(target level): a lower level than the build's own, for what is compiled more often than it computes. Whatever must be fast
-# lies in model and engine.
+# lies in model and engine. -O0 is meant for every build, under the sanitizers too, where the optimiser is half of a test's compilation; other
+# levels for optimised builds alone.
 function(lastbit_optimise target level)
   if(level STREQUAL "-O0")
     target_compile_options(${target} PRIVATE ${level})
