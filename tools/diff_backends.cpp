@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "backend_option.hpp"
 #include "columns.hpp"
 #include "common_options.hpp"
 #include "lastbit/json_value.hpp"
-#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "subcommand.hpp"
 
@@ -35,7 +35,7 @@ void print_json(const SpecSheet& a, const SpecSheet& b, const std::vector<RuleDi
 }
 
 int run(const Options& options) {
-  SpecSheet a = find_backend(options.a), b = find_backend(options.b);
+  SpecSheet a = named_backend(options.a), b = named_backend(options.b);
   if (a.name == b.name) a.name = options.a, b.name = options.b;  // a file and what it was made from
   const std::vector<RuleDifference> differences = diff_backends(a.backend, b.backend);
   options.json ? print_json(a, b, differences) : print_table(a, b, differences);

@@ -11,12 +11,11 @@
 #include "dump_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
-#include "lastbit/io/npy.hpp"
+#include "lastbit/io/npz.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/layer.hpp"
 #include "lastbit/misread.hpp"
 #include "lastbit/printable.hpp"
-#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
@@ -41,7 +40,7 @@ struct Options {
 
 /// An output as the user wrote it, in the layer's own order of axes.
 Tensor in_layer_order(const Layer& layer, const std::string& file) {
-  Tensor output = read_npy(file);
+  Tensor output = read_array(file);
   const Shape& shape = layer.model.tensor(layer.model.outputs[0]).shape;
   if (output.element_count() != shape.element_count())
     throw Error(ErrorCode::shape_mismatch, file, output.shape().text() + "; the layer's output is " + shape.text());
@@ -89,7 +88,7 @@ IdentifyPair pair_of_layer(const std::string& file, InputFiles& inputs, const st
   const std::size_t count = inputs.given() ? make_layer(description, Backend{}).model.inputs.size() : 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& input = inputs.next(file);
-    Tensor values = read_npy(input);
+    Tensor values = read_array(input);
     const Shape& shape = description.operands[i]->values.shape();
     if (values.element_count() != shape.element_count())
       throw Error(ErrorCode::shape_mismatch, input, values.shape().text() + "; the layer's input is " + shape.text());
@@ -102,12 +101,12 @@ IdentifyPair pair_of_layer(const std::string& file, InputFiles& inputs, const st
 }
 
 IdentifyPair pair_of_model(const std::string& file, InputFiles& inputs, const std::string& output) {
-  IdentifyPair pair{file, read_model(file), {}, read_npy(output)};
+  IdentifyPair pair{file, read_model(file), {}, read_array(output)};
   if (pair.layer.operations.size() != 1)
     fail(file,
          "has " + count_of(std::ssize(pair.layer.operations), "operation") + "; a layer has one (for a network give MODEL --dump DIR)");
   if (!inputs.given()) fail(file, "a model needs --input");
-  for (std::size_t i = 0; i < pair.layer.inputs.size(); ++i) pair.inputs.push_back(read_npy(inputs.next(file)));
+  for (std::size_t i = 0; i < pair.layer.inputs.size(); ++i) pair.inputs.push_back(read_array(inputs.next(file)));
   return pair;
 }
 
@@ -197,7 +196,7 @@ int run(const Options& options) {
                                           }});
   bar.clear();
   found.skipped.insert(found.skipped.end(), skipped.begin(), skipped.end());
-  const auto base = options.base.empty() ? std::nullopt : std::optional(find_backend(options.base));
+  const auto base = options.base.empty() ? std::nullopt : std::optional(named_backend(options.base));
   const SpecSheet sheet = identified_backend(found, options.name, base ? &*base : nullptr);
   if (options.layers.empty() && !found.exact()) add_suspects(source);
   std::optional<Reproduction> network;

@@ -139,15 +139,17 @@ JsonValue layers_of(const Emulator& emulator, const Trace& trace) {
   return layers;
 }
 
-std::string texts_of(const std::vector<RealInput>& inputs) {
+std::string texts_of(const std::vector<std::string>& readings, const std::vector<RealInput>& inputs) {
   std::string text;
+  for (const std::string& reading : readings) text += reading + "\n";
   for (const RealInput& input : inputs) text += text_of(input);
   return text;
 }
 
-void print_json(const NamedTrace& trace, const std::vector<OutputReport>& outputs, const std::vector<RealInput>& inputs, JsonValue layers,
-                const Options& options) {
+void print_json(const NamedTrace& trace, const std::vector<OutputReport>& outputs, const std::vector<std::string>& readings,
+                const std::vector<RealInput>& inputs, JsonValue layers, const Options& options) {
   JsonValue report{{"model", options.model}, {"backend", trace.backend}, {"path", trace.path}};
+  for (const std::string& reading : readings) report["readings"].push_back(reading);
   for (const RealInput& input : inputs) {
     report["real_inputs"].push_back({{"name", input.name},
                                      {"least", input.least},
@@ -179,7 +181,8 @@ int run(const Options& options) {
   sheet = with_placements(std::move(sheet), model);
   const Emulator emulator(model, sheet.backend);
   const bool traced = !options.trace.empty();
-  const std::vector<Tensor> inputs = read_inputs(model, options.inputs);
+  std::vector<std::string> readings;
+  const std::vector<Tensor> inputs = read_inputs(model, options.inputs, &readings);
   const std::vector<RealInput> given = real_inputs(model, inputs);
   const RunOptions how{.threads = options.threads,
                        .keep_all = traced,
@@ -194,8 +197,8 @@ int run(const Options& options) {
   auto outputs = describe_outputs(emulator.model(), trace);
   if (!traced || !options.output.empty()) write_outputs(outputs, options.output.empty() ? "." : options.output);
   if (traced) write_trace(options.trace, trace);
-  options.json ? print_json(trace, outputs, given, std::move(layers), options)
-               : print_text(trace, outputs, placement_text(model, {&sheet}) + texts_of(given), options);
+  options.json ? print_json(trace, outputs, readings, given, std::move(layers), options)
+               : print_text(trace, outputs, placement_text(model, {&sheet}) + texts_of(readings, given), options);
   return equal;
 }
 

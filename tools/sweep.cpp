@@ -69,7 +69,7 @@ SweepWork prepare(const Options& options) {
   SweepOptions sweep = options.sweep;
   sweep.golden = options.golden ? Golden::with : Golden::without;
   work.sweeper = std::make_unique<Sweeper>(*work.model, std::move(backends), sweep);
-  work.source = std::make_unique<SampleSource>(*work.model, places_of(*work.model, options.data));
+  work.source = std::make_unique<SampleSource>(open_samples(*work.model, options.data));
   return work;
 }
 

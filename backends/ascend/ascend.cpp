@@ -114,7 +114,10 @@ std::vector<SpecSheet> ascend_sheets() {
                                 sheet("ascend_ge2021", "Huawei's fp16_t software class of 2021: float16 with its overflow pattern 0x7FFF",
                                       ascend_ge2021, class_rules())};
   sheets[3].settings.push_back({"float16.*.overflow", {"saturate"}, "saturation mode, as on the older chips"});
-  for (SpecSheet& made : sheets) made.quantizer = "float16";
+  for (SpecSheet& made : sheets) {
+    made.quantizer = "float16";
+    made.layer_list = LayerList::keep_dtype;
+  }
   return sheets;
 }
 

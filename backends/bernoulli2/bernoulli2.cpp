@@ -124,7 +124,7 @@ std::vector<Setting> settings() {
 
 std::vector<SpecSheet> bernoulli2_sheets() {
   return {{"bernoulli2", "Horizon BPU bernoulli2: X3, J3; a documented model, not verified on silicon", bernoulli2, evidence(), settings(),
-           "bernoulli2"}};
+           "bernoulli2", LayerList::run_on_cpu}};
 }
 
 }  // namespace lastbit

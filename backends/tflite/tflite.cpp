@@ -50,6 +50,10 @@ std::vector<Evidence> evidence() {
       {"argmax", code, small("picked")},
       {"argmax.single_channel", source, read("arg_min_max.h: one value is the first; no recorded one is alone")},
       {"extreme", code, small("picked")},
+      {"l2_normalization", source,
+       read("reference/integer_ops/l2normalization.h, common.h GetInvSqrtQuantizedMultiplierExp; not recorded")},
+      {"detection", source,
+       read("detection_postprocess.cc; of uint8 codes tensorflow/lite/kernels/detection_postprocess.cc; not recorded")},
       {"resize", code, small("resized")},
       {"resize.method_uint8", source, read("reference/resize_bilinear.h with uint8; TFLite Micro's own kernel refuses uint8, and int16")},
       {"svdf", code, run("every tensor of the keyword_scrambled_8bit network, eight calls in a row")},
@@ -72,6 +76,10 @@ std::vector<Evidence> builtin_evidence() {
     if (one.rule == "mul") one = {"mul", source, built_in("mul.cc: the product and the quotient of the scales are floats")};
     if (one.rule == "resize.method_uint8")
       one = {one.rule, code, "TensorFlow Lite 2022 (tfjs-tflite wasm), its own kernel run on random images: 12,735 values, all equal"};
+    if (one.rule == "logistic" || one.rule == "tanh")
+      one = {one.rule, source,
+             built_in("activations.cc: Register_LOGISTIC and Register_TANH are the generic kernels, which fill tables of 256 entries; 16 "
+                      "bits as there")};
     if (one.rule == "sub") one = {"sub", source, built_in("sub.cc: the quotients of the scales are doubles, as in add.cc")};
     if (one.rule == "*.i16_power_of_two")
       one = {

@@ -208,16 +208,23 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
           .argmax = {.method = ArgmaxMethod::first_maximum,
                      .running_maximum = RunningMaximum::per_position,
                      .single_channel = SingleChannel::zero},
-          .extreme = Extreme::of_codes};
+          .extreme = Extreme::of_codes,
+          .l2_normalization = rescale == once ? L2Normalization::one_rounding : L2Normalization::two_roundings,
+          .detection = Detection::of_reals};
 }
 
 /// The kernels of TensorFlow Lite for desktop and phone where they are not those of TFLite Micro: Mul computes its effective scale in float, Sub in double,
-/// ResizeBilinear of uint8 data multiplies its weights out first, and sums of power-of-two scales, where the file asks for them, are shifts.
+/// ResizeBilinear of uint8 data multiplies its weights out first, sums of power-of-two scales, where the file asks for them, are shifts, and logistic and
+/// tanh of 8 bits are tables of the float functions.
 [[nodiscard]] constexpr Backend builtin_kernels(Backend backend) {
   backend.add.i16_power_of_two = shifted_sum;
   backend.sub = backend.add;
   backend.mul.scale.arithmetic = ScaleArithmetic::f32;
   backend.resize.method_uint8 = ResizeMethod::float_by_weight;
+  for (FunctionArithmetic* const function : {&backend.logistic, &backend.tanh}) {
+    function->method = FunctionMethod::float_table_8bit;
+    function->rounding = Rounding::half_away;
+  }
   return backend;
 }
 

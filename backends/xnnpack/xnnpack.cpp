@@ -82,6 +82,8 @@ std::vector<Evidence> of_others() {
       {"extreme", source,
        "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares; later delegates compare themselves"},
       {"reduce_sum", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
+      {"l2_normalization", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
+      {"detection", source, "left to TensorFlow Lite's built-in kernel: detection_postprocess.cc"},
       {"abs", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
       {"svdf", guess, unlike("")},
       {"lstm", guess, unlike(", which computes logistic and tanh of 16 bits in another way")},

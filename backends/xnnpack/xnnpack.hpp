@@ -68,15 +68,22 @@ inline constexpr DelegatedLayers delegated{.data = DelegatedData::one_8bit_type,
       .sum = {.accumulator = int32_wraps, .output = {scale_f32, {float_scale(rounding), add_zero_point(), clamp()}, in_per_out_and_count}}};
 }
 
-/// The built-in kernels, of the layers that the delegate leaves.
+/// What a function of two methods by the data's width is of 16-bit data.
+[[nodiscard]] constexpr FunctionArithmetic of_16_bits(FunctionArithmetic rule) {
+  rule.method = FunctionMethod::fixed_point;
+  rule.rounding = unstated<Rounding>;
+  return rule;
+}
+
+/// The built-in kernels, of the layers that the delegate leaves: of logistic and tanh those of 16 bits.
 [[nodiscard]] constexpr LeftArithmetic left_to(const Backend& builtin) {
   return {.mean = mean_by_float(Rounding::half_away),
           .add = builtin.add.i8,
           .sub = builtin.sub.i8,
           .requantize = builtin.requantize,
           .leaky_relu = builtin.leaky_relu,
-          .logistic = builtin.logistic,
-          .tanh = builtin.tanh};
+          .logistic = of_16_bits(builtin.logistic),
+          .tanh = of_16_bits(builtin.tanh)};
 }
 
 /// Without a 64-bit bias the built-in kernel goes through a matrix product that rounds once; 8-bit data get there by weights with a scale per channel.

@@ -103,6 +103,8 @@ PerValue held_per_value(OperationKind kind) {
     case bitwise_xor: return {4, 0};
     case softmax: return {16, 0};
     case argmax:
+    case argmin:
+    case l2_normalization:
     case dynamic_quantize: return {16, 16};
     case mean:
     case reduce_sum:
@@ -115,6 +117,7 @@ PerValue held_per_value(OperationKind kind) {
     case prelu:
     case svdf:
     case lstm: return {64, 64};
+    case detection_postprocess: return {32, 32};
     default: return {};
   }
 }
@@ -136,7 +139,8 @@ OperationMemory of_real(const Model& model, const Operation& operation) {
   if (is_movement(operation.kind)) return memory;
   if (!is_conv(operation.kind) || operation.kind == fused_conv2d) {
     const bool only_sums = operation.kind == mean || operation.kind == reduce_sum || operation.kind == global_average_pool;
-    memory.run = 16 * counts.outputs + (only_sums ? 0 : 8 * counts.inputs);
+    const bool orders = operation.kind == detection_postprocess || operation.kind == top_k;  // lists, and room to sort them
+    memory.run = 16 * counts.outputs + (only_sums ? 0 : orders ? 32 * counts.inputs : 8 * counts.inputs);
     return memory;
   }
   const ConvShape shape = sum_shape_of(model, operation);

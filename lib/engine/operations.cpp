@@ -54,7 +54,7 @@ constexpr auto executors = std::to_array<OperationExecutors>({
     {resize, prepare_resize, prepare_real_resize},
     {svdf, prepare_svdf, prepare_real_svdf},
     {lstm, prepare_lstm, prepare_real_lstm},
-    {pwl, prepare_pwl},
+    {pwl, prepare_pwl, prepare_real_pwl},
     {sum_pool2d, prepare_sum_pool, prepare_real_pool},
     {fused_conv2d, prepare_fused_convolution},
     {recurrent, prepare_recurrent},
@@ -79,6 +79,14 @@ constexpr auto executors = std::to_array<OperationExecutors>({
     {less_or_equal, none, prepare_real_elementwise},
     {equal, none, prepare_real_elementwise},
     {OperationKind::select, none, prepare_real_select},
+    {elu, none, prepare_real_elu},
+    {OperationKind::floor, none, prepare_real_function},
+    {log_softmax, none, prepare_real_log_softmax},
+    {l2_normalization, prepare_l2_normalization, prepare_real_l2_normalization},
+    {argmin, prepare_argmax, prepare_real_argmax},
+    {cumsum, none, prepare_real_cumsum},
+    {detection_postprocess, prepare_detection, prepare_real_detection},
+    {top_k, none, prepare_real_top_k},
 });
 static_assert(is_row_of_each_kind(executors), "executors_of indexes the table by kind");
 

@@ -170,6 +170,7 @@ struct Reader {
   }
   void operator()(LeakyReluAttributes& attributes) const {
     json.only({"alpha"});
+    if (kind == OperationKind::elu && !json.find("alpha")) return;
     attributes.alpha = json["alpha"].number();
   }
   void operator()(ClipAttributes& attributes) const {
@@ -226,6 +227,32 @@ struct Reader {
   void operator()(ArgmaxAttributes& attributes) const {
     json.only({"axis"});
     attributes.axis = json["axis"].integer();
+  }
+  void operator()(CumsumAttributes& attributes) const {
+    json.only({"axis", "exclusive", "reverse"});
+    attributes.axis = json["axis"].integer();
+    read(json, "exclusive", attributes.exclusive);
+    read(json, "reverse", attributes.reverse);
+  }
+  void operator()(TopKAttributes& attributes) const {
+    json.only({"axis", "smallest"});
+    attributes.axis = json["axis"].integer();
+    read(json, "smallest", attributes.smallest);
+  }
+  void operator()(DetectionAttributes& attributes) const {
+    json.only({"classes", "most_detections", "classes_per_detection", "detections_per_class", "suppression", "least_score", "most_overlap",
+               "scales"});
+    attributes.classes = json["classes"].integer();
+    attributes.most_detections = json["most_detections"].integer();
+    if (const auto found = json.find("classes_per_detection")) attributes.classes_per_detection = found->integer();
+    if (const auto found = json.find("detections_per_class")) attributes.detections_per_class = found->integer();
+    if (const auto found = json.find("suppression")) read_name(*found, attributes.suppression, suppression_from);
+    attributes.least_score = json["least_score"].number();
+    attributes.most_overlap = json["most_overlap"].number();
+    const auto scales = json.find("scales");
+    if (!scales) return;
+    if (scales->size() != 4) scales->fail("[y, x, height, width] is needed");
+    for (std::size_t i = 0; i < 4; ++i) attributes.scales[i] = scales->at(i).number();
   }
 };
 

@@ -117,6 +117,26 @@ struct Writer {
   void operator()(const SoftmaxAttributes& attributes) const { json["beta"] = attributes.beta; }
   void operator()(const GatherAttributes& attributes) const { json["axis"] = attributes.axis; }
   void operator()(const ArgmaxAttributes& attributes) const { json["axis"] = attributes.axis; }
+  void operator()(const CumsumAttributes& attributes) const {
+    json["axis"] = attributes.axis;
+    if (attributes.exclusive) json["exclusive"] = true;
+    if (attributes.reverse) json["reverse"] = true;
+  }
+  void operator()(const TopKAttributes& attributes) const {
+    json["axis"] = attributes.axis;
+    if (attributes.smallest) json["smallest"] = true;
+  }
+  void operator()(const DetectionAttributes& attributes) const {
+    json["classes"] = attributes.classes;
+    json["most_detections"] = attributes.most_detections;
+    const DetectionAttributes plain;
+    if (attributes.classes_per_detection != plain.classes_per_detection) json["classes_per_detection"] = attributes.classes_per_detection;
+    if (attributes.detections_per_class != plain.detections_per_class) json["detections_per_class"] = attributes.detections_per_class;
+    if (attributes.suppression != plain.suppression) json["suppression"] = name_of(attributes.suppression);
+    json["least_score"] = attributes.least_score;
+    json["most_overlap"] = attributes.most_overlap;
+    if (attributes.scales != plain.scales) json["scales"] = attributes.scales;
+  }
 };
 
 }  // namespace

@@ -142,7 +142,7 @@ class FileReader {
       outline.nodes.push_back({.name = {},
                                .inputs = values(source.inputs()),
                                .outputs = values(source.outputs()),
-                               .is_supported = left_out_[i] || is_supported(builtin_of(code_of(source, i))),
+                               .is_supported = left_out_[i] || is_known(code_of(source, i)),
                                .computes = !left_out_[i]});
     }
     outline.outputs = values(graph.outputs());
@@ -172,6 +172,10 @@ class FileReader {
     return std::max(code.builtin_code(), static_cast<BuiltinOperator>(code.deprecated_builtin_code()));
   }
 
+  static bool is_known(const OperatorCode& code) {
+    return is_supported(builtin_of(code), code.custom_code() == nullptr ? std::string_view() : code.custom_code()->string_view());
+  }
+
   [[nodiscard]] std::vector<BuiltinOperator> codes_of(const SubGraph& graph) const {
     std::vector<BuiltinOperator> codes;
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i) codes.push_back(builtin_of(code_of(*at(graph.operators(), i), i)));
@@ -183,7 +187,7 @@ class FileReader {
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
       if (left_out_[i]) continue;
       const OperatorCode& code = code_of(*at(graph.operators(), i), i);
-      if (is_supported(builtin_of(code))) continue;
+      if (is_known(code)) continue;
       std::string name = name_or_number(builtin_of(code));
       if (code.custom_code() != nullptr && !code.custom_code()->string_view().empty())
         name += " '" + printable(code.custom_code()->string_view()) + "'";

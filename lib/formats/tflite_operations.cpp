@@ -271,14 +271,6 @@ void read_two_to_one(const OperatorReader& source) {
   source.emit(kind, source.inputs());
 }
 
-/// Input, axis.
-void read_arg_max(const OperatorReader& source) {
-  source.require_inputs(2, 2);
-  const std::vector<std::int64_t> axis = source.constant_integers(1);
-  if (axis.size() != 1) source.malformed("the axis is not one number");
-  source.emit(OperationKind::argmax, {source.input_index(0)}, ArgmaxAttributes{source.axis_of(axis.front(), source.input(0))});
-}
-
 void read_leaky_relu(const OperatorReader& source) {
   source.require_inputs(1, 1);
   source.emit(OperationKind::leaky_relu, source.inputs(), LeakyReluAttributes{source.options<LeakyReluOptions>().alpha()});
@@ -360,6 +352,29 @@ constexpr Entry entries[] = {
     {BuiltinOperator::RSQRT, read_one_to_one<rsqrt>},
     {BuiltinOperator::SVDF, read_svdf},
     {BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM, read_unidirectional_lstm},
+    {BuiltinOperator::ELU, read_one_to_one<elu>},
+    {BuiltinOperator::FLOOR, read_one_to_one<OperationKind::floor>},
+    {BuiltinOperator::CEIL, read_ceil},
+    {BuiltinOperator::FLOOR_DIV, read_floor_div},
+    {BuiltinOperator::LOG_SOFTMAX, read_one_to_one<log_softmax>},
+    {BuiltinOperator::L2_NORMALIZATION, read_l2_normalization},
+    {BuiltinOperator::ARG_MIN, read_arg_min},
+    {BuiltinOperator::CUMSUM, read_cumsum},
+    {BuiltinOperator::TOPK_V2, read_top_k},
+    {BuiltinOperator::GATHER_ND, read_gather_nd},
+    {BuiltinOperator::LESS, read_less},
+    {BuiltinOperator::LESS_EQUAL, read_less_equal},
+    {BuiltinOperator::GREATER, read_greater},
+    {BuiltinOperator::GREATER_EQUAL, read_greater_equal},
+    {BuiltinOperator::EQUAL, read_equal},
+    {BuiltinOperator::NOT_EQUAL, read_not_equal},
+    {BuiltinOperator::LOGICAL_AND, read_logical_and},
+    {BuiltinOperator::LOGICAL_OR, read_logical_or},
+    {BuiltinOperator::LOGICAL_NOT, read_logical_not},
+    {BuiltinOperator::SELECT, read_select},
+    {BuiltinOperator::SELECT_V2, read_select_v2},
+    {BuiltinOperator::ONE_HOT, read_one_hot},
+    {BuiltinOperator::CUSTOM, read_detection_postprocess},
 };
 
 const Entry* find_entry(BuiltinOperator code) {
@@ -369,7 +384,9 @@ const Entry* find_entry(BuiltinOperator code) {
 
 }  // namespace
 
-bool is_supported(BuiltinOperator code) { return find_entry(code) != nullptr; }
+bool is_supported(BuiltinOperator code, std::string_view custom) {
+  return code == BuiltinOperator::CUSTOM ? custom == detection_postprocess_name : find_entry(code) != nullptr;
+}
 
 std::string name_or_number(BuiltinOperator code) {
   const std::string_view name = EnumNameBuiltinOperator(code);

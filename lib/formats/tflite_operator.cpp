@@ -91,10 +91,14 @@ void OperatorReader::emit(OperationKind kind, std::vector<std::int32_t> data_inp
 
 std::int32_t OperatorReader::emit_between(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
                                           Shape between) const {
-  if (!checked_element_count(between.sizes(), output().type)) malformed("a tensor in between would be too large");
-  const ModelTensor& last = output();
+  return emit_of_type(output().type, output().quantization, kind, std::move(data_inputs), std::move(attributes), std::move(between));
+}
+
+std::int32_t OperatorReader::emit_of_type(ElementType type, Quantization quantization, OperationKind kind,
+                                          std::vector<std::int32_t> data_inputs, Attributes attributes, Shape shape) const {
+  if (!checked_element_count(shape.sizes(), type)) malformed("a tensor in between would be too large");
   const std::string name = shortened(name_) + "/" + std::to_string(builder_.model.tensors.size());
-  const std::int32_t index = builder_.tensor({name, last.type, std::move(between), last.quantization});
+  const std::int32_t index = builder_.tensor({name, type, std::move(shape), std::move(quantization)});
   builder_.operation(kind, name, std::move(data_inputs), {index}, std::move(attributes));
   return index;
 }
@@ -104,6 +108,21 @@ std::int32_t OperatorReader::add_integers(std::string_view what, const std::vect
   for (const std::int64_t value : values) narrowed.push_back(static_cast<std::int32_t>(value));
   const std::string name = shortened(name_) + "/" + std::string(what) + " " + std::to_string(builder_.model.tensors.size());
   return builder_.constant(name, Shape{static_cast<std::int64_t>(values.size())}, narrowed);
+}
+
+std::int32_t OperatorReader::add_constant(std::string_view what, lastbit::Tensor values) const {
+  const std::string name = shortened(name_) + "/" + std::string(what) + " " + std::to_string(builder_.model.tensors.size());
+  return builder_.constant(name, std::move(values));
+}
+
+void OperatorReader::state_shape(std::size_t output, Shape shape) const {
+  Shape& stated = builder_.model.tensors[static_cast<std::size_t>(outputs_[output])].shape;
+  if (stated.rank() == 0) stated = std::move(shape);
+}
+
+std::span<const std::uint8_t> OperatorReader::custom_options() const {
+  const auto* const options = source_.custom_options();
+  return options == nullptr ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(options->data(), options->size());
 }
 
 void OperatorReader::emit_output(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,

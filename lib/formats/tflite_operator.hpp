@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ class OperatorReader {
   /// Counts, checked before any tensor is asked for. Every input up to `least` is there.
   void require_inputs(std::size_t least, std::size_t most) const;
   [[nodiscard]] bool has_input(std::size_t position) const { return position < inputs_.size() && inputs_[position] != absent_tensor; }
+  [[nodiscard]] bool has_output(std::size_t position) const { return position < outputs_.size() && outputs_[position] != absent_tensor; }
   [[nodiscard]] std::int32_t input_index(std::size_t position) const {
     return position < inputs_.size() ? inputs_[position] : absent_tensor;
   }
@@ -84,12 +86,25 @@ class OperatorReader {
   /// An operation that gives a new tensor of this shape, with the output's type and quantisation; its index.
   [[nodiscard]] std::int32_t emit_between(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes,
                                           Shape between) const;
+  /// The same with a type of its own.
+  [[nodiscard]] std::int32_t emit_of_type(ElementType type, Quantization quantization, OperationKind kind,
+                                          std::vector<std::int32_t> data_inputs, Attributes attributes, Shape shape) const;
+  /// An input as a reshape gives it, of its own type.
+  [[nodiscard]] std::int32_t reshaped_input(std::size_t position, Shape shape) const {
+    return emit_of_type(input(position).type, input(position).quantization, OperationKind::reshape, {input_index(position)},
+                        std::monostate{}, std::move(shape));
+  }
   /// An input as a reshape gives it.
   [[nodiscard]] std::int32_t reshaped(std::int32_t input, Shape shape) const {
     return emit_between(OperationKind::reshape, {input}, std::monostate{}, std::move(shape));
   }
   /// A new constant of these int32 values.
   [[nodiscard]] std::int32_t add_integers(std::string_view what, const std::vector<std::int64_t>& values) const;
+  [[nodiscard]] std::int32_t add_constant(std::string_view what, lastbit::Tensor values) const;
+  /// The shape of an output of which the file states none.
+  void state_shape(std::size_t output, Shape shape) const;
+  /// What a custom operator says.
+  [[nodiscard]] std::span<const std::uint8_t> custom_options() const;
   /// To one of several outputs of the operator.
   void emit_output(OperationKind kind, std::vector<std::int32_t> data_inputs, Attributes attributes, std::size_t output) const;
 
@@ -122,7 +137,36 @@ void read_resize_nearest(const OperatorReader& source);
 void read_svdf(const OperatorReader& source);
 void read_unidirectional_lstm(const OperatorReader& source);
 
-[[nodiscard]] bool is_supported(BuiltinOperator code);
+// Truth values (tflite_logic.cpp).
+void read_less(const OperatorReader& source);
+void read_less_equal(const OperatorReader& source);
+void read_greater(const OperatorReader& source);
+void read_greater_equal(const OperatorReader& source);
+void read_equal(const OperatorReader& source);
+void read_not_equal(const OperatorReader& source);
+void read_logical_and(const OperatorReader& source);
+void read_logical_or(const OperatorReader& source);
+void read_logical_not(const OperatorReader& source);
+void read_select(const OperatorReader& source);
+void read_select_v2(const OperatorReader& source);
+void read_one_hot(const OperatorReader& source);
+
+// Functions of values and of one axis (tflite_functions.cpp).
+void read_arg_max(const OperatorReader& source);
+void read_arg_min(const OperatorReader& source);
+void read_ceil(const OperatorReader& source);
+void read_cumsum(const OperatorReader& source);
+void read_floor_div(const OperatorReader& source);
+void read_gather_nd(const OperatorReader& source);
+void read_l2_normalization(const OperatorReader& source);
+void read_top_k(const OperatorReader& source);
+
+// Custom operators (tflite_detection.cpp).
+inline constexpr std::string_view detection_postprocess_name = "TFLite_Detection_PostProcess";
+void read_detection_postprocess(const OperatorReader& source);
+
+/// `custom`: the name of a custom operator.
+[[nodiscard]] bool is_supported(BuiltinOperator code, std::string_view custom);
 /// "CONV_2D", or "number 4711".
 [[nodiscard]] std::string name_or_number(BuiltinOperator code);
 

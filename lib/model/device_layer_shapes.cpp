@@ -26,7 +26,8 @@ void check_table(const OperationView& operation, const ModelTensor& table) {
   const auto fail = [&](const std::string& problem) { operation.fail(bad_attribute, "table '" + table.name + "': " + problem); };
   operation.require_rank(table, 2);
   if (table.shape[1] != 3 || table.shape[0] > most_segments) fail("1 to 128 rows of base, value and slope are needed");
-  const auto records = constant_of(operation, table).values<std::int32_t>();
+  if (constant_of(operation, table).type() == float32) return;  // of real numbers, made by dequantized()
+  const auto records = table.constant->values<std::int32_t>();
   std::int64_t previous = std::numeric_limits<std::int64_t>::min();
   for (std::size_t i = 0; i < records.size(); i += 3) {
     const std::int64_t base = pwl_segment(records[i], 0, 0).x_base;
@@ -48,6 +49,10 @@ void require_per_tensor_data(const OperationView& operation) {
 }  // namespace
 
 void check_pwl_types(const OperationView& operation) {
+  if (operation.input().type == float32) {
+    require_type(operation, operation.input(1), {float32});
+    return require_type(operation, operation.output(), {float32});
+  }
   require_type(operation, operation.input(0), {int32});
   require_type(operation, operation.input(1), {int32});
   require_type(operation, operation.output(), {int8, int16, int32});

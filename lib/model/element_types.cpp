@@ -307,15 +307,41 @@ void check_elementwise_types(const OperationView& operation) {
 }
 
 void check_comparison_types(const OperationView& operation) {
-  for (std::size_t i = 0; i < 2; ++i) require_type(operation, operation.input(i), {float32});
+  const ElementType type = operation.input().type;
+  require_type(operation, operation.input(), {int8, uint8, int16, int32, int64, float32, boolean});
+  require_type(operation, operation.input(1), {type});
+  for (std::size_t i = 0; i < 2; ++i) require_one_scale_if_any(operation, operation.input(i));
   require_type(operation, operation.output(), {boolean});
 }
 
 void check_select_types(const OperationView& operation) {
   require_type(operation, operation.input(), {boolean});
-  require_type(operation, operation.input(1), {float32, boolean});
-  require_type(operation, operation.input(2), {operation.input(1).type});
-  require_type(operation, operation.output(), {operation.input(1).type});
+  require_type(operation, operation.input(1), {int8, uint8, int16, int32, int64, float32, boolean});
+  for (const ModelTensor* const tensor : {&operation.input(2), &operation.output()}) {
+    require_type(operation, *tensor, {operation.input(1).type});
+    require_same_quantization(operation, operation.input(1), *tensor);
+  }
+  require_one_scale_if_any(operation, operation.output());
+}
+
+/// Boxes and anchors of one type, scores of their own; real results.
+void check_detection_types(const OperationView& operation) {
+  operation.require(operation.output_count() == 4, ErrorCode::malformed_file, "4 outputs needed: boxes, classes, scores and their count");
+  for (std::size_t i = 0; i < 2; ++i) require_type(operation, operation.input(i), {int8, uint8, float32});
+  require_type(operation, operation.input(2), {operation.input().type});
+  for (std::size_t i = 0; i < 3; ++i) require_one_scale(operation, operation.input(i));
+  for (std::size_t i = 0; i < 4; ++i) require_type(operation, operation.output(i), {float32});
+}
+
+/// Values of one type, picked as they are, and indices.
+void check_top_k_types(const OperationView& operation) {
+  operation.require(operation.output_count() == 2, ErrorCode::malformed_file, "2 outputs needed: values and indices");
+  require_type(operation, operation.input(), {int8, uint8, int16, int32, float32});
+  require_type(operation, operation.output(), {operation.input().type});
+  require_same_quantization(operation, operation.input(), operation.output());
+  require_one_scale_if_any(operation, operation.input());
+  if (operation.input().type == float32) require_type(operation, operation.output(1), {int32, int64, float32});
+  else require_type(operation, operation.output(1), {int32, int64});
 }
 
 /// Values of one type, picked as they are.

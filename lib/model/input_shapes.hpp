@@ -59,6 +59,7 @@ class InputShapes {
 [[nodiscard]] Shape shape_of_select(const InputShapes& of);
 [[nodiscard]] Shape shape_of_concat(const InputShapes& of);
 [[nodiscard]] Shape shape_of_convolution(const InputShapes& of);
+[[nodiscard]] Shape shape_of_detected_boxes(const InputShapes& of);
 [[nodiscard]] Shape shape_of_fused_convolution(const InputShapes& of);
 [[nodiscard]] Shape shape_of_gather(const InputShapes& of);
 [[nodiscard]] Shape shape_of_global_pool(const InputShapes& of);

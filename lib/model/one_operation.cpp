@@ -62,6 +62,30 @@ std::string layer_place(const Model& model, std::size_t operation) {
   return std::string(name_of(model.operations[operation].kind)) + " '" + layer_name(model, operation) + "'";
 }
 
+bool is_layout_copy(std::string_view name, std::string_view source) {
+  constexpr std::string_view image = " (NHWC)", line = " (NWC)";
+  const auto is_of = [&](std::string_view base, std::string_view suffix) {
+    return source.size() == base.size() + suffix.size() && source.starts_with(base) && source.ends_with(suffix);
+  };
+  return is_of(name, image) || is_of(name, line) || (name.ends_with(line) && is_of(name.substr(0, name.size() - line.size()), image));
+}
+
+namespace {
+
+/// Back from a copy in the file's layout to the operation that computes the image.
+std::size_t computing(const Model& model, std::size_t operation) {
+  for (std::size_t i = operation; i-- > 0;) {
+    const Operation &copy = model.operations[operation], &before = model.operations[i];
+    if (!is_movement(copy.kind)) break;
+    const std::int32_t source = copy.inputs[0];
+    if (source == absent_tensor || !is_layout_copy(model.tensor(copy.outputs[0]).name, model.tensor(source).name)) break;
+    if (before.outputs[0] == source) operation = i;
+  }
+  return operation;
+}
+
+}  // namespace
+
 std::size_t operation_called(const Model& model, std::string_view name, const std::string& where) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -73,7 +97,8 @@ std::size_t operation_called(const Model& model, std::string_view name, const st
     const Operation& operation = model.operations[i];
     for (const std::int32_t output : operation.outputs) known.push_back(model.tensor(output).name);
     known.push_back(operation.name);
-    if (std::find(known.end() - 1 - static_cast<std::ptrdiff_t>(operation.outputs.size()), known.end(), name) != known.end()) return i;
+    if (std::find(known.end() - 1 - static_cast<std::ptrdiff_t>(operation.outputs.size()), known.end(), name) != known.end())
+      return computing(model, i);
     if (layer_name(model, i).ends_with(tail ? std::string(name.substr(1)) : ";" + std::string(name))) ending.push_back(i);
   }
   if (ending.size() == 1) return ending[0];

@@ -20,6 +20,8 @@ void check_multiplier(const OperationView& operation, std::size_t position, std:
   return {tensor.shape.sizes().begin(), tensor.shape.sizes().end()};
 }
 [[nodiscard]] inline Extent2d image_of(const ModelTensor& tensor) { return {tensor.shape[1], tensor.shape[2]}; }
+/// An axis that the first input has.
+void require_axis(const OperationView& operation, std::int64_t axis);
 void check_extent(const OperationView& operation, const char* what, Extent2d extent);
 void check_padding(const OperationView& operation, const Padding2d& padding);
 void require_bias_count(const OperationView& operation, const ModelTensor& bias, std::initializer_list<std::int64_t> allowed);
@@ -42,6 +44,7 @@ void check_cast_types(const OperationView& operation);
 void check_clip_types(const OperationView& operation);
 void check_comparison_types(const OperationView& operation);
 void check_concat_types(const OperationView& operation);
+void check_detection_types(const OperationView& operation);
 void check_dequantize_types(const OperationView& operation);
 void check_dynamic_quantize_types(const OperationView& operation);
 void check_elementwise_types(const OperationView& operation);
@@ -62,6 +65,7 @@ void check_softmax_types(const OperationView& operation);
 void check_sum_pool_types(const OperationView& operation);
 void check_sum_types(const OperationView& operation);
 void check_svdf_types(const OperationView& operation);
+void check_top_k_types(const OperationView& operation);
 
 /// The shapes and attributes that it takes.
 void check_add_n(const OperationView& operation);
@@ -70,6 +74,8 @@ void check_broadcast(const OperationView& operation);
 void check_clip(const OperationView& operation);
 void check_concat(const OperationView& operation);
 void check_convolution(const OperationView& operation);
+void check_cumsum(const OperationView& operation);
+void check_detection(const OperationView& operation);
 void check_dynamic_quantize(const OperationView& operation);
 void check_elementwise(const OperationView& operation);
 void check_fully_connected(const OperationView& operation);
@@ -89,12 +95,14 @@ void check_recurrent(const OperationView& operation);
 void check_requantize(const OperationView& operation);
 void check_reshape(const OperationView& operation);
 void check_resize(const OperationView& operation);
+void check_rows(const OperationView& operation);
 void check_same_shape(const OperationView& operation);
 void check_select(const OperationView& operation);
 void check_slice(const OperationView& operation);
 void check_softmax(const OperationView& operation);
 void check_split(const OperationView& operation);
 void check_svdf(const OperationView& operation);
+void check_top_k(const OperationView& operation);
 void check_transpose(const OperationView& operation);
 void check_transposed_convolution(const OperationView& operation);
 

@@ -67,13 +67,13 @@ void require_window_count(const OperationView& operation, Extent2d expected, Ext
   operation.fail(shape_mismatch, "windows fit " + text(expected) + " times, the tensor has " + text(found) + " places");
 }
 
-namespace {
-
 void require_axis(const OperationView& operation, std::int64_t axis) {
   const auto rank = static_cast<std::int64_t>(operation.input().shape.rank());
   if (axis >= 0 && axis < rank) return;
   operation.fail(bad_attribute, "axis " + std::to_string(axis) + " of a tensor with " + std::to_string(rank) + " dimensions");
 }
+
+namespace {
 
 void check_activation(const OperationView& operation, Activation activation) {
   operation.require(activation <= Activation::absolute, bad_attribute, "unknown activation");

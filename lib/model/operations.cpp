@@ -12,6 +12,7 @@ Attributes defaults() {
   return T{};
 }
 constexpr auto none = defaults<std::monostate>;
+Attributes defaults_of_elu() { return LeakyReluAttributes{1}; }
 
 using enum OperationKind;
 
@@ -85,6 +86,15 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {less_or_equal, "less_or_equal", 2, 2, 1, none, check_comparison_types, check_broadcast, shape_of_broadcast},
     {equal, "equal", 2, 2, 1, none, check_comparison_types, check_broadcast, shape_of_broadcast},
     {OperationKind::select, "select", 3, 3, 1, none, check_select_types, check_select, shape_of_select},
+    {elu, "elu", 1, 1, 1, defaults_of_elu, check_function_types, check_leaky_relu, shape_of_input},
+    {OperationKind::floor, "floor", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
+    {log_softmax, "log_softmax", 1, 1, 1, none, check_function_types, check_rows, shape_of_input},
+    {l2_normalization, "l2_normalization", 1, 1, 1, none, check_function_types, check_rows, shape_of_input},
+    {argmin, "argmin", 1, 1, 1, defaults<ArgmaxAttributes>, check_argmax_types, check_argmax, shape_of_input},
+    {cumsum, "cumsum", 1, 1, 1, defaults<CumsumAttributes>, check_function_types, check_cumsum, shape_of_input},
+    {detection_postprocess, "detection_postprocess", 3, 3, 4, defaults<DetectionAttributes>, check_detection_types, check_detection,
+     shape_of_detected_boxes},
+    {top_k, "top_k", 1, 1, 2, defaults<TopKAttributes>, check_top_k_types, check_top_k, shape_of_input},
 });
 static_assert(is_row_of_each_kind(signatures), "signature_of indexes the table by kind");
 

@@ -135,6 +135,15 @@ Shape shape_of_gather(const InputShapes& of) {
   return Shape(std::move(sizes));
 }
 
+/// The others follow from it.
+Shape shape_of_detected_boxes(const InputShapes& of) {
+  const auto& attributes = of.attributes<DetectionAttributes>();
+  const bool by_best = attributes.suppression == Suppression::best_class;
+  for (const std::int64_t count : {attributes.most_detections, attributes.classes_per_detection})
+    if (count < 1 || count > largest_window_parameter) of.fail("a number of detections of " + std::to_string(count));
+  return {1, attributes.most_detections * (by_best ? attributes.classes_per_detection : 1), 4};
+}
+
 Shape shape_of_pad(const InputShapes& of) {
   const auto& paddings = of.attributes<PadAttributes>().paddings;
   Sizes sizes = of.sizes_of(0);
@@ -172,6 +181,7 @@ Shape shape_of_recurrent(const InputShapes& of) { return {of.ranked(0, 2)[0], of
 std::vector<Shape> output_shapes(const Model& model, const Operation& operation, std::int64_t outputs) {
   const Shape shape = signature_of(operation.kind).output_shape({model, operation, outputs});
   if (operation.kind == dynamic_quantize) return {shape, Shape{}, Shape{}};
+  if (operation.kind == detection_postprocess) return {shape, {1, shape[1]}, {1, shape[1]}, {1}};
   return std::vector<Shape>(static_cast<std::size_t>(outputs), shape);
 }
 

@@ -3,6 +3,7 @@
 //
 // The backend file format but for its rules (rules_json.hpp): what surrounds them.
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -40,12 +41,14 @@ class Watch {
   std::vector<std::set<std::string>> keys_;
 };
 
+constexpr std::array<std::string_view, 3> layer_lists{"none", "keep_dtype", "run_on_cpu"};  // of LayerList
+
 class Reader {
  public:
   Reader(std::string_view where, SpecSheet (*find)(std::string_view), SpecSheet& sheet) : where_(where), find_(find), sheet_(sheet) {}
 
   void read(const Json& file) {
-    check_members(file, "", {"format", "name", "title", "extends", "rules", "evidence", "settings", "quantizer"});
+    check_members(file, "", {"format", "name", "title", "extends", "rules", "evidence", "settings", "quantizer", "layer_list"});
     if (text(file, "", "format") != format_name) fail("format", std::string("must be \"") + format_name + "\"");
     if (file.contains("extends")) start_from(text(file, "", "extends"));
     sheet_.name = text(file, "", "name");
@@ -54,11 +57,18 @@ class Reader {
     if (file.contains("evidence")) read_evidence(file["evidence"]);
     if (file.contains("settings")) read_settings(file["settings"]);
     if (file.contains("quantizer")) sheet_.quantizer = text(file, "", "quantizer");
+    if (file.contains("layer_list")) sheet_.layer_list = layer_list(text(file, "", "layer_list"));
   }
 
  private:
   [[noreturn]] void fail(const std::string& key, const std::string& message) const {
     throw Error(ErrorCode::malformed_file, std::string(where_) + ": " + (key.empty() ? "top level" : key), message);
+  }
+
+  [[nodiscard]] LayerList layer_list(const std::string& name) const {
+    const auto found = std::ranges::find(layer_lists, name);
+    if (found == layer_lists.end()) fail("layer_list", "'" + printable(name) + "' is not one of: none, keep_dtype, run_on_cpu");
+    return static_cast<LayerList>(found - layer_lists.begin());
   }
 
   /// Runs a check of rules.hpp and puts the file's name before its complaint.
@@ -165,6 +175,7 @@ std::string backend_to_json(const SpecSheet& sheet) {
     file["settings"].push_back({{"rule", setting.rule}, {"alternatives", setting.alternatives}, {"why", setting.why}});
   }
   if (!sheet.quantizer.empty()) file["quantizer"] = sheet.quantizer;
+  if (sheet.layer_list != LayerList::none) file["layer_list"] = layer_lists[static_cast<std::size_t>(sheet.layer_list)];
   return file.dump(2) + "\n";
 }
 

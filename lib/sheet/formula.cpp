@@ -217,6 +217,9 @@ Lines product_formula(const RescaleRule& rule) {
 }
 
 Lines formula(const FunctionArithmetic& rule) {
+  if (rule.method == FunctionMethod::float_table_8bit)
+    return {"8 bits: y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float",
+            "16 bits: fixed-point approximation (arith/fixed_function.hpp)"};
   if (rule.method == FunctionMethod::float_table)
     return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
   if (rule.method == FunctionMethod::float_ratio)
@@ -308,6 +311,12 @@ Lines formula(const LstmArithmetic& rule) {
 
 Lines formula(const Extreme&) { return {"y = the largest, or the least, of codes of one quantisation"}; }
 
+Lines formula(const L2Normalization& rule) {
+  return {"y = clamp((x - zero_in) * 2^7 * m + zp), m: 1/sqrt(sum of (x - zero_in)^2) in 31 bits (arith/fixed_root.hpp); " + text(rule)};
+}
+
+Lines formula(const Detection&) { return {"boxes, classes, scores and count in float32 (engine/detection.hpp)"}; }
+
 Lines formula(const Bitwise&) { return {"y = the inputs' codes combined bit by bit"}; }
 Lines formula(const MaxPool&) { return {"y = clamp(largest code of the window)"}; }
 Lines formula(const Float32Operations& rule) {
@@ -350,7 +359,8 @@ const std::vector<Writer>& all_writers() {
       writers<ConvArithmetic, MatmulArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, MaxPool, AveragePoolArithmetic,
               MeanArithmetic, SumArithmetic, FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic,
               DynamicQuantizeArithmetic, RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations,
-              SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Extreme, Coding, Fusion, DelegatedLayers>();
+              SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Extreme, L2Normalization, Detection, Coding, Fusion,
+              DelegatedLayers>();
   return all;
 }
 

@@ -248,6 +248,14 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = less_or_equal},
     {.kind = equal},
     {.kind = OperationKind::select},
+    {.kind = elu},
+    {.kind = OperationKind::floor},
+    {.kind = log_softmax},
+    {.kind = l2_normalization, .rules = "l2_normalization"},
+    {.kind = argmin, .rules = "argmax"},
+    {.kind = cumsum},
+    {.kind = detection_postprocess, .rules = "detection"},
+    {.kind = top_k},
 });
 static_assert(is_row_of_each_kind(operation_rules), "rules_read_by indexes the table by kind");
 
@@ -288,7 +296,8 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
   const bool quantizes = operation.kind == OperationKind::quantize && backend.float16.method != Float16Method::absent;
   if (quantizes || has_type(model, operation, ElementType::float16)) return float16_prefixes(operation);
   if (is_movement(operation.kind) || operation.kind == OperationKind::cast) return {};
-  if (all_float32(model, operation)) return {"float32"};
+  const bool detects = operation.kind == OperationKind::detection_postprocess && backend.detection != Detection::absent;
+  if (all_float32(model, operation) && !detects) return {"float32"};
   if (computes_in_float32(operation, backend)) return {"fusion", "float32", "dequantize", "quantize"};
   const std::string prefix = rule_prefix(model, operation, backend);
   std::vector<std::string> prefixes;

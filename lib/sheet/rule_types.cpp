@@ -381,16 +381,20 @@ static const RuleType& rule_type(Of<FixedPointInput>) {
 }
 
 static const RuleType& rule_type(Of<FunctionArithmetic>) {
-  static const RuleType type = StructureOf<FunctionArithmetic>("a function of one tensor")
-                                   .present([](const FunctionArithmetic& rule) { return rule.method != FunctionMethod::absent; })
-                                   .deciding("method", &FunctionArithmetic::method, "how the function is computed")
-                                   .member_if([](const FunctionArithmetic& rule) { return rule.method == FunctionMethod::rescaled; },
-                                              "rescale", &FunctionArithmetic::rescale, "to the output")
-                                   .member_if([](const FunctionArithmetic& rule) { return rule.method == FunctionMethod::fixed_point; },
-                                              "input", &FunctionArithmetic::input, "to the function's fixed point")
-                                   .member_if([](const FunctionArithmetic& rule) { return rule.method >= FunctionMethod::float_table; },
-                                              "rounding", &FunctionArithmetic::rounding, "how the function's float value is rounded")
-                                   .take();
+  static const RuleType type =
+      StructureOf<FunctionArithmetic>("a function of one tensor")
+          .present([](const FunctionArithmetic& rule) { return rule.method != FunctionMethod::absent; })
+          .deciding("method", &FunctionArithmetic::method, "how the function is computed")
+          .member_if([](const FunctionArithmetic& rule) { return rule.method == FunctionMethod::rescaled; }, "rescale",
+                     &FunctionArithmetic::rescale, "to the output")
+          .member_if(
+              [](const FunctionArithmetic& rule) {
+                return rule.method == FunctionMethod::fixed_point || rule.method == FunctionMethod::float_table_8bit;
+              },
+              "input", &FunctionArithmetic::input, "to the function's fixed point")
+          .member_if([](const FunctionArithmetic& rule) { return rule.method >= FunctionMethod::float_table; }, "rounding",
+                     &FunctionArithmetic::rounding, "how the function's float value is rounded")
+          .take();
   return type;
 }
 
@@ -598,6 +602,16 @@ static const RuleType& rule_type(Of<Extreme>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<L2Normalization>) {
+  static const RuleType type = operations_type<L2Normalization>();
+  return type;
+}
+
+static const RuleType& rule_type(Of<Detection>) {
+  static const RuleType type = operations_type<Detection>();
+  return type;
+}
+
 static const RuleType& rule_type(Of<Bitwise>) {
   static const RuleType type = operations_type<Bitwise>();
   return type;
@@ -667,9 +681,11 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "float32", &Backend::float32, "operations on float32 tensors of a model for the device")
           .member_if(integer, "svdf", &Backend::svdf, "svdf")
           .member_if(integer, "lstm", &Backend::lstm, "lstm")
-          .member_if(integer, "argmax", &Backend::argmax, "argmax")
+          .member_if(integer, "argmax", &Backend::argmax, "argmax, argmin")
           .member_if(integer, "bitwise", &Backend::bitwise, "bitwise_or, bitwise_xor")
           .member_if(integer, "extreme", &Backend::extreme, "maximum, minimum, reduce_max, reduce_min")
+          .member_if(integer, "l2_normalization", &Backend::l2_normalization, "l2_normalization")
+          .member_if(integer, "detection", &Backend::detection, "detection_postprocess")
           .member_if(integer, "delegated", &Backend::delegated,
                      "which layers the rules above are for, where the others are left to other kernels")
           .member_if(delegates, "left", &Backend::left, "these others")

@@ -68,6 +68,9 @@ std::vector<Meanings> of_operations() {
       of<PaddingCount>({"only values inside count", "every tap of the window counts"}),
       of<OutputScale>({"a scale of its own", "the input's quantisation"}),
       of<Extreme>({"no such operations", "codes of one quantisation, compared"}),
+      of<L2Normalization>({"no such operation", "the product with the inverse root is rounded half_up, then half_away",
+                           "the product with the inverse root is rounded once, half_up"}),
+      of<Detection>({"no such operation", "float32, or uint8 codes dequantised by a product in float32"}),
       of<Bitwise>({"no such operations", "the codes' bits, whatever they stand for"}),
       of<MaxPool>({"no such operation", "the largest code of a window"}),
       of<WindowOrder>({"row by row", "column by column"}),
@@ -87,7 +90,8 @@ std::vector<Meanings> of_operations() {
                         "through float values", "by the rule of requantize"}),
       of<FunctionMethod>({"no such operation", "by integer rescaling", "integer approximations", "a float function, its value quantised",
                           "softmax of 8-bit codes by a table of float32 exponentials",
-                          "logistic or tanh by a ratio of polynomials, its value quantised"}),
+                          "logistic or tanh by a ratio of polynomials, its value quantised",
+                          "logistic or tanh: of 8-bit data as float_table, of 16-bit data as fixed_point"}),
   };
 }
 

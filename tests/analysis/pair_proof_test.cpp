@@ -59,6 +59,15 @@ TEST_CASE("pairs lie within a kernel position, a last odd channel is alone, and 
   CHECK(prove_pairs(layer({1, 1, 1, 2}, {127, 127}, ElementType::int8)).empty());
 }
 
+TEST_CASE("int8 data of which a runtime makes uint8 are pairs of uint8, with int8 kernels they are none") {
+  Model model = layer({1, 1, 1, 2}, {127, 127}, ElementType::int8);
+  model.operations[0].stated = Statement::fusible_as_uint8;
+  REQUIRE(prove_pairs(model).size() == 1);
+  CHECK(prove_pairs(model)[0].verdict == PairVerdict::differs);
+  model.operations[0].stated = Statement::fusible;
+  CHECK(prove_pairs(model).empty());
+}
+
 TEST_CASE("the verdict on pairs is said in words and in JSON") {
   const auto same = prove_pairs(layer({1, 1, 1, 2}, {10, 10})), differs = prove_pairs(layer({1, 1, 1, 2}, {127, 127}));
   CHECK(to_text(same, "m").find("Proven: no pair leaves 16 bits; the network is the same for every input.") != std::string::npos);

@@ -35,7 +35,8 @@ class LayerMaker : TensorMaker {
   Model parametric_relu();
   Model bounded();
   Model resized();
-  Model largest();
+  Model extreme_index(OperationKind kind);
+  Model detections();
   Model quantized_by_range();
   Model segments();
   Model sum_pool();
@@ -165,6 +166,8 @@ Model LayerMaker::unary(OperationKind kind) {
     if (type == ElementType::uint8) of_output = Quantization{{1.0 / 256}, {0}, 0};
   }
   if (kind == tanh && type == ElementType::int8) of_output = Quantization{{1.0 / 128}, {0}, 0};
+  if (kind == l2_normalization && type == ElementType::int8) of_output = Quantization{{1.0 / 128}, {0}, 0};
+  if (kind == l2_normalization && type == ElementType::uint8) of_output = Quantization{{1.0 / 128}, {128}, 0};
   if (type == ElementType::int16 && kind != leaky_relu && kind != hard_swish && kind != OperationKind::abs)
     of_output = Quantization{{1.0 / 32768}, {0}, 0};
   return finished(kind, attributes, {data}, type, of_output);
@@ -217,11 +220,32 @@ Model LayerMaker::resized() {
   return finished(resize, attributes, {data}, data_type_, Quantization(model_.tensor(data).quantization));
 }
 
-Model LayerMaker::largest() {
+Model LayerMaker::extreme_index(OperationKind kind) {
   const std::int32_t data = add_data(image(choose_.one_in(3) ? 1 : channels()));
   const Shape& in = model_.tensor(data).shape;
   out_shape_ = Shape{in[0], in[1], in[2]};
-  return finished(argmax, ArgmaxAttributes{3}, {data}, ElementType::int32, Quantization{});
+  return finished(kind, ArgmaxAttributes{3}, {data}, ElementType::int32, Quantization{});
+}
+
+Model LayerMaker::detections() {
+  const std::int64_t count = choose_.between(1, 12), background = choose_.one_in(2) ? 1 : 0;
+  DetectionAttributes attributes;
+  attributes.classes = choose_.between(1, 4);
+  attributes.most_detections = choose_.between(1, 6);
+  attributes.suppression = choose_.of({Suppression::best_class, Suppression::each_class});
+  attributes.least_score = -1e6;
+  attributes.most_overlap = 0.5;
+  const ElementType type = choose_.of({ElementType::uint8, ElementType::float32});
+  const auto input = [&](const Shape& shape) {
+    return add(type, shape, type == ElementType::uint8 ? Quantization{{0.0625}, {128}, 0} : Quantization{});
+  };
+  model_.inputs = {input({1, count, 4}), input({1, count, attributes.classes + background}), input({count, 4})};
+  for (const Shape& shape :
+       {Shape{1, attributes.most_detections, 4}, Shape{1, attributes.most_detections}, Shape{1, attributes.most_detections}, Shape{1}})
+    model_.outputs.push_back(add(ElementType::float32, shape, {}));
+  model_.operations = {{detection_postprocess, "layer", model_.inputs, model_.outputs, attributes}};
+  validate(model_, "random layer");
+  return std::move(model_);
 }
 
 Model LayerMaker::quantized_by_range() {
@@ -307,7 +331,9 @@ std::optional<Model> LayerMaker::layer(OperationKind kind) {
     case prelu: return parametric_relu();
     case clip: return bounded();
     case resize: return resized();
-    case argmax: return largest();
+    case argmax:
+    case argmin: return extreme_index(kind);
+    case detection_postprocess: return detections();
     case dynamic_quantize: return quantized_by_range();
     case pwl: return segments();
     case sum_pool2d: return sum_pool();
@@ -318,7 +344,8 @@ std::optional<Model> LayerMaker::layer(OperationKind kind) {
     case less:
     case less_or_equal:
     case equal:
-    case OperationKind::select: return std::nullopt;
+    case OperationKind::select:
+    case top_k: return std::nullopt;
     default: return is_movement(kind) ? std::nullopt : std::optional(unary(kind));
   }
 }

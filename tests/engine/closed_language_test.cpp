@@ -123,6 +123,7 @@ const std::vector<Case> cases{
     {OperationKind::exp, {{1, 8}}},
     {resize, {{1, 4, 4, 2}}, bilinear(), false, Shape{1, 8, 8, 2}},
     {argmax, {{1, 8}}, {ArgmaxAttributes{1}}, false, Shape{1}},
+    {argmin, {{1, 8}}, {ArgmaxAttributes{1}}, false, Shape{1}},
     {maximum, {{1, 8}, {1, 8}}},
     {minimum, {{1, 8}, {1, 8}}},
     {OperationKind::div, {{1, 8}, {1, 8}}},
@@ -143,6 +144,11 @@ const std::vector<Case> cases{
     {OperationKind::sqrt, {{1, 8}}},
     {OperationKind::log, {{1, 8}}},
     {OperationKind::erf, {{1, 8}}},
+    {elu, {{1, 8}}},
+    {OperationKind::floor, {{1, 8}}},
+    {log_softmax, {{1, 8}}},
+    {l2_normalization, {{1, 8}}},
+    {cumsum, {{1, 8}}},
 };
 
 /// A tensor of a case's type, with a scale if it holds codes.
@@ -180,8 +186,8 @@ std::optional<Model> model_of(const Case& tested, const Attributes& attributes, 
   Operation operation{tested.kind, "y", inputs, {}, has_defaults ? default_attributes(tested.kind) : attributes};
   const Shape output = tested.output ? *tested.output : output_shapes(builder.model, operation)[0];
   if (variant.bias) inputs.push_back(builder.constant("b", Tensor(*variant.bias, {output.sizes().back()})));
-  const ElementType to = tested.kind == dequantize ? ElementType::float32 : tested.kind == argmax ? ElementType::int32 : variant.type;
-  const bool is_index = tested.kind == argmax;
+  const bool is_index = tested.kind == argmax || tested.kind == argmin;
+  const ElementType to = tested.kind == dequantize ? ElementType::float32 : is_index ? ElementType::int32 : variant.type;
   const OperationKind kind = tested.kind;
   const bool picks = kind == max_pool2d || kind == maximum || kind == minimum || kind == reduce_max || kind == reduce_min;
   const Quantization& codes = picks ? half : quarter;  // of the input's own codes
@@ -289,6 +295,7 @@ TEST_CASE("so are the layers that remember, and those of Intel's GNA") {
 TEST_CASE("every kind of operation is among those layers, or moves and converts values as they are") {
   std::set<OperationKind> met{svdf, lstm, pwl, sum_pool2d, fused_conv2d, recurrent, dynamic_quantize, cast};
   met.insert({less, less_or_equal, equal, OperationKind::select});  // of truths, which no device computes
+  met.insert({detection_postprocess, top_k});                       // of several outputs: op_detection_test.cpp, op_axis_test.cpp
   for (const Case& tested : cases) met.insert(tested.kind);
   for (const OperationSignature& signature : operation_signatures()) {
     INFO(signature.name);

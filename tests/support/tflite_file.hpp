@@ -46,6 +46,7 @@ struct TfliteFile {
   std::int8_t deprecated_code = 0;
   tflite_format::BuiltinOperator code = tflite_format::BuiltinOperator::ADD;
   std::string custom_code;
+  std::vector<std::uint8_t> custom_options = {};
   tflite_format::BuiltinOptions options_type = tflite_format::BuiltinOptions::NONE;
   std::function<flatbuffers::Offset<void>(flatbuffers::FlatBufferBuilder&)> options;
   std::vector<FileBuffer> far_buffers;     ///< further buffers, which lie behind the FlatBuffer
@@ -67,8 +68,9 @@ struct TfliteFile {
                                          builder.CreateVector(one.outputs)));
       codes.push_back(CreateOperatorCodeDirect(builder, 0, nullptr, 1, one.code));
     }
-    operators.push_back(
-        CreateOperator(builder, opcode_index, builder.CreateVector(op_inputs), builder.CreateVector(op_outputs), options_type, payload));
+    const auto custom = custom_options.empty() ? 0 : builder.CreateVector(custom_options);
+    operators.push_back(CreateOperator(builder, opcode_index, builder.CreateVector(op_inputs), builder.CreateVector(op_outputs),
+                                       options_type, payload, custom));
     const auto graph = CreateSubGraphDirect(builder, &written, &inputs, &outputs, &operators, "main");
     const std::vector graphs(subgraphs, graph);
     FinishModelBuffer(builder, CreateModelDirect(builder, 3, &codes, &graphs, &buffers));

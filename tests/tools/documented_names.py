@@ -129,7 +129,7 @@ def operators_fault(source):
     guide = (source / "docs/user-guide.md").read_text()
     named = re.search(r"Of `\.tflite` these operators:\n\n((?:    .*\n)+)", guide)[1]
     read = re.findall(r"\{BuiltinOperator::(\w+), read_", (source / "lib/formats/tflite_operations.cpp").read_text())
-    wrong = set(re.findall(r"\w+", named)) ^ set(read)
+    wrong = set(re.findall(r"\w+", named)) ^ set(read) - {"CUSTOM"}  # custom operators have names of their own
     return f"docs/user-guide.md: of these operators of .tflite one is read and not named, or named and not read: {sorted(wrong)}" if wrong or not read else None
 
 

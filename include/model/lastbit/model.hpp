@@ -38,6 +38,8 @@ enum class OperationKind : std::uint8_t {
   reduce_sum, reduce_max, reduce_min,
   abs, neg, log, sqrt, rsqrt, erf,
   less, less_or_equal, equal, select,
+  elu, floor, log_softmax, l2_normalization, argmin, cumsum,
+  detection_postprocess, top_k,
 };
 // clang-format on
 
@@ -159,7 +161,7 @@ struct SplitAttributes {
 struct GatherAttributes {
   std::int64_t axis = 0;
 };
-struct LeakyReluAttributes {
+struct LeakyReluAttributes {  // leaky_relu, elu
   double alpha = 0;
 };
 struct SoftmaxAttributes {
@@ -182,8 +184,36 @@ struct LstmAttributes {
 struct RequantizeAttributes {
   OutputBounds bounds{};
 };
-struct ArgmaxAttributes {
-  std::int64_t axis = 0;  ///< the output lacks it
+struct ArgmaxAttributes {  // argmax, argmin
+  std::int64_t axis = 0;   ///< the output lacks it
+};
+
+/// Every output is the sum of the inputs before it along the axis and, unless exclusive, of the one in its place.
+struct CumsumAttributes {
+  std::int64_t axis = 0;
+  bool exclusive = false;
+  bool reverse = false;  ///< of the inputs behind it
+};
+/// outputs: the values in order, and the indices that they have along the axis; of equal values the first comes first. As many as the outputs have.
+struct TopKAttributes {
+  std::int64_t axis = 0;
+  bool smallest = false;
+};
+/// How each class' boxes are thinned out. best_class: every box goes by its best class, all classes together. each_class: class by class.
+enum class Suppression : std::uint8_t { best_class, each_class };
+[[nodiscard]] std::string_view name_of(Suppression suppression);
+[[nodiscard]] std::optional<Suppression> suppression_from(std::string_view name);
+/// inputs: boxes [1, count, 4 or more], scores [1, count, classes, perhaps one more before them: the background], anchors [count, 4];
+/// outputs: boxes [1, n, 4], classes [1, n], scores [1, n], count [1]. Contract: engine/detection.hpp.
+struct DetectionAttributes {
+  std::int64_t classes = 1;
+  std::int64_t most_detections = 1;
+  std::int64_t classes_per_detection = 1;   ///< read by best_class: that many detections of every box
+  std::int64_t detections_per_class = 100;  ///< read by each_class
+  Suppression suppression = Suppression::best_class;
+  double least_score = 0;
+  double most_overlap = 1;                   ///< in (0, 1]: area of both over area of either
+  std::array<double, 4> scales{1, 1, 1, 1};  ///< of y, x, height and width
 };
 
 enum class ResizeMode : std::uint8_t { nearest, bilinear };
@@ -202,11 +232,11 @@ struct ResizeAttributes {  // the sizes are the output's
   std::optional<std::array<double, 2>> scales;  ///< s of [height, width]; absent: from the sizes
 };
 
-using Attributes =
-    std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes, MeanAttributes,
-                 ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes, SliceAttributes, SplitAttributes,
-                 LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes, SvdfAttributes, LstmAttributes,
-                 FusedConv2dAttributes, RequantizeAttributes, ArgmaxAttributes, GatherAttributes>;
+using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
+                                MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
+                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes,
+                                SvdfAttributes, LstmAttributes, FusedConv2dAttributes, RequantizeAttributes, ArgmaxAttributes,
+                                GatherAttributes, CumsumAttributes, TopKAttributes, DetectionAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);

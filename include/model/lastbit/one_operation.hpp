@@ -26,8 +26,12 @@ namespace lastbit {
 /// "conv2d 'its layer_name'": where a message is about.
 [[nodiscard]] std::string layer_place(const Model& model, std::size_t operation);
 
-/// The operation that a user means: by its number, counted from 0 in the model's order; the name of an output, or its own; or, as reports
-/// shorten names, "~" and an end that only one has, or the last part of "a;b;c". Throws Error(bad_input, where) with the nearest names.
+/// Whether a name is that of an ONNX tensor in the file's own layout, and `source` that of the image that it is a copy of: "x" of "x (NHWC)".
+[[nodiscard]] bool is_layout_copy(std::string_view name, std::string_view source);
+
+/// The operation that a user means: by its number, counted from 0 in the model's order; the name of an output, or its own (of an .onnx, the
+/// node's); or, as reports shorten names, "~" and an end that only one has, or the last part of "a;b;c". Of a tensor that is an image's copy in the
+/// file's layout, what computes the image. Throws Error(bad_input, where) with the nearest names.
 [[nodiscard]] std::size_t operation_called(const Model& model, std::string_view name, const std::string& where);
 
 /// The operations from `first` to before `end`.

@@ -240,11 +240,12 @@ struct FixedPointInput {
 /// float_table: float function of the dequantised value, divided by the output scale and rounded.
 /// float_exponentials: softmax of 8-bit codes by a table of float32 exponentials (arith/float_softmax.hpp); no other function.
 /// float_ratio: as float_table, logistic and tanh by ratios of polynomials (arith/float32_function.hpp).
-enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table, float_exponentials, float_ratio };
+/// float_table_8bit: logistic and tanh of 8-bit data as float_table, of 16-bit data as fixed_point; no other function.
+enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table, float_exponentials, float_ratio, float_table_8bit };
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;
   RescaleRule rescale{};                   ///< read by rescaled
-  FixedPointInput input{};                 ///< read by fixed_point
+  FixedPointInput input{};                 ///< read by fixed_point, float_table_8bit
   Rounding rounding = unstated<Rounding>;  ///< read by float_…
   friend constexpr bool operator==(const FunctionArithmetic&, const FunctionArithmetic&) = default;
 };
@@ -411,6 +412,11 @@ enum class Bitwise : std::uint8_t { absent, of_codes };
 
 /// maximum, minimum, reduce_max, reduce_min. of_codes: of codes that share one quantisation.
 enum class Extreme : std::uint8_t { absent, of_codes };
+/// l2_normalization of 8-bit codes, as ops/l2_normalization.cpp states it: the product with the multiplier of 1/sqrt(n) is rounded twice, half_up and
+/// half_away, or once, half_up.
+enum class L2Normalization : std::uint8_t { absent, two_roundings, one_rounding };
+/// detection_postprocess. of_reals: of float32, or of uint8 codes dequantised by a product in float32 (engine/detection.hpp).
+enum class Detection : std::uint8_t { absent, of_reals };
 /// Where a delegate computes some layers and the kernels beneath it the others: of which data it takes layers. one_8bit_type: inputs and output are of
 /// one 8-bit type.
 enum class DelegatedData : std::uint8_t { absent, one_8bit_type };
@@ -474,6 +480,8 @@ struct Backend {
   ArgmaxArithmetic argmax{};
   Bitwise bitwise = Bitwise::absent;
   Extreme extreme = Extreme::absent;
+  L2Normalization l2_normalization = L2Normalization::absent;
+  Detection detection = Detection::absent;
   DelegatedLayers delegated{};
   LeftArithmetic left{};   ///< read where layers are delegated
   Placements elsewhere{};  ///< no rule: what a board computes beside its NPU is the user's to say
@@ -500,6 +508,13 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
+/// The file in which a vendor's tool is told the layers that its device does not compute.
+enum class LayerList : std::uint8_t {
+  none,
+  keep_dtype,  ///< one name per line: option --keep_dtype of Huawei's ATC (its documentation, "ATC: --keep_dtype")
+  run_on_cpu,  ///< names with semicolons between them: calibration_parameters.run_on_cpu of Horizon's hb_mapper (its documentation of the YAML file)
+};
+
 /// A backend with its name, its evidence and what is open about it.
 struct SpecSheet {
   std::string name;
@@ -508,6 +523,7 @@ struct SpecSheet {
   std::vector<Evidence> evidence;
   std::vector<Setting> settings;
   std::string quantizer = {};  ///< which of quantizers() (quantizer.hpp) prepares a float network for it; empty: none
+  LayerList layer_list = LayerList::none;
   friend bool operator==(const SpecSheet&, const SpecSheet&) = default;
 };
 

@@ -61,6 +61,8 @@ constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"
 constexpr auto names_of(PwlMethod) { return std::to_array<std::string_view>({"absent", "shifted_segments"}); }
 constexpr auto names_of(FusedOrder) { return std::to_array<std::string_view>({"absent", "pool_then_activation", "activation_then_pool"}); }
 constexpr auto names_of(Extreme) { return std::to_array<std::string_view>({"absent", "of_codes"}); }
+constexpr auto names_of(L2Normalization) { return std::to_array<std::string_view>({"absent", "two_roundings", "one_rounding"}); }
+constexpr auto names_of(Detection) { return std::to_array<std::string_view>({"absent", "of_reals"}); }
 constexpr auto names_of(Bitwise) { return std::to_array<std::string_view>({"absent", "of_codes"}); }
 constexpr auto names_of(MaxPool) { return std::to_array<std::string_view>({"absent", "largest_code"}); }
 constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input"}); }
@@ -86,7 +88,8 @@ constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"
 constexpr auto names_of(OutOfRange) { return std::to_array<std::string_view>({"saturate", "int32_min"}); }
 constexpr auto names_of(DynamicQuantizeMethod) { return std::to_array<std::string_view>({"absent", "unsigned_range"}); }
 constexpr auto names_of(FunctionMethod) {
-  return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table", "float_exponentials", "float_ratio"});
+  return std::to_array<std::string_view>(
+      {"absent", "rescaled", "fixed_point", "float_table", "float_exponentials", "float_ratio", "float_table_8bit"});
 }
 constexpr auto names_of(StepPrecision) { return std::to_array<std::string_view>({"float16", "float32"}); }
 constexpr auto names_of(SumOrder) {

@@ -263,7 +263,7 @@ bool has_one_meaning(OperationKind kind) {
   using enum OperationKind;
   return is_movement(kind) || kind == max_pool2d || kind == cast || kind == maximum || kind == minimum || kind == reduce_max ||
          kind == reduce_min || kind == OperationKind::div || kind == neg || kind == OperationKind::log || kind == OperationKind::sqrt ||
-         kind == rsqrt;
+         kind == rsqrt || kind == elu || kind == OperationKind::floor || kind == log_softmax || kind == cumsum;
 }
 
 /// A single output, and rules with more than one value to look for.

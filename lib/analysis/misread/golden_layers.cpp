@@ -24,7 +24,7 @@ std::int64_t samples_of(const NamedTensor& dumped, const ModelTensor& tensor) {
 }
 
 /// Mean and standard deviation of codes - expected where neither is at a bound.
-void add_offset(Fit& fit, const Codes& expected, const Codes& codes, const IntegerRange& range) {
+void add_offset(LineFit& fit, const Codes& expected, const Codes& codes, const IntegerRange& range) {
   const auto within = [&](double value) { return value > static_cast<double>(range.min) && value < static_cast<double>(range.max); };
   double sum = 0, squares = 0;
   for (std::size_t i = 0; i < codes.size(); ++i) {
@@ -52,7 +52,7 @@ Tensor real_values(const ModelTensor& tensor, const Codes& codes, std::int64_t s
 
 }  // namespace
 
-Fit fit_of(const Codes& expected, const Codes& codes, const IntegerRange& range) {
+LineFit fit_of(const Codes& expected, const Codes& codes, const IntegerRange& range) {
   const auto count = static_cast<double>(codes.size());
   double sum_x = 0, sum_y = 0, xx = 0, yy = 0, xy = 0;
   for (std::size_t i = 0; i < codes.size(); ++i) sum_x += double{expected[i]}, sum_y += double{codes[i]};
@@ -62,7 +62,7 @@ Fit fit_of(const Codes& expected, const Codes& codes, const IntegerRange& range)
     const double error = double{codes[i]} - double{expected[i]};
     xx += x * x, yy += y * y, xy += x * y, errors += error * error;
   }
-  Fit fit;
+  LineFit fit;
   fit.error = std::sqrt(errors / count);
   fit.tells = xx > count;  // at least an LSB: less than that, roundings decide
   if (xx > 0 && yy > 0) fit.correlation = xy / std::sqrt(xx * yy);
@@ -138,7 +138,7 @@ Codes GoldenLayers::expected(const DumpedLayer& layer, const std::map<std::int32
   return all;
 }
 
-Fit GoldenLayers::fit(const DumpedLayer& layer, const Codes& expected, const Codes& output) const {
+LineFit GoldenLayers::fit(const DumpedLayer& layer, const Codes& expected, const Codes& output) const {
   return fit_of(expected, output, range_of(model_.tensor(layer.output).type));
 }
 

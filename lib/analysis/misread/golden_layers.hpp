@@ -18,7 +18,7 @@ namespace lastbit {
 using Codes = std::vector<float>;
 
 /// How codes lie beside those that are expected.
-struct Fit {
+struct LineFit {
   double correlation = 0;   ///< 0 where one of the two is constant
   double offset = 0;        ///< mean of codes - expected within the bounds of the type
   double error = 0;         ///< root mean square of codes - expected
@@ -29,7 +29,7 @@ struct Fit {
   /// Of the codes' variance, the share that the expected ones do not explain.
   [[nodiscard]] double unexplained() const { return correlation > 0 ? 1 - correlation * correlation : 1; }
 };
-[[nodiscard]] Fit fit_of(const Codes& expected, const Codes& codes, const IntegerRange& range);
+[[nodiscard]] LineFit fit_of(const Codes& expected, const Codes& codes, const IntegerRange& range);
 
 /// A layer whose inputs and output the dump holds.
 struct DumpedLayer {
@@ -51,7 +51,7 @@ class GoldenLayers {
   [[nodiscard]] const Codes& codes(std::int32_t tensor) const { return codes_.at(tensor); }
   /// What the layer makes of the dump's inputs, but for those that are replaced.
   [[nodiscard]] Codes expected(const DumpedLayer& layer, const std::map<std::int32_t, Codes>& replaced = {}) const;
-  [[nodiscard]] Fit fit(const DumpedLayer& layer, const Codes& expected, const Codes& output) const;
+  [[nodiscard]] LineFit fit(const DumpedLayer& layer, const Codes& expected, const Codes& output) const;
 
  private:
   [[nodiscard]] std::optional<DumpedLayer> layer_of(std::size_t operation, const NamedTrace& dump) const;

@@ -42,7 +42,7 @@ class Examination {
     for (const DumpedLayer& layer : layers_.layers()) {
       if (std::ssize(layers_.codes(layer.output)) < fewest_values) continue;
       Codes expected = layers_.expected(layer);
-      const Fit fit = layers_.fit(layer, expected, layers_.codes(layer.output));
+      const LineFit fit = layers_.fit(layer, expected, layers_.codes(layer.output));
       if (!fit.tells) continue;
       if (is_near(fit)) near_.insert(layer.operation);
       else far_.push_back({&layer, std::move(expected), fit});
@@ -58,16 +58,16 @@ class Examination {
   struct Far {
     const DumpedLayer* layer = nullptr;
     Codes expected;
-    Fit fit;
+    LineFit fit;
   };
 
-  static bool is_near(const Fit& fit) { return fit.correlation >= near && !offset_of(fit); }
-  static bool is_nearer(const Fit& fit, const Fit& given) {
+  static bool is_near(const LineFit& fit) { return fit.correlation >= near && !offset_of(fit); }
+  static bool is_nearer(const LineFit& fit, const LineFit& given) {
     return fit.correlation >= near && fit.unexplained() * times_nearer < given.unexplained();
   }
 
   /// A constant in LSB that no rounding makes: beyond those of several roundings, or a whole number with no more than one rounding around it.
-  static std::optional<std::int64_t> offset_of(const Fit& fit) {
+  static std::optional<std::int64_t> offset_of(const LineFit& fit) {
     constexpr double many_roundings = 0.75, whole = 0.15;
     const double size = std::abs(fit.offset);
     if (fit.inside < fewest_values) return std::nullopt;
@@ -86,8 +86,8 @@ class Examination {
   [[nodiscard]] bool is_open(const Far& each) const {
     return !is_named(each.layer->output) && std::ranges::none_of(each.layer->inputs, [&](std::int32_t input) { return is_named(input); });
   }
-  [[nodiscard]] Fit with_output(const Far& each, const Codes& output) const { return layers_.fit(*each.layer, each.expected, output); }
-  [[nodiscard]] Fit with_inputs(const Far& each, const std::map<std::int32_t, Codes>& inputs, const Codes& output) const {
+  [[nodiscard]] LineFit with_output(const Far& each, const Codes& output) const { return layers_.fit(*each.layer, each.expected, output); }
+  [[nodiscard]] LineFit with_inputs(const Far& each, const std::map<std::int32_t, Codes>& inputs, const Codes& output) const {
     return layers_.fit(*each.layer, layers_.expected(*each.layer, inputs), output);
   }
 
@@ -96,7 +96,7 @@ class Examination {
     const Codes& codes = layers_.codes(output);
     for (const View& view : views_of(info(output))) {
       Codes true_codes = seen(view, info(output), codes);
-      const Fit fit = with_output(each, true_codes);
+      const LineFit fit = with_output(each, true_codes);
       const bool fits = is_nearer(fit, each.fit) || (view.inverted != 0 && offset_of(each.fit) && is_near(fit));
       if (fits && is_confirmed(each, true_codes)) return name(output, view.cause);
     }
@@ -125,8 +125,8 @@ class Examination {
       if (std::ranges::find(next.inputs, output) == next.inputs.end()) continue;
       is_read = true;
       const Codes& after = layers_.codes(next.output);
-      const Fit given = layers_.fit(next, layers_.expected(next), after);
-      const Fit fit = layers_.fit(next, layers_.expected(next, {{output, true_codes}}), after);
+      const LineFit given = layers_.fit(next, layers_.expected(next), after);
+      const LineFit fit = layers_.fit(next, layers_.expected(next, {{output, true_codes}}), after);
       constexpr double clearly = 0.9;
       if (fit.correlation >= near && fit.error < clearly * given.error) return true;
     }
@@ -165,7 +165,7 @@ class Examination {
   [[nodiscard]] std::optional<std::int64_t> other_sample(const Far& each, const Codes& fixed, const Codes& moved) const {
     const IntegerRange range = range_of(info(each.layer->output).type);
     const Codes first = sample_of(fixed, 0);
-    const Fit given = fit_of(first, sample_of(moved, 0), range);
+    const LineFit given = fit_of(first, sample_of(moved, 0), range);
     for (std::int64_t sample = 1; sample < layers_.samples(); ++sample) {
       if (is_nearer(fit_of(first, sample_of(moved, sample), range), given)) return sample;
     }
@@ -210,7 +210,7 @@ class Examination {
       }
       if (inputs.empty()) continue;
       const Codes& outputs = layers_.codes(output);
-      const Fit given = named.empty() ? each.fit : with_inputs(each, named, outputs);
+      const LineFit given = named.empty() ? each.fit : with_inputs(each, named, outputs);
       if (!is_nearer(with_inputs(each, inputs, seen(view, info(output), outputs)), given)) continue;
       for (const auto& [input, codes] : inputs) name(input, view.cause);
       name(output, view.cause);
@@ -256,8 +256,8 @@ class Examination {
     }
     const std::int64_t whole = std::llround(needed);
     if (whole == 0 || std::ssize(output) < fewest_values) return std::nullopt;
-    const Fit fit = layers_.fit(layer, with_offset(static_cast<double>(whole)), output);
-    const Fit given = layers_.fit(layer, with_offset(0), output);
+    const LineFit fit = layers_.fit(layer, with_offset(static_cast<double>(whole)), output);
+    const LineFit given = layers_.fit(layer, with_offset(0), output);
     const bool explains = is_nearer(fit, given) || (fit.spread < one_rounding && given.spread > one_rounding);
     return given.tells && is_near(fit) && explains ? std::optional(-whole) : std::nullopt;
   }

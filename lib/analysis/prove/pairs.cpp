@@ -72,7 +72,8 @@ bool is_asked_about(const Model& model, const Operation& operation) {
   using enum OperationKind;
   const auto k = operation.kind;
   if (k != conv2d && k != transposed_conv2d && k != fully_connected && k != matmul) return false;
-  return model.tensor(operation.inputs[0]).type == ElementType::uint8 && model.tensor(operation.inputs[1]).type == ElementType::int8;
+  const bool is_uint8 = model.tensor(operation.inputs[0]).type == ElementType::uint8 || operation.stated == Statement::fusible_as_uint8;
+  return is_uint8 && model.tensor(operation.inputs[1]).type == ElementType::int8;
 }
 
 PairProof proof_of(const Model& model, std::size_t index) {

@@ -347,7 +347,9 @@ bool is_elementwise(OperationKind kind) {
                                      less,
                                      less_or_equal,
                                      equal,
-                                     OperationKind::select};
+                                     OperationKind::select,
+                                     elu,
+                                     OperationKind::floor};
   return std::find(std::begin(kinds), std::end(kinds), kind) != std::end(kinds);
 }
 
@@ -368,8 +370,11 @@ std::vector<LayerCase> smaller(const LayerCase& layer) {
       const auto& attributes = std::get<MeanAttributes>(operation.attributes);
       return crop_reduction(layer, attributes.axes, attributes.keep_dims);
     }
-    case argmax: return crop_reduction(layer, {std::get<ArgmaxAttributes>(operation.attributes).axis}, false);
-    case softmax: return crop_softmax(layer);
+    case argmax:
+    case argmin: return crop_reduction(layer, {std::get<ArgmaxAttributes>(operation.attributes).axis}, false);
+    case softmax:
+    case log_softmax:
+    case l2_normalization: return crop_softmax(layer);
     case concat: return crop_concat(layer);
     case resize: return {one_channel(layer)};
     default: return {};

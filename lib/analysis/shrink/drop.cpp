@@ -109,8 +109,11 @@ std::vector<SharedAxis> shared_axes(const LayerCase& layer) {
         result.push_back({{{layer.input_tensor(0), static_cast<std::size_t>(axis)}}});
       return result;
     }
-    case argmax: return {{{{layer.input_tensor(0), static_cast<std::size_t>(std::get<ArgmaxAttributes>(operation.attributes).axis)}}}};
-    case softmax: {
+    case argmax:
+    case argmin: return {{{{layer.input_tensor(0), static_cast<std::size_t>(std::get<ArgmaxAttributes>(operation.attributes).axis)}}}};
+    case softmax:
+    case log_softmax:
+    case l2_normalization: {
       SharedAxis shared{{{layer.input_tensor(0), last}, {layer.output_tensor(), last}}};
       shared.value_axis = last;
       return {shared};

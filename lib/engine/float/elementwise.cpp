@@ -1,8 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, sub, mul, div, pow, maximum, minimum, comparisons (1 where they hold, else 0), select and prelu with numpy's broadcasting; add_n; argmax;
-// concat.
+// add, sub, mul, div, pow, maximum, minimum, comparisons (1 where they hold, else 0), select and prelu with numpy's broadcasting; add_n; concat.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -80,26 +79,6 @@ Executor prepare_real_add_n(const Model&, const Operation& operation) {
     }
     std::transform(sums.begin(), sums.end(), run.outputs[0].values<float>().begin(),
                    [&](double sum) { return bounds(static_cast<float>(sum)); });
-  };
-}
-
-/// The first of the largest values; the index as a float, as every tensor of the golden path is.
-Executor prepare_real_argmax(const Model& model, const Operation& operation) {
-  const Shape& shape = model.tensor(operation.inputs[0]).shape;
-  const auto axis = static_cast<std::size_t>(std::get<ArgmaxAttributes>(operation.attributes).axis);
-  const auto length = static_cast<std::size_t>(shape[axis]);
-  std::size_t inner = 1;
-  for (std::size_t later = axis + 1; later < shape.rank(); ++later) inner *= static_cast<std::size_t>(shape[later]);
-  return [=](const Execution& run) {
-    const auto values = run.inputs[0]->values<float>();
-    const auto out = run.outputs[0].values<float>();
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const std::size_t first = i / inner * inner * length + i % inner;
-      std::size_t best = 0;
-      for (std::size_t k = 1; k < length; ++k)
-        if (values[first + k * inner] > values[first + best * inner]) best = k;
-      out[i] = static_cast<float>(best);
-    }
   };
 }
 

@@ -168,9 +168,30 @@ Executor prepare_hard_swish(const Model& model, const Operation& operation, cons
   });
 }
 
+namespace {
+
+/// float_table_8bit: of 8-bit data the function in float32, step by step (exp and tanh rounded to float32 as such); nothing of 16-bit data.
+Executor table_of_8bit(const FunctionArithmetic& rule, const Model& model, const Operation& operation, float (*function)(float)) {
+  const ModelTensor& input = model.tensor(operation.inputs[0]);
+  if (rule.method != FunctionMethod::float_table_8bit || size_of(input.type) != 1) return nullptr;
+  return float_function(input, model.tensor(operation.outputs[0]), rule.rounding, function);
+}
+
+/// What float_table_8bit is of 16-bit data.
+FunctionArithmetic wide(FunctionArithmetic rule) {
+  if (rule.method == FunctionMethod::float_table_8bit) rule.method = FunctionMethod::fixed_point;
+  return rule;
+}
+
+float logistic_in_float(float x) { return 1.0F / (1.0F + static_cast<float>(std::exp(-double{x}))); }
+float tanh_in_float(float x) { return static_cast<float>(std::tanh(double{x})); }
+
+}  // namespace
+
 Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
-  const FunctionArithmetic& rule = logistic_of(model, operation, backend);
+  if (Executor table = table_of_8bit(logistic_of(model, operation, backend), model, operation, logistic_in_float)) return table;
+  const FunctionArithmetic rule = wide(logistic_of(model, operation, backend));
   return function_by(rule, model, operation, real, logistic_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
     return fixed_sigmoid<Sigmoid::logistic>(rule, input, output, operation);
   });
@@ -178,7 +199,8 @@ Executor prepare_logistic(const Model& model, const Operation& operation, const 
 
 Executor prepare_tanh(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return std::tanh(x); };
-  const FunctionArithmetic& rule = tanh_of(model, operation, backend);
+  if (Executor table = table_of_8bit(tanh_of(model, operation, backend), model, operation, tanh_in_float)) return table;
+  const FunctionArithmetic rule = wide(tanh_of(model, operation, backend));
   return function_by(rule, model, operation, real, tanh_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
     return fixed_sigmoid<Sigmoid::tanh>(rule, input, output, operation);
   });

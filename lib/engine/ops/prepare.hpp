@@ -25,6 +25,7 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_tanh(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_abs(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_l2_normalization(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_exp(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_resize(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_svdf(const Model& model, const Operation& operation, const Backend& backend);
@@ -38,6 +39,7 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_extreme(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_reduce_extreme(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_reduce_sum(const Model& model, const Operation& operation, const Backend& backend);
-[[nodiscard]] Executor prepare_argmax(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_argmax(const Model& model, const Operation& operation, const Backend& backend);  ///< and argmin
+[[nodiscard]] Executor prepare_detection(const Model& model, const Operation& operation, const Backend& backend);
 
 }  // namespace lastbit

@@ -6,7 +6,7 @@
 
 #include "formats/file.hpp"
 #include "formats/json_model.hpp"
-#include "lastbit/io/npy.hpp"
+#include "lastbit/io/npz.hpp"
 #include "lastbit/layer.hpp"
 #include "lastbit/shape.hpp"
 #include "model/operation_signature.hpp"
@@ -121,12 +121,12 @@ Tensor data_from(const JsonView& json) {
 }
 
 LayerOperand operand_from(const JsonView& json, const std::string& name, const std::filesystem::path& directory) {
-  if (json.value().is_string()) return {.name = name, .values = read_npy(directory / json.text())};
+  if (json.value().is_string()) return {.name = name, .values = read_array(directory / json.text())};
   json.only({"name", "file", "data", "type", "scale", "zero_point"});
   const auto file = json.find("file"), data = json.find("data"), type = json.find("type");
   if (file.has_value() == data.has_value()) json.fail("either 'file' or 'data' is needed");
   LayerOperand operand{.name = json.find("name") ? json["name"].text() : name,
-                       .values = file ? read_npy(directory / file->text()) : data_from(*data)};
+                       .values = file ? read_array(directory / file->text()) : data_from(*data)};
   if (operand.name.empty()) json.fail("an empty name");
   if (type) operand.type = type_from(*type);
   operand.quantization = quantization_from(json);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lastbit/dequantize.hpp"
+#include "lastbit/one_operation.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/shape.hpp"
 #include "model/movement.hpp"
@@ -234,6 +235,21 @@ void Graph::emit(OperationKind kind, std::vector<std::int32_t> inputs, std::vect
     writers_[static_cast<std::size_t>(output)] = static_cast<std::int32_t>(builder_.model.operations.size() - 1);
   check_last_operation();
   fold_last_operation();
+}
+
+void Graph::name_node(std::size_t first, const std::string& name) {
+  std::vector<Operation>& operations = builder_.model.operations;
+  if (name.empty() || !is_printable(name) || operations.size() <= first) return;
+  std::size_t named = operations.size() - 1;
+  const auto source_of = [&](const Operation& copy) { return is_movement(copy.kind) ? copy.inputs.front() : absent_tensor; };
+  for (std::int32_t source = source_of(operations[named]); source != absent_tensor; source = source_of(operations[named])) {
+    const std::int32_t writer = writers_[static_cast<std::size_t>(source)];
+    const bool is_copy = is_layout_copy(tensor(operations[named].outputs.front()).name, tensor(source).name);
+    if (!is_copy || writer == no_writer || static_cast<std::size_t>(writer) < first) break;
+    named = static_cast<std::size_t>(writer);
+  }
+  budget_.spend(name.size(), place_);
+  operations[named].name = name;
 }
 
 void Graph::check_last_operation() const {

@@ -88,6 +88,9 @@ class Graph {
   [[nodiscard]] std::int32_t begin_plain(ValueId id);
   [[nodiscard]] std::int32_t begin_image(ValueId id);
   void finish_image(ValueId id);
+  [[nodiscard]] std::size_t operation_count() const { return builder_.model.operations.size(); }
+  /// Of the operations since `first`, which a node became, the one that computes its output is called as the node is.
+  void name_node(std::size_t first, const std::string& name);
   [[nodiscard]] const Operation& last_operation() const { return builder_.model.operations.back(); }
 
   void add_input(ValueId id);

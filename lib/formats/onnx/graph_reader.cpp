@@ -103,12 +103,14 @@ void GraphReader::read_nodes() {
     auto fold = folder.between_quantized(i, op);
     if (!fold) fold = folder.with_batch_normalization(i);
     graph_.set_place(place_of_node(i));
-    if (!fold) {
+    const std::size_t first = graph_.operation_count();
+    if (fold) {
+      for (const int other : fold->nodes) done[static_cast<std::size_t>(other)] = true;
+      op.read(NodeReader(graph_, source_.node(i), file_.opset, std::move(fold->operands)));
+    } else {
       read_node(source_.node(i), op, folder.plain_operands(i));
-      continue;
     }
-    for (const int other : fold->nodes) done[static_cast<std::size_t>(other)] = true;
-    op.read(NodeReader(graph_, source_.node(i), file_.opset, std::move(fold->operands)));
+    graph_.name_node(first, source_.node(i).name());
   }
 }
 

@@ -17,8 +17,8 @@ namespace lastbit::onnx_format {
 const Operator* find_operator(std::string_view domain, std::string_view name) {
   const std::string_view known = domain == "ai.onnx" ? std::string_view() : domain;
   for (const auto& list :
-       {convolution_operators(), elementwise_operators(), logic_operators(), matrix_operators(), movement_operators(), pad_operators(),
-        pool_operators(), quantized_operators(), real_operators(), recurrent_operators(), resize_operators()}) {
+       {convolution_operators(), elementwise_operators(), logic_operators(), matrix_operators(), movement_operators(), ordering_operators(),
+        pad_operators(), pool_operators(), quantized_operators(), real_operators(), recurrent_operators(), resize_operators()}) {
     for (const Operator& op : list)
       if (op.name == name && op.domain == known) return &op;
   }

@@ -40,6 +40,7 @@ struct Operator {
 [[nodiscard]] std::span<const Operator> logic_operators();
 [[nodiscard]] std::span<const Operator> matrix_operators();
 [[nodiscard]] std::span<const Operator> movement_operators();
+[[nodiscard]] std::span<const Operator> ordering_operators();
 [[nodiscard]] std::span<const Operator> pad_operators();
 [[nodiscard]] std::span<const Operator> pool_operators();
 [[nodiscard]] std::span<const Operator> quantized_operators();

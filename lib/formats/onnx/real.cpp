@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of real numbers: Pow, Sqrt, Log, Erf, Gelu, Neg, Abs, Reciprocal, Max, Min, Expand; ReduceSum, ReduceMax, ReduceMin, ArgMax;
+// Functions of real numbers: Pow, Sqrt, Log, Erf, Gelu, Neg, Abs, Reciprocal, Max, Min, Expand; Elu, Floor, Ceil; ReduceSum, ReduceMax, ReduceMin, ArgMax, ArgMin;
 // LayerNormalization, InstanceNormalization. What has no operation of its own is made of those that there are.
 #include <algorithm>
 #include <cmath>
@@ -124,6 +124,19 @@ void read_extreme(const NodeReader& node) {
   node.emit_plain(reshape, {found});
 }
 
+void read_elu(const NodeReader& node) {
+  node.require_inputs(1, 1);
+  node.emit_same_shape(elu, LeakyReluAttributes{node.real("alpha", 1)});
+}
+
+/// -floor(-x)
+void read_ceil(const NodeReader& node) {
+  node.require_inputs(1, 1);
+  node.define(node.shape());
+  RealSteps steps(node);
+  node.emit_plain(neg, {steps.like(OperationKind::floor, {steps.like(neg, {node.plain()})})});
+}
+
 /// Times 1: a product broadcasts.
 void read_expand(const NodeReader& node) {
   node.require_inputs(2, 2);
@@ -220,7 +233,8 @@ void read_reduce_min(const NodeReader& node) {
   node.emit_plain(reshape, {steps.like(mul, {largest, minus})});
 }
 
-void read_argmax(const NodeReader& node) {
+template <OperationKind kind>
+void read_extreme_index(const NodeReader& node) {
   node.require_inputs(1, 1);
   node.refuse("select_last_index", "select_last_index");
   const auto axis = static_cast<std::size_t>(node.axis_of(node.integer("axis", 0), node.shape().rank()));
@@ -230,11 +244,11 @@ void read_argmax(const NodeReader& node) {
   const ArgmaxAttributes attributes{static_cast<std::int64_t>(axis)};
   if (node.integer("keepdims", 1) == 0) {
     node.define(Shape(sizes));
-    return node.emit_plain(argmax, {node.plain()}, attributes);
+    return node.emit_plain(kind, {node.plain()}, attributes);
   }
   Graph& graph = node.graph();
-  const std::int32_t index = graph.add_tensor(node.output().name + " (argmax)", ElementType::int64, Shape(sizes));
-  graph.emit(argmax, {node.plain()}, {index}, attributes);
+  const std::int32_t index = graph.add_tensor(node.output().name + " (index)", ElementType::int64, Shape(sizes));
+  graph.emit(kind, {node.plain()}, {index}, attributes);
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   node.define(Shape(std::move(sizes)));
   node.emit_plain(reshape, {index});
@@ -311,7 +325,11 @@ constexpr Operator real_table[] = {
     {"ReduceSum", read_reduce_sum, Folding::never, 1, {}, any_opset},
     {"ReduceMax", read_reduce_max, Folding::never, 1, {}, any_opset},
     {"ReduceMin", read_reduce_min, Folding::never, 1, {}, any_opset},
-    {"ArgMax", read_argmax, Folding::never, 1, {}, any_opset},
+    {"ArgMax", read_extreme_index<argmax>, Folding::never, 1, {}, any_opset},
+    {"ArgMin", read_extreme_index<argmin>, Folding::never, 1, {}, any_opset},
+    {"Elu", read_elu},
+    {"Floor", read_one_to_one<OperationKind::floor>},
+    {"Ceil", read_ceil},
     {"LayerNormalization", read_layer_normalization},
     {"InstanceNormalization", read_instance_normalization},
 };
