@@ -1,7 +1,10 @@
-# Everything comes from the system. Compiled code alone sees these packages; no public header does. Threads, oneTBB and ONNX are linked, so an
-# installed lastbit asks for them again (lastbit-config.cmake.in).
+# Everything comes from the system. Compiled code alone sees these packages; no public header does. Threads, oneTBB, ONNX and
+# the libraries of images and zip files are linked, so an installed lastbit asks for them again (lastbit-config.cmake.in).
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(Eigen3 REQUIRED)
 find_package(xsimd REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -2,10 +2,13 @@
 # Copyright lastbit authors.
 # SPDX-License-Identifier: Apache-2.0
 """Writes the seeds of the fuzz targets into corpus/: one tiny file per feature of a format. Needs numpy, flatc and protoc."""
+import io
 import json
 import pathlib
+import struct
 import subprocess
 import tempfile
+import zlib
 
 import numpy as np
 
@@ -30,6 +33,71 @@ def write_npy_seeds():
     for version in [(2, 0), (3, 0)]:
         with open(here / f"version{version[0]}.npy", "wb") as file:
             np.lib.format.write_array(file, np.arange(3, dtype=np.int8), version=version)
+
+
+def write_npz_seeds():
+    here = folder("npz_fuzz")
+    arrays = {"x": np.arange(6, dtype=np.int8), "net/y:0": np.zeros((3, 2), np.float32)}
+    np.savez(here / "stored.npz", **arrays)
+    np.savez_compressed(here / "deflated.npz", **arrays)
+    np.savez(here / "unnamed.npz", np.int16(3))
+
+
+def png(bits, color, rows, palette=b""):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 2, 2, bits, color, 0, 0, 0)
+    colors = chunk(b"PLTE", palette) if palette else b""
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + colors + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def gray_jpeg():
+    """8 by 8, all of one value: of both tables one code, "no difference" and "end of block"."""
+    def segment(marker, data):
+        return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
+
+    codes = bytes([1] + 15 * [0] + [0])
+    return (b"\xff\xd8" + segment(0xDB, bytes([0] + 64 * [1])) + segment(0xC0, bytes([8, 0, 8, 0, 8, 1, 1, 0x11, 0])) +
+            segment(0xC4, bytes([0x00]) + codes) + segment(0xC4, bytes([0x10]) + codes) + segment(0xDA, bytes([1, 1, 0, 0, 63, 0])) +
+            b"\x3f\xff\xd9")
+
+
+def write_image_seeds():
+    here = folder("image_fuzz")
+    (here / "gray.png").write_bytes(png(8, 0, b"\0\1\2\0\3\4"))
+    (here / "bits.png").write_bytes(png(1, 0, b"\0\x80\0\x40"))
+    (here / "color.png").write_bytes(png(8, 2, b"\0\1\2\3\4\5\6\1\1\1\1\1\1\1"))
+    (here / "alpha.png").write_bytes(png(8, 6, b"\0" + bytes(range(8)) + b"\2" + bytes(range(8))))
+    (here / "palette.png").write_bytes(png(2, 3, b"\0\x10\0\x40", bytes(range(6))))
+    (here / "gray.jpg").write_bytes(gray_jpeg())
+    (here / "gray.pgm").write_bytes(b"P5 2 2 255\n\0\1\2\3")
+    (here / "color.ppm").write_bytes(b"P6 1 2 255\n\0\1\2\3\4\5")
+    (here / "plain.pgm").write_bytes(b"P2 # comment\n2 1 255\n17 255\n")
+    (here / "plain.ppm").write_bytes(b"P3\n1 1\n255\n1 2 3")
+
+
+def write_dump_seeds():
+    """The first byte is the number of a name in dump_fuzz.cpp."""
+    here = folder("dump_fuzz")
+
+    def npy(values):
+        file = io.BytesIO()
+        np.save(file, values)
+        return file.getvalue()
+
+    def npz(**values):
+        file = io.BytesIO()
+        np.savez_compressed(file, **values)
+        return file.getvalue()
+
+    codes = np.arange(24, dtype=np.int8).reshape(1, 2, 3, 4)
+    contents = {"npy": npy(codes), "raw": codes.tobytes(), "text": b"1 2 3\n" * 8, "npz": npz(x=codes, **{"net/y": codes}),
+                "blocks": npy(np.zeros((1, 1, 2, 3, 16), np.float16)), "rknn": npy(codes.transpose(0, 3, 1, 2).astype(np.float32)),
+                "ovxlib": b"0.5 " * 24, "tidl": codes.tobytes(), "layer_info": b"1 4 net/y\n", "map_name": b"net/y 004_y.npy\n",
+                "mapping": b"123.npy,Relu.net_y.1.2.3.output.0.npy\n"}
+    for number, (name, content) in enumerate(contents.items()):
+        (here / name).write_bytes(bytes([number]) + content)
 
 
 # A layer is (name, .tflite operator, tensors, attributes, options type, options, order): a name is an operation, perhaps with a variant
@@ -193,5 +261,8 @@ def write_model_seeds():
 
 if __name__ == "__main__":
     write_npy_seeds()
+    write_npz_seeds()
+    write_image_seeds()
+    write_dump_seeds()
     write_model_seeds()
     write_onnx_seeds(folder("onnx_fuzz"))

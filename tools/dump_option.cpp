@@ -17,7 +17,7 @@ Given& given() {
 }
 
 const char* const dump_meaning =
-    "what a device computed: a folder of files, named after tensors or their index (tensor_012.npy), or as its tools do";
+    "what a device computed: a folder of files or a .npz, named after tensors or their index (tensor_012.npy), or as its tools do";
 
 void add_reading_options(Command& command) {
   command.option("--names", given().names, "whose the files of a dump are, where their names do not tell: a table of lines \"file,tensor\"")
@@ -28,12 +28,12 @@ void add_reading_options(Command& command) {
 }  // namespace
 
 void add_dump_options(Command& command, std::string& dump) {
-  command.option("--dump", dump, dump_meaning).value_name("DIR");
+  command.option("--dump", dump, dump_meaning).value_name("DIR|FILE.npz");
   add_reading_options(command);
 }
 
 void add_dump_options(Command& command, std::vector<std::string>& dumps) {
-  command.option("--dump", dumps, dump_meaning).value_name("DIR|FILE.npy");
+  command.option("--dump", dumps, dump_meaning).value_name("DIR|FILE");
   add_reading_options(command);
 }
 

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "lastbit/samples.hpp"
 #include "model_inputs.hpp"
 
 namespace lastbit::tool {
 
 std::vector<std::vector<Tensor>> read_samples(const Model& model, const std::vector<std::string>& inputs, std::int64_t most) {
-  SampleSource source(model, places_of(model, inputs));
+  SampleSource source = open_samples(model, inputs);
   const std::int64_t count = most > 0 ? std::min(most, source.samples()) : source.samples();
+  require_room(static_cast<std::size_t>(count) * source.bytes_per_sample());
   std::vector<std::vector<Tensor>> samples;
   for (std::int64_t i = 0; i < count; ++i) {
     std::vector<Tensor>& sample = samples.emplace_back(source.read(i, 1));

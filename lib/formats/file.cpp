@@ -155,6 +155,23 @@ Container read_whole(const std::filesystem::path& path) {
   return bytes;
 }
 
+class FileBytes final : public ByteSource {
+ public:
+  explicit FileBytes(const std::filesystem::path& path) : path_(path), stream_(open_file(path)), size_(std::filesystem::file_size(path)) {}
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  void read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
+    stream_.clear();
+    stream_.seekg(static_cast<std::streamoff>(offset));
+    stream_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    if (!stream_) fail(path_, "the file has become shorter, or cannot be read");
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::ifstream stream_;
+  std::uint64_t size_ = 0;
+};
+
 }  // namespace
 
 std::ifstream open_file(const std::filesystem::path& path) {
@@ -169,6 +186,8 @@ std::ifstream open_file(const std::filesystem::path& path) {
   if (replacing != Replacing::anything && ::stat(path.c_str(), &file) == 0) read_files().add(file);
   return stream;
 }
+
+std::unique_ptr<ByteSource> file_bytes(const std::filesystem::path& path) { return std::make_unique<FileBytes>(path); }
 
 std::vector<std::byte> read_file(const std::filesystem::path& path) { return read_whole<std::vector<std::byte>>(path); }
 std::string read_text_file(const std::filesystem::path& path) { return read_whole<std::string>(path); }

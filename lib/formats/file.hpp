@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "lastbit/io/npy.hpp"
 
 namespace lastbit {
 
@@ -18,6 +21,9 @@ namespace lastbit {
 
 /// A regular file, for reading. Throws Error(unreadable_file).
 [[nodiscard]] std::ifstream open_file(const std::filesystem::path& path);
+
+/// A regular file, read where it is needed. Throws Error(unreadable_file), also where it has become shorter meanwhile.
+[[nodiscard]] std::unique_ptr<ByteSource> file_bytes(const std::filesystem::path& path);
 
 /// What a file says of another file's place: relative, and below `folder` with every link followed. Throws Error naming `where` and the place
 /// for any other, and for what is no regular file.

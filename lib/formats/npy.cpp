@@ -219,23 +219,17 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::string_view where) {
   return finished(std::move(tensor), preamble.fortran_order, where);
 }
 
-NpyFile::NpyFile(const std::filesystem::path& path) : path_(path), stream_(open_file(path)) {
+NpyFile::NpyFile(const std::filesystem::path& path) : NpyFile(file_bytes(path), path.string()) {}
+
+NpyFile::NpyFile(std::unique_ptr<ByteSource> bytes, std::string where) : bytes_(std::move(bytes)), where_(std::move(where)) {
   constexpr std::size_t longest_preamble = 12 + longest_header;
-  const std::uint64_t size = std::filesystem::file_size(path);
-  std::vector<std::byte> start(static_cast<std::size_t>(std::min<std::uint64_t>(size, longest_preamble)));
-  read_at(0, start);
-  Preamble preamble = parse_preamble(start, size, path.string());
+  std::vector<std::byte> start(static_cast<std::size_t>(std::min<std::uint64_t>(bytes_->size(), longest_preamble)));
+  bytes_->read_at(0, start);
+  Preamble preamble = parse_preamble(start, bytes_->size(), where_);
   type_ = preamble.type;
   shape_ = std::move(preamble.shape);
   fortran_order_ = preamble.fortran_order;
   start_ = preamble.start;
-}
-
-void NpyFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) {
-  stream_.clear();
-  stream_.seekg(static_cast<std::streamoff>(offset));
-  stream_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!stream_) throw Error(ErrorCode::unreadable_file, path_.string(), "the file has become shorter, or cannot be read");
 }
 
 Tensor NpyFile::rows(std::int64_t first, std::int64_t count) {
@@ -246,8 +240,15 @@ Tensor NpyFile::rows(std::int64_t first, std::int64_t count) {
   const std::size_t pieces = fortran_order_ ? tensor.bytes().size() / (static_cast<std::size_t>(count) * size_of(type_)) : 1;
   const std::size_t piece = tensor.bytes().size() / pieces, row = piece / static_cast<std::size_t>(count);
   for (std::size_t i = 0; i < pieces; ++i)
-    read_at(start_ + (i * static_cast<std::size_t>(all) + static_cast<std::size_t>(first)) * row, tensor.bytes().subspan(i * piece, piece));
-  return finished(std::move(tensor), fortran_order_, path_.string());
+    bytes_->read_at(start_ + (i * static_cast<std::size_t>(all) + static_cast<std::size_t>(first)) * row,
+                    tensor.bytes().subspan(i * piece, piece));
+  return finished(std::move(tensor), fortran_order_, where_);
+}
+
+Tensor NpyFile::values() {
+  Tensor tensor = rows(0, shape_.rank() == 0 ? 1 : shape_[0]);
+  tensor.reshape(shape_);
+  return tensor;
 }
 
 Tensor read_npy(const std::filesystem::path& path) { return parse_npy(read_file(path), path.string()); }

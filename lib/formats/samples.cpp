@@ -3,11 +3,14 @@
 #include "lastbit/samples.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cmath>
 #include <utility>
 
+#include "formats/sample_file.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/io/npz.hpp"
 #include "lastbit/printable.hpp"
 #include "model/checksum.hpp"
 
@@ -16,16 +19,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The .npy files that a file or folder stands for, in order.
+/// The files of samples that a file or folder stands for, in order.
 std::vector<fs::path> files_of(const fs::path& place) {
   if (!fs::is_directory(place)) return {place};
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(place)) {
-    if (entry.path().extension() == ".npy") files.push_back(entry.path());
+    if (has_samples(entry.path())) files.push_back(entry.path());
   }
   std::ranges::sort(files);
-  if (files.empty()) throw Error(ErrorCode::unreadable_file, place.string(), "no .npy file is in this folder");
+  if (files.empty())
+    throw Error(ErrorCode::unreadable_file, place.string(), "no .npy file is in this folder, nor one of " + sample_endings());
+  const auto other = std::ranges::find_if(files, [&](const fs::path& file) { return form_of(file) != form_of(files.front()); });
+  if (other != files.end())
+    throw Error(ErrorCode::bad_input, place.string(),
+                "holds " + files.front().filename().string() + " and " + other->filename().string() +
+                    "; the files of one input need one kind: arrays, raw values or images");
   return files;
+}
+
+/// What of a name can stand in a file's.
+std::string file_name_of(const std::string& input) {
+  std::string name;
+  for (const char c : input) name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ? c : '_';
+  return name;
 }
 
 /// `first_sample`: of a file that holds several.
@@ -40,66 +56,108 @@ void require_finite(const Tensor& tensor, const fs::path& file, std::optional<st
               "value " + std::to_string(index % size) + sample + " is " + (std::isnan(*bad) ? "NaN" : "infinite"));
 }
 
-void require_type(const NpyFile& file, const ModelTensor& input, const fs::path& path) {
-  if (file.type() == ElementType::float32 || file.type() == input.type) return;
-  throw Error(ErrorCode::type_mismatch, path.string(),
-              std::string(name_of(file.type())) + "; input '" + input.name + "' needs float32" +
-                  (input.type == ElementType::float32 ? "" : " or " + std::string(name_of(input.type))));
-}
-
-/// Along the leading dimension; 0: the file is one sample, without.
-std::int64_t samples_along(const NpyFile& file, const ModelTensor& input, const fs::path& path) {
-  const auto sizes = file.shape().sizes(), own = input.shape.sizes();
-  if (std::ranges::equal(sizes, own)) return 0;
-  if (sizes.size() == own.size() + 1 && std::ranges::equal(sizes.subspan(1), own)) return sizes[0];
-  throw Error(ErrorCode::shape_mismatch, path.string(),
-              "shape " + file.shape().text() + "; input '" + input.name + "' needs " + input.shape.text() +
-                  ", or a leading dimension of samples more");
+/// The place below a folder that is named after an input, with an ending or without.
+std::optional<fs::path> place_named(const fs::path& folder, const std::string& name) {
+  if (fs::exists(folder / name)) return folder / name;
+  if (fs::exists(folder / (name + ".npy"))) return folder / (name + ".npy");
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().stem() == name && has_samples(entry.path())) found.push_back(entry.path());
+  if (found.size() > 1)
+    throw Error(ErrorCode::bad_input, folder.string(),
+                "holds " + found[0].filename().string() + " and " + found[1].filename().string() + " for one input");
+  return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 }  // namespace
 
 std::vector<fs::path> places_of_inputs(const Model& model, const fs::path& place) {
   if (model.inputs.size() == 1) return {place};
+  if (is_npz(place)) return std::vector<fs::path>(model.inputs.size(), place);
   std::vector<fs::path> places;
   for (const std::int32_t index : model.inputs) {
-    const std::string& input = model.tensor(index).name;
-    std::string name;
-    for (const char c : input) name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ? c : '_';
-    if (fs::exists(place / name)) places.push_back(place / name);
-    else if (fs::exists(place / (name + ".npy"))) places.push_back(place / (name + ".npy"));
-    else
+    const std::string &input = model.tensor(index).name, name = file_name_of(input);
+    const auto found = place_named(place, name);
+    if (!found)
       throw Error(ErrorCode::unreadable_file, place.string(),
                   "holds neither " + name + ".npy nor a folder " + name + " for input '" + input + "'");
+    places.push_back(*found);
   }
   return places;
 }
 
-SampleSource::SampleSource(const Model& model, std::span<const fs::path> places) {
+std::optional<std::int64_t> samples_in(const Shape& file, const Shape& input) {
+  const auto sizes = file.sizes(), own = input.sizes();
+  if (std::ranges::equal(sizes, own)) return 0;
+  if (sizes.size() == own.size() + 1 && std::ranges::equal(sizes.subspan(1), own)) return sizes[0];
+  if (own.size() < 2 || own[0] != 1) return std::nullopt;
+  if (std::ranges::equal(sizes, own.subspan(1))) return 0;
+  if (sizes.size() == own.size() && std::ranges::equal(sizes.subspan(1), own.subspan(1))) return sizes[0];
+  return std::nullopt;
+}
+
+bool holds_array(const fs::path& place) { return !fs::is_directory(place) && form_of(place) == SampleForm::array; }
+
+std::string array_of_input(const std::vector<std::string>& names, const std::string& input, std::size_t position, std::size_t inputs,
+                           const fs::path& file) {
+  for (const std::string& name : {input, file_name_of(input), "arr_" + std::to_string(position)}) {
+    const bool is_there = std::ranges::find(names, name) != names.end();
+    const bool by_number = name != input && name.starts_with("arr_") && names.size() != inputs;
+    if (is_there && !by_number) return name;
+  }
+  if (inputs == 1 && names.size() == 1) return names.front();
+  std::string held;
+  for (const std::string& name : names) held += (held.empty() ? "'" : ", '") + printable(name) + "'";
+  throw Error(ErrorCode::bad_input, file.string(),
+              "holds no array '" + input + "'" + (names.empty() ? ", nor any other" : ", but " + beginning(held)));
+}
+
+SampleSource::SampleSource(const Model& model, std::span<const fs::path> places, const ImageOptions& images) {
   for (std::size_t i = 0; i < model.inputs.size(); ++i) {
-    inputs_.push_back(open_input(model.tensor(model.inputs[i]), places[i]));
+    inputs_.push_back(open_input(model, i, places[i], images));
     if (inputs_[i].samples == inputs_[0].samples) continue;
     throw Error(ErrorCode::bad_input, places[i].string(),
                 count_of(inputs_[i].samples, "sample") + ", but " + std::to_string(inputs_[0].samples) + " of the first input");
   }
 }
 
-SampleSource::Input SampleSource::open_input(const ModelTensor& tensor, const fs::path& place) {
-  Input input{.name = tensor.name, .shape = tensor.shape, .pieces = {}, .open = {}};
+SampleSource::Input SampleSource::open_input(const Model& model, std::size_t position, const fs::path& place, const ImageOptions& images) {
+  const ModelTensor& tensor = model.tensor(model.inputs[position]);
+  Input input{.name = tensor.name, .shape = tensor.shape, .pieces = {}, .reader = {}, .open = {}};
+  input.reader = std::make_shared<const SampleReader>(model, position, images);
   for (const fs::path& path : files_of(place)) {
-    const NpyFile file(path);
-    require_type(file, tensor, path);
-    const std::int64_t samples = samples_along(file, tensor, path);
-    if (input.pieces.empty()) input.type = file.type();
-    if (file.type() != input.type) {
+    const std::unique_ptr<SampleFile> file = input.reader->open(path);
+    const std::int64_t samples = file->samples();
+    if (input.pieces.empty()) input.type = file->type();
+    if (file->type() != input.type) {
       throw Error(ErrorCode::type_mismatch, path.string(),
-                  std::string(name_of(file.type())) + ", but " + input.pieces.front().file.filename().string() + " is " +
+                  std::string(name_of(file->type())) + ", but " + input.pieces.front().file.filename().string() + " is " +
                       std::string(name_of(input.type)) + "; the files of one input need one type");
     }
     input.pieces.push_back({path, input.samples, samples});
     input.samples += std::max<std::int64_t>(samples, 1);
   }
   return input;
+}
+
+bool SampleSource::has_images() const {
+  return std::ranges::any_of(inputs_, [](const Input& input) { return form_of(input.pieces.front().file) == SampleForm::image; });
+}
+
+std::size_t SampleSource::bytes_per_sample() const {
+  std::size_t bytes = 0;
+  for (const Input& input : inputs_) bytes += static_cast<std::size_t>(input.shape.element_count()) * size_of(input.type);
+  return bytes;
+}
+
+std::vector<std::string> SampleSource::readings() const {
+  std::vector<std::string> texts;
+  for (const Input& input : inputs_) {
+    const std::string text = input.reader->text(form_of(input.pieces.front().file), input.type);
+    if (!text.empty()) texts.push_back("input '" + input.name + "': " + text);
+  }
+  return texts;
 }
 
 std::vector<Tensor> SampleSource::read(std::int64_t first, std::int64_t count) {
@@ -129,19 +187,14 @@ Tensor SampleSource::read_input(Input& input, std::int64_t first, std::int64_t c
 void SampleSource::read_piece(Input& input, std::size_t piece, std::int64_t first, std::span<std::byte> into) {
   const Piece& from = input.pieces[piece];
   if (!input.open || input.open_piece != piece) {
-    input.open.emplace(from.file);
+    input.open = input.reader->open(from.file);
     input.open_piece = piece;
   }
-  NpyFile& file = *input.open;
   const std::size_t size = static_cast<std::size_t>(input.shape.element_count()) * size_of(input.type);
   const auto count = static_cast<std::int64_t>(into.size() / size);
-  const auto fits = [&](std::int64_t samples) {
-    return file.type() == input.type && file.shape().element_count() / input.shape.element_count() == samples;
-  };
-  if (!fits(std::max<std::int64_t>(from.samples, 1)))
+  if (input.open->type() != input.type || input.open->samples() != from.samples)
     throw Error(ErrorCode::unreadable_file, from.file.string(), "the file has changed meanwhile");
-  const std::int64_t leading = file.shape().rank() == 0 ? 1 : file.shape()[0];
-  Tensor values = from.samples == 0 ? file.rows(0, leading) : file.rows(first, count);
+  Tensor values = input.open->read(first, count);
   std::vector<std::int64_t> sizes{count};
   sizes.insert(sizes.end(), input.shape.sizes().begin(), input.shape.sizes().end());
   values.reshape(Shape(std::move(sizes)));
@@ -154,6 +207,7 @@ std::string SampleSource::identity() const {
   for (const Input& input : inputs_) {
     sum.add(input.name);
     sum.add(std::string(name_of(input.type)));
+    for (const double number : input.reader->identity(form_of(input.pieces.front().file))) sum.add(std::bit_cast<std::int64_t>(number));
     for (const Piece& piece : input.pieces) {
       sum.add(piece.file.filename().string());
       sum.add(piece.samples);

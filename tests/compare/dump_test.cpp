@@ -19,6 +19,7 @@
 #include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/scratch.hpp"
+#include "support/zip_file.hpp"
 
 namespace {
 
@@ -269,6 +270,40 @@ TEST_CASE("msaccucmp and MindSpore: names of operations, formats and types in th
   check_holds(run, read_dump(converted.path(), run.model));
 }
 
+TEST_CASE("msaccucmp: names that are too long stand in mapping.csv") {
+  const Run run;
+  const Folder folder;
+  std::ofstream(folder.path() / "mapping.csv") << "1234567,Conv2D.Conv_0.44.6.1706596912161941.output.0.NC1HWC0\r\n"
+                                               << "89.npy,Conv2D.Conv_1.45.1706596912161942.output.0.npy\nno pair\n";
+  write_npy(folder.path() / "1234567.npy", as_nc1hwc0(run.tensor("net/y"), 19, 32));
+  write_npy(folder.path() / "89.npy", run.tensor("net/z"));
+  write_npy(folder.path() / "x.npy", run.tensor("x"));
+  check_holds(run, read_dump(folder.path(), run.model));
+}
+
+TEST_CASE("the arrays of a .npz count as files, in a folder and instead of one") {
+  const Run run;
+  const auto entry = [&](const std::string& name, const Tensor& tensor) { return test::packed(name + ".npy", test::npy_text(tensor)); };
+  const Folder folder;
+  const std::string two =
+      test::zip_text({entry("net/y", as_nchw(run.tensor("net/y"), 19)), entry("Conv2D.Conv_1.45.17.output.0", run.tensor("net/z"))});
+  test::write_bytes(folder.path() / "part.npz", two);
+  write_npy(folder.path() / "x.npy", run.tensor("x"));
+  const NamedTrace dump = read_dump(folder.path(), run.model);
+  check_holds(run, dump);
+  CHECK(says(dump, "1 tensor in the order nchw: 'net/y'"));
+  check_holds(run, read_dump(folder.path() / "part.npz", run.model), 2);
+  test::write_bytes(folder.path() / "part.npz", test::zip_text({entry("first", run.tensor("net/z")), entry("net/y", run.tensor("net/y"))}));
+  check_holds(run, read_dump(folder.path(), run.model, {.names = {{"first", "net/z"}}}));
+  CHECK(read_dump(folder.path(), run.model).unfit == std::vector<std::string>{"first.npy"});
+  test::write_bytes(folder.path() / "part.npz", test::zip_text({entry("net/y", run.tensor("x"))}));
+  CHECK_THAT(refusal(folder.path(), run.model), test::contains_text("part.npz: net/y: shape 1x5x7x3; tensor 'net/y' is 1x5x7x19"));
+  test::write_bytes(folder.path() / "part.npz", test::zip_text({entry("x", run.tensor("x"))}));
+  CHECK_THAT(refusal(folder.path(), run.model), test::contains_text("x.npy: fits tensor 'x' as x does"));
+  test::write_bytes(folder.path() / "part.npz", two.substr(0, two.size() - 1));
+  CHECK_THAT(refusal(folder.path(), run.model), test::contains_text("part.npz: not a zip file"));
+}
+
 TEST_CASE("RKNN: the board's .npy with shapes in their names, and the toolkit's snapshot with its table") {
   const Run run;
   const Folder board, snapshot;
@@ -381,6 +416,7 @@ TEST_CASE("files that hold no tensor are refused with what is wrong and where") 
     return message;
   };
   CHECK(refused("net_y.txt", "1\n2 three\n").find("'three', value 2, is no number") != std::string::npos);
+  CHECK(refused("net_y.txt", "1 \x1b[2J\x13").find("'?[2J?', value 1, is no number") != std::string::npos);
   CHECK(refused("net_y.txt", " \n").find("holds no number") != std::string::npos);
   CHECK(refused("net_y.txt", "1 2 3\n").find("tensor 'net/y' is 1x5x7x19") != std::string::npos);
   CHECK(refused("net_y.bin", "").find("0 bytes") != std::string::npos);

@@ -3,8 +3,9 @@
 //
 // What a device computed, as its tools write it: a folder of files, one per tensor, read against a model.
 //
-// Files: .npy; .bin, .raw, .dat and TIDL's .y, values without a header; .txt, numbers. What is found out about a file, and is not as the model
-// has it (its layout, its type, whose name it bears), is said in NamedTrace::readings. docs/dumps.md has the rules and their sources.
+// Files: .npy; .npz, whose arrays count as files, and which may stand for the folder; .bin, .raw, .dat and TIDL's .y, values without a header;
+// .txt, numbers. What is found out about a file, and is not as the model has it (its layout, its type, whose name it bears), is said in
+// NamedTrace::readings. docs/dumps.md has the rules and their sources.
 #pragma once
 
 #include <filesystem>

@@ -13,8 +13,10 @@
 #include <sstream>
 
 #include "lastbit/error.hpp"
+#include "lastbit/io/npz.hpp"
 #include "lastbit/nearest.hpp"
 #include "lastbit/one_operation.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit {
 namespace {
@@ -333,42 +335,96 @@ std::map<std::string, std::string> rknn_names(const fs::path& folder) {
   return names;
 }
 
-bool is_data(const fs::path& file) {
+bool has_data_ending(const fs::path& file) {
   static constexpr std::array<std::string_view, 6> endings{".npy", ".bin", ".raw", ".dat", ".txt", ".y"};
-  const std::string ending = lower(file.extension().string()), name = file.filename().string();
-  const bool is_index = name.ends_with("layer_info.txt") || name == "map_name_to_file.txt" || name == "error_analysis.txt";
-  return !is_index && !name.ends_with("_weights_float.bin") && !name.ends_with("_bias_float.bin") &&
-         std::ranges::find(endings, ending) != endings.end();
+  return std::ranges::find(endings, lower(file.extension().string())) != endings.end();
 }
 
-std::vector<fs::path> files_in(const fs::path& folder) {
-  std::error_code error;
-  std::vector<fs::path> found;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (is_data(entry->path())) found.push_back(entry->path());
+/// Of names that are too long for a disk, msaccucmp writes others, and into mapping.csv, in the folder, whose they are: "file,name".
+std::map<std::string, std::string> long_names(const fs::path& folder) {
+  std::map<std::string, std::string> names;
+  std::ifstream in(folder / "mapping.csv");
+  for (std::string line; std::getline(in, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    const std::size_t comma = line.find(',');
+    if (comma != std::string::npos && comma > 0) names.emplace(line.substr(0, comma), line.substr(comma + 1));
   }
-  if (error) throw Error(ErrorCode::unreadable_file, folder.string(), error.message());
-  std::ranges::sort(found);
+  return names;
+}
+
+bool is_data(const fs::path& file) {
+  const std::string name = file.filename().string();
+  const bool is_index = name.ends_with("layer_info.txt") || name == "map_name_to_file.txt" || name == "error_analysis.txt";
+  return !is_index && !name.ends_with("_weights_float.bin") && !name.ends_with("_bias_float.bin") && has_data_ending(file);
+}
+
+/// What may be a tensor: a file, or an array of a .npz.
+struct Candidate {
+  fs::path path;
+  std::string member;  ///< empty: the file
+  fs::path name;       ///< by which it is matched: the file's, or the array's with its ending
+};
+
+void add_arrays(const fs::path& npz, std::vector<Candidate>& found) {
+  const NpzFile arrays(npz);
+  for (const std::string& array : arrays.names()) {
+    std::string name = array;
+    std::ranges::replace(name, '/', '_');
+    found.push_back({npz, array, name + ".npy"});
+  }
+}
+
+std::vector<Candidate> candidates_in(const fs::path& place) {
+  std::vector<Candidate> found;
+  if (is_npz(place) && !fs::is_directory(place)) {
+    add_arrays(place, found);
+    return found;
+  }
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) files.push_back(entry->path());
+  if (error) throw Error(ErrorCode::unreadable_file, place.string(), error.message());
+  std::ranges::sort(files);
+  for (const fs::path& file : files) {
+    if (is_npz(file)) add_arrays(file, found);
+    else if (is_data(file)) found.push_back({file, {}, file.filename()});
+  }
   return found;
 }
 
 class Matcher {
  public:
   Matcher(const fs::path& folder, const Model& model, const DumpOptions& options)
-      : folder_(folder), model_(model), options_(options), names_(model), tidl_(tidl_names(folder)), rknn_(rknn_names(folder)) {}
+      : folder_(folder),
+        model_(model),
+        options_(options),
+        names_(model),
+        tidl_(tidl_names(folder)),
+        rknn_(rknn_names(folder)),
+        long_(long_names(folder)) {}
 
   MatchedFiles match() {
-    const std::vector<fs::path> files = files_in(folder_);
-    require_known(files);
-    for (const fs::path& file : files) {
-      const std::optional<Read> read = tensor_of(file);
-      if (!read || (!read->tensor && !read->is_input)) matched_.unfit.push_back(file.filename().string());
-      else if (!read->is_input) assign(*read->tensor, file, read->file);
+    const std::vector<Candidate> candidates = candidates_in(folder_);
+    require_known(candidates);
+    for (const Candidate& candidate : candidates) {
+      const std::optional<Read> read = tensor_of(whole_name(candidate.name));
+      if (!read || (!read->tensor && !read->is_input)) matched_.unfit.push_back(candidate.name.string());
+      else if (!read->is_input) assign(*read->tensor, candidate, read->file);
     }
     return std::move(matched_);
   }
 
  private:
+  /// What the file would be called, were there no longest name.
+  [[nodiscard]] fs::path whole_name(const fs::path& name) const {
+    auto found = long_.find(name.string());
+    if (found == long_.end()) found = long_.find(name.stem().string());
+    if (found == long_.end()) return name;
+    std::string whole = found->second;
+    std::ranges::replace(whole, '/', '_');
+    return has_data_ending(whole) ? whole : whole + name.extension().string();
+  }
+
   [[nodiscard]] std::optional<std::int32_t> named_by_user(const fs::path& file) const {
     for (const std::string& key : {file.filename().string(), file.stem().string()}) {
       const auto found = options_.names.find(key);
@@ -385,10 +441,10 @@ class Matcher {
     throw Error(ErrorCode::bad_input, "--names", "the model computes no tensor '" + name + "'" + did_you_mean(name, known));
   }
 
-  void require_known(const std::vector<fs::path>& files) const {
+  void require_known(const std::vector<Candidate>& candidates) const {
     for (const auto& [name, tensor] : options_.names) {
-      const bool is_there =
-          std::ranges::any_of(files, [&, &name = name](const fs::path& file) { return file.filename() == name || file.stem() == name; });
+      const bool is_there = std::ranges::any_of(
+          candidates, [&, &name = name](const Candidate& each) { return each.name == name || each.name.stem() == name; });
       if (!is_there)
         throw Error(ErrorCode::bad_input, folder_.string(), "has no file '" + name + "', which --names calls '" + tensor + "'");
       static_cast<void>(tensor_called(tensor));
@@ -434,13 +490,16 @@ class Matcher {
     return std::nullopt;
   }
 
-  void assign(std::int32_t tensor, const fs::path& path, DumpFile file) {
-    file.path = path;
+  void assign(std::int32_t tensor, const Candidate& candidate, DumpFile file) {
+    file.path = candidate.path;
+    file.member = candidate.member;
     const auto [at, fresh] = matched_.by_tensor.emplace(tensor, file);
     if (fresh) return;
     if (!file.tool.empty() && at->second.tool == file.tool) return choose(at->second, file);
-    throw Error(ErrorCode::bad_input, path.string(),
-                "fits tensor '" + model_.tensor(tensor).name + "' as " + at->second.path.filename().string() + " does");
+    const DumpFile& other = at->second;
+    throw Error(ErrorCode::bad_input, candidate.path.string() + (file.member.empty() ? "" : ": " + printable(file.member)),
+                "fits tensor '" + model_.tensor(tensor).name + "' as " +
+                    (other.member.empty() ? other.path.filename().string() : printable(other.member)) + " does");
   }
 
   /// A tool writes a tensor again where it is read, or as text, codes and real values: codes are kept, or what came first.
@@ -455,6 +514,7 @@ class Matcher {
   Names names_;
   std::map<std::int64_t, std::string> tidl_;
   std::map<std::string, std::string> rknn_;
+  std::map<std::string, std::string> long_;
   MatchedFiles matched_;
 };
 

@@ -17,6 +17,7 @@ namespace lastbit {
 
 struct DumpFile {
   std::filesystem::path path;
+  std::string member{};               ///< of a .npz: the array
   std::optional<Shape> shape{};       ///< that its name tells
   std::optional<ElementType> type{};  ///< likewise
   std::string layout{};               ///< that its name, or the tool that names files so, tells
@@ -28,7 +29,8 @@ struct MatchedFiles {
   std::vector<std::string> unfit;  ///< names of files that are no tensor's
 };
 
-/// Throws Error(unreadable_file | bad_input): the folder, two files for one tensor, a name of `names` that no file or tensor has.
+/// Of a folder, or of a .npz, whose arrays count as files, as do those of every .npz in a folder.
+/// Throws Error(unreadable_file | malformed_file | bad_input): the folder, two files for one tensor, a name of `names` that no file or tensor has.
 [[nodiscard]] MatchedFiles match_files(const std::filesystem::path& folder, const Model& model, const DumpOptions& options);
 
 }  // namespace lastbit

@@ -10,9 +10,12 @@
 
 #include "compare/dump/layouts.hpp"
 #include "formats/file.hpp"
+#include "formats/raw_values.hpp"
 #include "lastbit/arith/float16.hpp"
 #include "lastbit/error.hpp"
-#include "lastbit/io/npy.hpp"
+#include "lastbit/io/npz.hpp"
+#include "lastbit/memory.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit {
 namespace {
@@ -55,7 +58,8 @@ Raw read_text(const std::filesystem::path& path) {
     const auto [stop, error] = std::from_chars(first, at, number);
     if (error != std::errc{} || stop != at)
       throw Error(ErrorCode::malformed_file, path.string(),
-                  "'" + std::string(begin, at).substr(0, 20) + "', value " + std::to_string(numbers.size()) + ", is no number");
+                  "'" + printable(std::string_view(begin, static_cast<std::size_t>(at - begin)).substr(0, 20)) + "', value " +
+                      std::to_string(numbers.size()) + ", is no number");
     whole = whole && std::find_if(first, at, [](char c) { return c != '-' && (c < '0' || c > '9'); }) == at && std::abs(number) < 0x1p53;
     numbers.push_back(number);
   }
@@ -69,17 +73,6 @@ Raw read_text(const std::filesystem::path& path) {
   Tensor values(ElementType::float32, shape);
   std::ranges::transform(numbers, values.values<float>().begin(), [](double number) { return static_cast<float>(number); });
   return {std::move(values), false};
-}
-
-/// Whether the bytes are real values as networks have them: codes read so are infinite, or far too large or small.
-bool look_real(std::span<const std::byte> bytes) {
-  for (std::size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
-    float value = 0;
-    std::memcpy(&value, bytes.data() + at, sizeof(float));
-    constexpr float small = 1e-20F, large = 1e20F;
-    if (value != 0 && !(std::abs(value) > small && std::abs(value) < large)) return false;
-  }
-  return true;
 }
 
 /// Of the type that its name tells; float32 where that fills the tensor once and looks like it; else the model's.
@@ -102,9 +95,25 @@ Raw read_bytes(const ModelTensor& tensor, const DumpFile& file) {
   return {std::move(values), false};
 }
 
+/// Where the file is, for messages.
+std::string place_of(const DumpFile& file) { return file.path.string() + (file.member.empty() ? "" : ": " + printable(file.member)); }
+
+/// An array may be packed: what it unpacks to is not to be more than a run may need.
+Tensor read_member(const DumpFile& file) {
+  NpyFile array = NpzFile(file.path).open(file.member);
+  const std::size_t bytes = static_cast<std::size_t>(array.shape().element_count()) * size_of(array.type()), allowed = memory_budget();
+  if (allowed > 0 && bytes > allowed)
+    throw MemoryRefused(ErrorCode::bad_input, place_of(file),
+                        "needs " + bytes_text(bytes) + " of memory; " + bytes_text(allowed) + " are allowed");
+  return array.values();
+}
+
 Raw read_raw(const ModelTensor& tensor, const DumpFile& file) {
   const std::string ending = file.path.extension().string();
-  Raw raw = ending == ".npy" ? Raw{read_npy(file.path), true} : ending == ".txt" ? read_text(file.path) : read_bytes(tensor, file);
+  Raw raw = !file.member.empty() ? Raw{read_member(file), true}
+            : ending == ".npy"   ? Raw{read_npy(file.path), true}
+            : ending == ".txt"   ? read_text(file.path)
+                                 : read_bytes(tensor, file);
   if (!raw.has_shape && file.shape && file.shape->element_count() == raw.values.element_count()) {
     raw.values.reshape(*file.shape);
     raw.has_shape = true;
@@ -169,7 +178,7 @@ void convert(FileValues& read, const ModelTensor& tensor, const DumpFile& file) 
   const ElementType held = read.values.type();
   if (held == tensor.type) return;
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::type_mismatch, file.path.string(),
+    throw Error(ErrorCode::type_mismatch, place_of(file),
                 std::string(name_of(held)) + why + "; " + quoted(tensor) + " is " + std::string(name_of(tensor.type)) +
                     " (float32 of its real values is accepted too)");
   };
@@ -216,7 +225,7 @@ Shape own_shape(const ModelTensor& tensor, const Tensor& values, const DumpFile&
       const bool fits = layout.size() != own && values.element_count() % layout.size() == 0;
       if (fits && packed.find(layout.name) == std::string::npos) packed += (packed.empty() ? "" : " or ") + layout.name;
     }
-    throw Error(ErrorCode::shape_mismatch, file.path.string(),
+    throw Error(ErrorCode::shape_mismatch, place_of(file),
                 "shape " + values.shape().text() + "; " + quoted(tensor) + " is " + tensor.shape.text() +
                     cut_text(values.shape(), tensor.shape) + (packed.empty() ? "" : "; it would fit as --layout " + packed));
   }
@@ -231,10 +240,10 @@ Shape own_shape(const ModelTensor& tensor, const Tensor& values, const DumpFile&
 FileValues read_values(const ModelTensor& tensor, const DumpFile& file, const std::string& layout) {
   Raw raw = read_raw(tensor, file);
   FileValues read{std::move(raw.values), {}, {}};
-  if (read.values.element_count() == 0) throw Error(ErrorCode::shape_mismatch, file.path.string(), "holds no value");
+  if (read.values.element_count() == 0) throw Error(ErrorCode::shape_mismatch, place_of(file), "holds no value");
   convert(read, tensor, file);
   if (raw.has_shape) read.stored = read.values.shape();
-  const std::string where = file.path.string();
+  const std::string where = place_of(file);
   std::optional<FileLayout> other;
   if (!layout.empty()) other = layout_named(layout, read.values, tensor.shape, where);
   else if (raw.has_shape) other = layout_by_shape(read.stored, tensor.shape);

@@ -7,8 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "lastbit/tensor.hpp"
@@ -21,25 +22,36 @@ namespace lastbit {
 /// The same from memory; `where` names the bytes in messages.
 [[nodiscard]] Tensor parse_npy(std::span<const std::byte> bytes, std::string_view where);
 
+/// Bytes that are read where they are needed: a file, or a member of one.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  /// bytes.size() bytes from `offset` on, which there must be. Throws Error(unreadable_file | malformed_file) naming the file.
+  virtual void read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
+};
+
 /// A file whose rows, the indices of its leading dimension, are read a few at a time: only those take memory. The header is read and checked
 /// once, by the constructor, as read_npy does. Throws Error(unreadable_file | malformed_file) naming the file.
 class NpyFile {
  public:
   explicit NpyFile(const std::filesystem::path& path);
+  /// The same of any bytes; `where` names them in messages.
+  NpyFile(std::unique_ptr<ByteSource> bytes, std::string where);
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
   /// Rows first … first + count - 1 (count > 0), which the file must have: shape [count, the other sizes]. A file of no dimension has one row.
   [[nodiscard]] Tensor rows(std::int64_t first, std::int64_t count);
+  /// All of it.
+  [[nodiscard]] Tensor values();
 
  private:
-  void read_at(std::uint64_t offset, std::span<std::byte> bytes);
-
-  std::filesystem::path path_;
+  std::unique_ptr<ByteSource> bytes_;
+  std::string where_;
   ElementType type_ = ElementType::int8;
   Shape shape_;
   bool fortran_order_ = false;
   std::uint64_t start_ = 0;  ///< of the values
-  std::ifstream stream_;
 };
 
 /// Version 1.0, row-major. Throws Error(unreadable_file).
