@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend_option.hpp"
 
+#include <algorithm>
+#include <iostream>
+
+#include "lastbit/chips.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
@@ -11,6 +15,15 @@ namespace lastbit::tool {
 namespace {
 
 const char* const backend_meaning = "a built-in backend, or a backend file (.json)";
+
+/// Once for every chip.
+void tell_chip(const std::string& name, const SpecSheet& sheet) {
+  const Chip* chip = name.ends_with(".json") || name == sheet.name ? nullptr : find_chip(name);
+  static std::vector<const Chip*> told;
+  if (chip == nullptr || std::ranges::find(told, chip) != told.end()) return;
+  told.push_back(chip);
+  std::cerr << chip_line(*chip) << "\n";
+}
 
 /// All that is wrong with the settings is told at once.
 SpecSheet with_settings(SpecSheet sheet, const std::vector<std::string>& settings) {
@@ -68,14 +81,20 @@ void take_known_backend(const std::string& command, ChosenBackend& side, const C
     throw Error(ErrorCode::bad_input, command, "--backend is needed, to compare the dump with; lastbit backends lists them");
 }
 
+SpecSheet named_backend(const std::string& name_or_file) {
+  SpecSheet sheet = find_backend(name_or_file);
+  tell_chip(name_or_file, sheet);
+  return sheet;
+}
+
 SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {
-  SpecSheet sheet = with_settings(find_backend(name_or_file), settings);
+  SpecSheet sheet = with_settings(named_backend(name_or_file), settings);
   remember_backend(sheet);
   return sheet;
 }
 
 SpecSheet reported_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {
-  SpecSheet sheet = with_settings(find_backend(name_or_file), settings);
+  SpecSheet sheet = with_settings(named_backend(name_or_file), settings);
   for (const std::string& setting : settings) sheet.name += " " + setting;
   remember_backend(sheet);
   return sheet;

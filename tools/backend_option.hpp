@@ -33,6 +33,9 @@ struct ChosenBackend {
 /// Beside a dump there is one backend, `--backend`, which may also be given as the side where it stands. Throws Error where both are.
 void take_known_backend(const std::string& command, ChosenBackend& side, const ChosenBackend& known);
 
+/// A backend by its name, its file or that of a chip; which backend a chip stands for is told on standard error. Throws Error.
+[[nodiscard]] SpecSheet named_backend(const std::string& name_or_file);
+
 /// The backend with its settings applied in order. Throws Error naming what is wrong and what is allowed.
 [[nodiscard]] SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings);
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "backend_option.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/one_operation.hpp"
-#include "lastbit/registry.hpp"
 #include "problem.hpp"
 
 namespace lastbit::tool {
@@ -46,7 +46,7 @@ Placement kept_from(const std::string& text, const Model& model) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw Error(ErrorCode::bad_input, where, "must be layers and a backend, such as softmax,12=float");
-  return {find_backend(text.substr(equals + 1)), layers_in(text.substr(0, equals), model, where)};
+  return {named_backend(text.substr(equals + 1)), layers_in(text.substr(0, equals), model, where)};
 }
 
 std::vector<std::string> lines_of(const Model& model, std::initializer_list<const SpecSheet*> sheets) {
@@ -58,7 +58,7 @@ std::vector<std::string> lines_of(const Model& model, std::initializer_list<cons
 }
 
 SpecSheet placed(SpecSheet sheet, const Model& model, std::vector<Placement> placements) {
-  for (const std::string& name : given().fallbacks) placements.push_back({find_backend(name), {}});
+  for (const std::string& name : given().fallbacks) placements.push_back({named_backend(name), {}});
   sheet.backend.elsewhere = Placements(std::move(placements));
   remember_backend(sheet);
   if (check(model, sheet.backend).empty()) sheet.backend.elsewhere = placements_for(model, sheet.backend);

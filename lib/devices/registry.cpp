@@ -6,9 +6,11 @@
 #include <iterator>
 
 #include "devices/vendors.hpp"
+#include "lastbit/chips.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/nearest.hpp"
 #include "lastbit/rules.hpp"
+#include "lastbit/runtimes.hpp"
 
 namespace lastbit {
 
@@ -39,6 +41,25 @@ SpecSheet read_backend_file(const std::string& file) {
   return backend_from_json(text, file);
 }
 
+const SpecSheet* builtin(std::string_view name) {
+  for (const SpecSheet& sheet : builtin_backends())
+    if (sheet.name == name) return &sheet;
+  return nullptr;
+}
+
+/// Of a name that is no backend's and no one chip's.
+[[noreturn]] void refuse(std::string_view name, const Chip* chip) {
+  if (chip != nullptr)
+    throw Error(ErrorCode::unknown_backend, "",
+                chip_line(*chip) + (chip->backends.empty() ? "; docs/own-device.md: how to write one" : ": name one of them"));
+  std::vector<std::string_view> known;
+  for (const SpecSheet& sheet : builtin_backends()) known.push_back(sheet.name);
+  for (const Chip& each : chips()) known.push_back(each.name);
+  std::string text = "unknown backend '" + std::string(name) + "'" + did_you_mean(name, known);
+  if (is_runtime(name)) text += "; it is a runtime: lastbit backends --for " + std::string(name) + " says which backend computes it where";
+  throw Error(ErrorCode::unknown_backend, "", text + "; lastbit backends lists them, and a file's name ends in .json");
+}
+
 }  // namespace
 
 std::span<const Vendor> vendors() {
@@ -57,14 +78,10 @@ const std::vector<SpecSheet>& builtin_backends() {
 
 SpecSheet find_backend(std::string_view name_or_file) {
   if (name_or_file.ends_with(".json")) return read_backend_file(std::string(name_or_file));
-  std::vector<std::string_view> known;
-  for (const SpecSheet& sheet : builtin_backends()) {
-    if (sheet.name == name_or_file) return sheet;
-    known.push_back(sheet.name);
-  }
-  throw Error(ErrorCode::unknown_backend, "",
-              "unknown backend '" + std::string(name_or_file) + "'" + did_you_mean(name_or_file, known) +
-                  "; lastbit backends lists them, and a file's name ends in .json");
+  if (const SpecSheet* sheet = builtin(name_or_file)) return *sheet;
+  const Chip* chip = find_chip(name_or_file);
+  if (chip == nullptr || chip->backends.size() != 1) refuse(name_or_file, chip);
+  return *builtin(chip->backends[0]);
 }
 
 SpecSheet backend_from_json(std::string_view text, std::string_view where) { return backend_from_json(text, where, find_backend); }

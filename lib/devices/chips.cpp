@@ -1,0 +1,133 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/chips.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace lastbit {
+namespace {
+
+constexpr std::string_view vip_v8 = "its NPU, a VeriSilicon VIPNano V8", vip_v7 = "its NPU, a VeriSilicon VIPNano V7";
+constexpr std::string_view mesa = "Mesa src/gallium/drivers/etnaviv/etnaviv_ml_nn.c; the vendors' gc_feature_database.h";
+constexpr std::string_view bernoulli = "its BPU, march bernoulli2";
+constexpr std::string_view other_march =
+    "another march than bernoulli2, which is not described; nearest bernoulli2, which was not compared";
+constexpr std::string_view gna_families = "docs/backends/gna.md";
+constexpr std::string_view rockchip =
+    "nearest vipnano_v7: it also rounds once, half to even, before the zero point, but its multiplier has 16 bits, truncated; here it has "
+    "15, "
+    "truncated, and then one more";
+constexpr std::string_view rockchip_source =
+    "gregordinary/rocket-userspace out-cvt-converter.md, measured on a chip; Mesa src/gallium/drivers/rocket/rkt_regcmd.c";
+constexpr std::string_view not_read = "its arithmetic was not read: nothing is known to be near",
+                           not_public = "its arithmetic is not public: nothing is known to be near";
+
+Chip gna(std::string_view name, std::string_view unit, std::string_view backend) {
+  return {.name = name, .unit = unit, .backends = {backend}, .machine = "x86-64", .source = gna_families};
+}
+
+Chip of_arm(std::string_view name, std::string_view unit, std::vector<std::string_view> backends, std::string_view note,
+            std::string_view source) {
+  return {.name = name, .unit = unit, .backends = std::move(backends), .machine = "aarch64", .note = note, .source = source};
+}
+
+std::vector<Chip> known_chips() {
+  return {
+      of_arm("imx8mp", vip_v8, {"vipnano_v8"}, {}, mesa),
+      of_arm("imx8mplus", vip_v8, {"vipnano_v8"}, {}, mesa),
+      of_arm("a311d", vip_v7, {"vipnano_v7"}, {}, mesa),
+      of_arm("vim3", "the NPU of its Amlogic A311D, a VeriSilicon VIPNano V7", {"vipnano_v7"}, {}, mesa),
+      of_arm("s905d3", vip_v7, {"vipnano_v7"}, "by its feature bits, which are those of the A311D; its model was not run", mesa),
+      of_arm("stm32mp2", vip_v7, {"vipnano_v7"}, {}, mesa),
+      of_arm("stm32mp25", vip_v7, {"vipnano_v7"}, {}, mesa),
+      of_arm("vipnano", "VeriSilicon VIPNano", {"vipnano_v8", "vipnano_v7"}, "V8: i.MX 8M Plus; V7: A311D, STM32MP2", mesa),
+      {"gna", "Intel GNA", {"gna1", "gna1_embedded", "gna2", "gna3_0", "gna3_1"}, {}, "by generation: docs/backends/gna.md", gna_families},
+      {"gna3", "Intel GNA of generation 3", {"gna3_0", "gna3_1"}, {}, "3.1 has wider limits, the arithmetic is one", gna_families},
+      gna("cannonlake", "its GNA, generation 1", "gna1"),
+      gna("geminilake", "its GNA, generation 1", "gna1"),
+      gna("icelake", "its GNA, generation 1", "gna1"),
+      gna("tigerlake", "its GNA, generation 2", "gna2"),
+      gna("elkhartlake", "its GNA, generation 2", "gna2"),
+      gna("jasperlake", "its GNA, generation 2", "gna2"),
+      gna("alderlake", "its GNA, generation 3.0", "gna3_0"),
+      gna("raptorlake", "its GNA, generation 3.0", "gna3_0"),
+      {"meteorlake",
+       "its GNA",
+       {},
+       "x86-64",
+       "a generation after 3.1, which is not described; nearest gna3_1, which was not compared",
+       gna_families},
+      of_arm("x3", bernoulli, {"bernoulli2"}, "a documented model, not verified on silicon", "docs/backends/bernoulli2.md"),
+      of_arm("rdkx3", bernoulli, {"bernoulli2"}, "a documented model, not verified on silicon", "docs/backends/bernoulli2.md"),
+      of_arm("j3", bernoulli, {"bernoulli2"}, "a documented model, not verified on silicon", "docs/backends/bernoulli2.md"),
+      of_arm("bpu", "Horizon's BPU, taken to be march bernoulli2 (X3, J3)", {"bernoulli2"}, "other marches (J5, X5, J6) are not described",
+             "docs/backends/bernoulli2.md"),
+      of_arm("j5", "its BPU", {}, other_march, {}),
+      of_arm("x5", "its BPU", {}, other_march, {}),
+      of_arm("j6", "its BPU", {}, other_march, {}),
+      {"310", "Huawei Ascend 310", {"ascend310"}, {}, {}, "docs/backends/ascend.md"},
+      {"310p", "Huawei Ascend 310P", {"ascend310p"}, {}, {}, "docs/backends/ascend.md"},
+      {"ascend910", "Huawei Ascend 910", {"ascend910a", "ascend910b"}, {}, "910A, or 910B and 910C (A2, A3)", "docs/backends/ascend.md"},
+      {"910a", "Huawei Ascend 910A", {"ascend910a"}, {}, {}, "docs/backends/ascend.md"},
+      {"910b", "Huawei Ascend 910B", {"ascend910b"}, {}, {}, "docs/backends/ascend.md"},
+      {"910c", "Huawei Ascend 910C", {"ascend910b"}, {}, {}, "docs/backends/ascend.md"},
+      {"ascend910c", "Huawei Ascend 910C", {"ascend910b"}, {}, {}, "docs/backends/ascend.md"},
+      {"max78002",
+       "its CNN accelerator, as that of the MAX78000",
+       {"max78000"},
+       {},
+       "recorded for the MAX78000",
+       "analogdevicesinc/ai8x-synthesis izer/simulate.py"},
+      {"n2d2",
+       "CEA N2D2's export",
+       {"n2d2_single_shift", "n2d2_double_shift", "n2d2_fixed_mult16", "n2d2_fixed_mult32", "n2d2_float_mult"},
+       {},
+       "by the export's scaling; n2d2_simulator_… before the export",
+       "CEA-LIST/N2D2"},
+      {"chipyard", "its Gemmini", {"gemmini", "gemmini_shift"}, {}, "float scales by default, or shifts", "ucb-bar/gemmini"},
+      of_arm("rk3588", "its NPU, Rockchip RKNPU2", {}, rockchip, rockchip_source),
+      of_arm("rk3576", "its NPU, Rockchip RKNPU2", {}, rockchip, rockchip_source),
+      {"k210",
+       "its KPU",
+       {},
+       {},
+       "nearest none: zero-point terms cut one by one, segments with a rounding of their own",
+       "kendryte/nncase k210_kernels.h"},
+      {"nvdla",
+       "NVDLA",
+       {},
+       {},
+       "nearest none: two scales in a row, each half away from zero, the zero point before the second",
+       "nvdla/hw cmod/hls/sdp"},
+      {"ethosu55", "Arm Ethos-U55", {}, {}, not_read, {}},
+      {"ethosu65", "Arm Ethos-U65", {}, {}, not_read, {}},
+      {"edgetpu", "Google Edge TPU (Coral)", {}, {}, not_public, {}},
+      {"hailo8", "Hailo-8", {}, {}, not_public, {}},
+  };
+}
+
+}  // namespace
+
+const std::vector<Chip>& chips() {
+  static const std::vector<Chip> all = known_chips();
+  return all;
+}
+
+const Chip* find_chip(std::string_view name) {
+  std::string plain;
+  for (const char c : name)
+    if (c != '.' && c != '-' && c != '_' && c != ' ') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto found = std::ranges::find(chips(), std::string_view(plain), &Chip::name);
+  return found == chips().end() ? nullptr : &*found;
+}
+
+std::string chip_line(const Chip& chip) {
+  std::string text = std::string(chip.name) + ": " + std::string(chip.unit);
+  if (chip.backends.empty()) text += ", computed by no backend";
+  for (std::size_t i = 0; i < chip.backends.size(); ++i)
+    text += (i == 0 ? ", computed by " : i + 1 == chip.backends.size() ? " or " : ", ") + std::string(chip.backends[i]);
+  return chip.note.empty() ? text : text + "; " + std::string(chip.note);
+}
+
+}  // namespace lastbit

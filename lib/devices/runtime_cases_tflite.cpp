@@ -1,0 +1,245 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of TensorFlow Lite and LiteRT on CPUs: data. A claim is read in the source that its case names, run and recorded where it says so, or told as
+// not certain. Kernels of Arm were read, not run.
+#include "devices/runtime_cases.hpp"
+
+namespace lastbit {
+namespace {
+
+using Rows = std::vector<RuntimeRow>;
+
+constexpr VersionRange every{};
+
+// Of TensorFlow Lite's own kernels, which LiteRT has too.
+
+constexpr RuntimeRow grouped{"conv2d with groups, or whose im2col buffer would be too large", Nearness::equal, "tflite_builtin_double", "",
+                             "falls back to the reference kernel, which rounds twice: half up, then half away from zero"};
+constexpr RuntimeRow one_row{"fully connected of one row, 8 bits, 4 outputs and 8 inputs or more", Nearness::equal, "tflite_builtin_double",
+                             "fully_connected.i8.output.chain.2.rounding=half_up",
+                             "a kernel of its own (custom_gemv): two roundings, both half up (vqrdmulh, vrshl)"};
+constexpr RuntimeRow neon_mul{"mul, average and max pool", Nearness::equal, "tflite_builtin_double", "",
+                              "vectorised, but with the fix-up of negative ties: half up, then half away from zero"};
+
+constexpr RuntimeRow tables{"logistic, tanh, 8 bits", Nearness::equal, "tflite_builtin_double", "",
+                            "tables of the float functions, half away from zero; the last bit of expf and tanhf is the platform's"};
+constexpr RuntimeRow not_read{"everything else", Nearness::nearest, "tflite_builtin_double", "", "its kernels were not read one by one"};
+
+/// Beside the matrix products.
+Rows with_neon(Rows rows) {
+  rows.push_back(one_row);
+  rows.push_back(grouped);
+  rows.push_back(
+      {"depthwise convolution, int8", Nearness::nearest, "tflite_builtin_double", "depthwise_conv.i8.output.chain.2.rounding=half_up",
+       "equal where the channels are a multiple of 8: two roundings, both half up (vqrdmulh, vrshl); in the generic kernel the channels "
+       "beyond the last whole eight round half away from zero the second time"});
+  rows.push_back({"transposed convolution, int8", Nearness::nearest, "tflite_builtin_double",
+                  "transposed_conv.i8.output.chain.2.rounding=half_up", "as depthwise convolution"});
+  rows.push_back({"add, int8", Nearness::nearest, "tflite_builtin_double", "",
+                  "each operand is rounded once, half up, as in tflite_builtin_single; the sum as here, and so are the elements beyond the "
+                  "last whole sixteen"});
+  rows.push_back(neon_mul);
+  rows.push_back(tables);
+  rows.push_back(
+      {"mean over the image, int8", Nearness::nearest, "tflite_builtin_double", "mean.output.chain.2.rounding=half_up",
+       "its zero points become one whole number in float32, its multiplier is in/(out*count) at once; half up for whole sixteens of "
+       "channels"});
+  rows.push_back(not_read);
+  return rows;
+}
+
+Rows ruy_on_neon() {
+  return with_neon({{"conv2d, fully connected of several rows, 8 bits", Nearness::equal, "tflite_builtin_single", "",
+                     "ruy rounds once, half up (sqdmulh, srshl)"}});
+}
+
+Rows early_ruy_on_neon() {
+  return with_neon({{"conv2d, fully connected of several rows, 8 bits", Nearness::equal, "tflite_builtin_double",
+                     "conv.i8.output.chain.2.rounding=half_up fully_connected.i8.output.chain.2.rounding=half_up",
+                     "ruy of before February 2021 rounds twice, both times half up (sqrdmulh, srshl without its fix-up)"}});
+}
+
+Rows gemmlowp_on_neon() {
+  return with_neon({{"conv2d, fully connected of several rows, 8 bits", Nearness::equal, "tflite_builtin_double", "",
+                     "gemmlowp rounds twice, half up and with the fix-up half away from zero, on NEON too"}});
+}
+
+Rows plain_x86() {
+  return {
+      {"conv2d, fully connected, 8 bits", Nearness::equal, "tflite_builtin_single", "", "ruy rounds once, half up, on every path of x86"},
+      grouped,
+      {"depthwise and transposed convolution, add, sub, mul, pools, softmax, hard swish, requantize", Nearness::equal,
+       "tflite_builtin_double", "",
+       "plain C, which rounds twice: half up, then half away from zero; a build with AVX2 (-mavx2) rounds the operands of sub once"},
+      tables,
+      {"mean over the image, int8", Nearness::nearest, "tflite_builtin_double", "",
+       "its zero points become one whole number in float32, its multiplier is in/(out*count) at once"},
+      not_read};
+}
+
+Rows delegate() {
+  return {{"everything of 8 bits, and what the delegate leaves", Nearness::equal, "xnnpack", "",
+           "one rounding, half to even, of a float product; docs/backends/xnnpack.md says what it leaves"}};
+}
+
+Rows delegate_on_arm() {
+  return {{"int8", Nearness::equal, "xnnpack", "", "the kernels chosen for int8 are the float ones (qs8, fp32) on Arm as well"},
+          {"conv2d, depthwise convolution, fully connected, uint8", Nearness::nearest, "xnnpack", "",
+           "the kernels chosen for uint8 (qu8, rndnu) multiply by the scale's 24-bit significand and round once, half up: they differ on "
+           "ties and "
+           "near them"},
+          {"what the delegate leaves", Nearness::nearest, "xnnpack", "",
+           "here as without NEON; the built-in kernels for Arm are the case \"built-in kernels\""}};
+}
+
+constexpr std::string_view kernels_source =
+    "tensorflow/tensorflow tensorflow/lite/kernels, read as of google-ai-edge/LiteRT v1.2.0 tflite/kernels (cpu_backend_gemm.h, "
+    "cpu_backend_gemm_custom_gemv.h, internal/common.h, internal/optimized/); google/ruy be760b6 of 2021-02-09 (pull request 227), "
+    "kernel_arm64.cc, apply_multiplier.cc; google/gemmlowp 16e8662 fixedpoint/fixedpoint_neon.h";
+constexpr std::string_view delegate_source =
+    "google-ai-edge/LiteRT v1.2.0 tflite/delegates/xnnpack/BUILD, tflite/core/interpreter_builder.cc; tensorflow/tensorflow issue 61946 "
+    "(2.9.3, "
+    "2.13.0: quantised layers are not delegated); google/XNNPACK 75db3c0 src/configs/gemm-config.c, dwconv-config.c; recorded from "
+    "tfjs-tflite";
+constexpr std::string_view which_release =
+    "which release of TensorFlow Lite between 2.14 and LiteRT 1.2 began to delegate quantised layers by default was not verified; the "
+    "runtime prints "
+    "\"Created TensorFlow Lite XNNPACK delegate for CPU\" where it has one, which before that took float layers alone; for Android's Java "
+    "API the "
+    "delegate's README says that it is off unless setUseXNNPACK asks for it";
+constexpr std::string_view read_on_arm =
+    "read, not run: recordings on Arm, or under an emulator, are still to be made; the kernels were read as of LiteRT 1.2, of older "
+    "versions ruy "
+    "alone; TensorFlow 2.3 has ruy 34ea9f4, 2.8 e6c1b8d, between them the change was placed by its date";
+constexpr std::string_view sse_builds =
+    "read, not run; a build with SSE4.1 (-msse4.1 and beyond) compiles the NEON kernels through NEON_2_SSE and is then as on 64-bit Arm, "
+    "its kernel for "
+    "one row included; whether a package is such a build was not verified. Old versions took gemmlowp for uint8 matrix products, which "
+    "rounds twice; "
+    "which ones was not verified";
+
+constexpr std::string_view litert_releases =
+    "1.0 and 1.1 were not verified: their sources are not in the repository; for Android's Java API the delegate's README says that it is "
+    "off unless "
+    "setUseXNNPACK asks for it";
+
+void add_tflite(std::vector<RuntimeCase>& all) {
+  constexpr std::string_view runtime = "TensorFlow Lite";
+  all.push_back({runtime,
+                 {"2.5", ""},
+                 VersionRange{"2.5", "2.13"},
+                 "64-bit Arm",
+                 "built-in kernels, matrix products by ruy (Bazel; Android)",
+                 "tflite builtin ruy aarch64 arm neon sdot i8mm android linux ios macos python bazel",
+                 ruy_on_neon(),
+                 read_on_arm,
+                 kernels_source});
+  all.push_back(
+      {runtime,
+       {"2.5", ""},
+       VersionRange{"2.5", "2.13"},
+       "Arm",
+       "built-in kernels, matrix products by gemmlowp (CMake builds)",
+       "tflite builtin gemmlowp aarch64 arm32 arm neon linux cmake python",
+       gemmlowp_on_neon(),
+       "CMake builds have no ruy unless they are for Android or TFLITE_ENABLE_RUY is on; which of them a package was built by was not "
+       "verified. Read, not run",
+       kernels_source});
+  all.push_back({runtime,
+                 {"", "2.4"},
+                 VersionRange{"", "2.4"},
+                 "Arm",
+                 "built-in kernels, matrix products by ruy (Bazel; Android)",
+                 "tflite builtin ruy aarch64 arm32 arm neon android linux ios macos python bazel",
+                 early_ruy_on_neon(),
+                 read_on_arm,
+                 kernels_source});
+  all.push_back({runtime,
+                 {"2.5", ""},
+                 VersionRange{"2.5", "2.13"},
+                 "32-bit Arm",
+                 "built-in kernels, matrix products by ruy (Android)",
+                 "tflite builtin ruy arm32 arm neon android bazel",
+                 ruy_on_neon(),
+                 read_on_arm,
+                 kernels_source});
+  all.push_back({runtime, every, VersionRange{"", "2.13"}, "x86-64", "built-in kernels",
+                 "tflite builtin ruy x86-64 vnni avx2 avx512 linux windows macos android python bazel cmake", plain_x86(), sse_builds,
+                 kernels_source});
+  all.push_back({runtime,
+                 {"2.6", ""},
+                 VersionRange{"2.14", ""},
+                 "64-bit and 32-bit Arm",
+                 "XNNPACK delegate for quantised layers",
+                 "tflite xnnpack aarch64 arm32 arm neon sdot i8mm android linux ios macos python bazel cmake",
+                 delegate_on_arm(),
+                 which_release,
+                 delegate_source});
+  all.push_back(
+      {runtime,
+       every,
+       {},
+       "any processor",
+       "reference kernels (BuiltinRefOpResolver)",
+       "tflite reference aarch64 arm32 arm neon sdot i8mm x86-64 vnni avx2 avx512 wasm android linux windows ios macos python bazel cmake",
+       {{"everything", Nearness::equal, "tflite_builtin_double", "", "plain C, which rounds twice: half up, then half away from zero"}},
+       "read in part, not run; a build with TFLITE_SINGLE_ROUNDING rounds once: tflite_builtin_single",
+       kernels_source});
+  all.push_back({runtime,
+                 {"2.6", ""},
+                 VersionRange{"2.14", ""},
+                 "x86-64, WebAssembly",
+                 "XNNPACK delegate for quantised layers",
+                 "tflite xnnpack x86-64 vnni avx2 avx512 wasm linux windows macos android python bazel cmake",
+                 delegate(),
+                 which_release,
+                 delegate_source});
+}
+
+void add_litert(std::vector<RuntimeCase>& all) {
+  constexpr std::string_view runtime = "LiteRT";
+  all.push_back({runtime, every, VersionRange{"1.2", ""}, "64-bit and 32-bit Arm", "XNNPACK delegate",
+                 "litert xnnpack aarch64 arm32 arm neon sdot i8mm android linux ios macos python bazel cmake", delegate_on_arm(),
+                 litert_releases, delegate_source});
+  all.push_back({runtime, every, VersionRange{"1.2", ""}, "x86-64, WebAssembly", "XNNPACK delegate",
+                 "litert xnnpack x86-64 vnni avx2 avx512 wasm linux windows macos android python bazel cmake", delegate(), litert_releases,
+                 delegate_source});
+  all.push_back({runtime,
+                 every,
+                 {},
+                 "64-bit Arm",
+                 "built-in kernels, without the delegate",
+                 "litert builtin ruy aarch64 arm neon sdot i8mm android linux ios macos python bazel",
+                 ruy_on_neon(),
+                 read_on_arm,
+                 kernels_source});
+  all.push_back({runtime,
+                 every,
+                 {},
+                 "x86-64",
+                 "built-in kernels, without the delegate",
+                 "litert builtin ruy x86-64 vnni avx2 avx512 linux windows macos android python bazel cmake",
+                 plain_x86(),
+                 sse_builds,
+                 kernels_source});
+  all.push_back(
+      {runtime,
+       every,
+       {},
+       "any processor",
+       "reference kernels (BuiltinRefOpResolver)",
+       "litert reference aarch64 arm32 arm neon sdot i8mm x86-64 vnni avx2 avx512 wasm android linux windows ios macos python bazel cmake",
+       {{"everything", Nearness::equal, "tflite_builtin_double", "", "plain C, which rounds twice: half up, then half away from zero"}},
+       "",
+       kernels_source});
+}
+
+}  // namespace
+
+void add_tflite_cases(std::vector<RuntimeCase>& all) {
+  add_tflite(all);
+  add_litert(all);
+}
+
+}  // namespace lastbit
