@@ -11,7 +11,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
-#include "lastbit/registry.hpp"
+#include "lastbit/ranges.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "model_option.hpp"
@@ -25,7 +25,7 @@ namespace {
 struct Options {
   std::string model;
   std::string backend;
-  std::string output;
+  std::string output, ranges, save_ranges;
   std::vector<std::string> settings, inputs;
   std::int64_t most_samples = 0;
   int threads = 1;
@@ -70,7 +70,7 @@ JsonValue list_json(const Quantizer& quantizer, const std::vector<std::string>& 
 
 /// Of one backend's quantiser, or of all.
 int list_options(const Options& options) {
-  const std::string only = options.backend.empty() ? "" : find_backend(options.backend).quantizer;
+  const std::string only = options.backend.empty() ? "" : named_backend(options.backend).quantizer;
   JsonValue list = JsonValue::array();
   for (const Quantizer& quantizer : quantizers()) {
     if (!options.backend.empty() && quantizer.name != only) continue;
@@ -96,15 +96,20 @@ int run(const Options& options) {
   if (options.list) return list_options(options);
   require(options.model, "MODEL");
   require(options.backend, "--backend");
-  if (options.inputs.empty()) throw Error(ErrorCode::bad_input, "quantize", "--input is needed: samples to calibrate with");
+  if (options.inputs.empty() && options.ranges.empty())
+    throw Error(ErrorCode::bad_input, "quantize", "--input is needed: samples to calibrate with; or --ranges");
   if (!options.output.empty()) require_model_name("--output", options.output);
   const SpecSheet sheet = selected_backend(options.backend, {});
   const Model model = read_given_model(options.model);  // what runs is another: its problems are told as they are found
-  const std::vector<std::vector<Tensor>> samples = read_samples(model, options.inputs, options.most_samples);
-  const QuantizationResult result = quantize(model, sheet, samples, quantizer_options(options.settings), options.threads);
+  const RangeFile ranges = options.ranges.empty() ? RangeFile{} : read_ranges(options.ranges);
+  std::vector<std::vector<Tensor>> samples;
+  if (!options.inputs.empty()) samples = read_samples(model, options.inputs, options.most_samples);
+  const auto [result, chosen] = quantize(model, sheet, samples, quantizer_options(options.settings), options.threads, ranges);
   if (!options.output.empty()) write_model(options.output, result.model);
+  if (!options.save_ranges.empty()) write_ranges(options.save_ranges, chosen);
   std::cout << (options.json ? to_json(result.report) : to_text(result.report));
-  if (!options.json && !options.output.empty()) std::cout << "Written to " << options.output << ".\n";
+  for (const std::string& file : {options.output, options.save_ranges})
+    if (!options.json && !file.empty()) std::cout << "Written to " << file << ".\n";
   return equal;
 }
 
@@ -120,6 +125,8 @@ void add_quantize(CommandLine& line) {
   command.renamed("--data", "--input");
   add_samples_option(command, options->most_samples);
   add_set_option(command, options->settings).value_name("OPTION=VALUE");
+  command.option("--ranges", options->ranges, "take ranges from a file, instead of calibrating").value_name("FILE");
+  command.option("--save-ranges", options->save_ranges, "write the ranges that were chosen, for --ranges").value_name("FILE");
   add_output_option(command, options->output, "FILE.json|.tflite");
   add_threads_option(command, options->threads);
   command.flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
@@ -128,6 +135,8 @@ void add_quantize(CommandLine& line) {
   add_json_option(command, options->json);
   command.note(
       "MODEL is a float network; of a quantised one, the real values are taken. --input: samples to calibrate with.\n"
+      "--ranges: a table tensor,min,max or tensor,scale,zero_point; what N2D2, hb_mapper, TensorRT, POT or NNCF wrote; or a\n"
+      "quantised model. What it lacks is calibrated with --input; if it lacks nothing, --input is not needed.\n"
       "--output: the model, a .json file with .npy files beside it for large constants, or a .tflite.");
   command.runs([options] { return run(*options); });
 }

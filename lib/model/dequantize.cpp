@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The real meaning of a quantised model. A bias without a scale of its own counts in input scale * weight scale, as accumulators do;
-// accumulators delivered as an output (int32 or int64 without a scale) become their real value by the same scale.
+// accumulators delivered as an output (int32 or int64 without a scale) become their real value by the same scale. The records of a piecewise-linear
+// function become real lines; integer multipliers of rows are part of the weights' scales already, and disappear.
 #include "lastbit/dequantize.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "lastbit/arith/pwl.hpp"
 #include "lastbit/error.hpp"
 
 namespace lastbit {
@@ -49,6 +52,57 @@ void own_bias(const Model& model, Operation& operation, Model& real) {
   const auto convert = [&](std::size_t channel, std::int64_t value) { return real_of(value, input_scale * weights.scale(channel), 0); };
   operation.inputs[2] = static_cast<std::int32_t>(real.tensors.size());
   real.tensors.push_back({bias.name + " of " + operation.name, ElementType::float32, bias.shape, {}, converted(*bias.constant, convert)});
+}
+
+/// What one step of the sums means that a piecewise-linear function reads: their own scale, or input scale * weight scale of the layer before, with
+/// the integer multiplier of a row taken out.
+double unit_of_sums(const Model& model, const Operation& operation) {
+  const ModelTensor& sums = model.tensor(operation.inputs[0]);
+  if (sums.quantization.present()) return sums.quantization.scale();
+  const auto writer =
+      std::ranges::find_if(model.operations, [&](const Operation& other) { return other.outputs[0] == operation.inputs[0]; });
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::bad_quantization, operation.name, "sums '" + sums.name + "' " + why);
+  };
+  if (writer == model.operations.end() || !takes_bias(writer->kind)) refuse("have no scale: their real values are unknown");
+  const double input_scale = model.tensor(writer->inputs[0]).quantization.scale();
+  const Quantization& weights = model.tensor(writer->inputs[1]).quantization;
+  const bool multiplies = writer->inputs.size() > multiplier_input && writer->inputs[multiplier_input] != absent_tensor;
+  const std::optional<Tensor> multipliers = multiplies ? model.tensor(writer->inputs[multiplier_input]).constant : std::nullopt;
+  std::optional<double> unit;
+  const std::size_t rows = multipliers ? static_cast<std::size_t>(multipliers->element_count()) : 1;
+  for (std::size_t c = 0; c < std::max(weights.scales.size(), rows); ++c) {
+    const double factor = multipliers ? static_cast<double>(multipliers->integer_at(static_cast<std::int64_t>(c))) : 1;
+    if (factor == 0) continue;
+    const double own = input_scale * weights.scale(c) / factor;
+    if (unit && std::abs(own - *unit) > 1e-9 * *unit) refuse("have a scale per channel, and their function one for all");
+    if (!unit) unit = own;
+  }
+  return unit.value_or(input_scale);
+}
+
+/// A table as real lines, one row each: where it begins, its value there, its slope.
+void own_table(const Model& model, Operation& operation, Model& real) {
+  if (operation.kind != OperationKind::pwl || model.tensor(operation.inputs[1]).type != ElementType::int32) return;
+  const ModelTensor& table = model.tensor(operation.inputs[1]);
+  const Quantization& output = model.tensor(operation.outputs[0]).quantization;
+  const double unit = unit_of_sums(model, operation), step = output.scale();
+  const auto records = table.constant.value().values<std::int32_t>();
+  Tensor lines(ElementType::float32, table.shape);
+  for (std::size_t i = 0; i < records.size(); i += 3) {
+    const PwlSegment segment =
+        pwl_segment(records[i], static_cast<std::int16_t>(records[i + 1]), static_cast<std::int16_t>(records[i + 2]));
+    const auto row = lines.values<float>().subspan(i, 3);
+    row[0] = static_cast<float>(unit * segment.x_base);
+    row[1] = real_of(segment.y_base, step, output.zero_point());
+    row[2] = static_cast<float>(std::ldexp(step / unit * segment.slope, -int{segment.shift}));
+  }
+  operation.inputs[1] = static_cast<std::int32_t>(real.tensors.size());
+  real.tensors.push_back({table.name + " of " + operation.name, ElementType::float32, table.shape, {}, std::move(lines)});
+}
+
+void drop_multiplier(Operation& operation) {
+  if (takes_bias(operation.kind) && operation.inputs.size() > multiplier_input) operation.inputs.resize(multiplier_input);
 }
 
 /// What the clip of the accumulators means: accumulators count in input scale * weight scale.
@@ -123,6 +177,8 @@ Model dequantized(const Model& model) {
   }
   for (Operation& operation : real.operations) {
     own_bias(model, operation, real);
+    own_table(model, operation, real);
+    drop_multiplier(operation);
     make_attributes_real(model, operation);
   }
   return real;

@@ -121,6 +121,59 @@ Tensor quantized_bias(const Tensor& real, ElementType type, const Quantization& 
   });
 }
 
+void drop_unused_tensors(Model& model) {
+  std::vector<bool> used(model.tensors.size(), false);
+  for_each_mention(model, [&](std::int32_t& tensor) { used[static_cast<std::size_t>(tensor)] = true; });
+  std::vector<std::int32_t> place(model.tensors.size(), absent_tensor);
+  std::vector<ModelTensor> kept;
+  for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+    if (!used[i]) continue;
+    place[i] = static_cast<std::int32_t>(kept.size());
+    kept.push_back(std::move(model.tensors[i]));
+  }
+  model.tensors = std::move(kept);
+  for_each_mention(model, [&](std::int32_t& tensor) { tensor = place[static_cast<std::size_t>(tensor)]; });
+}
+
+OutputBounds* fusible_bounds(Operation& operation) {
+  if (auto* layer = std::get_if<Conv2dAttributes>(&operation.attributes)) return &layer->bounds;
+  if (auto* dense = std::get_if<FullyConnectedAttributes>(&operation.attributes)) return &dense->bounds;
+  if (auto* sum = std::get_if<ElementwiseAttributes>(&operation.attributes)) return &sum->bounds;
+  if (auto* pool = std::get_if<Pool2dAttributes>(&operation.attributes)) return &pool->bounds;
+  return nullptr;
+}
+
+std::optional<OutputBounds> stated_bounds(const Operation& activation) {
+  using enum OperationKind;
+  if (activation.kind == relu) return OutputBounds{.activation = Activation::relu};
+  if (activation.kind == relu6) return OutputBounds{.activation = Activation::relu6};
+  if (activation.kind == relu_n1_to_1) return OutputBounds{.activation = Activation::relu_n1_to_1};
+  if (activation.kind == clip) return std::get<ClipAttributes>(activation.attributes).bounds;
+  return std::nullopt;
+}
+
+void fuse_activations(Model& model, const BoundsOfActivation& bounds) {
+  std::vector<int> mentions(model.tensors.size(), 0);  // one by the writer, one by each reader
+  for_each_mention(model, [&](std::int32_t& tensor) { ++mentions[static_cast<std::size_t>(tensor)]; });
+  std::vector<Operation*> writers(model.tensors.size(), nullptr);
+  std::vector<bool> fused(model.operations.size(), false);
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    Operation& operation = model.operations[i];
+    Operation* const layer = operation.inputs[0] == absent_tensor ? nullptr : writers[static_cast<std::size_t>(operation.inputs[0])];
+    OutputBounds* const end = layer == nullptr ? nullptr : fusible_bounds(*layer);
+    if (end != nullptr && *end == OutputBounds{} && mentions[static_cast<std::size_t>(operation.inputs[0])] == 2) {
+      if (const std::optional<OutputBounds> left = bounds(*layer, operation)) {
+        *end = *left;
+        layer->outputs[0] = operation.outputs[0];
+        fused[i] = true;
+      }
+    }
+    for (const std::int32_t output : operation.outputs) writers[static_cast<std::size_t>(output)] = fused[i] ? layer : &operation;
+  }
+  std::size_t i = 0;
+  std::erase_if(model.operations, [&](const Operation&) { return fused[i++]; });
+}
+
 void quantize_attributes(Operation& operation, const ModelTensor& output) {
   std::visit(
       [&]<class T>(T& attributes) {

@@ -1,8 +1,8 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What quantisers share when they turn a float network into a device's: which tensors have one quantisation, constants into codes, biases,
-// bounds. Scales and rounding rules are the caller's.
+// What quantisers share when they turn a float network into a device's: which tensors have one quantisation, activations into the layers before
+// them, constants into codes, biases, bounds. Scales and rounding rules are the caller's.
 #pragma once
 
 #include <cstdint>
@@ -62,6 +62,42 @@ void set_quantization(ModelTensor& tensor, ElementType type, Quantization quanti
 
 /// A bias in the units of the sums: rounding(real / scale) in double, within +-(2^(bits-1) - 1) of the type.
 [[nodiscard]] Tensor quantized_bias(const Tensor& real, ElementType type, const Quantization& quantization, Rounding rounding);
+
+/// Every mention of a tensor: inputs, outputs, operations, states.
+template <class Visit>
+void for_each_mention(Model& model, Visit&& visit) {
+  const auto visit_all = [&](std::vector<std::int32_t>& list) {
+    for (std::int32_t& tensor : list) {
+      if (tensor != absent_tensor) visit(tensor);
+    }
+  };
+  visit_all(model.inputs);
+  for (Operation& operation : model.operations) {
+    visit_all(operation.inputs);
+    visit_all(operation.outputs);
+  }
+  visit_all(model.outputs);
+  for (State& state : model.states) {
+    visit(state.before);
+    visit(state.after);
+  }
+}
+
+/// Removes the tensors that nothing mentions; the others keep their order.
+void drop_unused_tensors(Model& model);
+
+/// The bounds of an operation that may end in an activation (convolutions, fully connected, sums, products, pools); null for any other.
+[[nodiscard]] OutputBounds* fusible_bounds(Operation& operation);
+
+/// What an activation leaves on the layer before it, or nothing: it stays an operation of its own.
+using BoundsOfActivation = std::function<std::optional<OutputBounds>(const Operation& layer, const Operation& activation)>;
+
+/// relu, relu6, relu_n1_to_1 and clip as bounds that say the same.
+[[nodiscard]] std::optional<OutputBounds> stated_bounds(const Operation& activation);
+
+/// An activation that is the only reader of a layer without one becomes that layer's bounds; the layer then writes the activation's output, and the
+/// tensor between is mentioned no more. Tensors keep their indices.
+void fuse_activations(Model& model, const BoundsOfActivation& bounds);
 
 /// Bounds and padding values in real units become codes of the operation's output.
 void quantize_attributes(Operation& operation, const ModelTensor& output);

@@ -6,7 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "lastbit/one_operation.hpp"
 #include "lastbit/quantizer.hpp"
+#include "toolchains/device_model.hpp"
 
 namespace lastbit {
 namespace {
@@ -17,26 +19,6 @@ bool is_conversion(OperationKind kind) {
 }
 
 bool contains(const std::vector<std::int32_t>& list, std::int32_t tensor) { return std::ranges::find(list, tensor) != list.end(); }
-
-/// Calls visit(reference) for every mention of a tensor.
-template <class Visit>
-void for_each_mention(Model& model, Visit&& visit) {
-  const auto visit_all = [&](std::vector<std::int32_t>& list) {
-    for (std::int32_t& tensor : list) {
-      if (tensor != absent_tensor) visit(tensor);
-    }
-  };
-  visit_all(model.inputs);
-  for (Operation& operation : model.operations) {
-    visit_all(operation.inputs);
-    visit_all(operation.outputs);
-  }
-  visit_all(model.outputs);
-  for (State& state : model.states) {
-    visit(state.before);
-    visit(state.after);
-  }
-}
 
 void replace_everywhere(Model& model, std::int32_t from, std::int32_t to) {
   for_each_mention(model, [&](std::int32_t& tensor) { tensor = tensor == from ? to : tensor; });
@@ -69,6 +51,35 @@ void remove_conversions(Model& model) {
   }
 }
 
+/// Of an ONNX image that is read as NHWC alone, the tensor in ONNX's own layout is a dead end: its name is free for the one that is read.
+void pass_name_on(Model& model, const Operation& dead) {
+  const std::string& name = model.tensor(dead.outputs[0]).name;
+  ModelTensor& source = model.tensors[static_cast<std::size_t>(dead.inputs[0])];
+  const std::string old = source.name;
+  if (!is_layout_copy(name, old)) return;
+  source.name = name;
+  for (Operation& operation : model.operations)
+    if (operation.name == old) operation.name = name;
+}
+
+/// What no output and no state depends on: a toolchain drops it, and what it reads has a reader less.
+void drop_unread_operations(Model& model) {
+  std::vector<bool> needed(model.tensors.size(), false), kept(model.operations.size(), false);
+  const auto need = [&](std::int32_t tensor) {
+    if (tensor != absent_tensor) needed[static_cast<std::size_t>(tensor)] = true;
+  };
+  std::ranges::for_each(model.outputs, need);
+  for (const State& state : model.states) need(state.after);
+  for (std::size_t i = model.operations.size(); i-- > 0;) {
+    const Operation& operation = model.operations[i];
+    kept[i] = std::ranges::any_of(operation.outputs, [&](std::int32_t tensor) { return needed[static_cast<std::size_t>(tensor)]; });
+    if (kept[i]) std::ranges::for_each(operation.inputs, need);
+    else if (is_movement(operation.kind)) pass_name_on(model, operation);
+  }
+  std::size_t i = 0;
+  std::erase_if(model.operations, [&](const Operation&) { return !kept[i++]; });
+}
+
 void give_constants_one_reader(Model& model) {
   std::vector<bool> read(model.tensors.size(), false);
   for (const std::int32_t output : model.outputs) read[static_cast<std::size_t>(output)] = true;
@@ -97,20 +108,6 @@ void invert_constant_divisors(Model& model) {
   }
 }
 
-void drop_unused_tensors(Model& model) {
-  std::vector<bool> used(model.tensors.size(), false);
-  for_each_mention(model, [&](std::int32_t tensor) { used[static_cast<std::size_t>(tensor)] = true; });
-  std::vector<std::int32_t> place(model.tensors.size(), absent_tensor);
-  std::vector<ModelTensor> kept;
-  for (std::size_t i = 0; i < model.tensors.size(); ++i) {
-    if (!used[i]) continue;
-    place[i] = static_cast<std::int32_t>(kept.size());
-    kept.push_back(std::move(model.tensors[i]));
-  }
-  model.tensors = std::move(kept);
-  for_each_mention(model, [&](std::int32_t& tensor) { tensor = place[static_cast<std::size_t>(tensor)]; });
-}
-
 void give_names(Model& model) {
   std::set<std::string> taken;
   for (std::size_t i = 0; i < model.tensors.size(); ++i) {
@@ -126,6 +123,7 @@ void give_names(Model& model) {
 Model float_network(const Model& model) {
   Model real = dequantized(model);
   remove_conversions(real);
+  drop_unread_operations(real);
   give_constants_one_reader(real);
   invert_constant_divisors(real);
   drop_unused_tensors(real);

@@ -42,6 +42,9 @@ class TensorTally {
     compared_ = true;
   }
 
+  /// Mean square of the float original; NaN without one.
+  [[nodiscard]] double power() const { return compared_ ? truth_ / static_cast<double>(values_) : nothing; }
+
   void finish(TensorQuality& quality) const {
     quality.values = values_;
     quality.levels_used = levels_used();
@@ -172,14 +175,21 @@ class Comparison {
     quality.operation = row.operation;
     if (counterparts_[t]) {
       const TensorStatistics& statistics = calibration.tensors[static_cast<std::size_t>(*counterparts_[t])];
-      quality.min = statistics.min;
-      quality.max = statistics.max;
+      quality.min = statistics.values == 0 ? nothing : statistics.min;
+      quality.max = statistics.values == 0 ? nothing : statistics.max;
     }
     quality.quantization = tensor.quantization;
     quality.type = name_of(tensor.type);
     tallies_[t].finish(quality);
     if (row.written_by) quality.events = events_[*row.written_by];
     return quality;
+  }
+
+  /// Of every tensor of the device, the mean square of its float original.
+  [[nodiscard]] std::vector<double> powers() const {
+    std::vector<double> powers;
+    for (const TensorTally& tally : tallies_) powers.push_back(tally.power());
+    return powers;
   }
 
   [[nodiscard]] std::vector<OutputAgreement> agreements(std::int64_t samples) const {
@@ -221,16 +231,39 @@ double attainable_db(ElementType type) {
   return 6.02 * bits + 1.76;
 }
 
-/// Each operation against the worst of what it reads.
-void find_losses(const Model& device, const std::vector<Row>& rows, std::vector<TensorQuality>& tensors) {
+/// What the values keep of their power in codes of this type and zero point at the scale that just holds them: noise of a uniform step.
+double attainable_db(const ModelTensor& device, const TensorQuality& quality, double power) {
+  const IntegerRange codes = range_of(device.type);
+  const double min = std::min(quality.min, 0.0), max = std::max(quality.max, 0.0), levels = static_cast<double>(codes.max - codes.min);
+  const bool is_symmetric = codes.min < 0 && quality.quantization.zero_point() == 0;
+  const double step = (is_symmetric ? 2 * std::max(-min, max) : max - min) / levels;
+  return 10 * std::log10(power / (step * step / 12));
+}
+
+/// Of what comes in from outside: an input or a state against its own values at their best scale, as are weights. Others are as good as they are.
+double lost_at_the_door(const Model& device, const Row& row, const TensorQuality& quality, double power) {
+  const ModelTensor& tensor = device.tensor(row.tensor);
+  if (!is_integer(tensor.type) || size_of(tensor.type) > 2 || !quality.quantization.present()) return 0;
+  const double lost = attainable_db(tensor, quality, power) - quality.sqnr_db;
+  return std::isfinite(lost) ? std::max(lost, 0.0) : 0;
+}
+
+/// Each operation against the worst of what it reads; what the float network does not have is as bad as what made it.
+void find_losses(const Model& device, const std::vector<Row>& rows, const std::vector<double>& powers,
+                 std::vector<TensorQuality>& tensors) {
   std::vector<double> sqnr(device.tensors.size(), nothing);
-  for (std::size_t i = 0; i < rows.size(); ++i) sqnr[static_cast<std::size_t>(rows[i].tensor)] = tensors[i].sqnr_db;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!rows[i].written_by) continue;
+    const auto tensor = static_cast<std::size_t>(rows[i].tensor);
+    sqnr[tensor] = tensors[i].sqnr_db;
+    if (!rows[i].written_by) {
+      tensors[i].lost_db = lost_at_the_door(device, rows[i], tensors[i], powers[tensor]);
+      continue;
+    }
     double worst = attainable_db(device.tensor(rows[i].tensor).type);
     for (const std::int32_t input : device.operations[*rows[i].written_by].inputs) {
       if (input != absent_tensor) worst = std::fmin(worst, sqnr[static_cast<std::size_t>(input)]);
     }
+    if (std::isnan(sqnr[tensor])) sqnr[tensor] = worst;
     const double lost = worst - tensors[i].sqnr_db;
     tensors[i].lost_db = std::isfinite(lost) ? std::max(lost, 0.0) : 0;
   }
@@ -246,7 +279,7 @@ QuantizationReport quality_of(const Model& real, const Calibration& calibration,
   report.backend = sheet.name;
   const std::vector<Row> rows = rows_of(device);
   for (const Row& row : rows) report.tensors.push_back(comparison.row(row, calibration));
-  find_losses(device, rows, report.tensors);
+  find_losses(device, rows, comparison.powers(), report.tensors);
   report.samples = static_cast<std::int64_t>(samples.size());
   report.outputs = comparison.agreements(report.samples);
   report.guesses = guesses_of(device, sheet);

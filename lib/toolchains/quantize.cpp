@@ -6,8 +6,10 @@
 #include "lastbit/nearest.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/ranges.hpp"
 #include "lastbit/registry.hpp"
 #include "toolchains/quality.hpp"
+#include "toolchains/ranges/choices.hpp"
 
 namespace lastbit {
 namespace {
@@ -80,28 +82,43 @@ void require_comparable(const Model& real, const Model& device) {
   if (!same) throw Error(ErrorCode::bad_input, device.name, "the quantiser changed the number of inputs or outputs");
 }
 
+void require_ranges_taken(const RangeChoices& ranges, const RangeFile& given, const Quantizer& quantizer) {
+  if (given.ranges.empty() || ranges.was_asked()) return;
+  throw Error(ErrorCode::bad_input, given.path, "quantiser " + quantizer.name + " takes no ranges: its data have no scale");
+}
+
 }  // namespace
 
 QuantizationResult quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
                             const QuantizerOptions& options, int threads) {
+  return quantize(model, sheet, samples, options, threads, RangeFile{}).result;
+}
+
+RangedQuantization quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
+                            const QuantizerOptions& options, int threads, const RangeFile& given) {
   const Quantizer& quantizer = quantizer_of(sheet);
   const QuantizerOptions complete = completed(quantizer, options);
-  if (samples.empty()) throw Error(ErrorCode::bad_input, "calibration", "at least one sample is needed");
+  if (samples.empty() && given.ranges.empty()) throw Error(ErrorCode::bad_input, "calibration", "at least one sample is needed");
   const Model real = float_network(model);
+  RangeChoices ranges(real, given);
   const std::vector<std::vector<Tensor>> real_inputs = real_samples(model, samples);
   const Calibration calibration = calibrate(real, real_inputs, quantizer.histogram_bins, threads);
-  QuantizedNetwork network = quantizer.quantize({real, sheet.backend, calibration, complete, real_inputs});
+  QuantizedNetwork network = quantizer.quantize({real, sheet.backend, calibration, complete, real_inputs, ranges});
+  require_ranges_taken(ranges, given, quantizer);
+  ranges.require_complete();
   validate(network.model, "quantised " + network.model.name);
   require_comparable(real, network.model);
   const std::vector<Diagnostic> refusals = check(network.model, sheet.backend);
   if (!refusals.empty()) throw Error(refusals);
-  QuantizationResult result{std::move(network.model), {}};
-  result.report = quality_of(real, calibration, result.model, sheet, real_inputs);
-  result.report.quantizer = quantizer.name;
-  result.report.options = complete;
-  result.report.notes = notes_on(real, calibration);
-  result.report.notes.insert(result.report.notes.end(), network.notes.begin(), network.notes.end());
-  return result;
+  RangedQuantization ranged{{std::move(network.model), {}}, ranges.chosen()};
+  QuantizationReport& report = ranged.result.report;
+  report = quality_of(real, calibration, ranged.result.model, sheet, real_inputs);
+  report.quantizer = quantizer.name;
+  report.options = complete;
+  report.notes = ranges.notes();
+  for (const auto& notes : {notes_on(real, calibration), network.notes})
+    report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+  return ranged;
 }
 
 }  // namespace lastbit

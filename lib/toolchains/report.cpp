@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t name_width = 25;
 constexpr double notable_loss_db = 3;  ///< half of the remaining accuracy
 constexpr std::size_t most_marked = 5;
+constexpr std::int64_t few_levels = 16;  ///< so few codes are named as a cause
 
 std::string share_text(double share) {
   if (share == 0) return "-";
@@ -32,7 +33,7 @@ std::string zero_text(const TensorQuality& tensor) {
   return tensor.quantization.present() ? std::to_string(tensor.quantization.zero_point()) : "-";
 }
 
-/// The operations that cost most, worst first.
+/// What costs most, worst first.
 std::vector<const TensorQuality*> worst_of(const QuantizationReport& report) {
   std::vector<const TensorQuality*> worst;
   for (const TensorQuality& tensor : report.tensors) {
@@ -43,9 +44,11 @@ std::vector<const TensorQuality*> worst_of(const QuantizationReport& report) {
   return worst;
 }
 
+std::string real_text(double value) { return std::isnan(value) ? "-" : number_text("%.3g", value); }
+
 std::string line_of(const TensorQuality& tensor, bool marked) {
   std::string line = left(shortened(tensor.name, name_width), name_width) + " " + left(shortened(tensor.type, 7), 7);
-  line += right(number_text("%.3g", tensor.min), 9) + right(number_text("%.3g", tensor.max), 9);
+  line += right(real_text(tensor.min), 9) + right(real_text(tensor.max), 9);
   line += right(scale_text(tensor), 17) + right(zero_text(tensor), 5);
   line += right(tensor.levels_used == 0 ? "-" : std::to_string(tensor.levels_used), 6) + right(share_text(tensor.clipped_share), 7);
   line += right(std::isnan(tensor.sqnr_db) ? "-" : number_text("%.1f", tensor.sqnr_db), 6);
@@ -64,6 +67,7 @@ std::string worst_text(const std::vector<const TensorQuality*>& worst) {
   for (const TensorQuality* tensor : worst) {
     text += "  " + number_text("%.1f", tensor->lost_db) + " dB in " + tensor->operation + " '" + shortened(tensor->name, 50) + "'";
     if (tensor->clipped_share > 0) text += ", clipped " + share_text(tensor->clipped_share);
+    if (tensor->levels_used > 0 && tensor->levels_used <= few_levels) text += ", " + count_of(tensor->levels_used, "code") + " used";
     text += "\n";
   }
   return text;
@@ -75,6 +79,17 @@ std::string events_text(const QuantizationReport& report) {
   return std::to_string(events.saturated_outputs) + " of " + std::to_string(events.outputs) +
          " outputs moved by the bounds of type or activation, " + std::to_string(events.accumulator_overflows) +
          " accumulator overflows.\n";
+}
+
+std::string measured_text(const QuantizationReport& report, const std::vector<const TensorQuality*>& worst) {
+  std::string text =
+      "\nSQNR in dB against the float network; lost: how far below the worst of what the operation reads.\n" + worst_text(worst);
+  text += events_text(report);
+  for (const OutputAgreement& output : report.outputs) {
+    text += "Output '" + shortened(output.name, 40) + "': the largest value stands at the same position in " +
+            std::to_string(output.same_top) + " of " + count_of(output.samples, "sample") + ".\n";
+  }
+  return text;
 }
 
 std::string options_text(const QuantizationReport& report) {
@@ -112,12 +127,7 @@ std::string to_text(const QuantizationReport& report) {
                              count_of(report.samples, "sample") + ".") +
                      "\n" + heading();
   for (const TensorQuality& tensor : report.tensors) text += line_of(tensor, std::ranges::find(worst, &tensor) != worst.end());
-  text += "\nSQNR in dB against the float network; lost: how far below the worst of what the operation reads.\n" + worst_text(worst);
-  text += events_text(report);
-  for (const OutputAgreement& output : report.outputs) {
-    text += "Output '" + shortened(output.name, 40) + "': the largest value stands at the same position in " +
-            std::to_string(output.same_top) + " of " + count_of(output.samples, "sample") + ".\n";
-  }
+  text += report.samples > 0 ? measured_text(report, worst) : "\nWithout samples, nothing but the constants is measured.\n";
   for (const std::string& note : report.notes) text += wrapped("Note: " + note, 4);
   if (!report.guesses.empty()) text += "The device's arithmetic rests on guesses:\n";
   for (const Guess& guess : report.guesses) text += wrapped("- " + guess.rule + ": " + guess.source, 4);

@@ -281,3 +281,46 @@ TEST_CASE("gna: what a generation cannot do is named with its limit") {
   CHECK(refusal("gna3_0", soft).find("softmax 'op1': the device has no such operation (GNA 3.0)") != std::string::npos);
   CHECK(refusal("gna2", dense(8, 4), {{"input_scale_factor", "-1"}}).find("a number above 0") != std::string::npos);
 }
+
+TEST_CASE("gna: the golden path of a device's network reads its tables as real lines, with multipliers per row too") {
+  for (const char* weights : {"int16", "int8"}) {
+    INFO(weights);
+    Network network = dense(16, 8);
+    const auto y = network.model.outputs[0], z = network.real("z", {1, 8});
+    network.operation(Kind::relu, {y}, {z});
+    network.model.outputs = {z};
+    const Model device = on("gna2", network, {{"weights", weights}}).model;
+    const std::vector<Tensor> input{Tensor::from<float>({1, 16}, random_values(16, 2, 9))};
+    const Trace golden = run(device, find_backend("float").backend, input),
+                truth = run(network.model, find_backend("float").backend, input);
+    const auto mine = golden.tensors[static_cast<std::size_t>(device.outputs[0])].value().values<float>();
+    const auto wanted = truth.tensors[static_cast<std::size_t>(z)].value().values<float>();
+    bool has_zero = false, has_more = false;
+    for (std::size_t i = 0; i < 8; ++i) {
+      CHECK(std::abs(mine[i] - wanted[i]) < (weights == std::string("int8") ? 0.03F : 0.002F));  // weights are codes there
+      has_zero = has_zero || mine[i] == 0;
+      has_more = has_more || mine[i] > 1;
+    }
+    CHECK((has_zero && has_more));
+  }
+}
+
+TEST_CASE("golden path: a table's lines in real units, records with every shift; sums without a scale are refused") {
+  Network network;
+  const auto x = network.tensor("x", ElementType::int32, {1, 5}, {{0.25}, {0}, 0}),
+             y = network.tensor("y", ElementType::int16, {1, 5}, {{0.5}, {0}, 0});
+  // From -8: 2, rising by 64 / 2^8; from 16 (its low bits say 2^16): 8, falling by 32768 / 2^16.
+  const auto table = network.constant<std::int32_t>("t", {2, 3}, {-8, 2, 64, 16 | 1, 8, -32768});
+  network.operation(Kind::pwl, {x, table}, {y});
+  network.model.inputs = {x};
+  network.model.outputs = {y};
+  const Tensor sums = Tensor::from<std::int32_t>({1, 5}, std::vector<std::int32_t>{-100, -8, 8, 16, 20});
+  const Trace golden = run(network.model, find_backend("float").backend, std::vector<Tensor>{sums});
+  const auto values = golden.tensors[static_cast<std::size_t>(y)].value().values<float>();
+  const std::vector<float> wanted{1, 1, 3, 4, 3};  // 2 and 2 + 16 / 4 = 6, 8, 8 - 4 / 2 = 6, in steps of 0.5
+  CHECK(std::vector<float>(values.begin(), values.end()) == wanted);
+  network.model.tensors[static_cast<std::size_t>(x)].quantization = {};
+  const std::vector<Diagnostic> refused = check(network.model, find_backend("float").backend);
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].text().find("sums 'x' have no scale: their real values are unknown") != std::string::npos);
+}

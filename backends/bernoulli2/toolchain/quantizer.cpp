@@ -5,6 +5,8 @@
 // scale = threshold / 127. What follows is documented unless said otherwise:
 //   thresholds: max; max-percentile, a share of the magnitudes; KL (the divergence published for TensorRT: a guess, Horizon does not publish
 //   its own); "default" tries the three and keeps the one whose outputs have the highest cosine with the float network on the first sample;
+//   a relu or clip that alone reads a convolution, fully connected layer or sum is part of it (one operation of the BPU, with one threshold: that of
+//   what comes out);
 //   operations beyond the operator list, softmax and those that the user names run on the CPU in float (run_on_cpu of the vendor's tool).
 #include <algorithm>
 #include <charconv>
@@ -20,6 +22,7 @@
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
 #include "toolchains/device_model.hpp"
+#include "toolchains/ranges/choices.hpp"
 
 namespace lastbit {
 namespace {
@@ -208,21 +211,35 @@ class Bernoulli2Quantizer {
 
   [[nodiscard]] double threshold(std::size_t tensor) const {
     const TensorStatistics& seen = request_.statistics(parts_.origin[tensor]);
-    if (model_.tensors[tensor].constant || method_ == "max") return seen.largest_magnitude();
+    if (!model_.tensors[tensor].constant) request_.ranges.calibrate(parts_.origin[tensor], seen);
+    if (model_.tensors[tensor].constant || method_ == "max" || seen.values == 0) return seen.largest_magnitude();
     if (method_ == "percentile") return quantile(seen.magnitudes, share_of(request_));
     return kl_threshold(seen.magnitudes, 128, {.first = 127, .step = 1});
   }
 
   void quantize_data() {
     const std::vector<bool> coded = coded_tensors();
-    std::vector<double> thresholds(model_.tensors.size(), smallest_threshold);
-    const auto group = [&](std::size_t t) { return static_cast<std::size_t>(groups_.root(static_cast<std::int32_t>(t))); };
+    GroupRanges ranges(request_.ranges, groups_, model_.tensors.size());
     for (std::size_t t = 0; t < coded.size(); ++t) {
-      if (coded[t]) thresholds[group(t)] = std::max(thresholds[group(t)], threshold(t));
+      if (coded[t]) ranges.give(static_cast<std::int32_t>(t), parts_.origin[t], ElementType::int8, Coding::symmetric);
     }
     for (std::size_t t = 0; t < coded.size(); ++t) {
-      if (coded[t]) set_quantization(model_.tensors[t], ElementType::int8, symmetric(thresholds[group(t)]), rule_);
+      const auto index = static_cast<std::int32_t>(t);
+      if (!coded[t] || ranges.of(index).by != nullptr) continue;
+      const double seen = threshold(t);
+      ranges.see(index, {-seen, seen});
     }
+    for (std::size_t t = 0; t < coded.size(); ++t) {
+      if (coded[t]) set_data(t, ranges.of(static_cast<std::int32_t>(t)));
+    }
+  }
+
+  void set_data(std::size_t tensor, const GroupRanges::Decided& decided) {
+    const ClippingRange& range = decided.range;
+    if (decided.codes) request_.ranges.choose(parts_.origin[tensor], *decided.codes);
+    else request_.ranges.choose(parts_.origin[tensor], range);
+    set_quantization(model_.tensors[tensor], ElementType::int8, decided.codes ? *decided.codes : symmetric(std::max(-range.min, range.max)),
+                     rule_);
   }
 
   /// Scales are float32 in the vendor's tools.
@@ -231,15 +248,22 @@ class Bernoulli2Quantizer {
   }
   [[nodiscard]] static Quantization symmetric(double threshold) { return {{scale_of(threshold)}, {0}, 0}; }
 
-  void quantize_layer(const Operation& operation) {
-    ModelTensor& weights = model_.tensors[static_cast<std::size_t>(operation.inputs[1])];
-    const std::int64_t axis = channel_axis(operation.kind);
+  [[nodiscard]] Quantization weight_quantization(std::int32_t tensor, std::int64_t axis) const {
+    const ModelTensor& weights = model_.tensor(tensor);
+    if (const TensorRange* given = request_.ranges.given(parts_.origin[static_cast<std::size_t>(tensor)]); given != nullptr)
+      return given_weights(*given, weights, axis);
     Quantization scales{{}, {}, axis};
     for (const double magnitude : channel_magnitudes(*weights.constant, axis)) {
       scales.scales.push_back(scale_of(magnitude));
       scales.zero_points.push_back(0);
     }
-    set_quantization(weights, ElementType::int8, std::move(scales), rule_);
+    return scales;
+  }
+
+  void quantize_layer(const Operation& operation) {
+    ModelTensor& weights = model_.tensors[static_cast<std::size_t>(operation.inputs[1])];
+    const std::int64_t axis = channel_axis(operation.kind);
+    set_quantization(weights, ElementType::int8, weight_quantization(operation.inputs[1], axis), rule_);
     if (operation.inputs.size() < 3 || operation.inputs[2] == absent_tensor) return;
     ModelTensor& bias = model_.tensors[static_cast<std::size_t>(operation.inputs[2])];
     bias.quantization =
@@ -271,7 +295,20 @@ double output_cosine(const QuantizationRequest& request, const Model& quantized)
   return sum / static_cast<double>(request.model.outputs.size());
 }
 
-QuantizedNetwork quantize_bernoulli2(const QuantizationRequest& request) {
+/// Layers with their activations; what the user sends to the CPU by name stays as it is.
+Model fused_network(const QuantizationRequest& request) {
+  const std::vector<std::string> alone = names_in(request.option("cpu"));
+  const auto is_alone = [&](const Operation& operation) { return std::ranges::find(alone, operation.name) != alone.end(); };
+  Model model = request.model;
+  fuse_activations(model, [&](const Operation& layer, const Operation& activation) -> std::optional<OutputBounds> {
+    const bool is_pool = std::holds_alternative<Pool2dAttributes>(layer.attributes);
+    if (is_pool || is_alone(layer) || is_alone(activation)) return std::nullopt;
+    return stated_bounds(activation);
+  });
+  return model;
+}
+
+QuantizedNetwork quantize_fused(const QuantizationRequest& request) {
   QuantizedNetwork result;
   const std::vector<bool> cpu = choose_cpu(request, result.notes);
   const Partition parts = Partitioner(request.model, cpu).run();
@@ -280,18 +317,26 @@ QuantizedNetwork quantize_bernoulli2(const QuantizationRequest& request) {
     result.model = Bernoulli2Quantizer(request, parts, method).run();
     return result;
   }
+  result.model = Bernoulli2Quantizer(request, parts, "max").run();
+  if (request.samples.empty() || !request.ranges.calibrates()) return result;  // nothing is left to choose
   double best = -2;
   std::string chosen, figures;
   for (const std::string candidate : {"max", "percentile", "kl"}) {
-    Model model = Bernoulli2Quantizer(request, parts, candidate).run();
-    const double cosine = output_cosine(request, model);
+    const double cosine = output_cosine(request, Bernoulli2Quantizer(request, parts, candidate).run());
     figures += (figures.empty() ? "" : ", ") + candidate + " " + std::to_string(cosine);
     if (cosine <= best) continue;
     best = cosine;
     chosen = candidate;
-    result.model = std::move(model);
   }
+  result.model = Bernoulli2Quantizer(request, parts, chosen).run();
   result.notes.push_back("calibration " + chosen + " by the cosine of the outputs on the first sample: " + figures);
+  return result;
+}
+
+QuantizedNetwork quantize_bernoulli2(const QuantizationRequest& request) {
+  const Model fused = fused_network(request);
+  QuantizedNetwork result = quantize_fused({fused, request.backend, request.calibration, request.options, request.samples, request.ranges});
+  drop_unused_tensors(result.model);
   return result;
 }
 

@@ -24,6 +24,7 @@
 #include "lastbit/quantizer.hpp"
 #include "lastbit/shape.hpp"
 #include "toolchains/device_model.hpp"
+#include "toolchains/ranges/choices.hpp"
 
 namespace lastbit {
 namespace gna {
@@ -37,7 +38,10 @@ constexpr double table_factor = 2048, identity_factors[] = {2049, 1024.5};
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-std::int64_t half_away(float value) { return static_cast<std::int64_t>(std::trunc(value + (value > 0 ? 0.5F : -0.5F))); }
+std::int64_t half_away(float value) {
+  if (!(std::abs(value) < 0x1p62F)) return value > 0 ? max_of_width(63) : min_of_width(63);
+  return static_cast<std::int64_t>(std::trunc(value + (value > 0 ? 0.5F : -0.5F)));
+}
 
 double number_option(const QuantizationRequest& request, const char* name, double most) {
   const std::string& text = request.option(name);
@@ -110,10 +114,6 @@ class GnaQuantizer {
     }
   }
 
-  std::int32_t add_sums(const std::string& name, const Shape& shape_of_sums) {
-    return builder_.tensor({name, ElementType::int32, shape_of_sums});
-  }
-
   [[nodiscard]] const Model& model() const { return builder_.model; }
 
   static Quantization unit_of(double factor) { return {{1 / factor}, {0}, 0}; }
@@ -127,12 +127,31 @@ class GnaQuantizer {
 
   [[nodiscard]] double& factor(std::int32_t tensor) { return factors_[at(groups_.root(tensor))]; }
 
+  [[nodiscard]] const TensorRange* given_range(std::int32_t tensor) const {
+    const TensorRange* const range = request_.ranges.given(tensor);
+    if (range != nullptr && range->codes.present())
+      throw Error(ErrorCode::bad_quantization, range->where,
+                  "'" + range->name + "': GNA's factors follow from min and max, not from a scale");
+    return range;
+  }
+
+  /// The largest magnitude of what is given for the tensors of a group, else of what they were seen to be.
   [[nodiscard]] double largest_of_group(std::int32_t tensor) const {
-    double largest = 0;
-    for (std::size_t t = 0; t < real_.tensors.size(); ++t) {
-      if (groups_.root(static_cast<std::int32_t>(t)) == groups_.root(tensor))
-        largest = std::max(largest, request_.calibration.tensors[t].largest_magnitude());
+    double given = 0, seen = 0;
+    bool is_given = false;
+    const TensorStatistics* known = &request_.statistics(tensor);
+    for (std::int32_t t = 0; t < std::ssize(real_.tensors); ++t) {
+      if (groups_.root(t) != groups_.root(tensor)) continue;
+      seen = std::max(seen, request_.statistics(t).largest_magnitude());
+      if (request_.statistics(t).values > 0) known = &request_.statistics(t);
+      const TensorRange* const range = given_range(t);
+      if (range == nullptr) continue;
+      given = std::max(given, RangeChoices::magnitude(*range));
+      is_given = true;
     }
+    if (!is_given && !real_.tensor(tensor).constant) request_.ranges.calibrate(tensor, *known);
+    const double largest = is_given ? given : seen;
+    request_.ranges.choose(tensor, {-largest, largest});
     return largest;
   }
 
@@ -146,12 +165,13 @@ class GnaQuantizer {
                                               : builder_.tensor({real.name, ElementType::int16, real.shape, unit});
   }
 
+  static double input_factor_of(double largest) { return largest > 0 ? largest_input / largest : 1; }
+
   void add_inputs() {
     const std::string& given = request_.option("input_scale_factor");
     for (const std::int32_t input : real_.inputs) {
-      const double largest = largest_of_group(input);
       const double wanted =
-          given == "data" ? (largest > 0 ? largest_input / largest : 1) : number_option(request_, "input_scale_factor", 0x1p30);
+          given == "data" ? input_factor_of(largest_of_group(input)) : number_option(request_, "input_scale_factor", 0x1p30);
       if (factor(input) == 0) factor(input) = wanted;
       else if (factor(input) != wanted && given != "data")
         throw Error(ErrorCode::bad_input, "input '" + real_.tensor(input).name + "'", "is joined with another input of another factor");
@@ -161,8 +181,9 @@ class GnaQuantizer {
 
   /// No value of the calibration saturates.
   [[nodiscard]] double limited(double wanted, std::int32_t tensor) const {
+    if (request_.option("table_scale_factor") == "fixed") return wanted;
     const double largest = largest_of_group(tensor);
-    return request_.option("table_scale_factor") == "fixed" || largest == 0 ? wanted : std::min(wanted, largest_data / largest);
+    return largest == 0 ? wanted : std::min(wanted, largest_data / largest);
   }
 
   /// What the factor of a table's output is, where nothing before has decided it.
@@ -224,7 +245,8 @@ class GnaQuantizer {
     const std::int32_t table = add_table(function, parts.sums_factor, last.outputs[0], ends);
     if (fused.pool != nullptr) return add_fused(fused, parts, table);
     const std::int32_t output = data(last.outputs[0]);
-    const std::int32_t sums = add_sums(model().tensor(output).name + " sums", network_.shape(fused.layer->outputs[0]));
+    const std::int32_t sums = builder_.tensor(
+        {model().tensor(output).name + " sums", ElementType::int32, network_.shape(fused.layer->outputs[0]), unit_of(parts.sums_factor)});
     Operation layer{fused.layer->kind, fused.layer->name, {parts.input, parts.weights, parts.bias}, {sums}, fused.layer->attributes};
     if (parts.multiplier != absent_tensor) layer.inputs.push_back(parts.multiplier);
     while (layer.inputs.back() == absent_tensor) layer.inputs.pop_back();
@@ -247,14 +269,16 @@ class GnaQuantizer {
     const std::int32_t input = data(activation.inputs[0]);
     const double input_factor = factor(activation.inputs[0]);
     const Shape flat{1, 1, network_.shape(activation.inputs[0]).element_count(), 1};
-    const std::int32_t table = add_table(function, input_factor * largest_weight, activation.outputs[0], FlatEnds::none);
+    const double sums_factor = input_factor * largest_weight;
+    const std::int32_t table = add_table(function, sums_factor, activation.outputs[0], FlatEnds::none);
     const std::int32_t output = data(activation.outputs[0]);
     const std::string name = model().tensor(output).name;
     const std::int32_t row = builder_.operation(reshape, {input}, {name + " as a row", ElementType::int16, flat, unit_of(input_factor)});
     Tensor unit(ElementType::int16, {1, 1, 1, 1});
     unit.values<std::int16_t>()[0] = static_cast<std::int16_t>(largest_weight);
     const std::int32_t weights = builder_.constant(name + " unit weight", std::move(unit), unit_of(largest_weight));
-    const std::int32_t sums = builder_.operation(depthwise_conv2d, {row, weights}, {name + " sums", ElementType::int32, flat});
+    const std::int32_t sums =
+        builder_.operation(depthwise_conv2d, {row, weights}, {name + " sums", ElementType::int32, flat, unit_of(sums_factor)});
     add_pwl(activation.name, sums, table, output, network_.shape(activation.outputs[0]));
   }
 
@@ -287,7 +311,8 @@ class GnaQuantizer {
 
   double layer_factor(const Operation& layer, double input_factor, bool narrow) {
     const Shape& shape_of_weights = network_.shape(layer.inputs[1]);
-    const double largest = largest_magnitude(*real_.tensor(layer.inputs[1]).constant);
+    const TensorRange* const given = given_range(layer.inputs[1]);
+    const double largest = given != nullptr ? RangeChoices::magnitude(*given) : largest_magnitude(*real_.tensor(layer.inputs[1]).constant);
     double factor_of_weights = largest == 0 ? 1 : (narrow ? largest_weight_8bit * largest_multiplier : largest_weight) / largest;
     if (network_.is_constant(layer, 2)) {
       const double largest_of_bias = largest_magnitude(*real_.tensor(layer.inputs[2]).constant);
@@ -308,7 +333,8 @@ class GnaQuantizer {
     const std::vector<double> rows = channel_magnitudes(*weights.constant, 0);
     std::vector<std::uint8_t> multipliers;
     for (const double largest : rows)
-      multipliers.push_back(static_cast<std::uint8_t>(std::max(1.0, std::trunc(largest * weights_factor / largest_weight_8bit + 0.5))));
+      multipliers.push_back(
+          static_cast<std::uint8_t>(std::clamp(std::trunc(largest * weights_factor / largest_weight_8bit + 0.5), 1.0, 255.0)));
     Tensor narrow = coded(*weights.constant, ElementType::int8, 0, [&](std::size_t row, float value) {
       return std::clamp<std::int64_t>(half_away(value * static_cast<float>(weights_factor / multipliers[row])), -128, 127);
     });

@@ -39,18 +39,10 @@ bool is_rectifier(const Operation& operation) {
   return bounds.real_clamp && (*bounds.real_clamp)[0] == 0;
 }
 
-void fold_rectifiers(Model& model) {
-  for (std::size_t i = 0; i < model.operations.size(); ++i) {
-    const Operation rectifier = model.operations[i];
-    if (!is_rectifier(rectifier)) continue;
-    const std::int32_t between = rectifier.inputs[0];
-    const auto layer = std::ranges::find_if(model.operations, [=](const Operation& other) { return other.outputs[0] == between; });
-    OutputBounds* const bounds = layer == model.operations.end() ? nullptr : bounds_of(*layer);
-    if (bounds == nullptr || *bounds != OutputBounds{} || reader_count(model, between) != 1 || is_output(model, between)) continue;
-    bounds->activation = Activation::relu;
-    layer->outputs[0] = rectifier.outputs[0];
-    model.operations.erase(model.operations.begin() + static_cast<std::ptrdiff_t>(i--));
-  }
+/// Pools have no rectifier. An upper bound is the threshold's affair.
+std::optional<OutputBounds> rectifier_of(const Operation& layer, const Operation& activation) {
+  if (!is_rectifier(activation) || std::holds_alternative<Pool2dAttributes>(layer.attributes)) return std::nullopt;
+  return OutputBounds{.activation = Activation::relu};
 }
 
 bool has_kernel(const Operation& operation) {
@@ -77,7 +69,7 @@ std::string obstacle(const Model& model, const Operation& operation, const Backe
 QuantizedNetwork exportable(const Model& model) {
   QuantizedNetwork network{model, {}};
   drop_last_softmax(network);
-  fold_rectifiers(network.model);
+  fuse_activations(network.model, rectifier_of);
   return network;
 }
 
@@ -91,36 +83,9 @@ std::vector<Diagnostic> unsupported(const Model& model, const Backend& backend) 
   return problems;
 }
 
-OutputBounds* bounds_of(Operation& operation) {
-  if (auto* layer = std::get_if<Conv2dAttributes>(&operation.attributes)) return &layer->bounds;
-  if (auto* dense = std::get_if<FullyConnectedAttributes>(&operation.attributes)) return &dense->bounds;
-  if (auto* sum = std::get_if<ElementwiseAttributes>(&operation.attributes)) return &sum->bounds;
-  return nullptr;
-}
-
 bool is_rectified(const OutputBounds& bounds) {
   return bounds.activation == Activation::relu || bounds.activation == Activation::relu6 ||
          (bounds.real_clamp && (*bounds.real_clamp)[0] >= 0);
-}
-
-void drop_unused_tensors(Model& model) {
-  std::vector<std::int32_t> place(model.tensors.size(), absent_tensor);
-  std::vector<ModelTensor> kept;
-  const auto keep = [&](std::vector<std::int32_t>& list) {
-    for (std::int32_t& index : list) {
-      if (index == absent_tensor) continue;
-      std::int32_t& at = place[static_cast<std::size_t>(index)];
-      if (at == absent_tensor) {
-        at = static_cast<std::int32_t>(kept.size());
-        kept.push_back(std::move(model.tensors[static_cast<std::size_t>(index)]));
-      }
-      index = at;
-    }
-  };
-  keep(model.inputs);
-  for (Operation& operation : model.operations) keep(operation.inputs), keep(operation.outputs);
-  keep(model.outputs);
-  model.tensors = std::move(kept);
 }
 
 }  // namespace lastbit::n2d2

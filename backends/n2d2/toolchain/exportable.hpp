@@ -19,10 +19,6 @@ namespace lastbit::n2d2 {
 /// One diagnostic per operation that the device has no kernel for.
 [[nodiscard]] std::vector<Diagnostic> unsupported(const Model& model, const Backend& backend);
 
-/// The bounds of a layer or sum; nullptr of other operations.
-[[nodiscard]] OutputBounds* bounds_of(Operation& operation);
 [[nodiscard]] bool is_rectified(const OutputBounds& bounds);
-
-void drop_unused_tensors(Model& model);
 
 }  // namespace lastbit::n2d2

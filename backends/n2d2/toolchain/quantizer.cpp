@@ -28,6 +28,7 @@
 #include "n2d2/toolchain/clipping.hpp"
 #include "n2d2/toolchain/exportable.hpp"
 #include "toolchains/device_model.hpp"
+#include "toolchains/ranges/choices.hpp"
 
 namespace lastbit {
 namespace {
@@ -110,8 +111,9 @@ class N2d2Quantizer {
     for (const std::int32_t input : model_.inputs) quantize_input(input);
     original_ = std::exchange(model_.operations, {});
     for (const Operation& operation : original_) quantize(operation);
+    request_.ranges.require_complete();
     if (!problems_.empty()) throw Error(std::move(problems_));
-    n2d2::drop_unused_tensors(model_);
+    drop_unused_tensors(model_);
     return {std::move(model_), std::move(notes_)};
   }
 
@@ -141,6 +143,31 @@ class N2d2Quantizer {
     return reader != nullptr && reader->kind == max_pool2d && !is_output(index) ? statistics(reader->outputs[0]) : statistics(index);
   }
 
+  /// The scale of outputs: of a threshold that is given or found, or given itself.
+  [[nodiscard]] double output_scale(std::int32_t index, CodeSign sign, const TensorStatistics& seen, double found) const {
+    double threshold = found;
+    if (const TensorRange* given = request_.ranges.given(origin_[static_cast<std::size_t>(index)]); given != nullptr) {
+      if (given->codes.present()) return given_scale(*given, index, sign);
+      threshold = RangeChoices::magnitude(*given) > 0 ? RangeChoices::magnitude(*given) : 1;
+    } else {
+      request_.ranges.calibrate(origin_[static_cast<std::size_t>(index)], seen);
+    }
+    request_.ranges.choose(origin_[static_cast<std::size_t>(index)], {sign == CodeSign::is_unsigned ? 0 : -threshold, threshold});
+    return threshold / settings_.largest(sign);
+  }
+
+  [[nodiscard]] double given_scale(const TensorRange& given, std::int32_t index, CodeSign sign) const {
+    const Quantization& codes = given.codes;
+    const bool fits = !codes.per_channel() && codes.zero_point() == 0 && (!given.type || *given.type == settings_.type(sign));
+    if (!fits) {
+      throw Error(
+          ErrorCode::bad_quantization, given.where,
+          "'" + given.name + "': N2D2 has one scale here, zero point 0, for " + std::string(name_of(settings_.type(sign))) + " codes");
+    }
+    request_.ranges.choose(origin_[static_cast<std::size_t>(index)], codes);
+    return codes.scale();
+  }
+
   [[nodiscard]] double threshold(std::int32_t index, CodeSign sign) const {
     const TensorStatistics& seen = seen_values(index);
     const double largest = seen.largest_magnitude();
@@ -161,11 +188,24 @@ class N2d2Quantizer {
 
   void quantize_input(std::int32_t index) {
     const TensorStatistics& seen = statistics(index);
-    const CodeSign sign = seen.min >= 0 ? CodeSign::is_unsigned : CodeSign::is_signed;
+    const CodeSign sign = input_sign(index);
     const double largest = seen.largest_magnitude() > 0 ? seen.largest_magnitude() : 1;
     // A float32 scale: data are quantised in float32.
-    const double scale = static_cast<float>(largest / settings_.largest(sign));
+    const double scale = static_cast<float>(output_scale(index, sign, seen, largest));
     set_codes(index, {sign, scale, scale});
+  }
+
+  /// By a range that is given, the type of given codes, else by what was seen.
+  [[nodiscard]] CodeSign input_sign(std::int32_t index) const {
+    const TensorStatistics& seen = statistics(index);
+    const TensorRange* given = request_.ranges.given(index);
+    const bool has_range = given != nullptr && !given->codes.present();
+    if (given != nullptr && given->type)
+      return *given->type == settings_.type(CodeSign::is_unsigned) ? CodeSign::is_unsigned : CodeSign::is_signed;
+    if (given != nullptr && !has_range && seen.values == 0)
+      throw Error(ErrorCode::bad_quantization, given->where,
+                  "'" + given->name + "': whether its codes are signed is not said: min and max say it");
+    return (has_range ? given->min : seen.min) >= 0 ? CodeSign::is_unsigned : CodeSign::is_signed;
   }
 
   // One scale.
@@ -249,6 +289,11 @@ class N2d2Quantizer {
   [[nodiscard]] std::vector<double> weight_limits(const Operation& operation) {
     const Tensor& weights = *tensor(operation.inputs[1]).constant;
     const double largest = largest_magnitude(weights);
+    if (const TensorRange* given = request_.ranges.given(operation.inputs[1]); given != nullptr) {
+      if (given->codes.present())
+        throw Error(ErrorCode::bad_quantization, given->where, "'" + given->name + "': N2D2's scales of weights follow from min and max");
+      return {RangeChoices::magnitude(*given) > 0 ? RangeChoices::magnitude(*given) : 1};
+    }
     if (!settings_.per_output) return {largest > 0 ? largest : 1};
     std::vector<double> limits = channel_magnitudes(weights, channel_axis(operation.kind));
     for (double& limit : limits) limit = std::max(std::min(largest > 0 ? largest : 1, 0.1), limit);
@@ -256,10 +301,11 @@ class N2d2Quantizer {
   }
 
   void quantize_layer(Operation& operation) {
-    OutputBounds& bounds = *n2d2::bounds_of(operation);
+    OutputBounds& bounds = *fusible_bounds(operation);
     const Codes in = codes(operation.inputs[0]);
     const CodeSign sign = sign_of(bounds);
-    const double out = threshold(operation.outputs[0], sign) / settings_.largest(sign);
+    const std::int32_t output = operation.outputs[0];
+    const double out = output_scale(output, sign, seen_values(output), threshold(output, sign));
     const std::vector<double> limits = weight_limits(operation);
     std::vector<double> units, scales;  // of the sums; in * w/S / out
     for (const double limit : limits) {
@@ -351,13 +397,13 @@ class N2d2Quantizer {
   }
 
   void quantize_sum(Operation& operation) {
-    OutputBounds& bounds = *n2d2::bounds_of(operation);
+    OutputBounds& bounds = *fusible_bounds(operation);
     const Codes common = common_codes(operation);
     bring_to(common, operation);
     operation.kind = add_n;
     const CodeSign sign = sign_of(bounds);
     const double largest = statistics(operation.outputs[0]).largest_magnitude();
-    Codes out{sign, (largest > 0 ? largest : 1) / settings_.largest(sign), 0};
+    Codes out{sign, output_scale(operation.outputs[0], sign, statistics(operation.outputs[0]), largest > 0 ? largest : 1), 0};
     const double scale = common.scale / out.scale;
     const bool falls_back = scale > 1 && shifts();
     const Approximation found = falls_back ? fixed_factor(scale, scale, fallback_bits) : approximate(scale, scale);

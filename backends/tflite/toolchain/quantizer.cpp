@@ -9,6 +9,8 @@
 //   weights   symmetric int8 in [-127, 127]: scale = max |w| / 127 per output channel, code = half_away(w * (127 / max |w|)), in float32.
 //             Where a bias would need more than half of the 32 bits, the scale grows until it does not.
 //   bias      int32 (int64 with int16 data) at scale input * weights, code = half_away(b * (1 / scale)), in float32.
+//   fusing    relu, relu6, relu_n1_to_1 and clip become bounds of the convolution, fully connected layer, sum, product or pool that they alone
+//             read: the converter fuses before it quantises (tensorflow/compiler/mlir/lite/transforms/optimize_patterns.td).
 //   ties      pools, data movement, concat and what picks values have one quantisation for all that they read and write; over their common range.
 //   fixed     softmax and logistic: scale 1/256, zero point -128; tanh: 1/128, 0. int16: 1/32768, 0.
 #include <algorithm>
@@ -24,6 +26,7 @@
 #include "lastbit/op/quantize.hpp"
 #include "lastbit/quantizer.hpp"
 #include "toolchains/device_model.hpp"
+#include "toolchains/ranges/choices.hpp"
 
 namespace lastbit {
 namespace {
@@ -95,7 +98,9 @@ bool has_rule(OperationKind kind) {
   using enum OperationKind;
   return kind != svdf && kind != lstm && kind != recurrent && kind != pwl && kind != fused_conv2d && kind != sum_pool2d &&
          kind != dynamic_quantize && kind != argmax && kind != gather && kind != OperationKind::div && kind != neg &&
-         kind != OperationKind::log && kind != OperationKind::sqrt && kind != rsqrt;
+         kind != OperationKind::log && kind != OperationKind::sqrt && kind != rsqrt && kind != elu && kind != OperationKind::floor &&
+         kind != log_softmax && kind != l2_normalization && kind != argmin && kind != cumsum && kind != detection_postprocess &&
+         kind != top_k;
 }
 
 void require_rules(const Model& model) {
@@ -157,6 +162,7 @@ class Int8Quantizer {
   explicit Int8Quantizer(const QuantizationRequest& request)
       : request_(request), settings_(request), groups_(request.model.tensors.size()) {
     builder_.model = request.model;
+    fuse_activations(model_, [](const Operation&, const Operation& activation) { return stated_bounds(activation); });
   }
 
   QuantizedNetwork run() {
@@ -167,6 +173,7 @@ class Int8Quantizer {
       if (is_layer(operation)) quantize_layer(operation);
       quantize_attributes(operation, model_.tensor(operation.outputs[0]));
     }
+    drop_unused_tensors(model_);
     return {std::move(model_), std::move(notes_)};
   }
 
@@ -224,43 +231,71 @@ class Int8Quantizer {
     return data;
   }
 
-  [[nodiscard]] const TensorStatistics& statistics(std::size_t tensor) const {
-    const bool is_copy = tensor >= request_.calibration.tensors.size();
-    return request_.calibration.tensors[is_copy ? static_cast<std::size_t>(origin_[tensor]) : tensor];
+  [[nodiscard]] bool is_copy(std::size_t tensor) const { return tensor >= request_.calibration.tensors.size(); }
+  /// The tensor of the float network.
+  [[nodiscard]] std::int32_t origin(std::size_t tensor) const {
+    return is_copy(tensor) ? origin_[tensor] : static_cast<std::int32_t>(tensor);
+  }
+
+  /// What calibration saw; of a copy, what is given for the original.
+  [[nodiscard]] ClippingRange seen_range(std::size_t tensor) const {
+    const TensorStatistics& seen = request_.statistics(origin(tensor));
+    if (model_.tensors[tensor].constant) return {seen.min, seen.max};
+    if (const TensorRange* given = is_copy(tensor) ? request_.ranges.given(origin(tensor)) : nullptr; given != nullptr) {
+      if (!given->codes.present()) return {given->min, given->max};
+      const Quantization codes = given_codes(*given, settings_.data.type, settings_.data.coding);
+      const IntegerRange limits = range_of(settings_.data.type);
+      const auto real = [&](std::int64_t code) { return static_cast<double>(code - codes.zero_point()) * codes.scale(); };
+      return {real(limits.min), real(limits.max)};
+    }
+    request_.ranges.calibrate(origin(tensor), seen);
+    return seen.values > 0 ? chosen_range(seen, settings_) : ClippingRange{};
   }
 
   void quantize_data() {
     const std::vector<bool> data = data_tensors();
-    std::vector<ClippingRange> ranges(model_.tensors.size());
+    GroupRanges ranges(request_.ranges, groups_, model_.tensors.size());
+    const auto index = [](std::size_t tensor) { return static_cast<std::int32_t>(tensor); };
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
-      if (!data[t]) continue;
-      const TensorStatistics& seen = statistics(t);
-      const ClippingRange range = model_.tensors[t].constant ? ClippingRange{seen.min, seen.max} : chosen_range(seen, settings_);
-      ClippingRange& group = ranges[static_cast<std::size_t>(groups_.root(static_cast<std::int32_t>(t)))];
-      group = hull(group, range);
+      if (data[t] && !is_copy(t)) ranges.give(index(t), index(t), settings_.data.type, settings_.data.coding);
     }
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
-      if (!data[t]) continue;
-      const auto index = static_cast<std::int32_t>(t);
-      const Quantization* known = fixed(index);
-      const ClippingRange range = ranges[static_cast<std::size_t>(groups_.root(index))];
-      set_quantization(model_.tensors[t], settings_.data.type, known != nullptr ? *known : data_quantization(range, settings_.data),
-                       rounding_half_away);
+      if (data[t] && fixed(index(t)) == nullptr && ranges.of(index(t)).by == nullptr) ranges.see(index(t), seen_range(t));
     }
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
+      if (data[t]) set_data(t, ranges.of(index(t)));
+    }
+  }
+
+  /// A scale that is given counts even where the operation has one of its own; the device says whether it can do that.
+  void set_data(std::size_t tensor, const GroupRanges::Decided& decided) {
+    const auto index = static_cast<std::int32_t>(tensor);
+    const Quantization* known = decided.codes ? &*decided.codes : fixed(index);
+    if (!decided.codes && known != nullptr) request_.ranges.ignore(index);
+    if (!is_copy(tensor) && decided.codes) request_.ranges.choose(index, *decided.codes);
+    else if (!is_copy(tensor) && known == nullptr) request_.ranges.choose(index, decided.range);
+    set_quantization(model_.tensors[tensor], settings_.data.type,
+                     known != nullptr ? *known : data_quantization(decided.range, settings_.data), rounding_half_away);
   }
 
   void quantize_layer(const Operation& operation) {
     const bool per_channel = operation.kind == OperationKind::fully_connected ? settings_.dense_per_channel : settings_.weights_per_channel;
     ModelTensor& weights = model_.tensors[static_cast<std::size_t>(operation.inputs[1])];
     const std::int64_t axis = channel_axis(operation.kind);
+    const TensorRange* const given = request_.ranges.given(operation.inputs[1]);
     std::vector<double> largest{largest_magnitude(*weights.constant)};
     if (per_channel) largest = channel_magnitudes(*weights.constant, axis);
+    if (given != nullptr && !given->codes.present()) largest = {RangeChoices::magnitude(*given)};
     std::vector<float> magnitudes(largest.begin(), largest.end());
     for (float& magnitude : magnitudes) magnitude = std::max(magnitude, smallest_magnitude);
     const Quantization& input = model_.tensor(operation.inputs[0]).quantization;
     const bool has_bias = operation.inputs.size() > 2 && is_constant(operation.inputs[2]);
-    if (has_bias) widen_for_bias(operation, magnitudes, static_cast<float>(input.scale()));
-    quantize_weights(weights, magnitudes, axis);
+    if (given != nullptr && given->codes.present()) {
+      quantize_weights_at(weights, given_weights(*given, weights, axis), magnitudes);
+    } else {
+      if (has_bias) widen_for_bias(operation, magnitudes, static_cast<float>(input.scale()));
+      quantize_weights(weights, magnitudes, axis);
+    }
     if (has_bias) quantize_bias(model_.tensors[static_cast<std::size_t>(operation.inputs[2])], input, weights.quantization);
   }
 
@@ -295,6 +330,19 @@ class Int8Quantizer {
     weights.type = ElementType::int8;
     weights.quantization = {{}, std::vector<std::int64_t>(magnitudes.size(), 0), per_channel ? axis : 0};
     for (const float magnitude : magnitudes) weights.quantization.scales.push_back(double{magnitude / 127.0F});
+  }
+
+  /// Scales that are given: where they are those of the magnitudes, with the codes that these give, else half_away(w * (1 / scale)).
+  static void quantize_weights_at(ModelTensor& weights, const Quantization& given, const std::vector<float>& magnitudes) {
+    const std::optional<std::int64_t> axis = given.per_channel() ? std::optional(given.axis) : std::nullopt;
+    weights.constant = coded(*weights.constant, ElementType::int8, axis, [&](std::size_t channel, float value) {
+      const auto scale = static_cast<float>(given.scale(channel));
+      const bool is_own = magnitudes.size() == given.scales.size() && magnitudes[channel] / 127.0F == scale;
+      const float factor = is_own ? 127.0F / magnitudes[channel] : 1.0F / scale;
+      return std::clamp<std::int64_t>(round_to_integer(value * factor, Rounding::half_away), -127, 127);
+    });
+    weights.type = ElementType::int8;
+    weights.quantization = given;
   }
 
   void quantize_bias(ModelTensor& bias, const Quantization& input, const Quantization& weights) const {

@@ -59,10 +59,13 @@ struct QuantizerOption {
 };
 
 /// The network that a quantiser starts from. A quantised model is dequantised; quantize, dequantize, requantize and cast disappear, since
-/// they are the identity there; tensors that no operation reads or writes disappear; tensors without a name of their own get one; every constant has
-/// one reader: what several operations share is copied ("<name> of <operation>"). A division by a constant is a multiplication by its
+/// they are the identity there; operations that no output or state depends on disappear, as do tensors that no operation reads or writes, and the name of
+/// an unread tensor in ONNX's layout goes to its NHWC companion; tensors without a name of their own get one; every constant has one reader: what
+/// several operations share is copied ("<name> of <operation>"). A division by a constant is a multiplication by its
 /// inverse, rounded to float32: devices multiply.
 [[nodiscard]] Model float_network(const Model& model);
+
+class RangeChoices;
 
 /// What a quantiser works from. `model` is as float_network() makes it.
 struct QuantizationRequest {
@@ -70,8 +73,9 @@ struct QuantizationRequest {
   const Backend& backend;
   const Calibration& calibration;
   QuantizerOptions options;  ///< complete: defaults filled in, names and values checked
-  /// Inputs of the calibration, one list per sample, for procedures that choose by the result they reach.
+  /// Inputs of the calibration, one list per sample, for procedures that choose by the result they reach. None: all ranges are given.
   std::span<const std::vector<Tensor>> samples;
+  RangeChoices& ranges;  ///< asked for every range before calibration is, and told what was chosen (lib/toolchains/ranges/choices.hpp)
 
   [[nodiscard]] const std::string& option(std::string_view name) const { return options.find(name)->second; }
   [[nodiscard]] const TensorStatistics& statistics(std::int32_t tensor) const {
@@ -115,7 +119,8 @@ struct TensorQuality {
   double cosine = 1;         ///< quantised network against float network; NaN where the tensor has no counterpart of as many values
   double sqnr_db = 0;        ///< likewise
   /// How far sqnr_db lies below the lowest of what the operation reads, or below 6.02 bits + 1.76, which is what a type of that width holds at
-  /// best, if that is less; 0 for inputs and constants.
+  /// best, if that is less; of an input, a state and constants of at most 16 bits: below what their values keep in codes of that type at the scale
+  /// that just holds them (noise of a uniform step); 0 for other constants.
   double lost_db = 0;
   Events events{};  ///< of the operation that writes it
 };
