@@ -9,8 +9,11 @@
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/io/output.hpp"
+#include "lastbit/printable.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "output_option.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "samples.hpp"
@@ -20,7 +23,7 @@ namespace lastbit::tool {
 namespace {
 
 struct Options {
-  std::string model, a, b, objective;
+  std::string model, a, b, objective, output;
   std::vector<std::string> settings_a, settings_b, inputs;
   std::int64_t samples = 0;
   AdviseOptions advice;
@@ -55,10 +58,18 @@ int run(const Options& options) {
   Steps steps;
   advice.progress = [&](std::string_view what, double done) { steps.show(what, done); };
   const SpecSheet a = wanted(options), b = reported_backend(options.b, options.settings_b);
+  if (!options.output.empty()) (void)layer_list({}, b);  // a vendor without such a list is told before the search
   AdviseReport report = advise(model, a, b, read_samples(model, options.inputs, options.samples), advice);
   steps.clear();
   report.model = options.model;
   std::cout << (options.json ? to_json(report) : to_text(report));
+  if (!options.output.empty()) {
+    const LayerListFile list = layer_list(report, b);
+    write_text_file(options.output, list.text);
+    if (!options.json)
+      std::cout << "wrote " << printable(options.output) << ": " << count_of(static_cast<std::int64_t>(list.layers), "layer") << " of '"
+                << list.choice << "', for " << list.option << "\n";
+  }
   return report.equal() ? equal : different;
 }
 
@@ -83,9 +94,12 @@ void add_advise(CommandLine& line) {
       .option("--effort", options->advice.effort,
               "how much each search may cost, in 10^9 multiply-accumulates; where it is not enough, fewer samples decide")
       .positive();
+  add_output_option(command, options->output, "FILE");
+  add_force_option(command);
   add_memory_option(command);
   add_json_option(command, options->json);
   command.note("--a cpu is tflite_double, which a delegate falls back to.");
+  command.note("-o writes the layers to keep off the device as the vendor's tool reads them (ATC's --keep_dtype, hb_mapper's run_on_cpu).");
   command.runs([options] { return run(*options); });
 }
 

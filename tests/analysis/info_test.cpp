@@ -76,4 +76,8 @@ TEST_CASE("info: one operation that a device lacks leaves it the others") {
   CHECK(fit.fit == Fit::lacks);
   CHECK(fit.operations == Occurrences{{"softmax", 1}});
   CHECK(fit.multiply_accumulates == info.multiply_accumulates);  // a softmax has none
+  CHECK(fit.fallbacks == std::vector<std::string>{"tflite_double"});
+  CHECK(to_text(info).find("vipnano_v8: runs with --fallback tflite_double for softmax (1)") != std::string::npos);
+  lacking.backend.elsewhere = Placements({{find_backend("tflite_double"), {}}});
+  CHECK(check(model, lacking.backend).empty());
 }

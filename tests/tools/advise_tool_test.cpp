@@ -47,6 +47,18 @@ TEST_CASE("advise on the command line: judged at a tensor on the way, by another
   REQUIRE(json["layers"][0]["ties"]["a"]["on"] == 0);
 }
 
+TEST_CASE("advise on the command line: the layers to keep, as the vendor's tool reads them") {
+  const test::Shell shell;
+  const std::string folder = (test::source_directory() / "examples/ascend-addn").string();
+  const std::string command = "advise " + folder + "/model.json --a float --input " + folder + "/image.npy -o list.cfg --b ";
+  REQUIRE(shell.status(command + "ascend310") == 1);
+  CHECK(shell.text("out").find("list.cfg: 2 layers of 'what has to stay in float32', for atc --keep_dtype=FILE\n") != std::string::npos);
+  CHECK(shell.text("list.cfg") == "# lastbit: layers kept off the device\nAddN\nscale\n");
+  REQUIRE(shell.status(advise("--a cpu --b vipnano_v8 -o never")) == 2);
+  CHECK(shell.text("err").find("one is written for: ascend310") != std::string::npos);
+  CHECK(shell.text("out").empty());
+}
+
 TEST_CASE("advise on the command line: equal, and refused in one line") {
   const test::Shell shell;
   REQUIRE(shell.status(advise("--a vipnano_v8 --b vipnano_v8")) == 0);

@@ -251,14 +251,16 @@ struct Consequence {
 
 struct AdviseReport {
   std::string model, a, b;
-  std::vector<std::string> names;  ///< of the operations
+  std::vector<std::string> names;      ///< of the operations: layer_name
+  std::vector<std::string> own_names;  ///< likewise, as the user's file has them: of an .onnx its nodes'
   Objective objective = Objective::differing;
   std::string judged_at;  ///< names of the tensors
   std::int64_t samples = 0, census_samples = 0;
   std::int64_t macs = 0;
   bool float16 = false;
-  bool a_is_real = false;           ///< a is of the real domain
-  std::vector<Diagnostic> missing;  ///< operations that only a has
+  bool a_is_real = false;              ///< a is of the real domain
+  std::vector<Diagnostic> missing;     ///< operations that only a has
+  std::vector<std::size_t> only_on_a;  ///< the same
   std::vector<LayerAdvice> layers;
   FallbackSearch search;
   std::vector<ScaleAdvice> scales;      ///< that avoid at least half of the layer's differing values and lower no SQNR
@@ -282,6 +284,17 @@ struct AdviseReport {
 /// What makes run, compare, sweep and others compute a choice: "--backend vipnano_v8 --keep 2,4,5=tflite_double". Empty for the device alone,
 /// where a side has rules of its own that a name does not tell, and where tensors between a's layers stay real values, as they do not there.
 [[nodiscard]] std::string options_of(const AdviseReport& report, const Consequence& choice);
+
+/// Layers of a device's network that something else computes, as the file that the vendor's tool reads (SpecSheet::layer_list).
+struct LayerListFile {
+  std::string option;  ///< that names the file, or what of it goes where
+  std::string choice;
+  std::size_t layers = 0;
+  std::string text;
+};
+/// Of the float16 network what has to stay in float32; else the first choice of the report that leaves nothing, or its last, with the layers that
+/// only a has. Throws Error(bad_input) where the vendor's tool reads no such file, or a name cannot stand in it.
+[[nodiscard]] LayerListFile layer_list(const AdviseReport& report, const SpecSheet& device);
 
 /// At most 100 columns.
 [[nodiscard]] std::string to_text(const AdviseReport& report);

@@ -33,6 +33,8 @@ struct DeviceFit {
   std::int64_t multiply_accumulates = 0;  ///< of the other operations
   std::string reason;                     ///< of `lacks`: what is said of the first operation
   bool has_quantizer = false;
+  /// Of `lacks`, where the device has some of the multiply-accumulates: the backends, each given by --fallback, that compute the rest.
+  std::vector<std::string> fallbacks{};
 };
 
 struct NetworkInfo {

@@ -94,6 +94,7 @@ class Adviser {
     report_.b = b_.name;
     for (std::size_t i = 0; i < model_.operations.size(); ++i) {
       report_.names.push_back(layer_name(model_, i));
+      report_.own_names.push_back(model_.operations[i].name);
       report_.macs += multiply_accumulates(model_, model_.operations[i]);
     }
     for (const std::int32_t output : model_.outputs)
@@ -102,7 +103,10 @@ class Adviser {
     report_.missing = judge_.run().missing();
     for (const Guess& guess : guesses_of(model_, a_)) add_once(report_.guesses, guess);
     for (std::size_t i = 0; i < model_.operations.size(); ++i) {
-      if (judge_.run().only_on_a()[i]) continue;  // nothing of the device's computes it
+      if (judge_.run().only_on_a()[i]) {  // nothing of the device's computes it
+        report_.only_on_a.push_back(i);
+        continue;
+      }
       for (const Guess& guess : guesses_of(model_, model_.operations[i], b_)) add_once(report_.guesses, guess);
     }
   }

@@ -8,6 +8,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/one_operation.hpp"
+#include "lastbit/registry.hpp"
 
 namespace lastbit {
 namespace {
@@ -26,6 +27,19 @@ bool is_float_network(const Model& model) {
   return std::ranges::none_of(model.operations, [&](const Operation& operation) {
     return std::ranges::any_of(operation.outputs, [&](std::int32_t index) { return model.tensor(index).quantization.present(); });
   });
+}
+
+/// What a board's CPU may be, the integer kernels first; float where integers do not do.
+const std::vector<std::string> processors[] = {{"tflite_double"}, {"onnxruntime"}, {"tflite_double", "float"}, {"onnxruntime", "float"}};
+
+std::vector<std::string> fallbacks_for(const Model& model, Backend device) {
+  for (const std::vector<std::string>& names : processors) {
+    std::vector<Placement> placements;
+    for (const std::string& name : names) placements.push_back({find_backend(name), {}});
+    device.elsewhere = Placements(std::move(placements));
+    if (check(model, device).empty()) return names;
+  }
+  return {};
 }
 
 class Fitter {
@@ -49,6 +63,7 @@ class Fitter {
     }
     const bool is_foreign = found.fit == Fit::lacks && found.multiply_accumulates == 0;
     if (found.has_quantizer && found.fit != Fit::runs && (is_float_ || is_foreign)) found.fit = Fit::needs_quantize;
+    if (found.fit == Fit::lacks && found.multiply_accumulates > 0) found.fallbacks = fallbacks_for(model_, sheet.backend);
     return found;
   }
 

@@ -34,6 +34,13 @@ std::string share_text(std::int64_t part, std::int64_t all) {
   return number_text("%.4g", 100 * static_cast<double>(part) / static_cast<double>(all)) + " % of the multiply-adds are its own";
 }
 
+std::string fallback_text(const DeviceFit& device) {
+  if (device.fallbacks.empty()) return "lacks ";
+  std::string text = "runs with";
+  for (const std::string& name : device.fallbacks) text += " --fallback " + name;
+  return text + " for ";
+}
+
 /// The same for several devices.
 std::string fit_text(const DeviceFit& device, const NetworkInfo& info) {
   switch (device.fit) {
@@ -45,7 +52,7 @@ std::string fit_text(const DeviceFit& device, const NetworkInfo& info) {
     case Fit::lacks: break;
   }
   if (device.operations.empty() || std::ssize(info.operations) == std::ssize(device.operations)) return "does not run: " + device.reason;
-  return "lacks " + text_of(device.operations) +
+  return fallback_text(device) + text_of(device.operations) +
          (info.multiply_accumulates == 0 ? "" : "; " + share_text(device.multiply_accumulates, info.multiply_accumulates)) +
          (device.has_quantizer ? "; quantize makes a network of its own" : "");
 }
@@ -116,6 +123,7 @@ std::string to_json(const NetworkInfo& info) {
     JsonValue entry{{"name", device.backend}, {"fit", name_of(device.fit)}, {"multiply_accumulates", device.multiply_accumulates}};
     if (!device.operations.empty()) entry["operations"] = json_of(device.operations);
     if (!device.reason.empty()) entry["reason"] = device.reason;
+    if (!device.fallbacks.empty()) entry["fallbacks"] = device.fallbacks;
     json["backends"].push_back(std::move(entry));
   }
   return json.text(2) + "\n";
