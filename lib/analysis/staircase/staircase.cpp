@@ -1,0 +1,105 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/staircase.hpp"
+
+#include <algorithm>
+
+#include "analysis/staircase/pieces.hpp"
+
+namespace lastbit {
+namespace {
+
+class Climber {
+ public:
+  Climber(const Chain& chain, const RescaleOperands& operands) : chain_(chain), operands_(operands) {}
+
+  /// False where there are too many steps.
+  [[nodiscard]] bool climb(const IntegerRange& piece) {
+    std::int64_t at = piece.min, output = at_(at);
+    const std::int64_t last = at_(piece.max);
+    add(at, output);
+    width_ = std::max<std::int64_t>(1, width_);
+    while (output != last) {
+      at = next(at, output, piece.max);
+      output = at_(at);
+      add(at, output);
+      if (static_cast<std::int64_t>(steps.size()) > most_staircase_steps) return false;
+    }
+    return true;
+  }
+
+  std::vector<StaircaseStep> steps;
+
+ private:
+  [[nodiscard]] std::int64_t at_(std::int64_t accumulator) const { return finish(chain_, accumulator, operands_); }
+
+  void add(std::int64_t at, std::int64_t output) {
+    if (steps.empty() || steps.back().output != output) steps.push_back({at, output});
+  }
+
+  /// The first accumulator behind `same` with another output than it has; the piece's last one has another. Steps are about as wide as the one before.
+  [[nodiscard]] std::int64_t next(std::int64_t same, std::int64_t output, std::int64_t other) {
+    const std::int64_t begin = same;
+    const auto take = [&](std::int64_t at) {
+      const bool is_same = at_(at) == output;
+      (is_same ? same : other) = at;
+      return is_same;
+    };
+    if (width_ < other - same) {
+      const bool rises = take(same + width_);
+      for (std::int64_t stride = 1; other - same > stride; stride *= 2) {
+        if (take(rises ? same + stride : other - stride) != rises) break;
+      }
+    }
+    while (other - same > 1) take(same + (other - same) / 2);
+    width_ = other - begin;
+    return other;
+  }
+
+  const Chain& chain_;
+  const RescaleOperands& operands_;
+  std::int64_t width_ = 1;
+};
+
+}  // namespace
+
+std::int64_t Staircase::output(std::int64_t accumulator) const {
+  const auto above = std::ranges::upper_bound(steps, accumulator, {}, &StaircaseStep::first);
+  return std::prev(above)->output;
+}
+
+std::optional<Staircase> staircase(const Chain& chain, const RescaleOperands& operands, const IntegerRange& accumulators) {
+  if (!fits_width(accumulators.min, 62) || !fits_width(accumulators.max, 62)) return std::nullopt;
+  const auto pieces = monotone_pieces(chain, operands, accumulators, static_cast<std::size_t>(most_staircase_steps));
+  if (!pieces) return std::nullopt;
+  Climber climber(chain, operands);
+  for (const IntegerRange& piece : *pieces) {
+    if (!climber.climb(piece)) return std::nullopt;
+  }
+  return Staircase{accumulators, std::move(climber.steps)};
+}
+
+StaircaseDifference difference(const Staircase& a, const Staircase& b) {
+  StaircaseDifference found;
+  found.accumulators = a.accumulators.max - a.accumulators.min + 1;
+  std::size_t of_a = 0, of_b = 0;
+  for (std::int64_t at = a.accumulators.min; at <= a.accumulators.max;) {
+    const auto end_of = [&](const Staircase& one, std::size_t step) {
+      return step + 1 < one.steps.size() ? one.steps[step + 1].first : one.accumulators.max + 1;
+    };
+    const std::int64_t end = std::min(end_of(a, of_a), end_of(b, of_b));
+    const std::int64_t apart = a.steps[of_a].output - b.steps[of_b].output;
+    if (apart != 0) {
+      found.differing += end - at;
+      found.largest = std::max(found.largest, apart < 0 ? -apart : apart);
+      if (!found.where.empty() && found.where.back().max == at - 1) found.where.back().max = end - 1;
+      else found.where.push_back({at, end - 1});
+    }
+    of_a += end == end_of(a, of_a) ? 1U : 0U;
+    of_b += end == end_of(b, of_b) ? 1U : 0U;
+    at = end;
+  }
+  return found;
+}
+
+}  // namespace lastbit
