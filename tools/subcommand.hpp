@@ -10,6 +10,7 @@ namespace lastbit::tool {
 
 void add_advise(CommandLine& line);
 void add_backends(CommandLine& line);
+void add_certify(CommandLine& line);
 void add_compare(CommandLine& line);
 void add_demo(CommandLine& line);
 void add_describe(CommandLine& line);

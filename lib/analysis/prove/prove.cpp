@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/prove/bounded.hpp"
 #include "analysis/prove/float16.hpp"
 #include "analysis/prove/overflow.hpp"
 #include "analysis/prove/ranges.hpp"
@@ -46,60 +47,6 @@ void add_guesses(std::vector<Guess>& guesses, const SpecSheet& sheet, const std:
     const Evidence* const evidence = evidence_for(sheet, accumulator + rule);
     if (evidence != nullptr && evidence->level == EvidenceLevel::guess) add_once(guesses, {evidence->rule, evidence->source});
   }
-}
-
-/// The larger range, with the steps at which its ends are reached.
-void widen(ChannelProof& proof, const ChannelProof& other) {
-  if (other.sums.lower < proof.sums.lower) {
-    proof.sums.lower = other.sums.lower;
-    proof.lower_steps = other.lower_steps;
-  }
-  if (other.sums.upper > proof.sums.upper) {
-    proof.sums.upper = other.sums.upper;
-    proof.upper_steps = other.upper_steps;
-  }
-}
-
-void add_tiles(std::vector<TileProof>& all, const std::vector<TileProof>& tiles, std::int64_t channel, int bits) {
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
-    if (i == all.size()) all.push_back({tiles[i].steps, tiles[i].sums, channel});
-    TileProof& tile = all[i];
-    const SumRange both = hull(tile.sums, tiles[i].sums);
-    if (margin_in_bits(tiles[i].sums, bits) < margin_in_bits(tile.sums, bits)) tile.channel = channel;
-    tile.sums = both;
-    tile.steps = std::max(tile.steps, tiles[i].steps);
-  }
-}
-
-struct Bounded {
-  LayerProof proof;
-  std::vector<IntegerRange> results;  ///< of every channel
-};
-
-Bounded bounded(const Sums& sums) {
-  Bounded found;
-  LayerProof& proof = found.proof;
-  proof.part = sums.part;
-  proof.rule = sums.rule;
-  proof.has_width = sums.has_width;
-  std::vector<std::optional<ChannelProof>> channels(static_cast<std::size_t>(sums.channels));
-  std::vector<std::optional<SumRange>> results(channels.size());
-  sums.each([&](const Sum& sum) {
-    const BoundAccumulator total = bound(sums, sum);
-    const auto channel = static_cast<std::size_t>(sum.channel);
-    if (channels[channel]) widen(*channels[channel], total.sums());
-    else channels[channel] = total.sums();
-    results[channel] = results[channel] ? hull(*results[channel], total.result()) : total.result();
-    if (total.partial()) proof.partial = proof.partial ? hull(*proof.partial, *total.partial()) : *total.partial();
-    add_tiles(proof.tiles, total.tiles(), sum.channel, sums.rule.bits);
-    proof.terms = std::max(proof.terms, static_cast<std::int64_t>(sum.terms.size()));
-  });
-  for (const auto& channel : channels) proof.channels.push_back(*channel);
-  for (const auto& result : results) found.results.push_back({narrow_saturate(result->lower, 64), narrow_saturate(result->upper, 64)});
-  const auto margin = [&](const ChannelProof& channel) { return margin_in_bits(channel.sums, sums.rule.bits); };
-  const auto worst = std::ranges::min_element(proof.channels, {}, margin);
-  proof.worst = static_cast<std::size_t>(worst - proof.channels.begin());
-  return found;
 }
 
 /// The tensors of one run, sample by sample.
@@ -192,13 +139,8 @@ class Prover {
       add_guesses(report_.guesses, sheet, sums.rule_path);
       report_.layers.push_back(finished(std::move(found.proof), sums, index, asked));
     }
-    if (options_.range == InputRange::data) return;
-    IntegerRange& range = ranges_[static_cast<std::size_t>(operation.outputs[0])];
-    range = outputs ? *outputs : range_after(model_, operation, asked, ranges_);
-    // Only movements have several outputs of one range; states are what their types hold.
-    if (is_movement(operation.kind)) {
-      for (const std::int32_t output : operation.outputs) ranges_[static_cast<std::size_t>(output)] = range;
-    }
+    if (options_.range == InputRange::type)
+      put_range(operation, outputs ? *outputs : range_after(model_, operation, asked, ranges_), ranges_);
   }
 
   LayerProof finished(LayerProof proof, const Sums& sums, std::size_t index, const Backend& asked) {

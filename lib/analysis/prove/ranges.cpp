@@ -158,4 +158,11 @@ IntegerRange range_after(const Model& model, const Operation& operation, const B
   }
 }
 
+void put_range(const Operation& operation, const IntegerRange& range, TensorRanges& ranges) {
+  ranges[static_cast<std::size_t>(operation.outputs[0])] = range;
+  // Only movements have several outputs of one range; states are what their types hold.
+  if (!is_movement(operation.kind)) return;
+  for (const std::int32_t output : operation.outputs) ranges[static_cast<std::size_t>(output)] = range;
+}
+
 }  // namespace lastbit

@@ -30,4 +30,7 @@ namespace lastbit {
 /// The first output of any other operation.
 [[nodiscard]] IntegerRange range_after(const Model& model, const Operation& operation, const Backend& backend, const TensorRanges& ranges);
 
+/// Makes it the range of what the operation writes: of a movement's every output, of others' first.
+void put_range(const Operation& operation, const IntegerRange& range, TensorRanges& ranges);
+
 }  // namespace lastbit

@@ -1,0 +1,89 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether two backends compute the same of a network for every input, layer by layer, without data. Behind its sums a channel is a staircase
+// (staircase.hpp), and how far its accumulators reach is proven (prove.hpp); an operation on codes has so many codes, or pairs of them. What all of
+// them come to on both sides is the answer; nothing is sampled, and what cannot be decided so is said to be open.
+//
+// A layer is judged by itself: for every input that its range allows, both sides given the same. A network is equal where every layer is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lastbit/emulator.hpp"
+#include "lastbit/prove.hpp"
+#include "lastbit/staircase.hpp"
+
+namespace lastbit {
+
+/// What was gone through. same_rules: nothing had to be, both sides read the same rules with the same values. accumulators: every one of every channel, as
+/// staircases. codes: every code of the input, of each input of a concatenation. pairs: every pair of codes of two inputs. window_sums: every sum
+/// that a mean can have. nothing: the layer is open.
+enum class DecidedBy : std::uint8_t { same_rules, accumulators, codes, pairs, window_sums, nothing };
+[[nodiscard]] std::string_view name_of(DecidedBy decision);
+
+/// One channel, or of a pool all windows of one count.
+struct CertifiedChannel {
+  IntegerRange accumulators;  ///< that it can have
+  std::int64_t differing = 0;
+  std::int64_t largest = 0;  ///< magnitude of the difference, in LSB
+};
+
+/// An input of the layer that was run on both sides, and an output that differs.
+struct ShownDifference {
+  std::vector<Tensor> inputs;  ///< one for each data input of the operation
+  std::int64_t index = 0;
+  std::int64_t a = 0, b = 0;
+  std::string cause;  ///< what explain() attributes it to: "1 first rounding"
+};
+
+struct LayerCertificate {
+  std::size_t operation = 0;  ///< position in the model
+  std::string name;           ///< layer_name()
+  std::string kind;
+  DecidedBy by = DecidedBy::nothing;
+  std::string open;                        ///< why it is not decided; empty: it is
+  std::int64_t cases = 0;                  ///< accumulators, codes, pairs, sums
+  std::int64_t differing = 0;              ///< of them
+  std::int64_t largest = 0;                ///< magnitude of the difference, in LSB
+  std::vector<CertifiedChannel> channels;  ///< of `accumulators`
+  /// Absent where nothing differs, and where no input was found that reaches one of the accumulators that do.
+  std::optional<ShownDifference> shown;
+
+  [[nodiscard]] bool is_open() const { return !open.empty(); }
+  [[nodiscard]] bool equal() const { return !is_open() && differing == 0; }
+  [[nodiscard]] std::int64_t equal_channels() const;
+};
+
+struct Certificate {
+  std::string model, a, b;
+  InputRange range = InputRange::type;
+  std::string version;                      ///< of the library
+  std::string model_checksum;               ///< as in recordings
+  std::string rules_a, rules_b;             ///< checksums of all rules of both sides
+  std::vector<LayerCertificate> layers;     ///< in order
+  [[nodiscard]] bool equal() const;         ///< every layer is, and there is one
+  [[nodiscard]] std::int64_t open() const;  ///< layers
+};
+
+struct CertifyOptions {
+  InputRange range = InputRange::type;
+  std::optional<std::string> layer{};  ///< only this one: an operation's number or name, or that of its output
+  int threads = 1;
+  std::function<void(std::size_t done, std::size_t all)> on_progress{};
+};
+
+/// `inputs` as for Emulator::run, or empty for InputRange::type. Throws Error where a backend cannot run the model.
+[[nodiscard]] Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                                  const CertifyOptions& options = {});
+
+[[nodiscard]] std::string to_text(const Certificate& certificate);
+[[nodiscard]] std::string to_json(const Certificate& certificate);
+
+}  // namespace lastbit

@@ -1,0 +1,55 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/certify/both_sides.hpp"
+
+#include <algorithm>
+
+#include "analysis/explain/layer_values.hpp"
+#include "engine/held_codes.hpp"
+#include "lastbit/operation_rules.hpp"
+#include "lastbit/rules.hpp"
+
+namespace lastbit {
+
+std::vector<std::int64_t> computed(const LayerOnBoth& layer, const LayerSide& side, std::span<const Tensor> inputs) {
+  std::vector<const Tensor*> given;
+  std::vector<std::int32_t> known;
+  for (const std::int32_t index : side.operation.inputs) {
+    const bool is_data = index != absent_tensor && !side.model().tensor(index).constant;
+    if (is_data && std::ranges::find(known, index) == known.end()) known.push_back(index);
+    given.push_back(is_data ? &inputs[static_cast<std::size_t>(std::ranges::find(known, index) - known.begin())] : nullptr);
+  }
+  return codes_of(side.emulator.run_operation(layer.index, given).front());
+}
+
+namespace {
+
+bool same_tensors(const LayerOnBoth& layer) {
+  const auto same = [&](std::int32_t index) {
+    if (index == absent_tensor) return true;
+    const ModelTensor &a = layer.a.model().tensor(index), &b = layer.b.model().tensor(index);
+    return a.type == b.type && a.quantization == b.quantization && a.constant == b.constant;
+  };
+  return std::ranges::all_of(layer.operation().inputs, same) && std::ranges::all_of(layer.operation().outputs, same);
+}
+
+std::vector<std::string> prefixes_of(const LayerSide& side) {
+  std::vector<std::string> prefixes = rule_prefixes(side.model(), side.operation, side.backend());
+  if (moves_between_scales(side.model(), side.operation)) prefixes.insert(prefixes.end(), {"requantize", "requantize_16bit"});
+  return prefixes;
+}
+
+}  // namespace
+
+bool have_same_rules(const LayerOnBoth& layer) {
+  const Backend &a = layer.a.backend(), &b = layer.b.backend();
+  if (a.domain != b.domain || !same_tensors(layer)) return false;
+  if (a.domain == Domain::real) return a.golden_range == b.golden_range;
+  const std::vector<std::string> prefixes = prefixes_of(layer.a);
+  if (prefixes != prefixes_of(layer.b)) return false;
+  return std::ranges::none_of(diff_backends(a, b), [&](const RuleDifference& rule) {
+    return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return covers(prefix, rule.path); });
+  });
+}
+
+}  // namespace lastbit

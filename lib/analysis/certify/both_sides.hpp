@@ -1,0 +1,42 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One operation of a network on two backends.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analysis/prove/ranges.hpp"
+#include "lastbit/backend.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/model.hpp"
+
+namespace lastbit {
+
+/// The network as a backend sees it, and what computes this operation of it.
+struct LayerSide {
+  const Emulator& emulator;
+  const Operation& operation;
+  const SpecSheet& sheet;
+
+  [[nodiscard]] const Model& model() const { return emulator.model(); }
+  [[nodiscard]] const Backend& backend() const { return sheet.backend; }
+};
+
+struct LayerOnBoth {
+  std::size_t index;
+  LayerSide a, b;
+  const TensorRanges& ranges;  ///< codes that tensors can hold, on either side
+
+  [[nodiscard]] const Operation& operation() const { return a.operation; }
+  [[nodiscard]] IntegerRange codes(std::size_t input) const { return ranges[static_cast<std::size_t>(operation().inputs[input])]; }
+};
+
+/// The operation on a side, its data inputs given in order, each once. Values as numbers that can be subtracted (explain/layer_values.hpp).
+[[nodiscard]] std::vector<std::int64_t> computed(const LayerOnBoth& layer, const LayerSide& side, std::span<const Tensor> inputs);
+
+/// Whether both read the same rules with the same values, of tensors with the same scales: then they compute the same whatever the input.
+[[nodiscard]] bool have_same_rules(const LayerOnBoth& layer);
+
+}  // namespace lastbit

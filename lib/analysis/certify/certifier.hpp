@@ -1,0 +1,45 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The walk over a network on two backends, layer by layer, with what its tensors can hold.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/certify/both_sides.hpp"
+#include "analysis/certify/shared_sums.hpp"
+#include "lastbit/certify.hpp"
+
+namespace lastbit {
+
+class Certifier {
+ public:
+  /// Throws Error where a backend cannot run the model, and for a range of data without inputs.
+  Certifier(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs, const CertifyOptions& options);
+
+  /// Every layer that was asked for, in order, with its sums where it has some.
+  void each(const std::function<void(const LayerOnBoth& layer, const std::optional<SharedSums>& sums)>& visit);
+
+ private:
+  [[nodiscard]] LayerSide side(const Emulator& emulator, const SpecSheet& sheet, std::size_t operation) const;
+  /// What the layer's output can hold on either side becomes its tensor's range.
+  void spread(const LayerOnBoth& layer, const std::optional<SharedSums>& sums);
+
+  const Model& model_;
+  const SpecSheet &a_, &b_;
+  const Emulator emulator_a_, emulator_b_;
+  const CertifyOptions& options_;
+  TensorRanges ranges_;
+};
+
+/// Of every column; one without accumulators has more steps than can be listed.
+[[nodiscard]] std::vector<StaircaseDifference> differences(const SharedSums& sums);
+
+/// Of all rules of the sheet, and of those that compute layers beside it.
+[[nodiscard]] std::string rules_checksum(const SpecSheet& sheet);
+
+}  // namespace lastbit

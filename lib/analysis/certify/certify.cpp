@@ -1,0 +1,250 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/certify.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/certify/both_sides.hpp"
+#include "analysis/certify/certifier.hpp"
+#include "analysis/certify/every_code.hpp"
+#include "analysis/certify/shared_sums.hpp"
+#include "engine/finisher.hpp"
+#include "engine/parallel.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/explain.hpp"
+#include "lastbit/one_operation.hpp"
+#include "lastbit/recording.hpp"
+#include "lastbit/rules.hpp"
+#include "lastbit/version.hpp"
+#include "model/checksum.hpp"
+
+namespace lastbit {
+namespace {
+
+/// Of the accumulators that differ, so many are tried for an input that reaches one.
+constexpr int most_attempts = 200;
+
+void take(LayerCertificate& certificate, std::vector<CertifiedChannel> channels) {
+  for (const CertifiedChannel& channel : channels) {
+    certificate.cases += channel.accumulators.max - channel.accumulators.min + 1;
+    certificate.differing += channel.differing;
+    certificate.largest = std::max(certificate.largest, channel.largest);
+  }
+  certificate.channels = std::move(channels);
+}
+
+/// The input on both sides; nothing where no output differs.
+std::optional<ShownDifference> shown_by(const LayerOnBoth& layer, std::vector<Tensor> inputs) {
+  const std::vector<std::int64_t> a = computed(layer, layer.a, inputs), b = computed(layer, layer.b, inputs);
+  const auto [at_a, at_b] = std::ranges::mismatch(a, b);
+  if (at_a == a.end()) return std::nullopt;
+  ShownDifference shown{std::move(inputs), at_a - a.begin(), *at_a, *at_b, {}};
+  const Model alone = extract_operation(layer.a.model(), layer.index);
+  SpecSheet sheet_a = layer.a.sheet, sheet_b = layer.b.sheet;
+  for (SpecSheet* const sheet : {&sheet_a, &sheet_b}) sheet->backend.elsewhere = {};
+  shown.cause = summary(explain(alone, shown.inputs, sheet_a, sheet_b));
+  return shown;
+}
+
+std::optional<ShownDifference> show_sums(const LayerOnBoth& layer, const SharedSums& sums,
+                                         const std::vector<std::vector<IntegerRange>>& where) {
+  int attempts = 0;
+  for (std::size_t c = 0; c < where.size() && sums.input_for; ++c) {
+    for (const IntegerRange& range : where[c]) {
+      if (++attempts > most_attempts) return std::nullopt;
+      auto inputs = sums.input_for(sums.columns[c], range.min);
+      if (!inputs) continue;
+      if (auto shown = shown_by(layer, std::move(*inputs))) return shown;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The row's codes along the axes that a mean takes together, everywhere else again.
+Tensor with_rows(const ModelTensor& tensor, const MeanAttributes& attributes, std::span<const std::int64_t> row) {
+  const auto rank = static_cast<std::int64_t>(tensor.shape.rank());
+  std::vector<std::int64_t> stride(tensor.shape.rank(), 0);
+  std::int64_t along = 1;
+  for (std::int64_t axis = rank; axis-- > 0;) {
+    const bool is_reduced =
+        std::ranges::any_of(attributes.axes, [&](std::int64_t each) { return (each < 0 ? each + rank : each) == axis; });
+    if (!is_reduced) continue;
+    stride[static_cast<std::size_t>(axis)] = along;
+    along *= tensor.shape[static_cast<std::size_t>(axis)];
+  }
+  std::vector<std::int64_t> codes(static_cast<std::size_t>(tensor.shape.element_count()));
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    std::int64_t at = 0, rest = static_cast<std::int64_t>(i);
+    for (std::size_t axis = tensor.shape.rank(); axis-- > 0; rest /= tensor.shape[axis]) at += rest % tensor.shape[axis] * stride[axis];
+    codes[i] = row[static_cast<std::size_t>(at)];
+  }
+  Tensor filled(tensor.type, tensor.shape);
+  store(codes, filled);
+  return filled;
+}
+
+std::optional<ShownDifference> show_codes(const LayerOnBoth& layer, const EveryCode& found) {
+  if (found.by == DecidedBy::window_sums) {
+    const ModelTensor& input = layer.a.model().tensor(layer.operation().inputs[0]);
+    return shown_by(layer, {with_rows(input, std::get<MeanAttributes>(layer.operation().attributes), found.codes)});
+  }
+  std::vector<Tensor> inputs;
+  std::vector<std::int32_t> known;
+  for (const std::int32_t index : layer.operation().inputs) {
+    if (index == absent_tensor || std::ranges::find(known, index) != known.end()) continue;
+    known.push_back(index);
+    const ModelTensor& tensor = layer.a.model().tensor(index);
+    if (tensor.constant) continue;
+    const std::vector<std::int64_t> everywhere(static_cast<std::size_t>(tensor.shape.element_count()), found.codes[inputs.size()]);
+    store(everywhere, inputs.emplace_back(tensor.type, tensor.shape));
+  }
+  return shown_by(layer, std::move(inputs));
+}
+
+bool is_window(OperationKind kind) { return kind == OperationKind::average_pool2d || kind == OperationKind::global_average_pool; }
+
+void decide_by_sums(const LayerOnBoth& layer, const SharedSums& sums, LayerCertificate& certificate) {
+  certificate.open = sums.open;
+  if (!sums.open.empty()) return;
+  const std::vector<StaircaseDifference> found = differences(sums);
+  std::vector<CertifiedChannel> channels;
+  std::vector<std::vector<IntegerRange>> where;
+  for (std::size_t c = 0; c < found.size(); ++c) {
+    if (found[c].accumulators == 0) certificate.open = "the way behind its sums has too many steps to be listed";
+    channels.push_back({sums.columns[c].accumulators, found[c].differing, found[c].largest});
+    where.push_back(found[c].where);
+  }
+  if (!certificate.open.empty()) return;
+  certificate.by = DecidedBy::accumulators;
+  take(certificate, std::move(channels));
+  if (certificate.differing > 0) certificate.shown = show_sums(layer, sums, where);
+}
+
+void decide_by_codes(const LayerOnBoth& layer, LayerCertificate& certificate) {
+  const std::optional<EveryCode> found = compare_every_code(layer);
+  certificate.open = found ? found->open : "for this operation there is no exact way yet";
+  if (certificate.is_open()) return;
+  certificate.by = found->by;
+  certificate.cases = found->cases;
+  certificate.differing = found->differing;
+  certificate.largest = found->largest;
+  if (found->differing > 0) certificate.shown = show_codes(layer, *found);
+}
+
+}  // namespace
+
+std::vector<StaircaseDifference> differences(const SharedSums& sums) {
+  std::vector<StaircaseDifference> found(sums.columns.size());
+  for_each_part(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const SharedSums::Column& column = sums.columns[static_cast<std::size_t>(i)];
+      StaircaseDifference& one = found[static_cast<std::size_t>(i)];
+      if (sums.a.empty() && sums.b.empty()) {
+        one.accumulators = column.accumulators.max - column.accumulators.min + 1;
+        continue;
+      }
+      const auto a = staircase(sums.a, column.a, column.accumulators), b = staircase(sums.b, column.b, column.accumulators);
+      if (a && b) one = difference(*a, *b);
+    }
+  });
+  return found;
+}
+
+std::string_view name_of(DecidedBy decision) {
+  constexpr std::array<std::string_view, 6> names{"same_rules", "accumulators", "codes", "pairs", "window_sums", "nothing"};
+  return names[static_cast<std::size_t>(decision)];
+}
+
+std::int64_t LayerCertificate::equal_channels() const {
+  return std::ranges::count_if(channels, [](const CertifiedChannel& channel) { return channel.differing == 0; });
+}
+
+bool Certificate::equal() const {
+  return !layers.empty() && std::ranges::all_of(layers, [](const LayerCertificate& layer) { return layer.equal(); });
+}
+
+std::int64_t Certificate::open() const {
+  return std::ranges::count_if(layers, [](const LayerCertificate& layer) { return layer.is_open(); });
+}
+
+std::string rules_checksum(const SpecSheet& sheet) {
+  Checksum sum;
+  sum.add(backend_to_json(sheet));
+  for (const Placement& placement : sheet.backend.elsewhere.list()) {
+    sum.add(backend_to_json(placement.sheet));
+    for (const std::string& layer : placement.layers) sum.add(layer);
+  }
+  return sum.text();
+}
+
+Certifier::Certifier(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                     const CertifyOptions& options)
+    : model_(model), a_(a), b_(b), emulator_a_(model, a.backend), emulator_b_(model, b.backend), options_(options) {
+  if (options.range == InputRange::data && inputs.empty())
+    throw Error(ErrorCode::bad_input, "certify", "the range of the data needs inputs");
+  ranges_ = ranges_by_type(emulator_a_.model());
+  if (options.range == InputRange::type) return;
+  for (const Emulator* const emulator : {&emulator_a_, &emulator_b_}) {
+    const TensorRanges seen = ranges_on(emulator->model(), emulator->run(inputs, {.threads = options.threads, .keep_all = true}));
+    for (std::size_t t = 0; t < seen.size(); ++t)
+      ranges_[t] =
+          emulator == &emulator_a_ ? seen[t] : IntegerRange{std::min(ranges_[t].min, seen[t].min), std::max(ranges_[t].max, seen[t].max)};
+  }
+}
+
+LayerSide Certifier::side(const Emulator& emulator, const SpecSheet& sheet, std::size_t operation) const {
+  const Placement* const placement = emulator.placement(operation);
+  return {emulator, emulator.model().operations[operation], placement != nullptr ? placement->sheet : sheet};
+}
+
+void Certifier::each(const std::function<void(const LayerOnBoth&, const std::optional<SharedSums>&)>& visit) {
+  const OperationRange asked = operations_called(model_, options_.layer, "certify");
+  for (std::size_t i = 0; i < model_.operations.size(); ++i) {
+    if (options_.on_progress) options_.on_progress(i, model_.operations.size());
+    const LayerOnBoth layer{i, side(emulator_a_, a_, i), side(emulator_b_, b_, i), ranges_};
+    std::optional<SharedSums> sums;
+    const bool on_codes = layer.a.backend().domain == Domain::integer && layer.b.backend().domain == Domain::integer;
+    if (on_codes && is_conv_layer(layer.operation().kind)) sums = convolution_sums_of(layer);
+    else if (on_codes && is_window(layer.operation().kind)) sums = window_sums_of(layer);
+    if (asked.holds(i)) visit(layer, sums);
+    if (options_.range == InputRange::type && on_codes) spread(layer, sums);
+  }
+}
+
+void Certifier::spread(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+  const auto behind = [&](const LayerSide& side, const std::optional<IntegerRange>& of_sums) {
+    return of_sums ? *of_sums : range_after(side.model(), side.operation, side.backend(), ranges_);
+  };
+  const IntegerRange a = behind(layer.a, sums ? sums->outputs_a : std::nullopt), b = behind(layer.b, sums ? sums->outputs_b : std::nullopt);
+  put_range(layer.operation(), {std::min(a.min, b.min), std::max(a.max, b.max)}, ranges_);
+}
+
+Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                    const CertifyOptions& options) {
+  Certificate certificate{.model = model.name,
+                          .a = a.name,
+                          .b = b.name,
+                          .range = options.range,
+                          .version = std::string(version()),
+                          .model_checksum = model_checksum(model),
+                          .rules_a = rules_checksum(a),
+                          .rules_b = rules_checksum(b),
+                          .layers = {}};
+  with_threads(options.threads, [&] {
+    Certifier(model, a, b, inputs, options).each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+      LayerCertificate& one = certificate.layers.emplace_back();
+      one.operation = layer.index;
+      one.name = layer_name(model, layer.index);
+      one.kind = std::string(name_of(layer.operation().kind));
+      if (have_same_rules(layer)) one.by = DecidedBy::same_rules;
+      else if (layer.a.backend().domain == Domain::real || layer.b.backend().domain == Domain::real)
+        one.open = "one side computes in real numbers";
+      else if (sums) decide_by_sums(layer, *sums, one);
+      else decide_by_codes(layer, one);
+    });
+  });
+  return certificate;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,290 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/certify/every_code.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "analysis/explain/layer_values.hpp"
+#include "engine/finisher.hpp"
+#include "lastbit/one_operation.hpp"
+#include "lastbit/operation_rules.hpp"
+
+namespace lastbit {
+namespace {
+
+/// Values computed at once, on each side.
+constexpr std::int64_t most_cases = std::int64_t{1} << 24;
+
+enum class Form : std::uint8_t { of_codes, of_rows, other };
+
+/// Whether each output comes from the codes in its own place, or from one row of codes.
+Form form_of(OperationKind kind) {
+  using enum OperationKind;
+  switch (kind) {
+    case add:
+    case sub:
+    case mul:
+    case add_n:
+    case OperationKind::div:
+    case pow:
+    case maximum:
+    case minimum:
+    case bitwise_or:
+    case bitwise_xor:
+    case less:
+    case less_or_equal:
+    case equal:
+    case prelu:
+    case requantize:
+    case dequantize:
+    case relu:
+    case relu6:
+    case relu_n1_to_1:
+    case leaky_relu:
+    case hard_swish:
+    case logistic:
+    case tanh:
+    case clip:
+    case cast:
+    case exp:
+    case abs:
+    case neg:
+    case OperationKind::log:
+    case OperationKind::sqrt:
+    case rsqrt:
+    case OperationKind::erf:
+    case elu:
+    case OperationKind::floor:
+    case pwl:
+    case concat: return Form::of_codes;
+    case mean:
+    case reduce_sum: return Form::of_rows;
+    default: return Form::other;
+  }
+}
+
+std::vector<std::int64_t> every(const IntegerRange& range) {
+  std::vector<std::int64_t> codes(static_cast<std::size_t>(range.max - range.min + 1));
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = range.min + static_cast<std::int64_t>(i);
+  return codes;
+}
+
+std::vector<std::int64_t> codes_in(const Tensor& constant) {
+  std::set<std::int64_t> codes;
+  for (std::int64_t i = 0; i < constant.element_count(); ++i) codes.insert(constant.integer_at(i));
+  return {codes.begin(), codes.end()};
+}
+
+Tensor tensor_of(ElementType type, Shape shape, std::span<const std::int64_t> codes) {
+  Tensor tensor(type, std::move(shape));
+  store(codes, tensor);
+  return tensor;
+}
+
+/// A layer of its own with other shapes, on both sides.
+class Reshaped {
+ public:
+  explicit Reshaped(const LayerOnBoth& layer)
+      : a_(extract_operation(layer.a.model(), layer.index)),
+        b_(extract_operation(layer.b.model(), layer.index)),
+        backend_a_(layer.a.backend()),
+        backend_b_(layer.b.backend()) {
+    for (Backend* const backend : {&backend_a_, &backend_b_}) backend->elsewhere = {};
+  }
+
+  [[nodiscard]] const Model& model() const { return a_; }
+  [[nodiscard]] const Operation& operation() const { return a_.operations[0]; }
+
+  template <class Change>
+  void change(Change&& change) {
+    for (Model* const model : {&a_, &b_}) change(*model);
+  }
+
+  /// Compares the values; sets what the first difference is at.
+  void run(std::span<const Tensor> inputs, EveryCode& found, std::size_t& first) const {
+    const std::vector<std::int64_t> of_a = layer_codes(a_, backend_a_, inputs), of_b = layer_codes(b_, backend_b_, inputs);
+    for (std::size_t i = 0; i < of_a.size(); ++i) {
+      if (of_a[i] == of_b[i]) continue;
+      if (found.differing++ == 0) first = i;
+      found.largest = std::max(found.largest, std::abs(of_a[i] - of_b[i]));
+    }
+  }
+
+ private:
+  Model a_, b_;
+  Backend backend_a_, backend_b_;
+};
+
+ModelTensor& tensor_at(Model& model, std::int32_t index) { return model.tensors[static_cast<std::size_t>(index)]; }
+
+EveryCode open_because(std::string reason) { return {.open = std::move(reason)}; }
+
+/// One code of each of the operation's tensors in every place; constants give the codes that they hold.
+class Places {
+ public:
+  explicit Places(const LayerOnBoth& layer) : layer_(layer), alone_(layer) {
+    for (std::size_t i = 0; i < layer.operation().inputs.size(); ++i) add(i);
+  }
+
+  [[nodiscard]] EveryCode compare() {
+    if (!open_.empty()) return open_because(open_);
+    const bool concatenates = layer_.operation().kind == OperationKind::concat;
+    std::int64_t cases = concatenates ? 0 : 1;
+    for (const auto& codes : codes_) {
+      const auto count = static_cast<std::int64_t>(codes.size());
+      if (concatenates) cases = std::max(cases, count);
+      else if (cases > most_cases / count) return open_because("there are more than 2^24 combinations of codes");
+      else cases *= count;
+    }
+    return concatenates ? compare_beside(cases) : compare_combined(cases);
+  }
+
+ private:
+  void add(std::size_t position) {
+    const std::int32_t index = alone_.operation().inputs[position];
+    if (index == absent_tensor || std::ranges::find(tensors_, index) != tensors_.end()) return;
+    const ModelTensor& tensor = alone_.model().tensor(index);
+    if (tensor.quantization.per_channel()) open_ = "its data have a scale per channel";
+    if (!is_integer(tensor.type) || size_of(tensor.type) > 2) open_ = "its data are " + std::string(name_of(tensor.type));
+    if (layer_.operation().kind == OperationKind::pwl && position > 0) return;  // the table
+    if (!open_.empty()) return;
+    tensors_.push_back(index);
+    codes_.push_back(tensor.constant ? codes_in(*tensor.constant) : every(layer_.codes(position)));
+    is_data_.push_back(!tensor.constant);
+  }
+
+  void set_shapes(const std::vector<Shape>& shapes, const Shape& output) {
+    alone_.change([&](Model& model) {
+      for (std::size_t i = 0; i < tensors_.size(); ++i) {
+        tensor_at(model, tensors_[i]).shape = shapes[i];
+        if (tensor_at(model, tensors_[i]).constant)
+          tensor_at(model, tensors_[i]).constant = tensor_of(tensor_at(model, tensors_[i]).type, shapes[i], codes_[i]);
+      }
+      tensor_at(model, model.operations[0].outputs[0]).shape = output;
+    });
+  }
+
+  [[nodiscard]] std::vector<Tensor> data() const {
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const ModelTensor& tensor = alone_.model().tensor(tensors_[i]);
+      if (is_data_[i]) inputs.push_back(tensor_of(tensor.type, tensor.shape, codes_[i]));
+    }
+    return inputs;
+  }
+
+  /// Every tensor along an axis of its own: broadcasting makes the combinations. prelu's second one lies along the channels.
+  EveryCode compare_combined(std::int64_t cases) {
+    const std::size_t rank = std::max<std::size_t>(4, tensors_.size());
+    if (tensors_.size() > 2) return open_because("it has more than two inputs");
+    std::vector<std::int64_t> all(rank, 1);
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      std::vector<std::int64_t> sizes(rank, 1);
+      const std::size_t axis = rank - tensors_.size() + i;
+      all[axis] = sizes[axis] = static_cast<std::int64_t>(codes_[i].size());
+      shapes.emplace_back(std::move(sizes));
+    }
+    EveryCode found{.open = {}, .by = tensors_.size() == 1 ? DecidedBy::codes : DecidedBy::pairs, .cases = cases};
+    set_shapes(shapes, Shape(all));
+    std::size_t first = 0;
+    alone_.run(data(), found, first);
+    if (found.differing > 0) {
+      for (std::size_t i = tensors_.size(); i-- > 0; first /= codes_[i].size())
+        if (is_data_[i]) found.codes.insert(found.codes.begin(), codes_[i][first % codes_[i].size()]);
+    }
+    return found;
+  }
+
+  /// Of a concatenation: the inputs side by side, each with all its codes.
+  EveryCode compare_beside(std::int64_t rows) {
+    const auto inputs = static_cast<std::int64_t>(layer_.operation().inputs.size());
+    if (static_cast<std::size_t>(inputs) != tensors_.size()) return open_because("a tensor is concatenated with itself");
+    for (auto& codes : codes_) {
+      const std::int64_t last = codes.back();
+      codes.resize(static_cast<std::size_t>(rows), last);
+    }
+    set_shapes(std::vector<Shape>(tensors_.size(), Shape{1, 1, rows, 1}), Shape{1, 1, rows, inputs});
+    alone_.change([](Model& model) { std::get<ConcatAttributes>(model.operations[0].attributes).axis = 3; });
+    EveryCode found{.open = {}, .by = DecidedBy::codes, .cases = rows * inputs};
+    std::size_t first = 0;
+    alone_.run(data(), found, first);
+    for (std::size_t i = 0; found.differing > 0 && i < tensors_.size(); ++i)
+      if (is_data_[i]) found.codes.push_back(codes_[i][first / tensors_.size()]);
+    return found;
+  }
+
+  const LayerOnBoth& layer_;
+  Reshaped alone_;
+  std::string open_;
+  std::vector<std::int32_t> tensors_;             ///< each once
+  std::vector<std::vector<std::int64_t>> codes_;  ///< of each
+  std::vector<bool> is_data_;
+};
+
+const SumArithmetic& row_rule(const LayerSide& side) {
+  return side.operation.kind == OperationKind::mean ? mean_arithmetic_of(side.model(), side.operation, side.backend()).sum
+                                                    : side.backend().reduce_sum;
+}
+
+/// A row of `count` codes whose sum is `count * codes.min + above`.
+void fill_row(std::span<std::int64_t> row, const IntegerRange& codes, std::int64_t above) {
+  for (std::int64_t& code : row) {
+    const std::int64_t more = std::min(above, codes.max - codes.min);
+    code = codes.min + more;
+    above -= more;
+  }
+}
+
+/// Every sum that a row can have: what a mean makes of a row depends on nothing else where its sum is one of integers.
+EveryCode compare_rows(const LayerOnBoth& layer) {
+  for (const LayerSide* const side : {&layer.a, &layer.b}) {
+    const SumArithmetic& rule = row_rule(*side);
+    if (computes_in_float32(side->operation, side->backend()) || !exists(rule))
+      return open_because("one side does not add up integers here");
+    if (!rule.operand.chain.empty()) return open_because("one side scales the codes before it adds them up");
+    if (rule.accumulator.bits < 32) return open_because("the sums of one side have fewer than 32 bits");
+    if (side->backend().delegated.data != DelegatedData::absent)
+      return open_because("which kernel computes it goes by the axes, which a row by itself does not have");
+  }
+  const std::int32_t in = layer.operation().inputs[0], out = layer.operation().outputs[0];
+  const ModelTensor& tensor = layer.a.model().tensor(in);
+  if (!is_integer(tensor.type) || size_of(tensor.type) > 2 || tensor.quantization.per_channel())
+    return open_because("its data are not codes of one scale");
+  const IntegerRange codes = layer.codes(0);
+  const std::int64_t count = tensor.shape.element_count() / layer.a.model().tensor(out).shape.element_count();
+  const std::int64_t sums = count * (codes.max - codes.min) + 1;
+  if (sums > most_cases / count) return open_because("its rows have more than 2^24 codes together");
+  Reshaped alone(layer);
+  alone.change([&](Model& model) {
+    auto& attributes = std::get<MeanAttributes>(model.operations[0].attributes);
+    attributes = {.axes = {1, 2}, .keep_dims = true};
+    tensor_at(model, model.operations[0].inputs[0]).shape = Shape{sums, 1, count, 1};
+    tensor_at(model, model.operations[0].outputs[0]).shape = Shape{sums, 1, 1, 1};
+  });
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(sums * count));
+  for (std::int64_t s = 0; s < sums; ++s)
+    fill_row(std::span(rows).subspan(static_cast<std::size_t>(s * count), static_cast<std::size_t>(count)), codes, s);
+  EveryCode found{.open = {}, .by = DecidedBy::window_sums, .cases = sums};
+  std::size_t first = 0;
+  const std::vector<Tensor> inputs{tensor_of(tensor.type, Shape{sums, 1, count, 1}, rows)};
+  alone.run(inputs, found, first);
+  const auto row = std::span(rows).subspan(first * static_cast<std::size_t>(count), static_cast<std::size_t>(count));
+  if (found.differing > 0) found.codes.assign(row.begin(), row.end());
+  return found;
+}
+
+}  // namespace
+
+std::optional<EveryCode> compare_every_code(const LayerOnBoth& layer) {
+  switch (form_of(layer.operation().kind)) {
+    case Form::of_codes: return Places(layer).compare();
+    case Form::of_rows: return compare_rows(layer);
+    case Form::other: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lastbit

@@ -1,0 +1,120 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+
+#include "compare/report_layout.hpp"
+#include "lastbit/certify.hpp"
+#include "lastbit/json_value.hpp"
+
+namespace lastbit {
+namespace {
+
+/// 5,320,336
+std::string with_commas(std::int64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
+std::string_view cases_word(DecidedBy by) {
+  switch (by) {
+    case DecidedBy::accumulators: return "accumulators";
+    case DecidedBy::codes: return "codes";
+    case DecidedBy::pairs: return "pairs of codes";
+    case DecidedBy::window_sums: return "sums";
+    case DecidedBy::same_rules:
+    case DecidedBy::nothing: break;
+  }
+  return "";
+}
+
+std::string share_text(std::int64_t part, std::int64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g%%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+std::string verdict_text(const LayerCertificate& layer) {
+  if (layer.is_open()) return "open: " + layer.open;
+  if (layer.by == DecidedBy::same_rules) return "equal: the same rules";
+  const std::string cases = with_commas(layer.cases) + " " + std::string(cases_word(layer.by));
+  if (layer.equal()) return "equal in " + cases;
+  std::string text = "differs in " + with_commas(layer.differing) + " of " + cases + " (" + share_text(layer.differing, layer.cases) +
+                     "), at most " + std::to_string(layer.largest) + " LSB";
+  if (layer.channels.size() > 1)
+    text += "; " + std::to_string(layer.equal_channels()) + " of " + std::to_string(layer.channels.size()) + " channels equal";
+  return text;
+}
+
+std::string shown_text(const LayerCertificate& layer) {
+  if (layer.differing == 0) return "";
+  if (!layer.shown) return "      no input was found that reaches one of them\n";
+  const ShownDifference& shown = *layer.shown;
+  return wrapped("      run on an input that shows it: output " + std::to_string(shown.index) + " is " + std::to_string(shown.a) +
+                     " against " + std::to_string(shown.b) + (shown.cause.empty() ? "" : "; " + shown.cause),
+                 6);
+}
+
+std::string layer_text(const LayerCertificate& layer) {
+  const std::string place =
+      right(std::to_string(layer.operation), 3) + " " + left(shortened(layer.name, 23), 24) + left(layer.kind.substr(0, 17), 18);
+  return wrapped(place + verdict_text(layer), 6) + shown_text(layer);
+}
+
+std::string network_text(const Certificate& certificate) {
+  const std::string inputs = certificate.range == InputRange::type ? "every input" : "every input within the range of the data";
+  if (certificate.equal()) return "equal for " + inputs + ": " + certificate.a + " and " + certificate.b + " compute the same network\n";
+  std::int64_t differing = 0;
+  for (const LayerCertificate& layer : certificate.layers) differing += !layer.is_open() && !layer.equal() ? 1 : 0;
+  const auto count = static_cast<std::int64_t>(certificate.layers.size());
+  std::string text = std::to_string(count - differing - certificate.open()) + " of " + std::to_string(count) + " layers equal for " +
+                     inputs + ", " + std::to_string(differing) + " can differ, " + std::to_string(certificate.open()) + " open";
+  const auto first = std::ranges::find_if_not(certificate.layers, &LayerCertificate::equal);
+  return wrapped(text + "; the first that is not equal: " + std::to_string(first->operation) + " '" + shortened(first->name, 50) + "'");
+}
+
+JsonValue json_of(const LayerCertificate& layer) {
+  JsonValue json{{"number", layer.operation}, {"name", layer.name}, {"kind", layer.kind}, {"decided_by", name_of(layer.by)}};
+  json["verdict"] = layer.is_open() ? "open" : layer.equal() ? "equal" : "differs";
+  if (layer.is_open()) json["why"] = layer.open;
+  json.update({{"cases", layer.cases}, {"differing", layer.differing}, {"largest_lsb", layer.largest}});
+  JsonValue channels = JsonValue::array();
+  for (const CertifiedChannel& channel : layer.channels)
+    channels.push_back({{"lowest", channel.accumulators.min},
+                        {"highest", channel.accumulators.max},
+                        {"differing", channel.differing},
+                        {"largest_lsb", channel.largest}});
+  if (!layer.channels.empty()) json["channels"] = std::move(channels);
+  if (layer.shown)
+    json["shown"] = JsonValue{{"index", layer.shown->index}, {"a", layer.shown->a}, {"b", layer.shown->b}, {"cause", layer.shown->cause}};
+  return json;
+}
+
+}  // namespace
+
+std::string to_text(const Certificate& certificate) {
+  std::string text =
+      certificate.model + ": " + certificate.a + " against " + certificate.b + ", each layer for every input " +
+      (certificate.range == InputRange::type ? "that its types and clamps allow" : "between the least and the largest of the data") +
+      "\n\n";
+  for (const LayerCertificate& layer : certificate.layers) text += layer_text(layer);
+  return text + "\n" + network_text(certificate);
+}
+
+std::string to_json(const Certificate& certificate) {
+  JsonValue json{{"format", "lastbit.certificate.v1"},
+                 {"lastbit", certificate.version},
+                 {"model", certificate.model},
+                 {"model_checksum", certificate.model_checksum},
+                 {"a", {{"name", certificate.a}, {"rules", certificate.rules_a}}},
+                 {"b", {{"name", certificate.b}, {"rules", certificate.rules_b}}},
+                 {"input_range", certificate.range == InputRange::type ? "type" : "data"},
+                 {"equal", certificate.equal()},
+                 {"open", certificate.open()},
+                 {"layers", JsonValue::array()}};
+  for (const LayerCertificate& layer : certificate.layers) json["layers"].push_back(json_of(layer));
+  return json.text(1) + "\n";
+}
+
+}  // namespace lastbit

@@ -1,0 +1,224 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Certificates of layers that are small enough to be run on every input there is: what is said of all of them against all of them.
+#include "lastbit/certify.hpp"
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "lastbit/error.hpp"
+#include "lastbit/model_builder.hpp"
+#include "lastbit/registry.hpp"
+#include "lastbit/rules.hpp"
+#include "support/catch.hpp"
+
+namespace lastbit {
+namespace {
+
+constexpr std::array pairs_of_devices{std::pair{"tflite_double", "tflite_single"}, std::pair{"tflite_double", "vipnano_v8"},
+                                      std::pair{"tflite_single", "vipnano_v8"}, std::pair{"xnnpack", "tflite_double"},
+                                      std::pair{"onnxruntime", "tflite_double"}};
+
+double scale_between(std::mt19937& random, double low, double high) {
+  return low + (high - low) * static_cast<double>(random() % 65521) / 65521.0;
+}
+
+Quantization of_data(std::mt19937& random, double low, double high) {
+  return {{static_cast<float>(scale_between(random, low, high))}, {static_cast<std::int64_t>(random() % 61) - 30}};
+}
+
+std::vector<std::int8_t> every_code() {
+  std::vector<std::int8_t> codes(256);
+  for (int i = 0; i < 256; ++i) codes[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i - 128);
+  return codes;
+}
+
+/// One weight of 1 and a bias: its accumulators are the 256 codes, moved. 256 places, so that one run shows every one.
+Model one_weight(std::mt19937& random) {
+  ModelBuilder builder("one weight");
+  const Quantization data = of_data(random, 0.01, 0.1);
+  const double weight = static_cast<float>(scale_between(random, 0.2, 2));
+  const auto in = builder.input({"in", ElementType::int8, Shape{1, 16, 16, 1}, data});
+  const auto w = builder.constant<std::int8_t>("w", Shape{1, 1, 1, 1}, {1}, {{weight}, {0}});
+  const auto b =
+      builder.constant<std::int32_t>("b", Shape{1}, {static_cast<std::int32_t>(random() % 201) - 100}, {{data.scale() * weight}, {0}});
+  const auto out =
+      builder.operation(OperationKind::conv2d, {in, w, b}, {"out", ElementType::int8, Shape{1, 16, 16, 1}, of_data(random, 0.01, 0.3)});
+  return builder.finished({out});
+}
+
+Model sum_of_two(OperationKind kind, std::mt19937& random) {
+  ModelBuilder builder("two");
+  const Shape shape{1, 256, 256, 1};
+  const auto a = builder.input({"a", ElementType::int8, shape, of_data(random, 0.01, 0.1)});
+  const auto b = builder.input({"b", ElementType::int8, shape, of_data(random, 0.01, 0.1)});
+  return builder.finished({builder.operation(kind, {a, b}, {"out", ElementType::int8, shape, of_data(random, 0.02, 0.2)})});
+}
+
+struct Counted {
+  std::int64_t differing = 0, largest = 0;
+};
+Counted count(const Model& model, const SpecSheet& a, const SpecSheet& b, const std::vector<Tensor>& inputs) {
+  const auto out = static_cast<std::size_t>(model.outputs[0]);
+  const Tensor of_a = *run(model, a.backend, inputs).tensors[out], of_b = *run(model, b.backend, inputs).tensors[out];
+  Counted counted;
+  for (std::int64_t i = 0; i < of_a.element_count(); ++i) {
+    const std::int64_t apart = std::abs(of_a.integer_at(i) - of_b.integer_at(i));
+    counted.differing += apart != 0 ? 1 : 0;
+    counted.largest = std::max(counted.largest, apart);
+  }
+  return counted;
+}
+
+/// The input that the certificate shows, on both sides.
+void check_shown(const Model& model, const SpecSheet& a, const SpecSheet& b, const ShownDifference& shown) {
+  const auto out = static_cast<std::size_t>(model.outputs[0]);
+  CHECK(run(model, a.backend, shown.inputs).tensors[out]->integer_at(shown.index) == shown.a);
+  CHECK(run(model, b.backend, shown.inputs).tensors[out]->integer_at(shown.index) == shown.b);
+  CHECK(shown.a != shown.b);
+}
+
+}  // namespace
+
+TEST_CASE("a convolution's certificate counts the accumulators on which two devices differ, here all its inputs") {
+  std::mt19937 random(13);
+  const std::vector<Tensor> every{Tensor::from<std::int8_t>(Shape{1, 16, 16, 1}, every_code())};
+  int equal = 0, differing = 0;
+  for (int i = 0; i < 40; ++i) {
+    const Model model = one_weight(random);
+    const auto [name_a, name_b] = pairs_of_devices[static_cast<std::size_t>(i) % pairs_of_devices.size()];
+    const SpecSheet a = find_backend(name_a), b = find_backend(name_b);
+    INFO(name_a << " against " << name_b << ", layer " << i);
+    const Certificate certificate = certify(model, a, b, {});
+    const LayerCertificate& layer = certificate.layers.at(0);
+    const Counted counted = count(model, a, b, every);
+    REQUIRE(layer.by == DecidedBy::accumulators);
+    CHECK(layer.cases == 256);
+    CHECK(layer.differing == counted.differing);
+    CHECK(layer.largest == counted.largest);
+    CHECK(certificate.equal() == (counted.differing == 0));
+    CHECK(layer.shown.has_value() == (counted.differing > 0));
+    if (layer.shown) check_shown(model, a, b, *layer.shown);
+    ++(counted.differing > 0 ? differing : equal);
+  }
+  CHECK(equal >= 5);
+  CHECK(differing >= 5);
+}
+
+TEST_CASE("of two inputs every pair of codes is computed") {
+  std::mt19937 random(14);
+  std::vector<std::int8_t> rows, columns;
+  for (int y = 0; y < 256; ++y) {
+    for (const std::int8_t x : every_code()) {
+      rows.push_back(static_cast<std::int8_t>(y - 128));
+      columns.push_back(x);
+    }
+  }
+  const Shape shape{1, 256, 256, 1};
+  const std::vector<Tensor> every{Tensor::from<std::int8_t>(shape, rows), Tensor::from<std::int8_t>(shape, columns)};
+  const SpecSheet a = find_backend("tflite_double"), b = find_backend("vipnano_v8");
+  for (const OperationKind kind : {OperationKind::add, OperationKind::mul}) {
+    const Model model = sum_of_two(kind, random);
+    const Certificate certificate = certify(model, a, b, {});
+    const LayerCertificate& layer = certificate.layers.at(0);
+    const Counted counted = count(model, a, b, every);
+    INFO(name_of(kind));
+    REQUIRE(layer.by == DecidedBy::pairs);
+    CHECK(layer.cases == 65536);
+    CHECK(counted.differing > 0);
+    CHECK(layer.differing == counted.differing);
+    CHECK(layer.largest == counted.largest);
+    REQUIRE(layer.shown.has_value());
+    check_shown(model, a, b, *layer.shown);
+  }
+}
+
+TEST_CASE("a mean is decided by the sums that its rows can have") {
+  ModelBuilder builder("mean");
+  const auto in = builder.input({"in", ElementType::int8, Shape{1, 2, 3, 2}, {{0.05}, {3}}});
+  const auto out = builder.operation(OperationKind::mean, {in}, {"out", ElementType::int8, Shape{1, 2}, {{0.031}, {-4}}},
+                                     MeanAttributes{.axes = {1, 2}});
+  const Model model = builder.finished({out});
+  SpecSheet a = find_backend("tflite_double"), b = a;
+  set_rule(b.backend, "mean.output.chain.2.rounding", "floor");
+  const Certificate certificate = certify(model, a, b, {});
+  const LayerCertificate& layer = certificate.layers.at(0);
+  REQUIRE(layer.by == DecidedBy::window_sums);
+  CHECK(layer.cases == 6 * 255 + 1);
+  std::int64_t differing = 0;
+  for (std::int64_t sum = -6 * 128; sum <= 6 * 127; ++sum) {
+    std::vector<std::int8_t> codes(12);
+    std::int64_t rest = sum;
+    for (std::size_t i = 0; i < 6; ++i) {
+      const std::int64_t code = std::clamp<std::int64_t>(rest, -128, 127);
+      codes[2 * i] = codes[2 * i + 1] = static_cast<std::int8_t>(code);
+      rest -= code;
+    }
+    differing += count(model, a, b, {Tensor::from<std::int8_t>(Shape{1, 2, 3, 2}, codes)}).differing > 0 ? 1 : 0;
+  }
+  CHECK(differing > 0);
+  CHECK(layer.differing == differing);
+  REQUIRE(layer.shown.has_value());
+  check_shown(model, a, b, *layer.shown);
+}
+
+TEST_CASE("an average pool is decided by the sums of its windows, those that padding cuts by their own count") {
+  ModelBuilder builder("pool");
+  const Quantization codes{{0.05}, {3}};
+  const auto in = builder.input({"in", ElementType::int8, Shape{1, 4, 4, 1}, codes});
+  const Pool2dAttributes attributes{.filter = {2, 2}, .stride = {2, 2}, .padding = {PaddingMode::explicit_sizes, 1, 1, 1, 1}};
+  const auto out = builder.operation(OperationKind::average_pool2d, {in}, {"out", ElementType::int8, Shape{1, 3, 3, 1}, codes}, attributes);
+  const Model model = builder.finished({out});
+  SpecSheet a = find_backend("tflite_double"), b = a;
+  set_rule(b.backend, "average_pool.output.chain.0.rounding", "floor");
+  const LayerCertificate layer = certify(model, a, b, {}).layers.at(0);
+  REQUIRE(layer.by == DecidedBy::accumulators);
+  REQUIRE(layer.channels.size() == 3);  // windows of 1, 2 and 4 values
+  CHECK(layer.cases == 256 + 2 * 255 + 1 + 4 * 255 + 1);
+  CHECK(layer.channels[0].differing == 0);
+  CHECK(layer.channels[1].differing > 0);
+  REQUIRE(layer.shown.has_value());
+  check_shown(model, a, b, *layer.shown);
+}
+
+TEST_CASE("the same rules are equal whatever the operation; sums that one side wraps and the other does not are open") {
+  std::mt19937 random(15);
+  const Model model = one_weight(random);
+  const SpecSheet a = find_backend("tflite_double");
+  CHECK(certify(model, a, a, {}).layers.at(0).by == DecidedBy::same_rules);
+  SpecSheet narrow = a;
+  set_rule(narrow.backend, "conv.i8.accumulator.bits", "7");
+  const Certificate open = certify(model, a, narrow, {});
+  CHECK_FALSE(open.equal());
+  CHECK(open.open() == 1);
+  CHECK(open.layers.at(0).open == "sums can leave the 7 bits of an accumulator of side b, and the sides treat that differently");
+  CHECK_THROWS_WITH(certify(model, a, narrow, {}, {.range = InputRange::data}), test::contains_text("the range of the data needs inputs"));
+}
+
+TEST_CASE("within the range of the data fewer accumulators are gone through") {
+  std::mt19937 random(16);
+  const Model model = one_weight(random);
+  const SpecSheet a = find_backend("tflite_double"), b = find_backend("vipnano_v8");
+  std::vector<std::int8_t> some(256, 3);
+  some[7] = -11;
+  const std::vector<Tensor> inputs{Tensor::from<std::int8_t>(Shape{1, 16, 16, 1}, some)};
+  const Certificate certificate = certify(model, a, b, inputs, {.range = InputRange::data});
+  CHECK(certificate.layers.at(0).cases == 15);
+  CHECK(to_text(certificate).find("between the least and the largest of the data") != std::string::npos);
+}
+
+TEST_CASE("a certificate's report names what differs, and its JSON what it rests on") {
+  std::mt19937 random(17);
+  const Model model = sum_of_two(OperationKind::add, random);
+  const Certificate certificate = certify(model, find_backend("tflite_double"), find_backend("vipnano_v8"), {});
+  CHECK(to_text(certificate).find("of 65,536 pairs of codes") != std::string::npos);
+  CHECK(to_text(certificate).find("0 of 1 layers equal for every input, 1 can differ, 0 open; the first") != std::string::npos);
+  const std::string json = to_json(certificate);
+  for (const char* text :
+       {R"("format": "lastbit.certificate.v1")", R"("model_checksum": "fnv1a64:)", R"("decided_by": "pairs")", R"("verdict": "differs")"})
+    CHECK(json.find(text) != std::string::npos);
+}
+
+}  // namespace lastbit

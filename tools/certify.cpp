@@ -1,0 +1,73 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/certify.hpp"
+
+#include <iostream>
+#include <memory>
+
+#include "backend_option.hpp"
+#include "common_options.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "memory_option.hpp"
+#include "model_inputs.hpp"
+#include "placement_option.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string model, range = "type", layer;
+  ChosenBackend a, b;
+  std::vector<std::string> inputs;
+  int threads = 1;
+  bool json = false;
+};
+
+int run(const Options& options) {
+  if (options.a.name.empty() || options.b.name.empty())
+    throw Error(ErrorCode::bad_input, "certify", "--a and --b, two backends, are needed");
+  const Model model = read_users_model(options.model);
+  const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
+  const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
+  const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
+  Progress progress("certifying");
+  CertifyOptions request{.range = options.range == "data" ? InputRange::data : InputRange::type,
+                         .threads = options.threads,
+                         .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }};
+  if (!options.layer.empty()) request.layer = options.layer;
+  Certificate certificate = certify(model, a, b, inputs, request);
+  progress.clear();
+  certificate.model = options.model;
+  std::cout << (options.json ? json_with_placements(to_json(certificate), model, {&a, &b})
+                             : to_text(certificate) + placement_text(model, {&a, &b}));
+  return certificate.equal() ? equal : different;
+}
+
+}  // namespace
+
+void add_certify(CommandLine& line) {
+  Command command = line.add("certify", "decide without data whether two backends compute the same network for every input");
+  const auto options = std::make_shared<Options>();
+  add_model(command, options->model).required();
+  add_side_a(command, options->a.name, options->a.settings);
+  add_side_b(command, options->b.name, options->b.settings);
+  add_placement_options(command);
+  command
+      .option("--input-range", options->range,
+              "what the layers' inputs can be: all that their types and clamps allow, or what --input shows")
+      .one_of({"type", "data"})
+      .shows_default();
+  add_input_option(command, options->inputs);
+  add_layer_option(command, options->layer);
+  add_threads_option(command, options->threads);
+  add_memory_option(command);
+  add_json_option(command, options->json);
+  command.footer("Exit status: 0 every layer equal for every input, 1 some can differ or are open, 2 error.");
+  command.runs([options] { return run(*options); });
+}
+
+}  // namespace lastbit::tool
