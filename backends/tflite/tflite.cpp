@@ -89,13 +89,60 @@ std::vector<Evidence> builtin_evidence() {
   return list;
 }
 
+/// Of the same on 64-bit Arm.
+std::vector<Evidence> neon_evidence() {
+  const auto recorded = [](const char* what) {
+    return std::string("LiteRT f6745779, ruy 2af88863, gemmlowp 16e8662c, run under qemu and recorded: ") + what;
+  };
+  const auto litert = [](const char* what) { return std::string("LiteRT f6745779 tflite/kernels, read: ") + what; };
+  return {
+      {"domain", source, litert("integer throughout")},
+      {"conv.i8", code, recorded("tflite_ruy_neon/ruy; how accumulators and padding come about was read")},
+      {"conv.u8", source, litert("cpu_backend_gemm_ruy.h: as int8, one multiplier")},
+      {"depthwise_conv.i8", code,
+       recorded("tflite_ruy_neon/vectors, output stage; the 3x3 kernels of whole eights were read (DepthwiseConvOutputRounding::kUpward)")},
+      {"depthwise_conv.u8", source, litert("depthwiseconv_uint8.h DepthwiseConvGeneral: gemmlowp's RoundingDivideByPOT, as without NEON")},
+      {"transposed_conv.i8", code, recorded("tflite_ruy_neon/vectors, output stage, which it shares with the depthwise convolution")},
+      {"transposed_conv.u8", source, litert("optimized_ops.h Quantize: half up for whole sixteens of values")},
+      {"fully_connected", code, recorded("tflite_ruy_neon/vectors: cpu_backend_gemm_custom_gemv.h")},
+      {"*.by", source, litert("kernel_util.cc GetQuantizedConvolutionMultipler")},
+      {"max_pool", source, litert("optimized/integer_ops/pooling.h")},
+      {"average_pool", source, litert("optimized/integer_ops/pooling.h: half away from zero, in whole numbers")},
+      {"add", code, recorded("tflite_ruy_neon/vectors: whole sixteens of values")},
+      {"sub", source, litert("sub.cc: of 8 bits the reference kernel")},
+      {"mul", code, recorded("tflite_ruy_neon/vectors: whole sixteens of values, and those beyond")},
+      {"mul.scale.arithmetic", source, litert("mul.cc: the product and the quotient of the scales are floats")},
+      {"concat", source, "a copy; uint8 inputs of another scale were not read and are refused"},
+      {"quantize", code, recorded("tflite_ruy_neon/vectors: whole eights of 8-bit values (vcvtn)")},
+      {"quantize.out_of_range", source, litert("optimized_ops.h AffineQuantize: vcvtn saturates")},
+      {"requantize", code, recorded("tflite_ruy_neon/vectors: whole sixteens of int8 values")},
+      {"relu", source, litert("activations.cc QuantizedReluX: no vectors")},
+      {"leaky_relu", source, litert("activations.cc QuantizeLeakyRelu: no vectors on Arm")},
+      {"prelu", source, litert("activations.cc: no vectors for codes")},
+  };
+}
+
+/// A sheet states one arithmetic for all elements of a tensor.
+std::vector<Setting> neon_settings() {
+  const char* const beyond = "the channels beyond the last whole eight round the second time half away from zero";
+  return {
+      {"depthwise_conv.i8.output.chain.2.rounding", {"half_away"}, beyond},
+      {"depthwise_conv.u8.output.chain.2.rounding", {"half_up"}, "3x3 filters that have kernels of their own: whole eights of channels"},
+      {"transposed_conv.i8.output.chain.2.rounding", {"half_away"}, beyond},
+      {"requantize.chain.2.rounding", {"half_away"}, "the values beyond the last whole sixteen, and 16-bit data"},
+      {"quantize.division", {"divide"}, "the values beyond the last whole eight, and 16-bit data; they round half away from zero"},
+      {"quantize.rounding", {"half_away"}, "the values beyond the last whole eight, and 16-bit data; they are divided by the scale"}};
+}
+
 }  // namespace
 
 std::vector<SpecSheet> tflite_sheets() {
-  return {{"tflite_double", "TFLite Micro's reference kernels, CMSIS-NN: rounds twice", tflite_double, evidence(), {}, "int8"},
-          {"tflite_single", "the same built with single rounding: rounds once", tflite_single, evidence(), {}, "int8"},
-          {"tflite_builtin_double", "TensorFlow Lite's own kernels: rounds twice", tflite_builtin_double, builtin_evidence(), {}, "int8"},
-          {"tflite_builtin_single", "the same built with single rounding, and ruy", tflite_builtin_single, builtin_evidence(), {}, "int8"}};
+  return {
+      {"tflite_double", "TFLite Micro's reference kernels, CMSIS-NN: rounds twice", tflite_double, evidence(), {}, "int8"},
+      {"tflite_single", "the same built with single rounding: rounds once", tflite_single, evidence(), {}, "int8"},
+      {"tflite_builtin_double", "TensorFlow Lite's own kernels: rounds twice", tflite_builtin_double, builtin_evidence(), {}, "int8"},
+      {"tflite_builtin_single", "the same built with single rounding, and ruy", tflite_builtin_single, builtin_evidence(), {}, "int8"},
+      {"tflite_ruy_neon", "TensorFlow Lite's own kernels on 64-bit Arm: ruy and NEON", tflite_ruy_neon, neon_evidence(), neon_settings()}};
 }
 
 }  // namespace lastbit

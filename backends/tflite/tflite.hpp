@@ -228,6 +228,42 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
   return backend;
 }
 
+/// ruy's kernels for 64-bit Arm: one rounding (sqdmulh, srshl), the multipliers those of a build that rounds twice.
+inline constexpr RescaleRule once_by_ruy{multiplier_q31, once.chain};
+/// The vectors of the other kernels there: both roundings half up (vqrdmulh, vrshl without gemmlowp's fix-up of negative values).
+inline constexpr RescaleRule twice_upward{
+    multiplier_q31,
+    {shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up), shift_right_by_exponent(Rounding::half_up)}};
+
+/// Operands shifted left as far as they are to go, at once, and rounded once; the sum rounded twice.
+[[nodiscard]] constexpr SumArithmetic operands_rounded_once(SumArithmetic sum, ConstantShift left) {
+  sum.operand.chain = Chain{shift_left_by(left, 32, Overflow::wrap)} + once.chain;
+  return sum;
+}
+
+/// The built-in kernels on 64-bit Arm with NEON, matrix products by ruy, as whole vectors compute; `builtin` is the same build without NEON. Operations whose
+/// kernels were not read, or that no rule states, are absent.
+[[nodiscard]] constexpr Backend neon_kernels(const Backend& builtin) {
+  return {.conv = {.i8 = in_32_bits(once_by_ruy), .u8 = by_float_product(in_32_bits(once_by_ruy))},
+          .depthwise_conv = {.i8 = in_32_bits(twice_upward), .u8 = by_float_product(in_32_bits(twice))},
+          .transposed_conv = {.i8 = in_32_bits(twice_upward), .u8 = by_float_product(in_32_bits(twice_upward))},
+          .fully_connected = {.i8 = by_float_product(in_32_bits(twice_upward))},
+          .max_pool = builtin.max_pool,
+          .average_pool = builtin.average_pool,
+          .add = {.i8 = operands_rounded_once(builtin.add.i8, 20), .i16 = operands_rounded_once(builtin.add.i16, 15)},
+          .sub = {.i8 = builtin.sub.i8},
+          .mul = builtin.mul,
+          .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::copy},
+          .quantize = {.division = ScaleDivision::multiply_by_inverse,
+                       .rounding = Rounding::half_even,
+                       .zero_point = ZeroPointAt::after_rounding,
+                       .out_of_range = OutOfRange::saturate},
+          .requantize = to_output(twice_upward),
+          .relu = builtin.relu,
+          .leaky_relu = builtin.leaky_relu,
+          .prelu = builtin.prelu};
+}
+
 }  // namespace tflite
 
 inline constexpr Backend tflite_double = tflite::reference_kernels(tflite::twice);
@@ -238,5 +274,6 @@ inline constexpr Backend tflite_single = [] {
 }();
 inline constexpr Backend tflite_builtin_double = tflite::builtin_kernels(tflite_double);
 inline constexpr Backend tflite_builtin_single = tflite::builtin_kernels(tflite_single);
+inline constexpr Backend tflite_ruy_neon = tflite::neon_kernels(tflite_builtin_double);
 
 }  // namespace lastbit

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is known of TensorFlow Lite and LiteRT on CPUs: data. A claim is read in the source that its case names, run and recorded where it says so, or told as
-// not certain. Kernels of Arm were read, not run.
+// not certain. Of Arm: docs/backends/tflite.md.
 #include "devices/runtime_cases.hpp"
 
 namespace lastbit {
@@ -50,8 +50,12 @@ Rows with_neon(Rows rows) {
 }
 
 Rows ruy_on_neon() {
-  return with_neon({{"conv2d, fully connected of several rows, 8 bits", Nearness::equal, "tflite_builtin_single", "",
-                     "ruy rounds once, half up (sqdmulh, srshl)"}});
+  return with_neon(
+      {{"int8 in whole vectors: conv2d, depthwise and transposed convolution, fully connected of one row, add, mul, requantize, quantize",
+        Nearness::equal, "tflite_ruy_neon", "",
+        "run under qemu and recorded; the rows below say the same by the rules of other backends, and what lies beside it"},
+       {"conv2d, fully connected of several rows, 8 bits", Nearness::equal, "tflite_builtin_single", "",
+        "ruy rounds once, half up (sqdmulh, srshl)"}});
 }
 
 Rows early_ruy_on_neon() {
@@ -109,9 +113,8 @@ constexpr std::string_view which_release =
     "API the "
     "delegate's README says that it is off unless setUseXNNPACK asks for it";
 constexpr std::string_view read_on_arm =
-    "read, not run: recordings on Arm, or under an emulator, are still to be made; the kernels were read as of LiteRT 1.2, of older "
-    "versions ruy "
-    "alone; TensorFlow 2.3 has ruy 34ea9f4, 2.8 e6c1b8d, between them the change was placed by its date";
+    "what tflite_ruy_neon says is recorded was run under qemu, as of LiteRT f6745779 and ruy 2af88863; the rest was read, not run, as of "
+    "LiteRT 1.2, of older versions ruy alone; TensorFlow 2.3 has ruy 34ea9f4, 2.8 e6c1b8d, between them the change was placed by its date";
 constexpr std::string_view sse_builds =
     "read, not run; a build with SSE4.1 (-msse4.1 and beyond) compiles the NEON kernels through NEON_2_SSE and is then as on 64-bit Arm, "
     "its kernel for "

@@ -39,7 +39,7 @@ TEST_CASE("the answer in JSON") {
   REQUIRE(shell.status("backends --json --for 'tflite imx8mp 2.9'") == 0);
   const auto answer = nlohmann::json::parse(shell.text("out"));
   CHECK(answer["chips"][0]["backends"] == nlohmann::json::array({"vipnano_v8"}));
-  CHECK(answer["cases"][0]["rows"][0]["backend"] == "tflite_builtin_single");
+  CHECK(answer["cases"][0]["rows"][0]["backend"] == "tflite_ruy_neon");
   CHECK(answer["cases"][0]["rows"][0]["fit"] == "equal");
   REQUIRE(shell.status("backends --runtimes --json") == 0);
   const auto all = nlohmann::json::parse(shell.text("out"));

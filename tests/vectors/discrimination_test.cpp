@@ -34,6 +34,7 @@ struct Suite {
 
 const Texts both{"tflite_double", "tflite_single"};
 const Texts either{"tflite_double"};  // operations in which the builds are the same
+const Texts neon{"tflite_ruy_neon"};
 const Texts ort{"onnxruntime"};
 const Texts bpu{"bernoulli2"};
 
@@ -59,6 +60,14 @@ const std::vector<Suite> suites{
     {"tflite/activations", both, {"leaky_relu", "prelu", "hard_swish.method", "hard_swish.input.scale"}},
     {"tflite/logistic_tanh", both, {"logistic", "tanh"}},
     {"tflite/softmax", both, {"softmax"}},
+    {"tflite_ruy_neon/ruy", neon, {"conv.i8.output.chain.1.rounding"}},
+    {"tflite_ruy_neon/vectors",
+     neon,
+     {"depthwise_conv.i8.output.chain.1.rounding", "depthwise_conv.i8.output.chain.2.rounding",
+      "transposed_conv.i8.output.chain.1.rounding", "transposed_conv.i8.output.chain.2.rounding",
+      "fully_connected.i8.output.chain.1.rounding", "fully_connected.i8.output.chain.2.rounding", "requantize.chain.1.rounding",
+      "requantize.chain.2.rounding", "mul.chain.2.rounding", "add.i8.output.chain.2.rounding", "add.i16.output.chain.2.rounding",
+      "quantize.rounding"}},  // the roundings alone: the rest is that of the suites above
     {"onnxruntime/qlinearconv", ort, {"conv.i8"}},
     {"onnxruntime/qlinearmatmul", ort, {"matmul.i8"}},
     {"onnxruntime/integer_ops", ort, {"conv.i8.accumulator", "matmul.i8.accumulator"}},
