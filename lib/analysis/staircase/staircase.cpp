@@ -15,13 +15,13 @@ class Climber {
 
   /// False where there are too many steps.
   [[nodiscard]] bool climb(const IntegerRange& piece) {
-    std::int64_t at = piece.min, output = at_(at);
-    const std::int64_t last = at_(piece.max);
+    std::int64_t at = piece.min, output = output_of(at);
+    const std::int64_t last = output_of(piece.max);
     add(at, output);
     width_ = std::max<std::int64_t>(1, width_);
     while (output != last) {
       at = next(at, output, piece.max);
-      output = at_(at);
+      output = output_of(at);
       add(at, output);
       if (static_cast<std::int64_t>(steps.size()) > most_staircase_steps) return false;
     }
@@ -31,7 +31,7 @@ class Climber {
   std::vector<StaircaseStep> steps;
 
  private:
-  [[nodiscard]] std::int64_t at_(std::int64_t accumulator) const { return finish(chain_, accumulator, operands_); }
+  [[nodiscard]] std::int64_t output_of(std::int64_t accumulator) const { return finish(chain_, accumulator, operands_); }
 
   void add(std::int64_t at, std::int64_t output) {
     if (steps.empty() || steps.back().output != output) steps.push_back({at, output});
@@ -41,7 +41,7 @@ class Climber {
   [[nodiscard]] std::int64_t next(std::int64_t same, std::int64_t output, std::int64_t other) {
     const std::int64_t begin = same;
     const auto take = [&](std::int64_t at) {
-      const bool is_same = at_(at) == output;
+      const bool is_same = output_of(at) == output;
       (is_same ? same : other) = at;
       return is_same;
     };
