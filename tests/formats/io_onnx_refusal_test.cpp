@@ -52,6 +52,11 @@ TEST_CASE("graphs that are not sound") {
     OnnxFile file = one("Relu");
     file.proto.clear_opset_import();
     CHECK(refusal(file) == "test.onnx: model: no version of the operator set");
+    OnnxFile elsewhere = one("Relu");  // one of another domain alone needs none
+    elsewhere.proto.clear_opset_import();
+    elsewhere.add_domain("com.example", 1);
+    elsewhere.graph().mutable_node(0)->set_domain("com.example");
+    CHECK(refusal(elsewhere) == "test.onnx: operators that are not supported: com.example:Relu (1)");
   }
   SECTION("an operator set of the future") {
     OnnxFile file(99);

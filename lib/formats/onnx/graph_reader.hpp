@@ -12,20 +12,22 @@
 
 namespace lastbit::onnx_format {
 
+inline constexpr std::int64_t no_opset = 0;  ///< of a file that states none of the standard's
+
 /// What the graphs of a file share.
 struct FileState {
   std::string where;
   const onnx::GraphProto* network;  ///< the graph that no other holds
   const OnnxOptions& options;
   ExternalData external;
-  std::int64_t opset = 0;
+  std::int64_t opset = no_opset;
   Graph graph;
 };
 
 [[nodiscard]] bool is_standard(const onnx::NodeProto& node, std::string_view name);
 
 /// Names every operator that nothing here reads, or that is read of constants alone where its inputs are computed. Branches are left out:
-/// one of them is read.
+/// one of them is read. What is supported needs the version of the operator set.
 void require_supported(const FileState& file, const onnx::GraphProto& source, const std::string& where);
 
 class GraphReader {

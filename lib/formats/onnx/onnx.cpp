@@ -59,7 +59,7 @@ class FileReader {
                           "opset " + std::to_string(set.version()) + "; 7 to " + std::to_string(newest_opset) + " are supported");
       return set.version();
     }
-    state_.graph.fail(ErrorCode::malformed_file, "no version of the operator set");
+    return no_opset;
   }
 
   void set_place_of_input(const onnx::ValueInfoProto& source) {

@@ -72,6 +72,7 @@ class Support {
 
 void require_supported(const FileState& file, const onnx::GraphProto& source, const std::string& where) {
   Support(file, source).require(where);
+  if (file.opset == no_opset) throw Error(ErrorCode::malformed_file, where + ": model", "no version of the operator set");
   for (const auto& node : source.node()) {
     const Operator* const op = find_operator(node.domain(), node.op_type());
     if (op == nullptr || file.opset >= op->since) continue;
