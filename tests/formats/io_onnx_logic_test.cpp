@@ -102,6 +102,22 @@ TEST_CASE("bools are cast to floats and back") {
   CHECK(listed(found[1]) == std::vector<float>{0, 1, 1, 0});
 }
 
+TEST_CASE("bools are cast to integers and back") {
+  for (const auto type : {onnx::TensorProto::INT32, onnx::TensorProto::INT64}) {
+    OnnxFile file(16);
+    file.input("a", {4}).input("b", {4});
+    file.node("Less", {"a", "b"}, {"below"});
+    set(file.node("Cast", {"below"}, {"y"}), "to", type);
+    set(file.node("Cast", {"y"}, {"again"}), "to", onnx::TensorProto::BOOL);
+    const Model model = file.output("y").output("again").read();
+    CHECK(tensor(model, "y").type == (type == onnx::TensorProto::INT32 ? ElementType::int32 : ElementType::int64));
+    CHECK(tensor(model, "again").type == ElementType::boolean);
+    const auto found = outputs(model, "float", {vector_of({0, 2, -1, 3}), vector_of({1, 2, 0, 2})});
+    CHECK(listed(found[0]) == std::vector<float>{1, 0, 1, 0});
+    CHECK(listed(found[1]) == std::vector<float>{1, 0, 1, 0});
+  }
+}
+
 TEST_CASE("of an If whose condition is computed both branches are, and one is chosen") {
   OnnxFile file = decided_by_value("Relu");
   const Model model = file.output("y").read();

@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Comparisons of real numbers, And, Or, Xor, Not, Where, and casts to and from bool.
+// Comparisons, And, Or, Xor, Not, Where, and casts to and from bool.
 #include <algorithm>
 
 #include "formats/onnx/operators.hpp"
@@ -16,8 +16,12 @@ std::int32_t truth(const NodeReader& node, bool value) {
   return node.graph().add_constant(node.output().name + (value ? " (true)" : " (false)"), std::move(tensor));
 }
 
-std::int32_t number(const NodeReader& node, float value) {
-  return node.graph().add_constant(node.output().name + (value == 0 ? " (0)" : " (1)"), Tensor::from<float>({}, std::vector{value}));
+std::int32_t number(const NodeReader& node, ElementType type, int value) {
+  Tensor one(type, {});
+  visit_element_type(type, [&]<class T>() {
+    if constexpr (std::is_arithmetic_v<T>) one.values<T>()[0] = static_cast<T>(value);
+  });
+  return node.graph().add_constant(node.output().name + " (" + std::to_string(value) + ")", std::move(one));
 }
 
 Shape joined(const NodeReader& node, const Shape& a, const Shape& b) {
@@ -88,11 +92,10 @@ void emit_choice(const NodeReader& node) {
 }
 
 void emit_truth_cast(const NodeReader& node, ElementType to) {
-  if (node.input().type == ElementType::boolean && to == ElementType::float32)
-    return choose(node, node.plain(), number(node, 1), number(node, 0));
+  if (node.input().type == ElementType::boolean) return choose(node, node.plain(), number(node, to, 1), number(node, to, 0));
   Graph& graph = node.graph();
   const std::int32_t zero = graph.add_tensor(node.output().name + " (is 0)", ElementType::boolean, node.shape());
-  graph.emit(OperationKind::equal, {node.plain(), number(node, 0)}, {zero});
+  graph.emit(OperationKind::equal, {node.plain(), number(node, node.input().type, 0)}, {zero});
   choose(node, zero, truth(node, false), truth(node, true));
 }
 

@@ -279,16 +279,17 @@ void read_concat(const NodeReader& node) {
   emit_concat(node, positions, node.integer("axis", 1));
 }
 
-/// To the type it has already, float16 counting as float32, or between float32 and bool.
+/// To the type it has already, float16 counting as float32, or between bool and float32, int32 or int64.
 void read_cast(const NodeReader& node) {
   node.require_inputs(1, 1);
   const std::int64_t code = node.integer("to", 0);
   const auto type = code > 0 && code < 64 ? element_type_from(static_cast<std::int32_t>(code)) : std::nullopt;
   if (type && *type == node.input().type) return emit_reshape(node, node.shape());
+  const auto is_number = [](std::optional<ElementType> each) {
+    return each == ElementType::float32 || each == ElementType::int32 || each == ElementType::int64;
+  };
   const ElementType from = node.input().type;
-  const bool is_truth =
-      (from == ElementType::boolean && type == ElementType::float32) || (from == ElementType::float32 && type == ElementType::boolean);
-  if (is_truth) return emit_truth_cast(node, *type);
+  if (from == ElementType::boolean ? is_number(type) : is_number(from) && type == ElementType::boolean) return emit_truth_cast(node, *type);
   node.unsupported("a cast from " + std::string(name_of(node.input().type)) + " to " +
                    (code > 0 && code < 64 ? name_of_type(static_cast<std::int32_t>(code)) : std::to_string(code)));
 }

@@ -111,7 +111,7 @@ void emit_matmul(const NodeReader& node, std::size_t a, std::size_t b);
 void emit_binary(const NodeReader& node, OperationKind kind, std::size_t a, std::size_t b, Attributes attributes);
 /// Input 1 where the single bool of input 0 holds, else input 2.
 void emit_choice(const NodeReader& node);
-/// A cast of bools to floats, or of floats to bools.
+/// A cast of bools to numbers, which are 0 and 1, or of numbers to bools, which are whether they are not 0.
 void emit_truth_cast(const NodeReader& node, ElementType to);
 void emit_softmax(const NodeReader& node, std::int64_t axis);
 void emit_concat(const NodeReader& node, const std::vector<std::size_t>& positions, std::int64_t axis);
