@@ -95,6 +95,33 @@ TEST_CASE("sizes of one name are one") {
   CHECK(refusal(file, {.constants = {}, .shapes = {{"a", {4, 5}}, {"b", {2, 3, 5}}}}) == "test.onnx: 'batch' is given as 4 and as 3");
 }
 
+TEST_CASE("a layer too large for the open batch of 1 says how another is given") {
+  OnnxFile file;
+  open_input(file, "x", {0, 4}, {"", ""});
+  file.constant<std::int64_t>("image", {4}, {1, 1, -1, 4});
+  file.constant<float>("w", {1, 1, 3, 4}, std::vector<float>(12, 1));
+  file.node("Reshape", {"x", "image"}, {"rows"});
+  file.node("Conv", {"rows", "w"}, {"y"});
+  file.output("y");
+  CHECK(refusal(file) ==
+        "test.onnx: Conv (node 1): the window is larger than the padded image; a batch that the file leaves open counts as 1: "
+        "--shape x=?x4 states it");
+  CHECK(refusal(file, {.constants = {}, .shapes = {{"x", {2, 4}}}}) ==
+        "test.onnx: Conv (node 1): the window is larger than the padded image");
+  CHECK(tensor(file.read({.constants = {}, .shapes = {{"x", {8, 4}}}}), "y").shape == Shape{1, 1, 6, 1});
+}
+
+TEST_CASE("arithmetic on an input of one integer says how it is made a constant") {
+  OnnxFile file;
+  file.input("x", {2}).input<std::int64_t>("rate", {}).constant<std::int64_t>("two", {1}, {2});
+  file.node("Mul", {"rate", "two"}, {"shape"});
+  file.node("Reshape", {"x", "shape"}, {"y"});
+  file.output("y");
+  CHECK_THAT(refusal(file), contains_text("'rate' is int64") && contains_text("; an input can be a constant: --bind rate=FILE.npy"));
+  const Tensor one = Tensor::from<std::int64_t>({}, std::vector<std::int64_t>{1});
+  CHECK(refusal(file, {.constants = {{"rate", one}}, .shapes = {}}) == "no error");
+}
+
 TEST_CASE("an input without a shape can be given one") {
   OnnxFile file = one_open({1}, {""});
   file.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();

@@ -49,12 +49,26 @@ class OpenSizes {
     input.stated = true;
   }
 
-  /// An open batch is one sample; sizes of one name are one.
+  /// Sizes of one name are one.
+  void share() {
+    for (Input& input : inputs_)
+      for (Size& size : input.sizes) size.value = size_of(size);
+  }
+  /// An open batch is one sample.
   void complete() {
     for (Input& input : inputs_)
       if (!input.sizes.empty() && !size_of(input.sizes[0])) set(input.sizes[0], 1);
-    for (Input& input : inputs_)
-      for (Size& size : input.sizes) size.value = size_of(size);
+    share();
+  }
+
+  /// How all that is open is given.
+  [[nodiscard]] std::string options() const {
+    std::string options;
+    for (const Input& input : inputs_) {
+      const std::string sizes = input.stated ? text(input) : "…";
+      if (!input.stated || sizes.find(open_size) != std::string::npos) options += " --shape " + printable(input.name) + "=" + sizes;
+    }
+    return options;
   }
 
   [[nodiscard]] std::map<std::string, Shape> shapes() const {
@@ -65,7 +79,7 @@ class OpenSizes {
         if (!input.sizes[axis].value) refuse(input, axis);
         sizes.push_back(*input.sizes[axis].value);
       }
-      if (!input.stated) throw Error(ErrorCode::unsupported_operation, place(input), "no shape is stated;" + options());
+      if (!input.stated) throw Error(ErrorCode::unsupported_operation, place(input), "no shape is stated;" + options() + " says which");
       shapes.emplace(input.name, Shape(std::move(sizes)));
     }
     return shapes;
@@ -101,19 +115,11 @@ class OpenSizes {
     for (const Size& size : input.sizes) text += (text.empty() ? "" : "x") + (size.value ? std::to_string(*size.value) : open_size);
     return text;
   }
-  /// How all that is open is given.
-  [[nodiscard]] std::string options() const {
-    std::string options;
-    for (const Input& input : inputs_) {
-      const std::string sizes = input.stated ? text(input) : "…";
-      if (!input.stated || sizes.find(open_size) != std::string::npos) options += " --shape " + printable(input.name) + "=" + sizes;
-    }
-    return options + " says which";
-  }
   [[noreturn]] void refuse(const Input& input, std::size_t axis) const {
     const std::string& name = input.sizes[axis].name;
-    throw Error(ErrorCode::unsupported_operation, place(input),
-                "dimension " + std::to_string(axis) + (name.empty() ? "" : " '" + printable(name) + "'") + " is open;" + options());
+    throw Error(
+        ErrorCode::unsupported_operation, place(input),
+        "dimension " + std::to_string(axis) + (name.empty() ? "" : " '" + printable(name) + "'") + " is open;" + options() + " says which");
   }
   [[noreturn]] void misfit(const Input& input, const Shape& shape) const {
     throw Error(ErrorCode::bad_input, place(input), "shape " + shape.text() + " is given; the file says " + text(input));
@@ -124,16 +130,27 @@ class OpenSizes {
   std::map<std::string, std::int64_t> names_;  ///< of open sizes
 };
 
-}  // namespace
-
-std::map<std::string, Shape> input_shapes(const std::vector<const onnx::ValueInfoProto*>& inputs, const OnnxOptions& options,
-                                          const std::string& where) {
+OpenSizes sizes_given(const std::vector<const onnx::ValueInfoProto*>& inputs, const OnnxOptions& options, const std::string& where) {
   std::vector<Input> known;
   for (const auto* const input : inputs) known.push_back(input_from(*input));
   OpenSizes sizes(std::move(known), where);
   for (const auto& [name, shape] : options.shapes) sizes.give(name, shape);
+  return sizes;
+}
+
+}  // namespace
+
+std::map<std::string, Shape> input_shapes(const std::vector<const onnx::ValueInfoProto*>& inputs, const OnnxOptions& options,
+                                          const std::string& where) {
+  OpenSizes sizes = sizes_given(inputs, options, where);
   sizes.complete();
   return sizes.shapes();
+}
+
+std::string open_batches(const std::vector<const onnx::ValueInfoProto*>& inputs, const OnnxOptions& options, const std::string& where) {
+  OpenSizes sizes = sizes_given(inputs, options, where);
+  sizes.share();
+  return sizes.options();
 }
 
 }  // namespace lastbit::onnx_format

@@ -19,4 +19,9 @@ namespace lastbit::onnx_format {
 [[nodiscard]] std::map<std::string, Shape> input_shapes(const std::vector<const onnx::ValueInfoProto*>& inputs, const OnnxOptions& options,
                                                         const std::string& where);
 
+/// " --shape input=?x10" for each input whose batch the file leaves open and the user has not given, where input_shapes() finds all other sizes;
+/// empty where there is none. Throws as input_shapes() does.
+[[nodiscard]] std::string open_batches(const std::vector<const onnx::ValueInfoProto*>& inputs, const OnnxOptions& options,
+                                       const std::string& where);
+
 }  // namespace lastbit::onnx_format

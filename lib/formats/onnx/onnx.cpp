@@ -43,7 +43,7 @@ class FileReader {
     require_supported(state_, source_, state_.where);
     nodes_.read_initializers();
     read_inputs();
-    nodes_.read_nodes();
+    read_nodes();
     read_outputs();
     Model model = state_.graph.finish(printable(source_.name()));
     if (!state_.options.cut.is_whole()) drop_unread_inputs(model);
@@ -93,6 +93,7 @@ class FileReader {
       else open.push_back(&input);
     }
     const auto shapes = input_shapes(open, state_.options, state_.where);
+    batches_ = open_batches(open, state_.options, state_.where);
     for (const auto* const input : open) {
       set_place_of_input(*input);
       read_input(*input, shapes.at(input->name()));
@@ -110,7 +111,27 @@ class FileReader {
     value.known = true;
     value.type = *element;
     value.shape = shape;
+    if (*element != ElementType::float32 && shape.element_count() == 1) numbers_.push_back(source.name());
     graph.add_input(id);
+  }
+
+  /// What does not fit may fit when the user states more.
+  void read_nodes() {
+    try {
+      nodes_.read_nodes();
+    } catch (const Error& error) {
+      std::vector<Diagnostic> problems = error.diagnostics();
+      for (Diagnostic& problem : problems) problem.message += advice(problem.code);
+      throw Error(std::move(problems));
+    }
+  }
+
+  [[nodiscard]] std::string advice(ErrorCode code) const {
+    if (code == ErrorCode::shape_mismatch && !batches_.empty())
+      return "; a batch that the file leaves open counts as 1:" + batches_ + " states it";
+    std::string bindings;
+    for (const std::string& name : numbers_) bindings += " --bind " + printable(name) + "=FILE.npy";
+    return code == ErrorCode::type_mismatch && !bindings.empty() ? "; an input can be a constant:" + bindings : "";
   }
 
   void read_outputs() {
@@ -127,6 +148,8 @@ class FileReader {
   const onnx::GraphProto& source_;
   FileState state_;
   GraphReader nodes_;
+  std::string batches_;               ///< open_batches()
+  std::vector<std::string> numbers_;  ///< inputs of one value that is no float
 };
 
 /// Protobuf counts in int, and bounds its own recursion.

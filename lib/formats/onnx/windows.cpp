@@ -75,7 +75,7 @@ Windows windows_of(const NodeReader& node, const Shape& image, Extent2d filter) 
 Shape windowed_shape(const NodeReader& node, const Shape& image, const Windows& windows, std::int64_t channels) {
   const Shape sizes = image_shape(image);
   const Extent2d count = window_count(windows.padding, {sizes[1], sizes[2]}, windows.filter, windows.stride, windows.dilation);
-  if (count.height < 1 || count.width < 1) node.malformed("the window is larger than the padded image");
+  if (count.height < 1 || count.width < 1) node.graph().fail(ErrorCode::shape_mismatch, "the window is larger than the padded image");
   if (image.rank() == 3) return {image[0], channels, count.width};
   return {image[0], channels, count.height, count.width};
 }
