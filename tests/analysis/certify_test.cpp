@@ -194,7 +194,29 @@ TEST_CASE("the same rules are equal whatever the operation; sums that one side w
   CHECK_FALSE(open.equal());
   CHECK(open.open() == 1);
   CHECK(open.layers.at(0).open == "sums can leave the 7 bits of an accumulator of side b, and the sides treat that differently");
+  set_rule(narrow.backend, "conv.i8.accumulator.overflow", "saturate");
+  SpecSheet late = narrow;  // both saturate at 7 bits, one adds the bias last
+  set_rule(narrow.backend, "conv.i8.bias", "accumulator_start");
+  set_rule(late.backend, "conv.i8.bias", "accumulator_end");
+  CHECK(certify(model, narrow, late, {}).open() == 1);
   CHECK_THROWS_WITH(certify(model, a, narrow, {}, {.range = InputRange::data}), test::contains_text("the range of the data needs inputs"));
+}
+
+TEST_CASE("what is computed in real numbers is equal only where both devices convert it alike") {
+  std::mt19937 random(18);
+  const Model model = sum_of_two(OperationKind::add, random);
+  const auto with_float = [](const char* name, const char* rounding) {
+    SpecSheet sheet = find_backend(name);
+    set_rule(sheet.backend, "quantize.rounding", rounding);
+    sheet.backend.elsewhere = Placements({{find_backend("float"), {"out"}}});
+    return sheet;
+  };
+  const SpecSheet a = with_float("tflite_double", "half_away"), same = with_float("tflite_single", "half_away"),
+                  other = with_float("tflite_single", "half_even");
+  CHECK(certify(model, a, same, {}).equal());
+  const Certificate open = certify(model, a, other, {});
+  CHECK_FALSE(open.equal());
+  CHECK(open.layers.at(0).open == "one side computes in real numbers, or what goes in and out is converted by other rules");
 }
 
 TEST_CASE("within the range of the data fewer accumulators are gone through") {

@@ -41,15 +41,23 @@ std::vector<std::string> prefixes_of(const LayerSide& side) {
 
 }  // namespace
 
+namespace {
+
+bool differ_under(const std::vector<std::string>& prefixes, const Backend& a, const Backend& b) {
+  return std::ranges::any_of(diff_backends(a, b), [&](const RuleDifference& rule) {
+    return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return covers(prefix, rule.path); });
+  });
+}
+
+}  // namespace
+
 bool have_same_rules(const LayerOnBoth& layer) {
   const Backend &a = layer.a.backend(), &b = layer.b.backend();
   if (a.domain != b.domain || !same_tensors(layer)) return false;
-  if (a.domain == Domain::real) return a.golden_range == b.golden_range;
+  if (a.domain == Domain::real)  // what goes in and out is converted by the devices
+    return a.golden_range == b.golden_range && !differ_under({"quantize", "dequantize"}, layer.a.device.backend, layer.b.device.backend);
   const std::vector<std::string> prefixes = prefixes_of(layer.a);
-  if (prefixes != prefixes_of(layer.b)) return false;
-  return std::ranges::none_of(diff_backends(a, b), [&](const RuleDifference& rule) {
-    return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return covers(prefix, rule.path); });
-  });
+  return prefixes == prefixes_of(layer.b) && !differ_under(prefixes, a, b);
 }
 
 }  // namespace lastbit

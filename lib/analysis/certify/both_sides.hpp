@@ -19,6 +19,7 @@ struct LayerSide {
   const Emulator& emulator;
   const Operation& operation;
   const SpecSheet& sheet;
+  const SpecSheet& device;  ///< of the network; `sheet` where no other computes the operation
 
   [[nodiscard]] const Model& model() const { return emulator.model(); }
   [[nodiscard]] const Backend& backend() const { return sheet.backend; }

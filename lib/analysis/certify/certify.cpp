@@ -195,7 +195,7 @@ Certifier::Certifier(const Model& model, const SpecSheet& a, const SpecSheet& b,
 
 LayerSide Certifier::side(const Emulator& emulator, const SpecSheet& sheet, std::size_t operation) const {
   const Placement* const placement = emulator.placement(operation);
-  return {emulator, emulator.model().operations[operation], placement != nullptr ? placement->sheet : sheet};
+  return {emulator, emulator.model().operations[operation], placement != nullptr ? placement->sheet : sheet, sheet};
 }
 
 void Certifier::each(const std::function<void(const LayerOnBoth&, const std::optional<SharedSums>&)>& visit) {
@@ -239,7 +239,7 @@ Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, 
       one.kind = std::string(name_of(layer.operation().kind));
       if (have_same_rules(layer)) one.by = DecidedBy::same_rules;
       else if (layer.a.backend().domain == Domain::real || layer.b.backend().domain == Domain::real)
-        one.open = "one side computes in real numbers";
+        one.open = "one side computes in real numbers, or what goes in and out is converted by other rules";
       else if (sums) decide_by_sums(layer, *sums, one);
       else decide_by_codes(layer, one);
     });

@@ -8,6 +8,8 @@
 
 #include "analysis/explain/layer_values.hpp"
 #include "engine/finisher.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/memory.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/operation_rules.hpp"
 
@@ -175,27 +177,33 @@ class Places {
     return inputs;
   }
 
-  /// Every tensor along an axis of its own: broadcasting makes the combinations. prelu's second one lies along the channels.
+  /// Two data tensors as large as all pairs; else every tensor along an axis of its own, so that broadcasting makes the pairs: of prelu the second one lies
+  /// along the channels.
   EveryCode compare_combined(std::int64_t cases) {
-    const std::size_t rank = std::max<std::size_t>(4, tensors_.size());
     if (tensors_.size() > 2) return open_because("it has more than two inputs");
-    std::vector<std::int64_t> all(rank, 1);
-    std::vector<Shape> shapes;
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      std::vector<std::int64_t> sizes(rank, 1);
-      const std::size_t axis = rank - tensors_.size() + i;
-      all[axis] = sizes[axis] = static_cast<std::int64_t>(codes_[i].size());
-      shapes.emplace_back(std::move(sizes));
-    }
-    EveryCode found{.open = {}, .by = tensors_.size() == 1 ? DecidedBy::codes : DecidedBy::pairs, .cases = cases};
-    set_shapes(shapes, Shape(all));
+    const bool in_pairs = tensors_.size() == 2;
+    const bool side_by_side = in_pairs && is_data_[0] && is_data_[1];
+    const auto rows = static_cast<std::int64_t>(codes_[0].size()), columns = in_pairs ? static_cast<std::int64_t>(codes_[1].size()) : 1;
+    const Shape all{1, 1, rows, columns};
+    if (side_by_side) pair_up();
+    set_shapes(side_by_side ? std::vector{all, all} : std::vector{Shape{1, 1, rows, 1}, Shape{1, 1, 1, columns}}, all);
+    EveryCode found{.open = {}, .by = in_pairs ? DecidedBy::pairs : DecidedBy::codes, .cases = cases};
     std::size_t first = 0;
     alone_.run(data(), found, first);
-    if (found.differing > 0) {
-      for (std::size_t i = tensors_.size(); i-- > 0; first /= codes_[i].size())
-        if (is_data_[i]) found.codes.insert(found.codes.begin(), codes_[i][first % codes_[i].size()]);
+    for (std::size_t i = 0; found.differing > 0 && i < tensors_.size(); ++i) {
+      const auto of_row = static_cast<std::size_t>(columns);
+      if (is_data_[i]) found.codes.push_back(codes_[i][side_by_side ? first : i == 0 ? first / of_row : first % of_row]);
     }
     return found;
+  }
+
+  void pair_up() {
+    std::vector<std::int64_t> a, b;
+    for (const std::int64_t x : codes_[0]) {
+      a.insert(a.end(), codes_[1].size(), x);
+      b.insert(b.end(), codes_[1].begin(), codes_[1].end());
+    }
+    codes_ = {std::move(a), std::move(b)};
   }
 
   /// Of a concatenation: the inputs side by side, each with all its codes.
@@ -279,12 +287,15 @@ EveryCode compare_rows(const LayerOnBoth& layer) {
 }  // namespace
 
 std::optional<EveryCode> compare_every_code(const LayerOnBoth& layer) {
-  switch (form_of(layer.operation().kind)) {
-    case Form::of_codes: return Places(layer).compare();
-    case Form::of_rows: return compare_rows(layer);
-    case Form::other: break;
+  const Form form = form_of(layer.operation().kind);
+  if (form == Form::other) return std::nullopt;
+  try {
+    return form == Form::of_codes ? Places(layer).compare() : compare_rows(layer);
+  } catch (const MemoryRefused&) {
+    throw;
+  } catch (const Error&) {
+    return open_because("a side does not compute it by itself");
   }
-  return std::nullopt;
 }
 
 }  // namespace lastbit

@@ -40,7 +40,8 @@ std::string unlike_sums(const BoundedSums& both) {
   if (both.a.operand != both.b.operand || !same_scales(both.a.term_operands, both.b.term_operands))
     return "the sides scale the products before they add them up in different ways";
   if (is_exact(both.of_a) && is_exact(both.of_b)) return "";
-  if (both.a.rule == both.b.rule) return "";
+  const ConvLayer &a = *both.a.layer, &b = *both.b.layer;
+  if (both.a.rule == both.b.rule && a.arithmetic.bias == b.arithmetic.bias && a.shape.together == b.shape.together) return "";
   const bool a_is_exact = is_exact(both.of_a);
   const AccumulatorRule& rule = a_is_exact ? both.b.rule : both.a.rule;
   return "sums can leave the " + std::to_string(rule.bits) + " bits of an accumulator of side " + (a_is_exact ? "b" : "a") +
