@@ -56,11 +56,7 @@ void add_certify(CommandLine& line) {
   add_side_a(command, options->a.name, options->a.settings);
   add_side_b(command, options->b.name, options->b.settings);
   add_placement_options(command);
-  command
-      .option("--input-range", options->range,
-              "what the layers' inputs can be: all that their types and clamps allow, or what --input shows")
-      .one_of({"type", "data"})
-      .shows_default();
+  add_input_range_option(command, options->range);
   add_input_option(command, options->inputs);
   add_layer_option(command, options->layer);
   add_threads_option(command, options->threads);

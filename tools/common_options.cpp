@@ -20,6 +20,13 @@ Option add_output_option(Command& command, std::string& output, const std::strin
   return command.option("-o,--output", output, "write what the command makes there").value_name(value_name);
 }
 
+Option add_input_range_option(Command& command, std::string& range) {
+  return command
+      .option("--input-range", range, "what the layers' inputs can be: all that their types and clamps allow, or what --input shows")
+      .one_of({"type", "data"})
+      .shows_default();
+}
+
 Option add_layer_option(Command& command, std::string& layer) {
   return command.option("--layer", layer, "only this one: its number, or the name of the operation or of its output").value_name("LAYER");
 }

@@ -17,6 +17,7 @@ Option add_model(Command& command, std::string& model);
 /// `-o,--output`: where the command writes what it makes.
 Option add_output_option(Command& command, std::string& output, const std::string& value_name);
 /// `--layer`, of a network: see operation_called (one_operation.hpp).
+Option add_input_range_option(Command& command, std::string& range);
 Option add_layer_option(Command& command, std::string& layer);
 Option add_trace_option(Command& command, std::string& folder);
 Option add_golden_option(Command& command, bool& golden);

@@ -99,11 +99,7 @@ void add_prove(CommandLine& line) {
   add_backend_option(command, options->backend);
   add_set_option(command, options->settings);
   add_placement_options(command);
-  command
-      .option("--input-range", options->range,
-              "what the layers' inputs can be: all that their types and clamps allow, or what --input shows")
-      .one_of({"type", "data"})
-      .shows_default();
+  add_input_range_option(command, options->range);
   add_input_option(command, options->inputs);
   command.option("--bits", options->bits, "ask about accumulators of this width instead of the device's").within(2, 64);
   add_layer_option(command, options->layer);

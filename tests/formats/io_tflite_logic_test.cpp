@@ -59,13 +59,6 @@ TfliteFile file_of(BuiltinOperator code, std::vector<FileTensor> inputs, const s
   return file;
 }
 
-template <class Create, class... Arguments>
-TfliteFile with(TfliteFile file, BuiltinOptions type, Create create, Arguments... arguments) {
-  file.options_type = type;
-  file.options = [=](flatbuffers::FlatBufferBuilder& builder) { return create(builder, arguments...).Union(); };
-  return file;
-}
-
 /// Every tensor of the golden path is float32.
 std::vector<Reals> golden(const TfliteFile& file, const std::vector<Reals>& inputs) {
   const lastbit::Model model = parse_tflite(file.bytes(), "logic.tflite");

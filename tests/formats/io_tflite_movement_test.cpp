@@ -47,13 +47,6 @@ TfliteFile moving(BuiltinOperator code, const Sizes& from, const std::vector<Siz
   return file;
 }
 
-template <class Create, class... Arguments>
-TfliteFile with(TfliteFile file, BuiltinOptions type, Create create, Arguments... arguments) {
-  file.options_type = type;
-  file.options = [=](flatbuffers::FlatBufferBuilder& builder) { return create(builder, arguments...).Union(); };
-  return file;
-}
-
 /// What each output holds where the input counts from 0.
 std::vector<Codes> read_and_run(const TfliteFile& file) {
   const lastbit::Model model = parse_tflite(file.bytes(), "moving.tflite");

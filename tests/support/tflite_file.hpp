@@ -148,4 +148,12 @@ inline TfliteFile strided_slice_file(std::vector<std::int32_t> shape, std::vecto
   return file;
 }
 
+/// The file with its operator's options, which `create` writes: CreateGatherOptions and the like.
+template <class Create, class... Arguments>
+TfliteFile with(TfliteFile file, tflite_format::BuiltinOptions type, Create create, Arguments... arguments) {
+  file.options_type = type;
+  file.options = [=](flatbuffers::FlatBufferBuilder& builder) { return create(builder, arguments...).Union(); };
+  return file;
+}
+
 }  // namespace lastbit::test

@@ -7,7 +7,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "analysis/certify/both_sides.hpp"
@@ -38,8 +37,5 @@ class Certifier {
 
 /// Of every column; one without accumulators has more steps than can be listed.
 [[nodiscard]] std::vector<StaircaseDifference> differences(const SharedSums& sums);
-
-/// Of all rules of the sheet, and of those that compute layers beside it.
-[[nodiscard]] std::string rules_checksum(const SpecSheet& sheet);
 
 }  // namespace lastbit

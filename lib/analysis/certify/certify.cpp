@@ -9,15 +9,14 @@
 #include "analysis/certify/certifier.hpp"
 #include "analysis/certify/every_code.hpp"
 #include "analysis/certify/shared_sums.hpp"
+#include "analysis/rules_checksum.hpp"
 #include "engine/finisher.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/recording.hpp"
-#include "lastbit/rules.hpp"
 #include "lastbit/version.hpp"
-#include "model/checksum.hpp"
 
 namespace lastbit {
 namespace {
@@ -166,16 +165,6 @@ bool Certificate::equal() const {
 
 std::int64_t Certificate::open() const {
   return std::ranges::count_if(layers, [](const LayerCertificate& layer) { return layer.is_open(); });
-}
-
-std::string rules_checksum(const SpecSheet& sheet) {
-  Checksum sum;
-  sum.add(backend_to_json(sheet));
-  for (const Placement& placement : sheet.backend.elsewhere.list()) {
-    sum.add(backend_to_json(placement.sheet));
-    for (const std::string& layer : placement.layers) sum.add(layer);
-  }
-  return sum.text();
 }
 
 Certifier::Certifier(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,

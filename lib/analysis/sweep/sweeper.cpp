@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "analysis/rules_checksum.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
@@ -14,7 +15,6 @@
 #include "lastbit/rules.hpp"
 #include "lastbit/sweep.hpp"
 #include "lastbit/version.hpp"
-#include "model/checksum.hpp"
 
 namespace lastbit {
 namespace {
@@ -251,15 +251,7 @@ std::vector<std::string> Sweeper::elsewhere() const {
 
 std::string Sweeper::identity() const {
   JsonValue json{{"lastbit", version()}, {"model", model_checksum(model())}, {"backends", JsonValue::array()}};
-  for (const SpecSheet& sheet : backends()) {
-    Checksum rules;
-    rules.add(backend_to_json(sheet));
-    for (const Placement& placement : sheet.backend.elsewhere.list()) {
-      rules.add(backend_to_json(placement.sheet));
-      for (const std::string& layer : placement.layers) rules.add(layer + "\n");
-    }
-    json["backends"].push_back({{"name", sheet.name}, {"rules", rules.text()}});
-  }
+  for (const SpecSheet& sheet : backends()) json["backends"].push_back({{"name", sheet.name}, {"rules", rules_checksum(sheet)}});
   json["golden"] = options().golden == Golden::with;
   json["events"] = options().count_events;
   return json.text(-1);
