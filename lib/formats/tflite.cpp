@@ -200,7 +200,9 @@ class FileReader {
     const BuiltinOperator code = builtin_of(code_of(source, index));
     const std::string part = name_or_number(code) + " (operation " + std::to_string(index) + ")";
     std::vector<std::int32_t> inputs = indices(source.inputs(), part), outputs = indices(source.outputs(), part);
-    if (outputs.empty() || outputs.front() == absent_tensor) malformed(part, "no output");
+    if (outputs.empty()) malformed(part, "no output");
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i] == absent_tensor) malformed(part, "output " + std::to_string(i) + " is missing");
     const std::string& output_name = builder_.model.tensor(outputs.front()).name;
     std::string name = output_name.empty() ? "operation " + std::to_string(index) : output_name;
     spend(name.size(), part);

@@ -73,8 +73,6 @@ void state_shapes(const OperatorReader& source, const DetectionAttributes& attri
 void read_detection_postprocess(const OperatorReader& source) {
   source.require_inputs(3, 3);
   if (source.output_count() != 4) source.malformed(std::to_string(source.output_count()) + " outputs; 4 needed");
-  for (std::size_t i = 0; i < 4; ++i)
-    if (!source.has_output(i)) source.malformed("output " + std::to_string(i) + " is missing");
   const DetectionAttributes attributes = attributes_of(DetectionOptions(source));
   if (attributes.suppression == Suppression::each_class && attributes.classes_per_detection != 1)
     source.unsupported("use_regular_nms with several classes for each detection");

@@ -86,7 +86,7 @@ void read_top_k(const OperatorReader& source) {
   source.require_inputs(2, 2);
   const std::vector<std::int64_t> count = source.constant_integers(1);
   const std::int64_t axis = source.axis_of(-1, source.input(0));
-  if (source.output_count() != 2 || !source.has_output(1)) source.malformed("2 outputs needed: values and indices");
+  if (source.output_count() != 2) source.malformed("2 outputs needed: values and indices");
   if (count.size() != 1 || source.output().shape.rank() == 0 || count[0] != source.output().shape.back())
     source.malformed("the count is not that of its output");
   source.emit(top_k, {source.input_index(0)}, TopKAttributes{.axis = axis});

@@ -36,7 +36,6 @@ class OperatorReader {
   /// Counts, checked before any tensor is asked for. Every input up to `least` is there.
   void require_inputs(std::size_t least, std::size_t most) const;
   [[nodiscard]] bool has_input(std::size_t position) const { return position < inputs_.size() && inputs_[position] != absent_tensor; }
-  [[nodiscard]] bool has_output(std::size_t position) const { return position < outputs_.size() && outputs_[position] != absent_tensor; }
   [[nodiscard]] std::int32_t input_index(std::size_t position) const {
     return position < inputs_.size() ? inputs_[position] : absent_tensor;
   }
