@@ -8,9 +8,12 @@
 #include "backend_option.hpp"
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/fingerprint.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/io/output.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "output_option.hpp"
 #include "placement_option.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -20,14 +23,30 @@ namespace lastbit::tool {
 namespace {
 
 struct Options {
-  std::string model, range = "type", layer;
+  std::string model, range = "type", layer, output, check;
   ChosenBackend a, b;
   std::vector<std::string> inputs;
   int threads = 1;
-  bool json = false;
+  bool json = false, fingerprint = false;
 };
 
+/// One side alone.
+int print_fingerprint(const Options& options) {
+  if (!options.b.name.empty() || options.a.name.empty())
+    throw Error(ErrorCode::bad_input, "certify", "--fingerprint is of one backend, --a");
+  const Model model = read_users_model(options.model);
+  const SpecSheet sheet = with_placements(reported_backend(options.a.name, options.a.settings), model);
+  Progress progress("listing");
+  Fingerprint found = fingerprint(
+      model, sheet, {.threads = options.threads, .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }});
+  progress.clear();
+  found.model = options.model;
+  std::cout << (options.json ? json_with_placements(to_json(found), model, {&sheet}) : to_text(found) + placement_text(model, {&sheet}));
+  return equal;
+}
+
 int run(const Options& options) {
+  if (options.fingerprint) return print_fingerprint(options);
   if (options.a.name.empty() || options.b.name.empty())
     throw Error(ErrorCode::bad_input, "certify", "--a and --b, two backends, are needed");
   const Model model = read_users_model(options.model);
@@ -39,9 +58,16 @@ int run(const Options& options) {
                          .threads = options.threads,
                          .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }};
   if (!options.layer.empty()) request.layer = options.layer;
+  if (!options.check.empty()) {
+    const CertificateCheck checked = check_certificate(options.check, model, a, b, inputs, request);
+    progress.clear();
+    std::cout << to_text(checked);
+    return checked.holds() ? equal : different;
+  }
   Certificate certificate = certify(model, a, b, inputs, request);
   progress.clear();
   certificate.model = options.model;
+  if (!options.output.empty()) write_text_file(options.output, to_json(certificate));
   std::cout << (options.json ? json_with_placements(to_json(certificate), model, {&a, &b})
                              : to_text(certificate) + placement_text(model, {&a, &b}));
   return certificate.equal() ? equal : different;
@@ -59,10 +85,17 @@ void add_certify(CommandLine& line) {
   add_input_range_option(command, options->range);
   add_input_option(command, options->inputs);
   add_layer_option(command, options->layer);
+  add_output_option(command, options->output, "FILE");
+  command.option("--check", options->check, "go through a certificate that --output wrote again, every accumulator one by one")
+      .value_name("FILE");
+  command.flag("--fingerprint", options->fingerprint, "print what --a computes for every input as one line, and one for each layer");
   add_threads_option(command, options->threads);
   add_memory_option(command);
+  add_force_option(command);
   add_json_option(command, options->json);
-  command.footer("Exit status: 0 every layer equal for every input, 1 some can differ or are open, 2 error.");
+  command.note("--output: the certificate as JSON, for --check.");
+  command.footer(
+      "Exit status: 0 every layer equal for every input (the certificate holds), 1 some can differ or are open (it does not), 2 error.");
   command.runs([options] { return run(*options); });
 }
 

@@ -79,7 +79,31 @@ std::string gnuplot_script(const Plot& plot, const std::filesystem::path& svg) {
   return script.str();
 }
 
-void draw(const Plot& plot, const std::filesystem::path& svg) {
+std::string gnuplot_script(const HeatMap& map, const std::filesystem::path& svg) {
+  const std::size_t side = 240 + 34 * map.names.size();
+  std::ostringstream script;
+  script.precision(9);
+  script << "set terminal svg size " << side + 60 << "," << side - 60 << " noenhanced background rgb 'white' font 'sans-serif,12'\n"
+         << "set output " << quoted(svg.string()) << "\nset title " << quoted(map.title) << "\n"
+         << "set palette defined (0 '#e4eef8', 0.5 '#5b9bd5', 1 '#1f3f73')\nset logscale cb\nset format cb '%g'\n"
+         << "set tics scale 0\nunset key\nset size ratio 1\nset yrange [] reverse\nset xtics rotate by 90 right\n";
+  for (const char axis : {'x', 'y'}) {
+    script << "set " << axis << "tics (";
+    for (std::size_t i = 0; i < map.names.size(); ++i) script << (i == 0 ? "" : ", ") << quoted(map.names[i]) << " " << i;
+    script << ")\n";
+  }
+  script << "$cells << END\n";
+  for (const std::vector<double>& row : map.values) {
+    for (const double value : row) value > 0 ? script << value << " " : script << "NaN ";
+    script << "\n";
+  }
+  script << "END\nplot $cells matrix with image pixels\nunset output\n";
+  return script.str();
+}
+
+namespace {
+
+void run_gnuplot(const std::string& script, const std::string& title, const std::filesystem::path& svg) {
   // The shell sees these constants only; the plot goes through the pipe.
   if (std::system("command -v gnuplot >/dev/null 2>&1") != 0) {  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
     fail(svg, "plots are drawn by gnuplot, which is not installed (Debian package gnuplot-nox)");
@@ -88,11 +112,15 @@ void draw(const Plot& plot, const std::filesystem::path& svg) {
   else fail(svg, "cannot be written");
   const auto before = std::signal(SIGPIPE, SIG_IGN);            // a gnuplot that ends early is an error, not the end of this program
   std::FILE* pipe = ::popen("gnuplot - >/dev/null 2>&1", "w");  // NOLINT(cert-env33-c)
-  const std::string script = gnuplot_script(plot, svg);
   const bool written = pipe != nullptr && std::fwrite(script.data(), 1, script.size(), pipe) == script.size();
   const bool done = pipe != nullptr && ::pclose(pipe) == 0 && written;
   std::signal(SIGPIPE, before);
-  if (!done) fail(svg, "gnuplot refused the plot '" + plot.title + "'");
+  if (!done) fail(svg, "gnuplot refused the plot '" + title + "'");
 }
+
+}  // namespace
+
+void draw(const Plot& plot, const std::filesystem::path& svg) { run_gnuplot(gnuplot_script(plot, svg), plot.title, svg); }
+void draw(const HeatMap& map, const std::filesystem::path& svg) { run_gnuplot(gnuplot_script(map, svg), map.title, svg); }
 
 }  // namespace lastbit::tool

@@ -39,6 +39,15 @@ struct Plot {
 /// What gnuplot is told. Every text stands in single quotes, where gnuplot expands nothing.
 [[nodiscard]] std::string gnuplot_script(const Plot& plot, const std::filesystem::path& svg);
 
+/// A square of positive values, each row and column under a name, the colours in proportion to their logarithms; what is not positive stays white.
+struct HeatMap {
+  std::string title{};
+  std::vector<std::string> names{};
+  std::vector<std::vector<double>> values{};
+};
+[[nodiscard]] std::string gnuplot_script(const HeatMap& map, const std::filesystem::path& svg);
+void draw(const HeatMap& map, const std::filesystem::path& svg);
+
 /// Equal plots give equal files. Throws Error where gnuplot is missing or the file cannot be written.
 void draw(const Plot& plot, const std::filesystem::path& svg);
 

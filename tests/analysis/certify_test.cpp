@@ -9,53 +9,19 @@
 #include <random>
 
 #include "lastbit/error.hpp"
-#include "lastbit/model_builder.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
+#include "support/small_layers.hpp"
 
 namespace lastbit {
 namespace {
 
+using namespace test;
+
 constexpr std::array pairs_of_devices{std::pair{"tflite_double", "tflite_single"}, std::pair{"tflite_double", "vipnano_v8"},
                                       std::pair{"tflite_single", "vipnano_v8"}, std::pair{"xnnpack", "tflite_double"},
                                       std::pair{"onnxruntime", "tflite_double"}};
-
-double scale_between(std::mt19937& random, double low, double high) {
-  return low + (high - low) * static_cast<double>(random() % 65521) / 65521.0;
-}
-
-Quantization of_data(std::mt19937& random, double low, double high) {
-  return {{static_cast<float>(scale_between(random, low, high))}, {static_cast<std::int64_t>(random() % 61) - 30}};
-}
-
-std::vector<std::int8_t> every_code() {
-  std::vector<std::int8_t> codes(256);
-  for (int i = 0; i < 256; ++i) codes[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i - 128);
-  return codes;
-}
-
-/// One weight of 1 and a bias: its accumulators are the 256 codes, moved. 256 places, so that one run shows every one.
-Model one_weight(std::mt19937& random) {
-  ModelBuilder builder("one weight");
-  const Quantization data = of_data(random, 0.01, 0.1);
-  const double weight = static_cast<float>(scale_between(random, 0.2, 2));
-  const auto in = builder.input({"in", ElementType::int8, Shape{1, 16, 16, 1}, data});
-  const auto w = builder.constant<std::int8_t>("w", Shape{1, 1, 1, 1}, {1}, {{weight}, {0}});
-  const auto b =
-      builder.constant<std::int32_t>("b", Shape{1}, {static_cast<std::int32_t>(random() % 201) - 100}, {{data.scale() * weight}, {0}});
-  const auto out =
-      builder.operation(OperationKind::conv2d, {in, w, b}, {"out", ElementType::int8, Shape{1, 16, 16, 1}, of_data(random, 0.01, 0.3)});
-  return builder.finished({out});
-}
-
-Model sum_of_two(OperationKind kind, std::mt19937& random) {
-  ModelBuilder builder("two");
-  const Shape shape{1, 256, 256, 1};
-  const auto a = builder.input({"a", ElementType::int8, shape, of_data(random, 0.01, 0.1)});
-  const auto b = builder.input({"b", ElementType::int8, shape, of_data(random, 0.01, 0.1)});
-  return builder.finished({builder.operation(kind, {a, b}, {"out", ElementType::int8, shape, of_data(random, 0.02, 0.2)})});
-}
 
 struct Counted {
   std::int64_t differing = 0, largest = 0;

@@ -5,15 +5,18 @@
 // (staircase.hpp), and how far its accumulators reach is proven (prove.hpp); an operation on codes has so many codes, or pairs of them. What all of
 // them come to on both sides is the answer; nothing is sampled, and what cannot be decided so is said to be open.
 //
-// A layer is judged by itself: for every input that its range allows, both sides given the same. A network is equal where every layer is.
+// A layer is judged by itself: for every input that its range allows, both sides given the same. A network is equal where every layer is; where one is not,
+// `in_network` bounds what all differences together can become.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lastbit/emulator.hpp"
@@ -27,6 +30,17 @@ namespace lastbit {
 /// that a mean can have. nothing: the layer is open.
 enum class DecidedBy : std::uint8_t { same_rules, accumulators, codes, pairs, window_sums, nothing };
 [[nodiscard]] std::string_view name_of(DecidedBy decision);
+
+/// How it is known how far the two sides can be apart in a tensor when both are given the same inputs of the network. exact: what goes into the layer is the
+/// same on both sides, so that what it does by itself is all. intervals: inputs may differ by any amounts within their own bounds, which no real input
+/// need bring about at once. type: the outputs may be any two numbers of the type. nothing: real numbers, or more than 16 bits.
+enum class BoundBy : std::uint8_t { exact, intervals, type, nothing };
+[[nodiscard]] std::string_view name_of(BoundBy bound);
+
+struct TensorBound {
+  std::optional<std::int64_t> lsb;  ///< at most so far apart; absent where there is no bound
+  BoundBy by = BoundBy::nothing;
+};
 
 /// One channel, or of a pool all windows of one count.
 struct CertifiedChannel {
@@ -45,16 +59,17 @@ struct ShownDifference {
 
 struct LayerCertificate {
   std::size_t operation = 0;  ///< position in the model
-  std::string name;           ///< layer_name()
-  std::string kind;
+  std::string name{};         ///< layer_name()
+  std::string kind{};
   DecidedBy by = DecidedBy::nothing;
-  std::string open;                        ///< why it is not decided; empty: it is
-  std::int64_t cases = 0;                  ///< accumulators, codes, pairs, sums
-  std::int64_t differing = 0;              ///< of them
-  std::int64_t largest = 0;                ///< magnitude of the difference, in LSB
-  std::vector<CertifiedChannel> channels;  ///< of `accumulators`
+  std::string open{};                        ///< why it is not decided; empty: it is
+  std::int64_t cases = 0;                    ///< accumulators, codes, pairs, sums
+  std::int64_t differing = 0;                ///< of them
+  std::int64_t largest = 0;                  ///< magnitude of the difference, in LSB
+  std::vector<CertifiedChannel> channels{};  ///< of `accumulators`
+  TensorBound in_network{};                  ///< of its outputs, with all that happens in front of it
   /// Absent where nothing differs, and where no input was found that reaches one of the accumulators that do.
-  std::optional<ShownDifference> shown;
+  std::optional<ShownDifference> shown{};
 
   [[nodiscard]] bool is_open() const { return !open.empty(); }
   [[nodiscard]] bool equal() const { return !is_open() && differing == 0; }
@@ -64,12 +79,13 @@ struct LayerCertificate {
 struct Certificate {
   std::string model, a, b;
   InputRange range = InputRange::type;
-  std::string version;                      ///< of the library
-  std::string model_checksum;               ///< as in recordings
-  std::string rules_a, rules_b;             ///< checksums of all rules of both sides
-  std::vector<LayerCertificate> layers;     ///< in order
-  [[nodiscard]] bool equal() const;         ///< every layer is, and there is one
-  [[nodiscard]] std::int64_t open() const;  ///< layers
+  std::string version;                                       ///< of the library
+  std::string model_checksum;                                ///< as in recordings
+  std::string rules_a, rules_b;                              ///< checksums of all rules of both sides
+  std::vector<LayerCertificate> layers;                      ///< in order
+  std::vector<std::pair<std::string, TensorBound>> outputs;  ///< of the model; none where one layer alone was asked for
+  [[nodiscard]] bool equal() const;                          ///< every layer is, and there is one
+  [[nodiscard]] std::int64_t open() const;                   ///< layers
 };
 
 struct CertifyOptions {
@@ -82,6 +98,21 @@ struct CertifyOptions {
 /// `inputs` as for Emulator::run, or empty for InputRange::type. Throws Error where a backend cannot run the model.
 [[nodiscard]] Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                   const CertifyOptions& options = {});
+
+/// A certificate gone through again: of the accumulators every single one, by the code that runs networks and without staircases; of codes, pairs and sums
+/// every one, by the definition and without executors where the operation ends in a chain of stages.
+struct CertificateCheck {
+  std::size_t layers = 0;          ///< of the certificate
+  std::int64_t cases = 0;          ///< computed on both sides, one by one
+  std::vector<std::string> wrong;  ///< what does not hold, a line each
+  [[nodiscard]] bool holds() const { return wrong.empty(); }
+};
+
+/// `file` holds what to_json() gave. The range and the layer of the options are not read, the certificate says which. What a difference becomes in the network
+/// is not computed again. Throws Error where the file is no certificate, or one of another model or other rules, and as certify() does.
+[[nodiscard]] CertificateCheck check_certificate(const std::filesystem::path& file, const Model& model, const SpecSheet& a,
+                                                 const SpecSheet& b, std::span<const Tensor> inputs, const CertifyOptions& options = {});
+[[nodiscard]] std::string to_text(const CertificateCheck& check);
 
 [[nodiscard]] std::string to_text(const Certificate& certificate);
 [[nodiscard]] std::string to_json(const Certificate& certificate);

@@ -49,4 +49,7 @@ struct StaircaseDifference {
 };
 [[nodiscard]] StaircaseDifference difference(const Staircase& a, const Staircase& b);
 
+/// The largest difference in LSB of an output of one and an output of the other, over the same interval, whose accumulators are at most `apart` apart.
+[[nodiscard]] std::int64_t largest_difference(const Staircase& a, const Staircase& b, std::int64_t apart);
+
 }  // namespace lastbit

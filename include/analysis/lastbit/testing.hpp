@@ -18,6 +18,10 @@
 // A folder written by `lastbit gen-golden` (recording.hpp) is one assertion:
 //
 //   EXPECT_TRUE(unchanged_since(folder, model, backend));     CHECK(unchanged_since(folder, model, backend));
+//
+// And so is equality without any data:
+//
+//   EXPECT_TRUE(equal_for_every_input(model, a, b));          CHECK(equal_for_every_input(model, a, b));
 #pragma once
 
 #include <concepts>
@@ -187,6 +191,10 @@ class WithinLsb {
 /// A recording against the model and the backend of today: same network, same rules, same values. The message names the rules that changed
 /// and the first value that differs. Throws Error where the store cannot be read.
 [[nodiscard]] Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend);
+
+/// Whether every layer computes the same on both for every input (certify.hpp): nothing is run on samples. The message is the certificate. A layer that cannot
+/// be decided is not equal. Throws Error where a backend cannot run the model.
+[[nodiscard]] Verdict equal_for_every_input(const Model& model, const SpecSheet& a, const SpecSheet& b);
 
 }  // namespace testing
 }  // namespace lastbit

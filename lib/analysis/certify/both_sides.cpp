@@ -11,15 +11,19 @@
 
 namespace lastbit {
 
-std::vector<std::int64_t> computed(const LayerOnBoth& layer, const LayerSide& side, std::span<const Tensor> inputs) {
-  std::vector<const Tensor*> given;
+std::vector<const Tensor*> places_of(const Model& model, const Operation& operation, std::span<const Tensor> inputs) {
+  std::vector<const Tensor*> places;
   std::vector<std::int32_t> known;
-  for (const std::int32_t index : side.operation.inputs) {
-    const bool is_data = index != absent_tensor && !side.model().tensor(index).constant;
+  for (const std::int32_t index : operation.inputs) {
+    const bool is_data = index != absent_tensor && !model.tensor(index).constant;
     if (is_data && std::ranges::find(known, index) == known.end()) known.push_back(index);
-    given.push_back(is_data ? &inputs[static_cast<std::size_t>(std::ranges::find(known, index) - known.begin())] : nullptr);
+    places.push_back(is_data ? &inputs[static_cast<std::size_t>(std::ranges::find(known, index) - known.begin())] : nullptr);
   }
-  return codes_of(side.emulator.run_operation(layer.index, given).front());
+  return places;
+}
+
+std::vector<std::int64_t> computed(const LayerOnBoth& layer, const LayerSide& side, std::span<const Tensor> inputs) {
+  return codes_of(side.emulator.run_operation(layer.index, places_of(side.model(), side.operation, inputs)).front());
 }
 
 namespace {
@@ -33,16 +37,6 @@ bool same_tensors(const LayerOnBoth& layer) {
   return std::ranges::all_of(layer.operation().inputs, same) && std::ranges::all_of(layer.operation().outputs, same);
 }
 
-std::vector<std::string> prefixes_of(const LayerSide& side) {
-  std::vector<std::string> prefixes = rule_prefixes(side.model(), side.operation, side.backend());
-  if (moves_between_scales(side.model(), side.operation)) prefixes.insert(prefixes.end(), {"requantize", "requantize_16bit"});
-  return prefixes;
-}
-
-}  // namespace
-
-namespace {
-
 bool differ_under(const std::vector<std::string>& prefixes, const Backend& a, const Backend& b) {
   return std::ranges::any_of(diff_backends(a, b), [&](const RuleDifference& rule) {
     return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return covers(prefix, rule.path); });
@@ -50,6 +44,12 @@ bool differ_under(const std::vector<std::string>& prefixes, const Backend& a, co
 }
 
 }  // namespace
+
+std::vector<std::string> prefixes_of(const LayerSide& side) {
+  std::vector<std::string> prefixes = rule_prefixes(side.model(), side.operation, side.backend());
+  if (moves_between_scales(side.model(), side.operation)) prefixes.insert(prefixes.end(), {"requantize", "requantize_16bit"});
+  return prefixes;
+}
 
 bool have_same_rules(const LayerOnBoth& layer) {
   const Backend &a = layer.a.backend(), &b = layer.b.backend();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/prove/ranges.hpp"
@@ -31,11 +32,19 @@ struct LayerOnBoth {
   const TensorRanges& ranges;  ///< codes that tensors can hold, on either side
 
   [[nodiscard]] const Operation& operation() const { return a.operation; }
+  /// Whether a side computes in real numbers.
+  [[nodiscard]] bool is_real() const { return a.backend().domain == Domain::real || b.backend().domain == Domain::real; }
   [[nodiscard]] IntegerRange codes(std::size_t input) const { return ranges[static_cast<std::size_t>(operation().inputs[input])]; }
 };
 
+/// What stands at every input of the operation, null for constants and absent ones, where its data inputs are given in order, each once.
+[[nodiscard]] std::vector<const Tensor*> places_of(const Model& model, const Operation& operation, std::span<const Tensor> inputs);
+
 /// The operation on a side, its data inputs given in order, each once. Values as numbers that can be subtracted (explain/layer_values.hpp).
 [[nodiscard]] std::vector<std::int64_t> computed(const LayerOnBoth& layer, const LayerSide& side, std::span<const Tensor> inputs);
+
+/// The paths below which the rules stand that the operation reads on this side.
+[[nodiscard]] std::vector<std::string> prefixes_of(const LayerSide& side);
 
 /// Whether both read the same rules with the same values, of tensors with the same scales: then they compute the same whatever the input.
 [[nodiscard]] bool have_same_rules(const LayerOnBoth& layer);

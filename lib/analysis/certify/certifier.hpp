@@ -35,7 +35,13 @@ class Certifier {
   TensorRanges ranges_;
 };
 
-/// Of every column; one without accumulators has more steps than can be listed.
-[[nodiscard]] std::vector<StaircaseDifference> differences(const SharedSums& sums);
+/// Of one column: on the same accumulators, and on accumulators that are as far apart as inputs can make them.
+struct ColumnDifference {
+  StaircaseDifference same;  ///< of no accumulators where there are more steps than can be listed
+  std::int64_t largest = 0;
+};
+
+/// Of every column, where each input of one side is at most `inputs_apart` from the other's.
+[[nodiscard]] std::vector<ColumnDifference> differences(const SharedSums& sums, std::int64_t inputs_apart = 0);
 
 }  // namespace lastbit

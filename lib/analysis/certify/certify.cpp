@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "analysis/certify/both_sides.hpp"
 #include "analysis/certify/certifier.hpp"
 #include "analysis/certify/every_code.hpp"
+#include "analysis/certify/network_bounds.hpp"
 #include "analysis/certify/shared_sums.hpp"
 #include "analysis/rules_checksum.hpp"
 #include "engine/finisher.hpp"
@@ -84,9 +86,11 @@ Tensor with_rows(const ModelTensor& tensor, const MeanAttributes& attributes, st
 }
 
 std::optional<ShownDifference> show_codes(const LayerOnBoth& layer, const EveryCode& found) {
+  const auto first = static_cast<std::size_t>(std::ranges::mismatch(found.a, found.b).in1 - found.a.begin());
+  const std::vector<std::int64_t> codes = found.codes(first);
   if (found.by == DecidedBy::window_sums) {
     const ModelTensor& input = layer.a.model().tensor(layer.operation().inputs[0]);
-    return shown_by(layer, {with_rows(input, std::get<MeanAttributes>(layer.operation().attributes), found.codes)});
+    return shown_by(layer, {with_rows(input, std::get<MeanAttributes>(layer.operation().attributes), codes)});
   }
   std::vector<Tensor> inputs;
   std::vector<std::int32_t> known;
@@ -95,7 +99,7 @@ std::optional<ShownDifference> show_codes(const LayerOnBoth& layer, const EveryC
     known.push_back(index);
     const ModelTensor& tensor = layer.a.model().tensor(index);
     if (tensor.constant) continue;
-    const std::vector<std::int64_t> everywhere(static_cast<std::size_t>(tensor.shape.element_count()), found.codes[inputs.size()]);
+    const std::vector<std::int64_t> everywhere(static_cast<std::size_t>(tensor.shape.element_count()), codes[inputs.size()]);
     store(everywhere, inputs.emplace_back(tensor.type, tensor.shape));
   }
   return shown_by(layer, std::move(inputs));
@@ -103,48 +107,80 @@ std::optional<ShownDifference> show_codes(const LayerOnBoth& layer, const EveryC
 
 bool is_window(OperationKind kind) { return kind == OperationKind::average_pool2d || kind == OperationKind::global_average_pool; }
 
-void decide_by_sums(const LayerOnBoth& layer, const SharedSums& sums, LayerCertificate& certificate) {
+/// What is found out of a layer: its certificate, and how far its outputs can be apart.
+struct Judged {
+  LayerCertificate certificate;
+  std::optional<std::int64_t> apart{};
+};
+
+void decide_by_sums(const LayerOnBoth& layer, const SharedSums& sums, std::int64_t inputs_apart, Judged& judged) {
+  LayerCertificate& certificate = judged.certificate;
   certificate.open = sums.open;
   if (!sums.open.empty()) return;
-  const std::vector<StaircaseDifference> found = differences(sums);
+  const std::vector<ColumnDifference> found = differences(sums, inputs_apart);
   std::vector<CertifiedChannel> channels;
   std::vector<std::vector<IntegerRange>> where;
+  std::int64_t apart = 0;
   for (std::size_t c = 0; c < found.size(); ++c) {
-    if (found[c].accumulators == 0) certificate.open = "the way behind its sums has too many steps to be listed";
-    channels.push_back({sums.columns[c].accumulators, found[c].differing, found[c].largest});
-    where.push_back(found[c].where);
+    if (found[c].same.accumulators == 0) certificate.open = "the way behind its sums has too many steps to be listed";
+    channels.push_back({sums.columns[c].accumulators, found[c].same.differing, found[c].same.largest});
+    where.push_back(found[c].same.where);
+    apart = std::max(apart, found[c].largest);
   }
   if (!certificate.open.empty()) return;
+  judged.apart = apart;
   certificate.by = DecidedBy::accumulators;
   take(certificate, std::move(channels));
   if (certificate.differing > 0) certificate.shown = show_sums(layer, sums, where);
 }
 
-void decide_by_codes(const LayerOnBoth& layer, LayerCertificate& certificate) {
+void decide_by_codes(const LayerOnBoth& layer, const NetworkBounds& bounds, Judged& judged) {
+  LayerCertificate& certificate = judged.certificate;
   const std::optional<EveryCode> found = compare_every_code(layer);
   certificate.open = found ? found->open : "for this operation there is no exact way yet";
   if (certificate.is_open()) return;
   certificate.by = found->by;
-  certificate.cases = found->cases;
-  certificate.differing = found->differing;
-  certificate.largest = found->largest;
-  if (found->differing > 0) certificate.shown = show_codes(layer, *found);
+  certificate.cases = std::ssize(found->a);
+  for (std::size_t i = 0; i < found->a.size(); ++i) {
+    certificate.differing += found->a[i] != found->b[i] ? 1 : 0;
+    certificate.largest = std::max(certificate.largest, std::abs(found->a[i] - found->b[i]));
+  }
+  judged.apart = largest_difference(*found, bounds.of_each(layer.a.model(), layer.operation()));
+  if (certificate.differing > 0) certificate.shown = show_codes(layer, *found);
+}
+
+Judged judge(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, const NetworkBounds& bounds) {
+  const std::optional<std::int64_t> inputs_apart = bounds.of_inputs(layer.operation());
+  const bool same_rules = have_same_rules(layer);
+  Judged judged;
+  LayerCertificate& certificate = judged.certificate;
+  if (layer.is_real()) certificate.open = "one side computes in real numbers, or what goes in and out is converted by other rules";
+  else if (same_rules && inputs_apart == 0) judged.apart = 0;  // nothing has to be gone through
+  else if (sums) decide_by_sums(layer, *sums, inputs_apart.value_or(INT64_MAX), judged);
+  else decide_by_codes(layer, bounds, judged);
+  if (same_rules) certificate = {.by = DecidedBy::same_rules};
+  certificate.in_network = bounds.behind(layer, same_rules, judged.apart);
+  return judged;
 }
 
 }  // namespace
 
-std::vector<StaircaseDifference> differences(const SharedSums& sums) {
-  std::vector<StaircaseDifference> found(sums.columns.size());
+std::vector<ColumnDifference> differences(const SharedSums& sums, std::int64_t inputs_apart) {
+  std::vector<ColumnDifference> found(sums.columns.size());
   for_each_part(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const SharedSums::Column& column = sums.columns[static_cast<std::size_t>(i)];
-      StaircaseDifference& one = found[static_cast<std::size_t>(i)];
+      ColumnDifference& one = found[static_cast<std::size_t>(i)];
+      const std::int64_t apart = narrow_saturate(Int128{column.gain} * inputs_apart, 64);
       if (sums.a.empty() && sums.b.empty()) {
-        one.accumulators = column.accumulators.max - column.accumulators.min + 1;
+        one.same.accumulators = column.accumulators.max - column.accumulators.min + 1;
+        one.largest = apart;
         continue;
       }
       const auto a = staircase(sums.a, column.a, column.accumulators), b = staircase(sums.b, column.b, column.accumulators);
-      if (a && b) one = difference(*a, *b);
+      if (!a || !b) continue;
+      one.same = difference(*a, *b);
+      one.largest = apart == 0 ? one.same.largest : largest_difference(*a, *b, apart);
     }
   });
   return found;
@@ -153,6 +189,11 @@ std::vector<StaircaseDifference> differences(const SharedSums& sums) {
 std::string_view name_of(DecidedBy decision) {
   constexpr std::array<std::string_view, 6> names{"same_rules", "accumulators", "codes", "pairs", "window_sums", "nothing"};
   return names[static_cast<std::size_t>(decision)];
+}
+
+std::string_view name_of(BoundBy bound) {
+  constexpr std::array<std::string_view, 4> names{"exact", "intervals", "type", "nothing"};
+  return names[static_cast<std::size_t>(bound)];
 }
 
 std::int64_t LayerCertificate::equal_channels() const {
@@ -219,20 +260,21 @@ Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, 
                           .model_checksum = model_checksum(model),
                           .rules_a = rules_checksum(a),
                           .rules_b = rules_checksum(b),
-                          .layers = {}};
+                          .layers = {},
+                          .outputs = {}};
+  Certifier certifier(model, a, b, inputs, options);
+  NetworkBounds bounds(model);
   with_threads(options.threads, [&] {
-    Certifier(model, a, b, inputs, options).each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
-      LayerCertificate& one = certificate.layers.emplace_back();
+    certifier.each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+      LayerCertificate& one = certificate.layers.emplace_back(judge(layer, sums, bounds).certificate);
       one.operation = layer.index;
       one.name = layer_name(model, layer.index);
       one.kind = std::string(name_of(layer.operation().kind));
-      if (have_same_rules(layer)) one.by = DecidedBy::same_rules;
-      else if (layer.a.backend().domain == Domain::real || layer.b.backend().domain == Domain::real)
-        one.open = "one side computes in real numbers, or what goes in and out is converted by other rules";
-      else if (sums) decide_by_sums(layer, *sums, one);
-      else decide_by_codes(layer, one);
+      bounds.put(layer.operation(), one.in_network);
     });
   });
+  if (options.layer) return certificate;
+  for (const std::int32_t output : model.outputs) certificate.outputs.emplace_back(model.tensor(output).name, bounds.of_tensor(output));
   return certificate;
 }
 

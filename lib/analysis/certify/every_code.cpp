@@ -3,10 +3,10 @@
 #include "analysis/certify/every_code.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "analysis/explain/layer_values.hpp"
+#include "analysis/last_chain.hpp"
 #include "engine/finisher.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/memory.hpp"
@@ -85,11 +85,21 @@ Tensor tensor_of(ElementType type, Shape shape, std::span<const std::int64_t> co
   return tensor;
 }
 
+/// Of the only operation of the model; nothing where it does not end in a chain of integers.
+std::optional<std::vector<std::int64_t>> defined_outputs(const Model& model, const Backend& backend, std::span<const Tensor> inputs) {
+  const auto last = last_chain(model, 0, backend, places_of(model, model.operations[0], inputs));
+  if (!last) return std::nullopt;
+  std::vector<std::int64_t> outputs(last->sums.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = finish(last->chain, last->sums[i], last->at(i));
+  return outputs;
+}
+
 /// A layer of its own with other shapes, on both sides.
 class Reshaped {
  public:
-  explicit Reshaped(const LayerOnBoth& layer)
-      : a_(extract_operation(layer.a.model(), layer.index)),
+  Reshaped(const LayerOnBoth& layer, CodeRoute route)
+      : route_(route),
+        a_(extract_operation(layer.a.model(), layer.index)),
         b_(extract_operation(layer.b.model(), layer.index)),
         backend_a_(layer.a.backend()),
         backend_b_(layer.b.backend()) {
@@ -104,17 +114,19 @@ class Reshaped {
     for (Model* const model : {&a_, &b_}) change(*model);
   }
 
-  /// Compares the values; sets what the first difference is at.
-  void run(std::span<const Tensor> inputs, EveryCode& found, std::size_t& first) const {
-    const std::vector<std::int64_t> of_a = layer_codes(a_, backend_a_, inputs), of_b = layer_codes(b_, backend_b_, inputs);
-    for (std::size_t i = 0; i < of_a.size(); ++i) {
-      if (of_a[i] == of_b[i]) continue;
-      if (found.differing++ == 0) first = i;
-      found.largest = std::max(found.largest, std::abs(of_a[i] - of_b[i]));
-    }
+  void run(std::span<const Tensor> inputs, EveryCode& found) const {
+    found.a = outputs_of(a_, backend_a_, inputs);
+    found.b = outputs_of(b_, backend_b_, inputs);
   }
 
  private:
+  [[nodiscard]] std::vector<std::int64_t> outputs_of(const Model& model, const Backend& backend, std::span<const Tensor> inputs) const {
+    if (route_ == CodeRoute::definition)
+      if (auto defined = defined_outputs(model, backend, inputs)) return *std::move(defined);
+    return layer_codes(model, backend, inputs);
+  }
+
+  CodeRoute route_;
   Model a_, b_;
   Backend backend_a_, backend_b_;
 };
@@ -126,7 +138,7 @@ EveryCode open_because(std::string reason) { return {.open = std::move(reason)};
 /// One code of each of the operation's tensors in every place; constants give the codes that they hold.
 class Places {
  public:
-  explicit Places(const LayerOnBoth& layer) : layer_(layer), alone_(layer) {
+  Places(const LayerOnBoth& layer, CodeRoute route) : layer_(layer), alone_(layer, route) {
     for (std::size_t i = 0; i < layer.operation().inputs.size(); ++i) add(i);
   }
 
@@ -140,7 +152,7 @@ class Places {
       else if (cases > most_cases / count) return open_because("there are more than 2^24 combinations of codes");
       else cases *= count;
     }
-    return concatenates ? compare_beside(cases) : compare_combined(cases);
+    return concatenates ? compare_beside(cases) : compare_combined();
   }
 
  private:
@@ -177,23 +189,32 @@ class Places {
     return inputs;
   }
 
+  [[nodiscard]] std::vector<std::int64_t> data_inputs() const {
+    std::vector<std::int64_t> places;
+    std::int64_t next = 0;
+    for (const bool is_data : is_data_) places.push_back(is_data ? next++ : -1);
+    return places;
+  }
+
   /// Two data tensors as large as all pairs; else every tensor along an axis of its own, so that broadcasting makes the pairs: of prelu the second one lies
   /// along the channels.
-  EveryCode compare_combined(std::int64_t cases) {
+  EveryCode compare_combined() {
     if (tensors_.size() > 2) return open_because("it has more than two inputs");
     const bool in_pairs = tensors_.size() == 2;
     const bool side_by_side = in_pairs && is_data_[0] && is_data_[1];
     const auto rows = static_cast<std::int64_t>(codes_[0].size()), columns = in_pairs ? static_cast<std::int64_t>(codes_[1].size()) : 1;
     const Shape all{1, 1, rows, columns};
+    EveryCode found{.by = in_pairs ? DecidedBy::pairs : DecidedBy::codes, .columns = columns, .data_inputs = data_inputs()};
+    found.codes = [codes = codes_, is_data = is_data_, columns](std::size_t at) {
+      const auto of_row = static_cast<std::size_t>(columns);
+      std::vector<std::int64_t> one;
+      for (std::size_t i = 0; i < codes.size(); ++i)
+        if (is_data[i]) one.push_back(codes[i][i == 0 ? at / of_row : at % of_row]);
+      return one;
+    };
     if (side_by_side) pair_up();
     set_shapes(side_by_side ? std::vector{all, all} : std::vector{Shape{1, 1, rows, 1}, Shape{1, 1, 1, columns}}, all);
-    EveryCode found{.open = {}, .by = in_pairs ? DecidedBy::pairs : DecidedBy::codes, .cases = cases};
-    std::size_t first = 0;
-    alone_.run(data(), found, first);
-    for (std::size_t i = 0; found.differing > 0 && i < tensors_.size(); ++i) {
-      const auto of_row = static_cast<std::size_t>(columns);
-      if (is_data_[i]) found.codes.push_back(codes_[i][side_by_side ? first : i == 0 ? first / of_row : first % of_row]);
-    }
+    alone_.run(data(), found);
     return found;
   }
 
@@ -216,11 +237,14 @@ class Places {
     }
     set_shapes(std::vector<Shape>(tensors_.size(), Shape{1, 1, rows, 1}), Shape{1, 1, rows, inputs});
     alone_.change([](Model& model) { std::get<ConcatAttributes>(model.operations[0].attributes).axis = 3; });
-    EveryCode found{.open = {}, .by = DecidedBy::codes, .cases = rows * inputs};
-    std::size_t first = 0;
-    alone_.run(data(), found, first);
-    for (std::size_t i = 0; found.differing > 0 && i < tensors_.size(); ++i)
-      if (is_data_[i]) found.codes.push_back(codes_[i][first / tensors_.size()]);
+    EveryCode found{.by = DecidedBy::codes, .columns = inputs, .data_inputs = data_inputs()};
+    found.codes = [codes = codes_, is_data = is_data_](std::size_t at) {
+      std::vector<std::int64_t> one;
+      for (std::size_t i = 0; i < codes.size(); ++i)
+        if (is_data[i]) one.push_back(codes[i][at / codes.size()]);
+      return one;
+    };
+    alone_.run(data(), found);
     return found;
   }
 
@@ -247,7 +271,7 @@ void fill_row(std::span<std::int64_t> row, const IntegerRange& codes, std::int64
 }
 
 /// Every sum that a row can have: what a mean makes of a row depends on nothing else where its sum is one of integers.
-EveryCode compare_rows(const LayerOnBoth& layer) {
+EveryCode compare_rows(const LayerOnBoth& layer, CodeRoute route) {
   for (const LayerSide* const side : {&layer.a, &layer.b}) {
     const SumArithmetic& rule = row_rule(*side);
     if (computes_in_float32(side->operation, side->backend()) || !exists(rule))
@@ -265,32 +289,38 @@ EveryCode compare_rows(const LayerOnBoth& layer) {
   const std::int64_t count = tensor.shape.element_count() / layer.a.model().tensor(out).shape.element_count();
   const std::int64_t sums = count * (codes.max - codes.min) + 1;
   if (sums > most_cases / count) return open_because("its rows have more than 2^24 codes together");
-  Reshaped alone(layer);
+  Reshaped alone(layer, route);
   alone.change([&](Model& model) {
     auto& attributes = std::get<MeanAttributes>(model.operations[0].attributes);
     attributes = {.axes = {1, 2}, .keep_dims = true};
     tensor_at(model, model.operations[0].inputs[0]).shape = Shape{sums, 1, count, 1};
     tensor_at(model, model.operations[0].outputs[0]).shape = Shape{sums, 1, 1, 1};
   });
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(sums * count));
-  for (std::int64_t s = 0; s < sums; ++s)
-    fill_row(std::span(rows).subspan(static_cast<std::size_t>(s * count), static_cast<std::size_t>(count)), codes, s);
-  EveryCode found{.open = {}, .by = DecidedBy::window_sums, .cases = sums};
-  std::size_t first = 0;
+  const auto filled = [codes, count](std::int64_t sum) {
+    std::vector<std::int64_t> row(static_cast<std::size_t>(count));
+    fill_row(row, codes, sum);
+    return row;
+  };
+  std::vector<std::int64_t> rows;
+  rows.reserve(static_cast<std::size_t>(sums * count));
+  for (std::int64_t s = 0; s < sums; ++s) {
+    const std::vector<std::int64_t> row = filled(s);
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+  EveryCode found{.by = DecidedBy::window_sums, .terms = count};
+  found.codes = [filled](std::size_t at) { return filled(static_cast<std::int64_t>(at)); };
   const std::vector<Tensor> inputs{tensor_of(tensor.type, Shape{sums, 1, count, 1}, rows)};
-  alone.run(inputs, found, first);
-  const auto row = std::span(rows).subspan(first * static_cast<std::size_t>(count), static_cast<std::size_t>(count));
-  if (found.differing > 0) found.codes.assign(row.begin(), row.end());
+  alone.run(inputs, found);
   return found;
 }
 
 }  // namespace
 
-std::optional<EveryCode> compare_every_code(const LayerOnBoth& layer) {
+std::optional<EveryCode> compare_every_code(const LayerOnBoth& layer, CodeRoute route) {
   const Form form = form_of(layer.operation().kind);
   if (form == Form::other) return std::nullopt;
   try {
-    return form == Form::of_codes ? Places(layer).compare() : compare_rows(layer);
+    return form == Form::of_codes ? Places(layer, route).compare() : compare_rows(layer, route);
   } catch (const MemoryRefused&) {
     throw;
   } catch (const Error&) {

@@ -56,10 +56,24 @@ std::string shown_text(const LayerCertificate& layer) {
                  6);
 }
 
-std::string layer_text(const LayerCertificate& layer) {
+std::string bound_text(const TensorBound& bound) {
+  if (!bound.lsb) return "no bound";
+  if (*bound.lsb == 0) return "the same";
+  std::string text = "at most " + std::to_string(*bound.lsb) + " LSB apart";
+  if (bound.by == BoundBy::intervals) text += " (by intervals)";
+  if (bound.by == BoundBy::type) text += " (all that its type holds)";
+  return text;
+}
+
+/// Said of layers whose inputs can differ already; in front of them it is what the layer does by itself.
+std::string network_bound_text(const LayerCertificate& layer) {
+  return layer.in_network.by == BoundBy::exact ? "" : "; in the network: " + bound_text(layer.in_network);
+}
+
+std::string layer_text(const LayerCertificate& layer, bool in_network) {
   const std::string place =
       right(std::to_string(layer.operation), 3) + " " + left(shortened(layer.name, 23), 24) + left(layer.kind.substr(0, 17), 18);
-  return wrapped(place + verdict_text(layer), 6) + shown_text(layer);
+  return wrapped(place + verdict_text(layer) + (in_network ? network_bound_text(layer) : ""), 6) + shown_text(layer);
 }
 
 std::string network_text(const Certificate& certificate) {
@@ -71,14 +85,22 @@ std::string network_text(const Certificate& certificate) {
   std::string text = std::to_string(count - differing - certificate.open()) + " of " + std::to_string(count) + " layers equal for " +
                      inputs + ", " + std::to_string(differing) + " can differ, " + std::to_string(certificate.open()) + " open";
   const auto first = std::ranges::find_if_not(certificate.layers, &LayerCertificate::equal);
-  return wrapped(text + "; the first that is not equal: " + std::to_string(first->operation) + " '" + shortened(first->name, 50) + "'");
+  text = wrapped(text + "; the first that is not equal: " + std::to_string(first->operation) + " '" + shortened(first->name, 50) + "'");
+  for (const auto& [name, bound] : certificate.outputs)
+    text += wrapped("output '" + shortened(name, 50) + "', with all differences together: " + bound_text(bound));
+  return text;
 }
 
-JsonValue json_of(const LayerCertificate& layer) {
+JsonValue json_of(const TensorBound& bound) {
+  return {{"lsb", bound.lsb ? JsonValue(*bound.lsb) : JsonValue()}, {"by", name_of(bound.by)}};
+}
+
+JsonValue json_of(const LayerCertificate& layer, bool in_network) {
   JsonValue json{{"number", layer.operation}, {"name", layer.name}, {"kind", layer.kind}, {"decided_by", name_of(layer.by)}};
   json["verdict"] = layer.is_open() ? "open" : layer.equal() ? "equal" : "differs";
   if (layer.is_open()) json["why"] = layer.open;
   json.update({{"cases", layer.cases}, {"differing", layer.differing}, {"largest_lsb", layer.largest}});
+  if (in_network) json["in_network"] = json_of(layer.in_network);
   JsonValue channels = JsonValue::array();
   for (const CertifiedChannel& channel : layer.channels)
     channels.push_back({{"lowest", channel.accumulators.min},
@@ -98,8 +120,17 @@ std::string to_text(const Certificate& certificate) {
       certificate.model + ": " + certificate.a + " against " + certificate.b + ", each layer for every input " +
       (certificate.range == InputRange::type ? "that its types and clamps allow" : "between the least and the largest of the data") +
       "\n\n";
-  for (const LayerCertificate& layer : certificate.layers) text += layer_text(layer);
+  for (const LayerCertificate& layer : certificate.layers) text += layer_text(layer, !certificate.outputs.empty());
   return text + "\n" + network_text(certificate);
+}
+
+std::string to_text(const CertificateCheck& check) {
+  if (check.holds())
+    return "the certificate holds: " + std::to_string(check.layers) + " layers, " + with_commas(check.cases) +
+           " cases computed one by one\n";
+  std::string text;
+  for (const std::string& line : check.wrong) text += wrapped(line);
+  return text + "the certificate does not hold: " + std::to_string(check.wrong.size()) + " statements are wrong\n";
 }
 
 std::string to_json(const Certificate& certificate) {
@@ -112,8 +143,14 @@ std::string to_json(const Certificate& certificate) {
                  {"input_range", certificate.range == InputRange::type ? "type" : "data"},
                  {"equal", certificate.equal()},
                  {"open", certificate.open()},
-                 {"layers", JsonValue::array()}};
-  for (const LayerCertificate& layer : certificate.layers) json["layers"].push_back(json_of(layer));
+                 {"layers", JsonValue::array()},
+                 {"outputs", JsonValue::array()}};
+  for (const LayerCertificate& layer : certificate.layers) json["layers"].push_back(json_of(layer, !certificate.outputs.empty()));
+  for (const auto& [name, bound] : certificate.outputs) {
+    JsonValue output{{"name", name}};
+    output.update(json_of(bound));
+    json["outputs"].push_back(std::move(output));
+  }
   return json.text(1) + "\n";
 }
 

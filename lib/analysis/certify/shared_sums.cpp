@@ -81,6 +81,38 @@ std::optional<std::vector<std::int64_t>> values_for(const Sums& sums, const Sum&
   return values;
 }
 
+double variance_of_codes(const IntegerRange& codes) {
+  const double count = static_cast<double>(codes.max - codes.min) + 1;
+  return (count * count - 1) / 12;
+}
+
+/// How far the sum can move, and its moments; of a channel the sum with the most terms speaks for the others, which padding cuts.
+void add_moments(const Sums& sums, const Sum& sum, SharedSums::Column& column) {
+  Int128 gain = 0;
+  double mean = static_cast<double>(sum.bias.lower), variance = 0;
+  for (const SumTerm& term : sum.terms) {
+    const IntegerRange& range = sums.range_of(term.input);
+    const auto weight = static_cast<double>(term.weight);
+    gain += std::abs(term.weight);
+    mean += weight * (static_cast<double>(range.min) + static_cast<double>(range.max)) / 2;
+    variance += weight * weight * variance_of_codes(range);
+  }
+  const auto multiplier = static_cast<double>(sum.multiplier);
+  column.gain = std::max(column.gain, narrow_saturate(gain * std::abs(sum.multiplier), 64));
+  column.mean = multiplier * mean;
+  column.variance = multiplier * multiplier * variance;
+}
+
+void add_moments(const Sums& sums, std::vector<SharedSums::Column>& columns) {
+  std::vector<std::size_t> most(columns.size(), 0);
+  sums.each([&](const Sum& sum) {
+    const auto channel = static_cast<std::size_t>(sum.channel);
+    if (sum.terms.size() <= most[channel]) return;
+    most[channel] = sum.terms.size();
+    add_moments(sums, sum, columns[channel]);
+  });
+}
+
 std::optional<std::vector<Tensor>> input_for(const Sums& sums, std::int64_t channel, std::int64_t wanted) {
   std::optional<std::vector<Tensor>> found;
   if (!sums.place || sums.rule.partial.method != PartialMethod::absent || !sums.term_operands.empty()) return found;
@@ -89,6 +121,14 @@ std::optional<std::vector<Tensor>> input_for(const Sums& sums, std::int64_t chan
     if (const auto values = values_for(sums, sum, wanted)) found = sums.place(*values);
   });
   return found;
+}
+
+void add_terms(const ConvLayer& layer, Checksum& sum) {
+  sum.add(std::as_bytes(std::span(layer.weights)));
+  for (const auto* const numbers : {&layer.bias, &layer.multipliers, &layer.zero_points}) {
+    sum.add(std::ssize(*numbers));
+    sum.add(std::as_bytes(std::span(*numbers)));
+  }
 }
 
 }  // namespace
@@ -114,6 +154,8 @@ SharedSums convolution_sums_of(const LayerOnBoth& layer) {
     shared.a = layer_a.arithmetic.sum.output.chain;
     shared.b = layer_b.arithmetic.sum.output.chain;
   }
+  shared.exact = is_exact(both->of_a) && is_exact(both->of_b) && both->a.term_operands.empty();
+  shared.add_terms = [both](Checksum& sum) { add_terms(*both->a.layer, sum); };
   for (std::size_t c = 0; c < both->of_a.results.size(); ++c) {
     const auto channel = static_cast<std::int64_t>(c);
     SharedSums::Column& column = shared.columns.emplace_back(SharedSums::Column{channel, both->of_a.results[c], {}, {}});
@@ -121,6 +163,9 @@ SharedSums convolution_sums_of(const LayerOnBoth& layer) {
     column.a = layer_a.operands_of(channel);
     column.b = layer_b.operands_of(channel);
   }
+  add_moments(both->a, shared.columns);
+  if (!shared.exact)  // what leaves an accumulator that wraps can move by any amount
+    for (SharedSums::Column& column : shared.columns) column.gain = INT64_MAX;
   shared.input_for = [both](const SharedSums::Column& column, std::int64_t sum) { return input_for(both->a, column.channel, sum); };
   return shared;
 }
@@ -176,6 +221,7 @@ SharedSums window_sums_of(const LayerOnBoth& layer) {
   for (std::size_t i = 0; i < least_a->sums.size(); ++i) {
     const std::pair operands{least_a->operands_of[i], least_b->operands_of[i]};
     const auto found = std::ranges::find(known, operands);
+    shared.column_of.push_back(static_cast<std::size_t>(found - known.begin()));
     const IntegerRange range{least_a->sums[i], most_a->sums[i]};
     if (found == known.end()) {
       known.push_back(operands);
@@ -184,6 +230,13 @@ SharedSums window_sums_of(const LayerOnBoth& layer) {
     }
     IntegerRange& all = shared.columns[static_cast<std::size_t>(found - known.begin())].accumulators;
     all = {std::min(all.min, range.min), std::max(all.max, range.max)};
+  }
+  for (SharedSums::Column& column : shared.columns) {
+    const IntegerRange& sums = column.accumulators;
+    const std::int64_t spread = codes.max - codes.min, count = spread == 0 ? 0 : (sums.max - sums.min + spread - 1) / spread;
+    column.gain = count;
+    column.mean = (static_cast<double>(sums.min) + static_cast<double>(sums.max)) / 2;
+    column.variance = static_cast<double>(count) * variance_of_codes(codes);
   }
   const ModelTensor& input = layer.a.model().tensor(layer.operation().inputs[0]);
   const bool is_global = layer.operation().kind == OperationKind::global_average_pool;

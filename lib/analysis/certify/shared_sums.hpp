@@ -11,6 +11,7 @@
 
 #include "analysis/certify/both_sides.hpp"
 #include "lastbit/arith/rescale.hpp"
+#include "model/checksum.hpp"
 
 namespace lastbit {
 
@@ -20,10 +21,17 @@ struct SharedSums {
     std::int64_t channel = 0;
     IntegerRange accumulators;
     RescaleOperands a, b;
+    std::int64_t gain = 0;  ///< how far an accumulator can move where every input moves by 1; the largest number: there is no such bound
+    /// Of the accumulators, where every code of the input's range is as likely as any other, whatever the codes beside it.
+    double mean = 0, variance = 0;
   };
   std::string open;  ///< why they are not one variable; empty: they are
   Chain a, b;        ///< empty on both sides where the sums themselves are delivered
   std::vector<Column> columns;
+  std::vector<std::size_t> column_of{};  ///< of every output; empty: columns are channels, which the outputs have last
+  bool exact = true;                     ///< neither side narrows anything away
+  /// Of the weights, biases and zero points that make the sums of side a.
+  std::function<void(Checksum& sum)> add_terms{};
   /// An input with which a sum of the column is exactly this; nothing where none is found.
   std::function<std::optional<std::vector<Tensor>>(const Column& column, std::int64_t sum)> input_for{};
   std::optional<IntegerRange> outputs_a{}, outputs_b{};  ///< of convolutions: what the layer's output can hold

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/staircase/pieces.hpp"
+#include "analysis/staircase/sliding_extremes.hpp"
 
 namespace lastbit {
 namespace {
@@ -61,6 +62,11 @@ class Climber {
   std::int64_t width_ = 1;
 };
 
+/// The last accumulator of a step.
+std::int64_t last_of(const Staircase& one, std::size_t step) {
+  return step + 1 < one.steps.size() ? one.steps[step + 1].first - 1 : one.accumulators.max;
+}
+
 }  // namespace
 
 std::int64_t Staircase::output(std::int64_t accumulator) const {
@@ -84,10 +90,7 @@ StaircaseDifference difference(const Staircase& a, const Staircase& b) {
   found.accumulators = a.accumulators.max - a.accumulators.min + 1;
   std::size_t of_a = 0, of_b = 0;
   for (std::int64_t at = a.accumulators.min; at <= a.accumulators.max;) {
-    const auto end_of = [&](const Staircase& one, std::size_t step) {
-      return step + 1 < one.steps.size() ? one.steps[step + 1].first : one.accumulators.max + 1;
-    };
-    const std::int64_t end = std::min(end_of(a, of_a), end_of(b, of_b));
+    const std::int64_t end = std::min(last_of(a, of_a), last_of(b, of_b)) + 1;
     const std::int64_t apart = a.steps[of_a].output - b.steps[of_b].output;
     if (apart != 0) {
       found.differing += end - at;
@@ -95,11 +98,27 @@ StaircaseDifference difference(const Staircase& a, const Staircase& b) {
       if (!found.where.empty() && found.where.back().max == at - 1) found.where.back().max = end - 1;
       else found.where.push_back({at, end - 1});
     }
-    of_a += end == end_of(a, of_a) ? 1U : 0U;
-    of_b += end == end_of(b, of_b) ? 1U : 0U;
+    of_a += end > last_of(a, of_a) ? 1U : 0U;
+    of_b += end > last_of(b, of_b) ? 1U : 0U;
     at = end;
   }
   return found;
+}
+
+std::int64_t largest_difference(const Staircase& a, const Staircase& b, std::int64_t apart) {
+  const std::int64_t reach = std::min(apart, a.accumulators.max - a.accumulators.min);
+  std::int64_t largest = 0;
+  SlidingExtremes window;  // of b's steps, each at its last accumulator
+  std::size_t next = 0;
+  for (std::size_t step = 0; step < a.steps.size(); ++step) {
+    const std::int64_t first = a.steps[step].first - reach, last = last_of(a, step) + reach;
+    for (; next < b.steps.size() && b.steps[next].first <= last; ++next)
+      window.push(last_of(b, next), {b.steps[next].output, b.steps[next].output});
+    window.drop_before(std::max(first, b.accumulators.min));
+    const IntegerRange others = window.range();
+    largest = std::max({largest, a.steps[step].output - others.min, others.max - a.steps[step].output});
+  }
+  return largest;
 }
 
 }  // namespace lastbit

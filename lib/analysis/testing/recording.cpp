@@ -27,19 +27,28 @@ namespace {
 constexpr const char* format = "lastbit.golden.v1";
 constexpr const char* file_of_store = "golden.json";
 
+template <class List, class Number>
+void add_all(Checksum& sum, const List& list, Number&& number) {
+  sum.add(static_cast<std::int64_t>(list.size()));
+  for (const auto& each : list) sum.add(number(each));
+}
+
+constexpr auto as_it_is = [](std::int64_t number) { return number; };
+
+void add_quantization(Checksum& sum, const Quantization& quantization) {
+  add_all(sum, quantization.scales, [](double scale) { return std::bit_cast<std::int64_t>(scale); });
+  add_all(sum, quantization.zero_points, as_it_is);
+  sum.add(quantization.axis);
+}
+
+/// What most tensors have not is added only where it is there, so that older checksums stay.
 void add_tensor(Checksum& sum, const ModelTensor& tensor) {
   sum.add(tensor.name);
   sum.add(std::string(name_of(tensor.type)));
-  const auto add_all = [&](const auto& list, auto&& number) {
-    sum.add(static_cast<std::int64_t>(list.size()));
-    for (const auto& each : list) sum.add(number(each));
-  };
-  const auto as_it_is = [](std::int64_t number) { return number; };
-  add_all(tensor.shape.sizes(), as_it_is);
-  add_all(tensor.quantization.scales, [](double scale) { return std::bit_cast<std::int64_t>(scale); });
-  add_all(tensor.quantization.zero_points, as_it_is);
-  sum.add(tensor.quantization.axis);
+  add_all(sum, tensor.shape.sizes(), as_it_is);
+  add_quantization(sum, tensor.quantization);
   if (tensor.constant) sum.add(tensor.constant->bytes());
+  if (tensor.merged) add_quantization(sum, *tensor.merged);
 }
 
 void add_list(Checksum& sum, const std::vector<std::int32_t>& list) {
@@ -192,6 +201,7 @@ std::string model_checksum(const Model& model) {
     add_list(sum, operation.inputs);
     add_list(sum, operation.outputs);
     sum.add(attributes_to_json(operation.kind, operation.attributes).dump());
+    if (operation.stated != Statement::on_codes) sum.add(std::string(name_of(operation.stated)));
   }
   add_list(sum, model.inputs);
   add_list(sum, model.outputs);

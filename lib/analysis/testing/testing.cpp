@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "compare/report_fields.hpp"
+#include "lastbit/certify.hpp"
 #include "lastbit/compare.hpp"
 #include "lastbit/recording.hpp"
 
@@ -60,6 +61,11 @@ Verdict judge(const Values& actual, const Values& expected, const Tolerance& tol
   std::string message = explain(d, (expected.has_shape ? expected : actual).tensor.shape(), tolerance);
   if (!passed && computation != nullptr) message += "\n" + explanation(*computation, d.first->index);
   return {passed, std::move(message)};
+}
+
+Verdict equal_for_every_input(const Model& model, const SpecSheet& a, const SpecSheet& b) {
+  const Certificate certificate = certify(model, a, b, {});
+  return {certificate.equal(), to_text(certificate)};
 }
 
 Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend) {

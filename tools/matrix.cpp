@@ -1,0 +1,103 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/matrix.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "backend_option.hpp"
+#include "common_options.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "lastbit/io/output.hpp"
+#include "lastbit/registry.hpp"
+#include "memory_option.hpp"
+#include "model_inputs.hpp"
+#include "output_option.hpp"
+#include "placement_option.hpp"
+#include "plot.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string model, csv, plot;
+  std::vector<std::string> backends, inputs;
+  int threads = 1;
+  bool pairs = false, json = false;
+};
+
+/// Those that were named, or every device there is.
+std::vector<SpecSheet> sheets_of(const Options& options, const Model& model) {
+  std::vector<SpecSheet> sheets;
+  for (const std::string& name : options.backends) sheets.push_back(with_placements(named_backend(name), model));
+  if (!options.backends.empty()) return sheets;
+  for (const SpecSheet& sheet : builtin_backends())
+    if (sheet.backend.domain == Domain::integer) sheets.push_back(with_placements(sheet, model));
+  return sheets;
+}
+
+/// What runs no layer of the network is many a line when every device was tried.
+void leave_out_quietly(Matrix& found) {
+  if (found.left_out.empty()) return;
+  std::string names;
+  for (const auto& [name, reason] : found.left_out) names += (names.empty() ? "" : ", ") + name;
+  found.left_out = {{names, "the network is not one of theirs; --backend NAME says why"}};
+}
+
+HeatMap heat_map_of(const Matrix& found) {
+  HeatMap map{.title = "expected share of differing outputs", .names = found.backends, .values = {}};
+  for (std::size_t row = 0; row < found.backends.size(); ++row) {
+    std::vector<double>& values = map.values.emplace_back();
+    for (std::size_t column = 0; column < found.backends.size(); ++column)
+      values.push_back(row == column ? 0 : found.pair(row, column).expected());
+  }
+  return map;
+}
+
+int run(const Options& options) {
+  const Model model = read_users_model(options.model);
+  const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
+  const std::vector<SpecSheet> sheets = sheets_of(options, model);
+  Progress progress("comparing pairs");
+  Matrix found = matrix(model, sheets, inputs,
+                        {.threads = options.threads, .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }});
+  progress.clear();
+  found.model = options.model;
+  if (options.backends.empty()) leave_out_quietly(found);
+  if (!options.plot.empty()) draw(heat_map_of(found), options.plot);
+  if (!options.csv.empty() && options.csv != "-") write_text_file(options.csv, to_csv(found));
+  if (options.csv == "-") std::cout << to_csv(found);
+  else std::cout << (options.json ? to_json(found) : to_text(found));
+  const bool in_detail = options.pairs || found.pairs.size() == 1;
+  for (const PairShares& pair : found.pairs)
+    if (in_detail && !options.json && options.csv != "-" && !pair.equal()) std::cout << "\n" << to_text(found, pair);
+  return std::ranges::all_of(found.pairs, &PairShares::equal) ? equal : different;
+}
+
+}  // namespace
+
+void add_matrix(CommandLine& line) {
+  Command command =
+      line.add("matrix", "each backend against each on a network: equal for every input, or how often they are expected to differ");
+  const auto options = std::make_shared<Options>();
+  add_model(command, options->model).required();
+  add_backends_option(command, options->backends);
+  add_placement_options(command);
+  add_input_option(command, options->inputs);
+  command.flag("--pairs", options->pairs, "every pair that differs, layer by layer");
+  command.option("--plot", options->plot, "draw the matrix as an SVG file").value_name("FILE");
+  add_threads_option(command, options->threads);
+  add_memory_option(command);
+  add_report_option(command, "--csv", options->csv);
+  add_force_option(command);
+  add_json_option(command, options->json);
+  command.note("Without --backend every device that runs the network is taken.");
+  command.footer("Exit status: 0 all of them equal for every input, 1 some can differ or are open, 2 error.");
+  command.runs([options] { return run(*options); });
+}
+
+}  // namespace lastbit::tool
