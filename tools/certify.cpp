@@ -86,14 +86,13 @@ void add_certify(CommandLine& line) {
   add_input_option(command, options->inputs);
   add_layer_option(command, options->layer);
   add_output_option(command, options->output, "FILE");
-  command.option("--check", options->check, "go through a certificate that --output wrote again, every accumulator one by one")
-      .value_name("FILE");
+  add_check_option(command, options->check, "FILE");
   command.flag("--fingerprint", options->fingerprint, "print what --a computes for every input as one line, and one for each layer");
   add_threads_option(command, options->threads);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);
-  command.note("--output: the certificate as JSON, for --check.");
+  command.note("--output: the certificate as JSON. --check: goes through one again, every accumulator one by one.");
   command.footer(
       "Exit status: 0 every layer equal for every input (the certificate holds), 1 some can differ or are open (it does not), 2 error.");
   command.runs([options] { return run(*options); });

@@ -27,6 +27,14 @@ Option add_input_range_option(Command& command, std::string& range) {
       .shows_default();
 }
 
+Option add_check_option(Command& command, std::string& written, const std::string& value_name) {
+  return command.option("--check", written, "compare the model and the backends of today with what --output wrote").value_name(value_name);
+}
+
+Option add_plot_option(Command& command, std::filesystem::path& file) {
+  return command.option("--plot", file, "draw the plot there (needs gnuplot)").value_name("FILE.svg");
+}
+
 Option add_layer_option(Command& command, std::string& layer) {
   return command.option("--layer", layer, "only this one: its number, or the name of the operation or of its output").value_name("LAYER");
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,12 @@ namespace lastbit::tool {
 Option add_model(Command& command, std::string& model);
 /// `-o,--output`: where the command writes what it makes.
 Option add_output_option(Command& command, std::string& output, const std::string& value_name);
-/// `--layer`, of a network: see operation_called (one_operation.hpp).
+/// `--check`: what --output wrote before.
+Option add_check_option(Command& command, std::string& written, const std::string& value_name);
+Option add_plot_option(Command& command, std::filesystem::path& file);
+/// `--input-range`: of what a proof is asked to hold.
 Option add_input_range_option(Command& command, std::string& range);
+/// `--layer`, of a network: see operation_called (one_operation.hpp).
 Option add_layer_option(Command& command, std::string& layer);
 Option add_trace_option(Command& command, std::string& folder);
 Option add_golden_option(Command& command, bool& golden);

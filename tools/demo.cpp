@@ -60,7 +60,7 @@ void add_demo(CommandLine& line) {
   command.option("name", options->name, "the demo to show");
   command.option("--examples", options->story.data, "the folder with the data of the demos").value_name("DIR").shows_default();
   command.renamed("--data", "--examples");
-  command.option("--plot", options->story.plot, "draw the demo's plot there (needs gnuplot)").value_name("FILE.svg");
+  add_plot_option(command, options->story.plot);
   add_json_option(command, options->story.json);
   command.runs([options] { return run(*options); });
 }

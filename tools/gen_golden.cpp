@@ -60,7 +60,7 @@ void add_gen_golden(CommandLine& line) {
   add_input_option(command, options->inputs);
   add_output_option(command, options->output, "DIR");
   command.flag("--outputs-only", options->outputs_only, "store the model's outputs only, not every tensor");
-  command.option("--check", options->check, "compare the model and the backend of today with this store").value_name("DIR");
+  add_check_option(command, options->check, "DIR");
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

@@ -3,6 +3,7 @@
 #include "lastbit/matrix.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -24,7 +25,8 @@ namespace lastbit::tool {
 namespace {
 
 struct Options {
-  std::string model, csv, plot;
+  std::string model, csv;
+  std::filesystem::path plot;
   std::vector<std::string> backends, inputs;
   int threads = 1;
   bool pairs = false, json = false;
@@ -89,7 +91,7 @@ void add_matrix(CommandLine& line) {
   add_placement_options(command);
   add_input_option(command, options->inputs);
   command.flag("--pairs", options->pairs, "every pair that differs, layer by layer");
-  command.option("--plot", options->plot, "draw the matrix as an SVG file").value_name("FILE");
+  add_plot_option(command, options->plot);
   add_threads_option(command, options->threads);
   add_memory_option(command);
   add_report_option(command, "--csv", options->csv);

@@ -5,10 +5,13 @@
 #include <array>
 
 #include "lastbit/certify.hpp"
+#include "lastbit/fingerprint.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
+#include "support/scratch.hpp"
 
 using namespace lastbit;
 
@@ -40,4 +43,11 @@ TEST_CASE("certify counts what a brute force over the accumulators of ResNet-8 c
     CHECK(double_v8.layers.at(layer.layer).largest == 1);
   }
   CHECK(compare("tflite_double", "tflite_builtin_double").equal());
+  const test::Scratch folder;
+  write_text_file(folder.path() / "c.json", to_json(double_v8));
+  const CertificateCheck check =
+      check_certificate(folder.path() / "c.json", model, find_backend("tflite_double"), find_backend("vipnano_v8"), {}, {.threads = 2});
+  CHECK(check.holds());
+  CHECK(check.cases > 620'000'000);
+  CHECK(fingerprint(model, find_backend("tflite_double")).checksum == fingerprint(model, find_backend("tflite_builtin_double")).checksum);
 }

@@ -40,3 +40,37 @@ TEST_CASE("certify asks about the range of the data, about one layer, and takes 
   CHECK(shell.status(certify_digits + " --a tflite_double --b vipnano_v8 --threads 2 --json") == 1);
   CHECK(shell.text("out").find("\"lastbit.certificate.v1\"") != std::string::npos);
 }
+
+TEST_CASE("certify writes a certificate, checks it, and refuses one of something else") {
+  const Shell shell;
+  const std::string sides = " --a tflite_double --b vipnano_v8";
+  CHECK(shell.status(certify_digits + sides + " --output c.json") == 1);
+  CHECK(shell.status(certify_digits + sides + " --check c.json") == 0);
+  CHECK(shell.text("out").find("the certificate holds: 9 layers, ") != std::string::npos);
+  CHECK(shell.status(certify_digits + " --a tflite_double --b vipnano_v7 --check c.json") == 2);
+  CHECK(shell.text("err").find("the checksum of the rules of side b is fnv1a64:") != std::string::npos);
+  std::string text = shell.text("c.json");
+  text.replace(text.find("\"differing\": 904"), 16, "\"differing\": 905");
+  shell.write("changed.json", text);
+  CHECK(shell.status(certify_digits + sides + " --check changed.json") == 1);
+  CHECK(shell.text("out").find("layer 0 'conv1': differing 905, counted 904") != std::string::npos);
+  CHECK(shell.status(certify_digits + sides + " --check missing.json") == 2);
+  CHECK(shell.status(certify_digits + sides + " --output out.json --layer conv2") == 1);
+  CHECK(shell.status(certify_digits + sides + " --check out.json") == 0);
+  CHECK(shell.text("out").find("the certificate holds: 1 layer, ") != std::string::npos);
+}
+
+TEST_CASE("a fingerprint is of one backend, and the same where nothing differs") {
+  const Shell shell;
+  const auto last_line = [&](const std::string& backend) {
+    CHECK(shell.status(certify_digits + " --fingerprint --a " + backend) == 0);
+    const std::string text = shell.text("out");
+    return text.substr(text.rfind('\n', text.size() - 2) + 1, 24);
+  };
+  CHECK(last_line("tflite_double") == last_line("tflite_builtin_double"));
+  CHECK(last_line("tflite_double") != last_line("tflite_single"));
+  CHECK(shell.status(certify_digits + " --fingerprint --a tflite_double --b vipnano_v8") == 2);
+  CHECK(shell.text("err").find("--fingerprint is of one backend, --a") != std::string::npos);
+  CHECK(shell.status(certify_digits + " --fingerprint --a tflite_double --json") == 0);
+  CHECK(shell.text("out").find("\"lastbit.fingerprint.v1\"") != std::string::npos);
+}

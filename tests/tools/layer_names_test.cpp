@@ -61,6 +61,10 @@ TEST_CASE("numbers and names of layers are those of the model in every command")
   setting.check("compare", setting.answer("compare net.json" + sides + " --json")["layers"], "number", "name");
   setting.check("explain", setting.answer("explain net.json" + sides + " --json")["layers"], "number", "name");
   setting.check("prove", setting.answer("prove net.json --backend tflite_double --json")["layers"], "number", "name");
+  setting.check("certify --fingerprint", setting.answer("certify net.json --a tflite_double --fingerprint --json")["layers"], "number",
+                "name");
+  setting.check("matrix", setting.answer("matrix net.json --backend tflite_double,vipnano_v8 --json")["pairs"][0]["layers"], "number",
+                "name");
   setting.check("certify", setting.answer("certify net.json --a tflite_double --b vipnano_v8 --json")["layers"], "number", "name");
   setting.check("shrink", Json::array({setting.answer("shrink net.json" + sides + " --json")}), "number", "layer");
   setting.check("advise", setting.answer("advise net.json" + sides + " --json")["layers"], "operation", "name");

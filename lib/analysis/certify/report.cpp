@@ -6,6 +6,7 @@
 #include "compare/report_layout.hpp"
 #include "lastbit/certify.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit {
 namespace {
@@ -126,11 +127,11 @@ std::string to_text(const Certificate& certificate) {
 
 std::string to_text(const CertificateCheck& check) {
   if (check.holds())
-    return "the certificate holds: " + std::to_string(check.layers) + " layers, " + with_commas(check.cases) +
+    return "the certificate holds: " + count_of(static_cast<std::int64_t>(check.layers), "layer") + ", " + with_commas(check.cases) +
            " cases computed one by one\n";
   std::string text;
   for (const std::string& line : check.wrong) text += wrapped(line);
-  return text + "the certificate does not hold: " + std::to_string(check.wrong.size()) + " statements are wrong\n";
+  return text + "the certificate does not hold: wrong in " + count_of(std::ssize(check.wrong), "statement") + "\n";
 }
 
 std::string to_json(const Certificate& certificate) {
