@@ -192,9 +192,7 @@ void add_compare(CommandLine& line) {
   add_placement_options(command);
   add_input_option(command, options->inputs);
   add_dump_options(command, options->dump);
-  command
-      .option("--require", options->required, "how many of the network's tensors the dump must hold: all of them, its outputs, or a share")
-      .value_name("all|outputs|N%");
+  add_require_option(command, options->required);
   add_golden_option(command, options->golden);
   add_threads_option(command, options->threads);
   command.flag("--details", options->details, "print histograms in LSB, first index, errors and saturation of every layer that differs");

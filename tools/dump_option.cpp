@@ -37,6 +37,11 @@ void add_dump_options(Command& command, std::vector<std::string>& dumps) {
   add_reading_options(command);
 }
 
+Option add_require_option(Command& command, std::string& required) {
+  return command.option("--require", required, "how many of the network's tensors the dump must hold: all of them, its outputs, or a share")
+      .value_name("all|outputs|N%");
+}
+
 NamedTrace read_given_dump(const std::string& folder, const Model& model) {
   DumpOptions options{.layout = given().layout};
   if (!given().names.empty()) options.names = read_dump_names(given().names);

@@ -17,6 +17,9 @@ void add_dump_options(Command& command, std::string& dump);
 /// Of several layers, one file each.
 void add_dump_options(Command& command, std::vector<std::string>& dumps);
 
+/// `--require`: see dump_requirement_from.
+Option add_require_option(Command& command, std::string& required);
+
 /// The dump with what the command says of it.
 [[nodiscard]] NamedTrace read_given_dump(const std::string& folder, const Model& model);
 

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "compare/runs.hpp"
 #include "compare/trace_index.hpp"
 #include "lastbit/memory.hpp"
 #include "lastbit/registry.hpp"
@@ -153,43 +154,15 @@ ElementMetrics against_golden(const NamedTensor& tensor, const NamedTensor& gold
   });
 }
 
-const SpecSheet& golden_sheet() {
-  const auto& sheets = builtin_backends();
-  return *std::find_if(sheets.begin(), sheets.end(), [](const SpecSheet& sheet) { return sheet.backend.domain == Domain::real; });
-}
-
-NamedTrace run_all(const Emulator& emulator, const SpecSheet& sheet, std::span<const Tensor> inputs, int threads) {
-  return named(emulator.run(inputs, {.threads = threads, .keep_all = true, .count_events = false}), emulator.model(), sheet);
-}
-
-void add_outputs(CompareReport& report, const Model& model, const NamedTrace& trace_a, const NamedTrace& trace_b) {
-  const TraceIndex a(trace_a), b(trace_b);
-  for (const std::int32_t output : model.outputs) {
-    const ModelTensor& tensor = model.tensor(output);
-    const NamedTensor* const of_a = a.counterpart(output, tensor.name);
-    const NamedTensor* const of_b = b.counterpart(output, tensor.name);
-    const std::int64_t values = tensor.shape.element_count();
-    if (of_a == nullptr || of_b == nullptr || values < 2) continue;
-    const auto top_a = top_positions(of_a->values, values);
-    const auto top_b = top_positions(of_b->values, values);
-    const std::size_t samples = std::min(top_a.size(), top_b.size());
-    OutputAgreement agreement{tensor.name, static_cast<std::int64_t>(samples), 0};
-    for (std::size_t i = 0; i < samples; ++i) agreement.same_top += top_a[i] == top_b[i] ? 1 : 0;
-    report.outputs.push_back(std::move(agreement));
-  }
-}
-
 /// All that a comparison holds at a time, before the first run of it.
 void require_budget(const Model& model, std::vector<const Backend*> runs, std::span<const Tensor> inputs, const CompareOptions& options) {
   if (options.golden == Golden::with) runs.push_back(&golden_sheet().backend);
   require_memory(model, runs, inputs, options.threads);
 }
 
-/// Side b's own run and everything that needs the model.
-CompareReport compare_with_run(const Model& model, const NamedTrace& a, const SpecSheet& b, std::span<const Tensor> inputs,
-                               const CompareOptions& options) {
-  const Emulator emulator(model, b.backend);
-  const NamedTrace trace_b = run_all(emulator, b, inputs, options.threads);
+/// Everything that needs the model, of side b's own run.
+CompareReport compare_with_run(const Model& model, const NamedTrace& a, const NamedTrace& trace_b, const Emulator& emulator,
+                               std::span<const Tensor> inputs, const CompareOptions& options) {
   CompareReport report = compare_traces(a, trace_b);
   add_same_input(report, a, emulator);
   add_outputs(report, model, a, trace_b);
@@ -243,27 +216,29 @@ CompareReport compare_traces(const NamedTrace& a, const NamedTrace& b) {
   return report;
 }
 
-void add_same_input(CompareReport& report, const NamedTrace& trace_a, const Emulator& b) {
+void add_same_input(CompareReport& report, const NamedTrace& a, const Emulator& b) { add_same_input(report, a, a, b); }
+
+void add_same_input(CompareReport& report, const NamedTrace& fed, const NamedTrace& expected, const Emulator& b) {
   const Model& model = b.model();
-  const TraceIndex a(trace_a);
+  const TraceIndex inputs(fed), truths(expected);
   const Layers layers(report);
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     const Operation& operation = model.operations[i];
     const bool wanted =
         std::any_of(operation.outputs.begin(), operation.outputs.end(), [&](auto index) { return layers.of(index) != nullptr; });
     Feed feed;
-    if (!wanted || !feed.gather(model, operation, a)) continue;
+    if (!wanted || !feed.gather(model, operation, inputs)) continue;
     const std::vector<Tensor> outputs = run_on(b, i, feed);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const ModelTensor& tensor = model.tensor(operation.outputs[o]);
       LayerDifference* const layer = layers.of(operation.outputs[o]);
-      const NamedTensor* const expected = a.counterpart(operation.outputs[o], tensor.name);
-      if (layer == nullptr || expected == nullptr) continue;
+      const NamedTensor* const truth = truths.counterpart(operation.outputs[o], tensor.name);
+      if (layer == nullptr || truth == nullptr) continue;
       Tensor output = outputs[o];
-      if (output.element_count() == expected->values.element_count()) output.reshape(expected->values.shape());
+      if (output.element_count() == truth->values.element_count()) output.reshape(truth->values.shape());
       const Quantization quantization = quantization_in(tensor, output.shape());
-      layer->same_input = on_common_samples(tensor.name, expected->values, output, [&](const Tensor& truth, const Tensor& judged) {
-        return difference(truth, expected->quantization, judged, quantization);
+      layer->same_input = on_common_samples(tensor.name, truth->values, output, [&](const Tensor& wanted_values, const Tensor& judged) {
+        return difference(wanted_values, truth->quantization, judged, quantization);
       });
     }
   }
@@ -278,6 +253,23 @@ void add_golden(CompareReport& report, const NamedTrace& trace_a, const NamedTra
     const NamedTensor* const truth = truths.counterpart(layer.tensor, layer.name);
     if (of_a == nullptr || of_b == nullptr || truth == nullptr) continue;
     layer.golden = GoldenMetrics{against_golden(*of_a, *truth), against_golden(*of_b, *truth)};
+  }
+}
+
+void add_outputs(CompareReport& report, const Model& model, const NamedTrace& trace_a, const NamedTrace& trace_b) {
+  const TraceIndex a(trace_a), b(trace_b);
+  for (const std::int32_t output : model.outputs) {
+    const ModelTensor& tensor = model.tensor(output);
+    const NamedTensor* const of_a = a.counterpart(output, tensor.name);
+    const NamedTensor* const of_b = b.counterpart(output, tensor.name);
+    const std::int64_t values = tensor.shape.element_count();
+    if (of_a == nullptr || of_b == nullptr || values < 2) continue;
+    const auto top_a = top_positions(of_a->values, values);
+    const auto top_b = top_positions(of_b->values, values);
+    const std::size_t samples = std::min(top_a.size(), top_b.size());
+    OutputAgreement agreement{tensor.name, static_cast<std::int64_t>(samples), 0};
+    for (std::size_t i = 0; i < samples; ++i) agreement.same_top += top_a[i] == top_b[i] ? 1 : 0;
+    report.outputs.push_back(std::move(agreement));
   }
 }
 
@@ -308,8 +300,10 @@ void add_not_emulated(CompareReport& report, const Model& model, std::span<const
 CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                const CompareOptions& options) {
   require_budget(model, {&a.backend, &b.backend}, inputs, options);
-  const Emulator emulator(model, a.backend);
-  CompareReport report = compare_with_run(model, run_all(emulator, a, inputs, options.threads), b, inputs, options);
+  const Emulator emulator_a(model, a.backend);
+  const NamedTrace trace_a = run_all(emulator_a, a, inputs, options.threads);
+  const Emulator emulator_b(model, b.backend);
+  CompareReport report = compare_with_run(model, trace_a, run_all(emulator_b, b, inputs, options.threads), emulator_b, inputs, options);
   add_guesses(report, model, std::array{a, b});
   add_not_emulated(report, model, std::array{a, b});
   return report;
@@ -338,25 +332,46 @@ DumpMatch match_of(const Model& model, const NamedTrace& dump) {
 
 }  // namespace
 
-CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const SpecSheet& b, std::span<const Tensor> inputs,
-                                const CompareOptions& options) {
-  std::vector<Tensor> own;
+const SpecSheet& golden_sheet() {
+  const auto& sheets = builtin_backends();
+  return *std::find_if(sheets.begin(), sheets.end(), [](const SpecSheet& sheet) { return sheet.backend.domain == Domain::real; });
+}
+
+NamedTrace run_all(const Emulator& emulator, const SpecSheet& sheet, std::span<const Tensor> inputs, int threads) {
+  return named(emulator.run(inputs, {.threads = threads, .keep_all = true, .count_events = false}), emulator.model(), sheet);
+}
+
+std::vector<Tensor> inputs_in_dump(const Model& model, const NamedTrace& dump) {
+  std::vector<Tensor> inputs;
   const TraceIndex of_dump(dump);
   for (const std::int32_t input : model.inputs) {
-    if (!inputs.empty()) break;
     const NamedTensor* const found = of_dump.counterpart(input, model.tensor(input).name);
     if (found == nullptr) {
       throw Error(ErrorCode::bad_input, "input '" + model.tensor(input).name + "'", "neither given nor in the dump");
     }
-    own.push_back(found->values);
+    inputs.push_back(found->values);
   }
-  require_budget(model, {&b.backend}, inputs.empty() ? own : inputs, options);
-  CompareReport report = compare_with_run(model, dump, b, inputs.empty() ? std::span<const Tensor>(own) : inputs, options);
+  return inputs;
+}
+
+CompareReport compare_dump_with_run(const Model& model, const NamedTrace& dump, const SpecSheet& b, const DumpedRun& run,
+                                    const CompareOptions& options) {
+  CompareReport report = compare_with_run(model, dump, run.trace, run.emulator, run.inputs, options);
   report.match = match_of(model, dump);
   report.match->required = options.required;
   add_guesses(report, model, std::array{b});
   add_not_emulated(report, model, std::array{b});
   return report;
+}
+
+CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const SpecSheet& b, std::span<const Tensor> inputs,
+                                const CompareOptions& options) {
+  const std::vector<Tensor> own = inputs.empty() ? inputs_in_dump(model, dump) : std::vector<Tensor>();
+  if (inputs.empty()) inputs = own;
+  require_budget(model, {&b.backend}, inputs, options);
+  const Emulator emulator(model, b.backend);
+  const NamedTrace trace = run_all(emulator, b, inputs, options.threads);
+  return compare_dump_with_run(model, dump, b, {emulator, trace, inputs}, options);
 }
 
 }  // namespace lastbit

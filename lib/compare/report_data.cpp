@@ -4,6 +4,7 @@
 
 #include "compare/json_number.hpp"
 #include "compare/report_fields.hpp"
+#include "compare/report_json.hpp"
 #include "lastbit/json_value.hpp"
 
 namespace lastbit {
@@ -15,7 +16,37 @@ JsonValue to_json(const ElementMetrics& metrics) {
   return json;
 }
 
-JsonValue to_json(const TensorDifference& d) {
+JsonValue number_of(const LayerDifference& layer) { return layer.number ? JsonValue(*layer.number) : JsonValue(); }
+
+JsonValue to_json(const LayerDifference& layer) {
+  JsonValue json{{"number", number_of(layer)}, {"tensor", layer.tensor}, {"name", layer.name}, {"operation", layer.operation}};
+  json["shape"] = layer.accumulated.shape.sizes();
+  json["accumulated"] = json_of(layer.accumulated);
+  json["same_input"] = layer.same_input ? json_of(*layer.same_input) : JsonValue();
+  if (layer.samples) json["first_samples_compared"] = *layer.samples;
+  if (layer.golden) json["golden"] = {{"a", to_json(layer.golden->a)}, {"b", to_json(layer.golden->b)}};
+  json["guesses"] = json_of(layer.guesses);
+  return json;
+}
+
+constexpr const char* precise = "%.9g";
+
+std::string csv_figures(const TensorDifference& d) {
+  std::string line =
+      d.shape.text() + "," + std::to_string(d.values) + "," + std::to_string(d.differing) + "," + number_text(precise, d.share());
+  line += "," + (d.largest_lsb ? std::to_string(*d.largest_lsb) : std::string());
+  for (const std::int64_t count : d.histogram.counts) line += "," + (d.largest_lsb ? std::to_string(count) : std::string());
+  line += d.first ? "," + std::to_string(d.first->index) + "," + number_text(precise, d.first->a) + "," + number_text(precise, d.first->b)
+                  : ",,,";
+  for (const std::int64_t count : {d.saturated_a, d.saturated_b, d.metrics.non_finite_truth, d.metrics.non_finite_mine})
+    line += "," + std::to_string(count);
+  for (const MetricField& field : metric_fields) line += "," + number_text(precise, d.metrics.*field.value);
+  return line;
+}
+
+}  // namespace
+
+JsonValue json_of(const TensorDifference& d) {
   JsonValue json{{"values", d.values}, {"differing", d.differing}, {"share", d.share()}};
   json["largest_lsb"] = d.largest_lsb ? JsonValue(*d.largest_lsb) : JsonValue();
   json["histogram"] = JsonValue::object();
@@ -34,22 +65,21 @@ JsonValue to_json(const TensorDifference& d) {
   return json;
 }
 
-JsonValue to_json(const std::vector<Guess>& guesses) {
+JsonValue json_of(const std::vector<Guess>& guesses) {
   JsonValue json = JsonValue::array();
   for (const Guess& guess : guesses) json.push_back({{"rule", guess.rule}, {"source", guess.source}});
   return json;
 }
 
-JsonValue number_of(const LayerDifference& layer) { return layer.number ? JsonValue(*layer.number) : JsonValue(); }
+JsonValue json_of(const DumpMatch& match) {
+  return {{"computed", match.computed},       {"matched", match.matched}, {"missing", match.missing},  {"outputs_missing", match.no_output},
+          {"unfit_files", match.unfit_files}, {"enough", match.enough()}, {"readings", match.readings}};
+}
 
-JsonValue to_json(const LayerDifference& layer) {
-  JsonValue json{{"number", number_of(layer)}, {"tensor", layer.tensor}, {"name", layer.name}, {"operation", layer.operation}};
-  json["shape"] = layer.accumulated.shape.sizes();
-  json["accumulated"] = to_json(layer.accumulated);
-  json["same_input"] = layer.same_input ? to_json(*layer.same_input) : JsonValue();
-  if (layer.samples) json["first_samples_compared"] = *layer.samples;
-  if (layer.golden) json["golden"] = {{"a", to_json(layer.golden->a)}, {"b", to_json(layer.golden->b)}};
-  json["guesses"] = to_json(layer.guesses);
+JsonValue json_of(const std::vector<OutputAgreement>& outputs) {
+  JsonValue json = JsonValue::array();
+  for (const OutputAgreement& output : outputs)
+    json.push_back({{"name", output.name}, {"samples", output.samples}, {"same_top", output.same_top}});
   return json;
 }
 
@@ -59,21 +89,6 @@ std::string csv_header() {
   line += ",first_index,first_a,first_b,saturated_a,saturated_b,non_finite_a,non_finite_b";
   for (const auto& field : metric_fields) line += "," + std::string(field.name);
   return line + ",golden_cosine_a,golden_cosine_b,golden_sqnr_db_a,golden_sqnr_db_b,guesses\n";
-}
-
-constexpr const char* precise = "%.9g";
-
-std::string csv_figures(const TensorDifference& d) {
-  std::string line =
-      d.shape.text() + "," + std::to_string(d.values) + "," + std::to_string(d.differing) + "," + number_text(precise, d.share());
-  line += "," + (d.largest_lsb ? std::to_string(*d.largest_lsb) : std::string());
-  for (const std::int64_t count : d.histogram.counts) line += "," + (d.largest_lsb ? std::to_string(count) : std::string());
-  line += d.first ? "," + std::to_string(d.first->index) + "," + number_text(precise, d.first->a) + "," + number_text(precise, d.first->b)
-                  : ",,,";
-  for (const std::int64_t count : {d.saturated_a, d.saturated_b, d.metrics.non_finite_truth, d.metrics.non_finite_mine})
-    line += "," + std::to_string(count);
-  for (const MetricField& field : metric_fields) line += "," + number_text(precise, d.metrics.*field.value);
-  return line;
 }
 
 std::string csv_line(const LayerDifference& layer, std::string_view kind, const TensorDifference& d) {
@@ -86,8 +101,6 @@ std::string csv_line(const LayerDifference& layer, std::string_view kind, const 
   for (const Guess& guess : layer.guesses) rules += (rules.empty() ? "" : " ") + guess.rule;
   return line + "," + csv_cell(rules) + "\n";
 }
-
-}  // namespace
 
 std::string csv_cell(std::string_view text) {
   const bool computed = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
@@ -109,17 +122,9 @@ std::string to_json(const CompareReport& report) {
       first == nullptr ? JsonValue() : JsonValue{{"number", number_of(*first)}, {"tensor", first->tensor}, {"name", first->name}};
   json["layers"] = JsonValue::array();
   for (const LayerDifference& layer : report.layers) json["layers"].push_back(to_json(layer));
-  json["outputs"] = JsonValue::array();
-  for (const OutputAgreement& output : report.outputs) {
-    json["outputs"].push_back({{"name", output.name}, {"samples", output.samples}, {"same_top", output.same_top}});
-  }
-  json["guesses"] = to_json(report.guesses);
-  if (report.match) {
-    const DumpMatch& match = *report.match;
-    json["match"] = {{"computed", match.computed},         {"matched", match.matched},         {"missing", match.missing},
-                     {"outputs_missing", match.no_output}, {"unfit_files", match.unfit_files}, {"enough", match.enough()},
-                     {"readings", match.readings}};
-  }
+  json["outputs"] = json_of(report.outputs);
+  json["guesses"] = json_of(report.guesses);
+  if (report.match) json["match"] = json_of(*report.match);
   json["misread"] = report.misread;
   json["only_in_a"] = report.only_in_a;
   json["only_in_b"] = report.only_in_b;

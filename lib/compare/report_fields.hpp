@@ -39,6 +39,11 @@ inline constexpr std::array<std::string_view, 9> histogram_names{"<-3", "-3", "-
 /// A text as one cell of CSV: quoted where it must be. A spreadsheet would compute what begins with = + - or @, so that has an apostrophe before it.
 [[nodiscard]] std::string csv_cell(std::string_view text);
 
+/// The titles of the lines of csv_line, with an end of line.
+[[nodiscard]] std::string csv_header();
+/// Every figure of one difference of the layer, which is of this kind: "accumulated".
+[[nodiscard]] std::string csv_line(const LayerDifference& layer, std::string_view kind, const TensorDifference& d);
+
 /// "[0,3,5,1]"
 [[nodiscard]] std::string coordinates_text(const Shape& shape, std::int64_t index);
 

@@ -7,56 +7,15 @@
 
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
+#include "compare/report_lines.hpp"
+#include "compare/report_table.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/registry.hpp"
 
 namespace lastbit {
 namespace {
 
-struct Column {
-  std::string group;  ///< stands above neighbours of the same group
-  std::string title;
-  std::size_t width;
-  Align align;
-  std::function<std::string(const LayerDifference&)> cell;
-};
-
-std::string right_trimmed(const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1) + "\n"; }
-
-std::string group_line(const std::vector<Column>& columns) {
-  std::string line;
-  for (std::size_t i = 0; i < columns.size();) {
-    std::size_t width = 0;
-    const std::size_t start = i;
-    do width += columns[i].width + 1;
-    while (++i < columns.size() && !columns[start].group.empty() && columns[i].group == columns[start].group);
-    line += aligned(columns[start].group, width - 1, Align::right) + " ";
-  }
-  return right_trimmed(line);
-}
-
-std::string table(const std::vector<Column>& columns, const std::vector<const LayerDifference*>& rows) {
-  std::string titles;
-  for (const Column& column : columns) titles += aligned(column.title, column.width, column.align) + " ";
-  std::string text = group_line(columns) + right_trimmed(titles);
-  for (const LayerDifference* row : rows) {
-    std::string line;
-    for (const Column& column : columns) line += aligned(column.cell(*row), column.width, column.align) + " ";
-    text += right_trimmed(line);
-  }
-  return text;
-}
-
-std::string share_text(const TensorDifference& d) {
-  if (d.differing == 0) return "equal";
-  const double percent = 100 * d.share();
-  return percent < 0.005 ? "<0.01%" : number_text("%.2f%%", percent);
-}
-
-std::string lsb_text(const TensorDifference& d) {
-  if (d.differing == 0) return {};
-  return d.largest_lsb ? number_text("%+.0f", static_cast<double>(*d.largest_lsb)) : "real";
-}
+using Column = TableColumn<LayerDifference>;
 
 Column index_column() {
   return {"", "no.", 4, Align::right, [](const LayerDifference& layer) { return layer.number ? std::to_string(*layer.number) : ""; }};
@@ -92,10 +51,10 @@ std::vector<Column> summary_columns(bool golden) {
       index_column(),
       name_column(golden ? 18 : 20),
       {"", "operation", 16, Align::left, [](const LayerDifference& layer) { return layer.operation.substr(0, 16); }},
-      difference_column("same input", "differ", 7, same_input, share_text),
-      difference_column("same input", "max", 6, same_input, lsb_text),
-      difference_column("accumulated", "differ", 7, accumulated, share_text),
-      difference_column("accumulated", "max", 6, accumulated, lsb_text),
+      difference_column("same input", "differ", 7, same_input, differing_text),
+      difference_column("same input", "max", 6, same_input, largest_text),
+      difference_column("accumulated", "differ", 7, accumulated, differing_text),
+      difference_column("accumulated", "max", 6, accumulated, largest_text),
       metric_column(golden ? "cosine of" : "", golden ? "b to a" : "cosine", 8, "%.6f", &ElementMetrics::cosine)};
   if (golden) {
     columns.push_back({"cosine of", "a to fl.", 8, Align::right, golden_cosine(&GoldenMetrics::a)});
@@ -155,33 +114,6 @@ std::string detail_tables(const CompareReport& report) {
 
 std::string value_text(double value) { return number_text("%.9g", value); }
 
-std::string first_of(const std::vector<std::string>& names) {
-  constexpr std::size_t shown = 5;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
-  return names.size() > shown ? text + " and " + std::to_string(names.size() - shown) + " more" : text;
-}
-
-/// Nothing where the dump has every tensor.
-std::string match_lines(const CompareReport& report) {
-  if (!report.match || (report.match->matched == report.match->computed && report.match->unfit_files.empty())) return {};
-  const DumpMatch& match = *report.match;
-  std::string text = "Of " + std::to_string(match.computed) + " tensors that the network computes, " + std::to_string(match.matched) +
-                     " were matched by the dump" + (match.no_output.empty() ? "." : ", its output not among them.");
-  if (const std::size_t count = match.unfit_files.size())
-    text += " " + std::to_string(count) + (count == 1 ? " file fits" : " files fit") + " no tensor: '" + match.unfit_files[0] + "'" +
-            (count == 1 ? "." : ", ...");
-  if (!match.enough()) text += match.required ? " Less than is required." : " Too little to be called equal.";
-  if (match.required && !match.enough()) text += " Missing: " + first_of(match.missing) + ".";
-  return wrapped(text, 2);
-}
-
-std::string misread_lines(const CompareReport& report) {
-  std::string text;
-  for (const std::string& tensor : report.misread) text += wrapped("Misread: " + tensor + ".", 2);
-  return text;
-}
-
 std::string first_divergence_line(const CompareReport& report) {
   const LayerDifference* const layer = report.first_divergence();
   if (layer == nullptr && !report.equal()) return "Every value that was compared is equal.\n";
@@ -219,39 +151,11 @@ std::string non_finite_lines(const CompareReport& report) {
   return text;
 }
 
-std::string output_lines(const CompareReport& report) {
-  std::string text;
-  for (const OutputAgreement& output : report.outputs) {
-    text += wrapped("Output '" + output.name + "': the largest value stands at the same position in " + std::to_string(output.same_top) +
-                        " of " + std::to_string(output.samples) + (output.samples == 1 ? " sample." : " samples."),
-                    2);
-  }
-  return text;
-}
-
 std::string list_line(std::string_view title, const std::vector<std::string>& names) {
   if (names.empty()) return {};
   std::string line(title);
   for (const std::string& name : names) line += " '" + name + "'";
   return wrapped(line, 2);
-}
-
-std::string partial_lines(const CompareReport& report) {
-  const auto partial = select(report, [](const LayerDifference& layer) { return layer.samples.has_value(); });
-  if (partial.empty()) return {};
-  return wrapped("One side holds fewer samples: of " + std::to_string(partial.size()) + " of " + std::to_string(report.layers.size()) +
-                     " tensors only the first " + std::to_string(*partial[0]->samples) + " were compared.",
-                 2);
-}
-
-std::string guess_lines(const CompareReport& report) {
-  if (report.guesses.empty()) return {};
-  const auto marked = select(report, [](const LayerDifference& layer) { return !layer.guesses.empty(); });
-  std::string text = "Rests on guesses";
-  if (!marked.empty()) text += " (?, " + std::to_string(marked.size()) + " of " + std::to_string(report.layers.size()) + " tensors)";
-  text += ":\n";
-  for (const Guess& guess : report.guesses) text += wrapped("  " + guess.rule + ": " + guess.source, 4);
-  return text;
 }
 
 }  // namespace
@@ -287,10 +191,8 @@ std::string to_text(const CompareReport& report, Detail detail) {
   text += wrapped("a: " + report.a, 2) + wrapped("b: " + report.b, 2) + golden_line(report) + wrapped("model: " + report.model, 2) +
           table(summary_columns(golden), all);
   if (detail == Detail::everything) text += detail_tables(report);
-  if (report.match)
-    for (const std::string& reading : report.match->readings) text += wrapped("Dump: " + reading + ".", 2);
-  text += "\n" + misread_lines(report) + match_lines(report) + first_divergence_line(report) + same_input_line(report) +
-          output_lines(report) + non_finite_lines(report) + partial_lines(report) + guess_lines(report);
+  text += reading_lines(report) + "\n" + misread_lines(report) + match_lines(report) + first_divergence_line(report) +
+          same_input_line(report) + output_lines(report) + non_finite_lines(report) + partial_lines(report) + guess_lines(report);
   return text + list_line("Only in a:", report.only_in_a) + list_line("Only in b:", report.only_in_b);
 }
 

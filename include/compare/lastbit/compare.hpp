@@ -150,8 +150,13 @@ struct CompareReport {
 /// Same-input differences of every operation whose inputs `a` holds. Not where a holds float values of b's integers: they would first have
 /// to be rounded.
 void add_same_input(CompareReport& report, const NamedTrace& a, const Emulator& b);
+/// The same where one trace is fed and another says what is expected: b's layers, fed with the tensors of `fed`, against those of `expected`.
+void add_same_input(CompareReport& report, const NamedTrace& fed, const NamedTrace& expected, const Emulator& b);
 
 void add_golden(CompareReport& report, const NamedTrace& a, const NamedTrace& b, const NamedTrace& golden);
+
+/// Of every output of the model that both sides have: in how many samples the largest value stands at the same position.
+void add_outputs(CompareReport& report, const Model& model, const NamedTrace& a, const NamedTrace& b);
 
 /// Which layers of either side rest on which guess.
 void add_guesses(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
@@ -169,6 +174,9 @@ struct CompareOptions {
 /// Everything above for one model on two backends.
 [[nodiscard]] CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                              const CompareOptions& options = {});
+
+/// The model's inputs as a dump has them. Throws Error(bad_input) naming one that it lacks.
+[[nodiscard]] std::vector<Tensor> inputs_in_dump(const Model& model, const NamedTrace& dump);
 
 /// A board's dump against a backend. Empty `inputs`: the dump's own.
 [[nodiscard]] CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const SpecSheet& b,

@@ -67,23 +67,6 @@ std::string rule_lines(const std::string& title, const std::vector<RuleChange>& 
   return text + "  " + alternative + " by " + std::to_string(rules.size() - most_rules_shown) + " more rules\n";
 }
 
-std::string findings(const DumpVerdict& layer, const DumpReport& report) {
-  std::string misread = layer.misread.empty() ? "" : "  misread: " + layer.misread + "\n";
-  if (!misread.empty() && layer.explanations.empty()) return misread;
-  std::string text = rule_lines(report.one_device ? "explained by" : "computed by", layer.explanations);
-  if (!layer.backends.empty()) text += "  computed just so by " + joined(layer.backends) + "\n";
-  text += misread;
-  if (text.empty()) {
-    text = std::string("  no single rule and no pair of rules") + (report.all_pairs_tried ? "" : " that was tried") +
-           " explains it: try identify\n";
-    text += rule_lines("by itself computed by", layer.alone);
-    if (!layer.backends_alone.empty()) text += "  by itself computed just so by " + joined(layer.backends_alone) + "\n";
-  }
-  if (layer.nearest && layer.backends.empty() && layer.alone.empty())
-    text += "  nearest: " + change_text(*layer.nearest) + ", after which " + std::to_string(layer.nearest_differing) + " differ\n";
-  return text;
-}
-
 std::string verdict_text(const DumpVerdict& layer, const DumpReport& report) {
   const std::string title = layer_title(layer.number, layer.operation, layer.name);
   const std::string note = layer.note.empty() ? "" : "  " + layer.note + "\n";
@@ -154,6 +137,23 @@ JsonValue to_json(const DumpVerdict& layer) {
 }
 
 }  // namespace
+
+std::string findings(const DumpVerdict& layer, const DumpReport& report) {
+  std::string misread = layer.misread.empty() ? "" : "  misread: " + layer.misread + "\n";
+  if (!misread.empty() && layer.explanations.empty()) return misread;
+  std::string text = rule_lines(report.one_device ? "explained by" : "computed by", layer.explanations);
+  if (!layer.backends.empty()) text += "  computed just so by " + joined(layer.backends) + "\n";
+  text += misread;
+  if (text.empty()) {
+    text = std::string("  no single rule and no pair of rules") + (report.all_pairs_tried ? "" : " that was tried") +
+           " explains it: try identify\n";
+    text += rule_lines("by itself computed by", layer.alone);
+    if (!layer.backends_alone.empty()) text += "  by itself computed just so by " + joined(layer.backends_alone) + "\n";
+  }
+  if (layer.nearest && layer.backends.empty() && layer.alone.empty())
+    text += "  nearest: " + change_text(*layer.nearest) + ", after which " + std::to_string(layer.nearest_differing) + " differ\n";
+  return text;
+}
 
 std::string to_text(const DumpReport& report) {
   std::string text = report.model + ": " + report.dump + " against " + report.backend + ", each layer fed with the dump's tensors\n";

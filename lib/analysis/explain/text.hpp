@@ -24,4 +24,7 @@ namespace lastbit {
 /// "What the rules rest on:" and a line for each; nothing for none.
 [[nodiscard]] std::string evidence_lines(const std::vector<RuleEvidence>& evidence);
 
+/// What was found of a layer that differs, in lines indented by two: the rules that explain it, the backends that compute it, what was misread.
+[[nodiscard]] std::string findings(const DumpVerdict& layer, const DumpReport& report);
+
 }  // namespace lastbit

@@ -23,17 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Letters in lower case and digits; every run of other characters is one '_'. Boards and scripts replace what file names cannot hold.
-std::string canonical(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0) text += static_cast<char>(std::tolower(byte));
-    else if (text.empty() || text.back() != '_') text += '_';
-  }
-  return text;
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == '_') text.remove_prefix(1);
   while (!text.empty() && text.back() == '_') text.remove_suffix(1);
@@ -519,6 +508,16 @@ class Matcher {
 };
 
 }  // namespace
+
+std::string canonical(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) text += static_cast<char>(std::tolower(byte));
+    else if (text.empty() || text.back() != '_') text += '_';
+  }
+  return text;
+}
 
 MatchedFiles match_files(const fs::path& folder, const Model& model, const DumpOptions& options) {
   return Matcher(folder, model, options).match();

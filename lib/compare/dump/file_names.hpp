@@ -8,12 +8,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lastbit/dump.hpp"
 #include "lastbit/tensor.hpp"
 
 namespace lastbit {
+
+/// Letters in lower case and digits; every run of other characters is one '_'. Boards and scripts replace what file names cannot hold.
+[[nodiscard]] std::string canonical(std::string_view name);
 
 struct DumpFile {
   std::filesystem::path path;

@@ -51,14 +51,6 @@ std::vector<std::size_t> places_by(const Image& image, const Place& place) {
 
 std::int64_t blocks(std::int64_t channels, std::int64_t width) { return (channels + width - 1) / width; }
 
-FileLayout channels_first(const Shape& shape) {
-  const Image i = image_of(shape);
-  FileLayout layout{"nchw", {i.n, i.c, i.h, i.w}, {}};
-  if (shape.rank() == 3) layout.sizes = {i.n, i.c, i.w};
-  layout.places = places_by(i, [&](auto n, auto h, auto w, auto c) { return ((n * i.c + c) * i.h + h) * i.w + w; });
-  return layout;
-}
-
 FileLayout in_blocks(const Shape& shape, std::int64_t width) {
   const Image i = image_of(shape);
   const std::int64_t count = blocks(i.c, width);
@@ -84,6 +76,14 @@ bool changes(const FileLayout& layout, const Shape& shape) {
 }
 
 }  // namespace
+
+FileLayout channels_first(const Shape& shape) {
+  const Image i = image_of(shape);
+  FileLayout layout{"nchw", {i.n, i.c, i.h, i.w}, {}};
+  if (shape.rank() == 3) layout.sizes = {i.n, i.c, i.w};
+  layout.places = places_by(i, [&](auto n, auto h, auto w, auto c) { return ((n * i.c + c) * i.h + h) * i.w + w; });
+  return layout;
+}
 
 const std::vector<std::string_view>& dump_layouts() {
   static const std::vector<std::string_view> names{"nhwc", "nchw", "nc1hwc0", "nc4hw4", "nhwc4", "nhwc8", "nhwc16", "nhwc32"};
@@ -140,6 +140,21 @@ Tensor in_model_order(const Tensor& file, const FileLayout& layout, const Shape&
     for (std::size_t i = 0; i < own; ++i) std::memcpy(to + i * width, from + layout.places[i] * width, width);
   }
   return values;
+}
+
+Tensor in_file_order(const Tensor& values, const FileLayout& layout) {
+  const std::size_t width = size_of(values.type()), own = layout.places.size();
+  const std::size_t samples = values.bytes().size() / (own * width);
+  std::vector<std::int64_t> sizes = layout.sizes;
+  if (samples > 1) sizes.insert(sizes.begin(), static_cast<std::int64_t>(samples));
+  Tensor file(values.type(), Shape(std::move(sizes)));
+  const auto filled = static_cast<std::size_t>(layout.size());
+  for (std::size_t s = 0; s < samples; ++s) {
+    const std::byte* const from = values.bytes().data() + s * own * width;
+    std::byte* const to = file.bytes().data() + s * filled * width;
+    for (std::size_t i = 0; i < own; ++i) std::memcpy(to + layout.places[i] * width, from + i * width, width);
+  }
+  return file;
 }
 
 }  // namespace lastbit

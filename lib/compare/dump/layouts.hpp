@@ -23,6 +23,9 @@ struct FileLayout {
   [[nodiscard]] std::int64_t size() const { return Shape(sizes).element_count(); }
 };
 
+/// Of a shape with four axes, or three, whose last is the channel: NCHW.
+[[nodiscard]] FileLayout channels_first(const Shape& shape);
+
 /// Those that differ from the model's for this shape, which has four axes, or three, whose last is the channel.
 [[nodiscard]] std::vector<FileLayout> layouts_of(const Shape& shape);
 
@@ -37,5 +40,8 @@ struct FileLayout {
 
 /// The values in the model's order, with a leading axis of samples where there are several.
 [[nodiscard]] Tensor in_model_order(const Tensor& file, const FileLayout& layout, const Shape& shape);
+
+/// The other way round, of a tensor in the model's order, with samples in front or without. What fills up is 0.
+[[nodiscard]] Tensor in_file_order(const Tensor& values, const FileLayout& layout);
 
 }  // namespace lastbit

@@ -1,0 +1,87 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/report_lines.hpp"
+
+#include <algorithm>
+
+#include "compare/report_fields.hpp"
+#include "compare/report_layout.hpp"
+
+namespace lastbit {
+
+std::string differing_text(const TensorDifference& d) {
+  if (d.differing == 0) return "equal";
+  const double percent = 100 * d.share();
+  return percent < 0.005 ? "<0.01%" : number_text("%.2f%%", percent);
+}
+
+std::string largest_text(const TensorDifference& d) {
+  if (d.differing == 0) return {};
+  return d.largest_lsb ? number_text("%+.0f", static_cast<double>(*d.largest_lsb)) : "real";
+}
+
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t shown = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  return names.size() > shown ? text + " and " + std::to_string(names.size() - shown) + " more" : text;
+}
+
+std::string match_lines(const CompareReport& report) {
+  if (!report.match || (report.match->matched == report.match->computed && report.match->unfit_files.empty())) return {};
+  const DumpMatch& match = *report.match;
+  std::string text = "Of " + std::to_string(match.computed) + " tensors that the network computes, " + std::to_string(match.matched) +
+                     " were matched by the dump" + (match.no_output.empty() ? "." : ", its output not among them.");
+  if (const std::size_t count = match.unfit_files.size())
+    text += " " + std::to_string(count) + (count == 1 ? " file fits" : " files fit") + " no tensor: '" + match.unfit_files[0] + "'" +
+            (count == 1 ? "." : ", ...");
+  if (!match.enough()) text += match.required ? " Less than is required." : " Too little to be called equal.";
+  if (match.required && !match.enough()) text += " Missing: " + first_of(match.missing) + ".";
+  return wrapped(text, 2);
+}
+
+std::string reading_lines(const CompareReport& report) {
+  std::string text;
+  if (!report.match) return text;
+  for (const std::string& reading : report.match->readings) text += wrapped("Dump: " + reading + ".", 2);
+  return text;
+}
+
+std::string misread_lines(const CompareReport& report) {
+  std::string text;
+  for (const std::string& tensor : report.misread) text += wrapped("Misread: " + tensor + ".", 2);
+  return text;
+}
+
+std::string output_lines(const CompareReport& report, const std::string& against) {
+  std::string text;
+  for (const OutputAgreement& output : report.outputs) {
+    text += wrapped("Output '" + output.name + "'" + (against.empty() ? "" : ", " + against) +
+                        ": the largest value stands at the same position in " + std::to_string(output.same_top) + " of " +
+                        std::to_string(output.samples) + (output.samples == 1 ? " sample." : " samples."),
+                    2);
+  }
+  return text;
+}
+
+std::string partial_lines(const CompareReport& report) {
+  const auto is_partial = [](const LayerDifference& layer) { return layer.samples.has_value(); };
+  const auto first = std::ranges::find_if(report.layers, is_partial);
+  if (first == report.layers.end()) return {};
+  return wrapped("One side holds fewer samples: of " + std::to_string(std::ranges::count_if(report.layers, is_partial)) + " of " +
+                     std::to_string(report.layers.size()) + " tensors only the first " + std::to_string(*first->samples) +
+                     " were compared.",
+                 2);
+}
+
+std::string guess_lines(const CompareReport& report) {
+  if (report.guesses.empty()) return {};
+  const auto marked = std::ranges::count_if(report.layers, [](const LayerDifference& layer) { return !layer.guesses.empty(); });
+  std::string text = "Rests on guesses";
+  if (marked > 0) text += " (?, " + std::to_string(marked) + " of " + std::to_string(report.layers.size()) + " tensors)";
+  text += ":\n";
+  for (const Guess& guess : report.guesses) text += wrapped("  " + guess.rule + ": " + guess.source, 4);
+  return text;
+}
+
+}  // namespace lastbit
