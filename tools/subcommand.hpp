@@ -25,6 +25,7 @@ void add_quantize(CommandLine& line);
 void add_gen_golden(CommandLine& line);
 void add_layer(CommandLine& line);
 void add_matrix(CommandLine& line);
+void add_replay(CommandLine& line);
 void add_run(CommandLine& line);
 void add_shrink(CommandLine& line);
 void add_sweep(CommandLine& line);

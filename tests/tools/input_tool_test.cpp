@@ -146,7 +146,7 @@ TEST_CASE("an .npz is a dump, alone or in a folder") {
   std::filesystem::create_directory(in.shell.file("folder"));
   write_bytes(in.shell.file("folder/part.npz"), zip_text(entries));
   const std::string beside = " " + digits + " --backend vipnano_v8 --dump ";
-  for (const char* command : {"compare", "explain"}) {
+  for (const char* command : {"compare", "explain", "replay"}) {
     CHECK(in.shell.status(command + beside + "board") == 0);
     const std::string text = in.shell.text("out");
     for (const char* dump : {"dump.npz", "folder"}) {

@@ -79,6 +79,7 @@ TEST_CASE("numbers and names of layers are those of the model in every command")
   setting.check("compare of traces", setting.answer("compare dump dump --json")["layers"], "number", "name");
   setting.check("compare --dump", setting.answer("compare net.json --dump dump --backend tflite_double --json")["layers"], "number",
                 "name");
+  setting.check("replay", setting.answer("replay net.json --dump dump --backend tflite_double --json")["layers"], "number", "name");
   setting.check(
       "explain --dump",
       setting.answer("explain net.json --dump dump --backend tflite_double --set *.i8.output.chain.1.rounding=floor --json")["layers"],

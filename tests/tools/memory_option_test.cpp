@@ -72,8 +72,9 @@ TEST_CASE("every command that runs a model refuses one that needs more memory th
   REQUIRE(shell.status("run " + model + input + " --backend tflite_double --trace trace --max-memory 1G") == 0);
   for (const std::string& command :
        {"run " + model + input + " --backend tflite_double", "compare " + model + input + " --a tflite_double --b vipnano_v8",
-        "compare " + model + " --dump trace --b vipnano_v8" + input, "explain " + model + input + " --a tflite_double --b vipnano_v8",
-        "explain " + model + " --a vipnano_v8 --dump trace" + input, "prove " + model + input + " --input-range data --backend vipnano_v8",
+        "compare " + model + " --dump trace --b vipnano_v8" + input, "replay " + model + " --dump trace --backend vipnano_v8" + input,
+        "explain " + model + input + " --a tflite_double --b vipnano_v8", "explain " + model + " --a vipnano_v8 --dump trace" + input,
+        "prove " + model + input + " --input-range data --backend vipnano_v8",
         "shrink " + model + input + " --a tflite_double --b vipnano_v8",
         "gen-golden " + model + input + " --backend vipnano_v8 --output stored",
         "advise " + model + " --a float --b vipnano_v8 --input" + data, "quantize " + model + " --backend vipnano_v8 --input" + data,

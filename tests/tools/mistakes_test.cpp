@@ -102,6 +102,13 @@ std::vector<Mistake> mistakes() {
       {"explain M.json --dump . ", {"--backend is needed"}},
       {"compare M.json --dump absent", {"--backend is needed", "lastbit backends"}},
       {"compare M.json", {"--b is needed"}},
+      {"replay M.json --backend xnnpack", {"--dump is needed"}},
+      {"replay M.json --dump absent", {"--backend is needed", "lastbit backends"}},
+      {"replay --dump absent --backend xnnpack", {"model is needed"}},
+      {"replay M.json --dump absent --backend xnpack", {"'xnnpack'"}},
+      {"replay M.json --dump absent --backend xnnpack", {"absent"}},
+      {"replay M.json --flaot M.json --dump . --backend xnnpack", {"'--float'"}},
+      {"replay M.json --float absent.onnx --dump . --backend xnnpack", {"absent.onnx"}},
       {"compare . .", {"trace.json"}},
       // Tolerances.
       {"compare M.json --a float --b float --input x.npy --max-share 200%", {"--max-share", "'200%' is no share"}},

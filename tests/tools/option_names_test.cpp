@@ -162,7 +162,7 @@ TEST_CASE("beside a dump, the backend is --backend in every command") {
   const std::string digits = (test::source_directory() / "examples/digits/model.json").string();
   const std::string images = (test::source_directory() / "examples/digits/test_images.npy").string();
   REQUIRE(shell.status("run " + digits + " --backend vipnano_v8 --trace dump --trace-samples 0 --input " + images) == 0);
-  for (const char* command : {"compare ", "explain "}) {
+  for (const char* command : {"compare ", "explain ", "replay "}) {
     INFO(command);
     const std::string beside = command + digits + " --dump dump";
     CHECK(shell.status(beside + " --backend vipnano_v8") == 0);
