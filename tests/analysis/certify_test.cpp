@@ -168,6 +168,26 @@ TEST_CASE("the same rules are equal whatever the operation; sums that one side w
   CHECK_THROWS_WITH(certify(model, a, narrow, {}, {.range = InputRange::data}), test::contains_text("the range of the data needs inputs"));
 }
 
+TEST_CASE("a bias that one device stores in fewer bits moves the accumulators, and all of them are counted") {
+  std::mt19937 random(20);
+  Model model = one_weight(random);
+  model.tensors[static_cast<std::size_t>(*model.find_tensor("b"))].constant =
+      Tensor::from<std::int32_t>(Shape{1}, std::vector<std::int32_t>{45});
+  const SpecSheet a = find_backend("tflite_double");
+  SpecSheet b = a;
+  set_rule(b.backend, "conv.i8.bias_bits", "5");  // 45 is 44, 11 * 4
+  set_rule(b.backend, "conv.i8.bias_rounding", "floor");
+  const LayerCertificate layer = certify(model, a, b, {}).layers.at(0);
+  const Counted counted = count(model, a, b, {Tensor::from<std::int8_t>(Shape{1, 16, 16, 1}, every_code())});
+  REQUIRE(layer.by == DecidedBy::accumulators);
+  CHECK(layer.cases == 256);
+  CHECK(counted.differing > 0);
+  CHECK(layer.differing == counted.differing);
+  CHECK(layer.largest == counted.largest);
+  REQUIRE(layer.shown.has_value());
+  check_shown(model, a, b, *layer.shown);
+}
+
 TEST_CASE("what is computed in real numbers is equal only where both devices convert it alike") {
   std::mt19937 random(18);
   const Model model = sum_of_two(OperationKind::add, random);

@@ -6,6 +6,7 @@
 
 #include "analysis/explain/layer_values.hpp"
 #include "engine/held_codes.hpp"
+#include "formats/json_model.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/rules.hpp"
 
@@ -22,19 +23,24 @@ std::vector<const Tensor*> places_of(const Model& model, const Operation& operat
   return places;
 }
 
-std::vector<std::int64_t> computed(const LayerOnBoth& layer, const LayerSide& side, std::span<const Tensor> inputs) {
-  return codes_of(side.emulator.run_operation(layer.index, places_of(side.model(), side.operation, inputs)).front());
+std::vector<std::int64_t> computed(const LayerSide& side, std::span<const Tensor> inputs) {
+  return codes_of(side.emulator.run_operation(side.index(), places_of(side.model(), side.operation, inputs)).front());
 }
 
 namespace {
 
+bool same_operation(const Operation& a, const Operation& b) {
+  return a.kind == b.kind && a.stated == b.stated && attributes_to_json(a.kind, a.attributes) == attributes_to_json(b.kind, b.attributes);
+}
+
 bool same_tensors(const LayerOnBoth& layer) {
-  const auto same = [&](std::int32_t index) {
-    if (index == absent_tensor) return true;
-    const ModelTensor &a = layer.a.model().tensor(index), &b = layer.b.model().tensor(index);
+  const auto same = [&](std::int32_t in_a, std::int32_t in_b) {
+    if (in_a == absent_tensor || in_b == absent_tensor) return in_a == in_b;
+    const ModelTensor &a = layer.a.model().tensor(in_a), &b = layer.b.model().tensor(in_b);
     return a.type == b.type && a.quantization == b.quantization && a.constant == b.constant;
   };
-  return std::ranges::all_of(layer.operation().inputs, same) && std::ranges::all_of(layer.operation().outputs, same);
+  return std::ranges::equal(layer.a.operation.inputs, layer.b.operation.inputs, same) &&
+         std::ranges::equal(layer.a.operation.outputs, layer.b.operation.outputs, same);
 }
 
 bool differ_under(const std::vector<std::string>& prefixes, const Backend& a, const Backend& b) {
@@ -53,7 +59,7 @@ std::vector<std::string> prefixes_of(const LayerSide& side) {
 
 bool have_same_rules(const LayerOnBoth& layer) {
   const Backend &a = layer.a.backend(), &b = layer.b.backend();
-  if (a.domain != b.domain || !same_tensors(layer)) return false;
+  if (a.domain != b.domain || !same_operation(layer.a.operation, layer.b.operation) || !same_tensors(layer)) return false;
   if (a.domain == Domain::real)  // what goes in and out is converted by the devices
     return a.golden_range == b.golden_range && !differ_under({"quantize", "dequantize"}, layer.a.device.backend, layer.b.device.backend);
   const std::vector<std::string> prefixes = prefixes_of(layer.a);

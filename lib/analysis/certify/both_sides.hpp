@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// One operation of a network on two backends.
+// One operation of a network on two backends, or of two versions of it.
 #pragma once
 
 #include <span>
@@ -24,12 +24,14 @@ struct LayerSide {
 
   [[nodiscard]] const Model& model() const { return emulator.model(); }
   [[nodiscard]] const Backend& backend() const { return sheet.backend; }
+  [[nodiscard]] std::size_t index() const { return static_cast<std::size_t>(&operation - model().operations.data()); }
 };
 
 struct LayerOnBoth {
-  std::size_t index;
+  std::size_t index;  ///< of side a
   LayerSide a, b;
-  const TensorRanges& ranges;  ///< codes that tensors can hold, on either side
+  const TensorRanges& ranges;    ///< codes that tensors can hold, on either side; by their index on side a
+  const TensorRanges& ranges_b;  ///< by their index on side b
 
   [[nodiscard]] const Operation& operation() const { return a.operation; }
   /// Whether a side computes in real numbers.
@@ -41,12 +43,12 @@ struct LayerOnBoth {
 [[nodiscard]] std::vector<const Tensor*> places_of(const Model& model, const Operation& operation, std::span<const Tensor> inputs);
 
 /// The operation on a side, its data inputs given in order, each once. Values as numbers that can be subtracted (explain/layer_values.hpp).
-[[nodiscard]] std::vector<std::int64_t> computed(const LayerOnBoth& layer, const LayerSide& side, std::span<const Tensor> inputs);
+[[nodiscard]] std::vector<std::int64_t> computed(const LayerSide& side, std::span<const Tensor> inputs);
 
 /// The paths below which the rules stand that the operation reads on this side.
 [[nodiscard]] std::vector<std::string> prefixes_of(const LayerSide& side);
 
-/// Whether both read the same rules with the same values, of tensors with the same scales: then they compute the same whatever the input.
+/// Whether both do the same operation and read the same rules with the same values, of tensors with the same scales: then they compute the same whatever the input.
 [[nodiscard]] bool have_same_rules(const LayerOnBoth& layer);
 
 }  // namespace lastbit

@@ -4,6 +4,7 @@
 // The walk over a network on two backends, layer by layer, with what its tensors can hold.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <span>
@@ -34,6 +35,18 @@ class Certifier {
   const CertifyOptions& options_;
   TensorRanges ranges_;
 };
+
+/// Whether both sides compute in integers.
+[[nodiscard]] bool is_on_codes(const LayerOnBoth& layer);
+
+/// The layer's sums on both sides, where it has some.
+[[nodiscard]] std::optional<SharedSums> shared_sums_of(const LayerOnBoth& layer);
+
+/// The layer, decided.
+[[nodiscard]] LayerCertificate certified(const LayerOnBoth& layer, const std::optional<SharedSums>& sums);
+
+/// What the layer's output can hold on each side; of a layer on codes.
+[[nodiscard]] std::array<IntegerRange, 2> ranges_behind(const LayerOnBoth& layer, const std::optional<SharedSums>& sums);
 
 /// Of one column: on the same accumulators, and on accumulators that are as far apart as inputs can make them.
 struct ColumnDifference {

@@ -37,7 +37,7 @@ void take(LayerCertificate& certificate, std::vector<CertifiedChannel> channels)
 
 /// The input on both sides; nothing where no output differs.
 std::optional<ShownDifference> shown_by(const LayerOnBoth& layer, std::vector<Tensor> inputs) {
-  const std::vector<std::int64_t> a = computed(layer, layer.a, inputs), b = computed(layer, layer.b, inputs);
+  const std::vector<std::int64_t> a = computed(layer.a, inputs), b = computed(layer.b, inputs);
   const auto [at_a, at_b] = std::ranges::mismatch(a, b);
   if (at_a == a.end()) return std::nullopt;
   ShownDifference shown{std::move(inputs), at_a - a.begin(), *at_a, *at_b, {}};
@@ -107,6 +107,16 @@ std::optional<ShownDifference> show_codes(const LayerOnBoth& layer, const EveryC
 
 bool is_window(OperationKind kind) { return kind == OperationKind::average_pool2d || kind == OperationKind::global_average_pool; }
 
+/// Side b's way, over the accumulators of side a.
+std::optional<Staircase> staircase_b(const SharedSums& sums, const SharedSums::Column& column) {
+  const IntegerRange own = column.accumulators_b.value_or(column.accumulators);
+  std::optional<Staircase> found = staircase(sums.b, column.b, own);
+  if (!found) return found;
+  found->accumulators = column.accumulators;
+  for (StaircaseStep& step : found->steps) step.first = column.accumulators.min + (step.first - own.min);
+  return found;
+}
+
 /// What is found out of a layer: its certificate, and how far its outputs can be apart.
 struct Judged {
   LayerCertificate certificate;
@@ -165,6 +175,32 @@ Judged judge(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, co
 
 }  // namespace
 
+bool is_on_codes(const LayerOnBoth& layer) { return !layer.is_real(); }
+
+std::optional<SharedSums> shared_sums_of(const LayerOnBoth& layer) {
+  if (is_on_codes(layer) && is_conv_layer(layer.operation().kind)) return convolution_sums_of(layer);
+  if (is_on_codes(layer) && is_window(layer.operation().kind)) return window_sums_of(layer);
+  return std::nullopt;
+}
+
+LayerCertificate certified(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+  LayerCertificate one;
+  if (have_same_rules(layer)) one.by = DecidedBy::same_rules;
+  else one = judge(layer, sums, NetworkBounds(layer.a.model())).certificate;
+  one.operation = layer.index;
+  one.name = layer_name(layer.a.model(), layer.index);
+  one.kind = std::string(name_of(layer.operation().kind));
+  return one;
+}
+
+std::array<IntegerRange, 2> ranges_behind(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+  const auto behind = [](const LayerSide& side, const TensorRanges& ranges, const std::optional<IntegerRange>& of_sums) {
+    return of_sums ? *of_sums : range_after(side.model(), side.operation, side.backend(), ranges);
+  };
+  return {behind(layer.a, layer.ranges, sums ? sums->outputs_a : std::nullopt),
+          behind(layer.b, layer.ranges_b, sums ? sums->outputs_b : std::nullopt)};
+}
+
 std::vector<ColumnDifference> differences(const SharedSums& sums, std::int64_t inputs_apart) {
   std::vector<ColumnDifference> found(sums.columns.size());
   for_each_part(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t first, std::int64_t last) {
@@ -177,7 +213,7 @@ std::vector<ColumnDifference> differences(const SharedSums& sums, std::int64_t i
         one.largest = apart;
         continue;
       }
-      const auto a = staircase(sums.a, column.a, column.accumulators), b = staircase(sums.b, column.b, column.accumulators);
+      const auto a = staircase(sums.a, column.a, column.accumulators), b = staircase_b(sums, column);
       if (!a || !b) continue;
       one.same = difference(*a, *b);
       one.largest = apart == 0 ? one.same.largest : largest_difference(*a, *b, apart);
@@ -232,21 +268,15 @@ void Certifier::each(const std::function<void(const LayerOnBoth&, const std::opt
   const OperationRange asked = operations_called(model_, options_.layer, "certify");
   for (std::size_t i = 0; i < model_.operations.size(); ++i) {
     if (options_.on_progress) options_.on_progress(i, model_.operations.size());
-    const LayerOnBoth layer{i, side(emulator_a_, a_, i), side(emulator_b_, b_, i), ranges_};
-    std::optional<SharedSums> sums;
-    const bool on_codes = layer.a.backend().domain == Domain::integer && layer.b.backend().domain == Domain::integer;
-    if (on_codes && is_conv_layer(layer.operation().kind)) sums = convolution_sums_of(layer);
-    else if (on_codes && is_window(layer.operation().kind)) sums = window_sums_of(layer);
+    const LayerOnBoth layer{i, side(emulator_a_, a_, i), side(emulator_b_, b_, i), ranges_, ranges_};
+    const std::optional<SharedSums> sums = shared_sums_of(layer);
     if (asked.holds(i)) visit(layer, sums);
-    if (options_.range == InputRange::type && on_codes) spread(layer, sums);
+    if (options_.range == InputRange::type && is_on_codes(layer)) spread(layer, sums);
   }
 }
 
 void Certifier::spread(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
-  const auto behind = [&](const LayerSide& side, const std::optional<IntegerRange>& of_sums) {
-    return of_sums ? *of_sums : range_after(side.model(), side.operation, side.backend(), ranges_);
-  };
-  const IntegerRange a = behind(layer.a, sums ? sums->outputs_a : std::nullopt), b = behind(layer.b, sums ? sums->outputs_b : std::nullopt);
+  const auto [a, b] = ranges_behind(layer, sums);
   put_range(layer.operation(), {std::min(a.min, b.min), std::max(a.max, b.max)}, ranges_);
 }
 

@@ -3,6 +3,7 @@
 //
 // A certificate gone through again, without the search that made it.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -43,13 +44,16 @@ class EveryAccumulator {
  public:
   EveryAccumulator(const SharedSums& sums, const SharedSums::Column& column, ElementType type)
       : range_(column.accumulators),
+        range_b_(column.accumulators_b.value_or(range_)),
         a_(sums.a, {column.a}, FinisherInput{range_.min, range_.max, 0}),
-        b_(sums.b, {column.b}, FinisherInput{range_.min, range_.max, 0}),
+        b_(sums.b, {column.b}, FinisherInput{range_b_.min, range_b_.max, 0}),
         of_a_(type, Shape{at_once}),
         of_b_(type, Shape{at_once}) {}
 
   [[nodiscard]] Counted count() {
-    return fits_width(range_.min, 32) && fits_width(range_.max, 32) ? count_as<std::int32_t>() : count_as<std::int64_t>();
+    const bool is_narrow = std::ranges::all_of(std::array{range_.min, range_.max, range_b_.min, range_b_.max},
+                                               [](std::int64_t end) { return fits_width(end, 32); });
+    return is_narrow ? count_as<std::int32_t>() : count_as<std::int64_t>();
   }
 
  private:
@@ -58,12 +62,15 @@ class EveryAccumulator {
   template <class Sum>
   [[nodiscard]] Counted count_as() {
     Counted counted{.cases = range_.max - range_.min + 1};
-    std::vector<Sum> sums(at_once);
+    std::vector<Sum> sums(at_once), sums_b(at_once);
     for (std::int64_t first = range_.min; first <= range_.max; first += at_once) {
       const auto count = static_cast<std::size_t>(std::min(at_once, range_.max - first + 1));
-      for (std::size_t i = 0; i < count; ++i) sums[i] = static_cast<Sum>(first + static_cast<std::int64_t>(i));
+      for (std::size_t i = 0; i < count; ++i) {
+        sums[i] = static_cast<Sum>(first + static_cast<std::int64_t>(i));
+        sums_b[i] = static_cast<Sum>(range_b_.min + (first - range_.min) + static_cast<std::int64_t>(i));
+      }
       a_(std::span<const Sum>(sums.data(), count), of_a_, 0, nullptr);
-      b_(std::span<const Sum>(sums.data(), count), of_b_, 0, nullptr);
+      b_(std::span<const Sum>(sums_b.data(), count), of_b_, 0, nullptr);
       if (std::memcmp(of_a_.bytes().data(), of_b_.bytes().data(), count * size_of(of_a_.type())) == 0) continue;
       for (std::size_t i = 0; i < count; ++i)
         counted.add(of_a_.integer_at(static_cast<std::int64_t>(i)), of_b_.integer_at(static_cast<std::int64_t>(i)));
@@ -71,7 +78,7 @@ class EveryAccumulator {
     return counted;
   }
 
-  IntegerRange range_;
+  IntegerRange range_, range_b_;  ///< the same sums, on each side
   Finisher a_, b_;
   Tensor of_a_, of_b_;
 };

@@ -100,7 +100,7 @@ class Reshaped {
   Reshaped(const LayerOnBoth& layer, CodeRoute route)
       : route_(route),
         a_(extract_operation(layer.a.model(), layer.index)),
-        b_(extract_operation(layer.b.model(), layer.index)),
+        b_(extract_operation(layer.b.model(), layer.b.index())),
         backend_a_(layer.a.backend()),
         backend_b_(layer.b.backend()) {
     for (Backend* const backend : {&backend_a_, &backend_b_}) backend->elsewhere = {};

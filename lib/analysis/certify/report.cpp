@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "analysis/certify/layer_report.hpp"
 #include "compare/report_layout.hpp"
 #include "lastbit/certify.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/printable.hpp"
 
 namespace lastbit {
-namespace {
 
-/// 5,320,336
 std::string with_commas(std::int64_t count) {
   std::string text = std::to_string(count);
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
   return text;
 }
+
+namespace {
 
 std::string_view cases_word(DecidedBy by) {
   switch (by) {
@@ -35,6 +36,8 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
   std::snprintf(text, sizeof text, "%.3g%%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
   return text;
 }
+
+}  // namespace
 
 std::string verdict_text(const LayerCertificate& layer) {
   if (layer.is_open()) return "open: " + layer.open;
@@ -56,6 +59,8 @@ std::string shown_text(const LayerCertificate& layer) {
                      " against " + std::to_string(shown.b) + (shown.cause.empty() ? "" : "; " + shown.cause),
                  6);
 }
+
+namespace {
 
 std::string bound_text(const TensorBound& bound) {
   if (!bound.lsb) return "no bound";
@@ -96,12 +101,13 @@ JsonValue json_of(const TensorBound& bound) {
   return {{"lsb", bound.lsb ? JsonValue(*bound.lsb) : JsonValue()}, {"by", name_of(bound.by)}};
 }
 
-JsonValue json_of(const LayerCertificate& layer, bool in_network) {
+}  // namespace
+
+JsonValue json_of(const LayerCertificate& layer) {
   JsonValue json{{"number", layer.operation}, {"name", layer.name}, {"kind", layer.kind}, {"decided_by", name_of(layer.by)}};
   json["verdict"] = layer.is_open() ? "open" : layer.equal() ? "equal" : "differs";
   if (layer.is_open()) json["why"] = layer.open;
   json.update({{"cases", layer.cases}, {"differing", layer.differing}, {"largest_lsb", layer.largest}});
-  if (in_network) json["in_network"] = json_of(layer.in_network);
   JsonValue channels = JsonValue::array();
   for (const CertifiedChannel& channel : layer.channels)
     channels.push_back({{"lowest", channel.accumulators.min},
@@ -113,8 +119,6 @@ JsonValue json_of(const LayerCertificate& layer, bool in_network) {
     json["shown"] = JsonValue{{"index", layer.shown->index}, {"a", layer.shown->a}, {"b", layer.shown->b}, {"cause", layer.shown->cause}};
   return json;
 }
-
-}  // namespace
 
 std::string to_text(const Certificate& certificate) {
   std::string text =
@@ -146,7 +150,11 @@ std::string to_json(const Certificate& certificate) {
                  {"open", certificate.open()},
                  {"layers", JsonValue::array()},
                  {"outputs", JsonValue::array()}};
-  for (const LayerCertificate& layer : certificate.layers) json["layers"].push_back(json_of(layer, !certificate.outputs.empty()));
+  for (const LayerCertificate& layer : certificate.layers) {
+    JsonValue one = json_of(layer);
+    if (!certificate.outputs.empty()) one["in_network"] = json_of(layer.in_network);
+    json["layers"].push_back(std::move(one));
+  }
   for (const auto& [name, bound] : certificate.outputs) {
     JsonValue output{{"name", name}};
     output.update(json_of(bound));

@@ -40,6 +40,7 @@ std::string unlike_sums(const BoundedSums& both) {
   if (both.a.operand != both.b.operand || !same_scales(both.a.term_operands, both.b.term_operands))
     return "the sides scale the products before they add them up in different ways";
   if (is_exact(both.of_a) && is_exact(both.of_b)) return "";
+  if (both.a.layer->bias != both.b.layer->bias) return "the sides add different biases to sums that can leave an accumulator";
   const ConvLayer &a = *both.a.layer, &b = *both.b.layer;
   if (both.a.rule == both.b.rule && a.arithmetic.bias == b.arithmetic.bias && a.shape.together == b.shape.together) return "";
   const bool a_is_exact = is_exact(both.of_a);
@@ -48,9 +49,13 @@ std::string unlike_sums(const BoundedSums& both) {
          ", and the sides treat that differently";
 }
 
+/// None, or one for each channel.
+bool has_bias_by_channel(const ConvLayer& layer) { return layer.bias.empty() || std::ssize(layer.bias) == layer.shape.out_channels; }
+
 std::string unlike_layers(const ConvLayer& a, const ConvLayer& b) {
   if (a.weights != b.weights) return "the sides multiply by different weights";
-  if (a.bias != b.bias) return "the sides add different biases";
+  const bool by_channel = has_bias_by_channel(a) && has_bias_by_channel(b) && !a.delivers_sums();
+  if (a.bias != b.bias && !by_channel) return "the sides add different biases";
   if (a.multipliers != b.multipliers) return "the sides multiply rows differently";
   if (a.delivers_sums() != b.delivers_sums()) return "one side delivers the sums as they are";
   return "";
@@ -136,7 +141,7 @@ void add_terms(const ConvLayer& layer, Checksum& sum) {
 SharedSums convolution_sums_of(const LayerOnBoth& layer) {
   SharedSums shared;
   std::vector<Sums> a = sums_of(layer.a.model(), layer.a.operation, layer.a.backend(), layer.ranges);
-  std::vector<Sums> b = sums_of(layer.b.model(), layer.b.operation, layer.b.backend(), layer.ranges);
+  std::vector<Sums> b = sums_of(layer.b.model(), layer.b.operation, layer.b.backend(), layer.ranges_b);
   if (a.size() != 1 || b.size() != 1) {
     shared.open = "one side does not add up integers here";
     return shared;
@@ -159,6 +164,7 @@ SharedSums convolution_sums_of(const LayerOnBoth& layer) {
   for (std::size_t c = 0; c < both->of_a.results.size(); ++c) {
     const auto channel = static_cast<std::int64_t>(c);
     SharedSums::Column& column = shared.columns.emplace_back(SharedSums::Column{channel, both->of_a.results[c], {}, {}});
+    if (layer_a.bias != layer_b.bias) column.accumulators_b = both->of_b.results[c];
     if (layer_a.delivers_sums()) continue;
     column.a = layer_a.operands_of(channel);
     column.b = layer_b.operands_of(channel);
@@ -178,9 +184,9 @@ Tensor filled(const ModelTensor& tensor, std::int64_t code) {
   return all;
 }
 
-std::optional<LastChain> chain_with(const LayerOnBoth& layer, const LayerSide& side, std::int64_t code) {
+std::optional<LastChain> chain_with(const LayerSide& side, std::int64_t code) {
   const Tensor codes = filled(side.model().tensor(side.operation.inputs[0]), code);
-  return last_chain(side.model(), layer.index, side.backend(), std::array{&codes});
+  return last_chain(side.model(), side.index(), side.backend(), std::array{&codes});
 }
 
 /// Codes that repeat with the pool's filter, so that every whole window has this sum.
@@ -205,10 +211,10 @@ std::optional<std::vector<Tensor>> windows_with(const ModelTensor& input, const 
 SharedSums window_sums_of(const LayerOnBoth& layer) {
   SharedSums shared;
   const IntegerRange codes = layer.codes(0);
-  const auto least_a = chain_with(layer, layer.a, codes.min), most_a = chain_with(layer, layer.a, codes.max);
-  const auto least_b = chain_with(layer, layer.b, codes.min), most_b = chain_with(layer, layer.b, codes.max);
+  const auto least_a = chain_with(layer.a, codes.min), most_a = chain_with(layer.a, codes.max);
+  const auto least_b = chain_with(layer.b, codes.min), most_b = chain_with(layer.b, codes.max);
   const std::vector<Sums> a = sums_of(layer.a.model(), layer.a.operation, layer.a.backend(), layer.ranges);
-  const std::vector<Sums> b = sums_of(layer.b.model(), layer.b.operation, layer.b.backend(), layer.ranges);
+  const std::vector<Sums> b = sums_of(layer.b.model(), layer.b.operation, layer.b.backend(), layer.ranges_b);
   const bool both_add = least_a && most_a && least_b && most_b && a.size() == 1 && b.size() == 1;
   if (!both_add) shared.open = "one side does not add up integers here";
   else if (!a[0].term_operands.empty() || !b[0].term_operands.empty()) shared.open = "one side scales the codes before it adds them up";

@@ -21,6 +21,7 @@ struct SharedSums {
     std::int64_t channel = 0;
     IntegerRange accumulators;
     RescaleOperands a, b;
+    std::optional<IntegerRange> accumulators_b{};  ///< the same sums as side b has them, where its bias is another
     std::int64_t gain = 0;  ///< how far an accumulator can move where every input moves by 1; the largest number: there is no such bound
     /// Of the accumulators, where every code of the input's range is as likely as any other, whatever the codes beside it.
     double mean = 0, variance = 0;
