@@ -25,9 +25,9 @@ int fail(const std::string& message) { return fail({{ErrorCode::bad_input, "", m
 int run(int count, const char* const* words) {
   CommandLine line("lastbit", "Computes what an NPU computes, to the last bit.", std::string(version()),
                    "Exit status: 0 equal or fine, 1 different, 2 usage, unreadable or unsupported input.");
-  for (const auto add : {add_backends, add_demo,     add_describe, add_diff_backends, add_run,      add_verify,     add_layer, add_compare,
-                         add_replay,   add_explain,  add_extract,  add_fuzz_against,  add_info,     add_gen_golden, add_prove, add_certify,
-                         add_matrix,   add_quantize, add_shrink,   add_advise,        add_identify, add_sweep}) {
+  for (const auto add : {add_backends, add_demo,    add_describe, add_diff_backends, add_run,    add_verify,     add_layer, add_compare,
+                         add_replay,   add_explain, add_extract,  add_fuzz_against,  add_info,   add_gen_golden, add_prove, add_certify,
+                         add_matrix,   add_migrate, add_quantize, add_shrink,        add_advise, add_identify,   add_sweep}) {
     add(line);
   }
   try {

@@ -20,6 +20,7 @@ void add_extract(CommandLine& line);
 void add_fuzz_against(CommandLine& line);
 void add_identify(CommandLine& line);
 void add_info(CommandLine& line);
+void add_migrate(CommandLine& line);
 void add_prove(CommandLine& line);
 void add_quantize(CommandLine& line);
 void add_gen_golden(CommandLine& line);

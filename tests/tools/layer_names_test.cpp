@@ -66,6 +66,9 @@ TEST_CASE("numbers and names of layers are those of the model in every command")
   setting.check("matrix", setting.answer("matrix net.json --backend tflite_double,vipnano_v8 --json")["pairs"][0]["layers"], "number",
                 "name");
   setting.check("certify", setting.answer("certify net.json --a tflite_double --b vipnano_v8 --json")["layers"], "number", "name");
+  setting.check("migrate", setting.answer("migrate net.json net.json --backend tflite_double --json")["layers"], "number", "name");
+  setting.check("migrate, new", setting.answer("migrate net.json net.json --backend tflite_double --json")["layers"], "new_number",
+                "new_name");
   setting.check("shrink", Json::array({setting.answer("shrink net.json" + sides + " --json")}), "number", "layer");
   setting.check("advise", setting.answer("advise net.json" + sides + " --json")["layers"], "operation", "name");
   setting.check("run", setting.answer("run net.json --backend tflite_double --input x.npy --trace dump --trace-samples 0 --json")["layers"],

@@ -75,7 +75,7 @@ TEST_CASE("every command that runs a model refuses one that needs more memory th
         "compare " + model + " --dump trace --b vipnano_v8" + input, "replay " + model + " --dump trace --backend vipnano_v8" + input,
         "explain " + model + input + " --a tflite_double --b vipnano_v8", "explain " + model + " --a vipnano_v8 --dump trace" + input,
         "prove " + model + input + " --input-range data --backend vipnano_v8",
-        "shrink " + model + input + " --a tflite_double --b vipnano_v8",
+        "migrate " + model + " " + model + " --backend vipnano_v8" + input, "shrink " + model + input + " --a tflite_double --b vipnano_v8",
         "gen-golden " + model + input + " --backend vipnano_v8 --output stored",
         "advise " + model + " --a float --b vipnano_v8 --input" + data, "quantize " + model + " --backend vipnano_v8 --input" + data,
         "sweep " + model + " --backend tflite_double,vipnano_v8 --input" + data, "identify " + model + " --dump trace",

@@ -98,10 +98,9 @@ TEST_CASE("one name has one meaning in all commands, and no retired name or othe
   const Shell shell;
   const std::vector<std::string> all = commands(shell);
   REQUIRE(all.size() >= 16);
-  const std::set<std::string> others{"--data",   "--calibrate", "--backends", "--compare",    "--set-compare", "--write",
-                                     "--save",   "--out",       "--device",   "--reference",  "--expected",    "--model",
-                                     "--sample", "--tensor",    "--inputs",   "--jobs",       "--target",      "--dir",
-                                     "--folder", "--number",    "--limit",    "--golden-path"};
+  const std::set<std::string> others{"--data", "--calibrate", "--backends",  "--compare",  "--set-compare", "--write",  "--save",
+                                     "--out",  "--device",    "--reference", "--expected", "--sample",      "--tensor", "--inputs",
+                                     "--jobs", "--target",    "--dir",       "--folder",   "--number",      "--limit",  "--golden-path"};
   std::map<std::string, std::string> meanings;
   for (const std::string& command : all) {
     const auto found = options(shell, command);

@@ -1,0 +1,98 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "lastbit/migrate.hpp"
+
+#include <iostream>
+#include <memory>
+
+#include "backend_option.hpp"
+#include "common_options.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/io/model_file.hpp"
+#include "memory_option.hpp"
+#include "model_inputs.hpp"
+#include "model_option.hpp"
+#include "placement_option.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "subcommand.hpp"
+
+namespace lastbit::tool {
+namespace {
+
+struct Options {
+  std::string before, after, model;
+  ChosenBackend device;
+  std::vector<std::string> inputs;
+  int threads = 1;
+  bool json = false;
+};
+
+void refuse(bool mistake, const std::string& message) {
+  if (mistake) throw Error(ErrorCode::bad_input, "migrate", message);
+}
+
+std::vector<Tensor> given_inputs(const Model& model, const Options& options) {
+  return options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
+}
+
+int migrate_networks(const Options& options, const MigrateOptions& request, Progress& progress) {
+  refuse(options.device.name.empty(), "--backend is needed, the device of both networks; or --model, the network of two devices");
+  const Model before = read_given_model(options.before), after = read_given_model(options.after);  // problems are told of both
+  const SpecSheet sheet = reported_backend(options.device.name, options.device.settings);
+  const SpecSheet sheet_before = with_placements(sheet, before), sheet_after = with_placements(sheet, after);
+  NetworkMigration migration = migrate_network({before, sheet_before}, {after, sheet_after}, given_inputs(before, options), request);
+  progress.clear();
+  migration.before = options.before;
+  migration.after = options.after;
+  std::cout << (options.json ? json_with_placements(to_json(migration), after, {&sheet_after})
+                             : to_text(migration) + placement_text(after, {&sheet_after}));
+  return migration.equal() ? equal : different;
+}
+
+int migrate_devices(const Options& options, const MigrateOptions& request, Progress& progress) {
+  refuse(options.device.given(), "--model says that OLD and NEW are devices; then there is no other --backend");
+  const Model model = read_users_model(options.model);
+  SpecSheet before = named_backend(options.before), after = named_backend(options.after);
+  if (before.name == after.name) before.name = options.before, after.name = options.after;  // a file and what it was made from
+  before = with_placements(std::move(before), model);
+  after = with_placements(std::move(after), model);
+  DeviceMigration migration = migrate_device(model, before, after, given_inputs(model, options), request);
+  progress.clear();
+  migration.model = migration.certificate.model = options.model;
+  if (migration.on_data) migration.on_data->model = options.model;
+  std::cout << (options.json ? json_with_placements(to_json(migration), model, {&before, &after})
+                             : to_text(migration) + placement_text(model, {&before, &after}));
+  return migration.equal() ? equal : different;
+}
+
+int run(const Options& options) {
+  Progress progress("migrating");
+  const MigrateOptions request{.threads = options.threads,
+                               .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }};
+  return options.model.empty() ? migrate_networks(options, request, progress) : migrate_devices(options, request, progress);
+}
+
+}  // namespace
+
+void add_migrate(CommandLine& line) {
+  Command command =
+      line.add("migrate", "show what another version of a network, or of a device, changes: layer by layer, for every input and on data");
+  const auto options = std::make_shared<Options>();
+  command.option("old", options->before, "a network (.tflite, .onnx or JSON), beside --backend; or a device, beside --model").required();
+  command.option("new", options->after, "its other version").required();
+  add_model_options(command);
+  command.option("--model", options->model, "the network that two versions of a device compute").value_name("MODEL");
+  add_backend_option(command, options->device.name);
+  add_set_option(command, options->device.settings);
+  add_placement_options(command);
+  add_input_option(command, options->inputs);
+  add_threads_option(command, options->threads);
+  add_memory_option(command);
+  add_json_option(command, options->json);
+  command.note("--input: of the old network.");
+  command.footer("Exit status: 0 the same for every input, 1 a layer can differ, is not decided, or has no counterpart, 2 error.");
+  command.runs([options] { return run(*options); });
+}
+
+}  // namespace lastbit::tool
