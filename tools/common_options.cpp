@@ -7,14 +7,17 @@
 namespace lastbit::tool {
 namespace {
 
+const char* const model_meaning = "a model (.tflite, .onnx or JSON)";
 const char* const json_meaning = "print JSON";
 
 }  // namespace
 
 Option add_model(Command& command, std::string& model) {
   add_model_options(command);
-  return command.option("model", model, "a model (.tflite, .onnx or JSON)");
+  return command.option("model", model, model_meaning);
 }
+
+Option add_named_model(Command& command, std::string& model) { return command.option("--model", model, model_meaning).value_name("MODEL"); }
 
 Option add_output_option(Command& command, std::string& output, const std::string& value_name) {
   return command.option("-o,--output", output, "write what the command makes there").value_name(value_name);

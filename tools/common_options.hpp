@@ -15,6 +15,8 @@ namespace lastbit::tool {
 
 /// `model`, the first argument, and how it is read: add_model_options.
 Option add_model(Command& command, std::string& model);
+/// `--model`, where it is not the first argument.
+Option add_named_model(Command& command, std::string& model);
 /// `-o,--output`: where the command writes what it makes.
 Option add_output_option(Command& command, std::string& output, const std::string& value_name);
 /// `--check`: what --output wrote before.

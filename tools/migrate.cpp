@@ -82,7 +82,7 @@ void add_migrate(CommandLine& line) {
   command.option("old", options->before, "a network (.tflite, .onnx or JSON), beside --backend; or a device, beside --model").required();
   command.option("new", options->after, "its other version").required();
   add_model_options(command);
-  command.option("--model", options->model, "the network that two versions of a device compute").value_name("MODEL");
+  add_named_model(command, options->model);
   add_backend_option(command, options->device.name);
   add_set_option(command, options->device.settings);
   add_placement_options(command);
@@ -90,7 +90,7 @@ void add_migrate(CommandLine& line) {
   add_threads_option(command, options->threads);
   add_memory_option(command);
   add_json_option(command, options->json);
-  command.note("--input: of the old network.");
+  command.note("--model: the network that two versions of a device compute. --input: of the old network.");
   command.footer("Exit status: 0 the same for every input, 1 a layer can differ, is not decided, or has no counterpart, 2 error.");
   command.runs([options] { return run(*options); });
 }

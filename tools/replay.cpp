@@ -46,6 +46,7 @@ ReplayReport replayed(const Options& options) {
 }
 
 int run(const Options& options) {
+  if (options.model.empty()) throw Error(ErrorCode::bad_input, "replay", "a model is needed: the network that the board computes");
   if (options.dump.empty()) throw Error(ErrorCode::bad_input, "replay", "--dump is needed: what the board computed");
   if (options.backend.name.empty())
     throw Error(ErrorCode::bad_input, "replay", "--backend is needed: the device that the board is; lastbit backends lists them");
@@ -63,12 +64,14 @@ void add_replay(CommandLine& line) {
   Command command =
       line.add("replay", "show a float network, its emulated model and a board side by side: what is lost where, and by whom");
   const auto options = std::make_shared<Options>();
-  add_model(command, options->model).required();
+  add_model(command, options->model);
+  add_named_model(command, options->model);
   command.option("--float", options->float_network, "the float network of the model; without it the model's own float path")
       .value_name("FILE");
   add_dump_options(command, options->dump);
   add_require_option(command, options->required);
   add_backend_option(command, options->backend.name);
+  command.renamed("--b", "--backend");
   add_set_option(command, options->backend.settings);
   add_placement_options(command);
   add_input_option(command, options->inputs);

@@ -108,6 +108,7 @@ std::vector<Mistake> mistakes() {
       {"explain M.json --dump . ", {"--backend is needed"}},
       {"compare M.json --dump absent", {"--backend is needed", "lastbit backends"}},
       {"compare M.json", {"--b is needed"}},
+      {"replay --float M.json --dump . --b xnnpack", {"a model is needed: the network that the board computes"}},
       {"replay M.json --backend xnnpack", {"--dump is needed"}},
       {"replay M.json --dump absent", {"--backend is needed", "lastbit backends"}},
       {"replay --dump absent --backend xnnpack", {"model is needed"}},
