@@ -56,6 +56,8 @@ std::vector<Evidence> evidence() {
        read("detection_postprocess.cc; of uint8 codes tensorflow/lite/kernels/detection_postprocess.cc; not recorded")},
       {"resize", code, small("resized")},
       {"resize.method_uint8", source, read("reference/resize_bilinear.h with uint8; TFLite Micro's own kernel refuses uint8, and int16")},
+      {"resize.other_quantization", source,
+       read("reference/resize_bilinear.h, resize_nearest_neighbor.h: no scale is looked at; not recorded")},
       {"svdf", code, run("every tensor of the keyword_scrambled_8bit network, eight calls in a row")},
       {"svdf.*.scale.arithmetic", source, read("svdf_common.cc; no recorded value tells float from double")},
       {"svdf.output", source, read("svdf_common.cc; every recorded output lies at a bound and does not tell how it is rescaled")},

@@ -142,6 +142,7 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
   return {.method = ResizeMethod::fixed_point,
           .method_uint8 = ResizeMethod::float_by_row,
           .nearest = NearestCoordinate::float_scale,
+          .other_quantization = OtherQuantization::ignored,
           .centring = Centring::nothing,
           .grid = ResizeGrid::step,
           .fraction_bits = 10,

@@ -103,6 +103,7 @@ inline constexpr DelegatedLayers delegated{.data = DelegatedData::one_8bit_type,
 /// s8-ibilinear, u8-ibilinear: weights of 11 bits, each rounded by itself. The nearest value is the built-in kernel's.
 [[nodiscard]] constexpr ResizeArithmetic bilinear_by_11_bits(ResizeArithmetic builtin) {
   builtin.method_uint8 = ResizeMethod::absent;  // as int8
+  builtin.other_quantization = OtherQuantization::refused;
   builtin.grid = ResizeGrid::coordinate;
   builtin.fraction_bits = 11;
   builtin.grid_rounding = Rounding::half_even;

@@ -426,6 +426,9 @@ static const RuleType& rule_type(Of<ResizeArithmetic>) {
           .member_if([](const ResizeArithmetic& rule) { return rule.nearest != NearestCoordinate::exact; }, "coordinates",
                      &ResizeArithmetic::nearest,
                      "in which arithmetic the places of nearest values, and those on a grid of coordinates, are computed")
+          .member_if([](const ResizeArithmetic& rule) { return rule.other_quantization != OtherQuantization::refused; },
+                     "other_quantization", &ResizeArithmetic::other_quantization,
+                     "what happens where the quantisations of input and output differ")
           .member_if(on_grid, "centring", &ResizeArithmetic::centring, "what is subtracted from the codes that are interpolated")
           .member_if(on_grid, "grid", &ResizeArithmetic::grid, "what is rounded to the grid of coordinates")
           .member_if(on_grid, "fraction_bits", &ResizeArithmetic::fraction_bits, "places of a coordinate below the binary point")

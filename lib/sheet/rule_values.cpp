@@ -107,6 +107,7 @@ std::vector<Meanings> of_conversions() {
                         "in float32: each code times the product of its weights; their sum + 1/2, truncated"}),
       of<ResizeGrid>({"every coordinate", "the first coordinate and the step to the next", "the step; the first coordinate is half of it"}),
       of<NearestCoordinate>({"in double", "in float32, from the rounded quotient of the sizes"}),
+      of<OtherQuantization>({"the layer is refused", "the codes are resized as they are"}),
       of<FusedActivation>({"only the type does", "it does"}),
       of<LstmMethod>({"no such operation", "16-bit tables"}),
       of<ArgmaxMethod>({"no such operation", "the first", "the last"}),

@@ -6,6 +6,7 @@
 
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/emulator.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/layer_model.hpp"
 #include "support/one_operation.hpp"
@@ -35,6 +36,28 @@ std::int64_t place(ResizeCoordinates coordinates, Sizes sizes, std::int64_t inde
   const auto step = static_cast<std::int64_t>(rounded(Int128{1024} * (sizes.in - less), sizes.out - less, Rounding::half_up));
   const std::int64_t half = coordinates == half_pixel ? static_cast<std::int64_t>(rounded(step, 2, Rounding::floor)) - 512 : 0;
   return std::clamp<std::int64_t>(index * step + half, 0, (sizes.in - 1) * 1024);
+}
+
+TEST_CASE("resize between two quantisations: TFLite's kernels resize the codes as they are, others refuse") {
+  Tensor image(ElementType::int8, {1, 2, 3, 1});
+  for (std::size_t i = 0; i < 6; ++i) image.values<std::int8_t>()[i] = static_cast<std::int8_t>(20 * i - 60);
+  for (const ResizeMode mode : {ResizeMode::bilinear, ResizeMode::nearest}) {
+    const ResizeAttributes attributes{.mode = mode, .coordinates = asymmetric, .nearest = Rounding::floor, .scales = {}};
+    ModelBuilder builder;
+    const auto input = builder.input({"x", ElementType::int8, image.shape(), {{0.5}, {3}, 0}});
+    const auto output =
+        builder.operation(OperationKind::resize, {input}, {"y", ElementType::int8, {1, 4, 5, 1}, {{0.25}, {-7}, 0}}, attributes);
+    const Model model = builder.finished({output});
+    for (const char* const name : {"tflite_double", "tflite_single", "tflite_builtin_double", "tflite_builtin_single"}) {
+      INFO(name);
+      const Backend& backend = find_backend(name).backend;
+      CHECK(*run(model, backend, {{image}}).tensors[static_cast<std::size_t>(output)] == resized(image, {1, 4, 5, 1}, attributes, backend));
+    }
+    for (const char* const name : {"xnnpack", "vipnano_v8", "bernoulli2"}) {
+      INFO(name);
+      CHECK_FALSE(check(model, find_backend(name).backend).empty());
+    }
+  }
 }
 
 TEST_CASE("resize on a grid by its step: every weight and rounding, from the definition in integers") {

@@ -349,11 +349,14 @@ enum class ResizeMethod : std::uint8_t { absent, fixed_point, float_by_row, floa
 enum class ResizeGrid : std::uint8_t { coordinate, start_and_step, step };
 /// Where the nearest value is looked for. exact: at the coordinate as it is defined. float_scale: at i, or i + 1/2, times the scale, in float32.
 enum class NearestCoordinate : std::uint8_t { exact, float_scale };
+/// Where the quantisations of input and output differ: the layer is refused; or the codes are resized as if they did not.
+enum class OtherQuantization : std::uint8_t { refused, ignored };
 /// Bilinear interpolation; the nearest value is moved, not computed.
 struct ResizeArithmetic {
   ResizeMethod method = ResizeMethod::absent;
   ResizeMethod method_uint8 = ResizeMethod::absent;  ///< of uint8 data where it differs (absent: it does not)
   NearestCoordinate nearest = NearestCoordinate::exact;
+  OtherQuantization other_quantization = OtherQuantization::refused;
   Centring centring = Centring::own_zero_point;  ///< of the interpolated codes; read by fixed_point, as all below
   ResizeGrid grid = unstated<ResizeGrid>;
   std::uint8_t fraction_bits = 0;

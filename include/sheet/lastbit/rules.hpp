@@ -108,6 +108,7 @@ constexpr auto names_of(ResizeMethod) {
 }
 constexpr auto names_of(ResizeGrid) { return std::to_array<std::string_view>({"coordinate", "start_and_step", "step"}); }
 constexpr auto names_of(NearestCoordinate) { return std::to_array<std::string_view>({"exact", "float_scale"}); }
+constexpr auto names_of(OtherQuantization) { return std::to_array<std::string_view>({"refused", "ignored"}); }
 constexpr auto names_of(FusedActivation) { return std::to_array<std::string_view>({"ignored", "applied"}); }
 constexpr auto names_of(LstmMethod) { return std::to_array<std::string_view>({"absent", "sigmoid_table"}); }
 constexpr auto names_of(ArgmaxMethod) { return std::to_array<std::string_view>({"absent", "first_maximum", "last_maximum"}); }

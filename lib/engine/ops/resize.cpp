@@ -141,8 +141,8 @@ Executor prepare_in_float(const ResizeAxes& axes, ResizeMethod method, ElementTy
 Executor prepare_resize(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
-  require_equal_quantization(operation, in, out);
   const ResizeArithmetic& rule = backend.resize;
+  if (rule.other_quantization == OtherQuantization::refused) require_equal_quantization(operation, in, out);
   if (std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::nearest)
     return prepare_nearest_resize(model, operation, rule.nearest);
   const bool differs = in.type == ElementType::uint8 && rule.method_uint8 != ResizeMethod::absent;

@@ -17,8 +17,8 @@
 //             4. by_row: fl(fl(q * wy) * wx), summed upper left, lower left, upper right, lower right; by_weight: fl(q * fl(wy * wx)), summed upper
 //             left, upper right, lower left, lower right; plus 1/2, truncated. fl rounds to float32, half to even.
 // Shapes: [batch, height, width, channels] on both sides, batch and channels the same, no side above 2^24.
-// Units: codes of one quantisation, or reals. Errors: shape_mismatch, bad_attribute for a scale beyond 1e-6 … 1e6; unsupported_operation where
-//   the quantisations differ, and for bilinear where the device has none.
+// Units: codes of one quantisation, or reals; OtherQuantization::ignored: codes of two, taken as if they were of one. Errors: shape_mismatch, bad_attribute for a scale beyond 1e-6 … 1e6; unsupported_operation where
+//   the quantisations differ and the device does not ignore it, and for bilinear where the device has none.
 // Sources: the definition; fixed_point with f = 8 or 16: Horizon's operator documentation names the bits, the rest is a guess (docs/backends);
 //   step, float_…: TFLite reference ResizeBilinearInteger, ResizeBilinear, GetNearestNeighbor, and ResizeBilinearGenericSmallChannel.
 #pragma once
