@@ -67,6 +67,14 @@ TEST_CASE("info: of a float network the operations that nothing of a device comp
     if (device.fit == Fit::runs_in_float32) CHECK_FALSE(device.operations.empty());
 }
 
+TEST_CASE("info: no device is its own fallback") {
+  SpecSheet lacking = find_backend("tflite_double");
+  lacking.backend.softmax = {};
+  const Model model = digits();
+  const NetworkInfo info = network_info(model, std::vector<SpecSheet>{lacking});
+  CHECK(info.devices[0].fallbacks == std::vector<std::string>{"onnxruntime"});
+}
+
 TEST_CASE("info: one operation that a device lacks leaves it the others") {
   const Model model = digits();
   SpecSheet lacking = find_backend("vipnano_v8");

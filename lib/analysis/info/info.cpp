@@ -32,8 +32,12 @@ bool is_float_network(const Model& model) {
 /// What a board's CPU may be, the integer kernels first; float where integers do not do.
 const std::vector<std::string> processors[] = {{"tflite_double"}, {"onnxruntime"}, {"tflite_double", "float"}, {"onnxruntime", "float"}};
 
-std::vector<std::string> fallbacks_for(const Model& model, Backend device) {
-  for (const std::vector<std::string>& names : processors) {
+/// No device is its own.
+std::vector<std::string> fallbacks_for(const Model& model, const SpecSheet& sheet) {
+  Backend device = sheet.backend;
+  for (std::vector<std::string> names : processors) {
+    std::erase(names, sheet.name);
+    if (names.empty()) continue;
     std::vector<Placement> placements;
     for (const std::string& name : names) placements.push_back({find_backend(name), {}});
     device.elsewhere = Placements(std::move(placements));
@@ -63,7 +67,7 @@ class Fitter {
     }
     const bool is_foreign = found.fit == Fit::lacks && found.multiply_accumulates == 0;
     if (found.has_quantizer && found.fit != Fit::runs && (is_float_ || is_foreign)) found.fit = Fit::needs_quantize;
-    if (found.fit == Fit::lacks && found.multiply_accumulates > 0) found.fallbacks = fallbacks_for(model_, sheet.backend);
+    if (found.fit == Fit::lacks && found.multiply_accumulates > 0) found.fallbacks = fallbacks_for(model_, sheet);
     return found;
   }
 
