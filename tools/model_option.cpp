@@ -51,7 +51,8 @@ std::pair<std::string, Shape> named_shape_from(const std::string& text) {
 }
 
 void add_model_options(Command& command) {
-  command.option("--shape", given().shapes, "of an .onnx model: the shape of an input whose sizes the file leaves open; repeatable")
+  command
+      .option("--shape", given().shapes, "of an .onnx or .tflite model: the shape of an input whose sizes the file leaves open; repeatable")
       .value_name("NAME=1x3x224x224")
       .repeatable_one_by_one();
   command.option("--bind", given().constants, "of an .onnx model: an input that is no data but a constant; repeatable")

@@ -11,13 +11,7 @@
 #include "lastbit/printable.hpp"
 
 namespace lastbit {
-namespace {
 
-constexpr std::size_t most_proposed = 8;  ///< values that a user can be asked to name
-
-using Values = std::vector<std::int32_t>;
-
-/// Of each value, the node that computes it.
 std::vector<std::optional<std::size_t>> writers_of(const GraphOutline& graph) {
   std::vector<std::optional<std::size_t>> writers(graph.values.size());
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
@@ -25,6 +19,10 @@ std::vector<std::optional<std::size_t>> writers_of(const GraphOutline& graph) {
       if (output >= 0) writers[static_cast<std::size_t>(output)] = i;
   return writers;
 }
+
+namespace {
+
+using Values = std::vector<std::int32_t>;
 
 std::int32_t value_called(const GraphOutline& graph, const std::string& name, const std::string& option, const std::string& where) {
   const auto value = std::ranges::find(graph.values, name);
@@ -77,100 +75,6 @@ KeptPart kept_part(const GraphOutline& graph, const Cut& cut, const std::string&
   });
   if (!computes) throw Error(ErrorCode::bad_input, where, "no operation lies between --from and --to");
   return part;
-}
-
-namespace {
-
-/// As a shell takes it for one word.
-std::string quoted(const std::string& name) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:+@%=,";
-  return name.find_first_not_of(plain) == std::string::npos ? name : "'" + name + "'";
-}
-
-struct Proposal {
-  std::int64_t kept = 0;
-  const char* option = "";
-  Values values;
-  std::vector<bool> listed;
-
-  void list(std::int32_t value) {
-    if (!listed[static_cast<std::size_t>(value)]) values.push_back(value);
-    listed[static_cast<std::size_t>(value)] = true;
-  }
-};
-
-/// Nodes that everything before them allows; what they hand on, and outputs of the network, is where the part ends.
-Proposal beginning_of(const GraphOutline& graph) {
-  const auto writers = writers_of(graph);
-  std::vector<bool> kept(graph.nodes.size(), false);
-  const auto is_lost = [&](std::int32_t value) {
-    if (value < 0) return false;
-    const auto writer = writers[static_cast<std::size_t>(value)];
-    return writer && !kept[*writer];
-  };
-  Proposal proposal{0, "--to", {}, std::vector<bool>(graph.values.size(), false)};
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const GraphOutline::Node& node = graph.nodes[i];
-    kept[i] = node.is_supported && std::ranges::none_of(node.inputs, is_lost);
-    proposal.kept += kept[i] && node.computes ? 1 : 0;
-  }
-  const auto end_at = [&](std::int32_t value) {
-    if (value < 0) return;
-    const auto writer = writers[static_cast<std::size_t>(value)];
-    if (writer && kept[*writer] && graph.nodes[*writer].computes) proposal.list(value);
-  };
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (!kept[i]) std::ranges::for_each(graph.nodes[i].inputs, end_at);
-  std::ranges::for_each(graph.outputs, end_at);
-  return proposal;
-}
-
-/// Nodes behind which everything is allowed; what they are given by the others is where the part begins.
-Proposal end_of(const GraphOutline& graph) {
-  const auto writers = writers_of(graph);
-  std::vector<bool> kept(graph.nodes.size(), false), read_by_lost(graph.values.size(), false);
-  Proposal proposal{0, "--from", {}, std::vector<bool>(graph.values.size(), false)};
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    const GraphOutline::Node& node = graph.nodes[i];
-    const auto is_lost = [&](std::int32_t value) { return value >= 0 && read_by_lost[static_cast<std::size_t>(value)]; };
-    kept[i] = node.is_supported && std::ranges::none_of(node.outputs, is_lost);
-    proposal.kept += kept[i] && node.computes ? 1 : 0;
-    if (kept[i]) continue;
-    for (const std::int32_t input : node.inputs)
-      if (input >= 0) read_by_lost[static_cast<std::size_t>(input)] = true;
-  }
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!kept[i]) continue;
-    for (const std::int32_t input : graph.nodes[i].inputs) {
-      const auto writer = input < 0 ? std::nullopt : writers[static_cast<std::size_t>(input)];
-      if (writer && !kept[*writer] && graph.nodes[*writer].computes) proposal.list(input);
-    }
-  }
-  return proposal;
-}
-
-bool can_be_asked_for(const GraphOutline& graph, const Proposal& proposal) {
-  const auto has_name = [&](std::int32_t value) {
-    const std::string& name = graph.values[static_cast<std::size_t>(value)];
-    return !name.empty() && is_printable(name) && name.find('\'') == std::string::npos;
-  };
-  return proposal.kept > 0 && !proposal.values.empty() && proposal.values.size() <= most_proposed &&
-         std::ranges::all_of(proposal.values, has_name);
-}
-
-}  // namespace
-
-std::string proposed_cut(const GraphOutline& graph) {
-  const Proposal all[] = {beginning_of(graph), end_of(graph)};
-  const Proposal* best = nullptr;
-  for (const Proposal& each : all)
-    if (can_be_asked_for(graph, each) && (best == nullptr || each.kept > best->kept)) best = &each;
-  if (best == nullptr) return {};
-  std::string text;
-  for (const std::int32_t value : best->values)
-    text += std::string(best->option) + " " + quoted(graph.values[static_cast<std::size_t>(value)]) + " ";
-  const auto all_nodes = std::ranges::count_if(graph.nodes, &GraphOutline::Node::computes);
-  return text + "keeps " + std::to_string(best->kept) + " of " + count_of(all_nodes, "operator");
 }
 
 void drop_unread_inputs(Model& model) {

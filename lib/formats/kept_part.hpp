@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,9 +40,8 @@ struct KeptPart {
 /// value that nothing behind it needs, for one of several outputs of a node that is needed for the others, and where no node is left.
 [[nodiscard]] KeptPart kept_part(const GraphOutline& graph, const Cut& cut, const std::string& where);
 
-/// The cut that leaves out what is not supported and keeps the most: "--to a --to b keeps 120 of 130 operators"; empty where none keeps any, or it
-/// would have to name very many values.
-[[nodiscard]] std::string proposed_cut(const GraphOutline& graph);
+/// Of each value, the node that computes it.
+[[nodiscard]] std::vector<std::optional<std::size_t>> writers_of(const GraphOutline& graph);
 
 /// The same cut of a network that has been read. Inputs that nothing reads any more are left out.
 [[nodiscard]] Model cut_model(Model model, const Cut& cut, const std::string& where);

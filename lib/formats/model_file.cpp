@@ -17,11 +17,12 @@ namespace lastbit {
 
 Model read_model(const std::filesystem::path& path, const ModelOptions& options) {
   if (path.extension() == ".onnx") return read_onnx(path, {.constants = options.constants, .shapes = options.shapes, .cut = options.cut});
-  if (!options.shapes.empty() || !options.constants.empty())
-    throw Error(ErrorCode::bad_input, path.string(), "only .onnx files take shapes and constants of inputs");
   const auto bytes = read_file(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (path.extension() == ".tflite" || text.substr(0, 8).ends_with("TFL3")) return parse_tflite(bytes, path.string(), options.cut);
+  const bool is_tflite = path.extension() == ".tflite" || text.substr(0, 8).ends_with("TFL3");
+  if (!options.constants.empty() || (!options.shapes.empty() && !is_tflite))
+    throw Error(ErrorCode::bad_input, path.string(), "only .onnx files take constants of inputs, and they and .tflite files shapes");
+  if (is_tflite) return parse_tflite(bytes, path.string(), options.cut, options.shapes);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (path.extension() != ".json" && (first == std::string_view::npos || text[first] != '{')) {
     throw Error(ErrorCode::malformed_file, path.string(), "neither a .tflite file, an .onnx file nor a JSON model");

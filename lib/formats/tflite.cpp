@@ -3,7 +3,6 @@
 #include "lastbit/io/tflite.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -12,7 +11,9 @@
 #include "formats/kept_part.hpp"
 #include "formats/tflite_operator.hpp"
 #include "formats/tflite_shapes.hpp"
+#include "formats/tflite_sizes.hpp"
 #include "formats/tflite_sparse.hpp"
+#include "formats/tflite_values.hpp"
 #include "formats/unsupported.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/shape.hpp"
@@ -24,32 +25,6 @@ constexpr std::size_t alignment = 16;  // of everything that the format aligns
 
 /// Parts of a file may be referred to any number of times; what is copied of them together stays in proportion to the file.
 constexpr std::size_t copies_per_byte = 16;
-
-std::optional<ElementType> element_type_from(TensorType type) {
-  switch (type) {
-    case TensorType::FLOAT32:
-    case TensorType::FLOAT16: return ElementType::float32;
-    case TensorType::INT8: return ElementType::int8;
-    case TensorType::UINT8: return ElementType::uint8;
-    case TensorType::INT16: return ElementType::int16;
-    case TensorType::UINT16: return ElementType::uint16;
-    case TensorType::INT32: return ElementType::int32;
-    case TensorType::INT64: return ElementType::int64;
-    case TensorType::BOOL: return ElementType::boolean;
-    case TensorType::FLOAT64: return ElementType::float64;
-    default: return std::nullopt;
-  }
-}
-
-/// IEEE binary16 to binary32, exact.
-float widened(std::uint16_t half) {
-  const int exponent = half >> 10 & 0x1F;
-  const int significand = half & 0x3FF;
-  const float magnitude = exponent == 31  ? (significand == 0 ? HUGE_VALF : NAN)
-                          : exponent == 0 ? std::ldexp(static_cast<float>(significand), -24)
-                                          : std::ldexp(static_cast<float>(significand + 1024), exponent - 25);
-  return std::copysign(magnitude, (half & 0x8000) != 0 ? -1.0F : 1.0F);
-}
 
 template <class T>
 std::size_t count_of(const flatbuffers::Vector<T>* vector) {
@@ -69,11 +44,24 @@ std::int64_t unaligned_at(const flatbuffers::Vector<std::int64_t>* vector, std::
 
 class FileReader {
  public:
-  FileReader(std::span<const std::byte> bytes, std::string_view where, const Cut& cut)
-      : bytes_(bytes), where_(where), cut_(cut), budget_(bytes.size() * copies_per_byte), file_(verified(bytes)) {}
+  FileReader(std::span<const std::byte> bytes, std::string_view where, const Cut& cut, const GivenShapes& shapes)
+      : bytes_(bytes), where_(where), cut_(cut), shapes_(shapes), budget_(bytes.size() * copies_per_byte), file_(verified(bytes)) {}
 
+  /// What does not fit may be due to sizes that the file leaves open.
   lastbit::Model read() {
     const SubGraph& graph = main_subgraph();
+    try {
+      return read(graph);
+    } catch (const Error& error) {
+      std::vector<Diagnostic> problems = error.diagnostics();
+      const bool may_fit = problems.front().code != ErrorCode::unsupported_operation && problems.front().code != ErrorCode::bad_input;
+      for (Diagnostic& problem : problems) problem.message += may_fit ? open_inputs(graph) : "";
+      throw Error(std::move(problems));
+    }
+  }
+
+ private:
+  lastbit::Model read(const SubGraph& graph) {
     if (graph.name() != nullptr) builder_.model.name = printable(graph.name()->string_view());
     left_out_ = operators_for_shapes(graph, codes_of(graph));
     const GraphOutline outline = outline_of(graph);
@@ -82,6 +70,7 @@ class FileReader {
     for (std::size_t i = 0; part && i < left_out_.size(); ++i)
       if (!part->nodes[i]) left_out_[i] = true;
     require_supported(graph, outline);
+    if (!shapes_.empty()) resized_ = resized_tensors(file_, graph, codes_of(graph), shapes_, std::string(where_));
     find_used_tensors(graph, part);
     for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) read_tensor(*at(graph.tensors(), i), i);
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i)
@@ -93,7 +82,6 @@ class FileReader {
     return std::move(builder_.model);
   }
 
- private:
   [[nodiscard]] std::string place(const std::string& part) const { return std::string(where_) + ": " + part; }
   [[noreturn]] void malformed(const std::string& part, const std::string& reason) const {
     throw Error(ErrorCode::malformed_file, place(part), reason);
@@ -193,7 +181,26 @@ class FileReader {
         name += " '" + printable(code.custom_code()->string_view()) + "'";
       unsupported.add(name);
     }
-    unsupported.require_none(std::string(where_), outline);
+    unsupported.require_none(std::string(where_), outline, [this](const Cut& cut) { return trial_of(cut); });
+  }
+
+  [[nodiscard]] Trial trial_of(const Cut& cut) const {
+    try {
+      static_cast<void>(FileReader(bytes_, where_, cut, shapes_).read());
+      return {.is_read = true};
+    } catch (const Error&) {
+      return {};
+    }
+  }
+
+  [[nodiscard]] std::string open_inputs(const SubGraph& graph) const {
+    std::string inputs;
+    for (std::size_t i = 0; i < count_of(graph.inputs()); ++i) {
+      const auto index = static_cast<std::size_t>(at(graph.inputs(), i));
+      const std::string sizes = index < count_of(graph.tensors()) ? open_sizes(*at(graph.tensors(), index)) : "";
+      if (!sizes.empty()) inputs += "; input '" + printable(at(graph.tensors(), index)->name()->string_view()) + "' is " + sizes;
+    }
+    return inputs;
   }
 
   void read_operation(const Operator& source, std::size_t index) {
@@ -255,19 +262,27 @@ class FileReader {
       if (!is_printable(tensor.name)) malformed(part, "the name is not printable text");
       part += " '" + tensor.name + "'";
     }
-    if (!used_[index]) {  // only takes its number, as the scratch tensors of an operator do, whatever their type and shape
+    if (!used_[index] ||
+        is_empty_list(source)) {  // only takes its number, as the scratch tensors of an operator do, whatever their type and shape
       builder_.model.tensors.push_back(std::move(tensor));
       return;
     }
     const auto type = tflite_format::element_type_from(source.type());
     if (!type) unsupported(part, "element type " + std::string(EnumNameTensorType(source.type())) + " is not supported");
     tensor.type = *type;
-    tensor.shape = shape_of(source, part);
+    const auto resized = resized_.find(index);
+    tensor.shape = resized == resized_.end() ? shape_of(source, part) : resized->second;
     if (!checked_element_count(tensor.shape.sizes(), tensor.type)) malformed(part, "shape " + tensor.shape.text() + " is too large");
     if (is_integer(tensor.type) && source.quantization() != nullptr)
       tensor.quantization = quantization_of(*source.quantization(), tensor.shape.rank(), part);
     if (const auto data = data_of(source, part); !data.empty()) tensor.constant = constant_of(source, tensor, data, part);
     builder_.model.tensors.push_back(std::move(tensor));
+  }
+
+  /// The shape of a single value, as RESHAPE is given it: the output says so already.
+  static bool is_empty_list(const Tensor& source) {
+    const bool is_list = source.type() == TensorType::INT32 || source.type() == TensorType::INT64;
+    return is_list && count_of(source.shape()) == 1 && at(source.shape(), 0) == 0;
   }
 
   Shape shape_of(const Tensor& source, const std::string& part) const {
@@ -334,24 +349,15 @@ class FileReader {
     return constant;
   }
 
-  static lastbit::Tensor stored_values(ElementType type, bool half, std::span<const std::byte> data, const Shape& shape) {
-    lastbit::Tensor values(type, shape);
-    if (!half) std::memcpy(values.bytes().data(), data.data(), data.size());
-    for (std::size_t i = 0; half && i < data.size() / sizeof(std::uint16_t); ++i) {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, data.data() + i * sizeof bits, sizeof bits);
-      values.values<float>()[i] = widened(bits);
-    }
-    return values;
-  }
-
   std::span<const std::byte> bytes_;
   std::string_view where_;
   const Cut& cut_;
+  const GivenShapes& shapes_;
   std::size_t budget_;
   const tflite_format::Model& file_;
-  std::vector<bool> left_out_;  ///< operators that compute a shape alone, or lie outside the part
-  std::vector<bool> used_;      ///< tensors that an operator or the graph refers to
+  std::map<std::size_t, Shape> resized_;  ///< tensors of another shape than the file puts
+  std::vector<bool> left_out_;            ///< operators that compute a shape alone, or lie outside the part
+  std::vector<bool> used_;                ///< tensors that an operator or the graph refers to
   lastbit::ModelBuilder builder_;
 };
 
@@ -360,13 +366,15 @@ class FileReader {
 
 namespace lastbit {
 
-Model parse_tflite(std::span<const std::byte> bytes, std::string_view where, const Cut& cut) {
+Model parse_tflite(std::span<const std::byte> bytes, std::string_view where, const Cut& cut, const tflite_format::GivenShapes& shapes) {
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % tflite_format::alignment == 0;
-  if (is_aligned) return tflite_format::FileReader(bytes, where, cut).read();
+  if (is_aligned) return tflite_format::FileReader(bytes, where, cut, shapes).read();
   const std::vector<std::byte> aligned(bytes.begin(), bytes.end());
-  return tflite_format::FileReader(aligned, where, cut).read();
+  return tflite_format::FileReader(aligned, where, cut, shapes).read();
 }
 
-Model read_tflite(const std::filesystem::path& path, const Cut& cut) { return parse_tflite(read_file(path), path.string(), cut); }
+Model read_tflite(const std::filesystem::path& path, const Cut& cut, const tflite_format::GivenShapes& shapes) {
+  return parse_tflite(read_file(path), path.string(), cut, shapes);
+}
 
 }  // namespace lastbit

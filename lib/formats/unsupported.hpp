@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/kept_part.hpp"
+#include "formats/proposed_cut.hpp"
 #include "lastbit/error.hpp"
 
 namespace lastbit {
@@ -21,12 +21,12 @@ class UnsupportedOperators {
     names_.emplace_back(name, 1);
   }
   /// Throws Error(unsupported_operation) with the name and the number of each, in the order in which they were met, if there is any, and the cut of
-  /// `graph` that leaves them out.
-  void require_none(const std::string& where, const GraphOutline& graph = {}) const {
+  /// `graph` that leaves them out and can be read.
+  void require_none(const std::string& where, const GraphOutline& graph, const ReadPart& read) const {
     std::string list;
     for (const auto& [name, count] : names_) list += (list.empty() ? "" : ", ") + name + " (" + std::to_string(count) + ")";
     if (list.empty()) return;
-    const std::string cut = proposed_cut(graph);
+    const std::string cut = proposed_cut(graph, read);
     throw Error(ErrorCode::unsupported_operation, where, "operators that are not supported: " + list + (cut.empty() ? "" : "; " + cut));
   }
 

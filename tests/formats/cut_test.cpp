@@ -213,12 +213,49 @@ TEST_CASE("cut: where operators are not supported, the cut that keeps most is pr
   head.node("Relu", {"the first"}, {"r"});
   head.node("Tanh", {"r"}, {"y"});
   head.output("y");
+  CHECK(refusal(head, {}) ==
+        "test.onnx: operators that are not supported: Unknown (1); --from 'the first' --shape 'the first'=… keeps 2 of 3 operators");
+  head.graph().add_value_info()->CopyFrom(head.graph().input(0));
+  head.graph().mutable_value_info(0)->set_name("the first");
   CHECK(refusal(head, {}) == "test.onnx: operators that are not supported: Unknown (1); --from 'the first' keeps 2 of 3 operators");
   OnnxFile all;
   all.input("x", {1, 3});
   all.node("Unknown", {"x"}, {"y"});
   all.output("y");
   CHECK(refusal(all, {}) == "test.onnx: operators that are not supported: Unknown (1)");
+}
+
+/// A value of this name has the shape of the input.
+void state_shape(OnnxFile& file, const std::string& name) {
+  auto& info = *file.graph().add_value_info();
+  info = file.graph().input(0);
+  info.set_name(name);
+}
+
+TEST_CASE("cut: what is proposed lies between what is not supported, where that keeps more") {
+  OnnxFile file;
+  file.input("x", {1, 3});
+  file.node("Decode", {"x"}, {"a"});
+  for (const auto& [from, to] : {std::pair("a", "b"), std::pair("b", "c"), std::pair("c", "d")}) file.node("Relu", {from}, {to});
+  file.node("Encode", {"d"}, {"e"});
+  file.node("Relu", {"e"}, {"y"});
+  state_shape(file.output("y"), "a");
+  CHECK(refusal(file, {}) == "test.onnx: operators that are not supported: Decode (1), Encode (1); --from a --to d keeps 3 of 6 operators");
+  CHECK(refusal(file, {{"a"}, {"d"}}) == "no error");
+}
+
+TEST_CASE("cut: what is proposed can be read") {
+  OnnxFile file;
+  file.input("x", {1, 3});
+  file.node("Unknown", {"x"}, {"a"});
+  file.node("Relu", {"a"}, {"b"});
+  file.constant<std::int64_t>("sizes", {2}, {2, 7});
+  file.node("Reshape", {"b", "sizes"}, {"c"});  // never fits
+  file.node("Relu", {"c"}, {"d"});
+  file.node("Relu", {"x"}, {"e"});
+  file.node("Unknown", {"e"}, {"f"});
+  state_shape(file.output("d").output("f"), "a");
+  CHECK(refusal(file, {}) == "test.onnx: operators that are not supported: Unknown (2); --to e keeps 1 of 6 operators");
 }
 
 TEST_CASE("cut: a network with states keeps those that it reads") {

@@ -117,9 +117,17 @@ TEST_CASE("arithmetic on an input of one integer says how it is made a constant"
   file.node("Mul", {"rate", "two"}, {"shape"});
   file.node("Reshape", {"x", "shape"}, {"y"});
   file.output("y");
-  CHECK_THAT(refusal(file), contains_text("'rate' is int64") && contains_text("; an input can be a constant: --bind rate=FILE.npy"));
+  CHECK_THAT(refusal(file), contains_text("input 'shape' is not a constant; an input can be a constant: --bind rate=FILE.npy"));
   const Tensor one = Tensor::from<std::int64_t>({}, std::vector<std::int64_t>{1});
   CHECK(refusal(file, {.constants = {{"rate", one}}, .shapes = {}}) == "no error");
+}
+
+TEST_CASE("whatever does not fit behind an input of one integer may fit when that is a constant") {
+  OnnxFile file;
+  file.input("x", {2}).input<std::int64_t>("rate", {}).constant<std::int64_t>("three", {1}, {3});
+  file.node("Reshape", {"x", "three"}, {"y"});
+  file.output("y");
+  CHECK_THAT(refusal(file), contains_text("; an input can be a constant: --bind rate=FILE.npy"));
 }
 
 TEST_CASE("an input without a shape can be given one") {

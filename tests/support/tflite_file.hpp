@@ -27,6 +27,7 @@ struct FileTensor {
   std::int64_t buffer = -1;  ///< chosen by data if negative
   std::function<flatbuffers::Offset<tflite_format::SparsityParameters>(flatbuffers::FlatBufferBuilder&)> sparsity = {};
   std::uint8_t quantization_details = 0;
+  std::vector<std::int32_t> signature = {};  ///< the shape with -1 for sizes that are open
 };
 
 struct FileBuffer {
@@ -93,7 +94,7 @@ struct TfliteFile {
         CreateQuantizationParametersDirect(builder, &tensor.scale, &tensor.zero_point, tensor.quantization_details, tensor.axis);
     const auto sparsity = tensor.sparsity ? tensor.sparsity(builder) : flatbuffers::Offset<SparsityParameters>();
     return CreateTensorDirect(builder, &tensor.shape, tensor.type, static_cast<std::uint32_t>(buffer), tensor.name.c_str(), quantization,
-                              sparsity);
+                              sparsity, tensor.signature.empty() ? nullptr : &tensor.signature);
   }
 };
 

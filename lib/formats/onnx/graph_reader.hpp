@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "formats/onnx/folding.hpp"
+#include "formats/proposed_cut.hpp"
 #include "lastbit/io/onnx.hpp"
 
 namespace lastbit::onnx_format {
@@ -22,6 +23,7 @@ struct FileState {
   ExternalData external;
   std::int64_t opset = no_opset;
   Graph graph;
+  ReadPart read_part{};  ///< of the network, for proposals
 };
 
 [[nodiscard]] bool is_standard(const onnx::NodeProto& node, std::string_view name);

@@ -37,6 +37,8 @@ class FileReader {
         state_{std::string(where), &source_, options, std::move(external), 0, Graph(where, size)},
         nodes_(state_, source_, state_.where) {}
 
+  void propose_by(ReadPart read) { state_.read_part = std::move(read); }
+
   Model read() {
     state_.graph.set_place(state_.where + ": model");
     state_.opset = stated_opset();
@@ -131,7 +133,7 @@ class FileReader {
       return "; a batch that the file leaves open counts as 1:" + batches_ + " states it";
     std::string bindings;
     for (const std::string& name : numbers_) bindings += " --bind " + printable(name) + "=FILE.npy";
-    return code == ErrorCode::type_mismatch && !bindings.empty() ? "; an input can be a constant:" + bindings : "";
+    return !bindings.empty() ? "; an input can be a constant:" + bindings : "";
   }
 
   void read_outputs() {
@@ -199,10 +201,33 @@ void state_computed_shapes(onnx::GraphProto& part, onnx::ModelProto whole, std::
   }
 }
 
+Trial trial_of(const onnx::ModelProto& whole, std::size_t size, std::string_view where, const OnnxOptions& options,
+               const ExternalData& external) {
+  onnx::ModelProto part = whole;
+  Trial trial;
+  try {
+    const OnnxOptions left = cut_file(part, options, where);
+    if (!options.cut.from.empty()) state_computed_shapes(*part.mutable_graph(), whole, size, where, options, external);
+    trial.open = inputs_without_shape(part.graph());
+    trial.is_read = trial.open.empty() && !FileReader(part, size, where, left, external).read().operations.empty();
+  } catch (const Error&) {
+    trial.open.clear();
+  }
+  return trial;
+}
+
 Model parse(std::span<const std::byte> bytes, std::string_view where, const OnnxOptions& options, ExternalData external) {
   auto file = parsed<onnx::ModelProto>(bytes, where, "truncated or corrupt .onnx file");
   if (!file.has_graph()) throw Error(ErrorCode::malformed_file, std::string(where), "not an .onnx model: it has no graph");
-  if (options.cut.is_whole()) return FileReader(file, bytes.size(), where, options, std::move(external)).read();
+  if (options.cut.is_whole()) {
+    FileReader reader(file, bytes.size(), where, options, external);
+    reader.propose_by([&](const Cut& cut) {
+      OnnxOptions of_part = options;
+      of_part.cut = cut;
+      return trial_of(file, bytes.size(), where, of_part, external);
+    });
+    return reader.read();
+  }
   const onnx::ModelProto whole = options.cut.from.empty() ? onnx::ModelProto() : file;
   const OnnxOptions of_part = cut_file(file, options, where);
   if (!options.cut.from.empty()) state_computed_shapes(*file.mutable_graph(), whole, bytes.size(), where, options, external);

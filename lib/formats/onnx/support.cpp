@@ -31,7 +31,7 @@ class Support {
       if (!outlined.is_supported) unsupported_.add(name_of(node));
     }
     const bool is_branch = &source_ != file_.network;
-    unsupported_.require_none(where, is_branch ? GraphOutline{} : outline);
+    unsupported_.require_none(where, outline, is_branch ? ReadPart() : file_.read_part);
   }
 
  private:

@@ -13,7 +13,7 @@
 namespace lastbit {
 
 struct ModelOptions {
-  /// What an .onnx file may leave open, by the names of its inputs: see OnnxOptions. The other formats leave nothing open.
+  /// What an .onnx file may leave open, by the names of its inputs: see OnnxOptions; of a .tflite file the shapes. JSON leaves nothing open.
   std::map<std::string, Tensor, std::less<>> constants;
   std::map<std::string, Shape, std::less<>> shapes;
   Cut cut{};  ///< what of the network is read

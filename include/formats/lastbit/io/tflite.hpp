@@ -9,7 +9,10 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,11 +21,14 @@
 
 namespace lastbit {
 
-/// A validated model, or a part of it. Throws Error naming the file, and the operator or tensor.
-[[nodiscard]] Model read_tflite(const std::filesystem::path& path, const Cut& cut = {});
+/// A validated model, or a part of it. Throws Error naming the file, and the operator or tensor. `shapes`: of inputs, by name, whose sizes the file
+/// leaves open (its shape_signature); those that it puts for them serve where none is given.
+[[nodiscard]] Model read_tflite(const std::filesystem::path& path, const Cut& cut = {},
+                                const std::map<std::string, Shape, std::less<>>& shapes = {});
 
 /// The same from memory; `where` names the bytes in messages.
-[[nodiscard]] Model parse_tflite(std::span<const std::byte> bytes, std::string_view where, const Cut& cut = {});
+[[nodiscard]] Model parse_tflite(std::span<const std::byte> bytes, std::string_view where, const Cut& cut = {},
+                                 const std::map<std::string, Shape, std::less<>>& shapes = {});
 
 /// Replaces the file. Reading it back gives the same network: tensor i is tensor i, and constants that stand in the file for shapes, axes and
 /// paddings follow. Operations have the names of their outputs there. Throws Error(unsupported_operation) naming what the format cannot say: an
