@@ -15,12 +15,12 @@
 namespace lastbit::tool {
 namespace {
 
-int fail(const std::vector<Diagnostic>& problems) {
+int fail(const Problems& problems) {
   std::cerr << problem_text(problems);
   return failed;
 }
 
-int fail(const std::string& message) { return fail({{ErrorCode::bad_input, "", message}}); }
+int fail(const std::string& message) { return fail(Problems{{{ErrorCode::bad_input, "", message}}, {}}); }
 
 int run(int count, const char* const* words) {
   CommandLine line("lastbit", "Computes what an NPU computes, to the last bit.", std::string(version()),

@@ -5,12 +5,11 @@
 #include <algorithm>
 
 #include "lastbit/emulator.hpp"
+#include "lastbit/registry.hpp"
 #include "model_option.hpp"
 
 namespace lastbit::tool {
 namespace {
-
-constexpr std::size_t line_limit = 200;
 
 struct Subjects {
   std::string model;
@@ -33,28 +32,10 @@ std::vector<Diagnostic> with_backend(std::vector<Diagnostic> problems) {
   return problems;
 }
 
-/// Not within a letter of UTF-8.
-std::size_t cut_before(const std::string& text, std::size_t at) {
-  while (at > 1 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
-  return at;
-}
-
-/// `begin` and the text, on as many lines as it takes, each with a line feed; those behind the first are indented two columns more.
-std::string lines_of(const std::string& begin, std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
-  std::string lines, line = begin;
-  const std::string indent(begin.find_first_not_of(' ') == std::string::npos ? begin.size() + 2 : 2, ' ');
-  while (line.size() + text.size() > line_limit) {
-    const std::size_t room = line_limit - line.size();
-    const std::size_t space = text.rfind(' ', room);
-    const bool breaks = space != std::string::npos && space > 0;
-    const std::size_t end = breaks ? space : cut_before(text, room);
-    lines += line + text.substr(0, end) + "\n";
-    text.erase(0, end + (breaks ? 1 : 0));
-    line = indent;
-  }
-  return lines + line + text + "\n";
+/// What the same backend computes beside float, if that is all.
+bool does_with_float(const Model& model, Backend backend) {
+  backend.elsewhere = Placements({{find_backend("float"), {}}});
+  return check(model, backend).empty();
 }
 
 }  // namespace
@@ -70,35 +51,27 @@ void remember_backend(const SpecSheet& sheet) {
   backends.push_back(sheet);
 }
 
-std::vector<Diagnostic> all_problems(const Error& error) {
-  if (!is_of_a_backend(error)) return error.diagnostics();
-  if (subjects().model.empty()) return with_backend(error.diagnostics());
-  std::vector<Diagnostic> all;
+Problems all_problems(const Error& error) {
+  if (!is_of_a_backend(error)) return {error.diagnostics(), {}};
+  if (subjects().model.empty()) return {with_backend(error.diagnostics()), {}};
+  Problems problems;
   try {
     const Model model = read_given_model(subjects().model);
     for (const SpecSheet& sheet : subjects().backends) {
       std::vector<Diagnostic> found = check(model, sheet.backend);
+      if (!found.empty())
+        problems.hint = "lastbit describe " + sheet.name + " says what it computes" +
+                        (does_with_float(model, sheet.backend) ? ", --fallback float computes the rest" : "");
       for (Diagnostic& each : found) {
         each.where = sheet.name + (each.where.empty() ? "" : ": " + each.where);
-        all.push_back(std::move(each));
+        problems.all.push_back(std::move(each));
       }
     }
   } catch (const std::exception&) {
-    return error.diagnostics();  // the model is gone, or memory
+    return {error.diagnostics(), {}};  // the model is gone, or memory
   }
-  if (all.empty()) return with_backend(error.diagnostics());
-  const std::string& where = all.back().where;
-  all.back().message += "; lastbit describe " + where.substr(0, where.find_first_of(" :")) + " says what it computes";
-  return all;
-}
-
-std::string problem_text(const std::vector<Diagnostic>& problems) {
-  if (problems.size() == 1) return lines_of("lastbit: ", problems[0].text());
-  const std::string& shared = problems.front().where;
-  const bool alike = !shared.empty() && std::ranges::all_of(problems, [&](const Diagnostic& each) { return each.where == shared; });
-  std::string text = lines_of("lastbit: ", (alike ? shared + ": " : "") + std::to_string(problems.size()) + " problems");
-  for (const Diagnostic& each : problems) text += lines_of("  ", alike ? each.message : each.text());
-  return text;
+  if (problems.all.empty()) return {with_backend(error.diagnostics()), {}};
+  return problems;
 }
 
 }  // namespace lastbit::tool

@@ -18,11 +18,17 @@ namespace lastbit::tool {
 /// A backend of the command, in place of one of its name.
 void remember_backend(const SpecSheet& sheet);
 
-/// Of what a backend refuses: all of it, on every backend of the command. Of anything else: what the error says.
-[[nodiscard]] std::vector<Diagnostic> all_problems(const Error& error);
+struct Problems {
+  std::vector<Diagnostic> all;
+  std::string hint;  ///< of what to do next
+};
 
-/// "lastbit: where: what"; of several problems a line each below what they share. No line is longer than 200 characters; what goes on
-/// is indented.
-[[nodiscard]] std::string problem_text(const std::vector<Diagnostic>& problems);
+/// Of what a backend refuses: all of it, on every backend of the command. Of anything else: what the error says.
+[[nodiscard]] Problems all_problems(const Error& error);
+
+/// "lastbit: where: what; hint"; of several problems a line each below what they share, but one line for many layers of one kind that are refused for
+/// the same reason. Lines are folded at spaces, not within a name in quotation marks, and no longer than 200 characters unless a word is; what
+/// goes on is indented.
+[[nodiscard]] std::string problem_text(const Problems& problems);
 
 }  // namespace lastbit::tool

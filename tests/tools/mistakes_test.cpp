@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What users get wrong, and what they are told: exit status 2, which problem and where, all of them at once, what was probably meant and
-// what to type next, in lines of at most 200 characters.
+// what to type next, in lines of at most 200 characters, unless a name or a word is longer.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -77,7 +77,7 @@ std::vector<Mistake> mistakes() {
       {"prove open.onnx --backend float --shape y=1x3x5", {"a shape is given for 'y'; the inputs are 'x'"}},
       {"run open.onnx --backend float --shape x=1x3x", {"--shape x=1x3x: must be the name of an input and sizes"}},
       {"run open.onnx --backend float --shape x=1x3x5 --shape x=1x3x6", {"--shape x=1x3x6: the input is named twice"}},
-      {"run M.json --backend float --shape image=1x2", {"only .onnx files take shapes"}},
+      {"run M.json --backend float --shape image=1x2", {"only .onnx files take constants of inputs, and they and .tflite files shapes"}},
       {"run open.onnx --backend float --bind x", {"--bind x: must be the name of an input and a file"}},
       {"run open.onnx --backend float --bind z=x.npy", {"a constant is given for 'z', which is no input"}},
       {"explain M.json --a float --b xnnpack --input x.npy --layer conv3", {"no layer is called 'conv3'", "'conv1'", "from 0 to"}},
@@ -144,6 +144,12 @@ void prepare(const Shell& shell) {
               R"({"default": {"max_lsb": 1}, "layers": {"conv3": {"max_lsb": 2}, "logit": {"max_lsb": 2}, "conv1": {"max_lsb": 2}}})");
 }
 
+/// Behind "lastbit: ", or the spaces that the line begins with.
+bool is_one_word(const std::string& line) {
+  const std::size_t begin = line.starts_with("lastbit: ") ? 9 : line.find_first_not_of(' ');
+  return line.find(' ', begin) == std::string::npos;
+}
+
 }  // namespace
 
 TEST_CASE("a mistake ends with status 2 and a message that says what to do") {
@@ -160,7 +166,7 @@ TEST_CASE("a mistake ends with status 2 and a message that says what to do") {
     std::istringstream lines(said);
     std::size_t number = 0;
     for (std::string line; std::getline(lines, line); ++number) {
-      CHECK(line.size() <= 200);
+      CHECK((line.size() <= 200 || is_one_word(line)));
       CHECK((number == 0 || line.starts_with("  ")));
     }
     for (const std::string& text : mistake.told) {
