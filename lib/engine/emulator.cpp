@@ -15,6 +15,7 @@
 #include "engine/held_codes.hpp"
 #include "engine/operands.hpp"
 #include "engine/operations.hpp"
+#include "engine/ops/prepare.hpp"
 #include "engine/parallel.hpp"
 #include "engine/placed.hpp"
 #include "lastbit/memory.hpp"
@@ -22,6 +23,7 @@
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/rules.hpp"
+#include "model/whole_numbers.hpp"
 
 namespace lastbit {
 
@@ -59,6 +61,7 @@ bool is_float32_operation(const Model& model, const Operation& operation, const 
 Executor prepare_integer(const Model& model, const Operation& operation, const Backend& backend) {
   if (moves_between_scales(model, operation)) return prepare_between_scales(model, operation, backend);
   if (is_movement(operation.kind)) return executor_of(prepare_movement(model, operation));
+  if (is_on_whole_numbers(model, operation)) return prepare_whole_numbers(model, operation);
   if (is_float16_operation(model, operation, backend)) return prepare_float16(model, operation, backend);
   if (is_float32_operation(model, operation, backend)) return prepare_float32(model, operation, backend.float32);
   for (const auto* list : {&operation.inputs, &operation.outputs}) {

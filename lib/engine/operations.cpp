@@ -87,6 +87,9 @@ constexpr auto executors = std::to_array<OperationExecutors>({
     {cumsum, none, prepare_real_cumsum},
     {detection_postprocess, prepare_detection, prepare_real_detection},
     {top_k, none, prepare_real_top_k},
+    {round_half_even, none, prepare_real_function},
+    {OperationKind::truncate, none, prepare_real_function},
+    {floor_div, none, prepare_real_elementwise},
 });
 static_assert(is_row_of_each_kind(executors), "executors_of indexes the table by kind");
 

@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Comparisons, connectives of truth values, and what they choose: made of less, less_or_equal, equal and select.
+// Comparisons, connectives of truth values, what they choose, and casts: made of less, less_or_equal, equal, select and cast.
 #include <numeric>
 
 #include "formats/tflite_operator.hpp"
@@ -16,6 +16,15 @@ std::int32_t truth(const OperatorReader& source, bool value) {
   lastbit::Tensor tensor(ElementType::boolean, Shape{});
   tensor.values<bool>()[0] = value;
   return source.add_constant(value ? "true" : "false", std::move(tensor));
+}
+
+/// 0 or 1.
+std::int32_t number(const OperatorReader& source, ElementType type, int value) {
+  lastbit::Tensor one(type, Shape{});
+  visit_element_type(type, [&]<class T>() {
+    if constexpr (std::is_arithmetic_v<T>) one.values<T>()[0] = static_cast<T>(value);
+  });
+  return source.add_constant(std::to_string(value), std::move(one));
 }
 
 void emit_opposite(const OperatorReader& source, std::int32_t condition) {
@@ -74,6 +83,21 @@ void read_select(const OperatorReader& source) {
 void read_select_v2(const OperatorReader& source) {
   source.require_inputs(3, 3);
   source.emit(OperationKind::select, source.inputs());
+}
+
+/// Of truth values a choice between 1 and 0; to them whether it is another number than 0.
+void read_cast(const OperatorReader& source) {
+  source.require_inputs(1, 1);
+  const ElementType from = source.input(0).type, to = source.output().type;
+  if (source.input(0).quantization.present() || source.output().quantization.present()) source.unsupported("a cast of codes with a scale");
+  if (from == to) return source.emit(reshape, {source.input_index(0)});
+  if (from == ElementType::boolean) {
+    const std::int32_t zero = number(source, to, 0);
+    return source.emit(OperationKind::select, {source.input_index(0), number(source, to, 1), zero});
+  }
+  if (to != ElementType::boolean) return source.emit(cast, {source.input_index(0)});
+  const std::int32_t zero = number(source, from, 0);
+  emit_opposite(source, source.emit_between(equal, {source.input_index(0), zero}, std::monostate{}, source.output().shape));
 }
 
 /// Indices, depth, on, off. An index that the depth has not is none of the places.

@@ -148,6 +148,7 @@ void read_logical_or(const OperatorReader& source);
 void read_logical_not(const OperatorReader& source);
 void read_select(const OperatorReader& source);
 void read_select_v2(const OperatorReader& source);
+void read_cast(const OperatorReader& source);
 void read_one_hot(const OperatorReader& source);
 
 // Functions of values and of one axis (tflite_functions.cpp).
@@ -155,7 +156,6 @@ void read_arg_max(const OperatorReader& source);
 void read_arg_min(const OperatorReader& source);
 void read_ceil(const OperatorReader& source);
 void read_cumsum(const OperatorReader& source);
-void read_floor_div(const OperatorReader& source);
 void read_gather_nd(const OperatorReader& source);
 void read_l2_normalization(const OperatorReader& source);
 void read_top_k(const OperatorReader& source);

@@ -101,6 +101,12 @@ void own_table(const Model& model, Operation& operation, Model& real) {
   real.tensors.push_back({table.name + " of " + operation.name, ElementType::float32, table.shape, {}, std::move(lines)});
 }
 
+/// A cast of a real to an integer leaves off the fraction; every other one changes no number.
+void own_cast(const Model& model, Operation& operation) {
+  const bool to_integer = operation.kind == OperationKind::cast && is_integer(model.tensor(operation.outputs[0]).type);
+  if (to_integer && !is_integer(model.tensor(operation.inputs[0]).type)) operation.kind = OperationKind::truncate;
+}
+
 void drop_multiplier(Operation& operation) {
   if (takes_bias(operation.kind) && operation.inputs.size() > multiplier_input) operation.inputs.resize(multiplier_input);
 }
@@ -178,6 +184,7 @@ Model dequantized(const Model& model) {
   for (Operation& operation : real.operations) {
     own_bias(model, operation, real);
     own_table(model, operation, real);
+    own_cast(model, operation);
     drop_multiplier(operation);
     make_attributes_real(model, operation);
   }

@@ -7,6 +7,7 @@
 
 #include "lastbit/shape.hpp"
 #include "model/operation_checks.hpp"
+#include "model/whole_numbers.hpp"
 
 namespace lastbit {
 namespace {
@@ -126,6 +127,21 @@ bool delivers_its_sum(const OperationView& operation) {
   return is_integer(operation.input().type) && output.type == int32 && !output.quantization.present();
 }
 
+void require_no_scale(const OperationView& operation, const ModelTensor& tensor) {
+  if (!tensor.quantization.present()) return;
+  operation.fail(ErrorCode::bad_quantization,
+                 "tensor '" + tensor.name + "' has a scale; the operation is on numbers that stand for themselves");
+}
+
+/// Of one type, without a scale, and without bounds.
+void check_whole_number_types(const OperationView& operation) {
+  require_same_type(operation);
+  each_tensor(operation, require_no_scale);
+  const bool bounded = operation.attributes<ElementwiseAttributes>().bounds != OutputBounds{};
+  operation.require(operation.input_count() == 2 && !bounded, ErrorCode::unsupported_operation,
+                    "of integers without a scale it has two operands, and no activation");
+}
+
 void require_data_types(const OperationView& operation) {
   require_type(operation, operation.input(), {int8, uint8, int16, float16, float32});
   require_same_type(operation);
@@ -153,10 +169,14 @@ void check_dequantize_types(const OperationView& operation) {
   each_tensor(operation, require_data_scale);
 }
 
+/// float16 to and from float32; whole numbers to and from each other and float32.
 void check_cast_types(const OperationView& operation) {
-  require_type(operation, operation.input(), {float16, float32});
-  require_type(operation, operation.output(), {float16, float32});
-  each_tensor(operation, require_one_scale);
+  const ModelTensor &input = operation.input(), &output = operation.output();
+  require_type(operation, input, {float16, float32, int8, uint8, int16, uint16, int32, int64});
+  if (input.type == float16) require_type(operation, output, {float16, float32});
+  else if (is_integer(input.type)) require_type(operation, output, {float32, int8, uint8, int16, uint16, int32, int64});
+  else require_type(operation, output, {float16, float32, int8, uint8, int16, uint16, int32, int64});
+  each_tensor(operation, require_no_scale);
 }
 
 void check_requantize_types(const OperationView& operation) {
@@ -297,6 +317,7 @@ void check_bitwise_types(const OperationView& operation) {
 }
 
 void check_elementwise_types(const OperationView& operation) {
+  if (is_whole_number(operation.input())) return check_whole_number_types(operation);
   if (!delivers_its_sum(operation)) return check_function_types(operation);
   const ElementType type = operation.input().type;
   require_type(operation, operation.input(), {int8, uint8, int16});
@@ -304,6 +325,17 @@ void check_elementwise_types(const OperationView& operation) {
     require_type(operation, operation.input(i), {type});
     require_one_scale(operation, operation.input(i));
   }
+}
+
+void check_sign_types(const OperationView& operation) {
+  if (is_whole_number(operation.input())) return require_same_type(operation);
+  check_function_types(operation);
+}
+
+void check_quotient_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int32, int64, float32});
+  require_same_type(operation);
+  each_tensor(operation, require_no_scale);
 }
 
 void check_comparison_types(const OperationView& operation) {
@@ -346,7 +378,7 @@ void check_top_k_types(const OperationView& operation) {
 
 /// Values of one type, picked as they are.
 void check_extreme_types(const OperationView& operation) {
-  require_type(operation, operation.input(), {int8, uint8, int16, int32, float32});
+  require_type(operation, operation.input(), {int8, uint8, int16, int32, int64, float32});
   require_same_type(operation);
   each_tensor(operation, require_one_scale_if_any);
 }

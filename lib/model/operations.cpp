@@ -76,8 +76,8 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {reduce_sum, "reduce_sum", 1, 1, 1, defaults<MeanAttributes>, check_function_types, check_mean, shape_of_mean},
     {reduce_max, "reduce_max", 1, 1, 1, defaults<MeanAttributes>, check_extreme_types, check_mean, shape_of_mean},
     {reduce_min, "reduce_min", 1, 1, 1, defaults<MeanAttributes>, check_extreme_types, check_mean, shape_of_mean},
-    {OperationKind::abs, "abs", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
-    {neg, "neg", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
+    {OperationKind::abs, "abs", 1, 1, 1, none, check_sign_types, check_same_shape, shape_of_input},
+    {neg, "neg", 1, 1, 1, none, check_sign_types, check_same_shape, shape_of_input},
     {OperationKind::log, "log", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
     {OperationKind::sqrt, "sqrt", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
     {rsqrt, "rsqrt", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
@@ -95,6 +95,9 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {detection_postprocess, "detection_postprocess", 3, 3, 4, defaults<DetectionAttributes>, check_detection_types, check_detection,
      shape_of_detected_boxes},
     {top_k, "top_k", 1, 1, 2, defaults<TopKAttributes>, check_top_k_types, check_top_k, shape_of_input},
+    {round_half_even, "round_half_even", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
+    {OperationKind::truncate, "truncate", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
+    {floor_div, "floor_div", 2, 2, 1, none, check_quotient_types, check_broadcast, shape_of_broadcast},
 });
 static_assert(is_row_of_each_kind(signatures), "signature_of indexes the table by kind");
 

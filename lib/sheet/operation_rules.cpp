@@ -8,6 +8,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
 #include "model/operation_signature.hpp"
+#include "model/whole_numbers.hpp"
 #include "sheet/delegated.hpp"
 #include "sheet/guessed_rules.hpp"
 
@@ -256,6 +257,9 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = cumsum},
     {.kind = detection_postprocess, .rules = "detection"},
     {.kind = top_k},
+    {.kind = round_half_even},
+    {.kind = OperationKind::truncate},
+    {.kind = floor_div},
 });
 static_assert(is_row_of_each_kind(operation_rules), "rules_read_by indexes the table by kind");
 
@@ -295,7 +299,7 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
   if (backend.domain == Domain::real) return {};
   const bool quantizes = operation.kind == OperationKind::quantize && backend.float16.method != Float16Method::absent;
   if (quantizes || has_type(model, operation, ElementType::float16)) return float16_prefixes(operation);
-  if (is_movement(operation.kind) || operation.kind == OperationKind::cast) return {};
+  if (is_movement(operation.kind) || operation.kind == OperationKind::cast || is_on_whole_numbers(model, operation)) return {};
   const bool detects = operation.kind == OperationKind::detection_postprocess && backend.detection != Detection::absent;
   if (all_float32(model, operation) && !detects) return {"float32"};
   if (computes_in_float32(operation, backend)) return {"fusion", "float32", "dequantize", "quantize"};

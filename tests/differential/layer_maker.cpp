@@ -344,6 +344,7 @@ std::optional<Model> LayerMaker::layer(OperationKind kind) {
     case less:
     case less_or_equal:
     case equal:
+    case floor_div:
     case OperationKind::select:
     case top_k: return std::nullopt;
     default: return is_movement(kind) ? std::nullopt : std::optional(unary(kind));

@@ -118,6 +118,42 @@ TEST_CASE("bools are cast to integers and back") {
   }
 }
 
+TEST_CASE("numbers are cast to other numbers: a device wraps, and leaves off fractions") {
+  OnnxFile file(16);
+  file.input("x", {3}).input<std::uint8_t>("bytes", {3});
+  set(file.node("Cast", {"x"}, {"whole"}), "to", onnx::TensorProto::INT32);
+  set(file.node("Cast", {"whole"}, {"byte"}), "to", onnx::TensorProto::INT8);
+  set(file.node("Cast", {"bytes"}, {"wide"}), "to", onnx::TensorProto::INT64);
+  const Model model = file.output("whole").output("byte").output("wide").read();
+  const std::vector<Tensor> inputs{vector_of({300.75F, -2.75F, 5}), Tensor::from<std::uint8_t>({3}, std::vector<std::uint8_t>{255, 0, 7})};
+  const auto found = outputs(model, "tflite_double", inputs);
+  const auto integers = [&](std::size_t output) {
+    return std::vector<std::int64_t>{found[output].integer_at(0), found[output].integer_at(1), found[output].integer_at(2)};
+  };
+  CHECK(integers(0) == std::vector<std::int64_t>{300, -2, 5});
+  CHECK(integers(1) == std::vector<std::int64_t>{44, -2, 5});
+  CHECK(integers(2) == std::vector<std::int64_t>{255, 0, 7});
+  CHECK(listed(outputs(model, "float", inputs)[0]) == std::vector<float>{300, -2, 5});
+}
+
+TEST_CASE("Add, Sub, Mul, Neg, Abs and Max of int64, and a Gather at what they compute") {
+  OnnxFile file(16);
+  file.input<std::int64_t>("i", {2}).constant<std::int64_t>("two", {1}, {2});
+  file.constant<float>("data", {3, 2}, {1, 2, 3, 4, 5, 6});
+  file.node("Add", {"i", "two"}, {"sum"});
+  file.node("Sub", {"sum", "two"}, {"difference"});
+  file.node("Mul", {"difference", "two"}, {"product"});
+  file.node("Neg", {"product"}, {"negative"});
+  file.node("Abs", {"negative"}, {"magnitude"});
+  file.node("Max", {"magnitude", "two"}, {"largest"});
+  file.node("Gather", {"data", "i"}, {"y"});
+  const Model model = file.output("sum").output("largest").output("y").read();
+  const auto found = outputs(model, "tflite_double", {Tensor::from<std::int64_t>({2}, std::vector<std::int64_t>{-1, 0})});
+  CHECK((found[0].integer_at(0) == 1 && found[0].integer_at(1) == 2));
+  CHECK((found[1].integer_at(0) == 2 && found[1].integer_at(1) == 2));
+  CHECK(listed(found[2]) == std::vector<float>{5, 6, 1, 2});  // -1: from the end
+}
+
 TEST_CASE("of an If whose condition is computed both branches are, and one is chosen") {
   OnnxFile file = decided_by_value("Relu");
   const Model model = file.output("y").read();

@@ -1,9 +1,10 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// ONNX operators that order, sum or pick values along axes, against their definitions.
+// ONNX operators that order, sum or pick values along axes, or move blocks, against their definitions.
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "support/onnx_checks.hpp"
 
@@ -89,6 +90,42 @@ TEST_CASE("Elu, Floor, Ceil and LogSoftmax over either axis") {
   CHECK(of_one("LogSoftmax", 16, {}) == rows);
   CHECK(of_one("LogSoftmax", 16, [](auto& node) { set(node, "axis", 0); }) == columns);
   CHECK(of_one("LogSoftmax", 11, [](auto& node) { set(node, "axis", 0); }) == flat);
+}
+
+TEST_CASE("DepthToSpace and SpaceToDepth, as the standard's reference shapes them") {
+  const auto of = [](const std::string& op, const Integers& shape, const std::string& mode) {
+    OnnxFile file(13);
+    file.input("x", shape);
+    auto& node = file.node(op, {"x"}, {"y"});
+    set(node, "blocksize", 2);
+    if (!mode.empty()) set(node, "mode", mode.c_str());
+    Tensor x(ElementType::float32, Shape(shape));
+    std::iota(x.values<float>().begin(), x.values<float>().end(), 0.0F);
+    return outputs(file.output("y").read(), "float", {x})[0];
+  };
+  const Tensor by_rows = of("DepthToSpace", {1, 8, 1, 2}, "DCR"), by_channel = of("DepthToSpace", {1, 8, 1, 2}, "CRD");
+  CHECK(by_rows.shape() == Shape{1, 2, 2, 4});
+  CHECK(listed(by_rows) == Reals{0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15});
+  CHECK(listed(by_channel) == Reals{0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15});
+  CHECK(listed(of("DepthToSpace", {1, 8, 1, 2}, "")) == listed(by_rows));
+  const Tensor deep = of("SpaceToDepth", {1, 2, 2, 4}, "");
+  CHECK(deep.shape() == Shape{1, 8, 1, 2});
+  CHECK(listed(deep) == Reals{0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15});
+}
+
+TEST_CASE("blocks that do not fit are refused") {
+  const auto refused = [](const std::string& op, const Integers& shape, const std::string& mode) {
+    OnnxFile file(13);
+    file.input("x", shape);
+    auto& node = file.node(op, {"x"}, {"y"});
+    set(node, "blocksize", 2);
+    if (!mode.empty()) set(node, "mode", mode.c_str());
+    return refusal(file.output("y"));
+  };
+  CHECK(refused("DepthToSpace", {1, 6, 2, 2}, "") == "test.onnx: DepthToSpace (node 0): blocks of 2 do not fit the channels");
+  CHECK(refused("DepthToSpace", {1, 4, 2, 2}, "XYZ") == "test.onnx: DepthToSpace (node 0): mode 'XYZ'");
+  CHECK(refused("SpaceToDepth", {1, 1, 3, 2}, "") == "test.onnx: SpaceToDepth (node 0): blocks of 2 do not fit the image");
+  CHECK(refused("SpaceToDepth", {4, 4, 2}, "") == "test.onnx: SpaceToDepth (node 0): the input has 3 dimensions; 4 are needed");
 }
 
 TEST_CASE("GatherND at constant indices, and OneHot with indices from either end") {

@@ -59,6 +59,10 @@ TEST_CASE("functions of one value") {
   check_function("Reciprocal", [](double x) { return 1 / x; });
 }
 
+TEST_CASE("Round: half to even") {
+  CHECK(listed(of_one("Round", {0.5F, 1.5F, 2.5F, -0.5F, -1.5F, 2.75F})) == std::vector<float>{0, 2, 2, 0, -2, 3});
+}
+
 TEST_CASE("Gelu is x times the share of a normal distribution below it") {
   const std::vector<float> x{-3, -1, 0, 0.5F, 1, 4};
   std::vector<float> exact, by_tanh;

@@ -150,6 +150,43 @@ TEST_CASE("truths are the golden path's alone: a device names the tensor that it
   CHECK(problems[0].message.find("integer backends need quantised data") != std::string::npos);
 }
 
+TEST_CASE("CAST: toward zero, to and from truth values, and of no codes") {
+  const auto cast = [](TensorType from, TensorType to) { return file_of(CAST, {of_type(from, {3})}, {of_type(to, {3})}); };
+  CHECK(one_golden(cast(TensorType::FLOAT32, TensorType::INT32), {{2.75F, -2.75F, 0}}) == Reals{2, -2, 0});
+  CHECK(one_golden(cast(TensorType::UINT8, TensorType::FLOAT32), {{255, 0, 7}}) == Reals{255, 0, 7});
+  CHECK(one_golden(cast(TensorType::FLOAT32, TensorType::BOOL), {{0.25F, -3, 0}}) == Reals{1, 1, 0});
+  CHECK(one_golden(cast(TensorType::BOOL, TensorType::INT64), {{1, 0, 1}}) == Reals{1, 0, 1});
+  CHECK(one_golden(cast(TensorType::INT32, TensorType::INT32), {{5, 6, 7}}) == Reals{5, 6, 7});
+  const lastbit::Model model = parse_tflite(cast(TensorType::INT64, TensorType::INT32).bytes(), "cast.tflite");
+  const auto values = lastbit::Tensor::from<std::int64_t>({3}, std::vector<std::int64_t>{(std::int64_t{1} << 32) + 1, -1, 5});
+  const Trace trace = run(model, tflite_double, {{values}});
+  CHECK(values_of<std::int32_t>(*trace.tensors[static_cast<std::size_t>(model.outputs[0])]) == std::vector<std::int32_t>{1, -1, 5});
+  TfliteFile codes = cast(TensorType::INT8, TensorType::FLOAT32);
+  codes.tensors[0].scale = {0.5F};
+  refuses(codes, "a cast of codes with a scale");
+  refuses(cast(TensorType::FLOAT64, TensorType::INT32), "is float64");
+}
+
+TEST_CASE("ADD, SUB, MUL, FLOOR_DIV, NEG, ABS, MAXIMUM and MINIMUM of integers without a scale run on devices") {
+  const auto of = [](BuiltinOperator code, const Sizes& a, const Sizes& b) {
+    const FileTensor integer = of_type(TensorType::INT32, {2});
+    const bool unary = code == NEG || code == ABS;
+    const auto file = unary ? file_of(code, {integer}, {integer}) : file_of(code, {integer, integers({2}, b)}, {integer});
+    const lastbit::Model model = parse_tflite(file.bytes(), "integers.tflite");
+    const Trace trace = run(model, tflite_double, {{lastbit::Tensor::from<std::int32_t>({2}, a)}});
+    return values_of<std::int32_t>(*trace.tensors[static_cast<std::size_t>(model.outputs[0])]);
+  };
+  using Found = std::vector<std::int32_t>;
+  CHECK(of(ADD, {2147483647, 5}, {1, -7}) == Found{-2147483647 - 1, -2});
+  CHECK(of(SUB, {3, 5}, {4, -7}) == Found{-1, 12});
+  CHECK(of(MUL, {65536, -3}, {65536, 4}) == Found{0, -12});
+  CHECK(of(FLOOR_DIV, {-7, 7}, {2, 2}) == Found{-4, 3});
+  CHECK(of(NEG, {3, -4}, {}) == Found{-3, 4});
+  CHECK(of(ABS, {3, -4}, {}) == Found{3, 4});
+  CHECK(of(MAXIMUM, {16777217, -4}, {16777216, 9}) == Found{16777217, 9});
+  CHECK(of(MINIMUM, {16777217, -4}, {16777216, 9}) == Found{16777216, -4});
+}
+
 TEST_CASE("ONE_HOT: on at the index, nowhere for one that the depth has not; any axis") {
   const auto file = [](std::int32_t axis, const Sizes& to) {
     return with(file_of(ONE_HOT, {of_type(TensorType::INT32, {2}), integers({}, {3}), reals({}, {2.5F}), reals({}, {-1})}, {real(to)}),
@@ -161,7 +198,7 @@ TEST_CASE("ONE_HOT: on at the index, nowhere for one that the depth has not; any
   refuses(file(3, {2, 3}), "axis 3");
 }
 
-TEST_CASE("ELU, FLOOR, CEIL, FLOOR_DIV, LOG_SOFTMAX and L2_NORMALIZATION") {
+TEST_CASE("ELU, FLOOR, CEIL, ROUND, FLOOR_DIV, LOG_SOFTMAX and L2_NORMALIZATION") {
   const Reals x{-1.5F, 2.25F};
   const auto of_one = [&](BuiltinOperator code) { return one_golden(file_of(code, {real({1, 2})}, {real({1, 2})}), {x}); };
   CHECK(of_one(ELU) == Reals{static_cast<float>(std::expm1(-1.5)), 2.25F});
@@ -172,7 +209,7 @@ TEST_CASE("ELU, FLOOR, CEIL, FLOOR_DIV, LOG_SOFTMAX and L2_NORMALIZATION") {
   const double length = std::sqrt(1.5 * 1.5 + 2.25 * 2.25);
   CHECK(of_one(L2_NORMALIZATION) == Reals{static_cast<float>(-1.5 / length), static_cast<float>(2.25 / length)});
   CHECK(one_golden(file_of(FLOOR_DIV, {real({4}), real({1})}, {real({4})}), {{7, -7, 6, -0.5F}, {2}}) == Reals{3, -4, 3, -1});
-  refuses(file_of(FLOOR_DIV, {of_type(TensorType::INT32, {2}), integers({1}, {2})}, {of_type(TensorType::INT32, {2})}), "data of int32");
+  CHECK(one_golden(file_of(ROUND, {real({4})}, {real({4})}), {{0.5F, 1.5F, -2.5F, 2.75F}}) == Reals{0, 2, -2, 3});
   refuses(with(file_of(L2_NORMALIZATION, {real({2})}, {real({2})}), BuiltinOptions::L2NormOptions, CreateL2NormOptions,
                ActivationFunctionType::RELU),
           "a fused activation");
@@ -202,7 +239,12 @@ TEST_CASE("ARG_MIN, CUMSUM, TOPK_V2 and GATHER_ND") {
   const auto rows = file_of(GATHER_ND, {real({2, 3}), of_type(TensorType::INT32, {1, 1})}, {real({1, 3})});
   CHECK(one_golden(rows, {x, {1}}) == Reals{-2, 5, -2});
   refuses(file_of(GATHER_ND, {real({2, 3}), integers({1, 2}, {1, 3})}, {real({1})}), "index 3 of an axis of 3");
-  refuses(file_of(GATHER_ND, {real({2, 3}), of_type(TensorType::INT32, {1, 2})}, {real({1})}), "is not a constant");
+  const auto computed = file_of(GATHER_ND, {real({2, 3}), of_type(TensorType::INT32, {3, 2})}, {real({3})});
+  CHECK(one_golden(computed, {x, {1, 2, 0, 0, 1, 1}}) == Reals{-2, 3, 5});
+  CHECK(one_golden(computed, {x, {1, 7, -1, 0, 9, 9}}) == Reals{-2, 3, -2});  // the nearest entry that there is
+  const auto parts = file_of(GATHER_ND, {real({2, 1, 3}), of_type(TensorType::INT64, {1, 2, 2})}, {real({1, 2, 3})});
+  CHECK(one_golden(parts, {x, {1, 0, 0, 0}}) == Reals{-2, 5, -2, 3, 1, 1});
+  refuses(file_of(GATHER_ND, {real({2, 3}), of_type(TensorType::INT16, {1, 2})}, {real({1})}), "computed indices of int16");
   refuses(file_of(GATHER_ND, {real({2}), integers({1, 2}, {1, 1})}, {real({1})}), "indices of 1x2 into 2");
 }
 
@@ -218,6 +260,76 @@ TEST_CASE("TFLite_Detection_PostProcess: its options, and outputs whose shapes t
   const lastbit::Model coded = parse_tflite(DetectionFile().file(TensorType::UINT8, {}).bytes(), "coded.tflite");
   CHECK(check(coded, tflite_double).empty());
   CHECK(std::get<DetectionAttributes>(coded.operations[0].attributes).detections_per_class == 100);
+}
+
+TEST_CASE("RESHAPE to a single value is given a shape without sizes") {
+  const TfliteFile file = file_of(RESHAPE, {real({1, 1}), of_type(TensorType::INT32, {0})}, {real({})});
+  const lastbit::Model model = parse_tflite(file.bytes(), "scalar.tflite");
+  CHECK(model.tensor(model.outputs[0]).shape == Shape{});
+  TfliteFile wrong = file_of(NEG, {of_type(TensorType::INT32, {0})}, {of_type(TensorType::INT32, {1})});
+  CHECK(refusal_of([&] { return parse_tflite(wrong.bytes(), "wrong.tflite"); }));
+}
+
+TEST_CASE("where the shapes do not fit, sizes that the file leaves open are named") {
+  FileTensor open = real({1, 1});
+  open.signature = {-1, -1};
+  const TfliteFile file = file_of(ADD, {open, real({2, 3})}, {real({2, 4})});
+  refuses(file, "; input 'x0' is ?x?, for which the file puts 1x1; --shape x0=?x? states others");
+  FileTensor batch = real({1, 3});
+  batch.signature = {-1, 3};
+  CHECK_FALSE(refusal_of([&] { return parse_tflite(file_of(NEG, {batch}, {real({1, 3})}).bytes(), "open.tflite"); }));
+  const auto fixed = refusal_of([&] {
+    return parse_tflite(file_of(ADD, {real({1, 1}), real({2, 3})}, {real({2, 4})}).bytes(), "fixed.tflite");
+  });
+  REQUIRE(fixed);
+  CHECK_FALSE(fixed->says("the file puts"));
+}
+
+TEST_CASE("sizes that a file leaves open can be given; what is behind them follows") {
+  FileTensor open = real({1, 1, 1, 2}), between = real({1, 1, 1, 3});
+  open.signature = {1, -1, -1, 2};
+  TfliteFile file = file_of(CONV_2D, {open, reals({3, 2, 2, 2}, Reals(24, 1)), reals({3}, {0, 0, 0})}, {between});
+  file = with(std::move(file), BuiltinOptions::Conv2DOptions,
+              [](auto& builder) { return CreateConv2DOptions(builder, Padding::VALID, 1, 1); });
+  refuses(file, "; input 'x0' is 1x?x?x2, for which the file puts 1x1x1x2; --shape x0=1x?x?x2 states others");
+  const auto read = [&](const std::map<std::string, Shape, std::less<>>& shapes) {
+    return parse_tflite(file.bytes(), "open.tflite", {}, shapes);
+  };
+  const lastbit::Model model = read({{"x0", {1, 4, 6, 2}}});
+  CHECK(model.tensor(model.inputs[0]).shape == Shape{1, 4, 6, 2});
+  CHECK(model.tensor(model.outputs[0]).shape == Shape{1, 3, 5, 3});
+  const auto refused = [&](const std::map<std::string, Shape, std::less<>>& shapes) {
+    const auto refusal = refusal_of([&] { return read(shapes); });
+    return refusal ? refusal->message : std::string("no error");
+  };
+  CHECK(refused({{"x", {1, 4, 6, 2}}}) == "open.tflite: a shape is given for 'x', which is no input");
+  CHECK(refused({{"x0", {1, 4, 6, 3}}}) == "open.tflite: input 'x0': shape 1x4x6x3 is given; the file says 1x?x?x2");
+}
+
+TEST_CASE("the shapes behind sizes that are given, operator by operator") {
+  const auto resized = [](const TfliteFile& file, const Shape& given) {
+    TfliteFile open = file;
+    open.tensors[0].signature.assign(open.tensors[0].shape.size(), -1);
+    const lastbit::Model model = parse_tflite(open.bytes(), "open.tflite", {}, {{"x0", given}});
+    return model.tensor(model.outputs[0]).shape;
+  };
+  const auto squeezed = with(file_of(SQUEEZE, {real({1, 1, 2, 1})}, {real({2, 1})}), BuiltinOptions::SqueezeOptions, [](auto& builder) {
+    return CreateSqueezeOptions(builder, builder.CreateVector(Sizes{0, 1}));
+  });
+  CHECK(resized(squeezed, {1, 1, 7, 1}) == Shape{7, 1});
+  CHECK(resized(file_of(EXPAND_DIMS, {real({1, 1}), integers({}, {-1})}, {real({1, 1, 1})}), {2, 9}) == Shape{2, 9, 1});
+  CHECK(resized(file_of(RESHAPE, {real({1, 4}), integers({2}, {-1, 2})}, {real({2, 2})}), {3, 4}) == Shape{6, 2});
+  CHECK(resized(file_of(TRANSPOSE, {real({1, 2}), integers({2}, {1, 0})}, {real({2, 1})}), {5, 3}) == Shape{3, 5});
+  CHECK(resized(file_of(ADD, {real({1, 3}), reals({3}, {1, 2, 3})}, {real({1, 3})}), {5, 3}) == Shape{5, 3});
+  CHECK(resized(file_of(NEG, {real({1})}, {real({1})}), {8}) == Shape{8});
+  const auto largest = with(file_of(REDUCE_MAX, {real({1, 1, 2}), integers({1}, {1})}, {real({1, 2})}), BuiltinOptions::ReducerOptions,
+                            CreateReducerOptions, false);
+  CHECK(resized(largest, {3, 7, 2}) == Shape{3, 2});
+  const auto refused = refusal_of([&] {
+    return resized(file_of(TOPK_V2, {real({1, 3}), integers({}, {2})}, {real({1, 2}), real({1, 2})}), {4, 3});
+  });
+  REQUIRE(refused);
+  CHECK(refused->says("TOPK_V2 (operation 0): what it makes of an input of another size than the file puts is not known here"));
 }
 
 TEST_CASE("what is read is written as JSON and read again as it was") {

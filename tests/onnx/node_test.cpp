@@ -91,14 +91,17 @@ const std::vector<std::string> operators{"Conv",
                                          "Xor",
                                          "Not",
                                          "Where",
-                                         "If"};
+                                         "If",
+                                         "DepthToSpace",
+                                         "SpaceToDepth",
+                                         "Round"};
 
 // Their outputs wrap to int8 where the standard saturates: the reference that wrote them casts, and -235.8 became 20.
 const std::set<std::string> wrapped{"test_qlinearmatmul_2D_int8_float16", "test_qlinearmatmul_2D_int8_float32",
                                     "test_qlinearmatmul_3D_int8_float16", "test_qlinearmatmul_3D_int8_float32"};
 
 // What passed when this was last looked at. More is welcome; fewer is a loss.
-constexpr int recorded_float = 413, recorded_exact = 32;
+constexpr int recorded_float = 420, recorded_exact = 40;
 
 }  // namespace
 

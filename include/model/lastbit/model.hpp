@@ -40,6 +40,7 @@ enum class OperationKind : std::uint8_t {
   less, less_or_equal, equal, select,
   elu, floor, log_softmax, l2_normalization, argmin, cumsum,
   detection_postprocess, top_k,
+  round_half_even, truncate, floor_div,
 };
 // clang-format on
 

@@ -59,6 +59,8 @@ Form form_of(OperationKind kind) {
     case OperationKind::erf:
     case elu:
     case OperationKind::floor:
+    case round_half_even:
+    case OperationKind::truncate:
     case pwl:
     case concat: return Form::of_codes;
     case mean:

@@ -18,6 +18,7 @@
 #include "lastbit/registry.hpp"
 #include "lastbit/rule_alternatives.hpp"
 #include "model/operation_signature.hpp"
+#include "model/whole_numbers.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
@@ -263,7 +264,8 @@ bool has_one_meaning(OperationKind kind) {
   using enum OperationKind;
   return is_movement(kind) || kind == max_pool2d || kind == cast || kind == maximum || kind == minimum || kind == reduce_max ||
          kind == reduce_min || kind == OperationKind::div || kind == neg || kind == OperationKind::log || kind == OperationKind::sqrt ||
-         kind == rsqrt || kind == elu || kind == OperationKind::floor || kind == log_softmax || kind == cumsum;
+         kind == rsqrt || kind == elu || kind == OperationKind::floor || kind == round_half_even || kind == OperationKind::truncate ||
+         kind == floor_div || kind == log_softmax || kind == cumsum;
 }
 
 /// A single output, and rules with more than one value to look for.
@@ -276,6 +278,7 @@ bool is_covered(OperationKind kind) { return is_conv_layer(kind) || reads_rules(
 std::string reason_to_skip(const IdentifyPair& pair) {
   if (pair.layer.operations.size() != 1) return "not a layer of one operation";
   const Operation& operation = pair.layer.operations[0];
+  if (is_on_whole_numbers(pair.layer, operation)) return "whole numbers are computed alike by all";
   if (!is_covered(operation.kind)) return "the space has no rules for " + std::string(name_of(operation.kind));
   for (const std::int32_t index : operation.inputs) {
     if (index != absent_tensor && !is_integer(pair.layer.tensor(index).type))

@@ -16,6 +16,7 @@
 #include "lastbit/op/pool.hpp"
 #include "lastbit/op/sum_pool.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "model/whole_numbers.hpp"
 
 namespace lastbit {
 namespace {
@@ -379,7 +380,7 @@ std::vector<Sums> sums_of(const Model& model, const Operation& operation, const 
   const Request request{model, operation, backend, ranges};
   const auto is_real_tensor = [&](std::int32_t index) { return index != absent_tensor && !is_integer(model.tensor(index).type); };
   if (std::ranges::any_of(operation.inputs, is_real_tensor) || std::ranges::any_of(operation.outputs, is_real_tensor)) return {};
-  if (computes_in_float32(operation, backend)) return {};
+  if (computes_in_float32(operation, backend) || is_on_whole_numbers(model, operation)) return {};
   if (is_conv_layer(operation.kind)) return {convolution_sums(request)};
   switch (operation.kind) {
     case OperationKind::matmul: return matmul_sums(request);

@@ -7,6 +7,7 @@
 #include "engine/held_codes.hpp"
 #include "engine/operands.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "model/whole_numbers.hpp"
 
 namespace lastbit {
 namespace {
@@ -127,7 +128,7 @@ IntegerRange range_after(const Model& model, const Operation& operation, const B
   if (!is_integer(output.type) || !is_integer(model.tensor(operation.inputs[0]).type)) return type;
   if (moves_between_scales(model, operation)) return type;
   if (is_movement(operation.kind)) return range_after_movement(model, operation, ranges);
-  if (computes_in_float32(operation, backend)) return type;
+  if (computes_in_float32(operation, backend) || is_on_whole_numbers(model, operation)) return type;
   const bool keeps = same_quantization(model, operation);
   switch (operation.kind) {
     case max_pool2d:

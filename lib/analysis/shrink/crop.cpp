@@ -349,7 +349,10 @@ bool is_elementwise(OperationKind kind) {
                                      equal,
                                      OperationKind::select,
                                      elu,
-                                     OperationKind::floor};
+                                     OperationKind::floor,
+                                     round_half_even,
+                                     OperationKind::truncate,
+                                     floor_div};
   return std::find(std::begin(kinds), std::end(kinds), kind) != std::end(kinds);
 }
 

@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, sub, mul, div, pow, maximum, minimum, comparisons (1 where they hold, else 0), select and prelu with numpy's broadcasting; add_n; concat.
+// add, sub, mul, div, floor_div, pow, maximum, minimum, comparisons (1 where they hold, else 0), select and prelu with numpy's broadcasting; add_n; concat.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -29,6 +29,8 @@ Executor combine(const Model& model, const Operation& operation, const RealBound
   };
 }
 
+/// The quotient is a double, which no float leads past a whole number that it does not reach.
+double floor_of_quotient(float a, float b) { return std::floor(double{a} / double{b}); }
 float power(float base, float exponent) { return static_cast<float>(std::pow(double{base}, double{exponent})); }
 
 }  // namespace
@@ -40,6 +42,7 @@ Executor prepare_real_elementwise(const Model& model, const Operation& operation
     case OperationKind::pow: return combine(model, operation, {}, power);
     case OperationKind::maximum: return combine(model, operation, {}, larger);
     case OperationKind::minimum: return combine(model, operation, {}, smaller);
+    case OperationKind::floor_div: return combine(model, operation, {}, floor_of_quotient);
     case OperationKind::less: return combine(model, operation, {}, std::less<>());
     case OperationKind::less_or_equal: return combine(model, operation, {}, std::less_equal<>());
     case OperationKind::equal: return combine(model, operation, {}, std::equal_to<>());

@@ -34,6 +34,12 @@ Executor by_row(const Model& model, const Operation& operation, Row row) {
 }
 
 double hard_swish(double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }
+/// Whatever the floating-point environment says.
+double rounded_half_even(double x) {
+  const double below = std::floor(x), rest = x - below;
+  const bool up = rest > 0.5 || (rest == 0.5 && std::fmod(below, 2) != 0);
+  return std::copysign(up ? below + 1 : below, x);
+}
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace
@@ -67,6 +73,8 @@ Executor prepare_real_function(const Model&, const Operation& operation) {
     case OperationKind::sqrt: return map([](double x) { return std::sqrt(x); });
     case OperationKind::erf: return map([](double x) { return std::erf(x); });
     case OperationKind::floor: return map([](double x) { return std::floor(x); });
+    case OperationKind::round_half_even: return map(rounded_half_even);
+    case OperationKind::truncate: return map([](double x) { return std::trunc(x); });
     default: return map([](double x) { return 1 / std::sqrt(x); });
   }
 }

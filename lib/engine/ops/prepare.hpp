@@ -40,6 +40,7 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_reduce_extreme(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_reduce_sum(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_argmax(const Model& model, const Operation& operation, const Backend& backend);  ///< and argmin
+[[nodiscard]] Executor prepare_whole_numbers(const Model& model, const Operation& operation);  ///< the same on every backend
 [[nodiscard]] Executor prepare_detection(const Model& model, const Operation& operation, const Backend& backend);
 
 }  // namespace lastbit

@@ -1,7 +1,8 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators that only move values: Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Identity, Dropout, Slice, Gather, Split, Concat.
+// Operators that only move values: Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Identity, Dropout, Slice, Split, Concat, DepthToSpace,
+// SpaceToDepth; Gather is in gather.cpp.
 #include <algorithm>
 
 #include "formats/onnx/operators.hpp"
@@ -169,72 +170,6 @@ void read_slice(const NodeReader& node) {
   nothing.known = nothing.empty = true;
 }
 
-/// [first, last] of indices in even steps, and the step.
-struct Run {
-  std::int64_t first, last, step, count;
-};
-
-std::vector<Run> runs_of(const std::vector<std::int64_t>& indices) {
-  std::vector<Run> runs;
-  for (const std::int64_t index : indices) {
-    const bool starts =
-        runs.empty() || index == runs.back().last || (runs.back().count > 1 && index - runs.back().last != runs.back().step);
-    if (starts) runs.push_back({index, index, 1, 0});
-    else runs.back().step = index - runs.back().last;
-    runs.back().last = index;
-    ++runs.back().count;
-  }
-  return runs;
-}
-
-std::int32_t joined_runs(const NodeReader& node, std::size_t axis, const std::vector<std::int64_t>& indices) {
-  constexpr std::size_t most_runs = 1024;
-  const std::vector<Run> runs = runs_of(indices);
-  if (runs.size() > most_runs) node.unsupported("a gathering of more than " + std::to_string(most_runs) + " slices");
-  Graph& graph = node.graph();
-  const auto make = [&](const std::string& what, std::int64_t count) {
-    std::vector<std::int64_t> sizes = sizes_of(node.shape());
-    sizes[axis] = count;
-    return graph.add_tensor(node.output().name + what, node.input().type, Shape(std::move(sizes)), node.input().quantization);
-  };
-  std::vector<std::int32_t> parts;
-  for (const Run& run : runs) {
-    SliceAttributes slice{.begin = std::vector<std::int64_t>(node.shape().rank(), 0),
-                          .strides = std::vector<std::int64_t>(node.shape().rank(), 1)};
-    slice.begin[axis] = run.first;
-    slice.strides[axis] = run.step;
-    parts.push_back(make(" (part)", run.count));
-    graph.emit(OperationKind::strided_slice, {node.plain()}, {parts.back()}, std::move(slice));
-  }
-  if (parts.size() == 1) return parts[0];
-  const std::int32_t all = make(" (joined)", static_cast<std::int64_t>(indices.size()));
-  graph.emit(OperationKind::concat, std::move(parts), {all}, ConcatAttributes{static_cast<std::int64_t>(axis)});
-  return all;
-}
-
-/// At constant indices: slices, joined where their steps are uneven.
-void read_gather(const NodeReader& node) {
-  node.require_inputs(2, 2);
-  const auto axis = static_cast<std::size_t>(node.axis_of(node.integer("axis", 0), node.shape().rank()));
-  const Tensor& stated = node.constant(1);
-  if (!is_integer(stated.type())) node.malformed("the indices are " + std::string(name_of(stated.type())));
-  const std::int64_t size = node.shape()[axis];
-  std::vector<std::int64_t> indices;
-  node.graph().budget().spend(static_cast<std::size_t>(stated.element_count()) * sizeof(std::int64_t), node.graph().place());
-  for (std::int64_t i = 0; i < stated.element_count(); ++i) {
-    const std::int64_t index = stated.integer_at(i);
-    if (index < -size || index >= size) node.malformed("index " + std::to_string(index) + " of " + std::to_string(size));
-    indices.push_back(index < 0 ? index + size : index);
-  }
-  const Shape kept = stated.shape();
-  const std::int32_t gathered = joined_runs(node, axis, indices);
-  std::vector<std::int64_t> sizes = sizes_of(node.shape());
-  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
-  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), kept.sizes().begin(), kept.sizes().end());
-  node.define(Shape(std::move(sizes)));
-  node.emit_plain(OperationKind::reshape, {gathered});
-}
-
 std::vector<std::int64_t> split_sizes(const NodeReader& node, std::int64_t size) {
   std::vector<std::int64_t> sizes = node.has_input(1) ? node.constant_integers(1) : node.integers("split");
   const auto parts = static_cast<std::int64_t>(node.output_count());
@@ -279,28 +214,81 @@ void read_concat(const NodeReader& node) {
   emit_concat(node, positions, node.integer("axis", 1));
 }
 
-/// To the type it has already, float16 counting as float32, or between bool and float32, int32 or int64.
+/// To the type it has already, float16 counting as float32; between float32 and integers, and between bool and float32, int32 or int64.
 void read_cast(const NodeReader& node) {
   node.require_inputs(1, 1);
   const std::int64_t code = node.integer("to", 0);
   const auto type = code > 0 && code < 64 ? element_type_from(static_cast<std::int32_t>(code)) : std::nullopt;
   if (type && *type == node.input().type) return emit_reshape(node, node.shape());
-  const auto is_number = [](std::optional<ElementType> each) {
+  const ElementType from = node.input().type;
+  const auto is_number = [](ElementType each) { return each == ElementType::float32 || is_integer(each); };
+  const auto is_comparable = [](ElementType each) {
     return each == ElementType::float32 || each == ElementType::int32 || each == ElementType::int64;
   };
-  const ElementType from = node.input().type;
-  if (from == ElementType::boolean ? is_number(type) : is_number(from) && type == ElementType::boolean) return emit_truth_cast(node, *type);
+  if (type && from == ElementType::boolean && is_comparable(*type)) return emit_truth_cast(node, *type);
+  if (type && type == ElementType::boolean && is_comparable(from)) return emit_truth_cast(node, *type);
+  if (type && is_number(*type) && is_number(from) && !node.input().quantization.present()) {
+    node.declare(*type, {});
+    return node.emit_same_shape(OperationKind::cast);
+  }
   node.unsupported("a cast from " + std::string(name_of(node.input().type)) + " to " +
                    (code > 0 && code < 64 ? name_of_type(static_cast<std::int32_t>(code)) : std::to_string(code)));
 }
 
+std::int64_t block_of(const NodeReader& node) {
+  node.require_inputs(1, 1);
+  if (node.shape().rank() != 4) node.malformed("the input has " + std::to_string(node.shape().rank()) + " dimensions; 4 are needed");
+  const std::int64_t block = node.integer("blocksize", 0);
+  if (block < 1 || block > largest_parameter) node.malformed("a block of " + std::to_string(block));
+  return block;
+}
+
+/// The input as six axes, in another order, as an image of this shape.
+void emit_blocks(const NodeReader& node, std::vector<std::int64_t> six, std::vector<std::int64_t> order, Shape out) {
+  Graph& graph = node.graph();
+  node.define(std::move(out));
+  const std::string name = node.output().name;
+  const std::int32_t parts = graph.reshaped(node.plain(), Shape(std::move(six)), name + " (blocks)");
+  node.emit_plain(OperationKind::reshape, {graph.transposed(parts, std::move(order), name + " (turned blocks)")});
+}
+
+/// DCR: a channel of the input is (row, column, channel of the output); CRD: (channel, row, column).
+void read_depth_to_space(const NodeReader& node) {
+  const std::int64_t block = block_of(node), area = block * block;
+  const std::string mode = node.text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") node.malformed("mode '" + mode + "'");
+  const auto in = sizes_of(node.shape());
+  if (in[1] % area != 0) node.malformed("blocks of " + std::to_string(block) + " do not fit the channels");
+  const std::int64_t channels = in[1] / area;
+  const Shape out{in[0], channels, in[2] * block, in[3] * block};
+  if (mode == "DCR") return emit_blocks(node, {in[0], block, block, channels, in[2], in[3]}, {0, 3, 4, 1, 5, 2}, out);
+  emit_blocks(node, {in[0], channels, block, block, in[2], in[3]}, {0, 1, 4, 2, 5, 3}, out);
+}
+
+/// A channel of the output is (row, column, channel of the input).
+void read_space_to_depth(const NodeReader& node) {
+  const std::int64_t block = block_of(node);
+  const auto in = sizes_of(node.shape());
+  if (in[2] % block != 0 || in[3] % block != 0) node.malformed("blocks of " + std::to_string(block) + " do not fit the image");
+  const std::int64_t height = in[2] / block, width = in[3] / block;
+  emit_blocks(node, {in[0], in[1], height, block, width, block}, {0, 3, 5, 1, 2, 4}, {in[0], in[1] * block * block, height, width});
+}
+
 constexpr Operator movement_table[] = {
-    {"Reshape", read_reshape, Folding::equal},         {"Flatten", read_flatten, Folding::equal},
-    {"Squeeze", read_squeeze, Folding::equal},         {"Unsqueeze", read_unsqueeze, Folding::equal},
-    {"Transpose", read_transpose, Folding::equal},     {"Identity", read_identity, Folding::equal},
-    {"Dropout", read_dropout, Folding::equal},         {"Slice", read_slice, Folding::equal},
-    {"Gather", read_gather, Folding::equal},           {"Split", read_split, Folding::equal},
-    {"Concat", read_concat, Folding::any, all_inputs}, {"Cast", read_cast},
+    {"Reshape", read_reshape, Folding::equal},
+    {"Flatten", read_flatten, Folding::equal},
+    {"Squeeze", read_squeeze, Folding::equal},
+    {"Unsqueeze", read_unsqueeze, Folding::equal},
+    {"Transpose", read_transpose, Folding::equal},
+    {"Identity", read_identity, Folding::equal},
+    {"Dropout", read_dropout, Folding::equal},
+    {"Slice", read_slice, Folding::equal},
+    {"Gather", read_gather, Folding::equal},
+    {"Split", read_split, Folding::equal},
+    {"Concat", read_concat, Folding::any, all_inputs},
+    {"Cast", read_cast},
+    {"DepthToSpace", read_depth_to_space, Folding::equal, 1, {}, 1},
+    {"SpaceToDepth", read_space_to_depth, Folding::equal, 1, {}, 1},
 };
 
 }  // namespace

@@ -35,6 +35,8 @@ struct Operator {
   std::int64_t since = 6;  ///< the oldest opset whose definition it reads
 };
 
+void read_gather(const NodeReader& node);  ///< gather.cpp
+
 [[nodiscard]] std::span<const Operator> convolution_operators();
 [[nodiscard]] std::span<const Operator> elementwise_operators();
 [[nodiscard]] std::span<const Operator> logic_operators();

@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of real numbers: Pow, Sqrt, Log, Erf, Gelu, Neg, Abs, Reciprocal, Max, Min, Expand; Elu, Floor, Ceil; ReduceSum, ReduceMax, ReduceMin, ArgMax, ArgMin;
+// Functions of real numbers: Pow, Sqrt, Log, Erf, Gelu, Neg, Abs, Reciprocal, Max, Min, Expand; Elu, Floor, Ceil, Round; ReduceSum, ReduceMax, ReduceMin, ArgMax, ArgMin;
 // LayerNormalization, InstanceNormalization. What has no operation of its own is made of those that there are.
 #include <algorithm>
 #include <cmath>
@@ -87,6 +87,7 @@ void read_gelu(const NodeReader& node) {
 
 void read_neg(const NodeReader& node) {
   node.require_inputs(1, 1);
+  if (is_integer(node.input().type)) return node.emit_same_shape(neg);
   node.define(node.shape());
   RealSteps steps(node);
   node.emit_plain(mul, {node.plain(), steps.number(-1)});
@@ -94,7 +95,8 @@ void read_neg(const NodeReader& node) {
 
 void read_abs(const NodeReader& node) {
   node.require_inputs(1, 1);
-  node.emit_same_shape(leaky_relu, LeakyReluAttributes{-1});
+  if (is_integer(node.input().type)) node.emit_same_shape(OperationKind::abs);
+  else node.emit_same_shape(leaky_relu, LeakyReluAttributes{-1});
 }
 
 void read_reciprocal(const NodeReader& node) {
@@ -330,6 +332,7 @@ constexpr Operator real_table[] = {
     {"Elu", read_elu},
     {"Floor", read_one_to_one<OperationKind::floor>},
     {"Ceil", read_ceil},
+    {"Round", read_one_to_one<round_half_even>, Folding::never, 1, {}, 11},
     {"LayerNormalization", read_layer_normalization},
     {"InstanceNormalization", read_instance_normalization},
 };
