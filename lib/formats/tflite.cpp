@@ -70,7 +70,7 @@ class FileReader {
     for (std::size_t i = 0; part && i < left_out_.size(); ++i)
       if (!part->nodes[i]) left_out_[i] = true;
     require_supported(graph, outline);
-    if (!shapes_.empty()) resized_ = resized_tensors(file_, graph, codes_of(graph), shapes_, std::string(where_));
+    if (!shapes_.empty()) resize(graph, part);
     find_used_tensors(graph, part);
     for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) read_tensor(*at(graph.tensors(), i), i);
     for (std::size_t i = 0; i < count_of(graph.operators()); ++i)
@@ -109,6 +109,14 @@ class FileReader {
   }
 
   // The part that is read.
+
+  /// What is given may be of an input of the network, or of what the part begins with.
+  void resize(const SubGraph& graph, const std::optional<KeptPart>& part) {
+    std::vector<std::int32_t> inputs = part ? part->inputs : std::vector<std::int32_t>();
+    if (graph.inputs() != nullptr) inputs.insert(inputs.end(), graph.inputs()->begin(), graph.inputs()->end());
+    const std::vector<BuiltinOperator> codes = codes_of(graph);
+    resized_ = resized_tensors(file_, graph, {codes, left_out_, std::move(inputs)}, shapes_, std::string(where_));
+  }
 
   /// Numbers out of range are reported where they are read.
   [[nodiscard]] GraphOutline outline_of(const SubGraph& graph) const {

@@ -300,42 +300,53 @@ Shape shape_behind(BuiltinOperator code, const Resized& at) {
   return Shape(std::move(sizes));
 }
 
-/// Into the places of the inputs.
-std::map<std::size_t, Shape> given_to_inputs(const SubGraph& graph, const GivenShapes& given, const std::string& where) {
+/// The input of this name, if there is one.
+std::optional<std::size_t> input_called(const SubGraph& graph, const std::vector<std::int32_t>& inputs, const std::string& name) {
+  for (const std::int32_t index : inputs) {
+    if (index < 0 || graph.tensors() == nullptr || static_cast<std::size_t>(index) >= graph.tensors()->size()) continue;
+    const auto* const other = graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index))->name();
+    if (other != nullptr && other->string_view() == name) return static_cast<std::size_t>(index);
+  }
+  return std::nullopt;
+}
+
+std::map<std::size_t, Shape> given_to_inputs(const SubGraph& graph, const std::vector<std::int32_t>& inputs, const GivenShapes& given,
+                                             const std::string& where) {
   std::map<std::size_t, Shape> shapes;
   for (const auto& [name, shape] : given) {
-    const auto is_it = [&, &name = name](std::int32_t index) {
-      const bool exists = index >= 0 && static_cast<std::size_t>(index) < graph.tensors()->size();
-      const auto* const other = exists ? graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index))->name() : nullptr;
-      return other != nullptr && other->string_view() == name;
-    };
-    const std::string text = "a shape is given for '" + printable(name) + "'";
-    const bool has_inputs = graph.inputs() != nullptr && graph.tensors() != nullptr;
-    const auto found =
-        has_inputs ? std::find_if(graph.inputs()->begin(), graph.inputs()->end(), is_it) : decltype(graph.inputs()->begin())();
-    if (!has_inputs || found == graph.inputs()->end()) throw Error(ErrorCode::bad_input, where, text + ", which is no input");
+    const auto found = input_called(graph, inputs, name);
+    if (!found) throw Error(ErrorCode::bad_input, where, "a shape is given for '" + printable(name) + "', which is no input");
     const Sizes stated = stated_sizes(*graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(*found)));
     if (!is_open_so(stated, shape))
       throw Error(ErrorCode::bad_input, where + ": input '" + printable(name) + "'",
                   "shape " + shape.text() + " is given; the file says " + text_of(stated));
-    shapes.emplace(static_cast<std::size_t>(*found), shape);
+    shapes.emplace(*found, shape);
   }
   return shapes;
 }
 
+/// Of the only output.
+void resize_output(const Resized& at, BuiltinOperator code, const Operator& source, std::map<std::size_t, Shape>& shapes) {
+  if (source.outputs() == nullptr || source.outputs()->size() != 1 || source.outputs()->Get(0) < 0) at.refuse();
+  const auto output = static_cast<std::size_t>(source.outputs()->Get(0));
+  if (!shapes.contains(output)) shapes.emplace(output, shape_behind(code, at));
+}
+
 }  // namespace
 
-std::map<std::size_t, Shape> resized_tensors(const Model& file, const SubGraph& graph, const std::vector<BuiltinOperator>& codes,
-                                             const GivenShapes& given, const std::string& where) {
-  std::map<std::size_t, Shape> shapes = given_to_inputs(graph, given, where);
-  for (std::size_t i = 0; i < codes.size() && !shapes.empty(); ++i) {
+std::map<std::size_t, Shape> resized_tensors(const Model& file, const SubGraph& graph, const PartSizes& part, const GivenShapes& given,
+                                             const std::string& where) {
+  std::map<std::size_t, Shape> shapes = given_to_inputs(graph, part.inputs, given, where);
+  for (std::size_t i = 0; i < part.codes.size(); ++i) {
     const Operator& source = *graph.operators()->Get(static_cast<flatbuffers::uoffset_t>(i));
     const auto is_resized = [&](std::int32_t index) { return index >= 0 && shapes.contains(static_cast<std::size_t>(index)); };
     if (source.inputs() == nullptr || std::none_of(source.inputs()->begin(), source.inputs()->end(), is_resized)) continue;
-    const Resized at(file, graph, shapes, source, where + ": " + name_or_number(codes[i]) + " (operation " + std::to_string(i) + ")");
-    Shape shape = shape_behind(codes[i], at);
-    if (source.outputs() == nullptr || source.outputs()->size() != 1 || source.outputs()->Get(0) < 0) at.refuse();
-    shapes.insert_or_assign(static_cast<std::size_t>(source.outputs()->Get(0)), std::move(shape));
+    const Resized at(file, graph, shapes, source, where + ": " + name_or_number(part.codes[i]) + " (operation " + std::to_string(i) + ")");
+    try {
+      resize_output(at, part.codes[i], source, shapes);
+    } catch (const Error&) {
+      if (!part.left_out[i]) throw;
+    }
   }
   return shapes;
 }

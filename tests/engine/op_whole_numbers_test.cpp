@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "lastbit/backends/golden.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/op/whole_number.hpp"
 #include "lastbit/registry.hpp"

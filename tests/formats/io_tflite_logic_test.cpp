@@ -306,6 +306,24 @@ TEST_CASE("sizes that a file leaves open can be given; what is behind them follo
   CHECK(refused({{"x0", {1, 4, 6, 3}}}) == "open.tflite: input 'x0': shape 1x4x6x3 is given; the file says 1x?x?x2");
 }
 
+TEST_CASE("sizes that a file leaves open can be given of what a part begins with; what is left out is not looked at") {
+  FileTensor open = real({1, 3});
+  open.signature = {-1, 3};
+  TfliteFile file = file_of(TOPK_V2, {open, integers({}, {2})}, {real({1, 2}), real({1, 2})});
+  file.earlier = {{NEG, {4}, {0}}};
+  file.tensors.push_back(open);
+  file.tensors.back().name = "first";
+  file.inputs = {4};
+  const auto read = [&](const Cut& cut, const std::string& name) {
+    return parse_tflite(file.bytes(), "part.tflite", cut, {{name, {5, 3}}});
+  };
+  CHECK(refusal_of([&] { return read({}, "first"); })->says("TOPK_V2 (operation 1): what it makes of an input of another size"));
+  const lastbit::Model before = read({{}, {"x0"}}, "first");
+  CHECK(before.tensor(before.outputs[0]).shape == Shape{5, 3});
+  CHECK(refusal_of([&] { return read({{"x0"}, {}}, "first"); }));  // its outputs stay as the file puts them
+  CHECK(refusal_of([&] { return read({{"x0"}, {}}, "x0"); })->says("TOPK_V2 (operation 1)"));
+}
+
 TEST_CASE("the shapes behind sizes that are given, operator by operator") {
   const auto resized = [](const TfliteFile& file, const Shape& given) {
     TfliteFile open = file;
