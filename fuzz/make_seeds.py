@@ -129,6 +129,9 @@ def layers():
            "TransposeConvOptions", up, lambda t: [indices(1, 4, 4, 2), t[1], t[0], t[2]])
     yield ("fully_connected", "FULLY_CONNECTED", [flat, constant([3, 4]), constant([3], "int32"), ("int8", [1, 3], None)],
            {"activation": "relu"}, "FullyConnectedOptions", {"fused_activation_function": "RELU"}, None)
+    yield ("fully_connected_hybrid", "FULLY_CONNECTED",
+           [("float32", [1, 4], None), constant([3, 4]), constant([3], "float32"), ("float32", [1, 3], None)],
+           {"asymmetric_inputs": True}, "FullyConnectedOptions", {"asymmetric_quantize_inputs": True}, None)
     yield ("matmul", "BATCH_MATMUL", [("int8", [2, 3, 4], None), constant([5, 4]), ("int8", [2, 3, 5], None)], {"transpose_b": True},
            "BatchMatMulOptions", {"adj_y": True}, None)
     yield ("max_pool2d", "MAX_POOL_2D", [image, small], pool, "Pool2DOptions", pool_file, None)
@@ -215,7 +218,7 @@ def json_model(name, tensors, attributes):
         described.append(entry)
     outputs = used[len(used) - output_count(name):]
     inputs = used[:len(used) - output_count(name)]
-    kind = name.replace("_no_bias", "").replace("pad_value", "pad")
+    kind = name.replace("_no_bias", "").replace("_hybrid", "").replace("pad_value", "pad")
     operation = {"op": kind, "inputs": inputs, "outputs": outputs, "attributes": attributes}
     return {"format": "lastbit.model.v1", "name": name, "tensors": described, "operations": [operation], "inputs": ["t0"],
             "outputs": outputs}

@@ -104,11 +104,12 @@ struct Reader {
     read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(FullyConnectedAttributes& attributes) const {
-    json.only({"activation", "clamp", "accumulator_clip", "active_rows", "bias_column", "stated_by_input"});
+    json.only({"activation", "clamp", "accumulator_clip", "active_rows", "bias_column", "stated_by_input", "asymmetric_inputs"});
     read_bounds(json, data_type, attributes.bounds);
     read(json, "active_rows", attributes.active_rows);
     if (const auto column = json.find("bias_column")) attributes.bias_column = column->integer();
     read(json, "stated_by_input", attributes.stated_by_input);
+    read(json, "asymmetric_inputs", attributes.asymmetric_inputs);
   }
   void operator()(MatmulAttributes& attributes) const {
     json.only({"transpose_a", "transpose_b", "activation", "clamp"});

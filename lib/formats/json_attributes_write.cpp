@@ -48,6 +48,7 @@ struct Writer {
     if (!attributes.active_rows.empty()) json["active_rows"] = attributes.active_rows;
     if (attributes.bias_column) json["bias_column"] = *attributes.bias_column;
     if (attributes.stated_by_input) json["stated_by_input"] = true;
+    if (attributes.asymmetric_inputs) json["asymmetric_inputs"] = true;
     bounds(attributes.bounds);
   }
   void operator()(const MatmulAttributes& attributes) const {

@@ -51,9 +51,11 @@ void read_fully_connected(const OperatorReader& source) {
   source.require_inputs(2, 3);
   const auto& options = source.options<FullyConnectedOptions>();
   if (options.weights_format() != WeightsFormat::DEFAULT) source.unsupported("shuffled weights");
+  const bool hybrid = source.input(0).type == ElementType::float32 && is_integer(source.input(1).type);
   source.emit(OperationKind::fully_connected,
               {source.input_index(0), source.input_index(1), bias_of(source, options.quantized_bias_type())},
-              FullyConnectedAttributes{.bounds = source.bounds(options.fused_activation_function())});
+              FullyConnectedAttributes{.bounds = source.bounds(options.fused_activation_function()),
+                                       .asymmetric_inputs = hybrid && options.asymmetric_quantize_inputs()});
 }
 
 void read_batch_matmul(const OperatorReader& source) {

@@ -123,7 +123,7 @@ WrittenOperator write_fully_connected(const OperatorWriter& source) {
   const auto& attributes = source.attributes<FullyConnectedAttributes>();
   if (!attributes.active_rows.empty() || attributes.bias_column) source.refuse("active rows or a column of the bias");
   const auto options = CreateFullyConnectedOptions(source.builder(), source.activation(attributes.bounds), WeightsFormat::DEFAULT,
-                                                   source.output().shape.rank() > 2);
+                                                   source.output().shape.rank() > 2, attributes.asymmetric_inputs);
   return with(source, source.inputs(), BuiltinOptions::FullyConnectedOptions, options.Union());
 }
 

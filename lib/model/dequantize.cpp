@@ -134,12 +134,13 @@ std::array<float, 2> narrowed(const std::optional<std::array<float, 2>>& range, 
   return {std::clamp((*range)[0], 0.0F, clip), std::clamp((*range)[1], 0.0F, clip)};
 }
 
-/// Attributes in quantised units become real ones.
+/// Attributes in quantised units become real ones; what codes a hybrid layer makes of its data is said no more.
 void make_attributes_real(const Model& model, Operation& operation) {
   const Quantization& output = model.tensor(operation.outputs[0]).quantization;
   const auto real = [&](std::int64_t value) { return real_of(value, output.scale(), output.zero_point()); };
   std::visit(
       [&]<class T>(T& attributes) {
+        if constexpr (requires { attributes.asymmetric_inputs; }) attributes.asymmetric_inputs = false;
         if constexpr (requires { attributes.bounds; }) {
           const auto clip = real_clip(model, operation, attributes.bounds);
           attributes.bounds.accumulator_clip.clear();

@@ -223,16 +223,31 @@ void check_function_types(const OperationView& operation) {
 
 void check_moved_types(const OperationView& operation) { require_same_type(operation); }
 
-/// Convolutions, fully connected, matmul: 8- or 16-bit data, as many bits out or the accumulators; or all float32.
+namespace {
+
+/// float32 data, bias and output; the weights as well, or, of a hybrid layer, symmetric int8 codes.
+void check_float32_sum_types(const OperationView& operation) {
+  const ModelTensor& weights = operation.input(1);
+  require_type(operation, weights, {float32, int8});
+  for (std::size_t i = bias_input; i < operation.input_count(); ++i)
+    if (operation.has_input(i)) require_type(operation, operation.input(i), {float32});
+  require_type(operation, operation.output(), {float32});
+  if (weights.type == float32) return;
+  require_scale(operation, weights);
+  require_channel_axis(operation, weights, output_channel_axis(operation));
+  const auto& zero_points = weights.quantization.zero_points;
+  operation.require(std::all_of(zero_points.begin(), zero_points.end(), [](std::int64_t zero_point) { return zero_point == 0; }),
+                    ErrorCode::bad_quantization, "weights '" + weights.name + "' of float32 data need zero point 0");
+}
+
+}  // namespace
+
+/// Convolutions, fully connected, matmul: 8- or 16-bit data, as many bits out or the accumulators; float32 data.
 void check_sum_types(const OperationView& operation) {
   const ModelTensor &input = operation.input(0), &weights = operation.input(1), &output = operation.output();
   require_type(operation, input, {int8, uint8, int16, uint16, float16, float32});
   if (input.type == float16) return check_float16_sum_types(operation);
-  if (input.type == float32) {
-    for (std::size_t i = 1; i < operation.input_count(); ++i)
-      if (operation.has_input(i)) require_type(operation, operation.input(i), {float32});
-    return require_type(operation, output, {float32});
-  }
+  if (input.type == float32) return check_float32_sum_types(operation);
   require_type(operation, weights, {int8, uint8, int16});
   if (operation.has_input(bias_input)) require_type(operation, operation.input(bias_input), {int8, int16, int32, int64});
   const bool accumulators = one_of(output.type, {int32, int64});

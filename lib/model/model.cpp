@@ -57,4 +57,11 @@ std::optional<std::int32_t> Model::find_tensor(std::string_view wanted) const {
   return std::nullopt;
 }
 
+bool is_hybrid(const Model& model, const Operation& operation) {
+  using enum OperationKind;
+  const OperationKind kind = operation.kind;
+  if (kind != conv2d && kind != depthwise_conv2d && kind != transposed_conv2d && kind != fully_connected && kind != matmul) return false;
+  return model.tensor(operation.inputs[0]).type == ElementType::float32 && is_integer(model.tensor(operation.inputs[1]).type);
+}
+
 }  // namespace lastbit

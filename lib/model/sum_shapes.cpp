@@ -71,10 +71,12 @@ void check_transposed_convolution(const OperationView& operation) {
 namespace {
 
 std::int64_t checked_row_count(const OperationView& operation) {
-  const auto& [bounds, active_rows, bias_column, stated_by_input] = operation.attributes<FullyConnectedAttributes>();
+  const auto& [bounds, active_rows, bias_column, stated_by_input, asymmetric_inputs] = operation.attributes<FullyConnectedAttributes>();
   const std::int64_t rows = operation.input(1).shape[0];
   operation.require((active_rows.empty() && !bias_column) || is_integer(operation.input().type), bad_attribute,
                     "active_rows and bias_column are for integer data");
+  operation.require(!asymmetric_inputs || (operation.input().type == ElementType::float32 && is_integer(operation.input(1).type)),
+                    bad_attribute, "asymmetric_inputs is for float32 data with integer weights");
   for (const std::int64_t row : active_rows) {
     if (row < 0 || row >= rows) operation.fail(bad_attribute, "active row " + std::to_string(row) + " of " + std::to_string(rows));
   }

@@ -100,7 +100,8 @@ struct FullyConnectedAttributes {
   OutputBounds bounds{};
   std::vector<std::int64_t> active_rows = {};    ///< rows of the weights that are computed, in this order; empty: all
   std::optional<std::int64_t> bias_column = {};  ///< of a bias [outputs, columns]
-  bool stated_by_input = false;  ///< the file holds the weights as [inputs, outputs]; the order of sums in float32 follows it
+  bool stated_by_input = false;    ///< the file holds the weights as [inputs, outputs]; the order of sums in float32 follows it
+  bool asymmetric_inputs = false;  ///< of a hybrid layer (is_hybrid): the codes of its data shall have a zero point
 };
 struct MatmulAttributes {
   bool transpose_a = false;
@@ -289,6 +290,9 @@ struct Model {
   [[nodiscard]] const ModelTensor& tensor(std::int32_t index) const { return tensors[static_cast<std::size_t>(index)]; }
   [[nodiscard]] std::optional<std::int32_t> find_tensor(std::string_view name) const;
 };
+
+/// Whether an operation sums products of float32 data and integer weights ("dynamic range quantisation"): what of, its device's rule `dynamic` says.
+[[nodiscard]] bool is_hybrid(const Model& model, const Operation& operation);
 
 /// Structural check every reader runs before it hands out a model: indices in range, every tensor written once and before it is read,
 /// constants as large as their shape, quantisation well-formed (finite positive scales, counts that fit the axis), as many inputs and
