@@ -70,6 +70,19 @@ std::vector<Evidence> evidence() {
   };
 }
 
+/// Of hybrid layers.
+std::vector<Evidence> hybrid_evidence() {
+  const auto ran = [](const char* kernel) {
+    return std::string("TensorFlow Lite 2022 (tfjs-tflite wasm), run and recorded: tflite_builtin/hybrid; ") + kernel;
+  };
+  return {{"dynamic.conv", code, ran("conv.cc EvalHybrid")},
+          {"dynamic.conv_per_channel", code, ran("conv.cc EvalHybridPerChannel, optimized_ops.h")},
+          {"dynamic.conv_grouped", code, ran("conv.cc EvalHybridPerChannel, reference/conv.h")},
+          {"dynamic.depthwise_conv", code, ran("depthwise_conv.cc EvalHybridPerChannel, depthwise_conv_hybrid.h")},
+          {"dynamic.fully_connected", code,
+           ran("fully_connected.cc EvalHybridDense; weights of several scales were read alone, in LiteRT f6745779")}};
+}
+
 /// Of TensorFlow Lite's own kernels, where they differ.
 std::vector<Evidence> builtin_evidence() {
   const auto built_in = [](const char* file) { return std::string("tensorflow/lite/kernels/") + file + ", read"; };
@@ -88,7 +101,18 @@ std::vector<Evidence> builtin_evidence() {
           one.rule, code,
           "reference_ops::Add with pot_scale, run and recorded: elementwise (power-of-two); add.cc and sub.cc take it if the file says so"};
   }
+  for (const Evidence& one : hybrid_evidence()) list.push_back(one);
   return list;
+}
+
+/// Of hybrid layers: kernels that an interpreter does not run by default, or not in every build.
+std::vector<Setting> hybrid_settings() {
+  const char* const vectors = "NEON, whose kernels builds for x86-64 with SSE4.1 take as well";
+  return {{"dynamic.*.zero_point", {"after_rounding"}, vectors},
+          {"dynamic.conv_per_channel.product", {"weight_scale_first"}, "the reference kernel, reference/conv.h"},
+          {"dynamic.depthwise_conv.product",
+           {"weight_scale_first", "scales_first"},
+           std::string(vectors) + ", in whole fours of channels; and the reference kernel, reference/integer_ops/depthwise_conv.h"}};
 }
 
 /// Of the same on 64-bit Arm.
@@ -142,8 +166,10 @@ std::vector<SpecSheet> tflite_sheets() {
   return {
       {"tflite_double", "TFLite Micro's reference kernels, CMSIS-NN: rounds twice", tflite_double, evidence(), {}, "int8"},
       {"tflite_single", "the same built with single rounding: rounds once", tflite_single, evidence(), {}, "int8"},
-      {"tflite_builtin_double", "TensorFlow Lite's own kernels: rounds twice", tflite_builtin_double, builtin_evidence(), {}, "int8"},
-      {"tflite_builtin_single", "the same built with single rounding, and ruy", tflite_builtin_single, builtin_evidence(), {}, "int8"},
+      {"tflite_builtin_double", "TensorFlow Lite's own kernels: rounds twice", tflite_builtin_double, builtin_evidence(), hybrid_settings(),
+       "int8"},
+      {"tflite_builtin_single", "the same built with single rounding, and ruy", tflite_builtin_single, builtin_evidence(),
+       hybrid_settings(), "int8"},
       {"tflite_ruy_neon", "TensorFlow Lite's own kernels on 64-bit Arm: ruy and NEON", tflite_ruy_neon, neon_evidence(), neon_settings()}};
 }
 

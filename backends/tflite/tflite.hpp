@@ -214,14 +214,31 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
           .detection = Detection::of_reals};
 }
 
+/// Hybrid layers, as the kernels compute that an interpreter runs by default, without vectors. Only a fully connected layer asks for its codes.
+[[nodiscard]] constexpr DynamicByLayer hybrid_kernels() {
+  using enum DynamicCodes;
+  using enum DynamicProduct;
+  const auto kernel = [](DynamicCodes codes, DynamicProduct product) {
+    DynamicArithmetic rule{.codes = codes, .rounding = Rounding::half_away, .product = product};
+    if (codes != symmetric) rule.zero_point = ZeroPointAt::before_rounding;
+    return rule;
+  };
+  return {.conv = kernel(symmetric, scales_first),
+          .conv_per_channel = kernel(asymmetric, scales_first),
+          .conv_grouped = kernel(asymmetric, weight_scale_first),
+          .depthwise_conv = kernel(asymmetric, input_scale_first),
+          .fully_connected = kernel(by_layer, scales_first)};
+}
+
 /// The kernels of TensorFlow Lite for desktop and phone where they are not those of TFLite Micro: Mul computes its effective scale in float, Sub in double,
 /// ResizeBilinear of uint8 data multiplies its weights out first, sums of power-of-two scales, where the file asks for them, are shifts, and logistic and
-/// tanh of 8 bits are tables of the float functions.
+/// tanh of 8 bits are tables of the float functions; and there are hybrid layers.
 [[nodiscard]] constexpr Backend builtin_kernels(Backend backend) {
   backend.add.i16_power_of_two = shifted_sum;
   backend.sub = backend.add;
   backend.mul.scale.arithmetic = ScaleArithmetic::f32;
   backend.resize.method_uint8 = ResizeMethod::float_by_weight;
+  backend.dynamic = hybrid_kernels();
   for (FunctionArithmetic* const function : {&backend.logistic, &backend.tanh}) {
     function->method = FunctionMethod::float_table_8bit;
     function->rounding = Rounding::half_away;

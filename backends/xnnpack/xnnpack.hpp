@@ -136,6 +136,7 @@ inline constexpr DelegatedLayers delegated{.data = DelegatedData::one_8bit_type,
   backend.tanh = {.method = FunctionMethod::float_table, .rounding = Rounding::half_away};
   backend.logistic = {.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
   backend.resize = bilinear_by_11_bits(backend.resize);
+  backend.dynamic = {};  // later versions have kernels of their own (qd8), which were not read
   return backend;
 }
 

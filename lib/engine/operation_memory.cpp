@@ -152,6 +152,13 @@ OperationMemory of_real(const Model& model, const Operation& operation) {
   return memory;
 }
 
+/// Codes of the data as int16; sums of a pixel.
+OperationMemory of_hybrid(const Model& model, const Operation& operation) {
+  const Counts counts(model, operation);
+  const auto channels = static_cast<double>(sum_shape_of(model, operation).out_channels);
+  return {table_bytes + 8 * channels, 2 * counts.inputs + 4 * counts.outputs, block_bytes + 8 * channels};
+}
+
 /// Between dequantize and quantize: the operation's tensors in float32 while it runs, its constants as codes and in float32.
 OperationMemory of_dequantized(const Model& model, const Operation& operation) {
   const Counts counts(model, operation);
@@ -186,6 +193,7 @@ OperationMemory memory_of(const Model& model, const Operation& operation, const 
   if (is_movement(operation.kind)) return of_values(model, operation);
   if (is_float16_operation(model, operation, backend)) return of_float16(model, operation);
   const ElementType type = model.tensor(operation.outputs[0]).type, from = model.tensor(operation.inputs[0]).type;
+  if (is_hybrid(model, operation)) return of_hybrid(model, operation);
   if (type == ElementType::float32 && from == ElementType::float32) return of_real(model, operation);
   if (computes_in_float32(operation, backend)) return of_dequantized(model, operation);
   return is_conv(operation.kind) ? of_integer_sums(model, operation, backend) : of_values(model, operation);

@@ -204,6 +204,31 @@ Lines formula(const DynamicQuantizeArithmetic& rule) {
   return {"s = float(float(max(x, 0) - min(x, 0))/255), 1 for zeros; zp = " + text(rule.rounding) + "(-min(x, 0)/s)", "y as quantize"};
 }
 
+/// How a value x of a row or an image becomes a code.
+std::string dynamic_code(const DynamicArithmetic& rule, DynamicCodes codes) {
+  const std::string rounded = text(rule.rounding);
+  if (codes == DynamicCodes::symmetric) return "in = max|x| / 127, code = " + rounded + "(x * float(127 / max|x|)), z = 0";
+  const std::string scaled = "x * float(1 / in)";
+  const std::string code =
+      rule.zero_point == ZeroPointAt::before_rounding ? rounded + "(z + " + scaled + ")" : "z + " + rounded + "(" + scaled + ")";
+  return "in = (max(x, 0) - min(x, 0)) / 255, z = " + rounded + "(-128 - min(x, 0) / in), code = " + code;
+}
+
+Lines formula(const DynamicArithmetic& rule) {
+  Lines lines{"of a row, or an image, in float32 (op/dynamic_sum.hpp):"};
+  if (rule.codes == DynamicCodes::by_layer) {
+    lines.push_back(dynamic_code(rule, DynamicCodes::symmetric));
+    lines.push_back("asymmetric_inputs: " + dynamic_code(rule, DynamicCodes::asymmetric));
+  } else {
+    lines.push_back(dynamic_code(rule, rule.codes));
+  }
+  const std::string scaled = rule.product == DynamicProduct::scales_first        ? "acc * (in * w)"
+                             : rule.product == DynamicProduct::input_scale_first ? "(acc * in) * w"
+                                                                                 : "(acc * w) * in";
+  lines.push_back("acc = sum of (code - z)*weight, i32 wraps; y = activation(" + scaled + " + bias), w: scale of the weights");
+  return lines;
+}
+
 /// What the chain's scale stands for, where it applies one, and the chain.
 Lines rescaled(const RescaleRule& rule, const std::string& ratio, const std::string& start) {
   Lines lines;
@@ -358,9 +383,9 @@ const std::vector<Writer>& all_writers() {
   static const std::vector<Writer> all =
       writers<ConvArithmetic, MatmulArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, MaxPool, AveragePoolArithmetic,
               MeanArithmetic, SumArithmetic, FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic,
-              DynamicQuantizeArithmetic, RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic, Float32Operations,
-              SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Extreme, L2Normalization, Detection, Coding, Fusion,
-              DelegatedLayers>();
+              DynamicQuantizeArithmetic, DynamicArithmetic, RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic,
+              Float32Operations, SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Extreme, L2Normalization, Detection, Coding,
+              Fusion, DelegatedLayers>();
   return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
@@ -91,6 +92,25 @@ std::pair<std::string_view, const MatmulArithmetic*> matmul_arithmetic_of(const 
   if (size_of(data) == 2) return {"i16", &by_type.i16};
   if (data == ElementType::uint8 && exists(by_type.u8.sum)) return {"u8", &by_type.u8};
   return {"i8", &by_type.i8};
+}
+
+namespace {
+
+bool has_several_scales(const Quantization& weights) {
+  return std::ranges::adjacent_find(weights.scales, std::not_equal_to<>()) != weights.scales.end();
+}
+
+}  // namespace
+
+std::pair<std::string_view, const DynamicArithmetic*> dynamic_arithmetic_of(const Model& model, const Operation& operation,
+                                                                            const DynamicByLayer& by_layer) {
+  if (operation.kind == OperationKind::fully_connected) return {"fully_connected", &by_layer.fully_connected};
+  if (operation.kind == OperationKind::depthwise_conv2d) return {"depthwise_conv", &by_layer.depthwise_conv};
+  if (operation.kind != OperationKind::conv2d) return {"", nullptr};
+  const ModelTensor& weights = model.tensor(operation.inputs[1]);
+  if (weights.shape.back() != model.tensor(operation.inputs[0]).shape.back()) return {"conv_grouped", &by_layer.conv_grouped};
+  if (has_several_scales(weights.quantization)) return {"conv_per_channel", &by_layer.conv_per_channel};
+  return {"conv", &by_layer.conv};
 }
 
 const AddArithmetic& add_arithmetic_of(const Operation& operation, const Backend& backend) {
@@ -276,6 +296,7 @@ std::vector<std::string> float16_prefixes(const Operation& operation) {
 }  // namespace
 
 std::string rule_prefix(const Model& model, const Operation& operation, const Backend& backend) {
+  if (is_hybrid(model, operation)) return "dynamic." + std::string(dynamic_arithmetic_of(model, operation, backend.dynamic).first);
   const OperationRules& row = rules_read_by(operation);
   if (row.products != nullptr) return of_products(row.rules, backend.*row.products, model, operation);
   return row.choose != nullptr ? row.choose(model, operation, backend) : std::string(row.rules);
@@ -302,6 +323,10 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
   if (is_movement(operation.kind) || operation.kind == OperationKind::cast || is_on_whole_numbers(model, operation)) return {};
   const bool detects = operation.kind == OperationKind::detection_postprocess && backend.detection != Detection::absent;
   if (all_float32(model, operation) && !detects) return {"float32"};
+  if (is_hybrid(model, operation)) {
+    const std::string_view layer = dynamic_arithmetic_of(model, operation, backend.dynamic).first;
+    return layer.empty() ? std::vector<std::string>{} : std::vector{"dynamic." + std::string(layer)};
+  }
   if (computes_in_float32(operation, backend)) return {"fusion", "float32", "dequantize", "quantize"};
   const std::string prefix = rule_prefix(model, operation, backend);
   std::vector<std::string> prefixes;

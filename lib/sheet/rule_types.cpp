@@ -372,6 +372,33 @@ static const RuleType& rule_type(Of<DynamicQuantizeArithmetic>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<DynamicArithmetic>) {
+  static const RuleType type =
+      StructureOf<DynamicArithmetic>("sums of products of real data and integer weights")
+          .present([](const DynamicArithmetic& rule) { return rule.codes != DynamicCodes::absent; })
+          .deciding("codes", &DynamicArithmetic::codes, "which int8 codes the data become")
+          .member("rounding", &DynamicArithmetic::rounding, "how codes and zero points are rounded")
+          .member_if([](const DynamicArithmetic& rule) { return rule.codes > DynamicCodes::symmetric; }, "zero_point",
+                     &DynamicArithmetic::zero_point, "where the zero point joins an asymmetric code")
+          .member("product", &DynamicArithmetic::product, "in which order a sum and the scales of data and weights are multiplied")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<DynamicByLayer>) {
+  static const RuleType type =
+      StructureOf<DynamicByLayer>("hybrid layers: float32 data, int8 weights, float32 bias and output")
+          .is_by_type()
+          .present([](const DynamicByLayer& rule) { return rule != DynamicByLayer{}; })
+          .deciding("conv", &DynamicByLayer::conv, "conv2d whose weights have one scale")
+          .deciding("conv_per_channel", &DynamicByLayer::conv_per_channel, "conv2d whose weights have another scale in some channel")
+          .deciding("conv_grouped", &DynamicByLayer::conv_grouped, "conv2d of more than one group")
+          .deciding("depthwise_conv", &DynamicByLayer::depthwise_conv, "depthwise_conv2d")
+          .deciding("fully_connected", &DynamicByLayer::fully_connected, "fully_connected")
+          .take();
+  return type;
+}
+
 static const RuleType& rule_type(Of<FixedPointInput>) {
   static const RuleType type = StructureOf<FixedPointInput>("from the input's scale to the units of a function in fixed point")
                                    .deciding("scale", &FixedPointInput::scale, "how the scale becomes numbers of the device")
@@ -666,6 +693,7 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "quantize", &Backend::quantize, "float to integer")
           .member_if(integer, "dequantize", &Backend::dequantize, "integer to float")
           .member_if(integer, "dynamic_quantize", &Backend::dynamic_quantize, "float to uint8, scale from the data")
+          .member_if(integer, "dynamic", &Backend::dynamic, "hybrid layers: float32 data, int8 weights")
           .member_if(integer, "requantize", &Backend::requantize,
                      "requantize, and relu, relu6, relu_n1_to_1, clip as operations of their own")
           .member_if(integer, "requantize_16bit", &Backend::requantize_16bit,

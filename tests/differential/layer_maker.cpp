@@ -65,6 +65,7 @@ class LayerMaker : TensorMaker {
 };
 
 Model LayerMaker::convolution(OperationKind kind) {
+  if (kind != transposed_conv2d) choose_hybrid();
   const std::int64_t groups = kind == conv2d && choose_.one_in(4) ? choose_.between(2, 4) : 1;
   const std::int64_t in = groups * channels();
   const Extent2d kernel = extent(choose_.one_in(3) ? 1 : 4);
@@ -84,12 +85,15 @@ Model LayerMaker::convolution(OperationKind kind) {
 }
 
 Model LayerMaker::fully_connected_layer() {
+  choose_hybrid();
   const std::int64_t in = choose_.between(1, 200), out = channels();
   const std::int32_t data = add_data({choose_.between(1, 9), in}), weights = add_weights({out, in}, out, 0);
   std::vector<std::int32_t> inputs{data, weights, add_bias(out)};
   if (unscaled_ && model_.tensor(weights).type == ElementType::int8 && choose_.one_in(2))
     inputs.push_back(add(ElementType::uint8, {out}, {}, random_values(ElementType::uint8, {out}, choose_)));
-  return finished(fully_connected, FullyConnectedAttributes{bounds()}, inputs, sum_type());
+  FullyConnectedAttributes attributes{bounds()};
+  attributes.asymmetric_inputs = is_hybrid() && choose_.one_in(2);
+  return finished(fully_connected, attributes, inputs, sum_type());
 }
 
 Model LayerMaker::matrix_product() {

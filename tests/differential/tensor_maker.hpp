@@ -20,7 +20,10 @@ namespace lastbit::test {
 class TensorMaker {
  public:
   TensorMaker(const Backend& backend, Choices& choose)
-      : choose_(choose), symmetric_(backend.coding == Coding::symmetric), float16_(backend.float16.method != Float16Method::absent) {
+      : choose_(choose),
+        symmetric_(backend.coding == Coding::symmetric),
+        float16_(backend.float16.method != Float16Method::absent),
+        has_hybrids_(backend.dynamic != DynamicByLayer{}) {
     model_.name = "random";
     data_type_ = float16_            ? ElementType::float16
                  : choose.one_in(3)  ? ElementType::int16
@@ -33,6 +36,11 @@ class TensorMaker {
   }
 
  protected:
+  /// Float32 data for integer weights, now and then, where the device has such layers.
+  void choose_hybrid() {
+    if (has_hybrids_ && choose_.one_in(3)) data_type_ = ElementType::float32;
+  }
+  [[nodiscard]] bool is_hybrid() const { return data_type_ == ElementType::float32; }
   [[nodiscard]] double scale() {
     if (shifts_) {
       const int exponent = static_cast<int>(choose_.between(-4, 0));
@@ -73,6 +81,7 @@ class TensorMaker {
   std::int32_t add_data(const Shape& shape) { return add(data_type_, shape, quantization(data_type_)); }
   std::int32_t add_weights(const Shape& shape, std::int64_t channels, std::int64_t axis) {
     const ElementType type = float16_                           ? ElementType::float16
+                             : is_hybrid()                      ? ElementType::int8
                              : choose_.one_in(3)                ? ElementType::int16
                              : symmetric_ || !choose_.one_in(6) ? ElementType::int8
                                                                 : ElementType::uint8;
@@ -82,15 +91,17 @@ class TensorMaker {
   std::int32_t add_bias(std::int64_t channels) {
     if (choose_.one_in(4)) return absent_tensor;
     const ElementType type = float16_                           ? choose_.of({ElementType::float16, ElementType::float32})
+                             : is_hybrid()                      ? ElementType::float32
                              : data_type_ == ElementType::int16 ? choose_.of({ElementType::int32, ElementType::int64})
                              : unscaled_                        ? choose_.of({ElementType::int8, ElementType::int16, ElementType::int32})
                                                                 : ElementType::int32;
-    Tensor values = float16_ ? random_values(type, {channels}, choose_) : random_bias(type, channels, choose_);
+    Tensor values = is_real(type) ? random_values(type, {channels}, choose_) : random_bias(type, channels, choose_);
     return add(type, {channels}, {}, std::move(values));
   }
   /// Of what sums products: as the data, or the sums themselves.
   [[nodiscard]] ElementType sum_type() {
     if (float16_) return ElementType::float16;
+    if (is_hybrid()) return ElementType::float32;
     if (unscaled_ || choose_.one_in(8)) return ElementType::int32;
     if (data_type_ == ElementType::int16) return ElementType::int16;
     return symmetric_ ? ElementType::int8 : data_type_;
@@ -125,7 +136,7 @@ class TensorMaker {
   }
 
   Choices& choose_;
-  bool symmetric_, float16_, unscaled_ = false;
+  bool symmetric_, float16_, has_hybrids_, unscaled_ = false;
   bool shifts_ = false;  ///< scales that devices have which only shift, or almost: of this significand
   double significand_ = 1;
   ElementType data_type_;

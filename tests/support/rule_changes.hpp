@@ -54,7 +54,7 @@ inline Texts candidates(const std::string& value) {
       PerChannelLowering{}, PaddingCount{}, CountIn{}, DelegatedData{}, DelegatedAxes{}, UpperEnd{}, Centring{}, FloatSumMethod{},
       ConcatMethod{}, ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, OutputScale{}, ResizeGrid{},
       FusedActivation{}, MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{},
-      RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{});
+      RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{}, DynamicCodes{}, DynamicProduct{});
   texts.erase("absent");
   texts.erase(value);
   return {texts.begin(), texts.end()};

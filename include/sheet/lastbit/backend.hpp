@@ -230,6 +230,24 @@ struct DequantizeArithmetic {
   friend constexpr bool operator==(const DequantizeArithmetic&, const DequantizeArithmetic&) = default;
 };
 
+/// Of a hybrid layer (is_hybrid; op/dynamic_sum.hpp): which codes its real data become while it runs, row by row or image by image. symmetric: zero point
+/// 0. asymmetric: a zero point from the range. by_layer: the one or the other as the layer asks (asymmetric_inputs).
+enum class DynamicCodes : std::uint8_t { absent, symmetric, asymmetric, by_layer };
+/// What is multiplied first, in float32: sum * (in * weight), (sum * in) * weight, (sum * weight) * in.
+enum class DynamicProduct : std::uint8_t { scales_first, input_scale_first, weight_scale_first };
+struct DynamicArithmetic {
+  DynamicCodes codes = DynamicCodes::absent;
+  Rounding rounding = unstated<Rounding>;          ///< of codes and zero points
+  ZeroPointAt zero_point = unstated<ZeroPointAt>;  ///< of asymmetric codes
+  DynamicProduct product = unstated<DynamicProduct>;
+  friend constexpr bool operator==(const DynamicArithmetic&, const DynamicArithmetic&) = default;
+};
+/// conv: conv2d whose weights have one scale. conv_per_channel: another in some channel. conv_grouped: more than one group, whatever the scales.
+struct DynamicByLayer {
+  DynamicArithmetic conv{}, conv_per_channel{}, conv_grouped{}, depthwise_conv{}, fully_connected{};
+  friend constexpr bool operator==(const DynamicByLayer&, const DynamicByLayer&) = default;
+};
+
 /// From the input's scale to the units of a function in fixed point; the function knows which. hard_swish reads the scale alone.
 struct FixedPointInput {
   ScaleEncoding scale{};
@@ -471,6 +489,7 @@ struct Backend {
   QuantizeArithmetic quantize{};
   DequantizeArithmetic dequantize{};
   DynamicQuantizeArithmetic dynamic_quantize{};
+  DynamicByLayer dynamic{};        ///< hybrid layers
   RescaleRule requantize{};        ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
   RescaleRule requantize_16bit{};  ///< of or to 16-bit data, where it differs (an empty chain: it does not)
   RescaleRule relu{};              ///< relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)

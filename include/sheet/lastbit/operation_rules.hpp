@@ -23,6 +23,10 @@ namespace lastbit {
 [[nodiscard]] std::pair<std::string_view, const MatmulArithmetic*> matmul_arithmetic_of(const Model& model, const Operation& operation,
                                                                                         const MatmulByType& by_type);
 
+/// The member of DynamicByLayer that a hybrid layer reads ("conv"), whether the backend has it or not; nullptr for a kind that no rule is for.
+[[nodiscard]] std::pair<std::string_view, const DynamicArithmetic*> dynamic_arithmetic_of(const Model& model, const Operation& operation,
+                                                                                          const DynamicByLayer& by_layer);
+
 /// The rules of add, sub or add_n.
 [[nodiscard]] const AddArithmetic& add_arithmetic_of(const Operation& operation, const Backend& backend);
 

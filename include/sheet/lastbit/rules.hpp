@@ -87,6 +87,10 @@ constexpr auto names_of(DequantizeProduct) { return std::to_array<std::string_vi
 constexpr auto names_of(ZeroPointAt) { return std::to_array<std::string_view>({"after_rounding", "before_rounding"}); }
 constexpr auto names_of(OutOfRange) { return std::to_array<std::string_view>({"saturate", "int32_min"}); }
 constexpr auto names_of(DynamicQuantizeMethod) { return std::to_array<std::string_view>({"absent", "unsigned_range"}); }
+constexpr auto names_of(DynamicCodes) { return std::to_array<std::string_view>({"absent", "symmetric", "asymmetric", "by_layer"}); }
+constexpr auto names_of(DynamicProduct) {
+  return std::to_array<std::string_view>({"scales_first", "input_scale_first", "weight_scale_first"});
+}
 constexpr auto names_of(FunctionMethod) {
   return std::to_array<std::string_view>(
       {"absent", "rescaled", "fixed_point", "float_table", "float_exponentials", "float_ratio", "float_table_8bit"});
