@@ -68,6 +68,7 @@ const std::vector<Suite> suites{
       "fully_connected.i8.output.chain.1.rounding", "fully_connected.i8.output.chain.2.rounding", "requantize.chain.1.rounding",
       "requantize.chain.2.rounding", "mul.chain.2.rounding", "add.i8.output.chain.2.rounding", "add.i16.output.chain.2.rounding",
       "quantize.rounding"}},  // the roundings alone: the rest is that of the suites above
+    {"tflite_builtin/hybrid", {"tflite_builtin_double"}, {"dynamic"}},
     {"onnxruntime/qlinearconv", ort, {"conv.i8"}},
     {"onnxruntime/qlinearmatmul", ort, {"matmul.i8"}},
     {"onnxruntime/integer_ops", ort, {"conv.i8.accumulator", "matmul.i8.accumulator"}},
