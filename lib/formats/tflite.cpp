@@ -168,9 +168,11 @@ class FileReader {
     return std::max(code.builtin_code(), static_cast<BuiltinOperator>(code.deprecated_builtin_code()));
   }
 
-  static bool is_known(const OperatorCode& code) {
-    return is_supported(builtin_of(code), code.custom_code() == nullptr ? std::string_view() : code.custom_code()->string_view());
+  static std::string_view custom_of(const OperatorCode& code) {
+    return code.custom_code() == nullptr ? std::string_view() : code.custom_code()->string_view();
   }
+
+  static bool is_known(const OperatorCode& code) { return is_supported(builtin_of(code), custom_of(code)); }
 
   [[nodiscard]] std::vector<BuiltinOperator> codes_of(const SubGraph& graph) const {
     std::vector<BuiltinOperator> codes;
@@ -221,7 +223,8 @@ class FileReader {
     const std::string& output_name = builder_.model.tensor(outputs.front()).name;
     std::string name = output_name.empty() ? "operation " + std::to_string(index) : output_name;
     spend(name.size(), part);
-    read_operator(code, OperatorReader(builder_, source, std::move(name), place(part), std::move(inputs), std::move(outputs)));
+    read_operator(code, custom_of(code_of(source, index)),
+                  OperatorReader(builder_, source, std::move(name), place(part), std::move(inputs), std::move(outputs)));
   }
 
   std::vector<std::int32_t> indices(const flatbuffers::Vector<std::int32_t>* source, const std::string& part) {

@@ -378,25 +378,39 @@ constexpr Entry entries[] = {
     {BuiltinOperator::SELECT, read_select},
     {BuiltinOperator::SELECT_V2, read_select_v2},
     {BuiltinOperator::ONE_HOT, read_one_hot},
-    {BuiltinOperator::CUSTOM, read_detection_postprocess},
 };
 
-const Entry* find_entry(BuiltinOperator code) {
-  const auto* entry = std::find_if(std::begin(entries), std::end(entries), [&](const Entry& candidate) { return candidate.code == code; });
-  return entry == std::end(entries) ? nullptr : entry;
+struct CustomEntry {
+  std::string_view name;
+  void (*read)(const OperatorReader&);
+};
+
+constexpr CustomEntry custom_entries[] = {
+    {"TFLite_Detection_PostProcess", read_detection_postprocess},
+    {"Convolution2DTransposeBias", read_transposed_convolution_with_bias},
+};
+
+using ReadOperator = void (*)(const OperatorReader&);
+
+/// Null: not supported. `custom` is read of a custom operator alone.
+ReadOperator reader_of(BuiltinOperator code, std::string_view custom) {
+  if (code == BuiltinOperator::CUSTOM) {
+    const auto* const entry = std::ranges::find(custom_entries, custom, &CustomEntry::name);
+    return entry == std::end(custom_entries) ? nullptr : entry->read;
+  }
+  const auto* const entry = std::ranges::find(entries, code, &Entry::code);
+  return entry == std::end(entries) ? nullptr : entry->read;
 }
 
 }  // namespace
 
-bool is_supported(BuiltinOperator code, std::string_view custom) {
-  return code == BuiltinOperator::CUSTOM ? custom == detection_postprocess_name : find_entry(code) != nullptr;
-}
+bool is_supported(BuiltinOperator code, std::string_view custom) { return reader_of(code, custom) != nullptr; }
 
 std::string name_or_number(BuiltinOperator code) {
   const std::string_view name = EnumNameBuiltinOperator(code);
   return name.empty() ? "number " + std::to_string(static_cast<int>(code)) : std::string(name);
 }
 
-void read_operator(BuiltinOperator code, const OperatorReader& source) { find_entry(code)->read(source); }
+void read_operator(BuiltinOperator code, std::string_view custom, const OperatorReader& source) { reader_of(code, custom)(source); }
 
 }  // namespace lastbit::tflite_format

@@ -160,9 +160,9 @@ void read_gather_nd(const OperatorReader& source);
 void read_l2_normalization(const OperatorReader& source);
 void read_top_k(const OperatorReader& source);
 
-// Custom operators (tflite_detection.cpp).
-inline constexpr std::string_view detection_postprocess_name = "TFLite_Detection_PostProcess";
+// Custom operators (tflite_detection.cpp, tflite_transposed_bias.cpp).
 void read_detection_postprocess(const OperatorReader& source);
+void read_transposed_convolution_with_bias(const OperatorReader& source);
 
 /// `custom`: the name of a custom operator.
 [[nodiscard]] bool is_supported(BuiltinOperator code, std::string_view custom);
@@ -170,6 +170,6 @@ void read_detection_postprocess(const OperatorReader& source);
 [[nodiscard]] std::string name_or_number(BuiltinOperator code);
 
 /// Appends what a supported operator does.
-void read_operator(BuiltinOperator code, const OperatorReader& source);
+void read_operator(BuiltinOperator code, std::string_view custom, const OperatorReader& source);
 
 }  // namespace lastbit::tflite_format
