@@ -108,7 +108,9 @@ std::vector<Evidence> builtin_evidence() {
 /// Of hybrid layers: kernels that an interpreter does not run by default, or not in every build.
 std::vector<Setting> hybrid_settings() {
   const char* const vectors = "NEON, whose kernels builds for x86-64 with SSE4.1 take as well";
-  return {{"dynamic.*.zero_point", {"after_rounding"}, vectors},
+  return {{"dynamic.conv_*.zero_point", {"after_rounding"}, vectors},
+          {"dynamic.depthwise_conv.zero_point", {"after_rounding"}, vectors},
+          {"dynamic.fully_connected.zero_point", {"after_rounding"}, vectors},
           {"dynamic.conv_per_channel.product", {"weight_scale_first"}, "the reference kernel, reference/conv.h"},
           {"dynamic.depthwise_conv.product",
            {"weight_scale_first", "scales_first"},
