@@ -8,6 +8,7 @@
 #include "lastbit/io/tflite.hpp"
 #include "lastbit/registry.hpp"
 #include "support/catch.hpp"
+#include "support/one_operation.hpp"
 #include "support/refusal.hpp"
 #include "support/tflite_file.hpp"
 
