@@ -38,7 +38,7 @@ class Parts {
     const std::vector<bool> kept = kept_from(turn);
     Values from = begins(kept);
     Values to = ends(kept);
-    if (std::ranges::is_permutation(to, graph_.outputs)) to.clear();
+    if (same_values(to, graph_.outputs)) to.clear();
     if (from.size() + to.size() == 0 || from.size() + to.size() > most_proposed) return std::nullopt;
     Proposal proposal;
     for (const auto& [values, names] : {std::pair(&from, &proposal.cut.from), std::pair(&to, &proposal.cut.to)}) {
@@ -86,28 +86,46 @@ class Parts {
     return writer && nodes[*writer] == wanted && graph_.nodes[*writer].computes;
   }
 
-  static void list(Values& values, std::int32_t value) {
-    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+  static bool same_values(Values a, Values b) {
+    std::ranges::sort(a);
+    std::ranges::sort(b);
+    return a == b;
   }
+
+  /// Each value once, in the order in which they were found.
+  class Found {
+   public:
+    explicit Found(std::size_t values) : known_(values, false) {}
+    void add(std::int32_t value) {
+      const auto place = static_cast<std::size_t>(value);
+      if (!known_[place]) values_.push_back(value);
+      known_[place] = true;
+    }
+    [[nodiscard]] Values values() && { return std::move(values_); }
+
+   private:
+    std::vector<bool> known_;
+    Values values_;
+  };
 
   /// What kept nodes are given by others.
   [[nodiscard]] Values begins(const std::vector<bool>& kept) const {
-    Values values;
+    Found found(graph_.values.size());
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
       for (const std::int32_t input : graph_.nodes[i].inputs)
-        if (kept[i] && graph_.nodes[i].computes && is_of(kept, input, false)) list(values, input);
-    return values;
+        if (kept[i] && graph_.nodes[i].computes && is_of(kept, input, false)) found.add(input);
+    return std::move(found).values();
   }
 
   /// What they hand on to others, and what of theirs is an output of the network.
   [[nodiscard]] Values ends(const std::vector<bool>& kept) const {
-    Values values;
+    Found found(graph_.values.size());
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
       for (const std::int32_t input : graph_.nodes[i].inputs)
-        if (!kept[i] && is_of(kept, input, true)) list(values, input);
+        if (!kept[i] && is_of(kept, input, true)) found.add(input);
     for (const std::int32_t output : graph_.outputs)
-      if (is_of(kept, output, true)) list(values, output);
-    return values;
+      if (is_of(kept, output, true)) found.add(output);
+    return std::move(found).values();
   }
 
   /// What the cut keeps indeed, if all of it is supported.
