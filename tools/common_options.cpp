@@ -12,9 +12,9 @@ const char* const json_meaning = "print JSON";
 
 }  // namespace
 
-Option add_model(Command& command, std::string& model) {
+Option add_model(Command& command, std::string& model, const std::string& name) {
   add_model_options(command);
-  return command.option("model", model, model_meaning);
+  return command.option(name, model, model_meaning);
 }
 
 Option add_named_model(Command& command, std::string& model) { return command.option("--model", model, model_meaning).value_name("MODEL"); }

@@ -14,7 +14,7 @@
 namespace lastbit::tool {
 
 /// `model`, the first argument, and how it is read: add_model_options.
-Option add_model(Command& command, std::string& model);
+Option add_model(Command& command, std::string& model, const std::string& name = "model");
 /// `--model`, where it is not the first argument.
 Option add_named_model(Command& command, std::string& model);
 /// `-o,--output`: where the command writes what it makes.

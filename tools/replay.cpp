@@ -64,8 +64,7 @@ void add_replay(CommandLine& line) {
   Command command =
       line.add("replay", "show a float network, its emulated model and a board side by side: what is lost where, and by whom");
   const auto options = std::make_shared<Options>();
-  add_model(command, options->model);
-  add_named_model(command, options->model);
+  add_model(command, options->model, "model,--model");
   command.option("--float", options->float_network, "the float network of the model; without it the model's own float path")
       .value_name("FILE");
   add_dump_options(command, options->dump);

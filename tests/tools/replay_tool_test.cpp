@@ -50,6 +50,7 @@ TEST_CASE("replay: 0 the board is its data sheet, 1 it is not, 2 error with one 
   CHECK(says(shell, "float: the float path of the model itself"));
   CHECK(shell.text("err").empty());
   CHECK(shell.status(replay + images + " --threads 2") == 0);
+  CHECK(shell.status("replay --float " + digits + " --model " + digits + " --dump board --b vipnano_v8") == 0);
   make_board(shell, digits, " --set add.i8.operand.scale.significant_bits=16");
   CHECK(shell.status(replay) == 1);
   CHECK(says(shell, "First layer where the board is not its data sheet: layer 4, add 'residual'"));
