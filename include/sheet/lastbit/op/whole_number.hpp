@@ -48,7 +48,8 @@ template <std::signed_integral T>
 template <std::integral T>
 [[nodiscard]] constexpr bool has_truncated(float value) noexcept {
   constexpr auto least = static_cast<double>(std::numeric_limits<T>::min());
-  constexpr double beyond = 2 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+  constexpr T half = std::numeric_limits<T>::max() / 2 + 1;
+  constexpr double beyond = 2 * static_cast<double>(half);
   const double real{value};
   return (real > least - 1 || real == least) && real < beyond;
 }
