@@ -11,6 +11,8 @@
 #include "lastbit/error.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/registry.hpp"
+#include "lastbit/rule_alternatives.hpp"
+#include "lastbit/rules.hpp"
 #include "model/operation_signature.hpp"
 #include "support/catch.hpp"
 #include "support/two_convolutions.hpp"
@@ -61,6 +63,33 @@ TEST_CASE("explain: between any two backends, every change has a name and two si
   CHECK(tally.pairs > 1000);
   CHECK(tally.stored_bias >
         3);  // bernoulli2 stores its bias in 32 bits, others take it as it is; how many are drawn is the compiler's order
+}
+
+TEST_CASE("explain: a method alone, with the rules that it makes read, is named as the one rule that it is") {
+  int told = 0;
+  for (const SpecSheet& base : builtin_backends()) {
+    if (base.backend.domain != Domain::integer) continue;
+    for (const OperationKind kind : {OperationKind::resize, OperationKind::leaky_relu}) {
+      Choices choose(static_cast<std::uint64_t>(kind));
+      const auto layer = filled_layer(kind, base.backend, choose);
+      if (!layer) continue;
+      const std::string path = std::string(name_of(kind)) + ".method";
+      for (const std::string& value : alternatives(base.backend, path)) {
+        SpecSheet device = base;
+        set_rule(device.backend, path, value);
+        if (!check(layer->model, device.backend).empty()) continue;
+        INFO(base.name << ", " << path << " = " << value);
+        const LayerAttribution found = explain(layer->model, layer->inputs, base, device);
+        if (found.differing.empty()) continue;
+        ++told;
+        REQUIRE(found.changes.size() == 1);
+        CHECK(found.changes[0].name == path);
+        CHECK(found.changes[0].what.ends_with("-> " + value));
+        CHECK(found.unexplained == 0);
+      }
+    }
+  }
+  CHECK(told > 5);
 }
 
 TEST_CASE("explain: partial sums that one side alone forms are named as such") {

@@ -181,7 +181,9 @@ class Collector {
     const auto found = std::find_if(rescale_rules.begin(), rescale_rules.end(), inside);
     if (found == rescale_rules.end()) {
       const bool is_method = difference.path.ends_with(".method") && structure_at<PartialSums>(b_, owner_of(difference.path)) == nullptr;
-      return is_method ? add_structure(prefix_, "method", both_sides(difference) + ", with all their rules") : add_rule(difference);
+      if (!is_method) return add_rule(difference);
+      if (const RuleDifference* const single = single_difference(differences_, prefix_)) return add_with_what_it_brings(*single, prefix_);
+      return add_structure(prefix_, "method", both_sides(difference) + ", with all their rules");
     }
     if (const RuleDifference* const single = single_difference(differences_, *found)) return add_with_what_it_brings(*single, *found);
     if (structure_at<FixedPointInput>(b_, *found) != nullptr) return add_structure(*found, "way into the function", "all of " + *found);
