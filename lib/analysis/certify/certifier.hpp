@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/certify/both_sides.hpp"
+#include "analysis/certify/every_code.hpp"
 #include "analysis/certify/shared_sums.hpp"
 #include "lastbit/certify.hpp"
 
@@ -54,7 +55,17 @@ struct ColumnDifference {
   std::int64_t largest = 0;
 };
 
-/// Of every column, where each input of one side is at most `inputs_apart` from the other's.
-[[nodiscard]] std::vector<ColumnDifference> differences(const SharedSums& sums, std::int64_t inputs_apart = 0);
+/// The layer gone through on both sides: all that its sums can be, or all codes of its inputs.
+struct LayerDifferences {
+  std::string open{};  ///< why it could not be gone through; empty: it was
+  DecidedBy by = DecidedBy::nothing;
+  std::int64_t cases = 0, differing = 0, largest = 0;  ///< as in LayerCertificate
+  std::vector<ColumnDifference> columns{};             ///< of sums
+  std::optional<EveryCode> codes{};                    ///< of layers without
+};
+
+/// Of sums, each input of one side is at most `inputs_apart` from the other's.
+[[nodiscard]] LayerDifferences differences_of(const LayerOnBoth& layer, const std::optional<SharedSums>& sums,
+                                              std::int64_t inputs_apart = 0);
 
 }  // namespace lastbit

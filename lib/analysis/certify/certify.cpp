@@ -26,15 +26,6 @@ namespace {
 /// Of the accumulators that differ, so many are tried for an input that reaches one.
 constexpr int most_attempts = 200;
 
-void take(LayerCertificate& certificate, std::vector<CertifiedChannel> channels) {
-  for (const CertifiedChannel& channel : channels) {
-    certificate.cases += channel.accumulators.max - channel.accumulators.min + 1;
-    certificate.differing += channel.differing;
-    certificate.largest = std::max(certificate.largest, channel.largest);
-  }
-  certificate.channels = std::move(channels);
-}
-
 /// The input on both sides; nothing where no output differs.
 std::optional<ShownDifference> shown_by(const LayerOnBoth& layer, std::vector<Tensor> inputs) {
   const std::vector<std::int64_t> a = computed(layer.a, inputs), b = computed(layer.b, inputs);
@@ -48,11 +39,10 @@ std::optional<ShownDifference> shown_by(const LayerOnBoth& layer, std::vector<Te
   return shown;
 }
 
-std::optional<ShownDifference> show_sums(const LayerOnBoth& layer, const SharedSums& sums,
-                                         const std::vector<std::vector<IntegerRange>>& where) {
+std::optional<ShownDifference> show_sums(const LayerOnBoth& layer, const SharedSums& sums, const std::vector<ColumnDifference>& columns) {
   int attempts = 0;
-  for (std::size_t c = 0; c < where.size() && sums.input_for; ++c) {
-    for (const IntegerRange& range : where[c]) {
+  for (std::size_t c = 0; c < columns.size() && sums.input_for; ++c) {
+    for (const IntegerRange& range : columns[c].same.where) {
       if (++attempts > most_attempts) return std::nullopt;
       auto inputs = sums.input_for(sums.columns[c], range.min);
       if (!inputs) continue;
@@ -117,91 +107,7 @@ std::optional<Staircase> staircase_b(const SharedSums& sums, const SharedSums::C
   return found;
 }
 
-/// What is found out of a layer: its certificate, and how far its outputs can be apart.
-struct Judged {
-  LayerCertificate certificate;
-  std::optional<std::int64_t> apart{};
-};
-
-void decide_by_sums(const LayerOnBoth& layer, const SharedSums& sums, std::int64_t inputs_apart, Judged& judged) {
-  LayerCertificate& certificate = judged.certificate;
-  certificate.open = sums.open;
-  if (!sums.open.empty()) return;
-  const std::vector<ColumnDifference> found = differences(sums, inputs_apart);
-  std::vector<CertifiedChannel> channels;
-  std::vector<std::vector<IntegerRange>> where;
-  std::int64_t apart = 0;
-  for (std::size_t c = 0; c < found.size(); ++c) {
-    if (found[c].same.accumulators == 0) certificate.open = "the way behind its sums has too many steps to be listed";
-    channels.push_back({sums.columns[c].accumulators, found[c].same.differing, found[c].same.largest});
-    where.push_back(found[c].same.where);
-    apart = std::max(apart, found[c].largest);
-  }
-  if (!certificate.open.empty()) return;
-  judged.apart = apart;
-  certificate.by = DecidedBy::accumulators;
-  take(certificate, std::move(channels));
-  if (certificate.differing > 0) certificate.shown = show_sums(layer, sums, where);
-}
-
-void decide_by_codes(const LayerOnBoth& layer, const NetworkBounds& bounds, Judged& judged) {
-  LayerCertificate& certificate = judged.certificate;
-  const std::optional<EveryCode> found = compare_every_code(layer);
-  certificate.open = found ? found->open : "for this operation there is no exact way yet";
-  if (certificate.is_open()) return;
-  certificate.by = found->by;
-  certificate.cases = std::ssize(found->a);
-  for (std::size_t i = 0; i < found->a.size(); ++i) {
-    certificate.differing += found->a[i] != found->b[i] ? 1 : 0;
-    certificate.largest = std::max(certificate.largest, std::abs(found->a[i] - found->b[i]));
-  }
-  judged.apart = largest_difference(*found, bounds.of_each(layer.a.model(), layer.operation()));
-  if (certificate.differing > 0) certificate.shown = show_codes(layer, *found);
-}
-
-Judged judge(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, const NetworkBounds& bounds) {
-  const std::optional<std::int64_t> inputs_apart = bounds.of_inputs(layer.operation());
-  const bool same_rules = have_same_rules(layer);
-  Judged judged;
-  LayerCertificate& certificate = judged.certificate;
-  if (layer.is_real()) certificate.open = "one side computes in real numbers, or what goes in and out is converted by other rules";
-  else if (same_rules && inputs_apart == 0) judged.apart = 0;  // nothing has to be gone through
-  else if (sums) decide_by_sums(layer, *sums, inputs_apart.value_or(INT64_MAX), judged);
-  else decide_by_codes(layer, bounds, judged);
-  if (same_rules) certificate = {.by = DecidedBy::same_rules};
-  certificate.in_network = bounds.behind(layer, same_rules, judged.apart);
-  return judged;
-}
-
-}  // namespace
-
-bool is_on_codes(const LayerOnBoth& layer) { return !layer.is_real(); }
-
-std::optional<SharedSums> shared_sums_of(const LayerOnBoth& layer) {
-  if (is_on_codes(layer) && is_conv_layer(layer.operation().kind)) return convolution_sums_of(layer);
-  if (is_on_codes(layer) && is_window(layer.operation().kind)) return window_sums_of(layer);
-  return std::nullopt;
-}
-
-LayerCertificate certified(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
-  LayerCertificate one;
-  if (have_same_rules(layer)) one.by = DecidedBy::same_rules;
-  else one = judge(layer, sums, NetworkBounds(layer.a.model())).certificate;
-  one.operation = layer.index;
-  one.name = layer_name(layer.a.model(), layer.index);
-  one.kind = std::string(name_of(layer.operation().kind));
-  return one;
-}
-
-std::array<IntegerRange, 2> ranges_behind(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
-  const auto behind = [](const LayerSide& side, const TensorRanges& ranges, const std::optional<IntegerRange>& of_sums) {
-    return of_sums ? *of_sums : range_after(side.model(), side.operation, side.backend(), ranges);
-  };
-  return {behind(layer.a, layer.ranges, sums ? sums->outputs_a : std::nullopt),
-          behind(layer.b, layer.ranges_b, sums ? sums->outputs_b : std::nullopt)};
-}
-
-std::vector<ColumnDifference> differences(const SharedSums& sums, std::int64_t inputs_apart) {
+std::vector<ColumnDifference> column_differences(const SharedSums& sums, std::int64_t inputs_apart) {
   std::vector<ColumnDifference> found(sums.columns.size());
   for_each_part(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
@@ -219,6 +125,101 @@ std::vector<ColumnDifference> differences(const SharedSums& sums, std::int64_t i
       one.largest = apart == 0 ? one.same.largest : largest_difference(*a, *b, apart);
     }
   });
+  return found;
+}
+
+void go_through(const SharedSums& sums, std::int64_t inputs_apart, LayerDifferences& found) {
+  found.open = sums.open;
+  if (!found.open.empty()) return;
+  found.columns = column_differences(sums, inputs_apart);
+  for (const ColumnDifference& column : found.columns) {
+    if (column.same.accumulators == 0) found.open = "the way behind its sums has too many steps to be listed";
+    found.cases += column.same.accumulators;
+    found.differing += column.same.differing;
+    found.largest = std::max(found.largest, column.same.largest);
+  }
+  if (found.open.empty()) found.by = DecidedBy::accumulators;
+}
+
+void go_through_codes(const LayerOnBoth& layer, LayerDifferences& found) {
+  found.codes = compare_every_code(layer);
+  found.open = found.codes ? found.codes->open : "for this operation there is no exact way yet";
+  if (!found.open.empty()) return;
+  found.by = found.codes->by;
+  found.cases = std::ssize(found.codes->a);
+  for (std::size_t i = 0; i < found.codes->a.size(); ++i) {
+    found.differing += found.codes->a[i] != found.codes->b[i] ? 1 : 0;
+    found.largest = std::max(found.largest, std::abs(found.codes->a[i] - found.codes->b[i]));
+  }
+}
+
+/// By how much the layer's outputs can differ where its inputs do.
+std::int64_t largest_apart(const LayerOnBoth& layer, const LayerDifferences& found, const NetworkBounds& bounds) {
+  if (found.codes) return largest_difference(*found.codes, bounds.of_each(layer.a.model(), layer.operation()));
+  std::int64_t apart = 0;
+  for (const ColumnDifference& column : found.columns) apart = std::max(apart, column.largest);
+  return apart;
+}
+
+LayerCertificate certificate_of(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, const LayerDifferences& found) {
+  if (!found.open.empty()) return {.open = found.open};
+  LayerCertificate certificate{.by = found.by, .cases = found.cases, .differing = found.differing, .largest = found.largest};
+  for (std::size_t c = 0; c < found.columns.size(); ++c)
+    certificate.channels.push_back({sums->columns[c].accumulators, found.columns[c].same.differing, found.columns[c].same.largest});
+  if (found.differing > 0) certificate.shown = found.codes ? show_codes(layer, *found.codes) : show_sums(layer, *sums, found.columns);
+  return certificate;
+}
+
+LayerCertificate judge(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, const NetworkBounds& bounds) {
+  const std::optional<std::int64_t> inputs_apart = bounds.of_inputs(layer.operation());
+  const bool same_rules = have_same_rules(layer);
+  LayerCertificate certificate;
+  std::optional<std::int64_t> apart;
+  if (same_rules && inputs_apart == 0 && !layer.is_real()) {
+    apart = 0;  // nothing has to be gone through
+  } else {
+    const LayerDifferences found = differences_of(layer, sums, inputs_apart.value_or(INT64_MAX));
+    if (found.open.empty()) apart = largest_apart(layer, found, bounds);
+    if (!same_rules) certificate = certificate_of(layer, sums, found);
+  }
+  if (same_rules) certificate = {.by = DecidedBy::same_rules};
+  certificate.in_network = bounds.behind(layer, same_rules, apart);
+  return certificate;
+}
+
+}  // namespace
+
+bool is_on_codes(const LayerOnBoth& layer) { return !layer.is_real(); }
+
+std::optional<SharedSums> shared_sums_of(const LayerOnBoth& layer) {
+  if (is_on_codes(layer) && is_conv_layer(layer.operation().kind)) return convolution_sums_of(layer);
+  if (is_on_codes(layer) && is_window(layer.operation().kind)) return window_sums_of(layer);
+  return std::nullopt;
+}
+
+LayerCertificate certified(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+  LayerCertificate one;
+  if (have_same_rules(layer)) one.by = DecidedBy::same_rules;
+  else one = certificate_of(layer, sums, differences_of(layer, sums));
+  one.operation = layer.index;
+  one.name = layer_name(layer.a.model(), layer.index);
+  one.kind = std::string(name_of(layer.operation().kind));
+  return one;
+}
+
+std::array<IntegerRange, 2> ranges_behind(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+  const auto behind = [](const LayerSide& side, const TensorRanges& ranges, const std::optional<IntegerRange>& of_sums) {
+    return of_sums ? *of_sums : range_after(side.model(), side.operation, side.backend(), ranges);
+  };
+  return {behind(layer.a, layer.ranges, sums ? sums->outputs_a : std::nullopt),
+          behind(layer.b, layer.ranges_b, sums ? sums->outputs_b : std::nullopt)};
+}
+
+LayerDifferences differences_of(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, std::int64_t inputs_apart) {
+  LayerDifferences found;
+  if (layer.is_real()) found.open = "one side computes in real numbers, or what goes in and out is converted by other rules";
+  else if (sums) go_through(*sums, inputs_apart, found);
+  else go_through_codes(layer, found);
   return found;
 }
 
@@ -296,7 +297,7 @@ Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, 
   NetworkBounds bounds(model);
   with_threads(options.threads, [&] {
     certifier.each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
-      LayerCertificate& one = certificate.layers.emplace_back(judge(layer, sums, bounds).certificate);
+      LayerCertificate& one = certificate.layers.emplace_back(judge(layer, sums, bounds));
       one.operation = layer.index;
       one.name = layer_name(model, layer.index);
       one.kind = std::string(name_of(layer.operation().kind));

@@ -61,9 +61,7 @@ class PairReader {
     shares.kind = std::string(name_of(layer.operation().kind));
     shares.outputs = layer.a.model().tensor(layer.operation().outputs[0]).shape.element_count();
     if (have_same_rules(layer)) shares.by = DecidedBy::same_rules;
-    else if (layer.is_real()) shares.open = "one side computes in real numbers, or what goes in and out is converted by other rules";
-    else if (sums) read_sums(layer, *sums, shares);
-    else read_codes(layer, shares);
+    else read_differences(layer, sums, shares);
     return shares;
   }
 
@@ -74,32 +72,23 @@ class PairReader {
     return inputs;
   }
 
-  void read_sums(const LayerOnBoth& layer, const SharedSums& sums, LayerShares& shares) const {
-    shares.open = sums.open;
-    if (!sums.open.empty()) return;
-    const std::vector<ColumnDifference> found = differences(sums);
-    for (const ColumnDifference& column : found) {
-      if (column.same.accumulators == 0) shares.open = "the way behind its sums has too many steps to be listed";
-      shares.cases += column.same.accumulators;
-      shares.differing += column.same.differing;
-    }
+  void read_differences(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, LayerShares& shares) const {
+    const LayerDifferences found = differences_of(layer, sums);
+    shares.open = found.open;
+    shares.by = found.by;
+    shares.cases = found.cases;
+    shares.differing = found.differing;
     if (!shares.open.empty()) return;
-    shares.by = DecidedBy::accumulators;
-    shares.by_ranges = expected_by_ranges(sums, found);
-    if (shares.differing == 0 || samples_.empty()) return;
-    if (const auto accumulators = accumulators_on(layer, sums, inputs_of(layer)))
-      shares.by_data = expected_by_histogram(*accumulators, found);
+    shares.by_ranges = found.codes ? expected_by_ranges(*found.codes) : expected_by_ranges(*sums, found.columns);
+    if (shares.differing > 0 && !samples_.empty()) shares.by_data = expected_by_data(layer, sums, found);
   }
 
-  void read_codes(const LayerOnBoth& layer, LayerShares& shares) const {
-    const std::optional<EveryCode> found = compare_every_code(layer);
-    shares.open = found ? found->open : "for this operation there is no exact way yet";
-    if (!shares.open.empty()) return;
-    shares.by = found->by;
-    shares.cases = std::ssize(found->a);
-    for (std::size_t i = 0; i < found->a.size(); ++i) shares.differing += found->a[i] != found->b[i] ? 1 : 0;
-    shares.by_ranges = expected_by_ranges(*found);
-    if (shares.differing > 0 && !samples_.empty()) shares.by_data = expected_by_codes(*found, layer, inputs_of(layer));
+  [[nodiscard]] std::optional<double> expected_by_data(const LayerOnBoth& layer, const std::optional<SharedSums>& sums,
+                                                       const LayerDifferences& found) const {
+    if (found.codes) return expected_by_codes(*found.codes, layer, inputs_of(layer));
+    const auto accumulators = accumulators_on(layer, *sums, inputs_of(layer));
+    if (!accumulators) return std::nullopt;
+    return expected_by_histogram(*accumulators, found.columns);
   }
 
   const Model& model_;
