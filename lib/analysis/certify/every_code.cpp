@@ -3,6 +3,7 @@
 #include "analysis/certify/every_code.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "analysis/explain/layer_values.hpp"
@@ -12,6 +13,7 @@
 #include "lastbit/memory.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "sheet/delegated.hpp"
 
 namespace lastbit {
 namespace {
@@ -114,6 +116,11 @@ class Reshaped {
   template <class Change>
   void change(Change&& change) {
     for (Model* const model : {&a_, &b_}) change(*model);
+  }
+
+  /// Whether a delegate leaves the operation as it is now, on either side.
+  [[nodiscard]] std::array<bool, 2> left() const {
+    return {is_left(a_, a_.operations[0], backend_a_), is_left(b_, b_.operations[0], backend_b_)};
   }
 
   void run(std::span<const Tensor> inputs, EveryCode& found) const {
@@ -280,8 +287,6 @@ EveryCode compare_rows(const LayerOnBoth& layer, CodeRoute route) {
       return open_because("one side does not add up integers here");
     if (!rule.operand.chain.empty()) return open_because("one side scales the codes before it adds them up");
     if (rule.accumulator.bits < 32) return open_because("the sums of one side have fewer than 32 bits");
-    if (side->backend().delegated.data != DelegatedData::absent)
-      return open_because("which kernel computes it goes by the axes, which a row by itself does not have");
   }
   const std::int32_t in = layer.operation().inputs[0], out = layer.operation().outputs[0];
   const ModelTensor& tensor = layer.a.model().tensor(in);
@@ -291,13 +296,19 @@ EveryCode compare_rows(const LayerOnBoth& layer, CodeRoute route) {
   const std::int64_t count = tensor.shape.element_count() / layer.a.model().tensor(out).shape.element_count();
   const std::int64_t sums = count * (codes.max - codes.min) + 1;
   if (sums > most_cases / count) return open_because("its rows have more than 2^24 codes together");
+  // What a delegate leaves for its axes is a row of two dimensions; what it takes is one of an image.
+  const std::array left{is_left(layer.a.model(), layer.a.operation, layer.a.backend()),
+                        is_left(layer.b.model(), layer.b.operation, layer.b.backend())};
+  const bool of_image = !left[0] && !left[1];
+  const Shape row_shape = of_image ? Shape{sums, 1, count, 1} : Shape{sums, count};
   Reshaped alone(layer, route);
   alone.change([&](Model& model) {
     auto& attributes = std::get<MeanAttributes>(model.operations[0].attributes);
-    attributes = {.axes = {1, 2}, .keep_dims = true};
-    tensor_at(model, model.operations[0].inputs[0]).shape = Shape{sums, 1, count, 1};
-    tensor_at(model, model.operations[0].outputs[0]).shape = Shape{sums, 1, 1, 1};
+    attributes = {.axes = of_image ? std::vector<std::int64_t>{1, 2} : std::vector<std::int64_t>{1}, .keep_dims = true};
+    tensor_at(model, model.operations[0].inputs[0]).shape = row_shape;
+    tensor_at(model, model.operations[0].outputs[0]).shape = of_image ? Shape{sums, 1, 1, 1} : Shape{sums, 1};
   });
+  if (alone.left() != left) return open_because("which kernel computes it goes by axes that a row by itself does not have");
   const auto filled = [codes, count](std::int64_t sum) {
     std::vector<std::int64_t> row(static_cast<std::size_t>(count));
     fill_row(row, codes, sum);
@@ -311,7 +322,7 @@ EveryCode compare_rows(const LayerOnBoth& layer, CodeRoute route) {
   }
   EveryCode found{.by = DecidedBy::window_sums, .terms = count};
   found.codes = [filled](std::size_t at) { return filled(static_cast<std::int64_t>(at)); };
-  const std::vector<Tensor> inputs{tensor_of(tensor.type, Shape{sums, 1, count, 1}, rows)};
+  const std::vector<Tensor> inputs{tensor_of(tensor.type, row_shape, rows)};
   alone.run(inputs, found);
   return found;
 }
