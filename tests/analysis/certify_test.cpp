@@ -105,8 +105,8 @@ TEST_CASE("of two inputs every pair of codes is computed") {
 Model mean_over(const std::vector<std::int64_t>& axes, const Shape& out_shape) {
   ModelBuilder builder("mean");
   const auto in = builder.input({"in", ElementType::int8, Shape{1, 2, 3, 2}, {{0.05}, {3}}});
-  const auto out = builder.operation(OperationKind::mean, {in}, {"out", ElementType::int8, out_shape, {{0.031}, {-4}}},
-                                     MeanAttributes{.axes = axes});
+  const auto out =
+      builder.operation(OperationKind::mean, {in}, {"out", ElementType::int8, out_shape, {{0.031}, {-4}}}, MeanAttributes{.axes = axes});
   return builder.finished({out});
 }
 
