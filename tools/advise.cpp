@@ -27,7 +27,7 @@ struct Options {
   std::vector<std::string> settings_a, settings_b, inputs;
   std::int64_t samples = 0;
   AdviseOptions advice;
-  bool json = false;
+  bool json = false, scales = false;
 };
 
 /// One bar after the other.
@@ -51,12 +51,27 @@ class Steps {
 /// "cpu" is TFLite's own kernels, which are what a delegate falls back to.
 SpecSheet wanted(const Options& options) { return reported_backend(options.a == "cpu" ? "tflite_double" : options.a, options.settings_a); }
 
+/// The scales alone, which no data are needed for.
+int print_scales(const Options& options, const Model& model, const AdviseOptions& advice, Steps& steps) {
+  const SpecSheet a = wanted(options), b = reported_backend(options.b, options.settings_b);
+  EqualScales scales = equal_scales(model, a, b, advice);
+  steps.clear();
+  scales.network = options.model;
+  std::cout << (options.json ? to_json(scales) : to_text(scales));
+  if (!options.output.empty()) write_model(options.output, scales.model);
+  const bool as_they_are = scales.layers.empty() && scales.open.empty();
+  return as_they_are ? equal : different;
+}
+
 int run(const Options& options) {
+  if (options.inputs.empty() && !options.scales)
+    throw Error(ErrorCode::bad_input, "advise", "--input is needed; only --scales does without");
   const Model model = read_users_model(options.model);
   AdviseOptions advice = options.advice;
   if (!options.objective.empty()) advice.objective = objective_from(options.objective);
   Steps steps;
   advice.progress = [&](std::string_view what, double done) { steps.show(what, done); };
+  if (options.scales) return print_scales(options, model, advice, steps);
   const SpecSheet a = wanted(options), b = reported_backend(options.b, options.settings_b);
   if (!options.output.empty()) (void)layer_list({}, b);  // a vendor without such a list is told before the search
   AdviseReport report = advise(model, a, b, read_samples(model, options.inputs, options.samples), advice);
@@ -82,7 +97,7 @@ void add_advise(CommandLine& line) {
   add_model(command, options->model).required();
   add_side_a(command, options->a, options->settings_a).required();
   add_side_b(command, options->b, options->settings_b).required();
-  add_input_option(command, options->inputs).required();
+  add_input_option(command, options->inputs);
   command.renamed("--data", "--input");
   add_samples_option(command, options->samples);
   command.option("--candidates", options->advice.candidates, "try all subsets of so many layers").within(1, 20);
@@ -94,12 +109,17 @@ void add_advise(CommandLine& line) {
       .option("--effort", options->advice.effort,
               "how much each search may cost, in 10^9 multiply-accumulates; where it is not enough, fewer samples decide")
       .positive();
+  command.flag("--scales", options->scales, "only the output scales at which both sides are proven equal for every input; needs no data");
   add_output_option(command, options->output, "FILE");
+  add_threads_option(command, options->advice.threads);
   add_force_option(command);
   add_memory_option(command);
   add_json_option(command, options->json);
   command.note("--a cpu is tflite_double, which a delegate falls back to.");
-  command.note("-o writes the layers to keep off the device as the vendor's tool reads them (ATC's --keep_dtype, hb_mapper's run_on_cpu).");
+  command.note(
+      "-o writes the layers to keep off the device as the vendor's tool reads them (ATC's --keep_dtype, hb_mapper's run_on_cpu); with "
+      "--scales the "
+      "network on these scales (.json, .tflite).");
   command.runs([options] { return run(*options); });
 }
 

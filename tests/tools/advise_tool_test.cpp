@@ -44,7 +44,28 @@ TEST_CASE("advise on the command line: judged at a tensor on the way, by another
   REQUIRE(json["judged_at"] == "logits");
   REQUIRE(json["objective"] == "distance");
   REQUIRE(json["layers"].size() == 7);
-  REQUIRE(json["layers"][0]["ties"]["a"]["on"] == 0);
+  REQUIRE(json["layers"][0]["ties"].is_null());
+  REQUIRE(json["scales"].is_null());
+}
+
+TEST_CASE("advise on the command line: the scales alone need no data, and the network on them is certified as they say") {
+  const test::Shell shell;
+  const std::string sides = " --a tflite_single --b xnnpack";
+  REQUIRE(shell.status("advise " + example("model.json") + sides + " --scales --json -o scaled.json") == 1);
+  const auto json = nlohmann::json::parse(shell.text("out"));
+  CHECK(json["format"] == "lastbit.scales.v1");
+  REQUIRE(shell.status("certify scaled.json" + sides + " --json") == (json["all_equal"] == true ? 0 : 1));
+  const auto proof = nlohmann::json::parse(shell.text("out"));
+  CHECK_FALSE(json["layers"].empty());
+  for (const auto& layer : json["layers"]) {
+    const auto& proven = proof["layers"][layer["operation"].get<std::size_t>()];
+    CHECK(proven["differing"] == layer["left"]);
+    CHECK((proven["verdict"] == "equal") == layer["equal"]);
+  }
+  REQUIRE(shell.status("advise " + example("model.json") + " --a xnnpack --b xnnpack --scales") == 0);
+  CHECK(shell.text("out").find("Every layer is equal for every input as it is.") != std::string::npos);
+  REQUIRE(shell.status("advise " + example("model.json") + sides) == 2);
+  CHECK(shell.text("err").find("only --scales does without") != std::string::npos);
 }
 
 TEST_CASE("advise on the command line: the layers to keep, as the vendor's tool reads them") {

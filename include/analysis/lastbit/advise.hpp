@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lastbit/compare.hpp"
@@ -131,6 +132,7 @@ struct AdviseOptions {
   std::string judged_at;                              ///< a tensor to judge by instead of the model's outputs
   double effort = 50;                                 ///< 10^9 multiply-accumulates that each search may cost; bounds the samples
   double scale_reach = 0.10;                          ///< output scales are tried within this share of the model's
+  int threads = 1;                                    ///< of what is asked for every input
   Progress progress = {};
 };
 
@@ -139,22 +141,23 @@ struct AdviseOptions {
                                               std::span<const std::vector<Tensor>> samples, Objective objective,
                                               const AdviseOptions& options = {});
 
-// ---- Ties ----
+// ---- Ties and output scales, for every input ----
 
 /// Accumulators for which a chain rounds where its rule steps from one result to the next: half-way for the rules that round to the
-/// nearest, on an integer for floor, ceil and the like.
+/// nearest, on an integer for floor, ceil and the like. Of a layer with sums those count whose rounding is seen: beside a step of the output, and not
+/// where a bound makes one code of all.
 struct TieCount {
   std::int64_t on = 0;    ///< exactly there, at the last stage that rounds
   std::int64_t near = 0;  ///< there, or put there or beyond it by a multiplier one step smaller or larger
   friend bool operator==(const TieCount&, const TieCount&) = default;
 };
 
-/// One layer on the same input on both sides. A side in float has no ties to count.
+/// One layer on both sides: every accumulator of every channel that the types and clamps of its inputs allow, or every code, or every pair of codes.
 struct TieCensus {
-  std::int64_t accumulators = 0;
+  std::int64_t cases = 0;
   TieCount a, b, either;
   std::int64_t differing = 0;
-  TieCount differing_at;  ///< of the differing values, those at a tie of either side
+  TieCount differing_at;  ///< of the differing cases, those at a tie of either side
   friend bool operator==(const TieCensus&, const TieCensus&) = default;
 };
 
@@ -162,35 +165,54 @@ struct TieCensus {
 enum class TiePlace : std::uint8_t { clear, near, on };
 [[nodiscard]] std::optional<TiePlace> tie_place(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands);
 
-/// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected, add, sub, add_n, mul, average pools, requantize and the activations that
-/// read its rule, and concat, where both sides finish them by a chain (a may be float); others: nothing. `samples`: for each of them the codes
-/// of the operation's inputs in their order; what stands for a constant of the model is not read, and may be left out at the end.
-[[nodiscard]] std::optional<TieCensus> tie_census(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
-                                                  std::span<const std::vector<Tensor>> samples);
+/// Of every layer; nothing of one that does not end in a chain of integers on both sides, and where the two do not add up the same integers
+/// (CertifyOptions). What b lacks is computed by a. Throws Error where a cannot run the model.
+[[nodiscard]] std::vector<std::optional<TieCensus>> tie_census(const Model& model, const SpecSheet& a, const SpecSheet& b, int threads = 1);
 
 /// The model with the scale of an operation's output multiplied. Tensors that must share its quantisation follow (what is moved, pooled or
 /// copied), biases behind it are counted in the new scale, and bounds in codes move with the real values.
 [[nodiscard]] Model with_output_scale(const Model& model, std::size_t operation, double factor);
 
-/// A layer with another output scale, fed as the model's.
+/// An output scale tried, as a multiple of the model's.
 struct ScaleTrial {
   double factor = 1;
-  std::int64_t values = 0, differing = 0;  ///< b's against a's
-  double sqnr_db = 0, cosine = 1;          ///< of b's values against float's
+  std::int64_t differing = 0;  ///< accumulators or codes
 };
-/// Every factor tried on one layer; empty for layers of which there is no census.
-[[nodiscard]] std::vector<ScaleTrial> scale_sweep(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
-                                                  std::span<const Tensor> inputs, std::span<const double> factors);
 
+/// A layer that some input makes differ, or does so where layers before it have another scale.
 struct ScaleAdvice {
   std::size_t operation = 0;
-  double scale = 0;  ///< the model's
-  ScaleTrial now, best;
-  std::vector<ScaleTrial> tried;
-  std::optional<TieCensus> ties;  ///< at the best factor
-  Agreement network;              ///< b against a, with this scale changed on both sides
-  double sqnr_db = 0;             ///< of b's outputs against float's, with this scale
+  double scale = 0;                               ///< the model's; 0: none
+  std::int64_t cases = 0;                         ///< accumulators, codes or pairs of codes
+  std::int64_t differing = 0;                     ///< of them, in the model
+  std::int64_t tried = 0;                         ///< other scales
+  double factor = 1;                              ///< the nearest at which it is equal for every input; 1: the scale stays
+  std::int64_t left = 0;                          ///< of the cases, in the network with all chosen scales; 0: equal for every input
+  std::optional<ScaleTrial> best = std::nullopt;  ///< where none is equal: the one with the fewest, if that is at most half
+
+  [[nodiscard]] bool equal() const { return left == 0; }
+  /// Of resolution, in bits. Negative: so much of the range is lost instead.
+  [[nodiscard]] double bits_lost() const;
 };
+
+/// Output scales at which two backends compute the same, and the proof: no figure is of data.
+struct EqualScales {
+  std::string network, a, b;
+  std::vector<std::string> names;                         ///< of the operations: layer_name
+  std::vector<ScaleAdvice> layers;                        ///< in order
+  std::vector<std::pair<std::size_t, std::string>> open;  ///< operations of which nothing is proven, and why
+  std::int64_t equal = 0;                                 ///< layers that are equal before and after
+  double reach = 0;                                       ///< within this share of the model's
+  Model model;                                            ///< with the chosen scales
+
+  /// That network, for every input.
+  [[nodiscard]] bool all_equal() const;
+};
+
+/// Layer after layer, each behind the scales chosen before it: one stays where every case is equal; else the nearest is taken that makes it so,
+/// that both sides accept, that leaves the network's inputs as they are, and that makes no layer before it differ. The figures are those that
+/// certify() counts. What b lacks is computed by a. Throws Error where a cannot run the model.
+[[nodiscard]] EqualScales equal_scales(const Model& model, const SpecSheet& a, const SpecSheet& b, const AdviseOptions& options = {});
 
 // ---- float16 ----
 
@@ -237,7 +259,7 @@ struct LayerAdvice {
   std::int64_t values = 0, differing = 0;  ///< fed with a's tensors
   double error = 0;                        ///< relative, of the same values
   std::optional<Agreement> alone;          ///< of the network, with this layer alone on a; absent for layers that only a has
-  std::optional<TieCensus> ties;
+  std::optional<TieCensus> ties;           ///< for every input
 };
 
 /// What users of the network see.
@@ -254,8 +276,8 @@ struct AdviseReport {
   std::vector<std::string> names;      ///< of the operations: layer_name
   std::vector<std::string> own_names;  ///< likewise, as the user's file has them: of an .onnx its nodes'
   Objective objective = Objective::differing;
-  std::string judged_at;  ///< names of the tensors
-  std::int64_t samples = 0, census_samples = 0;
+  std::string judged_at;                        ///< names of the tensors
+  std::int64_t samples = 0, layer_samples = 0;  ///< given, and those that single layers were fed with
   std::int64_t macs = 0;
   bool float16 = false;
   bool a_is_real = false;              ///< a is of the real domain
@@ -263,12 +285,10 @@ struct AdviseReport {
   std::vector<std::size_t> only_on_a;  ///< the same
   std::vector<LayerAdvice> layers;
   FallbackSearch search;
-  std::vector<ScaleAdvice> scales;      ///< that avoid at least half of the layer's differing values and lower no SQNR
-  std::int64_t scales_left_out = 0;     ///< layers for which every scale that avoids so many lowers the SQNR, theirs or that of the outputs
-  std::int64_t scales_together = 0;     ///< of `scales`, taken one after the other, those that do not lower it together either
-  std::optional<Agreement> all_scales;  ///< with these at once
+  std::optional<EqualScales> scales;     ///< where the sides differ in integers
+  std::optional<Agreement> all_scales;   ///< b against a with the chosen scales; absent without any
   std::optional<double> sqnr_db_before;  ///< of b's outputs against float's
-  std::optional<double> sqnr_db_after;   ///< with these scales at once
+  std::optional<double> sqnr_db_after;   ///< the same with the chosen scales
   std::optional<Float16Advice> halves;
   std::vector<Consequence> consequences;
   std::vector<Guess> guesses;
@@ -299,5 +319,7 @@ struct LayerListFile {
 /// At most 100 columns.
 [[nodiscard]] std::string to_text(const AdviseReport& report);
 [[nodiscard]] std::string to_json(const AdviseReport& report);
+[[nodiscard]] std::string to_text(const EqualScales& scales);
+[[nodiscard]] std::string to_json(const EqualScales& scales);
 
 }  // namespace lastbit

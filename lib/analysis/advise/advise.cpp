@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "analysis/advise/float16_rescaling.hpp"
 #include "analysis/advise/search.hpp"
@@ -19,9 +18,7 @@ namespace {
 
 using Samples = std::vector<std::vector<Tensor>>;
 
-constexpr std::int64_t most_census_values = 4'000'000;  ///< of all layers together; bounds the samples of the census
-constexpr std::int64_t fewest_differing = 10;           ///< values of a layer that make its output scale worth a try
-constexpr int scale_steps = 20;                         ///< tried on either side of the model's scale
+constexpr std::int64_t most_layer_values = 4'000'000;  ///< of all layers together; bounds the samples that single layers are fed with
 
 /// The network with the tensor of this name as its only output.
 void judge_at(Model& model, const std::string& name) {
@@ -111,29 +108,31 @@ class Adviser {
     }
   }
 
-  /// So many samples that the census of all layers stays within bounds.
-  [[nodiscard]] std::size_t census_samples() const {
+  [[nodiscard]] std::size_t layer_samples() const {
     std::int64_t values = 1;
     for (const std::size_t layer : judge_.layers()) values += model_.tensor(model_.operations[layer].outputs[0]).shape.element_count();
-    return static_cast<std::size_t>(std::clamp<std::int64_t>(most_census_values / values, 1, static_cast<std::int64_t>(samples_.size())));
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(most_layer_values / values, 1, static_cast<std::int64_t>(samples_.size())));
   }
 
   void add_layers() {
     const Side a(model_, a_.backend), b(model_, b_.backend);
-    const std::size_t count = census_samples();
-    report_.census_samples = static_cast<std::int64_t>(count);
+    const std::size_t count = layer_samples();
+    report_.layer_samples = static_cast<std::int64_t>(count);
     const OperationSet all(model_.operations.size(), true);
     judge_.run().reset_states();
     std::vector<std::vector<std::optional<Tensor>>> traces;
     for (std::size_t s = 0; s < count; ++s) traces.push_back(judge_.run().tensors(samples_[s], all));
+    std::vector<std::optional<TieCensus>> ties(model_.operations.size());
+    if (!report_.float16) ties = tie_census(model_, a_, b_, options_.threads);
     const std::vector<std::size_t> layers = judge_.layers();
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      add_layer(layers[i], a, b, traces);
-      progress("ties", static_cast<double>(i + 1) / static_cast<double>(layers.size()));
+      add_layer(layers[i], a, b, traces, ties[layers[i]]);
+      progress("layers", static_cast<double>(i + 1) / static_cast<double>(layers.size()));
     }
   }
 
-  void add_layer(std::size_t position, const Side& a, const Side& b, const std::vector<std::vector<std::optional<Tensor>>>& traces) {
+  void add_layer(std::size_t position, const Side& a, const Side& b, const std::vector<std::vector<std::optional<Tensor>>>& traces,
+                 const std::optional<TieCensus>& ties) {
     const Operation& operation = model_.operations[position];
     const bool reached =
         std::ranges::all_of(operation.outputs, [&](std::int32_t index) { return traces[0][static_cast<std::size_t>(index)].has_value(); });
@@ -150,7 +149,7 @@ class Adviser {
     layer.error = own.error_energy == 0 ? 0 : std::sqrt(own.error_energy / own.energy);
     const auto alone = std::ranges::find_if(report_.search.alone, [&](const FallbackPoint& at) { return at.operations[0] == position; });
     if (alone != report_.search.alone.end()) layer.alone = alone->agreement;
-    if (!report_.float16) layer.ties = tie_census(model_, position, a_.backend, b_.backend, inputs_[position]);
+    layer.ties = ties;
     report_.layers.push_back(std::move(layer));
   }
 
@@ -167,7 +166,6 @@ class Adviser {
       of_a[i] = &for_a[i];
       of_b[i] = &for_b[i];
     }
-    if (of_b[0] != nullptr) inputs_[position].push_back(for_b);
     const std::vector<Tensor> expected = a.run(position, of_a), found = b.run(position, of_b);
     for (std::size_t o = 0; o < found.size(); ++o) {
       const Quantization& quantization = model_.tensor(operation.outputs[o]).quantization;
@@ -183,81 +181,14 @@ class Adviser {
     }
   }
 
-  [[nodiscard]] bool input_follows(std::size_t position) const {
-    const Model changed = with_output_scale(model_, position, 2);
-    return std::ranges::any_of(model_.inputs,
-                               [&](std::int32_t input) { return changed.tensor(input).quantization != model_.tensor(input).quantization; });
-  }
-
   void add_scales() {
-    Model all = model_;
-    const double sqnr_before = sqnr_db_of(model_);
-    double sqnr_of_all = sqnr_before;
-    for (const LayerAdvice& layer : report_.layers) {
-      if (!layer.ties || layer.ties->differing == 0 || input_follows(layer.operation)) continue;
-      progress("output scales", static_cast<double>(layer.operation) / static_cast<double>(model_.operations.size()));
-      auto advice = scale_for(layer.operation);
-      if (!advice) continue;
-      if (advice->best.factor == 1 || advice->sqnr_db < sqnr_before) {
-        ++report_.scales_left_out;
-        continue;
-      }
-      report_.scales.push_back(*advice);
-      const Model changed = with_output_scale(all, layer.operation, advice->best.factor);
-      if (!both_run(changed)) continue;
-      const double sqnr = sqnr_db_of(changed);
-      if (sqnr < sqnr_of_all) continue;
-      all = changed;
-      sqnr_of_all = sqnr;
-      ++report_.scales_together;
-    }
-    if (report_.scales.empty()) return;
-    report_.all_scales = agreement_with(all);
-    report_.sqnr_db_before = sqnr_before;
-    report_.sqnr_db_after = sqnr_of_all;
-  }
-
-  /// Of the factors that do not lower the layer's SQNR, the one nearest to 1 that avoids nine tenths of what the best one avoids: 1 where that is
-  /// less than half. Nothing where none at all avoids half.
-  [[nodiscard]] std::optional<ScaleAdvice> scale_for(std::size_t position) {
-    std::vector<double> factors{1};
-    for (int i = 1; i <= scale_steps; ++i) {
-      for (const int sign : {-1, 1}) factors.push_back(1 + options_.scale_reach * sign * i / scale_steps);
-    }
-    std::vector<Tensor> inputs;
-    for (const std::vector<Tensor>& sample : inputs_[position]) inputs.push_back(sample[0]);
-    ScaleAdvice advice;
-    advice.operation = position;
-    advice.scale = model_.tensor(model_.operations[position].outputs[0]).quantization.scale();
-    advice.tried = scale_sweep(model_, position, a_.backend, b_.backend, inputs, factors);
-    if (advice.tried.empty() || advice.tried[0].factor != 1) return std::nullopt;
-    advice.now = advice.tried[0];
-    const auto least_of = [](const std::vector<ScaleTrial>& trials) {
-      return std::ranges::min_element(trials, {}, &ScaleTrial::differing)->differing;
-    };
-    if (advice.now.differing < fewest_differing || 2 * least_of(advice.tried) > advice.now.differing) return std::nullopt;
-    std::vector<ScaleTrial> no_worse = advice.tried;
-    std::erase_if(no_worse, [&](const ScaleTrial& at) { return at.sqnr_db < advice.now.sqnr_db; });
-    const std::int64_t least = least_of(no_worse);
-    advice.best = advice.now;
-    if (2 * least > advice.now.differing) return advice;
-    const std::int64_t enough = advice.now.differing - ((advice.now.differing - least) * 9 + 9) / 10;
-    const auto far = [](const ScaleTrial& at) { return std::abs(std::log(at.factor)); };
-    for (const ScaleTrial& at : no_worse) {
-      if (at.differing <= enough && (advice.best.factor == 1 || far(at) < far(advice.best))) advice.best = at;
-    }
-    std::ranges::sort(advice.tried, {}, &ScaleTrial::factor);
-    const Model changed = with_output_scale(model_, position, advice.best.factor);
-    if (!both_run(changed)) return std::nullopt;
-    advice.ties = tie_census(changed, position, a_.backend, b_.backend, inputs_[position]);
-    advice.network = agreement_with(changed);
-    advice.sqnr_db = sqnr_db_of(changed);
-    return advice;
-  }
-
-  /// As much of it as of the model itself.
-  [[nodiscard]] bool both_run(const Model& model) const {
-    return check(model, a_.backend).empty() && Side(model, b_.backend).missing().size() == report_.missing.size();
+    if (report_.a_is_real || report_.equal()) return;
+    report_.scales = equal_scales(model_, a_, b_, options_);
+    const bool any = std::ranges::any_of(report_.scales->layers, [](const ScaleAdvice& layer) { return layer.factor != 1; });
+    if (!any) return;
+    report_.all_scales = agreement_with(report_.scales->model);
+    report_.sqnr_db_before = sqnr_db_of(model_);
+    report_.sqnr_db_after = sqnr_db_of(report_.scales->model);
   }
 
   /// b's outputs against a's, of another model for the same samples.
@@ -309,7 +240,6 @@ class Adviser {
   const AdviseOptions& options_;
   Judge judge_;
   AdviseReport report_;
-  std::map<std::size_t, std::vector<std::vector<Tensor>>> inputs_;  ///< by operation: its inputs on b, of every sample of the census
 };
 
 /// Codes that pass from one side to the other have one meaning. Returns whether a side with this fusion would give them another.

@@ -1,17 +1,14 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/advise/census.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
-#include "analysis/advise/side.hpp"
-#include "analysis/last_chain.hpp"
+#include "analysis/advise/every_input.hpp"
 #include "analysis/unrounded.hpp"
-#include "engine/finisher.hpp"
+#include "engine/parallel.hpp"
 #include "lastbit/advise.hpp"
-#include "lastbit/explain.hpp"
 
 namespace lastbit {
 namespace {
@@ -69,47 +66,91 @@ void count(TieCount& ties, TiePlace place) {
   ties.near += place != TiePlace::clear ? 1 : 0;
 }
 
-/// What b would hold of the layer's output in float.
-std::vector<std::int64_t> float_codes(const Model& layer, const Side& real, const Side& b, std::span<const Tensor* const> inputs) {
-  const Operation& operation = layer.operations[0];
-  std::vector<Tensor> forms(inputs.size());
-  std::vector<const Tensor*> given(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == nullptr) continue;
-    forms[i] = real.in_form(*inputs[i], operation.inputs[i]);
-    given[i] = &forms[i];
-  }
-  const Tensor codes = b.in_form(real.run(0, given)[0], operation.outputs[0]);
-  std::vector<std::int64_t> values;
-  for (std::int64_t i = 0; i < codes.element_count(); ++i) values.push_back(codes.integer_at(i));
-  return values;
+/// One case.
+void count(TieCensus& census, TiePlace on_a, TiePlace on_b, bool differs) {
+  const TiePlace either = std::max(on_a, on_b);
+  count(census.a, on_a);
+  count(census.b, on_b);
+  count(census.either, either);
+  if (differs) count(census.differing_at, either);
 }
 
-/// The layer's outputs on one side, and where the sums behind them stand.
-struct Outputs {
-  std::vector<std::int64_t> codes;
-  std::vector<TiePlace> places;
-};
-Outputs outputs_of(const LastChain& last) {
-  Outputs outputs;
-  for (std::size_t i = 0; i < last.sums.size(); ++i) {
-    outputs.codes.push_back(finish(last.chain, last.sums[i], last.at(i)));
-    outputs.places.push_back(tie_place(last.chain, last.sums[i], last.at(i)).value_or(TiePlace::clear));
-  }
-  return outputs;
+void add(TieCount& all, const TieCount& more) {
+  all.on += more.on;
+  all.near += more.near;
 }
 
-void compare(const Outputs& a, const Outputs& b, TieCensus& census) {
-  census.accumulators += static_cast<std::int64_t>(b.codes.size());
-  for (std::size_t i = 0; i < b.codes.size(); ++i) {
-    const TiePlace either = std::max(a.places[i], b.places[i]);
-    count(census.a, a.places[i]);
-    count(census.b, b.places[i]);
-    count(census.either, either);
-    if (a.codes[i] == b.codes[i]) continue;
-    ++census.differing;
-    count(census.differing_at, either);
+/// Accumulators beside the steps that stand on a tie or near one, `apart` less than the chain has them. On each side of a step they follow one another,
+/// since the value goes away from where the rule steps.
+std::map<std::int64_t, TiePlace> ties_of(const Chain& chain, const RescaleOperands& operands, const Staircase& stairs, std::int64_t apart) {
+  std::map<std::int64_t, TiePlace> found;
+  const auto follow = [&](std::int64_t at, std::int64_t step) {
+    for (; at >= stairs.accumulators.min && at <= stairs.accumulators.max && !found.contains(at); at += step) {
+      const TiePlace place = tie_place(chain, at + apart, operands).value_or(TiePlace::clear);
+      if (place == TiePlace::clear) return;
+      found.emplace(at, place);
+    }
+  };
+  for (std::size_t step = 1; step < stairs.steps.size(); ++step) {
+    follow(stairs.steps[step].first - 1, -1);
+    follow(stairs.steps[step].first, 1);
   }
+  return found;
+}
+
+std::optional<TieCensus> census_of(const SharedSums& sums, const SharedSums::Column& column) {
+  const auto both = staircases(sums, column);
+  if (!both) return std::nullopt;
+  const Staircase &a = (*both)[0], &b = (*both)[1];
+  TieCensus census;
+  census.cases = a.accumulators.max - a.accumulators.min + 1;
+  census.differing = difference(a, b).differing;
+  const std::int64_t apart = column.accumulators_b.value_or(column.accumulators).min - column.accumulators.min;
+  const auto on_a = ties_of(sums.a, column.a, a, 0);
+  auto on_b = ties_of(sums.b, column.b, b, apart);
+  const auto differs = [&](std::int64_t accumulator) { return a.output(accumulator) != b.output(accumulator); };
+  for (const auto& [accumulator, place] : on_a) {
+    const auto same = on_b.extract(accumulator);
+    count(census, place, same ? same.mapped() : TiePlace::clear, differs(accumulator));
+  }
+  for (const auto& [accumulator, place] : on_b) count(census, TiePlace::clear, place, differs(accumulator));
+  return census;
+}
+
+std::optional<TieCensus> census_of(const SharedSums& sums) {
+  if (!sums.open.empty() || (sums.a.empty() && sums.b.empty())) return std::nullopt;
+  std::vector<std::optional<TieCensus>> columns(sums.columns.size());
+  for_each_part(std::ssize(columns), 1, [&](std::int64_t first, std::int64_t last) {
+    for (auto c = static_cast<std::size_t>(first); c < static_cast<std::size_t>(last); ++c) columns[c] = census_of(sums, sums.columns[c]);
+  });
+  TieCensus all;
+  for (const std::optional<TieCensus>& one : columns) {
+    if (!one) return std::nullopt;
+    all.cases += one->cases;
+    all.differing += one->differing;
+    for (TieCount TieCensus::*const counted : {&TieCensus::a, &TieCensus::b, &TieCensus::either, &TieCensus::differing_at})
+      add(all.*counted, (*one).*counted);
+  }
+  return all;
+}
+
+std::optional<TieCensus> census_of(const EveryCode& cases) {
+  if (!cases.open.empty() || !cases.last_a || !cases.last_b) return std::nullopt;
+  TieCensus census;
+  census.cases = std::ssize(cases.a);
+  for (std::size_t i = 0; i < cases.a.size(); ++i) {
+    const auto place = [&](const LastChain& last) { return tie_place(last.chain, last.sums[i], last.at(i)).value_or(TiePlace::clear); };
+    census.differing += cases.a[i] != cases.b[i] ? 1 : 0;
+    count(census, place(*cases.last_a), place(*cases.last_b), cases.a[i] != cases.b[i]);
+  }
+  return census;
+}
+
+std::optional<TieCensus> census_of(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+  if (!is_on_codes(layer)) return std::nullopt;
+  if (sums) return census_of(*sums);
+  const std::optional<EveryCode> cases = compare_every_code(layer, CodeRoute::definition);
+  return cases ? census_of(*cases) : std::nullopt;
 }
 
 }  // namespace
@@ -125,59 +166,16 @@ std::optional<TiePlace> tie_place(const Chain& chain, std::int64_t accumulator, 
   return TiePlace::clear;
 }
 
-Tensor output_of(const Model& layer, const Side& side, const Tensor& input) {
-  const Operation& operation = layer.operations[0];
-  std::vector<const Tensor*> inputs(operation.inputs.size());
-  const Tensor own = side.in_form(input, operation.inputs[0]);
-  inputs[0] = &own;
-  return std::move(side.run(0, inputs)[0]);
-}
-
-std::optional<LayerSums> layer_sums(const Model& model, std::size_t operation, const Backend& backend, std::span<const Tensor> inputs) {
-  const Operation& at = model.operations[operation];
-  if (backend.domain == Domain::real || !is_conv_layer(at.kind)) return std::nullopt;
-  const bool constants = std::all_of(at.inputs.begin() + 1, at.inputs.end(),
-                                     [&](std::int32_t index) { return index == absent_tensor || model.tensor(index).constant; });
-  if (!constants || !check(extract_operation(model, operation), backend).empty() || !is_integer(model.tensor(at.inputs[0]).type) ||
-      !is_integer(model.tensor(at.outputs[0]).type))
-    return std::nullopt;
-  LayerSums result{conv_layer(model, at, backend), {}, 64};
-  const ConvLayer& layer = result.layer;
-  if (layer.delivers_sums()) return std::nullopt;
-  const Convolution convolution = convolution_of(layer);
-  result.bits = convolution.accumulator_bits();
-  for (const Tensor& input : inputs) {
-    std::vector<std::int64_t>& sums = result.sums.emplace_back(static_cast<std::size_t>(layer.shape.out_count()));
-    convolution.sums(conv_input(input, layer.zero_points), sums, nullptr);
-  }
-  return result;
-}
-
-std::vector<std::int64_t> finished(const LayerSums& sums, std::size_t sample, const std::vector<RescaleOperands>& operands) {
-  std::vector<std::int64_t> values = sums.sums[sample];
-  Finisher(sums.layer.arithmetic.sum.output.chain, operands, sums.bits)(values);
-  return values;
-}
-
-std::optional<TieCensus> tie_census(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
-                                    std::span<const std::vector<Tensor>> samples) {
-  const Model layer = extract_operation(model, operation);
-  const bool in_float = a.domain == Domain::real;
-  const Side side_a(layer, a), side_b(layer, b);
-  TieCensus census;
-  for (const std::vector<Tensor>& sample : samples) {
-    std::vector<const Tensor*> inputs(layer.operations[0].inputs.size(), nullptr);
-    for (std::size_t i = 0; i < sample.size(); ++i) {
-      const std::int32_t index = layer.operations[0].inputs[i];
-      if (index != absent_tensor && !layer.tensor(index).constant) inputs[i] = &sample[i];
-    }
-    const auto of_b = last_chain(layer, 0, b, inputs), of_a = last_chain(layer, 0, a, inputs);
-    if (!of_b || (!of_a && !in_float)) return std::nullopt;
-    const Outputs on_b = outputs_of(*of_b);
-    const auto clear = [&] { return std::vector<TiePlace>(on_b.codes.size(), TiePlace::clear); };
-    compare(of_a ? outputs_of(*of_a) : Outputs{float_codes(layer, side_a, side_b, inputs), clear()}, on_b, census);
-  }
-  return census;
+std::vector<std::optional<TieCensus>> tie_census(const Model& model, const SpecSheet& a, const SpecSheet& b, int threads) {
+  std::vector<std::optional<TieCensus>> found;
+  const SpecSheet b_and_a = with_fallback(b, a);
+  const CertifyOptions every_layer;
+  with_threads(threads, [&] {
+    Certifier(model, a, b_and_a, {}, every_layer).each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+      found.push_back(census_of(layer, sums));
+    });
+  });
+  return found;
 }
 
 }  // namespace lastbit

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "analysis/advise/scales_report.hpp"
 #include "compare/json_number.hpp"
 #include "compare/report_fields.hpp"
 #include "lastbit/advise.hpp"
@@ -26,16 +27,9 @@ JsonValue to_json(const TieCount& count) { return {{"on", count.on}, {"near", co
 
 JsonValue to_json(const std::optional<TieCensus>& census) {
   if (!census) return nullptr;
-  return {{"accumulators", census->accumulators}, {"a", to_json(census->a)},        {"b", to_json(census->b)},
-          {"either", to_json(census->either)},    {"differing", census->differing}, {"differing_at", to_json(census->differing_at)}};
-}
-
-JsonValue to_json(const ScaleTrial& figures) {
-  return {{"factor", figures.factor},
-          {"values", figures.values},
-          {"differing", figures.differing},
-          {"sqnr_db", json_number(figures.sqnr_db)},
-          {"cosine", json_number(figures.cosine)}};
+  return {{"cases", census->cases},         {"a", to_json(census->a)},
+          {"b", to_json(census->b)},        {"either", to_json(census->either)},
+          {"differing", census->differing}, {"differing_at", to_json(census->differing_at)}};
 }
 
 JsonValue to_json(const Float16Figures& figures) {
@@ -44,7 +38,6 @@ JsonValue to_json(const Float16Figures& figures) {
 
 JsonValue to_json(const FallbackPoint& point);
 JsonValue to_json(const LayerAdvice& layer);
-JsonValue to_json(const ScaleAdvice& advice);
 JsonValue to_json(const Consequence& consequence);
 
 template <class List>
@@ -74,17 +67,6 @@ JsonValue to_json(const LayerAdvice& layer) {
           {"error", json_number(layer.error)},
           {"alone", layer.alone ? to_json(*layer.alone) : JsonValue()},
           {"ties", to_json(layer.ties)}};
-}
-
-JsonValue to_json(const ScaleAdvice& advice) {
-  return {{"operation", advice.operation},
-          {"scale", advice.scale},
-          {"now", to_json(advice.now)},
-          {"best", to_json(advice.best)},
-          {"ties", to_json(advice.ties)},
-          {"network", to_json(advice.network)},
-          {"sqnr_db", json_number(advice.sqnr_db)},
-          {"tried", to_json_list(advice.tried)}};
 }
 
 JsonValue to_json(const Rescaling& rescaling) {
@@ -137,16 +119,14 @@ std::string to_json(const AdviseReport& report) {
                  {"objective", name_of(report.objective)},
                  {"judged_at", report.judged_at},
                  {"samples", report.samples},
-                 {"census_samples", report.census_samples},
+                 {"layer_samples", report.layer_samples},
                  {"macs", report.macs},
                  {"operations", report.names},
                  {"only_on_a", JsonValue::array()}};
   for (const Diagnostic& diagnostic : report.missing) json["only_on_a"].push_back(diagnostic.text());
   json["layers"] = to_json_list(report.layers);
   json["search"] = to_json(report.search);
-  json["scales"] = to_json_list(report.scales);
-  json["scales_left_out"] = report.scales_left_out;
-  json["scales_together"] = report.scales_together;
+  json["scales"] = report.scales ? scales_json(*report.scales, report.names) : JsonValue();
   json["all_scales"] = report.all_scales ? to_json(*report.all_scales) : JsonValue();
   json["sqnr_db"] = {{"before", optional_number(report.sqnr_db_before)}, {"after", optional_number(report.sqnr_db_after)}};
   json["float16"] = report.halves ? to_json(*report.halves) : JsonValue();

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 
+#include "analysis/advise/scales_report.hpp"
+#include "analysis/advise/table.hpp"
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
 #include "lastbit/advise.hpp"
@@ -14,56 +15,6 @@ namespace lastbit {
 namespace {
 
 constexpr std::size_t rows_shown = 12;
-
-struct Column {
-  std::string title;
-  Align align = Align::right;
-  std::size_t widest = 24;
-};
-
-/// Names give way where the line is too long, the widest first.
-void fit(const std::vector<Column>& columns, std::vector<std::size_t>& widths) {
-  constexpr std::size_t narrowest = 8;
-  std::size_t total = std::accumulate(widths.begin(), widths.end(), widths.size() + 1);
-  while (total > line_width) {
-    std::size_t widest = columns.size();
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const bool is_name = columns[c].align == Align::left && columns[c].widest < line_width && widths[c] > narrowest;
-      if (is_name && (widest == columns.size() || widths[c] > widths[widest])) widest = c;
-    }
-    if (widest == columns.size()) return;
-    --widths[widest];
-    --total;
-  }
-}
-
-/// Columns as wide as what stands in them.
-std::string table(const std::vector<Column>& columns, std::vector<std::vector<std::string>> rows) {
-  std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    widths.push_back(columns[c].title.size());
-    for (auto& row : rows) {
-      row[c] = shortened(row[c], columns[c].widest);
-      widths[c] = std::max(widths[c], columns_of(row[c]));
-    }
-  }
-  fit(columns, widths);
-  for (auto& row : rows) {
-    for (std::size_t c = 0; c < columns.size(); ++c) row[c] = shortened(row[c], widths[c]);
-  }
-  std::vector<std::string> titles;
-  titles.reserve(columns.size());
-  for (const Column& column : columns) titles.push_back(column.title);
-  rows.insert(rows.begin(), titles);
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (std::size_t c = 0; c < columns.size(); ++c) line += " " + aligned(row[c], widths[c], columns[c].align);
-    line = line.substr(0, line.find_last_not_of(' ') + 1);
-    text += (line.size() > line_width ? line.substr(0, line_width - 4) + " ..." : line) + "\n";
-  }
-  return text;
-}
 
 std::string percent(double share) {
   if (share == 0) return "0 %";
@@ -169,7 +120,7 @@ class Writer {
 
   [[nodiscard]] std::string layers() const {
     std::vector<Column> columns{{"no."}, {"layer", Align::left, 24}, {"operation", Align::left, 16}, {"MAC"}, {"differ"}, {"error"}};
-    if (!report_.float16) columns.insert(columns.end(), {{"at ties"}, {"tie, a"}, {"tie, b"}});
+    if (!report_.float16) columns.insert(columns.end(), {{"of all"}, {"at ties"}, {"tie, a"}, {"tie, b"}});
     columns.push_back({"alone on a"});
     std::vector<std::vector<std::string>> rows;
     for (const LayerAdvice& layer : report_.layers) {
@@ -177,19 +128,21 @@ class Writer {
                                    percent(layer.differing, layer.values), short_number(layer.error)};
       if (!report_.float16) {
         const bool has = layer.ties.has_value();
+        row.push_back(has ? percent(layer.ties->differing, layer.ties->cases) : "");
         row.push_back(has && layer.ties->differing > 0 ? percent(layer.ties->differing_at.near, layer.ties->differing) : "");
-        row.push_back(has ? percent(layer.ties->a.near, layer.ties->accumulators) : "");
-        row.push_back(has ? percent(layer.ties->b.near, layer.ties->accumulators) : "");
+        row.push_back(has ? percent(layer.ties->a.near, layer.ties->cases) : "");
+        row.push_back(has ? percent(layer.ties->b.near, layer.ties->cases) : "");
       }
       row.push_back(layer.alone ? cost_text(*layer.alone) : "");
       rows.push_back(std::move(row));
     }
-    std::string text = "\nEach layer fed with a's tensors (" + samples_text(report_.census_samples) + ")\n" + table(columns, rows);
+    std::string text = "\nEach layer fed with a's tensors (" + samples_text(report_.layer_samples) + ")\n" + table(columns, rows);
     text += wrapped("  differ, error: its own; alone on a: what is left at the end if this layer alone is computed on a.", 2);
     if (!report_.float16)
       text += wrapped(
-          "  tie: accumulators that the side rounds on a tie or within one step of the multiplier of one; at ties: so many of the "
-          "differing values are.",
+          "  of all: so many of the accumulators (codes, pairs of codes) that the layer can have differ, every one counted; at ties: so "
+          "many of "
+          "these the side rounds on a tie or within one step of the multiplier of one; tie: so many of all it rounds so.",
           2);
     return text;
   }
@@ -225,42 +178,15 @@ class Writer {
   }
 
   [[nodiscard]] std::string scales() const {
-    std::int64_t differing = 0, at_ties = 0;
-    for (const LayerAdvice& layer : report_.layers) {
-      if (!layer.ties) continue;
-      differing += layer.ties->differing;
-      at_ties += layer.ties->differing_at.near;
-    }
-    if (differing == 0) return {};
-    std::string text = "\nTies and output scales\n" + wrapped(std::to_string(at_ties) + " of the " + std::to_string(differing) +
-                                                              " values in which layers that end in a rounding differ are ties.");
-    if (report_.scales_left_out > 0)
-      text += wrapped(
-          std::to_string(report_.scales_left_out) + (report_.scales_left_out == 1 ? " layer has" : " layers have") +
-          " output scales nearby that avoid half of the differing values, each at a lower SQNR of the layer or of the final values: "
-          "none is advised.");
-    if (report_.scales.empty())
-      return report_.scales_left_out > 0 ? text : text + "No output scale nearby avoids half of a layer's differing values.\n";
-    std::vector<Column> columns{
-        {"no."}, {"layer", Align::left, 24}, {"scale"}, {"times"}, {"differ"}, {"then"}, {"SQNR"}, {"then"}, {"at the end"}, {"SQNR"}};
-    std::vector<std::vector<std::string>> rows;
-    for (const ScaleAdvice& at : report_.scales) {
-      const auto share = [](const ScaleTrial& figures) { return percent(figures.differing, figures.values); };
-      rows.push_back({std::to_string(at.operation), name(at.operation), number_text("%.6g", at.scale), number_text("%.3f", at.best.factor),
-                      share(at.now), share(at.best), number_text("%.2f", at.now.sqnr_db), number_text("%.2f", at.best.sqnr_db),
-                      cost_text(at.network), number_text("%.2f", at.sqnr_db)});
-    }
-    text += table(columns, rows);
-    text += wrapped(
-        "  SQNR: of the layer on b against float, in dB, before and then; at the end: what is left of the final difference with "
-        "this scale alone, and the SQNR of the final values, " +
-        number_text("%.2f", *report_.sqnr_db_before) + " dB before.");
-    const bool every = report_.scales_together == std::ssize(report_.scales);
-    return text +
-           wrapped((every ? "All of them at once: "
-                          : std::to_string(report_.scales_together) + " of them at once, beside which the others lower the SQNR: ") +
-                   cost_text(*report_.all_scales) + " at the end; SQNR of the final values against float " +
-                   number_text("%.2f", *report_.sqnr_db_before) + " dB, then " + number_text("%.2f", *report_.sqnr_db_after) + " dB.");
+    if (!report_.scales) return {};
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < report_.names.size(); ++i) names.push_back(name(i));
+    std::string text = "\nOutput scales, for every input\n" + scales_text(*report_.scales, names);
+    if (report_.all_scales)
+      text += wrapped("On these data: " + cost_text(*report_.all_scales) + " at the end, in place of " + cost_text(alone()) +
+                      "; SQNR of the final values against float " + number_text("%.2f", *report_.sqnr_db_before) + " dB, then " +
+                      number_text("%.2f", *report_.sqnr_db_after) + " dB.");
+    return text;
   }
 
   [[nodiscard]] std::vector<std::string> halves_row(const std::string& choice, const Float16Figures& figures) const {

@@ -1,181 +1,264 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A layer's output in another scale: the same accumulators, finished with other operands.
+// Output scales at which both sides compute the same for every input.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
-#include <set>
+#include <utility>
 
-#include "analysis/advise/census.hpp"
-#include "engine/operands.hpp"
+#include "analysis/advise/every_input.hpp"
+#include "engine/ops/conv_layer.hpp"
+#include "engine/parallel.hpp"
 #include "lastbit/advise.hpp"
-#include "lastbit/backends/golden.hpp"
-#include "lastbit/explain.hpp"
+#include "lastbit/one_operation.hpp"
 
 namespace lastbit {
 namespace {
 
-/// Operations whose output may have to have the quantisation of their input.
-bool may_copy_quantization(OperationKind kind) {
-  using enum OperationKind;
-  return is_movement(kind) || kind == max_pool2d || kind == average_pool2d || kind == global_average_pool || kind == mean ||
-         kind == concat || kind == relu || kind == relu6 || kind == relu_n1_to_1 || kind == clip || kind == sum_pool2d || kind == resize ||
-         kind == maximum || kind == minimum || kind == reduce_max || kind == reduce_min;
-}
+/// Scales tried on either side of the model's. A handful of cases that differ may happen to agree at one of many; of hundreds some always differ.
+constexpr int many_steps = 100, some_steps = 20;
+constexpr std::int64_t a_handful = 64;
 
-/// Tensors that hold codes of one quantisation because they are copied from one another.
-std::set<std::int32_t> tied_tensors(const Model& model, std::int32_t start) {
-  const Quantization& quantization = model.tensor(start).quantization;
-  std::set<std::int32_t> tied{start};
-  for (bool grows = true; grows;) {
-    const std::size_t before = tied.size();
-    for (const Operation& operation : model.operations) {
-      if (!may_copy_quantization(operation.kind)) continue;
-      std::vector<std::int32_t> of_operation = operation.outputs;
-      for (const std::int32_t input : operation.inputs) {
-        if (input != absent_tensor && !model.tensor(input).constant) of_operation.push_back(input);
-      }
-      if (std::ranges::none_of(of_operation, [&](std::int32_t index) { return tied.contains(index); })) continue;
-      for (const std::int32_t index : of_operation) {
-        if (model.tensor(index).quantization == quantization) tied.insert(index);
-      }
-    }
-    grows = tied.size() > before;
-  }
-  return tied;
-}
+/// How many cases of a layer differ.
+struct Count {
+  std::string open{};  ///< why that is not known
+  std::int64_t cases = 0, differing = 0;
 
-std::int64_t rescaled_code(std::int64_t code, std::int64_t zero_point, double factor, const IntegerRange& range) {
-  return std::clamp(zero_point + static_cast<std::int64_t>(std::llround(static_cast<double>(code - zero_point) / factor)), range.min,
-                    range.max);
-}
+  [[nodiscard]] bool equal() const { return open.empty() && differing == 0; }
+};
 
-/// A bias of its own for a layer whose input counts in another scale.
-void rescale_bias(Model& model, Operation& operation, double factor) {
-  const bool takes_bias =
-      is_conv_layer(operation.kind) && operation.inputs.size() > bias_input && operation.inputs[bias_input] != absent_tensor;
-  if (!takes_bias || !model.tensor(operation.inputs[bias_input]).constant) return;
-  ModelTensor bias = model.tensor(operation.inputs[bias_input]);
-  if (!is_integer(bias.type)) return;
-  const IntegerRange range = range_of(bias.type);
-  for (double& scale : bias.quantization.scales) scale *= factor;
-  visit_element_type(bias.type, [&]<class T>() {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      for (T& value : bias.constant->values<T>()) value = static_cast<T>(rescaled_code(value, 0, factor, range));
+/// Some more than `most` may stand for all that differ.
+Count count_columns(const SharedSums& sums, std::int64_t most) {
+  Count count{.open = sums.open};
+  if (!count.open.empty()) return count;
+  std::atomic<std::int64_t> cases = 0, differing = 0;
+  std::atomic<bool> listed = true;
+  for_each_part(std::ssize(sums.columns), 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t c = first; c < last && differing <= most && listed; ++c) {
+      const StaircaseDifference found = difference(sums, sums.columns[static_cast<std::size_t>(c)]).same;
+      if (found.accumulators == 0) listed = false;
+      cases += found.accumulators;
+      differing += found.differing;
     }
   });
-  operation.inputs[bias_input] = static_cast<std::int32_t>(model.tensors.size());
-  bias.name += " of " + operation.name;
-  model.tensors.push_back(std::move(bias));
+  if (!listed) count.open = "the way behind its sums has too many steps to be listed";
+  count.cases = cases;
+  count.differing = differing;
+  return count;
 }
 
-/// Bounds and padding in codes of a tensor whose scale changed keep their real values.
-void rescale_codes(const Model& model, Operation& operation, double factor) {
-  const ModelTensor& output = model.tensor(operation.outputs[0]);
-  const IntegerRange range = range_of(output.type);
-  const auto move = [&](std::int64_t& code) { code = rescaled_code(code, output.quantization.zero_point(), factor, range); };
-  std::visit(
-      [&]<class T>(T& attributes) {
-        if constexpr (requires { attributes.bounds; }) {
-          if (attributes.bounds.clamp) move(attributes.bounds.clamp->min), move(attributes.bounds.clamp->max);
-        } else if constexpr (std::is_same_v<T, PadAttributes>) {
-          if (attributes.value) move(*attributes.value);
-        }
-      },
-      operation.attributes);
+Count count_codes(const LayerOnBoth& layer) {
+  const std::optional<EveryCode> found = compare_every_code(layer);
+  Count count{.open = found ? found->open : "for this operation there is no exact way yet"};
+  if (!count.open.empty()) return count;
+  count.cases = std::ssize(found->a);
+  for (std::size_t i = 0; i < found->a.size(); ++i) count.differing += found->a[i] != found->b[i] ? 1 : 0;
+  return count;
 }
 
-std::vector<float> reals_of(std::span<const std::int64_t> codes, const Quantization& quantization) {
-  std::vector<float> values;
-  for (const std::int64_t code : codes)
-    values.push_back(static_cast<float>(quantization.scale() * static_cast<double>(code - quantization.zero_point())));
-  return values;
+Count counted(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, std::int64_t most = INT64_MAX) {
+  if (have_same_rules(layer)) return {};
+  if (layer.is_real()) return {.open = "one side computes in real numbers"};
+  return sums ? count_columns(*sums, most) : count_codes(layer);
 }
 
-/// One layer, its accumulators on both sides and its values in float.
-class Sweep {
- public:
-  Sweep(const Model& model, std::size_t operation, const Backend& a, const Backend& b, std::span<const Tensor> inputs)
-      : layer_(extract_operation(model, operation)),
-        a_(a),
-        b_(b),
-        of_a_(layer_sums(layer_, 0, a, inputs)),
-        of_b_(layer_sums(layer_, 0, b, inputs)) {
-    if (!possible()) return;
-    const Side real(layer_, float_golden);
-    for (const Tensor& input : inputs) {
-      const Tensor output = output_of(layer_, real, input);
-      truth_.insert(truth_.end(), output.values<float>().begin(), output.values<float>().end());
-      float_outputs_.push_back(output);
-    }
+bool has_other_scale(const Model& model, const Model& changed, std::int32_t tensor) {
+  return tensor != absent_tensor && static_cast<std::size_t>(tensor) < model.tensors.size() &&
+         model.tensor(tensor).quantization != changed.tensor(tensor).quantization;
+}
+
+/// Operations that read or write a tensor with another scale.
+std::vector<std::size_t> touched(const Model& model, const Model& changed) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const auto is_other = [&](std::int32_t tensor) { return has_other_scale(model, changed, tensor); };
+    const Operation& operation = model.operations[i];
+    if (std::ranges::any_of(operation.inputs, is_other) || std::ranges::any_of(operation.outputs, is_other)) found.push_back(i);
   }
+  return found;
+}
 
-  [[nodiscard]] bool possible() const { return of_b_ && (of_a_ || a_.domain == Domain::real); }
+/// Nearer together where they are near.
+std::vector<double> factors_within(double reach, int steps) {
+  std::vector<double> factors;
+  for (int i = 1; i <= steps; ++i) {
+    const double part = static_cast<double>(i) / steps;
+    for (const int sign : {1, -1}) factors.push_back(1 + sign * reach * part * part);
+  }
+  return factors;
+}
 
-  [[nodiscard]] std::optional<ScaleTrial> at(double factor) const {
-    const Model changed = with_output_scale(layer_, 0, factor);
-    if (!check(changed, b_).empty() || !check(changed, a_).empty()) return std::nullopt;
-    const Operation& operation = changed.operations[0];
-    const Quantization& quantization = changed.tensor(operation.outputs[0]).quantization;
-    const auto operands_b = conv_layer(changed, operation, b_).operands;
-    const auto operands_a = of_a_ ? conv_layer(changed, operation, a_).operands : std::vector<RescaleOperands>{};
-    const Side side_b(changed, b_);
-    ScaleTrial figures{.factor = factor};
-    std::vector<float> mine;
-    for (std::size_t s = 0; s < float_outputs_.size(); ++s) {
-      const std::vector<std::int64_t> codes = finished(*of_b_, s, operands_b);
-      const std::vector<std::int64_t> wanted =
-          of_a_ ? finished(*of_a_, s, operands_a) : codes_of(side_b.in_form(float_outputs_[s], operation.outputs[0]));
-      figures.values += static_cast<std::int64_t>(codes.size());
-      for (std::size_t i = 0; i < codes.size(); ++i) figures.differing += codes[i] != wanted[i] ? 1 : 0;
-      const std::vector<float> reals = reals_of(codes, quantization);
-      mine.insert(mine.end(), reals.begin(), reals.end());
+/// Of a layer with one scale: those at which an accumulator counts 1/n of an output step. n odd: none stands half-way between two outputs, so that it does
+/// not matter how a device rounds one that does. n even, and the scale a hair smaller: those that would stand half-way are just beyond, where a first
+/// rounding takes them half-way and the second one on, and no other is near enough to be taken there: two roundings are one.
+std::vector<double> whole_parts_within(double reach, const Model& model, const Operation& operation) {
+  constexpr double hair = 0x1p-20;
+  std::vector<double> factors;
+  if (!is_conv_layer(operation.kind)) return factors;
+  const Quantization &input = model.tensor(operation.inputs[0]).quantization, &weights = model.tensor(operation.inputs[1]).quantization,
+                     &output = model.tensor(operation.outputs[0]).quantization;
+  for (const Quantization* const each : {&input, &weights, &output})
+    if (!each->present() || each->per_channel()) return factors;
+  const double parts = output.scale() / (input.scale() * weights.scale());
+  const auto nearest = static_cast<std::int64_t>(std::llround(parts));
+  for (std::int64_t n = std::max<std::int64_t>(1, nearest - some_steps); n <= nearest + some_steps; ++n) {
+    const double factor = static_cast<double>(n) / parts * (n % 2 == 0 ? 1 - hair : 1);
+    if (std::abs(factor - 1) <= reach) factors.push_back(factor);
+  }
+  return factors;
+}
+
+class ScaleSearch {
+ public:
+  ScaleSearch(const Model& model, const SpecSheet& a, const SpecSheet& b, const AdviseOptions& options)
+      : given_(model), model_(model), a_(a), b_(b), b_and_a_(with_fallback(b, a)), options_(options), ranges_(model.tensors.size()) {}
+
+  EqualScales run() {
+    const std::vector<Count> before = count_all(given_, true);
+    found_.network = given_.name;
+    found_.a = a_.name;
+    found_.b = b_.name;
+    for (std::size_t i = 0; i < given_.operations.size(); ++i) found_.names.push_back(layer_name(given_, i));
+    found_.reach = options_.scale_reach;
+    for (std::size_t i = 0; i < given_.operations.size(); ++i) {
+      if (options_.progress) options_.progress("output scales", static_cast<double>(i) / static_cast<double>(given_.operations.size()));
+      choose(i);
     }
-    const ElementMetrics metrics = element_metrics(mine, truth_);
-    figures.sqnr_db = metrics.sqnr_db;
-    figures.cosine = metrics.cosine;
-    return figures;
+    const std::vector<Count> after = count_all(model_, false);
+    for (std::size_t i = 0; i < before.size(); ++i) report(i, before[i], after[i]);
+    found_.model = std::move(model_);
+    return std::move(found_);
   }
 
  private:
-  static std::vector<std::int64_t> codes_of(const Tensor& tensor) {
-    std::vector<std::int64_t> codes;
-    for (std::int64_t i = 0; i < tensor.element_count(); ++i) codes.push_back(tensor.integer_at(i));
-    return codes;
+  /// Of the network as it runs on both sides.
+  std::vector<Count> count_all(const Model& model, bool keep_ranges) {
+    std::vector<Count> counts;
+    const CertifyOptions every_layer;
+    Certifier(model, a_, b_and_a_, {}, every_layer).each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+      counts.push_back(counted(layer, sums));
+      for (const std::int32_t input : layer.operation().inputs)
+        if (keep_ranges && input != absent_tensor && is_held_alike(layer, input))
+          ranges_[static_cast<std::size_t>(input)] = range_of(layer, input);
+    });
+    return counts;
+  }
+  /// Whether both sides have its codes as the model has them.
+  [[nodiscard]] bool is_held_alike(const LayerOnBoth& layer, std::int32_t tensor) const {
+    const ElementType type = given_.tensor(tensor).type;
+    return layer.a.model().tensor(tensor).type == type && layer.b.model().tensor(tensor).type == type;
+  }
+  [[nodiscard]] static IntegerRange range_of(const LayerOnBoth& layer, std::int32_t tensor) {
+    return layer.ranges[static_cast<std::size_t>(tensor)];
   }
 
-  Model layer_;
-  const Backend& a_;
-  const Backend& b_;
-  std::optional<LayerSums> of_a_, of_b_;
-  std::vector<Tensor> float_outputs_;
-  std::vector<float> truth_;
+  /// One layer by itself.
+  [[nodiscard]] Count count_alone(const Model& model, std::size_t operation, std::int64_t most = INT64_MAX) const {
+    const Model alone = extract_operation(model, operation);
+    const CertifyOptions only_layer;
+    Certifier certifier(alone, a_, b_and_a_, {}, only_layer);
+    for (std::size_t i = 0; i < alone.operations[0].inputs.size(); ++i) {
+      const std::int32_t input = model.operations[operation].inputs[i];
+      if (input == absent_tensor || model.tensor(input).constant || has_other_scale(given_, model, input)) continue;
+      if (const auto& range = ranges_[static_cast<std::size_t>(input)]) certifier.set_range(alone.operations[0].inputs[i], *range);
+    }
+    Count count;
+    certifier.each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) { count = counted(layer, sums, most); });
+    return count;
+  }
+
+  void choose(std::size_t operation) {
+    const Count now = count_alone(model_, operation);
+    equal_.push_back(now.equal());
+    if (!now.open.empty() || now.equal()) return;
+    Choice& choice = choices_.emplace_back(Choice{operation});
+    choice.left = now.differing / 2 + 1;
+    for (const double factor : factors_for(operation, now.differing <= a_handful ? many_steps : some_steps)) {
+      ++choice.tried;
+      const std::optional<std::int64_t> left = left_at(operation, factor, choice.left - 1);
+      if (!left || *left >= choice.left) continue;
+      choice.factor = factor;
+      choice.left = *left;
+      if (*left == 0) break;
+    }
+    if (choice.left > 0) return;
+    model_ = with_output_scale(model_, operation, choice.factor);
+    equal_.back() = true;
+  }
+
+  /// The nearest first.
+  [[nodiscard]] std::vector<double> factors_for(std::size_t operation, int steps) const {
+    std::vector<double> factors = factors_within(options_.scale_reach, steps);
+    const std::vector<double> whole = whole_parts_within(options_.scale_reach, model_, model_.operations[operation]);
+    factors.insert(factors.end(), whole.begin(), whole.end());
+    std::ranges::stable_sort(factors, {}, [](double factor) { return std::abs(std::log(factor)); });
+    return factors;
+  }
+
+  /// What differs at another scale; nothing where it cannot have it, or where that would make a layer before it differ.
+  [[nodiscard]] std::optional<std::int64_t> left_at(std::size_t operation, double factor, std::int64_t most) const {
+    const Model changed = with_output_scale(model_, operation, factor);
+    const std::vector<std::size_t> others = touched(model_, changed);
+    const auto is_input = [&](std::int32_t input) { return has_other_scale(model_, changed, input); };
+    if (others.empty() || std::ranges::any_of(changed.inputs, is_input)) return std::nullopt;
+    for (const std::size_t other : others)
+      for (const SpecSheet* const side : {&a_, &b_})
+        if (runs(model_, other, *side) && !runs(changed, other, *side)) return std::nullopt;
+    const Count count = count_alone(changed, operation, most);
+    if (!count.open.empty() || count.differing > most) return std::nullopt;
+    for (const std::size_t other : others)
+      if (other < operation && equal_[other] && !count_alone(changed, other, 0).equal()) return std::nullopt;
+    return count.differing;
+  }
+
+  [[nodiscard]] static bool runs(const Model& model, std::size_t operation, const SpecSheet& side) {
+    return check(extract_operation(model, operation), side.backend).empty();
+  }
+
+  void report(std::size_t operation, const Count& before, const Count& after) {
+    const std::string& open = before.open.empty() ? after.open : before.open;
+    if (!open.empty()) {
+      found_.open.emplace_back(operation, open);
+      return;
+    }
+    if (before.equal() && after.equal()) {
+      ++found_.equal;
+      return;
+    }
+    ScaleAdvice advice{.operation = operation, .cases = after.cases, .differing = before.differing, .left = after.differing};
+    const Quantization& quantization = given_.tensor(given_.operations[operation].outputs[0]).quantization;
+    if (quantization.present()) advice.scale = quantization.scale();
+    const auto choice = std::ranges::find(choices_, operation, &Choice::operation);
+    if (choice != choices_.end()) advice.tried = choice->tried;
+    if (choice != choices_.end() && choice->left == 0) advice.factor = choice->factor;
+    else if (choice != choices_.end() && choice->factor != 1) advice.best = ScaleTrial{choice->factor, choice->left};
+    found_.layers.push_back(advice);
+  }
+
+  struct Choice {
+    std::size_t operation;
+    double factor = 1;
+    std::int64_t left = 0, tried = 0;
+  };
+
+  const Model& given_;
+  Model model_;  ///< with the scales chosen so far
+  const SpecSheet &a_, &b_;
+  const SpecSheet b_and_a_;
+  const AdviseOptions& options_;
+  std::vector<std::optional<IntegerRange>> ranges_;  ///< that inputs of layers can hold, by tensor
+  std::vector<bool> equal_;                          ///< layers so far
+  std::vector<Choice> choices_;
+  EqualScales found_;
 };
 
 }  // namespace
 
-Model with_output_scale(const Model& model, std::size_t operation, double factor) {
-  Model changed = model;
-  const std::set<std::int32_t> tied = tied_tensors(model, model.operations[operation].outputs[0]);
-  for (const std::int32_t index : tied) {
-    for (double& scale : changed.tensors[static_cast<std::size_t>(index)].quantization.scales) scale *= factor;
-  }
-  for (Operation& at : changed.operations) {
-    if (!at.inputs.empty() && tied.contains(at.inputs[0])) rescale_bias(changed, at, factor);
-    if (tied.contains(at.outputs[0])) rescale_codes(changed, at, factor);
-  }
-  return changed;
-}
-
-std::vector<ScaleTrial> scale_sweep(const Model& model, std::size_t operation, const Backend& a, const Backend& b,
-                                    std::span<const Tensor> inputs, std::span<const double> factors) {
-  std::vector<ScaleTrial> tried;
-  const Sweep sweep(model, operation, a, b, inputs);
-  if (!sweep.possible()) return tried;
-  for (const double factor : factors) {
-    if (const auto figures = sweep.at(factor)) tried.push_back(*figures);
-  }
-  return tried;
+EqualScales equal_scales(const Model& model, const SpecSheet& a, const SpecSheet& b, const AdviseOptions& options) {
+  EqualScales found;
+  with_threads(options.threads, [&] { found = ScaleSearch(model, a, b, options).run(); });
+  return found;
 }
 
 }  // namespace lastbit

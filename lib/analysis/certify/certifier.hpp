@@ -25,6 +25,10 @@ class Certifier {
   /// Every layer that was asked for, in order, with its sums where it has some.
   void each(const std::function<void(const LayerOnBoth& layer, const std::optional<SharedSums>& sums)>& visit);
 
+  /// What a tensor can hold: of an input of the model it may be known that it is less than its type allows, of what a layer writes it is after each().
+  [[nodiscard]] const IntegerRange& range(std::int32_t tensor) const { return ranges_[static_cast<std::size_t>(tensor)]; }
+  void set_range(std::int32_t tensor, const IntegerRange& range) { ranges_[static_cast<std::size_t>(tensor)] = range; }
+
  private:
   [[nodiscard]] LayerSide side(const Emulator& emulator, const SpecSheet& sheet, std::size_t operation) const;
   /// What the layer's output can hold on either side becomes its tensor's range.
@@ -49,11 +53,17 @@ class Certifier {
 /// What the layer's output can hold on each side; of a layer on codes.
 [[nodiscard]] std::array<IntegerRange, 2> ranges_behind(const LayerOnBoth& layer, const std::optional<SharedSums>& sums);
 
+/// Both sides' ways over the accumulators of side a; nothing where there are more steps than can be listed.
+[[nodiscard]] std::optional<std::array<Staircase, 2>> staircases(const SharedSums& sums, const SharedSums::Column& column);
+
 /// Of one column: on the same accumulators, and on accumulators that are as far apart as inputs can make them.
 struct ColumnDifference {
   StaircaseDifference same;  ///< of no accumulators where there are more steps than can be listed
   std::int64_t largest = 0;
 };
+
+/// Where each input of one side is at most `inputs_apart` from the other's.
+[[nodiscard]] ColumnDifference difference(const SharedSums& sums, const SharedSums::Column& column, std::int64_t inputs_apart = 0);
 
 /// The layer gone through on both sides: all that its sums can be, or all codes of its inputs.
 struct LayerDifferences {

@@ -97,33 +97,11 @@ std::optional<ShownDifference> show_codes(const LayerOnBoth& layer, const EveryC
 
 bool is_window(OperationKind kind) { return kind == OperationKind::average_pool2d || kind == OperationKind::global_average_pool; }
 
-/// Side b's way, over the accumulators of side a.
-std::optional<Staircase> staircase_b(const SharedSums& sums, const SharedSums::Column& column) {
-  const IntegerRange own = column.accumulators_b.value_or(column.accumulators);
-  std::optional<Staircase> found = staircase(sums.b, column.b, own);
-  if (!found) return found;
-  found->accumulators = column.accumulators;
-  for (StaircaseStep& step : found->steps) step.first = column.accumulators.min + (step.first - own.min);
-  return found;
-}
-
 std::vector<ColumnDifference> column_differences(const SharedSums& sums, std::int64_t inputs_apart) {
   std::vector<ColumnDifference> found(sums.columns.size());
-  for_each_part(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      const SharedSums::Column& column = sums.columns[static_cast<std::size_t>(i)];
-      ColumnDifference& one = found[static_cast<std::size_t>(i)];
-      const std::int64_t apart = narrow_saturate(Int128{column.gain} * inputs_apart, 64);
-      if (sums.a.empty() && sums.b.empty()) {
-        one.same.accumulators = column.accumulators.max - column.accumulators.min + 1;
-        one.largest = apart;
-        continue;
-      }
-      const auto a = staircase(sums.a, column.a, column.accumulators), b = staircase_b(sums, column);
-      if (!a || !b) continue;
-      one.same = difference(*a, *b);
-      one.largest = apart == 0 ? one.same.largest : largest_difference(*a, *b, apart);
-    }
+  for_each_part(std::ssize(found), 1, [&](std::int64_t first, std::int64_t last) {
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
+      found[i] = difference(sums, sums.columns[i], inputs_apart);
   });
   return found;
 }
@@ -213,6 +191,29 @@ std::array<IntegerRange, 2> ranges_behind(const LayerOnBoth& layer, const std::o
   };
   return {behind(layer.a, layer.ranges, sums ? sums->outputs_a : std::nullopt),
           behind(layer.b, layer.ranges_b, sums ? sums->outputs_b : std::nullopt)};
+}
+
+std::optional<std::array<Staircase, 2>> staircases(const SharedSums& sums, const SharedSums::Column& column) {
+  const IntegerRange of_b = column.accumulators_b.value_or(column.accumulators);
+  auto a = staircase(sums.a, column.a, column.accumulators), b = staircase(sums.b, column.b, of_b);
+  if (!a || !b) return std::nullopt;
+  b->accumulators = column.accumulators;
+  for (StaircaseStep& step : b->steps) step.first = column.accumulators.min + (step.first - of_b.min);
+  return std::array{*std::move(a), *std::move(b)};
+}
+
+ColumnDifference difference(const SharedSums& sums, const SharedSums::Column& column, std::int64_t inputs_apart) {
+  ColumnDifference found;
+  const std::int64_t apart = narrow_saturate(Int128{column.gain} * inputs_apart, 64);
+  if (sums.a.empty() && sums.b.empty()) {
+    found.same.accumulators = column.accumulators.max - column.accumulators.min + 1;
+    found.largest = apart;
+  } else if (const auto both = staircases(sums, column)) {
+    const auto& [a, b] = *both;
+    found.same = difference(a, b);
+    found.largest = apart == 0 ? found.same.largest : largest_difference(a, b, apart);
+  }
+  return found;
 }
 
 LayerDifferences differences_of(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, std::int64_t inputs_apart) {

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "analysis/explain/layer_values.hpp"
-#include "analysis/last_chain.hpp"
 #include "engine/finisher.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/memory.hpp"
@@ -89,12 +88,9 @@ Tensor tensor_of(ElementType type, Shape shape, std::span<const std::int64_t> co
   return tensor;
 }
 
-/// Of the only operation of the model; nothing where it does not end in a chain of integers.
-std::optional<std::vector<std::int64_t>> defined_outputs(const Model& model, const Backend& backend, std::span<const Tensor> inputs) {
-  const auto last = last_chain(model, 0, backend, places_of(model, model.operations[0], inputs));
-  if (!last) return std::nullopt;
-  std::vector<std::int64_t> outputs(last->sums.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = finish(last->chain, last->sums[i], last->at(i));
+std::vector<std::int64_t> finished(const LastChain& last) {
+  std::vector<std::int64_t> outputs(last.sums.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = finish(last.chain, last.sums[i], last.at(i));
   return outputs;
 }
 
@@ -124,17 +120,15 @@ class Reshaped {
   }
 
   void run(std::span<const Tensor> inputs, EveryCode& found) const {
-    found.a = outputs_of(a_, backend_a_, inputs);
-    found.b = outputs_of(b_, backend_b_, inputs);
+    if (route_ == CodeRoute::definition) {
+      found.last_a = last_chain(a_, 0, backend_a_, places_of(a_, a_.operations[0], inputs));
+      found.last_b = last_chain(b_, 0, backend_b_, places_of(b_, b_.operations[0], inputs));
+    }
+    found.a = found.last_a ? finished(*found.last_a) : layer_codes(a_, backend_a_, inputs);
+    found.b = found.last_b ? finished(*found.last_b) : layer_codes(b_, backend_b_, inputs);
   }
 
  private:
-  [[nodiscard]] std::vector<std::int64_t> outputs_of(const Model& model, const Backend& backend, std::span<const Tensor> inputs) const {
-    if (route_ == CodeRoute::definition)
-      if (auto defined = defined_outputs(model, backend, inputs)) return *std::move(defined);
-    return layer_codes(model, backend, inputs);
-  }
-
   CodeRoute route_;
   Model a_, b_;
   Backend backend_a_, backend_b_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/certify/both_sides.hpp"
+#include "analysis/last_chain.hpp"
 #include "lastbit/certify.hpp"
 
 namespace lastbit {
@@ -27,6 +28,8 @@ struct EveryCode {
   /// Of a case: the code of each data input of the operation; of window_sums a row of codes with that sum.
   std::function<std::vector<std::int64_t>(std::size_t)> codes{};
   std::int64_t terms = 1;  ///< of window_sums: how many codes a row has
+  /// Of CodeRoute::definition: what every case is before the last chain of each side; nothing where the operation does not end in one.
+  std::optional<LastChain> last_a{}, last_b{};
 };
 
 /// executors: what runs networks. definition: value by value, by the chain's own definition, where the operation ends in one.
