@@ -69,7 +69,7 @@ struct Scaling {
 }
 
 inline constexpr RescaleRule float_mult{
-    real, {relu(), clamp_accumulator(), float_scale(Rounding::half_away, ScaleArithmetic::f64), clamp_to_type()}};
+    real, {relu(), clamp_accumulator(), float_scale(Rounding::half_away, ProductArithmetic::f64), clamp_to_type()}};
 
 // The simulator: 64-bit integers throughout, one rounding.
 

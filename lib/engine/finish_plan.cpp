@@ -283,7 +283,7 @@ bool FinishPlanner<Lane>::absorbed(std::size_t channel, Int128 limit) const {
 template <class Lane>
 bool FinishPlanner<Lane>::scale_in_float(auto&& real, Rounding rule) {
   if (!flush() || !all_fit(width == 32 ? 32 : 51) || rule == Rounding::to_odd) return false;
-  const bool in_double = rest_[0].arithmetic == ScaleArithmetic::f64;
+  const bool in_double = rest_[0].arithmetic == ProductArithmetic::f64;
   const bool onto_zero = facts_of(rest_[0]).zero_point == ZeroPointUse::before_rounding;
   const double limit = width == 32 ? 0x1p30 : 0x1p50;
   std::vector<double> scales(channels()), zeros(channels());

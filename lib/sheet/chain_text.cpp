@@ -74,7 +74,7 @@ class Expression {
     return "2^(" + text(fraction_bits_) + "-e)";
   }
   [[nodiscard]] std::string float_product(const Stage& stage) const {
-    return std::string(stage.arithmetic == ScaleArithmetic::f64 ? "double" : "float") + "(" + value_ + ") * s";
+    return std::string(stage.arithmetic == ProductArithmetic::f64 ? "double" : "float") + "(" + value_ + ") * s";
   }
 
  private:
@@ -105,9 +105,8 @@ std::string float_scale_text(const RescaleRule& rule, const std::string& ratio) 
   const auto uses_float = [](const Stage& stage) { return scale_of(stage) == ScaleUse::in_float; };
   if (std::none_of(rule.chain.begin(), rule.chain.end(), uses_float)) return "";
   const bool in_double = std::any_of(rule.chain.begin(), rule.chain.end(),
-                                     [&](const Stage& stage) { return uses_float(stage) && stage.arithmetic == ScaleArithmetic::f64; });
-  return std::string("s = ") + (in_double ? "double(" : "float(") + ratio + "), computed in " +
-         (rule.scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float");
+                                     [&](const Stage& stage) { return uses_float(stage) && stage.arithmetic == ProductArithmetic::f64; });
+  return std::string("s = ") + (in_double ? "double(" : "float(") + ratio + "), computed in " + computed_in(rule.scale.arithmetic);
 }
 
 /// What M and e stand for, if the chain reads them.
@@ -126,15 +125,25 @@ std::string multiplier_text(const RescaleRule& rule, const std::string& ratio) {
     return "M*2^e = " + ratio + ", M = 2^k + 1, no other scale; k: 0 to " + text(scale.significant_bits - 1) + "; e: " + exponents(scale) +
            pre;
   }
-  return "M*2^(e-" + text(fraction_bits) + ") = " + ratio + ", computed in " +
-         (scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float") + "; M: " + text(scale.significant_bits) + " bits, " +
-         text(scale.rounding) + (scale.carry == MultiplierCarry::saturate ? ", at most 2^" + text(scale.significant_bits) + " - 1" : "") +
+  return "M*2^(e-" + text(fraction_bits) + ") = " + ratio + ", computed in " + computed_in(scale.arithmetic) +
+         "; M: " + text(scale.significant_bits) + " bits, " + text(scale.rounding) +
+         (scale.carry == MultiplierCarry::saturate ? ", at most 2^" + text(scale.significant_bits) + " - 1" : "") +
          "; e: " + (scale.normalization == Normalization::layer ? "one for the layer, " : "") + exponents(scale) + pre;
 }
 
 std::string joined(const std::string& a, const std::string& b) { return a + (a.empty() || b.empty() ? "" : "; ") + b; }
 
 }  // namespace
+
+std::string computed_in(ScaleArithmetic arithmetic) {
+  switch (arithmetic) {
+    case ScaleArithmetic::f64: return "double";
+    case ScaleArithmetic::f32: break;
+    case ScaleArithmetic::f32_by_inverse_output: return "float as a product with the inverse of what divides";
+    case ScaleArithmetic::f32_of_inverses: return "float as a quotient of inverses";
+  }
+  return "float";
+}
 
 std::string expression(const RescaleRule& rule, const std::string& start) { return Expression(rule, start).value(); }
 

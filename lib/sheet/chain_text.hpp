@@ -16,6 +16,9 @@ namespace lastbit {
 /// "sat16(value)"
 [[nodiscard]] std::string narrowed(Overflow overflow, int bits, const std::string& value);
 
+/// "double"
+[[nodiscard]] std::string computed_in(ScaleArithmetic arithmetic);
+
 /// The chain as one expression of what it starts with.
 [[nodiscard]] std::string expression(const RescaleRule& rule, const std::string& start);
 

@@ -41,7 +41,12 @@ std::string width_line(const AccumulatorRule& rule) {
 }
 
 std::string partial_line(const PartialSums& rule) {
-  std::string line = "partial sums: every " + by_group(rule.terms) + " terms that lie side by side are first added in wrap32";
+  const bool of_codes = rule.method == PartialMethod::consecutive_codes;
+  const std::string width = (rule.overflow == Overflow::saturate ? "sat" : text(rule.overflow)) + text(rule.bits);
+  std::string line = "partial sums: every " + by_group(rule.terms) + " " + (of_codes ? "products of codes x*w" : "terms") +
+                     " that lie side by side" + (of_codes ? " at a position of the kernel" : "") + " are first added in " + width;
+  if (rule.emptied > 0) line += ", these in " + width + " as well, emptied after " + text(rule.emptied) + " terms";
+  if (of_codes) line += "; zero_in*w is taken off exactly";
   if (rule.vector == 0) return line;
   line += "; terms behind the last whole " + text(rule.vector) + " of a run: ";
   return line + (rule.tail == PartialTail::exact ? "each by itself" : rule.tail == PartialTail::one_sum ? "one partial sum" : "dropped");
@@ -112,7 +117,7 @@ Lines formula(const SumPoolArithmetic& rule) {
 
 /// What the operands' multipliers of a common encoding are.
 std::string together_line(const ScaleEncoding& scale, const std::string& ratio) {
-  const std::string bits = text(scale.significant_bits), in = scale.arithmetic == ScaleArithmetic::f64 ? "double" : "float";
+  const std::string bits = text(scale.significant_bits), in = computed_in(scale.arithmetic);
   switch (scale.normalization) {
     case Normalization::layer:
       return "M*unit = " + ratio + ", computed in " + in + ", unit = 2^e: one for all operands, the largest M has " + bits +
@@ -169,6 +174,9 @@ Lines formula(const MeanArithmetic& rule) {
 }
 
 Lines formula(const FloatSumArithmetic& rule) {
+  if (rule.method == FloatSumMethod::dequantized)
+    return {"y = clamp(" + text(rule.rounding) + "(float(ra + rb) * float(1/out)) + zp)",
+            "ra = fma(in_a, a, float(in_a*-zero_a)), rb = fma(in_b, b, float(in_b*-zero_b)), in float"};
   return {"y = clamp(" + text(rule.rounding) + "(fma(a, ra, fma(b, rb, c)))), ra = float(in_a/out), rb = float(in_b/out)",
           "c = float(zp - fma(ra, zero_a, float(rb*zero_b)))"};
 }
@@ -247,6 +255,10 @@ Lines formula(const FunctionArithmetic& rule) {
             "16 bits: fixed-point approximation (arith/fixed_function.hpp)"};
   if (rule.method == FunctionMethod::float_table)
     return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
+  if (rule.method == FunctionMethod::float_table_by_inverse)
+    return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) * float(1/out)) + zp), f in float"};
+  if (rule.method == FunctionMethod::float_table_onto_zero_point)
+    return {"y = clamp(" + text(rule.rounding) + "(float(f(in*(x - zero_in)) * float(1/out)) + zp)), f in float"};
   if (rule.method == FunctionMethod::float_ratio)
     return {"y = clamp(" + text(rule.rounding) +
             "(f(in*(x - zero_in)) / out) + zp), f: a ratio of polynomials (arith/float32_function.hpp)"};

@@ -32,12 +32,18 @@ static const RuleType& rule_type(Of<TermsByGroup>) {
 }
 
 static const RuleType& rule_type(Of<PartialSums>) {
-  static const RuleType type = StructureOf<PartialSums>("32-bit sums that wrap, as vector instructions form them")
+  static const RuleType type = StructureOf<PartialSums>("narrower sums on the way to the accumulator, as vector instructions form them")
                                    .present([](const PartialSums& rule) { return rule.method != PartialMethod::absent; })
                                    .deciding("method", &PartialSums::method, "which terms form partial sums")
                                    .member("terms", &PartialSums::terms, "terms of one partial sum")
                                    .member("vector", &PartialSums::vector, "terms of a vector; 0: a run has no tail", {0, 64})
                                    .member("tail", &PartialSums::tail, "what becomes of terms behind the last whole vector")
+                                   .member("bits", &PartialSums::bits, "their width", widths)
+                                   .member("overflow", &PartialSums::overflow, "what becomes of one that leaves the width")
+                                   .member("emptied", &PartialSums::emptied,
+                                           "terms after which a sum of partial sums, of the same width and overflow, goes into the "
+                                           "accumulator; 0: every partial sum does by itself",
+                                           {0, 65535})
                                    .take();
   return type;
 }

@@ -32,14 +32,17 @@ std::vector<Meanings> of_numbers() {
                     "to the odd neighbour unless exact"}),
       of<Overflow>({"modulo 2^bits, as two's complement", "the nearest end of the range", "must not happen"}),
       of<NarrowingPoint>({"after every term", "after every `tile` terms", "after the last term"}),
-      of<ScaleArithmetic>({"double", "float"}),
+      of<ScaleArithmetic>({"double", "float", "float, over * float(1 / under): of in*weight/out float(in*weight) * float(1 / out)",
+                           "float, float(1 / under) / (float(1 / over1) * float(1 / over2))"}),
+      of<ProductArithmetic>({"double", "float"}),
       of<Normalization>({"M is a fraction in [0.5, 1)", "M is in [1, 2)", "one e for all channels of a layer, or for all operands of a sum",
                          "M = scale / unit, unit = the layer's largest scale / (2^significant_bits - 1)",
                          "two operands: unit = max(smaller / 127, larger / 2^max_exponent), M of the smaller at most 127",
                          "M = scale * 2^significant_bits, at least 1"}),
       of<MultiplierCarry>({"it is halved and e raised", "it stays the largest M", "it is kept, one bit longer"}),
       of<MultiplierForm>({"every M of its width", "a shift alone", "2^k + 1"}),
-      of<PartialMethod>({"every term is added by itself", "terms side by side in memory form partial sums"}),
+      of<PartialMethod>({"every term is added by itself", "terms side by side in memory form partial sums",
+                         "products of codes side by side at one position of the kernel do; what zero points take off is exact"}),
       of<PartialTail>({"added term by term", "one partial sum", "left out"}),
   };
 }
@@ -85,13 +88,16 @@ std::vector<Meanings> of_operations() {
                     "the first operand's zero point; what that leaves of the others is rounded as a whole",
                     "the first operand's zero point; what that leaves of the others is a rounded factor times the difference"}),
       of<FloatAverageMethod>({"no such operation", "real values in the order of the window, each step rounded to float32"}),
-      of<FloatSumMethod>({"no such operation", "two fused multiply-adds on the codes as they are"}),
+      of<FloatSumMethod>({"no such operation", "two fused multiply-adds on the codes as they are",
+                          "of the dequantised operands, each by a fused multiply-add; then times float(1 / out)"}),
       of<ConcatMethod>({"no such operation", "copied: quantisations must be equal", "round(q * s + b) with float s and b",
                         "through float values", "by the rule of requantize"}),
       of<FunctionMethod>({"no such operation", "by integer rescaling", "integer approximations", "a float function, its value quantised",
                           "softmax of 8-bit codes by a table of float32 exponentials",
                           "logistic or tanh by a ratio of polynomials, its value quantised",
-                          "logistic or tanh: of 8-bit data as float_table, of 16-bit data as fixed_point"}),
+                          "logistic or tanh: of 8-bit data as float_table, of 16-bit data as fixed_point",
+                          "as float_table, times float(1 / scale) in place of the division",
+                          "as float_table_by_inverse, the zero point added in float before the rounding"}),
   };
 }
 

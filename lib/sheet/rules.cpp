@@ -99,9 +99,18 @@ void require_terms(const std::string& path, const TermsByGroup& table, const std
   }
 }
 
+/// Sums of products of codes, whose runs are known.
+bool is_of_products(std::string_view path) {
+  return std::ranges::any_of(std::to_array<std::string_view>({"conv.", "depthwise_conv.", "fully_connected.", "matmul."}),
+                             [&](std::string_view operation) { return path.starts_with(operation); });
+}
+
 void check(const std::string& path, const AccumulatorRule& rule) {
   if (rule.when == NarrowingPoint::every_tile) require_terms(path + ".tile", rule.tile, "narrowing at every_tile");
   if (has_partial_sums(rule)) require_terms(path + ".partial.terms", rule.partial.terms, "partial sums");
+  if (sums_codes(rule) && !is_of_products(path))
+    reject(path + ".partial.method", name_of(rule.partial.method),
+           "absent, consecutive_terms: only conv, depthwise_conv, fully_connected and matmul multiply codes at positions of a kernel");
 }
 
 /// Not where a stage reads a width that has not been stated.

@@ -194,13 +194,16 @@ bool RulesReader::set(const std::string& path, const Json& value) {
   return attempt([&] { replace_rule(backend_, path, text); });
 }
 
+/// 32 bits that wrap, and no second sum: what partial sums were before they had these members.
+static bool is_newer_partial(std::string_view name) { return name == "bits" || name == "overflow" || name == "emptied"; }
+
 /// Nothing is left to a silent default: without a base every rule that is read must be stated, of a stage always.
 void RulesReader::require_stated() {
   std::vector<std::string> missing;
   for (const RuleText& rule : list_rules(backend_)) {
     const std::string name = rule.path.substr(rule.path.rfind('.') + 1);
     const bool may_be_left_out = rule.path == "domain" || name == "size" || name == "amount" || name == "by" || name == "centring" ||
-                                 rule.value == "absent" ||
+                                 rule.value == "absent" || (rule.path.find(".partial.") != std::string::npos && is_newer_partial(name)) ||
                                  (rule.path.find(".chain.") != std::string::npos && name == "bits" && rule.value == "0");
     const auto covers_it = [&](const std::string& pattern) { return covers(pattern, rule.path); };
     const bool in_stated_chain = std::ranges::any_of(stated_chains_, covers_it);

@@ -220,6 +220,46 @@ TEST_CASE("prove: a pair of products of 16 bits wraps for one input alone, and t
   REQUIRE_FALSE(bound_of(sum).partial_leaving());
 }
 
+TEST_CASE("prove: partial sums of codes saturate for some input exactly where the bound says so") {
+  std::mt19937_64 random(13);
+  std::size_t safe = 0, unsafe = 0;
+  for (int repeat = 0; repeat < 400; ++repeat) {
+    const std::size_t count = 1 + random() % 8;
+    Sums sums;
+    sums.rule = {.bits = 32,
+                 .overflow = Overflow::wrap,
+                 .when = NarrowingPoint::at_end,
+                 .partial = {.method = PartialMethod::consecutive_codes, .terms = 2, .bits = 16, .overflow = Overflow::saturate}};
+    sums.rule.partial.emptied = static_cast<std::uint16_t>(random() % 2 * 4);
+    sums.code_zero = between(random, 0, 255);
+    sums.inputs = {{-sums.code_zero, 255 - sums.code_zero}};
+    std::vector<SumTerm> terms;
+    for (std::size_t i = 0; i < count; ++i) terms.push_back({i, between(random, -96, 96)});
+    const std::vector<std::size_t> runs{0};
+    const Sum sum{.terms = terms, .runs = runs, .bias = {}};
+    const BoundAccumulator found = bound(sums, sum);
+    bool saturated = false;
+    each_extreme(std::vector<IntegerRange>(count, sums.inputs[0]), [&](const std::vector<std::int64_t>& values) {
+      Accumulator device(sums.rule, 0);
+      std::int64_t exact = 0;
+      walk(
+          sum, [&](std::int64_t length) { device.begin_run(length); },
+          [&](const SumTerm& term) {
+            device.add(values[term.input] * term.weight, sums.code_zero * term.weight);
+            exact += values[term.input] * term.weight;
+          });
+      const std::int64_t result = device.result();
+      saturated = saturated || result != exact;
+      REQUIRE(result >= found.result().lower);
+      REQUIRE(result <= found.result().upper);
+    });
+    REQUIRE(saturated == found.partial_leaving().has_value());
+    (saturated ? unsafe : safe) += 1;
+  }
+  REQUIRE(unsafe > 50);
+  REQUIRE(safe > 50);
+}
+
 TEST_CASE("prove: what a chain makes of a range holds for every accumulator in it") {
   std::mt19937_64 random(11);
   const std::vector<Chain> chains{{multiply(), shift_right(Rounding::half_even), add_zero_point(), clamp()},

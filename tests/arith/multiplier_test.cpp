@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "lastbit/arith/ratio.hpp"
 #include "lastbit/arith/rescale.hpp"
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/backends/vipnano.hpp"
@@ -178,6 +179,36 @@ TEST_CASE("effective scale in float: the product rounded, then the quotient roun
     tally.equal(same_number(dyadic(found), expected), true, i);
   }
   tally.check(20000);
+}
+
+/// a / b of float32, rounded once: 2^40 times the integer quotient has more bits than any tie, and what it drops is kept sticky.
+Dyadic float_quotient(const Dyadic& a, const Dyadic& b) {
+  const Int128 quotient = rounded(a.significand * power_of_two(40), b.significand, Rounding::to_odd);
+  return as_float32({quotient, a.exponent - 40 - b.exponent});
+}
+
+TEST_CASE("effective scale of inverses: every inverse, product and quotient rounded to float") {
+  std::mt19937_64 random(5);
+  Tally tally;
+  std::size_t differ = 0;
+  const Dyadic one = dyadic(1.0F);
+  for (int i = 0; i < 20000; ++i) {
+    const auto next = [&] { return std::bit_cast<float>(static_cast<std::uint32_t>((110 + random() % 20) << 23 | random() % 0x800000)); };
+    const float in = next(), weight = next(), out = next();
+    const LayerQuantities layer = one_operand(double{in}, double{weight}, double{out});
+    const Ratio ratio{{Quantity::in, Quantity::weight}, {Quantity::out, Quantity::one}};
+    const Dyadic by_inverse = as_float32(product(as_float32(product(dyadic(in), dyadic(weight))), float_quotient(one, dyadic(out))));
+    const Dyadic inverses = as_float32(product(float_quotient(one, dyadic(in)), float_quotient(one, dyadic(weight))));
+    const Dyadic of_inverses = float_quotient(float_quotient(one, dyadic(out)), inverses);
+    for (const auto& [arithmetic, expected] :
+         {std::pair{ScaleArithmetic::f32_by_inverse_output, by_inverse}, std::pair{ScaleArithmetic::f32_of_inverses, of_inverses}}) {
+      tally.equal(same_number(dyadic(static_cast<float>(evaluate(ratio, arithmetic, layer))), expected), true, i);
+      tally.equal(effective_scale(arithmetic, double{in}, double{weight}, double{out}) == evaluate(ratio, arithmetic, layer), true, i);
+    }
+    differ += same_number(by_inverse, of_inverses) ? 0 : 1;
+  }
+  tally.check(80000);
+  CHECK(differ > 1000);
 }
 
 }  // namespace

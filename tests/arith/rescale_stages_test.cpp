@@ -226,7 +226,7 @@ TEST_CASE("float_scale_with_zero_point: product and sum rounded to float, then t
           const Dyadic sum = as_float32({whole + zero_point * power_of_two(down), -down});
           tally.equal(applied(float_scale_with_zero_point(rule), v, operands), as_integer(sum, rule), v, zero_point, rule);
           if (scale != 0.5F) continue;  // exact in double, ties among them
-          tally.equal(applied(float_scale_with_zero_point(rule, ScaleArithmetic::f64), v, operands),
+          tally.equal(applied(float_scale_with_zero_point(rule, ProductArithmetic::f64), v, operands),
                       rounded(Int128{v} + 2 * zero_point, 2, rule), v, zero_point, rule);
         }
       }

@@ -209,7 +209,7 @@ Stage random_stage(std::mt19937_64& random) {
   if (stage.kind == StageKind::multiply && random() % 2 == 0) stage.bits = 0;
   if (stage.kind == StageKind::doubling_high_multiply) stage.bits = random() % 2 == 0 ? 16 : 32;
   stage.amount = any_of(amounts, random);
-  stage.arithmetic = random() % 2 == 0 ? ScaleArithmetic::f32 : ScaleArithmetic::f64;
+  stage.arithmetic = random() % 2 == 0 ? ProductArithmetic::f32 : ProductArithmetic::f64;
   stage.constant = static_cast<std::uint8_t>(random() % 63);
   return stage;
 }

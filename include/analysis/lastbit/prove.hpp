@@ -58,7 +58,7 @@ struct OverflowExample {
   std::int64_t step = 0;        ///< after so many steps the sum has left the width; 0: the bias by itself
   std::int64_t terms = 0;       ///< of that sum
   Int128 sum = 0;               ///< that leaves it
-  bool in_partial_sum = false;  ///< not the accumulator but a partial sum of 32 bits on the way to it
+  bool in_partial_sum = false;  ///< not the accumulator but a partial sum on the way to it
   std::vector<Tensor> inputs;   ///< one per data input of the operation; empty where the terms are no codes of an input
   std::int64_t overflows = 0;   ///< of this sum, in the device's accumulator
   std::int64_t counted = 0;     ///< when the whole operation was run with these inputs; 0 as well where the device does not count
@@ -90,7 +90,7 @@ struct LayerProof {
   std::vector<ChannelProof> channels;
   std::size_t worst = 0;            ///< of `channels`: the one with the least margin
   std::vector<TileProof> tiles;     ///< where `rule` narrows every tile
-  std::optional<SumRange> partial;  ///< of partial sums, which have 32 bits and wrap
+  std::optional<SumRange> partial;  ///< of partial sums, which have a width of their own
   std::optional<OverflowExample> example;
   std::optional<OverflowCount> on_data;
 
@@ -98,7 +98,7 @@ struct LayerProof {
   [[nodiscard]] int bits() const { return bits_for(sums()); }
   [[nodiscard]] double margin() const { return margin_in_bits(sums(), rule.bits); }
   [[nodiscard]] std::int64_t unsafe_channels() const;
-  [[nodiscard]] bool partial_sums_fit() const { return !partial || bits_for(*partial) <= 32; }
+  [[nodiscard]] bool partial_sums_fit() const { return !partial || bits_for(*partial) <= rule.partial.bits; }
   [[nodiscard]] bool safe() const { return unsafe_channels() == 0 && partial_sums_fit(); }
 };
 

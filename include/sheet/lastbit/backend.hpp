@@ -179,7 +179,8 @@ struct MeanArithmetic {
 
 /// fused: fma(q1, in1/out, fma(q2, in2/out, c)) in float32 on the codes as they are, c = float(out's zero point - fma(in1/out, zero point 1, float(in2/out * zero point 2))),
 /// rounded to an integer. No chain of integers says it: the fraction is kept from term to term.
-enum class FloatSumMethod : std::uint8_t { absent, fused };
+/// dequantized: float(r1 + r2) * float(1 / out), rounded to an integer, plus the output's zero point; ri = fma(ini, qi, float(ini * -zero point i)).
+enum class FloatSumMethod : std::uint8_t { absent, fused, dequantized };
 struct FloatSumArithmetic {
   FloatSumMethod method = FloatSumMethod::absent;
   Rounding rounding = unstated<Rounding>;
@@ -255,11 +256,22 @@ struct FixedPointInput {
   friend constexpr bool operator==(const FixedPointInput&, const FixedPointInput&) = default;
 };
 /// rescaled: by integer rescaling. fixed_point: integer approximations (arith/fixed_function.hpp).
-/// float_table: float function of the dequantised value, divided by the output scale and rounded.
+/// float_table: float function of the dequantised value, divided by the output scale and rounded. …_by_inverse: multiplied by float(1 / scale)
+/// instead. …_onto_zero_point: that, and the output's zero point is added in float before the rounding.
 /// float_exponentials: softmax of 8-bit codes by a table of float32 exponentials (arith/float_softmax.hpp); no other function.
 /// float_ratio: as float_table, logistic and tanh by ratios of polynomials (arith/float32_function.hpp).
 /// float_table_8bit: logistic and tanh of 8-bit data as float_table, of 16-bit data as fixed_point; no other function.
-enum class FunctionMethod : std::uint8_t { absent, rescaled, fixed_point, float_table, float_exponentials, float_ratio, float_table_8bit };
+enum class FunctionMethod : std::uint8_t {
+  absent,
+  rescaled,
+  fixed_point,
+  float_table,
+  float_exponentials,
+  float_ratio,
+  float_table_8bit,
+  float_table_by_inverse,
+  float_table_onto_zero_point
+};
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;
   RescaleRule rescale{};                   ///< read by rescaled

@@ -32,7 +32,10 @@ constexpr auto names_of(Float16Overflow) {
 constexpr auto names_of(Float16TopExponent) { return std::to_array<std::string_view>({"infinity_nan", "ordinary"}); }
 constexpr auto names_of(Float16ZeroDivision) { return std::to_array<std::string_view>({"ieee", "unsigned_zero"}); }
 constexpr auto names_of(NarrowingPoint) { return std::to_array<std::string_view>({"every_add", "every_tile", "at_end"}); }
-constexpr auto names_of(ScaleArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
+constexpr auto names_of(ScaleArithmetic) {
+  return std::to_array<std::string_view>({"f64", "f32", "f32_by_inverse_output", "f32_of_inverses"});
+}
+constexpr auto names_of(ProductArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
 constexpr auto names_of(Quantity) {
   return std::to_array<std::string_view>({"one", "in", "first_in", "larger_in", "unit", "weight", "out", "count"});
 }
@@ -54,7 +57,7 @@ constexpr auto names_of(BiasAt) { return std::to_array<std::string_view>({"accum
 constexpr auto names_of(PerChannelLowering) {
   return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale", "native_unrounded"});
 }
-constexpr auto names_of(PartialMethod) { return std::to_array<std::string_view>({"absent", "consecutive_terms"}); }
+constexpr auto names_of(PartialMethod) { return std::to_array<std::string_view>({"absent", "consecutive_terms", "consecutive_codes"}); }
 constexpr auto names_of(PartialTail) { return std::to_array<std::string_view>({"exact", "one_sum", "dropped"}); }
 constexpr auto names_of(RowMultiplier) { return std::to_array<std::string_view>({"absent", "of_terms"}); }
 constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"rows_outermost", "columns_outermost"}); }
@@ -76,7 +79,7 @@ constexpr auto names_of(Centring) {
       {"own_zero_point", "nothing", "first_zero_point_product_rounded", "first_zero_point_factor_rounded"});
 }
 constexpr auto names_of(FloatAverageMethod) { return std::to_array<std::string_view>({"absent", "in_order"}); }
-constexpr auto names_of(FloatSumMethod) { return std::to_array<std::string_view>({"absent", "fused"}); }
+constexpr auto names_of(FloatSumMethod) { return std::to_array<std::string_view>({"absent", "fused", "dequantized"}); }
 constexpr auto names_of(ConcatMethod) {
   return std::to_array<std::string_view>({"absent", "copy", "scale_and_bias", "dequantize", "rescaled"});
 }
@@ -92,8 +95,8 @@ constexpr auto names_of(DynamicProduct) {
   return std::to_array<std::string_view>({"scales_first", "input_scale_first", "weight_scale_first"});
 }
 constexpr auto names_of(FunctionMethod) {
-  return std::to_array<std::string_view>(
-      {"absent", "rescaled", "fixed_point", "float_table", "float_exponentials", "float_ratio", "float_table_8bit"});
+  return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table", "float_exponentials", "float_ratio",
+                                          "float_table_8bit", "float_table_by_inverse", "float_table_onto_zero_point"});
 }
 constexpr auto names_of(StepPrecision) { return std::to_array<std::string_view>({"float16", "float32"}); }
 constexpr auto names_of(SumOrder) {

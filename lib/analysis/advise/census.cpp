@@ -51,8 +51,8 @@ RescaleOperands stepped(const Chain& chain, RescaleOperands operands, int step) 
   for (const Stage& stage : chain) {
     if (scale_of(stage) == ScaleUse::in_float) {
       scale.real_f32 = std::nextafter(scale.real_f32, step < 0 ? 0.0F : std::numeric_limits<float>::max());
-      scale.real_f64 = stage.arithmetic == ScaleArithmetic::f32 ? static_cast<double>(scale.real_f32)
-                                                                : std::nextafter(scale.real_f64, step < 0 ? 0.0 : 1e300);
+      scale.real_f64 = stage.arithmetic == ProductArithmetic::f32 ? static_cast<double>(scale.real_f32)
+                                                                  : std::nextafter(scale.real_f64, step < 0 ? 0.0 : 1e300);
     }
     const int dropped = stage.kind == StageKind::multiply && stage.bits > 0 ? std::max(0, scale.significant_bits - stage.bits) : 0;
     if (dropped > 0) step *= 1 << std::min(dropped, 30);

@@ -76,7 +76,7 @@ void copy_width(RescaleDecisions& to, const RescaleDecisions& from) {
 RescaleDecisions with_width_of(RescaleDecisions in_float, const RescaleDecisions& other) {
   copy_width(in_float, other);
   in_float.multiplier_bits = 0;
-  if (in_float.scale.arithmetic != ScaleArithmetic::f32) return in_float;
+  if (is_in_double(in_float.scale.arithmetic)) return in_float;
   in_float.scale.significant_bits = 24;
   in_float.scale.rounding = Rounding::half_even;
   return in_float;

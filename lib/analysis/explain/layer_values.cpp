@@ -46,7 +46,8 @@ std::optional<AccumulatorEvent> first_event(const ConvLayer& layer, std::span<co
       ++run;
       sum.begin_run(static_cast<std::int64_t>((run < runs.size() ? runs[run] : terms.size()) - t));
     }
-    sum.add(term_of(std::int64_t{input[terms[t].input]} * layer.weights[terms[t].weight]));
+    const std::int64_t weight = layer.weights[terms[t].weight];
+    sum.add(term_of(input[terms[t].input] * weight), term_of.beyond(weight));
     event.term = static_cast<std::int64_t>(t) + 1;
   }
   if (sum.overflow_count() == 0 && !starts) sum.add_beside(bias);

@@ -8,6 +8,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -69,9 +70,11 @@ std::vector<std::int64_t> integers_of(const Tensor& tensor) {
   return values;
 }
 
-ChannelScales::ChannelScales(const ConvLayer& in_double, const ConvLayer& in_float) : operands_(in_double.operands) {
-  for (const RescaleOperands& each : in_double.operands) real_[0].push_back(each.scale.real_f64);
-  for (const RescaleOperands& each : in_float.operands) real_[1].push_back(each.scale.real_f64);
+ChannelScales::ChannelScales(std::span<const ConvLayer> layers) : operands_(layers.front().operands) {
+  for (const ConvLayer& layer : layers) {
+    std::vector<double>& scales = real_.emplace_back();
+    for (const RescaleOperands& each : layer.operands) scales.push_back(each.scale.real_f64);
+  }
 }
 
 const std::vector<EncodedScale>* ChannelScales::encoded(const ScaleEncoding& encoding, std::size_t number) const {
@@ -79,7 +82,7 @@ const std::vector<EncodedScale>* ChannelScales::encoded(const ScaleEncoding& enc
   Known& known = known_[number];
   if (!known.computed) {
     known.computed = true;
-    const std::vector<double>& real = real_[encoding.arithmetic == ScaleArithmetic::f64 ? 0 : 1];
+    const std::vector<double>& real = real_[static_cast<std::size_t>(encoding.arithmetic)];
     const double largest = real.empty() ? 0 : *std::max_element(real.begin(), real.end());
     for (const double each : real) known.scales.push_back(encode(encoding, each, largest));
     known.held = std::all_of(known.scales.begin(), known.scales.end(), [&](const EncodedScale& scale) { return holds(encoding, scale); });
@@ -94,9 +97,12 @@ std::vector<RescaleOperands> ChannelScales::all(const std::vector<EncodedScale>&
 }
 
 ConvVariant::ConvVariant(const Model& model, const Operation& operation, PerChannelLowering lowering)
-    : layer_(prepared(model, operation, ScaleArithmetic::f64, lowering)),
-      scales_(layer_, prepared(model, operation, ScaleArithmetic::f32, lowering)),
-      given_bias_(layer_.bias) {}
+    : layer_(prepared(model, operation, ScaleArithmetic::f64, lowering)), given_bias_(layer_.bias) {
+  std::vector<ConvLayer> layers;
+  for (std::size_t i = 0; i < names_of(ScaleArithmetic{}).size(); ++i)
+    layers.push_back(prepared(model, operation, static_cast<ScaleArithmetic>(i), lowering));
+  scales_ = ChannelScales(layers);
+}
 
 const std::vector<std::int64_t>& ConvVariant::bias(const SumRules& rules) const {
   const auto [at, fresh] = biases_.try_emplace({rules.bias_bits, rules.bias_rounding});
@@ -177,6 +183,7 @@ SpaceScope scope_of(const IdentifyPair& pair) {
   return {.sums_only = layer.delivers_sums(),
           .per_channel = pair.layer.tensor(operation.inputs[1]).quantization.per_channel(),
           .wide_data = size_of(input.type) == 2,
+          .unsigned_data = input.type == ElementType::uint8,
           .clips = clips,
           .rectifies = rectifies};
 }

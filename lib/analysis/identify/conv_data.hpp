@@ -20,7 +20,8 @@ namespace lastbit {
 class ChannelScales {
  public:
   ChannelScales() = default;
-  explicit ChannelScales(const ConvLayer& in_double, const ConvLayer& in_float);
+  /// The layer prepared in each ScaleArithmetic.
+  explicit ChannelScales(std::span<const ConvLayer> layers);
 
   /// The scale of every channel, encoded; nullptr where the encoding's form does not hold one of them. `number` is the encoding's own, by
   /// which it is found again.
@@ -31,7 +32,7 @@ class ChannelScales {
   [[nodiscard]] std::size_t index(std::int64_t channel) const { return operands_.size() == 1 ? 0 : static_cast<std::size_t>(channel); }
 
  private:
-  std::vector<double> real_[2];  ///< by ScaleArithmetic
+  std::vector<std::vector<double>> real_;  ///< by ScaleArithmetic
   mutable std::vector<RescaleOperands> operands_;
   struct Known {
     bool computed = false, held = false;

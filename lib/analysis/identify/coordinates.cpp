@@ -22,7 +22,10 @@ std::string narrowing_text(const AccumulatorRule& rule) {
 
 std::string partial_text(const PartialSums& partial) {
   if (partial.method == PartialMethod::absent) return "none";
-  std::string words = std::to_string(partial.terms(1)) + " terms in 32 bits";
+  std::string words = std::to_string(partial.terms(1)) + (partial.method == PartialMethod::consecutive_codes ? " codes" : " terms") +
+                      " in " + std::to_string(partial.bits) + " bits" +
+                      (partial.overflow == Overflow::wrap ? "" : ", " + text(partial.overflow));
+  if (partial.emptied > 0) words += ", emptied after " + std::to_string(partial.emptied);
   if (partial.vector > 0) words += ", vectors of " + std::to_string(partial.vector) + ", tail " + text(partial.tail);
   return words;
 }
@@ -75,7 +78,7 @@ class Reader {
   }
   void float_product(const Stage& stage) {
     step("float product");
-    float_ = stage.arithmetic == ScaleArithmetic::f32 ? "float" : "double";
+    float_ = stage.arithmetic == ProductArithmetic::f32 ? "float" : "double";
     last_ = text(stage.rounding);
   }
   void zero_point(std::string_view where) { zero_point_ = where; }

@@ -62,7 +62,7 @@ double factor_of(const RescaleRule& rule, const ScaleDesign& scale) {
   const EncodedScale encoded = encode(rule.scale, effective_scale(rule.scale.arithmetic, scale.input, scale.weight, scale.output));
   for (const Stage& stage : rule.chain) {
     if (scale_of(stage) == ScaleUse::in_float)
-      return stage.arithmetic == ScaleArithmetic::f32 ? static_cast<double>(encoded.real_f32) : encoded.real_f64;
+      return stage.arithmetic == ProductArithmetic::f32 ? static_cast<double>(encoded.real_f32) : encoded.real_f64;
     if (stage.kind != StageKind::multiply) continue;
     const NarrowedMultiplier kept = narrow_multiplier(encoded, stage.bits, stage.rounding);
     return std::ldexp(static_cast<double>(kept.multiplier), encoded.exponent - kept.fraction_bits);

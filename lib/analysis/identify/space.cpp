@@ -93,8 +93,8 @@ std::vector<AccumulatorRule> accumulators(const SpaceScope& scope) {
   }
   for (const TermsByGroup& tile : tiles())
     list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = tile});
-  if (!scope.wide_data) return list;
   for (const auto& [partial, tile] : partial_sums()) {
+    if (!(partial.method == PartialMethod::consecutive_codes ? scope.unsigned_data : scope.wide_data)) continue;
     list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::at_end, .partial = partial});
     if (tile(1) > 0)
       list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = tile, .partial = partial});
@@ -204,12 +204,13 @@ void add_doubling_high(Rules& rules) {
   }
 }
 
-/// XNNPACK, ONNX Runtime, N2D2's FLOAT_MULT.
+/// XNNPACK, ONNX Runtime, N2D2's FLOAT_MULT; PyTorch, whose scales are made of inverses.
 void add_float(Rules& rules) {
-  for (const ScaleArithmetic arithmetic : arithmetics) {
+  for (std::size_t i = 0; i < names_of(ScaleArithmetic{}).size(); ++i) {
+    const auto arithmetic = static_cast<ScaleArithmetic>(i);
     ScaleEncoding scale;
     scale.arithmetic = arithmetic;
-    for (const ScaleArithmetic product : {ScaleArithmetic::f32, ScaleArithmetic::f64}) {
+    for (const ProductArithmetic product : {ProductArithmetic::f32, ProductArithmetic::f64}) {
       for (const Rounding rounding : last_roundings) {
         rules.add(scale, {float_scale(rounding, product)});
         rules.add(scale, {float_scale_with_zero_point(rounding, product)});

@@ -10,7 +10,6 @@ namespace lastbit {
 namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-constexpr int partial_bits = 32;
 
 std::int64_t period_of(const AccumulatorRule& rule, std::size_t group) {
   return rule.when == NarrowingPoint::every_add ? 1 : rule.when == NarrowingPoint::every_tile ? rule.tile(group) : never;
@@ -18,6 +17,14 @@ std::int64_t period_of(const AccumulatorRule& rule, std::size_t group) {
 
 /// The power of two that the range just fits is 2^(bits - 1): its larger end, the upper one moved up by 1.
 Int128 magnitude(const SumRange& range) { return std::max<Int128>(std::max<Int128>(range.upper + 1, -range.lower), 1); }
+
+/// What wraps may become anything of its width, unless it is one known value.
+SumRange narrowed(const SumRange& range, int bits, Overflow overflow) {
+  if (fits_width(range, bits) || overflow == Overflow::exact) return range;
+  const bool known = range.lower == range.upper;
+  if (overflow == Overflow::wrap && !known) return {min_of_width(bits), max_of_width(bits)};
+  return {narrow(range.lower, bits, overflow), narrow(range.upper, bits, overflow)};
+}
 
 }  // namespace
 
@@ -46,14 +53,14 @@ BoundAccumulator::BoundAccumulator(const AccumulatorRule& rule, const SumRange& 
 }
 
 void BoundAccumulator::begin_run(std::int64_t length) {
-  flush();
+  empty();
   before_tail_ = length - (rule_.partial.vector == 0 ? 0 : length % rule_.partial.vector);
 }
 
-void BoundAccumulator::add(const SumRange& term) {
+void BoundAccumulator::add(const SumRange& term, const SumRange& beyond) {
   ++steps_;
   if (partial_terms_ == 0) add_to_sum(term);
-  else add_to_partial(term);
+  else add_to_partial(term, beyond);
   if (--to_settling_ == 0) settle();
 }
 
@@ -69,15 +76,17 @@ void BoundAccumulator::add_to_sum(const SumRange& value) {
   device_ = device_ + value * multiplier_;
 }
 
-void BoundAccumulator::add_to_partial(const SumRange& term) {
+void BoundAccumulator::add_to_partial(const SumRange& term, const SumRange& beyond) {
   const bool in_tail = before_tail_ == 0;
   if (in_tail && rule_.partial.tail == PartialTail::dropped) return;
   if (in_tail && rule_.partial.tail == PartialTail::exact) return add_to_sum(term);
   if (!in_tail) --before_tail_;
-  partial_ = partial_ + term;
+  partial_ = partial_ + term + beyond;
+  add_to_sum(beyond * -1);
   ++in_partial_;
   const bool is_last = !in_tail && (in_partial_ == partial_terms_ || before_tail_ == 0);
   if (is_last) flush();
+  if (rule_.partial.emptied > 0 && ++in_second_ == rule_.partial.emptied) empty();
 }
 
 BoundAccumulator::Leaving BoundAccumulator::leaving_of(const SumRange& range, int bits) const {
@@ -85,29 +94,36 @@ BoundAccumulator::Leaving BoundAccumulator::leaving_of(const SumRange& range, in
   return {steps_, above, above ? range.upper : range.lower};
 }
 
-/// A partial sum that may wrap may become anything of 32 bits, unless it is one known value.
+/// What it can be before and after it is narrowed.
+void BoundAccumulator::note_partial(SumRange& range) {
+  const PartialSums& partial = rule_.partial;
+  partials_ = partials_ ? hull(*partials_, range) : range;
+  if (!partial_leaving_ && !fits_width(range, partial.bits)) partial_leaving_ = leaving_of(range, partial.bits);
+  range = narrowed(range, partial.bits, partial.overflow);
+}
+
 void BoundAccumulator::flush() {
   if (in_partial_ == 0) return;
-  partials_ = partials_ ? hull(*partials_, partial_) : partial_;
-  if (!fits_width(partial_, partial_bits)) {
-    if (!partial_leaving_) partial_leaving_ = leaving_of(partial_, partial_bits);
-    const bool known = partial_.lower == partial_.upper;
-    partial_ = known ? SumRange{narrow_wrap(partial_.lower, partial_bits), narrow_wrap(partial_.lower, partial_bits)}
-                     : SumRange{min_of_width(partial_bits), max_of_width(partial_bits)};
+  note_partial(partial_);
+  if (rule_.partial.emptied == 0) {
+    add_to_sum(partial_);
+  } else {
+    second_ = second_ + partial_;
+    note_partial(second_);
   }
-  add_to_sum(partial_);
   partial_ = {};
   in_partial_ = 0;
 }
 
-SumRange BoundAccumulator::narrowed(const SumRange& range) const {
-  if (fits_width(range, rule_.bits) || rule_.overflow == Overflow::exact) return range;
-  if (rule_.overflow == Overflow::wrap) return {min_of_width(rule_.bits), max_of_width(rule_.bits)};
-  return {narrow_saturate(range.lower, rule_.bits), narrow_saturate(range.upper, rule_.bits)};
+void BoundAccumulator::empty() {
+  flush();
+  add_to_sum(second_);
+  second_ = {};
+  in_second_ = 0;
 }
 
 void BoundAccumulator::settle() {
-  flush();
+  empty();
   to_settling_ = period_;
   if (!sums_) sums_ = ChannelProof{exact_, steps_, steps_};
   if (exact_.lower < sums_->sums.lower) {
@@ -121,7 +137,7 @@ void BoundAccumulator::settle() {
   const bool repeated = !tiles_.empty() && tiles_.back().steps == steps_;  // the end of the last tile is the end of the sum
   if (rule_.when == NarrowingPoint::every_tile && !repeated) tiles_.push_back({steps_, device_, 0});
   if (!leaving_ && !fits_width(exact_, rule_.bits)) leaving_ = leaving_of(exact_, rule_.bits);
-  device_ = narrowed(device_);
+  device_ = narrowed(device_, rule_.bits, rule_.overflow);
 }
 
 }  // namespace lastbit

@@ -29,7 +29,8 @@ class BoundAccumulator {
   BoundAccumulator(const AccumulatorRule& rule, const SumRange& start, std::size_t group, std::int64_t multiplier);
 
   void begin_run(std::int64_t length);
-  void add(const SumRange& term);
+  /// `beyond` as in Accumulator.
+  void add(const SumRange& term, const SumRange& beyond = {});
   void add_beside(const SumRange& value);
   void finish() { settle(); }
 
@@ -47,24 +48,24 @@ class BoundAccumulator {
     Int128 sum = 0;  ///< the end of the range that leaves
   };
   [[nodiscard]] const std::optional<Leaving>& leaving() const { return leaving_; }
-  /// After so many steps a partial sum could have left 32 bits.
+  /// After so many steps a partial sum could have left its width.
   [[nodiscard]] const std::optional<Leaving>& partial_leaving() const { return partial_leaving_; }
 
  private:
   [[nodiscard]] Leaving leaving_of(const SumRange& range, int bits) const;
-  void add_to_partial(const SumRange& term);
+  void add_to_partial(const SumRange& term, const SumRange& beyond);
   void add_to_sum(const SumRange& value);
+  void note_partial(SumRange& range);
   void flush();
+  void empty();
   void settle();
-  [[nodiscard]] SumRange narrowed(const SumRange& range) const;
-
   AccumulatorRule rule_;
   std::int64_t multiplier_;
   std::int64_t period_, to_settling_;
   std::int64_t partial_terms_;
   SumRange exact_, device_;
-  SumRange partial_{};
-  std::int64_t in_partial_ = 0, before_tail_;
+  SumRange partial_{}, second_{};
+  std::int64_t in_partial_ = 0, in_second_ = 0, before_tail_;
   std::int64_t steps_ = 0;
   std::optional<ChannelProof> sums_;
   std::vector<TileProof> tiles_;

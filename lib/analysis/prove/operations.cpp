@@ -216,6 +216,11 @@ std::vector<Sums> matmul_sums(const Request& request) {
       rows_layer(std::vector<std::int64_t>(terms * rows, 1), static_cast<std::int64_t>(rows), 1, arithmetic.sum, std::move(operands)),
       {product(request.terms(arithmetic.sum), right)}, width_path(request));
   sums.layer.reset();
+  if (sums_codes(sums.rule)) {
+    const std::int64_t zero = centred_by(arithmetic.sum.centring, request.input(0).quantization.zero_point());
+    const IntegerRange beyond = product({zero, zero}, right);
+    sums.beyond = {beyond.min, beyond.max};
+  }
   return {sums};
 }
 

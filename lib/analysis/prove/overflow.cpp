@@ -16,7 +16,7 @@ struct Target {
   bool in_partial_sum = false;
 };
 
-/// The first sum of the channel that leaves the accumulator; or the first of any with a partial sum that leaves 32 bits.
+/// The first sum of the channel that leaves the accumulator; or the first of any with a partial sum that leaves its width.
 std::optional<Target> find_target(const Sums& sums, std::int64_t channel, bool in_partial_sum) {
   std::optional<Target> target;
   sums.each([&](const Sum& sum) {
@@ -56,6 +56,7 @@ Sums of_values(const Sums& sums, std::vector<IntegerRange> values) {
   known.rule = sums.rule;
   known.operand = sums.operand;
   known.term_operands = sums.term_operands;
+  known.code_zero = sums.code_zero;
   known.inputs = std::move(values);
   return known;
 }
@@ -67,7 +68,7 @@ std::int64_t overflows_on_device(const Sums& sums, const Sum& sum, std::int64_t 
   Accumulator accumulator(sums.rule, at_start ? bias : 0, sum.group, sum.multiplier);
   walk(
       sum, [&](std::int64_t length) { accumulator.begin_run(length); },
-      [&](const SumTerm& term) { accumulator.add(term_of(values[term.input] * term.weight)); });
+      [&](const SumTerm& term) { accumulator.add(term_of(values[term.input] * term.weight), term_of.beyond(term.weight)); });
   if (!at_start) accumulator.add_beside(bias);
   static_cast<void>(accumulator.result());
   return accumulator.overflow_count();
@@ -113,6 +114,7 @@ std::optional<BoundAccumulator::Leaving> leaving_at(const ConvLayer& layer, std:
   sums.rule = layer.arithmetic.sum.accumulator;
   sums.operand = layer.arithmetic.sum.operand.chain;
   sums.term_operands = layer.term_operands;
+  sums.code_zero = layer.code_zero();
   sums.inputs = std::move(values);
   return bound(sums, {.channel = at.o,
                       .terms = terms,

@@ -64,12 +64,12 @@ std::string step_text(std::int64_t step, std::int64_t terms) {
 std::string limits_text(int bits) { return digits_of(min_of_width(bits)) + " to " + digits_of(max_of_width(bits)); }
 
 std::string example_lines(const LayerProof& layer) {
-  if (!layer.example) return "  no input was found that does it: the bound is not reached where partial sums wrap before\n";
+  if (!layer.example) return "  no input was found that does it: the bound is not reached where partial sums wrap or saturate before\n";
   const OverflowExample& example = *layer.example;
   const bool whole = layer.part.empty();
   std::string text = "  for instance channel " + std::to_string(example.channel);
   if (whole) text += " at " + place_text(layer, example.index);
-  const int width = example.in_partial_sum ? 32 : layer.rule.bits;
+  const int width = example.in_partial_sum ? layer.rule.partial.bits : layer.rule.bits;
   text += ":\n  " + std::string(example.in_partial_sum ? "a partial sum is " : "the sum is ") + digits_of(example.sum) + " " +
           step_text(example.step, example.terms) + "; " + std::to_string(width) + " bits hold " + limits_text(width) + "\n";
   if (example.inputs.empty()) return text + "  computed term by term: its terms are not the codes of one input\n";
@@ -98,8 +98,10 @@ std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
             " bits always hold\n";
   }
   if (!layer.partial_sums_fit()) {
-    text += std::string(layer.unsafe_channels() > 0 ? "  " : "") + "partial sums of 32 bits can wrap: they reach " +
-            digits_of(layer.partial->lower) + " to " + digits_of(layer.partial->upper) + "\n";
+    const PartialSums& partial = layer.rule.partial;
+    text += std::string(layer.unsafe_channels() > 0 ? "  " : "") + "partial sums of " + plural(partial.bits, "bit") + " can " +
+            (partial.overflow == Overflow::saturate ? "saturate" : "wrap") + ": they reach " + digits_of(layer.partial->lower) + " to " +
+            digits_of(layer.partial->upper) + "\n";
   }
   return text + example_lines(layer) + data_lines(layer, samples);
 }

@@ -110,6 +110,7 @@ Sums sums_of_layer(ConvLayer layer, std::vector<IntegerRange> inputs, std::strin
   sums.rule = layer.arithmetic.sum.accumulator;
   sums.operand = layer.arithmetic.sum.operand.chain;
   sums.term_operands = layer.term_operands;
+  sums.code_zero = layer.code_zero();
   sums.rule_path = std::move(rule_path);
   sums.channels = layer.shape.out_channels;
   sums.inputs = std::move(inputs);
@@ -138,7 +139,8 @@ BoundAccumulator bound(const Sums& sums, const Sum& sum) {
       sum, [&](std::int64_t length) { total.begin_run(length); },
       [&](const SumTerm& term) {
         const IntegerRange& input = sums.range_of(term.input);
-        total.add(through(term_of, SumRange{input.min, input.max} * term.weight));
+        const Int128 beyond = term_of.beyond(term.weight);
+        total.add(through(term_of, SumRange{input.min, input.max} * term.weight), SumRange{beyond, beyond} + sums.beyond);
       });
   if (!at_start) total.add_beside(sum.bias);
   total.finish();

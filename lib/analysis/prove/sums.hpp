@@ -46,6 +46,8 @@ struct Sums {
   bool has_width = true;  ///< the sheet, or the contract of the operation, names a width
   Chain operand{};        ///< what every product passes, with one of the operands below for all channels or one for each
   std::vector<RescaleOperands> term_operands{};  ///< empty: products are the terms
+  std::int64_t code_zero = 0;                    ///< what makes codes of values, where partial sums are of codes
+  SumRange beyond{};                             ///< what a product of codes has more than its term, where that is no constant
   std::int64_t channels = 1;
   std::vector<IntegerRange> inputs;           ///< of the values that enter: one range, or one for each input channel in turn
   std::function<void(const VisitSum&)> each;  ///< every sum, channel by channel
@@ -57,7 +59,7 @@ struct Sums {
   std::size_t values = 0;  ///< how many there are to place
 
   [[nodiscard]] TermRule term_rule(std::int64_t channel) const {
-    if (term_operands.empty()) return {};
+    if (term_operands.empty()) return {.code_zero = code_zero};
     return {&operand, &term_operands[term_operands.size() == 1 ? 0 : static_cast<std::size_t>(channel)]};
   }
   [[nodiscard]] const IntegerRange& range_of(std::size_t input) const { return inputs[input % inputs.size()]; }

@@ -198,6 +198,7 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
   const ConvArithmetic& arithmetic = select_arithmetic(model, operation, arithmetic_of(backend, operation.kind));
   if (!applies_scale(arithmetic.sum)) require_plain_sums(operation, model);
   require_whole_vectors(operation, arithmetic.sum.accumulator, shape.kernel_width * shape.group_channels());
+  require_sums_of_codes(operation, arithmetic.sum, model.tensor(operation.inputs[1]));
   LayerConstants constants = constants_of(model, operation, arithmetic);
   LoweredLayer lowered =
       lower_per_channel(arithmetic, {std::move(constants.weights), std::move(constants.bias), weight_quantization(model, operation)},
@@ -221,8 +222,9 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
 }
 
 Convolution convolution_of(ConvLayer layer) {
+  const std::int64_t code_zero = layer.code_zero();
   return Convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias), layer.input_type,
-                     layer.largest_input, std::move(layer.multipliers), std::move(layer.term_operands));
+                     layer.largest_input, std::move(layer.multipliers), std::move(layer.term_operands), code_zero);
 }
 
 std::vector<std::int32_t> centred_input(const ConvLayer& layer, const Tensor& input) {
@@ -248,7 +250,7 @@ std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std:
   const auto begin_run = [&](std::int64_t) {
     if (runs != nullptr) runs->push_back(terms.size());
   };
-  if (layer.direction == Direction::forward) each_tap(layer.shape, at, add, begin_run);
+  if (layer.direction == Direction::forward) each_tap(layer.shape, at, runs_of(layer.arithmetic.sum.accumulator), add, begin_run);
   else each_transposed_tap(layer.shape, at, add);
   return terms;
 }
@@ -325,6 +327,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   require_integer_data(operation, b);
   for (const ModelTensor* tensor : {&a, &b}) require_16_bits(operation, *tensor);
   const SumArithmetic sum = select_arithmetic(model, operation, backend.matmul).sum;
+  require_sums_of_codes(operation, sum, b);
   if (!applies_scale(sum)) require_plain_sums(operation, model);
   const bool raw = delivers_accumulators(output, sum);
   // Scales and zero points of b go with its columns: neighbours in memory, or whole rows where b is stored transposed.
@@ -336,7 +339,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
           : make_finisher(operation, sum, chain_operands(operation, sum.output, a, b.quantization, output), width_of_sums(sum.accumulator));
   return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),
           a_zero_points = subtracted(sum, a), b_zero_points = subtracted(sum, b), terms = matmul_term_operands(model, operation, backend),
-          largest = largest_value(sum, a)](const Execution& run) {
+          largest = largest_value(sum, a), code_zero = centred_by(sum.centring, a.quantization.zero_point())](const Execution& run) {
     std::vector<std::int16_t> left(static_cast<std::size_t>(run.inputs[0]->element_count()));
     std::vector<std::int16_t> right(static_cast<std::size_t>(run.inputs[1]->element_count()));
     centre<std::int16_t>(*run.inputs[0], a_zero_points, left.size(), left);
@@ -353,7 +356,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
           matrix(part(right, shape.b_offsets[i], shape.terms * shape.columns), shape.terms, shape.columns, !attributes.transpose_b);
       // No bias joins, so where it would does not matter.
       const Convolution product(conv, Direction::forward, {.sum = sum, .bias = BiasAt::accumulator_start}, std::move(weights), {},
-                                ElementType::int16, largest, {}, terms);
+                                ElementType::int16, largest, {}, terms, code_zero);
       run_layer(operation, product, conv_input(std::span<const std::int16_t>(input)), raw ? nullptr : &finisher, run, i * matrix_size);
     }
   };

@@ -35,8 +35,12 @@ struct ConvLayer {
   }
   [[nodiscard]] const RescaleOperands& operands_of(std::int64_t channel) const { return of_channel(operands, channel); }
   [[nodiscard]] TermRule term_rule(std::int64_t channel) const {
-    if (term_operands.empty()) return {};
+    if (term_operands.empty()) return {.code_zero = code_zero()};
     return {&arithmetic.sum.operand.chain, &of_channel(term_operands, channel)};
+  }
+  /// What makes codes of centred values, where partial sums are of codes.
+  [[nodiscard]] std::int64_t code_zero() const {
+    return sums_codes(arithmetic.sum.accumulator) && !zero_points.empty() ? zero_points.front() : 0;
   }
 
  private:

@@ -49,7 +49,7 @@ ConvGeometry forward_geometry(const ConvShape& shape, Direction direction) {
 
 Convolution::Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
                          std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input,
-                         std::vector<std::int64_t> multipliers, std::vector<RescaleOperands> term_operands)
+                         std::vector<std::int64_t> multipliers, std::vector<RescaleOperands> term_operands, std::int64_t code_zero)
     : shape_(shape),
       direction_(direction),
       arithmetic_(arithmetic),
@@ -59,6 +59,7 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
       term_operands_(std::move(term_operands)),
       input_type_(input),
       largest_input_(largest_input),
+      code_zero_(sums_codes(arithmetic.sum.accumulator) ? code_zero : 0),
       path_(&kernels::selected_path()),
       geometry_(forward_geometry(shape, direction)) {
   if (!term_operands_.empty()) {
@@ -109,11 +110,39 @@ SumBounds Convolution::with_bias(std::size_t channel, const IntegerRange& range)
 }
 
 // Every partial sum, in any order and with the bias at either end, lies between the bounds. Where those fit the accumulator no rule of it
-// can act. Sums of consecutive terms are kept modulo 2^32 by themselves, and must neither wrap nor lose a term.
+// can act. Partial sums have a width of their own, which none may leave, and must lose no term.
 bool Convolution::is_proven(std::size_t channel, const IntegerRange& range) const {
-  const SumBounds total = with_bias(channel, range), terms = weight_sums_.bounds(channel, range);
+  const SumBounds total = with_bias(channel, range);
   if (total.lower < min_of_width(rule().bits) || total.upper > max_of_width(rule().bits)) return false;
-  return !has_partial_sums(rule()) || (terms.lower >= min_of_width(32) && terms.upper <= max_of_width(32) && drops_no_term());
+  return !has_partial_sums(rule()) || (partial_sums_fit(channel, range) && drops_no_term());
+}
+
+// Those of any neighbours, wherever a run begins: of so many weights in a row, all of one sign with the largest input.
+bool Convolution::partial_sums_fit(std::size_t channel, const IntegerRange& range) const {
+  const PartialSums& partial = rule().partial;
+  const auto fit = [&](Int128 lower, Int128 upper) { return lower >= min_of_width(partial.bits) && upper <= max_of_width(partial.bits); };
+  const bool of_codes = sums_codes(rule()), is_byte = size_of(input_type_) == 1;
+  const IntegerRange type = range_of(input_type_);
+  IntegerRange inputs{range.min + code_zero_, range.max + code_zero_};
+  if (of_codes && is_byte) inputs = {std::max(inputs.min, type.min), std::min(inputs.max, type.max)};
+  const SumBounds all = weight_sums_.bounds(channel, inputs);
+  if (fit(all.lower, all.upper)) return true;
+  const std::size_t taps = weights_.size() / weight_sums_.channels();
+  std::size_t length = std::max<std::size_t>(partial.emptied, *std::max_element(partial.terms.terms.begin(), partial.terms.terms.end()));
+  if (partial.tail == PartialTail::one_sum) length = std::max<std::size_t>(length, partial.vector);
+  const std::span<const std::int16_t> row = std::span(weights_).subspan(channel * taps, taps);
+  const auto term = [&](std::size_t tap) {
+    const std::int64_t one = row[tap] * inputs.min, other = row[tap] * inputs.max;
+    return std::pair(std::min<std::int64_t>({0, one, other}), std::max<std::int64_t>({0, one, other}));
+  };
+  std::int64_t lower = 0, upper = 0;
+  for (std::size_t tap = 0; tap < taps; ++tap) {
+    lower += term(tap).first;
+    upper += term(tap).second;
+    if (tap >= length) lower -= term(tap - length).first, upper -= term(tap - length).second;
+    if (!fit(lower, upper)) return false;
+  }
+  return true;
 }
 
 void Convolution::prove(std::int64_t largest_input) {

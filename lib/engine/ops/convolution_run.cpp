@@ -88,7 +88,7 @@ void ConvolutionRun::choose_route() {
 /// From the sum of each output and that of its terms' magnitudes, which leaves out what 16 bits of a magnitude cannot say.
 void ConvolutionRun::prove_each_output(const IntegerRange& range) {
   const bool has_products = rule().bits <= 32 && !layer_.magnitudes_.bytes.empty() && layer_.multipliers_.empty() &&
-                            (!has_partial_sums(rule()) || layer_.drops_no_term());
+                            (!has_partial_sums(rule()) || (rule().partial.bits == 32 && layer_.drops_no_term()));
   if (!has_products) return;
   route_ = Route::prove_outputs;
   packed_ = &layer_.words_;

@@ -36,9 +36,23 @@ Executor by_code(ElementType from, CodeMap::Function f) {
   return [map = CodeMap(from, std::move(f))](const Execution& run) { map(*run.inputs[0], run.outputs[0]); };
 }
 
+/// Whether the method is f in float of every code, and how its value is quantised.
+bool is_float_table(FunctionMethod method) {
+  return method == FunctionMethod::float_table || method == FunctionMethod::float_table_by_inverse ||
+         method == FunctionMethod::float_table_onto_zero_point;
+}
+QuantizeArithmetic quantizer_of(const FunctionArithmetic& rule) {
+  QuantizeArithmetic quantizer = by_division(rule.rounding);
+  const bool onto_zero_point = rule.method == FunctionMethod::float_table_onto_zero_point;
+  if (onto_zero_point || rule.method == FunctionMethod::float_table_by_inverse) quantizer.division = ScaleDivision::multiply_by_inverse;
+  if (onto_zero_point) quantizer.zero_point = ZeroPointAt::before_rounding;
+  return quantizer;
+}
+
 /// f of the dequantised value, quantised with one rounding by the rule.
-Executor float_function(const ModelTensor& input, const ModelTensor& output, Rounding rounding, std::function<float(float)> f) {
-  const QuantizeArithmetic quantizer = by_division(rounding);
+Executor float_function(const ModelTensor& input, const ModelTensor& output, const FunctionArithmetic& rule,
+                        std::function<float(float)> f) {
+  const QuantizeArithmetic quantizer = quantizer_of(rule);
   return by_code(input.type, [=, f = std::move(f), from = input.quantization, to = output.quantization,
                               range = range_of(output.type)](std::int64_t code) {
     const float real = f(static_cast<float>(from.scale()) * static_cast<float>(code - from.zero_point()));
@@ -60,8 +74,8 @@ Executor prepare_leaky(const Model& model, const Operation& operation, const Bac
   const FunctionArithmetic& rule = per_channel ? backend.prelu : leaky_relu_of(model, operation, backend);
   require(rule, operation);
   const double alpha = per_channel ? 0.0 : std::get<LeakyReluAttributes>(operation.attributes).alpha;
-  if (rule.method == FunctionMethod::float_table && !per_channel) {
-    return float_function(input, output, rule.rounding, [a = static_cast<float>(alpha)](float x) { return x >= 0 ? x : a * x; });
+  if (is_float_table(rule.method) && !per_channel) {
+    return float_function(input, output, rule, [a = static_cast<float>(alpha)](float x) { return x >= 0 ? x : a * x; });
   }
   if (rule.method != FunctionMethod::rescaled) throw_type(operation, input);
   const double out = output.quantization.scale();
@@ -151,10 +165,10 @@ Executor function_by(const FunctionArithmetic& rule, const Model& model, const O
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   require(rule, operation);
-  if (rule.method == FunctionMethod::float_table) {
-    return float_function(input, output, rule.rounding, [real](float x) { return static_cast<float>(real(double{x})); });
+  if (is_float_table(rule.method)) {
+    return float_function(input, output, rule, [real](float x) { return static_cast<float>(real(double{x})); });
   }
-  if (rule.method == FunctionMethod::float_ratio && ratio != nullptr) return float_function(input, output, rule.rounding, ratio);
+  if (rule.method == FunctionMethod::float_ratio && ratio != nullptr) return float_function(input, output, rule, ratio);
   if (rule.method != FunctionMethod::fixed_point || input.type != output.type) throw_type(operation, output);
   return fixed(input, output);
 }
@@ -174,7 +188,7 @@ namespace {
 Executor table_of_8bit(const FunctionArithmetic& rule, const Model& model, const Operation& operation, float (*function)(float)) {
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   if (rule.method != FunctionMethod::float_table_8bit || size_of(input.type) != 1) return nullptr;
-  return float_function(input, model.tensor(operation.outputs[0]), rule.rounding, function);
+  return float_function(input, model.tensor(operation.outputs[0]), rule, function);
 }
 
 /// What float_table_8bit is of 16-bit data.
@@ -211,7 +225,7 @@ Executor prepare_abs(const Model& model, const Operation& operation, const Backe
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const FunctionArithmetic& rule = backend.abs;
   require(rule, operation);
-  if (rule.method == FunctionMethod::float_table) return float_function(input, output, rule.rounding, [](float x) { return std::abs(x); });
+  if (is_float_table(rule.method)) return float_function(input, output, rule, [](float x) { return std::abs(x); });
   if (rule.method != FunctionMethod::rescaled) throw_type(operation, input);
   const RescaleOperands rescale = encoded(rule, input.quantization.scale(), 1.0, output.quantization.scale());
   const Chain to_output{add_zero_point(), clamp()};

@@ -93,6 +93,14 @@ void require_whole_vectors(const Operation& operation, const AccumulatorRule& ru
                                    ", here beyond the end of the row");
 }
 
+void require_sums_of_codes(const Operation& operation, const SumArithmetic& sum, const ModelTensor& weights) {
+  if (!sums_codes(sum.accumulator)) return;
+  if (!sum.operand.chain.empty()) throw_unsupported(operation, "partial sums of codes have no operand chain");
+  const auto& zero_points = weights.quantization.zero_points;
+  if (std::any_of(zero_points.begin(), zero_points.end(), [](std::int64_t zero) { return zero != 0; }))
+    throw_unsupported(operation, "tensor '" + weights.name + "': the backend's partial sums of codes need weights with zero point 0");
+}
+
 std::vector<std::int64_t> multipliers_of(const Operation& operation, const ModelTensor* multiplier, const ConvArithmetic& arithmetic) {
   if (multiplier == nullptr) return {};
   if (arithmetic.row_multiplier == RowMultiplier::absent) {

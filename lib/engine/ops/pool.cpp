@@ -140,8 +140,9 @@ Executor prepare_pool(const Model& model, const Operation& operation, const Back
     require_equal_quantization(operation, in, out);
     return prepare_max_pool(windows, in, out, bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, out));
   }
-  const AveragePoolArithmetic& average = average_rule(backend, operation, in, out);
+  AveragePoolArithmetic average = average_rule(backend, operation, in, out);
   if (average.in_float.method != FloatAverageMethod::absent) return prepare_float_average(average, operation, windows, in, out);
+  if (std::get<Pool2dAttributes>(operation.attributes).counted_padding) average.padding = PaddingCount::included;
   // Twice the sum of a window, for the rounding, with its padding.
   const bool small = average.sum.operand.chain.empty() && size_of(in.type) <= 2 && windows.kernel_height * windows.kernel_width < 1 << 13;
   return small ? prepare_average<std::int32_t>(average, operation, windows, in, out)

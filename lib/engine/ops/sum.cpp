@@ -204,12 +204,37 @@ Executor integer_sum(const Model& model, const Operation& operation, const SumAr
   return SumExecutor<std::int64_t>(std::move(operands), offset, narrowing, std::move(finisher));
 }
 
+/// Reals added and quantised again.
+Executor dequantized_sum(const Model& model, const Operation& operation, const FloatSumArithmetic& rule, IntegerRange range) {
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const SumLayer layer = sum_layer_of(model, operation, 0);
+  struct Dequantized {
+    float scale, fixed;
+    [[nodiscard]] float operator()(std::int64_t code) const { return std::fma(scale, static_cast<float>(code), fixed); }
+  };
+  const auto dequantized = [](const SumLayer::Operand& operand) {
+    const auto scale = static_cast<float>(operand.scale);
+    return Dequantized{scale, scale * static_cast<float>(-operand.zero_point)};
+  };
+  const float inverse = 1 / static_cast<float>(layer.out_scale);
+  return pairwise_in<std::int64_t>(
+      pair_of(model, operation, 0, 0), Finisher({add_zero_point(), clamp()}, {operands_for({}, output, range)}, 64),
+      [=, a = dequantized(layer.operands[0]), b = dequantized(layer.operands[1]), sign = static_cast<float>(layer.operands[1].sign),
+       rounding = rule.rounding](const std::int64_t* va, const std::int64_t* vb, std::int64_t* out, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const float sum = a(va[i]) + sign * b(vb[i]);
+          out[i] = round_to_integer(sum * inverse, rounding);
+        }
+      });
+}
+
 /// Raw integers, not centred: the zero points are part of the float constant.
 Executor float_sum(const Model& model, const Operation& operation, const FloatSumArithmetic& rule) {
   if (operation.inputs.size() != 2) throw_unsupported(operation, "the backend's sum in float has two operands");
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   if (delivers_sums(output)) throw_unsupported(operation, "the backend's sum in float is no integer that it could deliver");
   const IntegerRange range = bounds_of(std::get<ElementwiseAttributes>(operation.attributes).bounds, output);
+  if (rule.method == FloatSumMethod::dequantized) return dequantized_sum(model, operation, rule, range);
   const SumLayer layer = sum_layer_of(model, operation, 0);
   const SumLayer::Operand &a = layer.operands[0], &b = layer.operands[1];
   const FloatSum sum = float_sum_of(static_cast<float>(a.scale), static_cast<float>(b.scale) * static_cast<float>(b.sign),

@@ -47,9 +47,8 @@ ResolvedSum resolve(const SumArithmetic& rule, const SumLayer& layer) {
     const SumLayer::Operand& operand = layer.operands[i];
     sum.terms.push_back({zero_point_of(rule, layer, operand), operand.sign, {.scale = encoded.scales[i]}});
     if (!centres_on_first(rule)) continue;
-    const bool in_float = rule.operand.scale.arithmetic == ScaleArithmetic::f32;
-    sum.offset += operand.sign * (in_float ? centring_offset<float>(rule, layer, operand, encoded.unit)
-                                           : centring_offset<double>(rule, layer, operand, encoded.unit));
+    sum.offset += operand.sign * (is_in_double(rule.operand.scale.arithmetic) ? centring_offset<double>(rule, layer, operand, encoded.unit)
+                                                                              : centring_offset<float>(rule, layer, operand, encoded.unit));
   }
   quantities.in = quantities.first_in;
   quantities.unit = encoded.unit;

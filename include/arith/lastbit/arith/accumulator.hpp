@@ -3,7 +3,8 @@
 //
 // A sum in a device's width. Contract, for terms t1, t2, … in the device's order, multiplied by the row's multiplier m (1 for most layers):
 //   1. the running sum starts at the start value (the bias, or 0), narrowed as in 3;
-//   2. m * t is added exactly; with partial sums, terms are first added up in 32 bits, modulo 2^32, and then m * that sum is added exactly;
+//   2. m * t is added exactly; with partial sums, terms are first added up, that sum is narrowed to the partial sums' own bits by their own
+//      overflow rule, and then m * it is added exactly;
 //   3. after every term, after every `tile` terms, or only after the last one (`when`), the running sum is narrowed to `bits` by `overflow`.
 //      A tile ends the partial sum as well.
 // A term is a product of two values of at most 16 bits; the sum itself has 128 bits, so that a 64-bit accumulator can leave its width too.
@@ -12,6 +13,10 @@
 // Partial sums are what vector instructions make of a sum. Terms come in runs that lie side by side in memory (a row of a filter, a row of
 // a matrix). In a run, n consecutive terms form a partial sum, counted from the start of the run or tile. What is left behind the last whole
 // vector of `vector` terms is the run's tail (vector 0: there is none): its terms are added exactly, or form one partial sum, or are dropped.
+// With `emptied` above 0 partial sums do not go into the accumulator one by one: each is added to a second sum of the same bits and overflow
+// rule, and that one goes into the accumulator after so many terms of a run, and at the end of the run or tile.
+// consecutive_codes: the products in a partial sum are those of the codes as they are, and a run is what one position of the kernel holds. What a
+// product of codes has more than its term is taken off the accumulator, exactly.
 #pragma once
 
 #include <array>
@@ -42,8 +47,9 @@ struct TermsByGroup {
   friend constexpr bool operator==(const TermsByGroup&, const TermsByGroup&) = default;
 };
 
-/// absent: every term is added by itself. consecutive_terms: terms that lie side by side form partial sums.
-enum class PartialMethod : std::uint8_t { absent, consecutive_terms };
+/// absent: every term is added by itself. consecutive_terms: terms that lie side by side form partial sums. consecutive_codes: products of codes
+/// at one position of the kernel do, no zero point subtracted.
+enum class PartialMethod : std::uint8_t { absent, consecutive_terms, consecutive_codes };
 enum class PartialTail : std::uint8_t { exact, one_sum, dropped };
 
 struct PartialSums {
@@ -51,6 +57,9 @@ struct PartialSums {
   TermsByGroup terms{2};    ///< of one partial sum
   std::uint8_t vector = 0;  ///< terms of a vector
   PartialTail tail = PartialTail::exact;
+  std::uint8_t bits = 32;
+  Overflow overflow = Overflow::wrap;
+  std::uint16_t emptied = 0;  ///< terms that a second sum takes in; 0: there is none
   friend constexpr bool operator==(const PartialSums&, const PartialSums&) = default;
 };
 
@@ -65,6 +74,10 @@ struct AccumulatorRule {
 };
 
 [[nodiscard]] constexpr bool has_partial_sums(const AccumulatorRule& rule) noexcept { return rule.partial.method != PartialMethod::absent; }
+/// Whether these are sums of products of codes as they are.
+[[nodiscard]] constexpr bool sums_codes(const AccumulatorRule& rule) noexcept {
+  return rule.partial.method == PartialMethod::consecutive_codes;
+}
 
 /// True if the order of the terms and the points of narrowing cannot change the result: modular sums, and sums narrowed once.
 [[nodiscard]] constexpr bool is_order_independent(const AccumulatorRule& rule) noexcept {
@@ -81,22 +94,22 @@ class Accumulator {
         period_(period_of(rule, group)),
         to_settling_(period_),
         partial_terms_(has_partial_sums(rule) ? rule.partial.terms(group) : 0),
+        partial_rule_(rule.partial),
         overflow_(rule.overflow),
-        bits_(rule.bits),
-        vector_(rule.partial.vector),
-        tail_(rule.partial.tail) {
+        bits_(rule.bits) {
     if (period_ != never) settle();
   }
 
   /// A new run of `length` terms. Only partial sums notice.
   constexpr void begin_run(std::int64_t length) noexcept {
-    flush();
-    before_tail_ = length - (vector_ == 0 ? 0 : length % vector_);
+    empty();
+    before_tail_ = length - (partial_rule_.vector == 0 ? 0 : length % partial_rule_.vector);
   }
 
-  constexpr void add(std::int64_t term) noexcept {
+  /// `beyond`: what the product of the codes has more than the term, where partial sums are of codes.
+  constexpr void add(std::int64_t term, std::int64_t beyond = 0) noexcept {
     if (partial_terms_ == 0) sum_ += term * multiplier_;
-    else add_to_partial(term);
+    else add_to_partial(term, beyond);
     if (--to_settling_ == 0) settle();
   }
 
@@ -120,27 +133,41 @@ class Accumulator {
     return rule.when == NarrowingPoint::every_add ? 1 : rule.when == NarrowingPoint::every_tile ? rule.tile(group) : never;
   }
 
-  constexpr void add_to_partial(std::int64_t term) noexcept {
+  constexpr void add_to_partial(std::int64_t term, std::int64_t beyond) noexcept {
     const bool in_tail = before_tail_ == 0;
-    if (in_tail && tail_ == PartialTail::dropped) return;
-    if (in_tail && tail_ == PartialTail::exact) {
+    if (in_tail && partial_rule_.tail == PartialTail::dropped) return;
+    if (in_tail && partial_rule_.tail == PartialTail::exact) {
       sum_ += term * multiplier_;
       return;
     }
     if (!in_tail) --before_tail_;
-    partial_ += term;
+    partial_ += term + beyond;
+    sum_ -= beyond * multiplier_;
     const bool is_last = !in_tail && (++in_partial_ == partial_terms_ || before_tail_ == 0);
     if (is_last) flush();
+    if (partial_rule_.emptied > 0 && ++in_second_ == partial_rule_.emptied) empty();
   }
 
+  /// The partial sum goes on into the accumulator, or into the second sum.
   constexpr void flush() noexcept {
-    if (partial_ != 0) sum_ += narrow_wrap(partial_, 32) * multiplier_;
+    const std::int64_t partial = narrow(partial_, partial_rule_.bits, partial_rule_.overflow);
+    if (partial_rule_.emptied == 0) sum_ += partial * multiplier_;
+    else second_ = narrow(second_ + partial, partial_rule_.bits, partial_rule_.overflow);
     partial_ = 0;
     in_partial_ = 0;
   }
 
-  constexpr void settle() noexcept {
+  /// Both go into the accumulator.
+  constexpr void empty() noexcept {
+    if (partial_terms_ == 0) return;
     flush();
+    sum_ += second_ * multiplier_;
+    second_ = 0;
+    in_second_ = 0;
+  }
+
+  constexpr void settle() noexcept {
+    empty();
     to_settling_ = period_;
     if (fits_width(sum_, bits_)) return;
     ++overflows_;
@@ -154,12 +181,12 @@ class Accumulator {
   std::int64_t partial_terms_;
   std::int64_t partial_ = 0;  ///< exact: a run is shorter than 2^32 terms
   std::int64_t in_partial_ = 0;
+  std::int64_t second_ = 0, in_second_ = 0;
   std::int64_t before_tail_ = never;  ///< terms still to come that do not belong to the run's tail
   std::int64_t overflows_ = 0;
+  PartialSums partial_rule_;
   Overflow overflow_;
   std::uint8_t bits_;
-  std::uint8_t vector_;
-  PartialTail tail_;
 };
 
 }  // namespace lastbit

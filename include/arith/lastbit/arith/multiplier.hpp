@@ -3,6 +3,8 @@
 //
 // From a real scale to what a device's registers hold. Contract:
 //   1. effective scale: f64: double(in) * double(weight) / double(out); f32: float(float(in * weight) / out), all operands float;
+//      f32_by_inverse_output: float(float(in * weight) * float(1 / out)); f32_of_inverses: float(float(1 / out) / float(float(1 / in) *
+//      float(1 / weight)));
 //   2. the effective scale, a positive double or float, is written as multiplier * 2^(exponent - fraction_bits);
 //   3. the multiplier has `significant_bits` bits, rounded from the significand by `rounding`;
 //      one that rounds up to 2^significant_bits is halved and the exponent raised, saturates, or is kept (`carry`);
@@ -34,7 +36,9 @@
 
 namespace lastbit {
 
-enum class ScaleArithmetic : std::uint8_t { f64, f32 };
+/// In which type and in which steps: f32_by_inverse_output multiplies by the inverse of what divides, f32_of_inverses divides the inverses.
+enum class ScaleArithmetic : std::uint8_t { f64, f32, f32_by_inverse_output, f32_of_inverses };
+[[nodiscard]] constexpr bool is_in_double(ScaleArithmetic arithmetic) noexcept { return arithmetic == ScaleArithmetic::f64; }
 enum class Normalization : std::uint8_t { half_to_one, one_to_two, layer, unit, unit_of_pair, fixed_point };
 enum class MultiplierForm : std::uint8_t { any, power_of_two, power_of_two_plus_one };
 /// What becomes of a multiplier that rounds up to the next power of two. keep: it has one bit more.
@@ -68,9 +72,13 @@ struct EncodedScale {
 
 /// Step 1. Scales are positive and finite.
 [[nodiscard]] constexpr double effective_scale(ScaleArithmetic arithmetic, double input, double weight, double output) noexcept {
-  if (arithmetic == ScaleArithmetic::f64) return input * weight / output;
-  const float product = static_cast<float>(input) * static_cast<float>(weight);
-  return static_cast<double>(product / static_cast<float>(output));
+  if (is_in_double(arithmetic)) return input * weight / output;
+  const auto in = static_cast<float>(input), by = static_cast<float>(weight), out = static_cast<float>(output);
+  const float product = in * by, inverse = 1 / out;
+  if (arithmetic == ScaleArithmetic::f32_by_inverse_output) return static_cast<double>(product * inverse);
+  if (arithmetic == ScaleArithmetic::f32) return static_cast<double>(product / out);
+  const float inverse_in = 1 / in, inverse_by = 1 / by, inverses = inverse_in * inverse_by;
+  return static_cast<double>(inverse / inverses);
 }
 
 /// Step 3, normalization `layer`.
@@ -200,7 +208,7 @@ template <std::floating_point Real>
 
 [[nodiscard]] inline EncodedTogether encode_together(const ScaleEncoding& rule, std::span<const double> reals) {
   if (has_common_unit(rule))
-    return rule.arithmetic == ScaleArithmetic::f32 ? encode_multiples<float>(rule, reals) : encode_multiples<double>(rule, reals);
+    return is_in_double(rule.arithmetic) ? encode_multiples<double>(rule, reals) : encode_multiples<float>(rule, reals);
   EncodedTogether encoded;
   for (const double real : reals) encoded.scales.push_back(encode(rule, real, *std::max_element(reals.begin(), reals.end())));
   if (rule.normalization != Normalization::layer) return encoded;

@@ -11,13 +11,15 @@
 //   4. through the `output` chain, zero point and bounds included. An int32 output without a scale takes the sum of step 3 as it is.
 // in_float: 1. c = float(zero_out - fma(ra, zero_a, float(rb * zero_b))), ra = float(in_a / out), rb likewise;
 //           2. fma(qa, ra, fma(qb, rb, c)), one rounding to an integer; 3. bounds. sub negates in_b.
+// in_float, dequantized: 1. va = fma(in_a, qa, float(in_a * -zero_a)), vb likewise, s = float(va + vb), sub: float(va - vb); 2. float(s * float(1 /
+//           out)), one rounding to an integer; 3. + zero point; bounds.
 // Shapes: add, sub: two inputs, broadcast to the output as numpy does; add_n, sub of more than two: every input has the output's shape.
 // Units: codes of one type, each input and the output with a scale of its own (add_n: also one per index of the last axis, zero point 0).
 // Errors: shape_mismatch; unsupported_operation where the output chain is empty, where the operand chain is and quantisations differ, where a
 //   scale has no encoding, where a sum of more than 32 bits would go out as int32, and for in_float of more than two inputs.
 // Sources: TFLite reference_integer_ops/add.h (operands shifted left, rescaled to twice the larger scale); XNNPACK qs8-vadd (weights of one
 // exponent); Mesa etnaviv, traces of VeriSilicon's driver (a convolution with two 8-bit weights); Horizon's compiler front end (one unit for
-// both operands); N2D2 Scaling.hpp (codes of one quantisation); ONNX Runtime MLAS qladd (in_float).
+// both operands); N2D2 Scaling.hpp (codes of one quantisation); ONNX Runtime MLAS qladd (in_float); PyTorch's native quantised add (dequantized).
 #pragma once
 
 #include <cstdint>

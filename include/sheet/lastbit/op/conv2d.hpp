@@ -6,7 +6,8 @@
 // Contract of `accumulate`, for output (n, y, x, o) of group g = o / (out_channels / groups):
 //   1. terms: input[n, y*stride + ky*dilation - pad, x*stride + kx*dilation - pad, g*I + i] * weights[o, ky, kx, i] in the order ky, kx, i,
 //      I = in_channels / groups. Input and weights have had their zero points subtracted, so a tap in the padding contributes nothing;
-//      The terms of one ky are one run; so are the terms of a fully connected row;
+//      The terms of one ky are one run; so are the terms of a fully connected row. Where partial sums are of codes those of one (ky, kx) are,
+//      and the weights' zero points are 0;
 //      A term is the product itself, or what the `operand` chain makes of it with the operands of channel o; with `centring` nothing no zero
 //      point is subtracted;
 //   2. with `bias_bits` given, the bias is kept as b' of that width, b = b' * 2^k with the smallest k >= 0 for which b' fits, what the shift
@@ -66,10 +67,13 @@ struct ConvIndex {
   std::int64_t n = 0, y = 0, x = 0, o = 0;
 };
 
-/// Calls begin_run(terms) for every kernel row inside the image and visit(input offset, weight offset) for every tap of it, in the contract's
-/// order.
+/// Which terms are one run.
+enum class Runs : std::uint8_t { rows, positions };
+[[nodiscard]] constexpr Runs runs_of(const AccumulatorRule& rule) noexcept { return sums_codes(rule) ? Runs::positions : Runs::rows; }
+
+/// Calls begin_run(terms) for every run inside the image and visit(input offset, weight offset) for every tap of it, in the contract's order.
 template <class Visit, class BeginRun>
-constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& visit, BeginRun&& begin_run) {
+constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Runs runs, Visit&& visit, BeginRun&& begin_run) {
   const std::int64_t per_tap = shape.group_channels();
   const std::int64_t first_channel = at.o / (shape.out_channels / shape.groups) * per_tap;
   const std::int64_t left = at.x * shape.stride_width - shape.pad_left;
@@ -83,8 +87,9 @@ constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& vis
   for (std::int64_t ky = 0; ky < shape.kernel_height; ++ky) {
     const std::int64_t y = at.y * shape.stride_height + ky * shape.dilation_height - shape.pad_top;
     if (y < 0 || y >= shape.in_height) continue;
-    begin_run((last - first) * per_tap);
+    if (runs == Runs::rows) begin_run((last - first) * per_tap);
     for (std::int64_t kx = first; kx < last; ++kx) {
+      if (runs == Runs::positions) begin_run(per_tap);
       const std::int64_t x = left + kx * shape.dilation_width;
       const std::int64_t input = ((at.n * shape.in_height + y) * shape.in_width + x) * shape.in_channels + first_channel;
       const std::int64_t weight = ((at.o * shape.kernel_height + ky) * shape.kernel_width + kx) * per_tap;
@@ -94,7 +99,7 @@ constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& vis
 }
 template <class Visit>
 constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& visit) {
-  each_tap(shape, at, visit, [](std::int64_t) {});
+  each_tap(shape, at, Runs::rows, visit, [](std::int64_t) {});
 }
 
 /// The bias of one output: `bias` is empty (none), one per channel, or one per output position.
@@ -108,6 +113,9 @@ constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& vis
 struct TermRule {
   const Chain* chain = nullptr;  ///< null: it is the term
   const RescaleOperands* operands = nullptr;
+  std::int64_t code_zero = 0;  ///< the input's zero point where partial sums are of codes
+  /// What the product of the codes has more than that of the centred values.
+  [[nodiscard]] constexpr std::int64_t beyond(std::int64_t weight) const noexcept { return code_zero * weight; }
   [[nodiscard]] constexpr std::int64_t operator()(std::int64_t product) const noexcept {
     return chain == nullptr ? product : finish(*chain, product, *operands);
   }
@@ -122,7 +130,8 @@ template <class Value>
   const std::int64_t offset = bias_at_output(shape, at, bias);
   Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
   each_tap(
-      shape, at, [&](std::size_t i, std::size_t w) { sum.add(term(std::int64_t{input[i]} * weights[w])); },
+      shape, at, runs_of(rule),
+      [&](std::size_t i, std::size_t w) { sum.add(term(std::int64_t{input[i]} * weights[w]), term.beyond(weights[w])); },
       [&](std::int64_t terms) { sum.begin_run(terms); });
   if (bias_at == BiasAt::accumulator_end) sum.add_beside(offset);
   return sum;

@@ -6,8 +6,8 @@
 // Contract, for the n values inside the image under one window (a window holds at least one):
 //   max:     the largest value, then the layer's bounds.
 //   average: 1. S = the sum of the values less their zero point, or of the values as they are (`centring` nothing), each through the `operand`
-//               chain, by the rule's accumulator; with PaddingCount::included every tap outside counts as the zero point, and n is the full
-//               window;
+//               chain, by the rule's accumulator; with PaddingCount::included, and of a layer with
+//               counted_padding, every tap outside counts as the zero point, and n is the full window;
 //            2. the `output` chain of the rule, whose ratio and `divide` stage may name the count n; zero point and bounds included.
 //   average, in_float: 1. S = the sum of float(in scale * float(x - zero point)) in float32, in the order of the window, row by row; padding that
 //               counts adds nothing; 2. float(float(float(S / n) / out scale) + zero point), rounded to an integer, zero point and bounds.

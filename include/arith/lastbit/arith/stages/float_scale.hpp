@@ -9,12 +9,12 @@
 
 namespace lastbit {
 
-[[nodiscard]] constexpr Stage float_scale(Rounding rounding, ScaleArithmetic arithmetic = ScaleArithmetic::f32) {
+[[nodiscard]] constexpr Stage float_scale(Rounding rounding, ProductArithmetic arithmetic = ProductArithmetic::f32) {
   return {.kind = StageKind::float_scale, .rounding = rounding, .arithmetic = arithmetic};
 }
 
-[[nodiscard]] constexpr double float_product(std::int64_t value, ScaleArithmetic arithmetic, const EncodedScale& scale) noexcept {
-  if (arithmetic == ScaleArithmetic::f64) return static_cast<double>(value) * scale.real_f64;
+[[nodiscard]] constexpr double float_product(std::int64_t value, ProductArithmetic arithmetic, const EncodedScale& scale) noexcept {
+  if (arithmetic == ProductArithmetic::f64) return static_cast<double>(value) * scale.real_f64;
   const float product = static_cast<float>(value) * scale.real_f32;
   return static_cast<double>(product);
 }

@@ -10,14 +10,14 @@
 
 namespace lastbit {
 
-[[nodiscard]] constexpr Stage float_scale_with_zero_point(Rounding rounding, ScaleArithmetic arithmetic = ScaleArithmetic::f32) {
+[[nodiscard]] constexpr Stage float_scale_with_zero_point(Rounding rounding, ProductArithmetic arithmetic = ProductArithmetic::f32) {
   return {.kind = StageKind::float_scale_with_zero_point, .rounding = rounding, .arithmetic = arithmetic};
 }
 
 /// A float sum rounded from the double one is the float sum.
-[[nodiscard]] constexpr double float_sum(double product, std::int64_t zero_point, ScaleArithmetic arithmetic) noexcept {
+[[nodiscard]] constexpr double float_sum(double product, std::int64_t zero_point, ProductArithmetic arithmetic) noexcept {
   const double sum = product + static_cast<double>(zero_point);
-  return arithmetic == ScaleArithmetic::f64 ? sum : static_cast<double>(static_cast<float>(sum));
+  return arithmetic == ProductArithmetic::f64 ? sum : static_cast<double>(static_cast<float>(sum));
 }
 
 template <>

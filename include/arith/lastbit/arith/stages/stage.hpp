@@ -51,6 +51,9 @@ inline constexpr std::size_t stage_kinds = static_cast<std::size_t>(StageKind::a
 
 enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant, fraction, excess, rest };
 
+/// In which float type a stage multiplies.
+enum class ProductArithmetic : std::uint8_t { f64, f32 };
+
 /// A rule: a constant of the device. What a layer brings comes in through RescaleOperands.
 struct Stage {
   StageKind kind = StageKind::clamp;
@@ -60,7 +63,7 @@ struct Stage {
   ShiftAmount amount = ShiftAmount::remaining;
   std::uint8_t constant = 0;
   std::uint8_t limit = 0;  ///< largest shift; read by excess and rest
-  ScaleArithmetic arithmetic = ScaleArithmetic::f32;
+  ProductArithmetic arithmetic = ProductArithmetic::f32;
 
   friend constexpr bool operator==(const Stage&, const Stage&) = default;
 };
