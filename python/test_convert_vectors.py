@@ -29,7 +29,7 @@ from convert.vipnano import registers_of
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORDED = pathlib.Path(os.environ.get("LASTBIT_RECORDED", ROOT.parent / "shared"))
 COMMITTED = ROOT / "tests" / "vectors"
-SELECTED = 4  # as docs/vectors.md says
+SELECTED, SELECTED_OF_LARGE = 4, 2  # as docs/vectors.md says
 
 
 def zeros(dtype, *shape):
@@ -88,6 +88,23 @@ def sums(**changes):
     values = np.arange(3000, dtype="uint16")
     return recording("ascend", "fp16_add", {**params, **changes}, a=values, b=values + 1, expected_infnan=values + 2,
                      expected_ge2021=values + 3, documented_saturated=values + 4)
+
+
+def pytorch():
+    """Depthwise, three channels; the bias is 1, 2 and -3 units of in*w."""
+    params = {"kind": "random", "stride": [1, 1], "pad": [0, 0, 0, 0], "groups": 3, "relu": True, "scale_in": 0.5, "zero_point_in": 7,
+              "scale_w": [0.25, 0.5, 1.0], "scale_out": 2.0, "zero_point_out": 9}
+    return recording("pytorch_onednn", "conv2d", params, input=zeros("uint8", 1, 2, 2, 3),
+                     weights=np.arange(3, dtype="int8").reshape(3, 1, 1, 1), bias=np.array([0.125, 0.5, -1.5], "float32"),
+                     bias_int32=np.array([1, 2, -3], "int32"), expected=zeros("uint8", 1, 2, 2, 3))
+
+
+def fbgemm():
+    """Three columns in two groups."""
+    params = {"form": "float", "A_zp": 2, "C_zp": 5, "group": 2, "relu": False}
+    return recording("fbgemm", "requantize", params, acc=np.array([[10, 20, 30]], "int32"), row=np.array([3], "int32"),
+                     col=np.array([1, 2, 3], "int32"), bias=np.array([0, 0, 100], "int32"), B_zp=np.array([1, -1], "int32"),
+                     multiplier=np.array([0.5, 0.25], "float32"), expected=zeros("uint8", 1, 3))
 
 
 def changed(made, **changes):
@@ -190,6 +207,23 @@ class Conversion(unittest.TestCase):
             self.assertEqual(gna.tile_elements(backend, "in8w8", 5), 2 * gna.TILES_16BIT[backend][4], generation)
             self.assertEqual(set(gna.SIMD[backend]), {"sse4", "avx2"}, generation)
 
+    def test_depthwise_of_pytorch_with_the_integers_of_its_bias(self):
+        content, _ = self.convert(pytorch())
+        case = content["cases"][0]
+        tensors = {tensor["name"]: tensor for tensor in case["model"]["tensors"]}
+        self.assertEqual((case["backend"], case["model"]["operations"][0]["op"]), ("pytorch_x86", "depthwise_conv2d"))
+        self.assertEqual(case["model"]["operations"][0]["attributes"]["activation"], "relu")
+        self.assertEqual(tensors["weights"]["quantization"], {"scale": [0.25, 0.5, 1.0], "zero_point": [0, 0, 0], "axis": 3})
+        self.assertEqual((tensors["weights"]["shape"], tensors["bias"]["data"]), ([1, 1, 1, 3], [1, 2, -3]))
+
+    def test_a_layer_for_each_group_of_columns_of_fbgemm(self):
+        content, folder = self.convert(fbgemm())
+        first, second = content["cases"]
+        self.assertEqual([case["backend"] for case in (first, second)], ["fbgemm", "fbgemm"])
+        self.assertEqual(np.load(folder / first["inputs"]["sums0"]).tolist(), [[10 - 2 * 1 - 3 * 1, 20 - 2 * 2 - 3 * 1]])
+        self.assertEqual(np.load(folder / second["inputs"]["sums1"]).tolist(), [[30 - 2 * 3 + 3 * 1 + 100]])
+        self.assertEqual(second["model"]["tensors"][0]["quantization"], {"scale": [0.25], "zero_point": [0]})
+
     def test_concat_keeps_its_layout(self):
         content, _ = self.convert(qlinear_concat())
         model = content["cases"][0]["model"]
@@ -269,6 +303,11 @@ class Conversion(unittest.TestCase):
             (vipnano(relu=2), "params.relu"),
             (vipnano(dtype="int8sym"), "tensors.input"),
             (vipnano(pad_bottom=1), "outputs"),
+            (changed(pytorch(), tensors__bias_int32=np.array([1, 2, -4], "int32")), "bias_int32"),
+            (changed(pytorch(), scale_in=0.1), "params.scale_in"),
+            (changed(pytorch(), groups=2), "2 groups"),
+            (changed(fbgemm(), group=1), "2 multipliers"),
+            (changed(fbgemm(), tensors__row=np.array([-2 ** 31], "int32"), A_zp=0), "int32"),
             (changed(qlinear_concat(), axis=2), "params.axis"),
             (changed(qlinear_concat(), tensors__za=zeros("int8", 1)), "tensors.za"),
             (changed(qlinear_concat(), tensors__sa=zeros("float32", 1)), "scale"),
@@ -320,6 +359,7 @@ class Multipliers(unittest.TestCase):
 @unittest.skipUnless((RECORDED / "vectors").is_dir(), f"no recorded suites in {RECORDED}")
 class RecordedSuites(unittest.TestCase):
     TREES = ("vectors/tflite", "vectors/onnxruntime", "vectors/vipnano", "vectors/ascend", "peer_suites")
+    LARGE = ("vectors/pytorch_qnnpack", "vectors/pytorch_onednn", "vectors/pytorch_onednn_avx2", "vectors/fbgemm")
 
     def convert_all(self, destination, trees, count=None):
         return [suite for tree in trees for suite in convert_vectors.convert_tree(RECORDED / tree, destination, count)]
@@ -343,7 +383,7 @@ class RecordedSuites(unittest.TestCase):
     def test_the_committed_selection_is_reproducible(self):
         with tempfile.TemporaryDirectory(prefix="convert-") as out:
             out = pathlib.Path(out)
-            for suite in self.convert_all(out, self.TREES[:-1], SELECTED):
+            for suite in self.convert_all(out, self.TREES[:-1], SELECTED) + self.convert_all(out, self.LARGE, SELECTED_OF_LARGE):
                 committed = {file.name: file.read_bytes() for file in (COMMITTED / suite.path).iterdir()}
                 made = {file.name: file.read_bytes() for file in (out / suite.path).iterdir()}
                 self.assertEqual(sorted(committed), sorted(made), suite.path)

@@ -5,9 +5,10 @@
 namespace lastbit {
 namespace {
 
+constexpr auto code = EvidenceLevel::vendor_code;
+constexpr auto guess = EvidenceLevel::guess;
+
 std::vector<Evidence> evidence() {
-  constexpr auto code = EvidenceLevel::vendor_code;
-  constexpr auto guess = EvidenceLevel::guess;
   const std::string run = "ONNX Runtime 1.30 CPU, run and recorded: ";
   return {
       {"domain", code, "integer between float scales"},
@@ -41,6 +42,19 @@ std::vector<Evidence> evidence() {
   };
 }
 
+/// What was read of a processor without VNNI, in place of what was run.
+std::vector<Evidence> evidence_without_vnni() {
+  std::vector<Evidence> list = evidence();
+  for (const char* rule : {"conv.u8.accumulator", "fully_connected.u8.accumulator", "matmul.u8.accumulator"})
+    list.push_back(
+        {rule, guess,
+         "onnxruntime issues 6004, 5849, 14642: pairs saturate at 16 bits. Taken to be neighbours at one position of the kernel, as in "
+         "oneDNN; qlinearconv.cc, read, lays positions side by side and fills padding with the zero point, so that an odd number of "
+         "channels, or a padded pair that saturates, comes out otherwise"});
+  list.push_back({"float32", guess, "as with AVX-512; the lanes of softmax are others"});
+  return list;
+}
+
 }  // namespace
 
 std::vector<SpecSheet> onnxruntime_sheets() {
@@ -50,7 +64,8 @@ std::vector<SpecSheet> onnxruntime_sheets() {
       "session.qdqisint8allowed = 1: convolutions and products of int8 data between DequantizeLinear and QuantizeLinear are fused"};
   return {
       {"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence(), {option}, "int8"},
-      {"onnxruntime_unfused", "ONNX Runtime, CPU execution provider, no graph optimisation", onnxruntime_unfused, evidence(), {}, "int8"}};
+      {"onnxruntime_unfused", "ONNX Runtime, CPU execution provider, no graph optimisation", onnxruntime_unfused, evidence(), {}, "int8"},
+      {"onnxruntime_avx2", "ONNX Runtime, CPU execution provider, x86-64 without VNNI", onnxruntime_avx2, evidence_without_vnni(), {}}};
 }
 
 }  // namespace lastbit

@@ -21,6 +21,18 @@ inline constexpr ConvByType conv{
            .bias = BiasAt::accumulator_start,
            .per_channel = PerChannelLowering::native}};
 
+/// vpmaddubsw: x0*w0 + x1*w1 of uint8 codes and int8 weights.
+inline constexpr AccumulatorRule pairs_saturate{.bits = 32,
+                                                .overflow = Overflow::wrap,
+                                                .when = NarrowingPoint::at_end,
+                                                .partial = {.method = PartialMethod::consecutive_codes,
+                                                            .terms = 2,
+                                                            .vector = 0,
+                                                            .tail = PartialTail::exact,
+                                                            .bits = 16,
+                                                            .overflow = Overflow::saturate,
+                                                            .emptied = 0}};
+
 inline constexpr FunctionArithmetic float_ratio{.method = FunctionMethod::float_ratio, .rounding = Rounding::half_even};
 inline constexpr FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
 inline constexpr AddArithmetic float_sum{.in_float = {.method = FloatSumMethod::fused, .rounding = Rounding::half_even}};
@@ -74,5 +86,16 @@ constexpr Backend onnxruntime_without_fusion() {
   return backend;
 }
 inline constexpr Backend onnxruntime_unfused = onnxruntime_without_fusion();
+
+/// Without VNNI: of uint8 data and int8 weights pairs of products saturate at 16 bits. What int8 data become is not known.
+constexpr Backend onnxruntime_without_vnni() {
+  ConvArithmetic pairs = onnxruntime::conv.i8;
+  pairs.sum.accumulator = onnxruntime::pairs_saturate;
+  Backend backend = onnxruntime_cpu;
+  backend.conv = backend.fully_connected = {.u8 = pairs};
+  backend.matmul = {.u8 = {pairs.sum}};
+  return backend;
+}
+inline constexpr Backend onnxruntime_avx2 = onnxruntime_without_vnni();
 
 }  // namespace lastbit

@@ -343,15 +343,17 @@ std::vector<std::string> all_but(const std::vector<std::string>& missing) {
 
 TEST_CASE("max_pool2d, quantize and dequantize are rules: who does not state one refuses it") {
   const Case pooling{max_pool2d, {{1, 4, 4, 2}}, pools()};
-  const auto is_gna_1_or_2 = [](const std::string& name) { return name.starts_with("gna1") || name.starts_with("gna2"); };
+  const auto has_no_pool = [](const std::string& name) {
+    return name.starts_with("gna1") || name.starts_with("gna2") || name.starts_with("fbgemm");
+  };
   std::vector<std::string> without;
-  std::ranges::copy_if(all_but({}), std::back_inserter(without), is_gna_1_or_2);
-  CHECK(without.size() == 5);
+  std::ranges::copy_if(all_but({}), std::back_inserter(without), has_no_pool);
+  CHECK(without.size() == 7);
   CHECK(who_computes(model_of(pooling, ElementType::int8).value()) == all_but(without));
   for (const auto& [kind, rule] : {std::pair{quantize, "quantize"}, std::pair{dequantize, "dequantize"}}) {
     INFO(rule);
     const Model model = model_of({kind, {{1, 8}}}, ElementType::int8).value();
-    std::vector<std::string> lacking{"gemmini", "gemmini_shift", "max78000"};
+    std::vector<std::string> lacking{"gemmini", "gemmini_shift", "max78000", "fbgemm", "fbgemm_integer"};
     if (kind == dequantize) lacking.emplace_back("tflite_ruy_neon");  // a fused multiply-add, which no rule states
     CHECK(who_computes(model) == all_but(lacking));
     Backend backend = find_backend("vipnano_v8").backend;

@@ -37,6 +37,8 @@ const Texts either{"tflite_double"};  // operations in which the builds are the 
 const Texts neon{"tflite_ruy_neon"};
 const Texts ort{"onnxruntime"};
 const Texts bpu{"bernoulli2"};
+const Texts qnnpack{"pytorch_qnnpack"};
+const Texts onednn{"pytorch_x86"};
 
 const std::vector<Suite> suites{
     {"tflite/conv2d_s8", both, {"conv.i8"}},
@@ -106,6 +108,22 @@ const std::vector<Suite> suites{
     {"max78000/conv2d_s8", {"max78000"}, {"conv.i8"}},
     {"max78000/pooling_s8", {"max78000"}, {"average_pool"}},
     {"max78000/eltwise_s8", {"max78000"}, {"add_n.i8", "sub.i8", "mul", "bitwise"}},
+    {"pytorch_qnnpack/activations_u8", qnnpack, {"leaky_relu", "hard_swish", "logistic", "tanh"}},
+    {"pytorch_qnnpack/add_mul_u8", qnnpack, {"add", "mul"}},
+    {"pytorch_qnnpack/conv2d_u8s8", qnnpack, {"conv.i8", "depthwise_conv.i8"}},
+    {"pytorch_qnnpack/linear_u8s8", qnnpack, {"fully_connected.i8"}},
+    {"pytorch_qnnpack/pooling_u8", qnnpack, {"average_pool", "global_average_pool"}},
+    {"pytorch_qnnpack/scale_ties", qnnpack, {"conv.i8.output", "fully_connected.i8.output", "mul"}},
+    {"pytorch_onednn/activations_u8", onednn, {"leaky_relu", "hard_swish", "logistic", "tanh"}},
+    {"pytorch_onednn/add_mul_u8", onednn, {"add", "mul"}},
+    {"pytorch_onednn/conv2d_u8s8", onednn, {"conv.i8", "depthwise_conv.i8"}},
+    {"pytorch_onednn/linear_u8s8", onednn, {"fully_connected.i8"}},
+    {"pytorch_onednn/pooling_u8", onednn, {"average_pool", "global_average_pool"}},
+    {"pytorch_onednn/scale_ties", onednn, {"conv.i8.output", "fully_connected.i8.output", "mul"}},
+    {"pytorch_onednn_avx2/conv2d_u8s8", {"pytorch_x86_avx2"}, {"conv.u8", "depthwise_conv.i8"}},
+    {"pytorch_onednn_avx2/linear_u8s8", {"pytorch_x86_avx2"}, {"fully_connected.u8"}},
+    {"fbgemm/matmul_acc16", {"fbgemm"}, {"matmul.u8.accumulator", "matmul.u8.centring"}},
+    {"fbgemm/requantize_u8", {"fbgemm", "fbgemm_integer"}, {"requantize"}},
     {"bernoulli2/formulas",
      bpu,
      {"conv.i8",
