@@ -164,6 +164,7 @@ Lines formula(const AveragePoolArithmetic& rule) {
             "every step in float32, the values in the order of the window"};
   Lines lines = average_lines(rule.sum, "padding " + text(rule.padding));
   if (rule.output_scale == OutputScale::of_input) lines.back() += "; input and output share one quantisation";
+  if (rule.output_scale == OutputScale::scale_of_input) lines.back() += "; input and output share one scale";
   return lines;
 }
 

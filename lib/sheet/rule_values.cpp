@@ -69,7 +69,7 @@ std::vector<Meanings> of_operations() {
                               "kept; no product of scales is rounded to float32 where that of a single scale is"}),
       of<RowMultiplier>({"the device has none", "every term is multiplied by it, the bias is not"}),
       of<PaddingCount>({"only values inside count", "every tap of the window counts"}),
-      of<OutputScale>({"a scale of its own", "the input's quantisation"}),
+      of<OutputScale>({"a scale of its own", "the input's quantisation", "the input's scale, a zero point of its own"}),
       of<Extreme>({"no such operations", "codes of one quantisation, compared"}),
       of<L2Normalization>({"no such operation", "the product with the inverse root is rounded half_up, then half_away",
                            "the product with the inverse root is rounded once, half_up"}),

@@ -114,17 +114,22 @@ TEST_CASE("inputs of different numbers of samples are refused, whichever has mor
     CHECK_THROWS_WITH(run(model, tflite_double, inputs), test::contains_text(", but "));
 }
 
-TEST_CASE("an average that does not rescale needs the output's scale and zero point to be the input's") {
-  const auto problems = [](double scale, std::int64_t zero_point) {
+TEST_CASE("an average that does not rescale needs the output's scale, and by its rule the zero point, to be the input's") {
+  const auto problems = [](double scale, std::int64_t zero_point, OutputScale rule = OutputScale::of_input) {
+    Backend backend = tflite_double;
+    backend.average_pool.output_scale = rule;
     ModelBuilder builder;
     const auto x = builder.input({"x", ElementType::int8, {1, 2, 2, 1}, {{0.5}, {3}}});
     const Pool2dAttributes attributes{{2, 2}, {2, 2}, {}, {}};
     const TensorDescription y{"y", ElementType::int8, {1, 1, 1, 1}, {{scale}, {zero_point}}};
-    return check(builder.finished({builder.operation(OperationKind::average_pool2d, {x}, y, attributes)}), tflite_double).size();
+    return check(builder.finished({builder.operation(OperationKind::average_pool2d, {x}, y, attributes)}), backend).size();
   };
   CHECK(problems(0.5, 3) == 0);
   CHECK(problems(0.5, 4) == 1);
   CHECK(problems(0.25, 3) == 1);
+  CHECK(problems(0.5, 4, OutputScale::scale_of_input) == 0);
+  CHECK(problems(0.25, 3, OutputScale::scale_of_input) == 1);
+  CHECK(problems(0.25, 4, OutputScale::own) == 0);
 }
 
 TEST_CASE("an operation that a backend lacks is named before anything runs") {

@@ -147,7 +147,8 @@ struct FusedConvArithmetic {
 enum class MaxPool : std::uint8_t { absent, largest_code };
 enum class PaddingCount : std::uint8_t { excluded, included };
 /// own: the output has a scale of its own. of_input: it must have the input's quantisation, as where the count alone divides the sum.
-enum class OutputScale : std::uint8_t { own, of_input };
+/// scale_of_input: the input's scale, and a zero point of its own.
+enum class OutputScale : std::uint8_t { own, of_input, scale_of_input };
 /// in_order: the steps of op/pool.hpp in float32, each rounded, the values in the order of the window. No chain of integers says it: what is summed
 /// are rounded real values.
 enum class FloatAverageMethod : std::uint8_t { absent, in_order };

@@ -68,7 +68,7 @@ constexpr auto names_of(L2Normalization) { return std::to_array<std::string_view
 constexpr auto names_of(Detection) { return std::to_array<std::string_view>({"absent", "of_reals"}); }
 constexpr auto names_of(Bitwise) { return std::to_array<std::string_view>({"absent", "of_codes"}); }
 constexpr auto names_of(MaxPool) { return std::to_array<std::string_view>({"absent", "largest_code"}); }
-constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input"}); }
+constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input", "scale_of_input"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
 constexpr auto names_of(DelegatedData) { return std::to_array<std::string_view>({"absent", "one_8bit_type"}); }
 constexpr auto names_of(DelegatedAxes) { return std::to_array<std::string_view>({"any", "image"}); }

@@ -47,13 +47,17 @@ void require_whole_sums(const Operation& operation, const SumArithmetic& rule, c
   if (!rule.operand.chain.empty()) require_held(operation, rule.operand.scale, terms.scale);
 }
 
+/// As far as the rule asks for it.
+bool shares_quantization(OutputScale rule, const Quantization& in, const Quantization& out) {
+  return (rule == OutputScale::own || in.scale() == out.scale()) && (rule != OutputScale::of_input || in.zero_point() == out.zero_point());
+}
+
 const AveragePoolArithmetic& average_rule(const Backend& backend, const Operation& operation, const ModelTensor& in,
                                           const ModelTensor& out) {
   const auto& rule = operation.kind == OperationKind::average_pool2d ? backend.average_pool : backend.global_average_pool;
   const bool in_float = rule.in_float.method != FloatAverageMethod::absent;
   if (!exists(rule.sum) && !in_float) throw_unsupported(operation, "the backend has no average pooling");
-  const bool same = in.quantization.scale() == out.quantization.scale() && in.quantization.zero_point() == out.quantization.zero_point();
-  if (rule.output_scale == OutputScale::of_input && !same)
+  if (!shares_quantization(rule.output_scale, in.quantization, out.quantization))
     throw_unsupported(operation, "input and output quantisation differ; the backend's average pooling does not rescale");
   if (!in_float) require_whole_sums(operation, rule.sum, term_operands(rule.sum, in.quantization.scale(), out.quantization.scale(), 1));
   return rule;

@@ -14,9 +14,10 @@
 // |S| < 2^16 * n fits 64 bits for every n a reader admits.
 // Shapes: input [batch, height, width, channels]; output [batch, rows, columns, channels], a place for every window; global_average_pool
 //   [batch, 1, 1, channels] or [batch, channels].
-// Units: max: codes as they are; average: codes, in and out with scales of their own, of one quantisation where output_scale is of_input.
+// Units: max: codes as they are; average: codes, in and out with scales of their own, of one quantisation where output_scale is of_input,
+//   of one scale where it is scale_of_input.
 // Errors: bad_attribute for a window without a value, shape_mismatch; unsupported_operation where the device has no such pool, and where
-//   output_scale is of_input and the quantisations differ.
+//   the quantisations differ in what output_scale wants shared.
 // Sources: TFLite integer_ops/pooling.h (division half away from zero); ONNX Runtime qlgavgpool and qlinear_pool.cc (in_float); Horizon's HBDK Python layer
 // (rescaled by 1 / n; the older form by a fixed-point reciprocal); docs/backends for the others.
 #pragma once
