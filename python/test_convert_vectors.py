@@ -107,6 +107,20 @@ def fbgemm():
                      multiplier=np.array([0.5, 0.25], "float32"), expected=zeros("uint8", 1, 3))
 
 
+def espdl_mul():
+    return recording("espdl", "mul", {"rounding": "half_even", "rescale": 2.0 ** -7}, input1=zeros("int8", 7), input2=zeros("int8", 7),
+                     expected=zeros("int8", 7))
+
+
+def espdl_requantize():
+    return recording("espdl", "requantize", {"rounding": "half_up", "shift": -3}, acc=zeros("int32", 7), expected=zeros("int32", 7))
+
+
+def apply_scale():
+    return recording("tosa", "apply_scale_16", {"rounding": "16"}, value=np.array([1 << 46, -1], "int64"), multiplier=np.array([3, 0x7FFF], "int32"),
+                     shift=np.array([2, 62], "int32"), expected=zeros("int32", 2))
+
+
 def changed(made, **changes):
     """A copy with some parameters (`key`), tensors (`tensors__key`) or case keys (`case__key`) replaced; None removes."""
     made = copy.deepcopy(made)
@@ -256,6 +270,18 @@ class Conversion(unittest.TestCase):
         self.assertEqual(rules[1], {"rounding": "half_even", "overflow": "all_ones", "top_exponent": "ordinary"})
         self.assertEqual(rules[2], {"rounding": "half_even", "overflow": "saturate"})
 
+    def test_powers_of_two_of_espdl(self):
+        for made, scale, backend in ((espdl_mul(), 2.0 ** 7, "espdl_p4"), ({**espdl_requantize(), "suite": "shifts"}, 2.0 ** -3, "espdl_s3")):
+            suite, _ = self.convert(made)
+            self.assertEqual(suite["cases"][0]["backend"], backend)
+            self.assertEqual(suite["cases"][0]["model"]["tensors"][-1]["quantization"]["scale"], [scale])
+
+    def test_multipliers_of_16_bits_are_those_of_31_and_belong_to_both_of_tosa(self):
+        suite, folder = self.convert(apply_scale())
+        self.assertEqual([case["backend"] for case in suite["cases"]], ["tosa_single", "tosa_double"])
+        self.assertEqual(np.load(folder / "c0001_multiplier.npy").tolist(), [3 << 16, 0x7FFF << 16])
+        self.assertEqual(np.load(folder / "c0001_shift.npy").tolist(), [13, -47])
+
     def test_a_selection_keeps_the_same_elements_of_every_array(self):
         suite = convert_vectors.convert_suite(self.record(sums(), "selected"), 4)
         a, b = suite.files["c0001_a.npy"], suite.files["c0001_b.npy"]
@@ -314,6 +340,13 @@ class Conversion(unittest.TestCase):
             (changed(report(), case__expected={"Beauty": "1.0"}), "Beauty"),
             (sums(surprise=1), "params.surprise"),
             (changed(sums(), tensors__b=zeros("uint16", 2)), "one length"),
+            (changed(espdl_mul(), rescale=0.75), "params.rescale"),
+            (changed(espdl_mul(), rounding="floor"), "params.rounding"),
+            (changed(espdl_requantize(), shift=32), "params.shift"),
+            (changed(apply_scale(), tensors__shift=np.array([1, 62], "int32")), "shifts"),
+            (changed(apply_scale(), tensors__multiplier=np.array([3, 1 << 15], "int32")), "multipliers"),
+            (changed(apply_scale(), tensors__value=np.array([1 << 47, 0], "int64")), "48 bits"),
+            ({**changed(apply_scale(), rounding="double"), "op": "apply_scale_32"}, "int32"),
         ]
         for number, (made, named) in enumerate(refused):
             with self.subTest(named=named, number=number):
@@ -358,7 +391,7 @@ class Multipliers(unittest.TestCase):
 
 @unittest.skipUnless((RECORDED / "vectors").is_dir(), f"no recorded suites in {RECORDED}")
 class RecordedSuites(unittest.TestCase):
-    TREES = ("vectors/tflite", "vectors/onnxruntime", "vectors/vipnano", "vectors/ascend", "peer_suites")
+    TREES = ("vectors/tflite", "vectors/onnxruntime", "vectors/vipnano", "vectors/ascend", "vectors/espdl", "vectors/tosa", "peer_suites")
     LARGE = ("vectors/pytorch_qnnpack", "vectors/pytorch_onednn", "vectors/pytorch_onednn_avx2", "vectors/fbgemm")
 
     def convert_all(self, destination, trees, count=None):
@@ -368,6 +401,8 @@ class RecordedSuites(unittest.TestCase):
     def results_of(recorded):
         if recorded["suite"].startswith("fp16_"):
             return sum(word.startswith(("expected_", "documented_")) for case in recorded["cases"] for word in case["tensors"])
+        if recorded["target"] == "tosa":
+            return sum(1 if case["op"] == "apply_scale_32" else 2 for case in recorded["cases"])
         return (2 if recorded["target"] == "tflite" else 1) * len(recorded["cases"])
 
     def test_every_recorded_case_is_converted(self):

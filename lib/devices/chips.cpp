@@ -20,7 +20,8 @@ constexpr std::string_view rockchip =
     "truncated, and then one more";
 constexpr std::string_view rockchip_source =
     "gregordinary/rocket-userspace out-cvt-converter.md, measured on a chip; Mesa src/gallium/drivers/rocket/rkt_regcmd.c";
-constexpr std::string_view not_read = "its arithmetic was not read: nothing is known to be near",
+constexpr std::string_view espressif = "docs/backends/espressif.md", vela = "docs/backends/ethos_u.md";
+constexpr std::string_view by_compiler = "its compiler was read; not verified on silicon",
                            not_public = "its arithmetic is not public: nothing is known to be near";
 
 Chip gna(std::string_view name, std::string_view unit, std::string_view backend) {
@@ -100,8 +101,18 @@ std::vector<Chip> known_chips() {
        {},
        "nearest none: two scales in a row, each half away from zero, the zero point before the second",
        "nvdla/hw cmod/hls/sdp"},
-      {"ethosu55", "Arm Ethos-U55", {}, {}, not_read, {}},
-      {"ethosu65", "Arm Ethos-U65", {}, {}, not_read, {}},
+      {"ethosu55", "Arm Ethos-U55", {"ethos_u"}, {}, by_compiler, vela},
+      {"ethosu65", "Arm Ethos-U65", {"ethos_u"}, {}, by_compiler, vela},
+      {"ethosu85", "Arm Ethos-U85", {}, {}, "conforms to TOSA; which RESCALE its compiler asks for was not read; nearest tosa_double", {}},
+      {"esp32", "ESP-DL, or ESP-NN in TensorFlow Lite Micro", {"espdl_s3", "esp_nn"}, {}, "the portable code, recorded", espressif},
+      {"esp32s3", "ESP-DL, or ESP-NN in TensorFlow Lite Micro", {"espdl_s3", "esp_nn"}, {}, "the portable code, recorded", espressif},
+      {"esp32p4", "ESP-DL, or ESP-NN in TensorFlow Lite Micro", {"espdl_p4", "esp_nn"}, {}, "the portable code, recorded", espressif},
+      {"tosa",
+       "whatever conforms to Arm's TOSA",
+       {"tosa_single", "tosa_double"},
+       {},
+       "by RESCALE's rounding mode",
+       "docs/backends/tosa.md"},
       {"edgetpu", "Google Edge TPU (Coral)", {}, {}, not_public, {}},
       {"hailo8", "Hailo-8", {}, {}, not_public, {}},
   };

@@ -183,10 +183,12 @@ bool take_joined(Question& question, const std::string& word) {
 
 void take(Question& question, std::string_view text, const std::string& word) {
   const Synonym* other = synonym(word);
+  const Chip* const chip = find_chip(word);
+  if (chip != nullptr) question.chips.push_back(chip);
   if (other != nullptr && !other->meant.empty()) question.words.emplace_back(other->meant);
   else if (other != nullptr) return;
   else if (has(vocabulary(), word)) question.words.push_back(word);
-  else if (const Chip* chip = find_chip(word)) question.chips.push_back(chip);
+  else if (chip != nullptr) return;
   else if (is_version(word) && question.version.empty()) question.version = word;
   else if (is_version(word)) refuse(text, "two versions: " + question.version + " and " + word);
   else if (!take_joined(question, word)) unknown(text, word);

@@ -319,7 +319,8 @@ TEST_CASE("sums of power-of-two scales are a rule: who does not state it refuses
     CHECK(check(model, sheet.backend).empty() == stated);
     if (stated) with.push_back(sheet.name);
   }
-  CHECK(with == std::vector<std::string>{"tflite_double", "tflite_single", "tflite_builtin_double", "tflite_builtin_single", "xnnpack"});
+  CHECK(with ==
+        std::vector<std::string>{"tflite_double", "tflite_single", "tflite_builtin_double", "tflite_builtin_single", "xnnpack", "esp_nn"});
   Backend without = find_backend("tflite_double").backend;
   set_rule(without, "add.i16_power_of_two", "absent");
   CHECK_FALSE(check(model, without).empty());
@@ -353,7 +354,8 @@ TEST_CASE("max_pool2d, quantize and dequantize are rules: who does not state one
   for (const auto& [kind, rule] : {std::pair{quantize, "quantize"}, std::pair{dequantize, "dequantize"}}) {
     INFO(rule);
     const Model model = model_of({kind, {{1, 8}}}, ElementType::int8).value();
-    std::vector<std::string> lacking{"gemmini", "gemmini_shift", "max78000", "fbgemm", "fbgemm_integer"};
+    std::vector<std::string> lacking{"gemmini",  "gemmini_shift", "max78000",    "fbgemm",      "fbgemm_integer",
+                                     "espdl_s3", "espdl_p4",      "tosa_single", "tosa_double", "ethos_u"};
     if (kind == dequantize) lacking.emplace_back("tflite_ruy_neon");  // a fused multiply-add, which no rule states
     CHECK(who_computes(model) == all_but(lacking));
     Backend backend = find_backend("vipnano_v8").backend;

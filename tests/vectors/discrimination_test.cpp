@@ -39,6 +39,8 @@ const Texts ort{"onnxruntime"};
 const Texts bpu{"bernoulli2"};
 const Texts qnnpack{"pytorch_qnnpack"};
 const Texts onednn{"pytorch_x86"};
+const Texts chips_of_espdl{"espdl_s3", "espdl_p4"};
+const Texts both_of_tosa{"tosa_single", "tosa_double"};
 
 const std::vector<Suite> suites{
     {"tflite/conv2d_s8", both, {"conv.i8"}},
@@ -124,6 +126,11 @@ const std::vector<Suite> suites{
     {"pytorch_onednn_avx2/linear_u8s8", {"pytorch_x86_avx2"}, {"fully_connected.u8"}},
     {"fbgemm/matmul_acc16", {"fbgemm"}, {"matmul.u8.accumulator", "matmul.u8.centring"}},
     {"fbgemm/requantize_u8", {"fbgemm", "fbgemm_integer"}, {"requantize"}},
+    {"espdl/conv2d_s8", chips_of_espdl, {"conv.i8"}},
+    {"espdl/mul_avgpool_s8", chips_of_espdl, {"mul", "global_average_pool"}},
+    {"espdl/shift_and_round", chips_of_espdl, {"requantize"}},
+    {"tosa/apply_scale", both_of_tosa, {"conv.i8.output.chain", "conv.i16_bias64.output.chain"}},
+    {"tosa/avg_pool", both_of_tosa, {"average_pool"}},
     {"bernoulli2/formulas",
      bpu,
      {"conv.i8",
@@ -162,8 +169,6 @@ const Texts tflite{"tflite/*"};
 const Texts vipnano{"vipnano/*"};
 const Texts formulas{"bernoulli2/formulas"};
 const Texts gna{"gna/*"};
-const Texts gemmini{"gemmini/*"};
-const Texts max78000{"max78000/*"};
 const Texts twice{"tflite_double"};
 const Texts once{"tflite_single"};
 const Texts convolutions{"tflite/conv2d*", "tflite/depthwise*", "tflite/fully_connected", "tflite/transpose_conv_s8"};
@@ -192,24 +197,29 @@ const std::vector<Exception> equal_always{
      {"*.per_channel"},
      {"native"},
      "its product of scales is a float, but its scales are too round to tell"},
-    {{"bernoulli2/formulas", "gemmini/*", "max78000/*"}, any, {"*.centring"}, any, "symmetric data: zero points are 0"},
-    {{"gemmini/*", "max78000/*"},
+    {{"bernoulli2/formulas", "gemmini/*", "max78000/*", "espdl/*"}, any, {"*.centring"}, any, "symmetric data: zero points are 0"},
+    {{"gemmini/*", "max78000/*", "espdl/*"},
      any,
      {"*.kind"},
      {"shift_right_with_zero_point", "float_scale_with_zero_point"},
      "symmetric data: zero points are 0"},
-    {{"gemmini/*", "max78000/*"}, any, {"*chain.size"}, {"3", "2"}, "the stage added is a clamp: after a clamp, or without bounds"},
-    {{"gemmini/rounding_right_shift", "max78000/conv2d_s8"},
+    {{"gemmini/*", "max78000/*", "espdl/*"},
+     any,
+     {"*chain.size"},
+     {"3", "2"},
+     "the stage added is a clamp: after a clamp, or without bounds"},
+    {{"gemmini/rounding_right_shift", "max78000/conv2d_s8", "espdl/conv2d_s8", "espdl/shift_and_round"},
      any,
      {"*.scale.arithmetic", "*.scale.form", "*.scale.rounding", "*.scale.significant_bits"},
      any,
      "scales are powers of two: any encoding holds them"},
-    {{"max78000/conv2d_s8"},
+    {{"max78000/conv2d_s8", "espdl/conv2d_s8"},
      any,
      {"conv.i8.output.chain.0.kind"},
      {"float_scale"},
      "a power of two times a sum below 2^24 is exact in float"},
-    {max78000, any, {"*.accumulator.when"}, {"every_add"}, "an exact sum is narrowed nowhere"},
+    {{"espdl/mul_avgpool_s8"}, any, {"mul.*arithmetic"}, any, "a power of two times 16 bits is exact in float"},
+    {{"max78000/*", "tosa/avg_pool"}, any, {"*.accumulator.when"}, {"every_add"}, "an exact sum is narrowed nowhere"},
     {{"max78000/eltwise_s8"}, any, {"*.chain.0.kind"}, any, "sums and products go out as they are, before the chain"},
     {{"max78000/pooling_s8"},
      any,
@@ -261,7 +271,7 @@ const std::vector<Exception> equal_always{
      {"*.i16_bias*.kind"},
      {"shift_right_with_zero_point"},
      "16-bit data has zero point 0: it changes nothing when it joins"},
-    {{"tflite/requantize*", "tflite/elementwise", "tflite/activations", "tflite/logistic_tanh", "tflite/softmax"},
+    {{"tflite/requantize*", "tosa/apply_scale", "tflite/elementwise", "tflite/activations", "tflite/logistic_tanh", "tflite/softmax"},
      any,
      {"conv.*.chain.*.kind", "add.*.operand.chain.*.kind", "leaky_relu.*.kind", "prelu.*.kind", "logistic.*.kind", "tanh.*.kind",
       "softmax.*.kind"},
@@ -276,6 +286,9 @@ const std::vector<Exception> equal_always{
      {"*.chain.size", "*.chain.3.kind", "*.chain.4.kind"},
      any,
      "the primitive ends before zero point and clamp"},
+    {{"tosa/apply_scale"}, any, {"*.chain.size", "*.chain.3.kind", "*.chain.4.kind"}, any, "so here"},
+    {{"tosa/apply_scale"}, {"tosa_single"}, {"*.chain.2.kind"}, any, "so here, where one rounding is one stage less"},
+    {{"tosa/apply_scale"}, {"tosa_double"}, {"conv.i16_bias64.output.chain.2.kind"}, any, "so here, where one rounding is one stage less"},
     {any, any, {"*chain.size"}, {"6", "4"}, "the stage added is a clamp: after a clamp, or without bounds"},
     {any, any, {"*.normalization"}, any, "the remaining shift balances the exponent: the product is the same"},
     {{"onnxruntime/qlinearconv"}, any, {"*.per_channel"}, {"float_scale"}, "the chain is a float scale as it is"},
@@ -292,7 +305,11 @@ const std::vector<Exception> equal_always{
     {any, {"vipnano_v7"}, {"*.significant_bits"}, {"23"}, "the multiplier is cut to 16 bits afterwards"},
     {any, twice, {"add.*.operand.chain.1.kind"}, {"two_term_shift"}, "of an operand shifted left the second term vanishes modulo 2^32"},
     {any, twice, {"logistic.input.chain.0.kind", "tanh.input.chain.0.kind"}, {"shift_right"}, "a shift by what remains: to the left"},
-    {{"onnxruntime/ms_qlinear", "bernoulli2/formulas"}, any, {"global_average_pool.padding"}, any, "a global pool has no padding"},
+    {{"onnxruntime/ms_qlinear", "bernoulli2/formulas", "espdl/mul_avgpool_s8"},
+     any,
+     {"global_average_pool.padding"},
+     any,
+     "a global pool has no padding"},
     {{"onnxruntime/ms_qlinear"},
      any,
      {"logistic.method"},
@@ -321,15 +338,30 @@ const std::vector<Exception> equal_always{
 
 // Different, but the recordings never ask.
 const std::vector<Exception> never_asked{
-    {gemmini, any, {"*.arithmetic"}, any, "no product lies so near a tie that the bits of a double would show"},
+    {{"gemmini/*", "espdl/mul_avgpool_s8"},
+     any,
+     {"*.arithmetic"},
+     any,
+     "no product lies so near a tie that the bits of a double would show"},
     {{"gemmini/resadd"}, any, {"add.i8.operand.chain.1.kind"}, {"add_half"}, "a product in float leaves nothing to round: the half is 0"},
-    {{"gemmini/resadd", "max78000/*"}, any, {"*.accumulator.bits", "*.accumulator.overflow"}, any, "no sum leaves the accumulator"},
-    {{"gemmini/rounding_right_shift", "max78000/conv2d_s8"},
+    {{"gemmini/resadd", "max78000/*", "espdl/*", "tosa/avg_pool"},
+     any,
+     {"*.accumulator.bits", "*.accumulator.overflow"},
+     any,
+     "no sum leaves the accumulator"},
+    {{"gemmini/rounding_right_shift", "max78000/conv2d_s8", "espdl/conv2d_s8"},
      any,
      {"*.chain.0.amount"},
      {"negative_exponent"},
      "no recorded scale is above 1: none shifts left"},
-    {max78000, any, {"conv.i8.per_channel"}, any, "one scale per layer"},
+    {{"max78000/*", "espdl/*"}, any, {"conv.i8.per_channel"}, any, "one scale per layer"},
+    {{"espdl/conv2d_s8"}, any, {"conv.i8.output.chain.0.rounding"}, {"half_*"}, "no sum is a tie that shows; shift_and_round has many"},
+    {{"espdl/mul_avgpool_s8", "tosa/avg_pool"}, any, {"*pool.output_scale"}, any, "input and output share their scale"},
+    {{"tosa/apply_scale"},
+     any,
+     {"*.chain.0.bits", "*.chain.0.overflow"},
+     any,
+     "a program's values leave no 31 bits when they are shifted left"},
     {any, any, {"*.row_multiplier"}, {"of_terms"}, "no layer has multipliers"},
     {formulas,
      any,

@@ -51,14 +51,15 @@ const std::vector<KnownPartial>& partial_sums() {
   return all;
 }
 
-/// Widths that some sheet has, and those that it could have instead, where `fits` allows.
+/// Widths that some sheet has, and those that it could have instead, where `fits` allows. Exact sums tell nothing of theirs.
 std::vector<std::uint8_t> widths_beside(const std::string& path, bool (*fits)(int bits)) {
   std::vector<std::uint8_t> widths;
   const auto add = [&](int bits) {
     const auto width = static_cast<std::uint8_t>(bits);
     if (fits(bits) && std::ranges::find(widths, width) == widths.end()) widths.push_back(width);
   };
-  for (const AccumulatorRule& rule : known_rules<AccumulatorRule>()) add(rule.bits);
+  for (const AccumulatorRule& rule : known_rules<AccumulatorRule>())
+    if (rule.overflow != Overflow::exact) add(rule.bits);
   for (const std::string& bits : alternatives(builtin_backends().front().backend, path)) add(std::stoi(bits));
   return widths;
 }

@@ -1,0 +1,87 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arm Ethos-U55 and Ethos-U65, as their compiler Vela programs them for .tflite networks: TFLite's two roundings, and a sum of which one operand is
+// scaled. What the chip's rounding modes compute is said by their names alone. Evidence: docs/backends/ethos_u.md.
+#pragma once
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+namespace ethos {
+
+/// quantise_scale: a multiplier of 31 bits, a shift of 0 to 63 places.
+inline constexpr ScaleEncoding scale_q31{.arithmetic = ScaleArithmetic::f64,
+                                         .significant_bits = 31,
+                                         .rounding = Rounding::half_away,
+                                         .normalization = Normalization::half_to_one,
+                                         .min_exponent = -32,
+                                         .max_exponent = 31,
+                                         .carry = MultiplierCarry::keep};
+
+/// Rounding mode TFL.
+inline constexpr Chain rounded_twice{shift_left(32, Overflow::exact), doubling_high_multiply(32, Rounding::half_up),
+                                     shift_right_by_exponent(Rounding::half_away)};
+/// Rounding mode NATURAL.
+inline constexpr Chain rounded_once{multiply(), shift_right(Rounding::half_up)};
+
+[[nodiscard]] constexpr RescaleRule to_output(const Chain& chain, const Ratio& by = in_weight_per_out) {
+  return {scale_q31, chain + add_zero_point() + clamp(), by};
+}
+
+[[nodiscard]] constexpr AccumulatorRule exact(std::uint8_t bits) {
+  return {.bits = bits, .overflow = Overflow::exact, .when = NarrowingPoint::at_end};
+}
+
+[[nodiscard]] constexpr ConvArithmetic sums(std::uint8_t bits, const RescaleRule& output) {
+  return {.sum = {.accumulator = exact(bits), .output = output}, .bias = BiasAt::accumulator_end, .per_channel = PerChannelLowering::native};
+}
+
+/// 16-bit data round once; with a 64-bit bias their multiplier keeps 15 bits (reduced_quantise_scale).
+inline constexpr ConvByType conv{
+    .i8 = sums(32, to_output(rounded_twice)),
+    .u8 = sums(32, to_output(rounded_twice, float_in_weight_per_out)),
+    .i16_bias32 = sums(40, to_output(rounded_once)),
+    .i16_bias64 = sums(40, to_output({multiply(MultiplierBits{15}, Rounding::half_up), shift_right(Rounding::half_up)}))};
+inline constexpr ConvByType dense{.i8 = sums(32, to_output(rounded_twice, float_in_weight_per_out))};
+
+/// Both operands in units of the larger scale / 2^places: the operand of that scale is shifted, the other one multiplied and rounded.
+[[nodiscard]] constexpr SumArithmetic one_scaled(std::int8_t places) {
+  return {.operand = {scale_q31, rounded_once, {{Quantity::in, Quantity::one}, {Quantity::larger_in, Quantity::one}, places}},
+          .accumulator = exact(32),
+          .output = to_output(rounded_twice, {{Quantity::larger_in, Quantity::one},
+                                              {Quantity::out, Quantity::one},
+                                              static_cast<std::int8_t>(-places)})};
+}
+inline constexpr AddArithmetic add{.i8 = one_scaled(19), .i16 = one_scaled(14)};
+
+/// The count of the window as a multiplier of 31 bits: of 8-bit data, the division.
+inline constexpr AveragePoolArithmetic average{
+    .padding = PaddingCount::excluded,
+    .output_scale = OutputScale::of_input,
+    .sum = {.centring = Centring::nothing, .accumulator = exact(32), .output = {.chain = {divide_by_count(Rounding::half_away), clamp()}}}};
+
+/// elementwise_mul_scale: a quotient of floats.
+inline constexpr RescaleRule mul = [] {
+  RescaleRule rule = to_output(rounded_twice);
+  rule.scale.arithmetic = ScaleArithmetic::f32;
+  return rule;
+}();
+
+}  // namespace ethos
+
+inline constexpr Backend ethos_u{.conv = ethos::conv,
+                                 .depthwise_conv = ethos::conv,
+                                 .transposed_conv = ethos::conv,
+                                 .fully_connected = ethos::dense,
+                                 .max_pool = MaxPool::largest_code,
+                                 .average_pool = ethos::average,
+                                 .global_average_pool = ethos::average,
+                                 .add = ethos::add,
+                                 .sub = ethos::add,
+                                 .mul = ethos::mul,
+                                 .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::copy},
+                                 .requantize = ethos::to_output(ethos::rounded_twice)};
+
+}  // namespace lastbit
