@@ -98,6 +98,7 @@ std::optional<LastChain> of_average(const Request& request) {
   const OutputBounds& bounds = std::get<Pool2dAttributes>(request.operation.attributes).bounds;
   RescaleOperands output = operands_for({}, out, bounds_of(bounds, out));
   output.rectifier = rectifier_of(bounds.activation);
+  const std::optional<EncodedScale> registers = one_register(request.operation, rule.sum.output.scale, bounds);
   const auto outputs = static_cast<std::size_t>(out.shape.element_count());
   LastChain last{rule.sum.output.chain, {}, {}, std::vector<std::int64_t>(outputs)};
   std::vector<std::int64_t> counts(outputs);
@@ -111,7 +112,7 @@ std::optional<LastChain> of_average(const Request& request) {
     const auto known = std::ranges::find(last.operands, count, &RescaleOperands::count);
     last.operands_of.push_back(static_cast<std::size_t>(known - last.operands.begin()));
     if (known == last.operands.end())
-      last.operands.push_back(Average(rule.sum, in.quantization.scale(), out.quantization.scale(), count, output).operands());
+      last.operands.push_back(Average(rule.sum, in.quantization.scale(), out.quantization.scale(), count, output, registers).operands());
   }
   return last;
 }

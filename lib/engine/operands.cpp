@@ -26,6 +26,12 @@ bool has_stage(const Chain& chain, StageKind kind) {
   throw_unsupported(operation, text.str());
 }
 
+EncodedScale held_scale(const Operation& operation, const ScaleEncoding& encoding, double real, double largest) {
+  const EncodedScale encoded = encode(encoding, real, largest);
+  require_held(operation, encoding, encoded);
+  return encoded;
+}
+
 std::int64_t quantized_bound(float real, const Quantization& quantization) {
   return quantization.zero_point() + round_to_integer(real / static_cast<float>(quantization.scale()), Rounding::half_away);
 }
@@ -54,6 +60,9 @@ const Chain& output_chain(const Operation& operation, const Chain& chain) {
 const Chain& output_chain(const Operation& operation, const Chain& chain, const OutputBounds& bounds) {
   if (!bounds.accumulator_clip.empty() && !has_stage(chain, StageKind::clamp_accumulator))
     throw_unsupported(operation, "the backend's chain has no clamp_accumulator stage for accumulator_clip");
+  const auto multiplies = [](const Stage& stage) { return scale_of(stage) == ScaleUse::multiplier; };
+  if (!bounds.registers.empty() && std::none_of(chain.begin(), chain.end(), multiplies))
+    throw_unsupported(operation, "the backend's chain has no multiplier for registers");
   const bool takes_magnitude = bounds.activation == Activation::absolute;
   if (takes_magnitude && !has_stage(chain, StageKind::absolute)) throw_unsupported(operation, "the backend's chain has no stage absolute");
   const bool rectified = takes_magnitude || (bounds.activation == Activation::relu && has_stage(chain, StageKind::relu));
@@ -118,6 +127,18 @@ void require_held(const Operation& operation, const ScaleEncoding& encoding, con
   if (!holds(encoding, encoded)) throw_scale(operation, encoding, encoded.real_f64);
 }
 
+EncodedScale held_registers(const Operation& operation, const ScaleEncoding& encoding, const ScaleRegister& given, double real) {
+  if (!fits_width(given.multiplier, encoding.significant_bits + 1))
+    throw_unsupported(operation, "the multiplier " + std::to_string(given.multiplier) + " of its registers does not fit the device's " +
+                                     std::to_string(encoding.significant_bits) + " bits");
+  return as_registers(encoding, given.multiplier, given.shift, real);
+}
+
+std::optional<EncodedScale> one_register(const Operation& operation, const ScaleEncoding& encoding, const OutputBounds& bounds) {
+  if (bounds.registers.empty()) return std::nullopt;
+  return held_registers(operation, encoding, bounds.registers[0], 1);
+}
+
 RescaleOperands operands_for(const EncodedScale& scale, const ModelTensor& output, IntegerRange bounds) {
   const IntegerRange storage = range_of(output.type);
   return {.scale = scale,
@@ -133,11 +154,12 @@ std::vector<RescaleOperands> layer_operands(const Operation& operation, const Sc
                                             const ModelTensor& output, const OutputBounds& bounds) {
   const double largest = *std::max_element(scales.begin(), scales.end());
   const auto& clips = bounds.accumulator_clip;
+  const auto& registers = bounds.registers;
   std::vector<RescaleOperands> list;
-  for (std::size_t c = 0; c < std::max(scales.size(), clips.size()); ++c) {
+  for (std::size_t c = 0; c < std::max({scales.size(), clips.size(), registers.size()}); ++c) {
     const double real = scales[scales.size() == 1 ? 0 : c];
-    const EncodedScale encoded = encode(encoding, real, largest);
-    require_held(operation, encoding, encoded);
+    const EncodedScale encoded = registers.empty() ? held_scale(operation, encoding, real, largest)
+                                                   : held_registers(operation, encoding, registers[registers.size() == 1 ? 0 : c], real);
     RescaleOperands operands = operands_for(encoded, output, bounds_of(bounds, output));
     operands.rectifier = rectifier_of(bounds.activation);
     if (bounds.clamp) operands.storage_min = bounds.clamp->min, operands.storage_max = bounds.clamp->max;

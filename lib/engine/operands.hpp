@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,13 @@ void require_equal_quantization(const Operation& operation, const ModelTensor& i
 
 /// Throws Error(unsupported_operation) for a scale that the encoding's form does not hold.
 void require_held(const Operation& operation, const ScaleEncoding& encoding, const EncodedScale& encoded);
+
+/// What a layer states of its registers. Throws Error(unsupported_operation) for a multiplier that the device's bits do not hold.
+[[nodiscard]] EncodedScale held_registers(const Operation& operation, const ScaleEncoding& encoding, const ScaleRegister& given,
+                                          double real);
+/// The same of an average, which has one for all channels; nothing where it states none.
+[[nodiscard]] std::optional<EncodedScale> one_register(const Operation& operation, const ScaleEncoding& encoding,
+                                                       const OutputBounds& bounds);
 
 /// Effective scales in / out, one for every scale of the input.
 [[nodiscard]] std::vector<double> scales_to(const RescaleRule& rule, const Quantization& input, const ModelTensor& output);

@@ -1,5 +1,6 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -63,10 +64,21 @@ float real_bound(const JsonView& json, double value) {
   return static_cast<float>(value);
 }
 
+void read(const JsonView& json, std::string_view key, std::vector<ScaleRegister>& registers) {
+  const auto found = json.find(key);
+  if (!found) return;
+  found->only({"multiplier", "shift"});
+  const auto multipliers = (*found)["multiplier"].integers(), shifts = (*found)["shift"].integers();
+  if (multipliers.size() != shifts.size()) found->fail("as many multipliers as shifts are needed");
+  for (std::size_t i = 0; i < shifts.size(); ++i)
+    registers.push_back({multipliers[i], static_cast<int>(std::clamp<std::int64_t>(shifts[i], -1, largest_register_shift + 1))});
+}
+
 /// Bounds are codes of integer data, or real values of floats.
 void read_bounds(const JsonView& json, ElementType data_type, OutputBounds& bounds) {
   read(json, "activation", bounds.activation);
   read(json, "accumulator_clip", bounds.accumulator_clip);
+  read(json, "registers", bounds.registers);
   const auto clamp = json.find("clamp");
   if (!clamp) return;
   if (!is_integer(data_type)) {
@@ -96,15 +108,16 @@ struct Reader {
 
   void operator()(std::monostate&) const { json.only({}); }
   void operator()(Conv2dAttributes& attributes) const {
-    if (kind == OperationKind::transposed_conv2d) json.only({"stride", "padding", "activation", "clamp", "accumulator_clip"});
-    else json.only({"stride", "dilation", "padding", "activation", "clamp", "accumulator_clip"});
+    if (kind == OperationKind::transposed_conv2d) json.only({"stride", "padding", "activation", "clamp", "accumulator_clip", "registers"});
+    else json.only({"stride", "dilation", "padding", "activation", "clamp", "accumulator_clip", "registers"});
     read(json, "stride", attributes.stride);
     read(json, "dilation", attributes.dilation);
     read(json, "padding", attributes.padding);
     read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(FullyConnectedAttributes& attributes) const {
-    json.only({"activation", "clamp", "accumulator_clip", "active_rows", "bias_column", "stated_by_input", "asymmetric_inputs"});
+    json.only(
+        {"activation", "clamp", "accumulator_clip", "registers", "active_rows", "bias_column", "stated_by_input", "asymmetric_inputs"});
     read_bounds(json, data_type, attributes.bounds);
     read(json, "active_rows", attributes.active_rows);
     if (const auto column = json.find("bias_column")) attributes.bias_column = column->integer();
@@ -119,7 +132,7 @@ struct Reader {
   }
   void operator()(Pool2dAttributes& attributes) const {
     read_bounds(json, data_type, attributes.bounds);
-    if (kind == OperationKind::global_average_pool) return json.only({"activation", "clamp"});
+    if (kind == OperationKind::global_average_pool) return json.only({"activation", "clamp", "registers"});
     json.only({"filter", "stride", "padding", "partial_windows", "activation", "clamp", "counted_padding"});
     read(json["filter"], attributes.filter);
     read(json, "stride", attributes.stride);
@@ -133,8 +146,9 @@ struct Reader {
     read(json, "keep_dims", attributes.keep_dims);
   }
   void operator()(ElementwiseAttributes& attributes) const {
-    if (kind == OperationKind::mul || kind == OperationKind::div) json.only({"activation", "clamp"});
-    else if (kind == OperationKind::add_n) json.only({"activation", "clamp", "accumulator_clip"});
+    if (kind == OperationKind::mul) json.only({"activation", "clamp", "registers"});
+    else if (kind == OperationKind::div) json.only({"activation", "clamp"});
+    else if (kind == OperationKind::add_n) json.only({"activation", "clamp", "accumulator_clip", "registers"});
     else json.only({"activation", "clamp", "power_of_two_scales"});
     read(json, "power_of_two_scales", attributes.power_of_two_scales);
     read_bounds(json, data_type, attributes.bounds);
@@ -218,7 +232,7 @@ struct Reader {
     read(*pool, "partial_windows", attributes.partial_windows);
   }
   void operator()(RequantizeAttributes& attributes) const {
-    json.only({"activation", "clamp", "accumulator_clip"});
+    json.only({"activation", "clamp", "accumulator_clip", "registers"});
     read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(GatherAttributes& attributes) const {

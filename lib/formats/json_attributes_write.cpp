@@ -33,6 +33,10 @@ struct Writer {
   void bounds(const OutputBounds& bounds) const {
     if (bounds.activation != Activation::none) json["activation"] = name_of(bounds.activation);
     if (!bounds.accumulator_clip.empty()) json["accumulator_clip"] = bounds.accumulator_clip;
+    for (const ScaleRegister& each : bounds.registers) {
+      json["registers"]["multiplier"].push_back(each.multiplier);
+      json["registers"]["shift"].push_back(each.shift);
+    }
     if (bounds.clamp) json["clamp"] = {bounds.clamp->min, bounds.clamp->max};
     if (bounds.real_clamp) json["clamp"] = {finite((*bounds.real_clamp)[0]), finite((*bounds.real_clamp)[1])};
   }

@@ -216,6 +216,13 @@ void check_resize_types(const OperationView& operation) {
   each_tensor(operation, require_one_scale_if_any);
 }
 
+/// Codes of a function's fixed point are of 32 bits too.
+void check_sigmoid_types(const OperationView& operation) {
+  require_type(operation, operation.input(), {int8, uint8, int16, int32, float16, float32});
+  require_same_type(operation);
+  each_tensor(operation, require_one_scale);
+}
+
 void check_function_types(const OperationView& operation) {
   require_data_types(operation);
   each_tensor(operation, require_one_scale);
@@ -317,7 +324,7 @@ void check_add_n_types(const OperationView& operation) {
   for (std::size_t i = 1; i < operation.input_count(); ++i) require_type(operation, operation.input(i), {type});
   require_channel_scales_of_inputs(operation);
   if (type != int32 && delivers_its_sum(operation)) return;
-  if (type == int32 || type == int64) require_type(operation, operation.output(), {int8, uint8, int16, uint16});
+  if (type == int32 || type == int64) require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
   else require_same_width(operation, operation.output(), type);
   require_one_scale(operation, operation.output());
 }
@@ -333,6 +340,11 @@ void check_bitwise_types(const OperationView& operation) {
 
 void check_elementwise_types(const OperationView& operation) {
   if (is_whole_number(operation.input())) return check_whole_number_types(operation);
+  if (operation.kind() == OperationKind::mul && operation.input().type == int32) {
+    require_type(operation, operation.input(1), {int32});
+    require_type(operation, operation.output(), {int8, uint8, int16, uint16, int32});
+    return each_tensor(operation, require_one_scale);
+  }
   if (!delivers_its_sum(operation)) return check_function_types(operation);
   const ElementType type = operation.input().type;
   require_type(operation, operation.input(), {int8, uint8, int16});

@@ -50,6 +50,7 @@ void check_dynamic_quantize_types(const OperationView& operation);
 void check_elementwise_types(const OperationView& operation);
 void check_extreme_types(const OperationView& operation);
 void check_function_types(const OperationView& operation);
+void check_sigmoid_types(const OperationView& operation);
 void check_fused_types(const OperationView& operation);
 void check_gather_types(const OperationView& operation);
 void check_lstm_types(const OperationView& operation);

@@ -87,16 +87,33 @@ void check_activation(const OperationView& operation, Activation activation) {
                     "an activation needs the output's scale");
 }
 
-void check_accumulator_clip(const OperationView& operation, const std::vector<std::int64_t>& clip) {
-  if (clip.empty()) return;
+/// What a layer may state of the way from its sums to its output: one value, or one for each channel.
+void check_of_channels(const OperationView& operation, const std::string& name, std::size_t count, const std::string& one,
+                       std::initializer_list<OperationKind> more) {
   const OperationKind kind = operation.kind();
   const bool rescales = kind == conv2d || kind == depthwise_conv2d || kind == transposed_conv2d || kind == fully_connected ||
-                        kind == requantize || kind == add_n;
+                        kind == requantize || kind == add_n || std::find(more.begin(), more.end(), kind) != more.end();
   const Shape& out = operation.output().shape;
-  operation.require(rescales && is_integer(operation.output().type), bad_attribute, "accumulator_clip is for quantised sums");
+  operation.require(rescales && is_integer(operation.output().type), bad_attribute, name + " is for quantised sums");
   const std::int64_t channels = out.rank() == 0 ? 1 : out.back();
-  operation.require(clip.size() == 1 || static_cast<std::int64_t>(clip.size()) == channels, bad_attribute,
-                    "accumulator_clip needs one bound, or one for each of the " + std::to_string(channels) + " channels");
+  operation.require(count == 1 || static_cast<std::int64_t>(count) == channels, bad_attribute,
+                    name + " needs one " + one + ", or one for each of the " + std::to_string(channels) + " channels");
+}
+
+void check_registers(const OperationView& operation, const std::vector<ScaleRegister>& registers) {
+  if (registers.empty()) return;
+  check_of_channels(operation, "registers", registers.size(), "pair", {mul, global_average_pool});
+  operation.require(registers.size() == 1 || (operation.kind() != mul && operation.kind() != global_average_pool), bad_attribute,
+                    "registers of a product or an average are one pair");
+  operation.require(operation.output().quantization.present(), bad_attribute, "registers need an output with a scale");
+  operation.require(std::all_of(registers.begin(), registers.end(),
+                                [](const ScaleRegister& each) { return each.shift >= 0 && each.shift <= largest_register_shift; }),
+                    bad_attribute, "registers shift by 0 to " + std::to_string(largest_register_shift) + " places");
+}
+
+void check_accumulator_clip(const OperationView& operation, const std::vector<std::int64_t>& clip) {
+  if (clip.empty()) return;
+  check_of_channels(operation, "accumulator_clip", clip.size(), "bound", {});
   operation.require(std::all_of(clip.begin(), clip.end(), [](std::int64_t bound) { return bound >= 0; }), bad_attribute,
                     "accumulator_clip is negative");
 }
@@ -111,6 +128,7 @@ void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
                       bad_attribute, "real_clamp is not a range for float32 or float16");
   }
   check_accumulator_clip(operation, bounds.accumulator_clip);
+  check_registers(operation, bounds.registers);
   if (!bounds.clamp) return;
   const IntegerRange range = range_of(type);
   operation.require(is_integer(type), bad_attribute, "clamp is for integer outputs");

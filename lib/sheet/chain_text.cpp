@@ -17,13 +17,6 @@ std::string narrowed(Overflow overflow, int bits, const std::string& value) {
 
 namespace {
 
-/// Places of the encoded multiplier below the binary point.
-int fraction_bits_of(const ScaleEncoding& scale) {
-  if (scale.form == MultiplierForm::power_of_two_plus_one) return 0;
-  const int bits = scale.form == MultiplierForm::power_of_two ? 1 : scale.significant_bits;
-  return bits - (scale.normalization == Normalization::one_to_two ? 1 : 0);
-}
-
 std::string exponents(const ScaleEncoding& scale) { return text(scale.min_exponent) + " to " + text(scale.max_exponent); }
 
 /// A chain as one expression, built from the inside out: the words in which stages write themselves.
@@ -109,6 +102,21 @@ std::string float_scale_text(const RescaleRule& rule, const std::string& ratio) 
   return std::string("s = ") + (in_double ? "double(" : "float(") + ratio + "), computed in " + computed_in(rule.scale.arithmetic);
 }
 
+/// How M is made of the scale, M*2^e on which it is based.
+std::string rounded_multiplier(const ScaleEncoding& scale) {
+  const std::string bits = text(scale.significant_bits), below = "below 2^" + bits + " - 1";
+  if (scale.normalization == Normalization::least_error)
+    return "M " + below + ", " + text(scale.rounding) + "; e: the largest of those with the least error, ";
+  if (scale.normalization == Normalization::largest_below)
+    return "M: " + text(scale.rounding) + "; e: the least with M " + below + " before it is rounded, ";
+  std::string words = "M: " + bits + " bits, " + text(scale.rounding);
+  if (scale.form == MultiplierForm::odd) words += ", trailing zeros shifted out";
+  if (scale.added == MultiplierAddend::one) words += ", plus one";
+  if (scale.carry == MultiplierCarry::saturate) words += ", at most 2^" + bits + " - 1";
+  if (scale.carry == MultiplierCarry::lost) words += ", its carry lost";
+  return words + "; e: " + (scale.normalization == Normalization::layer ? "one for the layer, " : "");
+}
+
 /// What M and e stand for, if the chain reads them.
 std::string multiplier_text(const RescaleRule& rule, const std::string& ratio) {
   if (!reads_multiplier(rule.chain)) return "";
@@ -125,10 +133,8 @@ std::string multiplier_text(const RescaleRule& rule, const std::string& ratio) {
     return "M*2^e = " + ratio + ", M = 2^k + 1, no other scale; k: 0 to " + text(scale.significant_bits - 1) + "; e: " + exponents(scale) +
            pre;
   }
-  return "M*2^(e-" + text(fraction_bits) + ") = " + ratio + ", computed in " + computed_in(scale.arithmetic) +
-         "; M: " + text(scale.significant_bits) + " bits, " + text(scale.rounding) +
-         (scale.carry == MultiplierCarry::saturate ? ", at most 2^" + text(scale.significant_bits) + " - 1" : "") +
-         "; e: " + (scale.normalization == Normalization::layer ? "one for the layer, " : "") + exponents(scale) + pre;
+  return "M*2^" + (fraction_bits == 0 ? "e" : "(e-" + text(fraction_bits) + ")") + " = " + ratio + ", computed in " +
+         computed_in(scale.arithmetic) + "; " + rounded_multiplier(scale) + exponents(scale) + pre;
 }
 
 std::string joined(const std::string& a, const std::string& b) { return a + (a.empty() || b.empty() ? "" : "; ") + b; }

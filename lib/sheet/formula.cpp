@@ -254,6 +254,8 @@ Lines formula(const FunctionArithmetic& rule) {
   if (rule.method == FunctionMethod::float_table_8bit)
     return {"8 bits: y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float",
             "16 bits: fixed-point approximation (arith/fixed_function.hpp)"};
+  if (rule.method == FunctionMethod::table_entry)
+    return {"y = a table's entry of 12288*x / 512, tanh: / 256, cut and at most 255 (arith/fixed_activation.hpp); x in 2^-12, y in 2^-15"};
   if (rule.method == FunctionMethod::float_table)
     return {"y = clamp(" + text(rule.rounding) + "(f(in*(x - zero_in)) / out) + zp), f in float"};
   if (rule.method == FunctionMethod::float_table_by_inverse)

@@ -70,13 +70,18 @@ static const RuleType& rule_type(Of<ScaleEncoding>) {
                      &ScaleEncoding::rounding, "how M is rounded")
           .deciding("normalization", &ScaleEncoding::normalization, "where M's binary point lies")
           .member_if([](const ScaleEncoding& rule) { return has_exponent(rule); }, "form", &ScaleEncoding::form,
-                     "which multipliers the device has; a scale that is no such number is refused")
+                     "which multipliers the device has; a scale that is no power of two, or no 2^k + 1, is then refused")
           .member_if([](const ScaleEncoding& rule) { return has_exponent(rule); }, "min_exponent", &ScaleEncoding::min_exponent,
                      "least e; smaller scales have the multiplier 0", exponents)
           .member_if([](const ScaleEncoding& rule) { return has_exponent(rule) || rule.normalization == Normalization::unit_of_pair; },
                      "max_exponent", &ScaleEncoding::max_exponent, "largest e; larger scales take the largest M with it", exponents)
-          .member_if([](const ScaleEncoding& rule) { return rule.carry != MultiplierCarry::renormalize; }, "carry", &ScaleEncoding::carry,
-                     "what becomes of a multiplier that rounds up to the next power of two")
+          .member_if(
+              [](const ScaleEncoding& rule) {
+                return rule.carry != MultiplierCarry::renormalize || rule.added != MultiplierAddend::nothing;
+              },
+              "carry", &ScaleEncoding::carry, "what becomes of a multiplier that comes to the next power of two")
+          .member_if([](const ScaleEncoding& rule) { return rule.added != MultiplierAddend::nothing; }, "added", &ScaleEncoding::added,
+                     "what is added to the rounded M")
           .take();
   return type;
 }
@@ -425,8 +430,11 @@ static const RuleType& rule_type(Of<FunctionArithmetic>) {
                 return rule.method == FunctionMethod::fixed_point || rule.method == FunctionMethod::float_table_8bit;
               },
               "input", &FunctionArithmetic::input, "to the function's fixed point")
-          .member_if([](const FunctionArithmetic& rule) { return rule.method >= FunctionMethod::float_table; }, "rounding",
-                     &FunctionArithmetic::rounding, "how the function's float value is rounded")
+          .member_if(
+              [](const FunctionArithmetic& rule) {
+                return rule.method >= FunctionMethod::float_table && rule.method <= FunctionMethod::float_table_8bit;
+              },
+              "rounding", &FunctionArithmetic::rounding, "how the function's float value is rounded")
           .take();
   return type;
 }

@@ -38,11 +38,15 @@ std::vector<Meanings> of_numbers() {
       of<Normalization>({"M is a fraction in [0.5, 1)", "M is in [1, 2)", "one e for all channels of a layer, or for all operands of a sum",
                          "M = scale / unit, unit = the layer's largest scale / (2^significant_bits - 1)",
                          "two operands: unit = max(smaller / 127, larger / 2^max_exponent), M of the smaller at most 127",
-                         "M = scale * 2^significant_bits, at least 1"}),
-      of<MultiplierCarry>({"it is halved and e raised", "it stays the largest M", "it is kept, one bit longer"}),
-      of<MultiplierForm>({"every M of its width", "a shift alone", "2^k + 1"}),
-      of<PartialMethod>({"every term is added by itself", "terms side by side in memory form partial sums",
-                         "products of codes side by side at one position of the kernel do; what zero points take off is exact"}),
+                         "M = scale * 2^significant_bits, at least 1",
+                         "M * 2^e, M below 2^significant_bits - 1: the largest e of those with the least error",
+                         "M * 2^e, the least e with scale / 2^e below 2^significant_bits - 1"}),
+      of<MultiplierCarry>({"it is halved and e raised", "it stays the largest M", "it is kept, one bit longer",
+                           "M is half of it at the same e; of a scale from 2^k with an even k: -2^significant_bits"}),
+      of<MultiplierAddend>({"nothing", "one, to every M"}),
+      of<MultiplierForm>({"every M of its width", "a shift alone", "2^k + 1", "every M, its trailing zeros shifted out"}),
+       of<PartialMethod>({"every term is added by itself", "terms side by side in memory form partial sums",
+                          "products of codes side by side at one position of the kernel do; what zero points take off is exact"}),
       of<PartialTail>({"added term by term", "one partial sum", "left out"}),
   };
 }
@@ -66,7 +70,7 @@ std::vector<Meanings> of_operations() {
           {"any zero point, signed and unsigned codes", "signed codes with zero point 0", "signed and unsigned codes with zero point 0"}),
       of<BiasAt>({"the sum starts with it", "it is added last"}),
       of<PerChannelLowering>({"kept", "weights are quantised again to one 8-bit scale", "accumulators are scaled in float",
-                              "kept; no product of scales is rounded to float32 where that of a single scale is"}),
+                              "kept; no product of scales is rounded to float32 where that of a single scale is", "the layer is refused"}),
       of<RowMultiplier>({"the device has none", "every term is multiplied by it, the bias is not"}),
       of<PaddingCount>({"only values inside count", "every tap of the window counts"}),
       of<OutputScale>({"a scale of its own", "the input's quantisation", "the input's scale, a zero point of its own"}),
@@ -97,7 +101,8 @@ std::vector<Meanings> of_operations() {
                           "logistic or tanh by a ratio of polynomials, its value quantised",
                           "logistic or tanh: of 8-bit data as float_table, of 16-bit data as fixed_point",
                           "as float_table, times float(1 / scale) in place of the division",
-                          "as float_table_by_inverse, the zero point added in float before the rounding"}),
+                          "as float_table_by_inverse, the zero point added in float before the rounding",
+                          "logistic or tanh of int32 in units of 2^-12: an entry of a table, in units of 2^-15"}),
   };
 }
 

@@ -80,8 +80,8 @@ struct SumArithmetic {
 enum class BiasAt : std::uint8_t { accumulator_start, accumulator_end };
 
 /// What becomes of per-channel weight scales: kept; weights requantised to one 8-bit scale; accumulators scaled in float; or kept, and no
-/// product of scales rounded to float32 where a single scale's is.
-enum class PerChannelLowering : std::uint8_t { native, requantized_to_tensor, float_scale, native_unrounded };
+/// product of scales rounded to float32 where a single scale's is; or such a layer is refused.
+enum class PerChannelLowering : std::uint8_t { native, requantized_to_tensor, float_scale, native_unrounded, refused };
 
 /// A layer's integer multiplier per output channel: the device has none, or it multiplies every term of the sum, but not the bias.
 enum class RowMultiplier : std::uint8_t { absent, of_terms };
@@ -262,6 +262,7 @@ struct FixedPointInput {
 /// float_exponentials: softmax of 8-bit codes by a table of float32 exponentials (arith/float_softmax.hpp); no other function.
 /// float_ratio: as float_table, logistic and tanh by ratios of polynomials (arith/float32_function.hpp).
 /// float_table_8bit: logistic and tanh of 8-bit data as float_table, of 16-bit data as fixed_point; no other function.
+/// table_entry: logistic and tanh of int32 data of scale 2^-12, an entry of a table (arith/fixed_activation.hpp) as int32 of scale 2^-15; no other.
 enum class FunctionMethod : std::uint8_t {
   absent,
   rescaled,
@@ -271,7 +272,8 @@ enum class FunctionMethod : std::uint8_t {
   float_ratio,
   float_table_8bit,
   float_table_by_inverse,
-  float_table_onto_zero_point
+  float_table_onto_zero_point,
+  table_entry
 };
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;

@@ -40,10 +40,12 @@ constexpr auto names_of(Quantity) {
   return std::to_array<std::string_view>({"one", "in", "first_in", "larger_in", "unit", "weight", "out", "count"});
 }
 constexpr auto names_of(Normalization) {
-  return std::to_array<std::string_view>({"half_to_one", "one_to_two", "layer", "unit", "unit_of_pair", "fixed_point"});
+  return std::to_array<std::string_view>(
+      {"half_to_one", "one_to_two", "layer", "unit", "unit_of_pair", "fixed_point", "least_error", "largest_below"});
 }
-constexpr auto names_of(MultiplierCarry) { return std::to_array<std::string_view>({"renormalize", "saturate", "keep"}); }
-constexpr auto names_of(MultiplierForm) { return std::to_array<std::string_view>({"any", "power_of_two", "power_of_two_plus_one"}); }
+constexpr auto names_of(MultiplierCarry) { return std::to_array<std::string_view>({"renormalize", "saturate", "keep", "lost"}); }
+constexpr auto names_of(MultiplierAddend) { return std::to_array<std::string_view>({"nothing", "one"}); }
+constexpr auto names_of(MultiplierForm) { return std::to_array<std::string_view>({"any", "power_of_two", "power_of_two_plus_one", "odd"}); }
 constexpr auto names_of(StageKind) {
   return for_each_stage([]<class Described>() { return Described::facts.name; });
 }
@@ -55,7 +57,7 @@ constexpr auto names_of(ShiftAmount) {
 }
 constexpr auto names_of(BiasAt) { return std::to_array<std::string_view>({"accumulator_start", "accumulator_end"}); }
 constexpr auto names_of(PerChannelLowering) {
-  return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale", "native_unrounded"});
+  return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale", "native_unrounded", "refused"});
 }
 constexpr auto names_of(PartialMethod) { return std::to_array<std::string_view>({"absent", "consecutive_terms", "consecutive_codes"}); }
 constexpr auto names_of(PartialTail) { return std::to_array<std::string_view>({"exact", "one_sum", "dropped"}); }
@@ -96,7 +98,7 @@ constexpr auto names_of(DynamicProduct) {
 }
 constexpr auto names_of(FunctionMethod) {
   return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table", "float_exponentials", "float_ratio",
-                                          "float_table_8bit", "float_table_by_inverse", "float_table_onto_zero_point"});
+                                          "float_table_8bit", "float_table_by_inverse", "float_table_onto_zero_point", "table_entry"});
 }
 constexpr auto names_of(StepPrecision) { return std::to_array<std::string_view>({"float16", "float32"}); }
 constexpr auto names_of(SumOrder) {

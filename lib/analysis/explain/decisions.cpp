@@ -9,7 +9,7 @@ namespace {
 
 /// The same values with the multiplier in [0.5, 1).
 ScaleEncoding normalised(ScaleEncoding scale) {
-  if (scale.normalization == Normalization::half_to_one) return scale;
+  if (scale.normalization != Normalization::one_to_two) return scale;
   scale.normalization = Normalization::half_to_one;
   ++scale.min_exponent;
   ++scale.max_exponent;

@@ -31,9 +31,14 @@ std::string partial_text(const PartialSums& partial) {
 }
 
 std::string multiplier_text(const ScaleEncoding& scale) {
-  if (scale.form != MultiplierForm::any) return text(scale.form);
+  if (scale.form != MultiplierForm::any && scale.form != MultiplierForm::odd) return text(scale.form);
   std::string words = bits_text(scale.significant_bits) + " " + text(scale.rounding);
+  if (scale.form == MultiplierForm::odd) words += " odd";
+  if (scale.added == MultiplierAddend::one) words += " plus one";
   if (scale.carry == MultiplierCarry::saturate) words += " saturate";
+  if (scale.carry == MultiplierCarry::lost) words += " carry lost";
+  if (scale.normalization == Normalization::least_error) words += ", the exponent of the least error";
+  if (scale.normalization == Normalization::largest_below) words += ", below the largest";
   if (scale.normalization == Normalization::layer) words += ", one exponent for the layer";
   return words;
 }

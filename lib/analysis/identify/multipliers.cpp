@@ -16,7 +16,8 @@ using enum Rounding;
 /// But for the exponents, which few layers leave.
 bool is_same(const Multiplier& a, const Multiplier& b) {
   const auto members = [](const Multiplier& m) {
-    return std::tuple(m.scale.significant_bits, m.scale.rounding, m.scale.normalization, m.scale.carry, m.kept, m.narrowing);
+    return std::tuple(m.scale.significant_bits, m.scale.rounding, m.scale.normalization, m.scale.form, m.scale.carry, m.scale.added, m.kept,
+                      m.narrowing);
   };
   return members(a) == members(b);
 }
@@ -30,11 +31,12 @@ void add_once(std::vector<Multiplier>& list, const Multiplier& one) {
 std::vector<Multiplier> multipliers_of_sheets() {
   std::vector<Multiplier> list;
   for (const ConvArithmetic& products : known_rules<ConvArithmetic>()) {
-    if (!reads_multiplier(products.sum.output.chain) || products.sum.output.scale.form != MultiplierForm::any) continue;
+    const MultiplierForm form = products.sum.output.scale.form;
+    if (!reads_multiplier(products.sum.output.chain) || (form != MultiplierForm::any && form != MultiplierForm::odd)) continue;
     Multiplier one{products.sum.output.scale};
-    one.scale.max_exponent = 300;  // any: the largest scale that a device has is its own affair
+    if (!one.reads_largest_exponent()) one.scale.max_exponent = 300;  // any: the largest scale that a device has is its own affair
     if (one.scale.rounding == half_up) one.scale.rounding = half_away;
-    if (!one.of_layer()) one.scale.normalization = Normalization::half_to_one;
+    if (one.scale.normalization == Normalization::one_to_two) one.scale.normalization = Normalization::half_to_one;
     for (const Stage& stage : products.sum.output.chain) {
       if (stage.kind == StageKind::multiply && stage.bits > 0) one.kept = stage.bits, one.narrowing = stage.rounding;
     }
@@ -56,6 +58,7 @@ const std::vector<Multiplier>& multipliers() {
     const std::vector<Multiplier> stated = multipliers_of_sheets();
     std::vector<Multiplier> list = stated;
     for (const Multiplier& one : stated) {
+      if (!one.is_usual()) continue;
       const bool renormalizes = one.scale.carry == MultiplierCarry::renormalize;
       for (const Multiplier& other : stated) {
         for (const Rounding rounding : {other.scale.rounding, half_even}) {
@@ -78,7 +81,7 @@ const std::vector<Multiplier>& multipliers() {
 std::vector<Multiplier> whole_multipliers(int bits) {
   std::vector<Multiplier> list;
   std::ranges::copy_if(multipliers(), std::back_inserter(list),
-                       [&](const Multiplier& one) { return one.scale.significant_bits == bits && one.kept == 0 && !one.of_layer(); });
+                       [&](const Multiplier& one) { return one.scale.significant_bits == bits && one.kept == 0 && one.has_fraction(); });
   return list;
 }
 

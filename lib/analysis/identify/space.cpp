@@ -172,6 +172,7 @@ void add_one_shift(Rules& rules) {
         rules.add(scale, {narrow_to(32, Overflow::saturate), times, shift});
       }
       rules.add(scale, {times, add_half(64, Overflow::wrap), shift_right(toward_zero)});
+      rules.add(scale, {times, narrow_to(32, Overflow::wrap), add_half(32, Overflow::wrap), shift_right(floor)});
     }
   }
 }

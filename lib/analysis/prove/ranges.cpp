@@ -95,7 +95,8 @@ IntegerRange between_ends(const Chain& chain, const IntegerRange& range, const R
                        apply(unwrapped(stage), high_before, operands).value != high.value;
     if (!facts_of(stage).keeps_order || wraps) return at_most;
   }
-  return {narrow_saturate(low.value, 64), narrow_saturate(high.value, 64)};
+  const auto [least, largest] = std::minmax(low.value, high.value);  // a multiplier may be negative
+  return {narrow_saturate(least, 64), narrow_saturate(largest, 64)};
 }
 
 }  // namespace

@@ -16,9 +16,10 @@ using Indices = std::vector<std::int64_t>;
 Shape ones(std::size_t rank) { return Shape(Indices(rank, 1)); }
 
 /// Of a list with an entry per channel, the entries of these.
-void pick_entries(std::vector<std::int64_t>& list, const Indices& channels) {
+template <class Entry>
+void pick_entries(std::vector<Entry>& list, const Indices& channels) {
   if (list.size() <= 1) return;
-  std::vector<std::int64_t> picked;
+  std::vector<Entry> picked;
   for (const std::int64_t channel : channels) picked.push_back(list[static_cast<std::size_t>(channel)]);
   list = std::move(picked);
 }
@@ -88,7 +89,10 @@ void crop_channels(LayerCase& layer, const LayerCase& from, const Indices& chann
   if (from.has_input(multiplier_input)) pick(layer, layer.input_tensor(multiplier_input), Shape{size}, channels);
   pick_scales(layer, layer.input_tensor(1), channels);
   pick_scales(layer, layer.output_tensor(), channels);
-  if (OutputBounds* const bounds = bounds_of(layer.operation())) pick_entries(bounds->accumulator_clip, channels);
+  if (OutputBounds* const bounds = bounds_of(layer.operation())) {
+    pick_entries(bounds->accumulator_clip, channels);
+    pick_entries(bounds->registers, channels);
+  }
 }
 
 void plain_windows(LayerCase& layer) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "analysis/shrink/crop.hpp"
 #include "analysis/shrink/ddmin.hpp"
@@ -138,10 +139,14 @@ LayerCase with_only(const LayerCase& from, const SharedAxis& shared, const Indic
     std::get<Pool2dAttributes>(layer.operation().attributes).filter.*shared.filter = static_cast<std::int64_t>(kept.size());
   OutputBounds* const bounds = bounds_of(layer.operation());
   const bool is_channels = shared.value_axis && *shared.value_axis + 1 == from.output_shape().rank();
-  if (is_channels && bounds != nullptr && bounds->accumulator_clip.size() > 1) {
-    std::vector<std::int64_t> clip;
-    for (const std::int64_t index : kept) clip.push_back(bounds->accumulator_clip[static_cast<std::size_t>(index)]);
-    bounds->accumulator_clip = std::move(clip);
+  const auto keep_entries = [&](auto& list) {
+    if (list.size() <= 1) return;
+    auto entries = std::exchange(list, {});
+    for (const std::int64_t index : kept) list.push_back(entries[static_cast<std::size_t>(index)]);
+  };
+  if (is_channels && bounds != nullptr) {
+    keep_entries(bounds->accumulator_clip);
+    keep_entries(bounds->registers);
   }
   return layer;
 }

@@ -42,19 +42,21 @@ bool delivers_accumulators(const ModelTensor& output, const SumArithmetic& sum) 
 
 /// The operands of one of the chains, for every output channel.
 std::vector<RescaleOperands> chain_operands(const Operation& operation, const RescaleRule& rule, const ModelTensor& input,
-                                            const Quantization& weights, const ModelTensor& output) {
+                                            const Quantization& weights, const ModelTensor& output, const OutputBounds& bounds) {
   std::vector<double> scales;
   const double out = output.quantization.present() ? output.quantization.scale() : 1;
   for (std::size_t o = 0; o < std::max<std::size_t>(1, weights.scales.size()); ++o)
     scales.push_back(effective_scale(rule, one_operand(input.quantization.scale(), weights.scale(o), out)));
-  return layer_operands(operation, rule.scale, scales, output, output_bounds(operation));
+  return layer_operands(operation, rule.scale, scales, output, bounds);
 }
 
 /// Of the chain that products pass, if there is one.
 std::vector<RescaleOperands> term_operands(const Operation& operation, const SumArithmetic& sum, const ModelTensor& input,
                                            const Quantization& weights, const ModelTensor& output) {
   if (sum.operand.chain.empty()) return {};
-  return chain_operands(operation, sum.operand, input, weights, output);
+  OutputBounds bounds = output_bounds(operation);
+  bounds.registers.clear();  // of the output's chain
+  return chain_operands(operation, sum.operand, input, weights, output, bounds);
 }
 
 /// The output chain with the operands of every output channel.
@@ -200,6 +202,8 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
   require_whole_vectors(operation, arithmetic.sum.accumulator, shape.kernel_width * shape.group_channels());
   require_sums_of_codes(operation, arithmetic.sum, model.tensor(operation.inputs[1]));
   LayerConstants constants = constants_of(model, operation, arithmetic);
+  if (arithmetic.per_channel == PerChannelLowering::refused && model.tensor(operation.inputs[1]).quantization.per_channel())
+    throw_unsupported(operation, "the weights have a scale per channel, for which the backend states no arithmetic");
   LoweredLayer lowered =
       lower_per_channel(arithmetic, {std::move(constants.weights), std::move(constants.bias), weight_quantization(model, operation)},
                         input.quantization.scale());
@@ -217,7 +221,8 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
                   largest_value(arithmetic.sum, input)};
   layer.term_operands = term_operands(operation, layer.arithmetic.sum, input, lowered.values.quantization, output);
   if (!delivers_accumulators(output, layer.arithmetic.sum))
-    layer.operands = chain_operands(operation, layer.arithmetic.sum.output, input, lowered.values.quantization, output);
+    layer.operands =
+        chain_operands(operation, layer.arithmetic.sum.output, input, lowered.values.quantization, output, output_bounds(operation));
   return layer;
 }
 
@@ -336,7 +341,8 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   require_per_column(operation, b, b_transposed);
   const Finisher finisher =
       raw ? Finisher()
-          : make_finisher(operation, sum, chain_operands(operation, sum.output, a, b.quantization, output), width_of_sums(sum.accumulator));
+          : make_finisher(operation, sum, chain_operands(operation, sum.output, a, b.quantization, output, output_bounds(operation)),
+                          width_of_sums(sum.accumulator));
   return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),
           a_zero_points = subtracted(sum, a), b_zero_points = subtracted(sum, b), terms = matmul_term_operands(model, operation, backend),
           largest = largest_value(sum, a), code_zero = centred_by(sum.centring, a.quantization.zero_point())](const Execution& run) {

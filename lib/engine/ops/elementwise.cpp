@@ -62,8 +62,9 @@ Executor prepare_mul(const Model& model, const Operation& operation, const Backe
   const bool raw = delivers_sums(output);
   if (!raw && !applies_scale(rule.chain)) require_scale_of(operation, a.scale() * b.scale(), output);
   Pair pair = pair_of(model, operation, a.zero_point(), b.zero_point());
-  const bool small = Int128{pair.a.largest} * pair.b.largest <= max_of_width(32);
-  const int width = small ? 32 : 34;
+  const Int128 largest = Int128{pair.a.largest} * pair.b.largest;
+  const bool small = largest <= max_of_width(32);
+  const int width = small ? 32 : largest <= max_of_width(34) ? 34 : 64;
   Finisher finisher =
       raw ? sum_finisher(operation, output, bounds, width)
           : Finisher(output_chain(operation, rule.chain, bounds), layer_operands(operation, rule.scale, {scale}, output, bounds), width);

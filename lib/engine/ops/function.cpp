@@ -165,6 +165,7 @@ Executor function_by(const FunctionArithmetic& rule, const Model& model, const O
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   require(rule, operation);
+  if (input.type == ElementType::int32) throw_type(operation, input);
   if (is_float_table(rule.method)) {
     return float_function(input, output, rule, [real](float x) { return static_cast<float>(real(double{x})); });
   }
@@ -197,6 +198,18 @@ FunctionArithmetic wide(FunctionArithmetic rule) {
   return rule;
 }
 
+/// Nothing where the method is another.
+template <Sigmoid function>
+Executor table_entry(const FunctionArithmetic& rule, const Model& model, const Operation& operation) {
+  if (rule.method != FunctionMethod::table_entry) return nullptr;
+  const ModelTensor &input = model.tensor(operation.inputs[0]), &output = model.tensor(operation.outputs[0]);
+  if (input.type != ElementType::int32) throw_type(operation, input);
+  if (input.quantization.scale() != 0x1p-12 || input.quantization.zero_point() != 0)
+    throw_unsupported(operation, "tensor '" + input.name + "' needs scale 2^-12 and zero point 0");
+  require_output(operation, output, 0x1p-15, 0);
+  return by_code(input.type, [](std::int64_t code) { return sigmoid_entry<function>(code); });
+}
+
 float logistic_in_float(float x) { return 1.0F / (1.0F + static_cast<float>(std::exp(-double{x}))); }
 float tanh_in_float(float x) { return static_cast<float>(std::tanh(double{x})); }
 
@@ -204,6 +217,7 @@ float tanh_in_float(float x) { return static_cast<float>(std::tanh(double{x})); 
 
 Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
+  if (Executor entry = table_entry<Sigmoid::logistic>(logistic_of(model, operation, backend), model, operation)) return entry;
   if (Executor table = table_of_8bit(logistic_of(model, operation, backend), model, operation, logistic_in_float)) return table;
   const FunctionArithmetic rule = wide(logistic_of(model, operation, backend));
   return function_by(rule, model, operation, real, logistic_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
@@ -213,6 +227,7 @@ Executor prepare_logistic(const Model& model, const Operation& operation, const 
 
 Executor prepare_tanh(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return std::tanh(x); };
+  if (Executor entry = table_entry<Sigmoid::tanh>(tanh_of(model, operation, backend), model, operation)) return entry;
   if (Executor table = table_of_8bit(tanh_of(model, operation, backend), model, operation, tanh_in_float)) return table;
   const FunctionArithmetic rule = wide(tanh_of(model, operation, backend));
   return function_by(rule, model, operation, real, tanh_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {

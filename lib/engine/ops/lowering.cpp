@@ -61,7 +61,8 @@ LoweredLayer lower_per_channel(const ConvArithmetic& arithmetic, LayerValues val
   LoweredLayer layer{arithmetic, std::move(values)};
   if (!layer.values.quantization.per_channel()) return layer;
   switch (arithmetic.per_channel) {
-    case PerChannelLowering::native: break;
+    case PerChannelLowering::native:
+    case PerChannelLowering::refused: break;
     case PerChannelLowering::native_unrounded: layer.arithmetic.sum.output.by.product_in_float = false; break;
     case PerChannelLowering::requantized_to_tensor: requantize_to_tensor(layer.values, input_scale); break;
     case PerChannelLowering::float_scale: layer.arithmetic.sum.output.chain = with_float_scale(arithmetic.sum.output.chain); break;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <type_traits>
 
 #include "engine/finisher.hpp"
@@ -68,6 +69,7 @@ std::map<std::int64_t, Finisher> finishers_by_count(const WindowSums& sums, cons
                                                     const SumArithmetic& rule, const ConvShape& w, const ModelTensor& in,
                                                     const ModelTensor& out, int bits) {
   const OutputBounds& bounds = std::get<Pool2dAttributes>(operation.attributes).bounds;
+  const std::optional<EncodedScale> registers = one_register(operation, rule.output.scale, bounds);
   RescaleOperands output = operands_for({}, out, bounds_of(bounds, out));
   output.rectifier = rectifier_of(bounds.activation);
   std::map<std::int64_t, Finisher> finishers;
@@ -75,7 +77,7 @@ std::map<std::int64_t, Finisher> finishers_by_count(const WindowSums& sums, cons
     for (std::int64_t x = 0; x < w.out_width; ++x) {
       const std::int64_t count = sums.count(window_at(w, y, x));
       if (finishers.contains(count)) continue;
-      const Average average(rule, in.quantization.scale(), out.quantization.scale(), count, output);
+      const Average average(rule, in.quantization.scale(), out.quantization.scale(), count, output, registers);
       require_held(operation, rule.output.scale, average.operands().scale);
       finishers.emplace(count, Finisher(chain, {average.operands()}, bits));
     }

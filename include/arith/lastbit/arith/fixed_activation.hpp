@@ -97,6 +97,17 @@ template <Sigmoid function>
   return static_cast<std::int16_t>(narrow_exact(y, 16));
 }
 
+/// Of x in units of 2^-12 that entry of the table which the magnitude, in units of 1/12288, cut to a step, has reached; the last one beyond the
+/// table. In units of 2^-15; of x = 0 the negative branch.
+template <Sigmoid function>
+[[nodiscard]] constexpr std::int32_t sigmoid_entry(std::int64_t x) noexcept {
+  constexpr int step_bits = function == Sigmoid::logistic ? 9 : 8;
+  const std::int64_t magnitude = (x < 0 ? -x : x) * 3;
+  const std::int64_t entry = sigmoid_table_u0_16[static_cast<std::size_t>(std::min<std::int64_t>(magnitude >> step_bits, 255))];
+  if (function == Sigmoid::logistic) return static_cast<std::int32_t>((x > 0 ? entry : 65536 - entry) >> 1);
+  return static_cast<std::int32_t>(x > 0 ? entry - 32768 : 32768 - entry);
+}
+
 struct HardSwishParameters {
   std::int32_t input_zero_point = 0;
   std::int32_t output_zero_point = 0;

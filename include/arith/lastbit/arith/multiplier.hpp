@@ -6,20 +6,29 @@
 //      f32_by_inverse_output: float(float(in * weight) * float(1 / out)); f32_of_inverses: float(float(1 / out) / float(float(1 / in) *
 //      float(1 / weight)));
 //   2. the effective scale, a positive double or float, is written as multiplier * 2^(exponent - fraction_bits);
-//   3. the multiplier has `significant_bits` bits, rounded from the significand by `rounding`;
-//      one that rounds up to 2^significant_bits is halved and the exponent raised, saturates, or is kept (`carry`);
+//   3. the multiplier has `significant_bits` bits, rounded from the significand by `rounding`, and one more is added where the rule says so
+//      (`added`); one that comes to 2^significant_bits is halved and the exponent raised, saturates, is kept, or lost (`carry`): the
+//      exponent stays, and of a scale in [2^k, 2^(k+1)) the multiplier becomes 2^(significant_bits - 1) if k is odd, if it is even
+//      -2^significant_bits, which is 2^significant_bits in a signed register (Mesa's driver for RKNPU2, which adds the one to the bits of a
+//      float32 with the lowest bit of its exponent above them);
 //      `half_to_one` puts multiplier * 2^-fraction_bits in [0.5, 1) (TFLite's Q0.31), `one_to_two` in [1, 2) (VIPNano's implicit leading one);
 //      `layer` puts that of the layer's largest scale in [0.5, 1), and its other channels share the exponent (N2D2's fractional bits): the
 //      exponent is the smallest, but min_exponent or more, with which the largest scale, not rounded, is at most 2^significant_bits - 1;
 //      `form` power_of_two and power_of_two_plus_one (multipliers 2^k + 1, k >= 0): the nearest such number; a device that can only shift
 //      leaves the rest of the scale to its compiler, so a scale further from it than 2^-23 of itself is not one of the device (`holds`);
+//      `odd`: a multiplier's trailing zeros are shifted out, and the exponent raised for each, up to max_exponent (GreenWaves' nntool);
 //      `fixed_point` has `significant_bits` fraction bits whatever the scale: multiplier = scale * 2^significant_bits, at least 1;
 //      `unit`: the layer's scales are whole multiples of one unit, the largest scale / (2^significant_bits - 1): multiplier = scale / unit by
 //      `rounding`, in double (VIPNano's weights of an addition);
 //      `unit_of_pair`: unit = max(smallest / 127, largest / 2^max_exponent); multipliers floor(scale / unit + 1/2); that of the smallest scale
 //      is an 8-bit code, at most 127; of the others `significant_bits` leading bits are kept, truncated (Horizon's addition);
+//      `least_error` has no fraction bits: of the exponents from max_exponent down to min_exponent the first whose multiplier, below
+//      2^significant_bits - 1, is nearest to the scale (Sophgo's get_scale_and_shift_positive);
+//      `largest_below` has none either: the smallest exponent with which the scale, not rounded, is below 2^significant_bits - 1 (Sophgo's
+//      getRShiftAndMultiplierFromQScale);
 //   4. exponents below `min_exponent` give multiplier 0, exponents above `max_exponent` the largest multiplier at that exponent.
-// A device that holds fewer bits narrows again in its multiply stage (stages/multiply.hpp).
+// A device that holds fewer bits narrows again in its multiply stage (stages/multiply.hpp). A layer that states what its registers hold
+// (ScaleRegister, model.hpp) leaves steps 2 to 4 out (`as_registers`).
 #pragma once
 
 #include <algorithm>
@@ -39,10 +48,12 @@ namespace lastbit {
 /// In which type and in which steps: f32_by_inverse_output multiplies by the inverse of what divides, f32_of_inverses divides the inverses.
 enum class ScaleArithmetic : std::uint8_t { f64, f32, f32_by_inverse_output, f32_of_inverses };
 [[nodiscard]] constexpr bool is_in_double(ScaleArithmetic arithmetic) noexcept { return arithmetic == ScaleArithmetic::f64; }
-enum class Normalization : std::uint8_t { half_to_one, one_to_two, layer, unit, unit_of_pair, fixed_point };
-enum class MultiplierForm : std::uint8_t { any, power_of_two, power_of_two_plus_one };
-/// What becomes of a multiplier that rounds up to the next power of two. keep: it has one bit more.
-enum class MultiplierCarry : std::uint8_t { renormalize, saturate, keep };
+enum class Normalization : std::uint8_t { half_to_one, one_to_two, layer, unit, unit_of_pair, fixed_point, least_error, largest_below };
+enum class MultiplierForm : std::uint8_t { any, power_of_two, power_of_two_plus_one, odd };
+/// What becomes of a multiplier that comes to the next power of two. keep: it has one bit more.
+enum class MultiplierCarry : std::uint8_t { renormalize, saturate, keep, lost };
+/// What is added to a multiplier once it is rounded.
+enum class MultiplierAddend : std::uint8_t { nothing, one };
 
 struct ScaleEncoding {
   ScaleArithmetic arithmetic = unstated<ScaleArithmetic>;
@@ -53,6 +64,7 @@ struct ScaleEncoding {
   std::int16_t min_exponent = 0;
   std::int16_t max_exponent = 0;
   MultiplierCarry carry = MultiplierCarry::renormalize;
+  MultiplierAddend added = MultiplierAddend::nothing;
 
   friend constexpr bool operator==(const ScaleEncoding&, const ScaleEncoding&) = default;
 };
@@ -69,6 +81,20 @@ struct EncodedScale {
 
   friend constexpr bool operator==(const EncodedScale&, const EncodedScale&) = default;
 };
+
+/// Places of the multiplier below the binary point.
+[[nodiscard]] constexpr int fraction_bits_of(const ScaleEncoding& rule) noexcept {
+  if (rule.form == MultiplierForm::power_of_two_plus_one) return 0;
+  if (rule.normalization == Normalization::least_error || rule.normalization == Normalization::largest_below) return 0;
+  const int bits = rule.form == MultiplierForm::power_of_two ? 1 : rule.significant_bits;
+  return bits - (rule.normalization == Normalization::one_to_two ? 1 : 0);
+}
+
+/// What registers hold, by which a value is multiplied and shifted to the right, in place of what the rule makes of `real`.
+[[nodiscard]] constexpr EncodedScale as_registers(const ScaleEncoding& rule, std::int64_t multiplier, int shift, double real) noexcept {
+  const int fraction_bits = fraction_bits_of(rule);
+  return {multiplier, rule.significant_bits, fraction_bits, fraction_bits - shift, static_cast<float>(real), real};
+}
 
 /// Step 1. Scales are positive and finite.
 [[nodiscard]] constexpr double effective_scale(ScaleArithmetic arithmetic, double input, double weight, double output) noexcept {
@@ -111,6 +137,45 @@ struct EncodedScale {
   return encoded;
 }
 
+/// Step 3, normalization `least_error`. Errors are counted in units of the significand of `real`.
+[[nodiscard]] constexpr EncodedScale encode_least_error(const ScaleEncoding& rule, double real) noexcept {
+  EncodedScale encoded{0, rule.significant_bits, 0, rule.max_exponent, static_cast<float>(real), real};
+  const Decomposed parts = decompose(real);
+  if (parts.significand == 0) return encoded;
+  const std::int64_t largest = (std::int64_t{1} << rule.significant_bits) - 2;
+  encoded.multiplier = largest;  // unless one is nearer
+  Int128 least = -1;
+  for (int exponent = rule.max_exponent; exponent >= rule.min_exponent; --exponent) {
+    const int dropped = std::min(exponent - parts.exponent, 64);  // more leave nothing of 53 bits
+    if (dropped < 0) break;
+    const Int128 multiplier = shift_right(Int128{parts.significand}, dropped, rule.rounding);
+    if (multiplier > largest) break;
+    const Int128 error = (multiplier << dropped) - parts.significand, distance = error < 0 ? -error : error;
+    if (least >= 0 && distance >= least) continue;
+    least = distance;
+    encoded.multiplier = static_cast<std::int64_t>(multiplier);
+    encoded.exponent = exponent;
+  }
+  return encoded;
+}
+
+/// Step 3, normalization `largest_below`.
+[[nodiscard]] constexpr EncodedScale encode_largest_below(const ScaleEncoding& rule, double real) noexcept {
+  const int bits = rule.significant_bits;
+  EncodedScale encoded{0, bits, 0, 0, static_cast<float>(real), real};
+  const Decomposed parts = decompose(real);
+  if (parts.significand == 0) return encoded;
+  constexpr int precision = FloatFormat<double>::precision;
+  const std::int64_t bound = (std::int64_t{1} << bits) - 1;
+  // Here `real` is 2^(bits-1) to 2^bits; one further where it is not below the bound.
+  const int dropped = precision - bits + (parts.significand >= bound << (precision - bits) ? 1 : 0);
+  const int exponent = parts.exponent + dropped;
+  if (exponent < rule.min_exponent) return encoded;
+  encoded.multiplier = exponent > rule.max_exponent ? bound : shift_right(parts.significand, dropped, rule.rounding);
+  encoded.exponent = std::min<int>(exponent, rule.max_exponent);
+  return encoded;
+}
+
 /// Step 3, form power_of_two_plus_one: multiplier 2^k + 1 with k < significant_bits, no fraction bits. The significand of `real` is 1 (the
 /// multiplier 2, halved), 1 + 2^-k, or, just below the next power of two, 2.
 [[nodiscard]] constexpr EncodedScale encode_power_plus_one(const ScaleEncoding& rule, double real) noexcept {
@@ -138,21 +203,31 @@ struct EncodedScale {
 [[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real, double largest) noexcept {
   if (rule.normalization == Normalization::layer) return encode_in_layer(rule, real, largest);
   if (rule.normalization == Normalization::fixed_point) return encode_fixed_point(rule, real);
+  if (rule.normalization == Normalization::least_error) return encode_least_error(rule, real);
+  if (rule.normalization == Normalization::largest_below) return encode_largest_below(rule, real);
   if (rule.form == MultiplierForm::power_of_two_plus_one) return encode_power_plus_one(rule, real);
   const int bits = rule.form == MultiplierForm::power_of_two ? 1 : rule.significant_bits;
-  EncodedScale encoded{0, bits, rule.normalization == Normalization::half_to_one ? bits : bits - 1, 0, static_cast<float>(real), real};
+  EncodedScale encoded{0, bits, fraction_bits_of(rule), 0, static_cast<float>(real), real};
   const Decomposed parts = decompose(real);
   if (parts.significand == 0) return encoded;
   std::int64_t multiplier = shift_right(parts.significand, FloatFormat<double>::precision - bits, rule.rounding);
+  if (rule.added == MultiplierAddend::one) ++multiplier;
   int scale_of_multiplier = parts.exponent + FloatFormat<double>::precision - bits;
-  if (multiplier == std::int64_t{1} << bits) {  // rounded up to the next power of two
-    if (rule.carry == MultiplierCarry::saturate) --multiplier;
-    if (rule.carry == MultiplierCarry::renormalize) multiplier /= 2, ++scale_of_multiplier;
+  if (multiplier >= std::int64_t{1} << bits) {  // it has come to the next power of two
+    const bool even = (scale_of_multiplier + bits - 1) % 2 == 0;
+    switch (rule.carry) {
+      case MultiplierCarry::renormalize: multiplier /= 2, ++scale_of_multiplier; break;
+      case MultiplierCarry::saturate: multiplier = (std::int64_t{1} << bits) - 1; break;
+      case MultiplierCarry::keep: break;
+      case MultiplierCarry::lost: multiplier = even ? -(std::int64_t{1} << bits) : std::int64_t{1} << (bits - 1); break;
+    }
   }
   const int exponent = scale_of_multiplier + encoded.fraction_bits;
   if (exponent < rule.min_exponent) return encoded;
   encoded.multiplier = exponent > rule.max_exponent ? (std::int64_t{1} << bits) - 1 : multiplier;
   encoded.exponent = exponent > rule.max_exponent ? rule.max_exponent : exponent;
+  if (rule.form != MultiplierForm::odd) return encoded;
+  for (; encoded.multiplier % 2 == 0 && encoded.exponent < rule.max_exponent; encoded.multiplier /= 2) ++encoded.exponent;
   return encoded;
 }
 [[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real) noexcept { return encode(rule, real, real); }
@@ -217,9 +292,9 @@ template <std::floating_point Real>
   return encoded;
 }
 
-/// Whether a device of this `form` has the scale: always for `any`.
+/// Whether a device of this `form` has the scale: always for `any` and `odd`.
 [[nodiscard]] constexpr bool holds(const ScaleEncoding& rule, const EncodedScale& encoded) noexcept {
-  if (rule.form == MultiplierForm::any) return true;
+  if (rule.form == MultiplierForm::any || rule.form == MultiplierForm::odd) return true;
   const Decomposed real = decompose(encoded.real_f64);
   // multiplier * 2^(exponent - fraction_bits) on the scale of the significand, which has 53 bits; a form has no more than 33.
   const int up = encoded.exponent - encoded.fraction_bits - real.exponent;

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "lastbit/arith/rescale.hpp"
 #include "lastbit/backend.hpp"
@@ -37,10 +38,11 @@ namespace lastbit {
 /// Steps 1 and 2 for a sum over `inside` taps of the image in a window that counts `count`; the output's zero point and bounds in `output`.
 class Average {
  public:
-  /// `in`, `out`: scales of input and output.
-  constexpr Average(const SumArithmetic& rule, double in, double out, std::int64_t count, RescaleOperands output = {}) noexcept
+  /// `in`, `out`: scales of input and output; `registers` in place of what the rule makes of them.
+  constexpr Average(const SumArithmetic& rule, double in, double out, std::int64_t count, RescaleOperands output = {},
+                    const std::optional<EncodedScale>& registers = {}) noexcept
       : rule_(&rule), operands_(output) {
-    operands_.scale = encode(rule.output.scale, effective_scale(rule.output, one_operand(in, 1, out, count)));
+    operands_.scale = registers ? *registers : encode(rule.output.scale, effective_scale(rule.output, one_operand(in, 1, out, count)));
     operands_.count = count;
   }
   [[nodiscard]] constexpr const RescaleOperands& operands() const noexcept { return operands_; }
