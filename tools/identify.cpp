@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/identify.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -158,11 +159,21 @@ std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std
 
 void save(const Options& options, const SpecSheet& sheet) { write_text_file(options.output, backend_to_json(sheet)); }
 
-void probe(const Options& options, const std::vector<IdentifyPair>& pairs) {
+/// Why there is no probe.
+std::string one_class_text(const Options& options, const Identification& found) {
+  const bool is_proven =
+      std::ranges::any_of(found.operations, [](const auto& one) { return one.best().proof && one.best().proof->is_one(); });
+  if (is_proven && !options.free_weights)
+    return "no input of this layer tells the remaining combinations apart, which is proven: one class is left; other scales may "
+           "(--free-weights)";
+  return "no input was found on which the remaining combinations differ: one class is left";
+}
+
+void probe(const Options& options, const std::vector<IdentifyPair>& pairs, const Identification& found) {
   const auto designed =
       design_probe(pairs, {.weights = options.free_weights ? ProbeWeights::free : ProbeWeights::of_the_layer, .seed = options.seed});
   if (!designed) {
-    std::cerr << "no input was found on which the remaining combinations differ: one class is left\n";
+    std::cerr << one_class_text(options, found) << "\n";
     return;
   }
   write_probe(options.probe, *designed);
@@ -203,7 +214,7 @@ int run(const Options& options) {
   if (options.layers.empty()) network = reproduce(source.model, source.dump, sheet.backend);
   std::cout << (options.json ? to_json(found, network) : to_text(found) + (network ? to_text(*network) : "")) << std::flush;
   if (!options.output.empty()) save(options, sheet);
-  if (!options.probe.empty()) probe(options, pairs);
+  if (!options.probe.empty()) probe(options, pairs, found);
   return verdict(options, found, network);
 }
 

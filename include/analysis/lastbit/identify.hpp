@@ -44,6 +44,17 @@ struct RuleValues {
   friend bool operator==(const RuleValues&, const RuleValues&) = default;
 };
 
+/// What is proven of a class: its combinations over every accumulator that the layers can have, channel by channel, not on data.
+struct ClassProof {
+  std::int64_t devices = 0;  ///< combinations with the same staircases are one; these differ from one another for some accumulator
+  std::int64_t open = 0;     ///< combinations of which it is not known which of the devices they are
+  std::string why_open;
+  std::string example;  ///< where two of them differ, and in which rules
+
+  /// No input of these layers tells any two combinations apart.
+  [[nodiscard]] bool is_one() const { return devices == 1 && open == 0; }
+};
+
 /// Combinations of rules with the same outputs on all the data.
 struct RuleClass {
   std::int64_t agreeing = 0;  ///< outputs that equal the device's, of those that were searched on
@@ -52,6 +63,7 @@ struct RuleClass {
   std::vector<std::string> backends;  ///< built-in backends with the same outputs
   std::string represented_by;         ///< the built-in backend whose rules `backend` holds, or empty
   Backend backend;                    ///< one of the combinations: the rules of this operation, nothing else
+  std::optional<ClassProof> proof{};  ///< of the first class, where it explains every value and all combinations were judged
 };
 
 /// What was found for the operations that read one set of rules.
@@ -142,7 +154,8 @@ struct Probe {
 };
 
 /// For the rules that the first pair's kind of layer reads, that of convolution-like ones where there are any: the layer is like the first one's.
-/// Nothing where no input was found on which the remaining combinations differ: one class is left. Of operations that are looked for by walking, the
+/// Nothing where no input was found on which the remaining combinations differ: one class is left, of the layer as it is by proof where
+/// ClassProof says so. Of operations that are looked for by walking, the
 /// combinations are the devices that the walk has met.
 [[nodiscard]] std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options = {});
 

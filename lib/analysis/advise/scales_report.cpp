@@ -15,13 +15,14 @@ namespace {
 
 std::string verdict(const ScaleAdvice& layer) {
   if (layer.equal()) return "equal for every input";
-  const std::string best = layer.best ? "; at best " + with_commas(layer.best->differing) + " at " + number_text("%.6g", layer.best->factor) : "";
+  const std::string best =
+      layer.best ? "; at best " + with_commas(layer.best->differing) + " at " + number_text("%.6g", layer.best->factor) : "";
   return with_commas(layer.left) + " differ" + best;
 }
 
 std::string layer_table(const EqualScales& scales, const std::vector<std::string>& names) {
-  const std::vector<Column> columns{{"no."},   {"layer", Align::left, 20}, {"scale"}, {"differ"}, {"of"},
-                                    {"times"}, {"bits"},                   {"then", Align::left, line_width}};
+  const std::vector<Column> columns{{"no."},  {"layer", Align::left, 20},       {"scale"}, {"differ"}, {"of"}, {"times"},
+                                    {"bits"}, {"then", Align::left, line_width}};
   std::vector<std::vector<std::string>> rows;
   for (const ScaleAdvice& layer : scales.layers) {
     const bool has = layer.factor != 1;
@@ -29,10 +30,10 @@ std::string layer_table(const EqualScales& scales, const std::vector<std::string
                     with_commas(layer.differing), with_commas(layer.cases), has ? number_text("%.6g", layer.factor) : "",
                     has ? number_text("%+.4f", layer.bits_lost()) : "", verdict(layer)});
   }
-  return table(columns, std::move(rows)) +
-         wrapped(
-             "  differ: so many of the accumulators (codes, pairs of codes) that the layer can have; times: the nearest scale at which none does, in "
-             "multiples of the model's; bits: of resolution that it costs, below 0 of range.");
+  return table(columns, std::move(rows)) + wrapped(
+                                               "  differ: so many of the accumulators (codes, pairs of codes) that the layer can have; "
+                                               "times: the nearest scale at which none does, in "
+                                               "multiples of the model's; bits: of resolution that it costs, below 0 of range.");
 }
 
 std::string tried_text(const EqualScales& scales) {
@@ -45,7 +46,8 @@ std::string tried_text(const EqualScales& scales) {
   }
   if (left == 0) return {};
   const std::string tried = (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most);
-  return wrapped("For " + count_of(left, "layer") + " no scale within " + number_text("%g", 100 * scales.reach) + " % makes every accumulator or code equal (" + tried +
+  return wrapped("For " + count_of(left, "layer") + " no scale within " + number_text("%g", 100 * scales.reach) +
+                 " % makes every accumulator or code equal (" + tried +
                  " tried); at best: the fewest that differ, where that is at most half.");
 }
 
@@ -74,22 +76,30 @@ std::string scales_text(const EqualScales& scales, const std::vector<std::string
   std::string text = scales.layers.empty() ? "" : layer_table(scales, names);
   text += tried_text(scales) + open_text(scales, names);
   if (scales.all_equal()) return text + "With these scales the network is equal for every input.\n";
-  const auto all = static_cast<std::int64_t>(names.size()), equal = scales.equal + std::ranges::count_if(scales.layers, &ScaleAdvice::equal);
-  return text + wrapped((std::ranges::any_of(scales.layers, [](const ScaleAdvice& layer) { return layer.factor != 1; }) ? "With these scales " : "") +
-                        std::to_string(equal) + " of " + count_of(all, "layer") + " are equal for every input, " +
-                        std::to_string(scales.equal) + " of them as they are.");
+  const auto all = static_cast<std::int64_t>(names.size()),
+             equal = scales.equal + std::ranges::count_if(scales.layers, &ScaleAdvice::equal);
+  return text +
+         wrapped(
+             (std::ranges::any_of(scales.layers, [](const ScaleAdvice& layer) { return layer.factor != 1; }) ? "With these scales " : "") +
+             std::to_string(equal) + " of " + count_of(all, "layer") + " are equal for every input, " + std::to_string(scales.equal) +
+             " of them as they are.");
 }
 
 JsonValue scales_json(const EqualScales& scales, const std::vector<std::string>& names) {
-  JsonValue json{{"all_equal", scales.all_equal()}, {"equal_as_they_are", scales.equal}, {"reach", scales.reach}, {"layers", JsonValue::array()}, {"open", JsonValue::array()}};
+  JsonValue json{{"all_equal", scales.all_equal()},
+                 {"equal_as_they_are", scales.equal},
+                 {"reach", scales.reach},
+                 {"layers", JsonValue::array()},
+                 {"open", JsonValue::array()}};
   for (const ScaleAdvice& layer : scales.layers) {
-    JsonValue one{{"operation", layer.operation}, {"name", names[layer.operation]}, {"scale", layer.scale},     {"cases", layer.cases},
-                  {"differing", layer.differing}, {"factor", layer.factor}, {"tried", layer.tried},         {"bits", layer.bits_lost()}, {"left", layer.left},
-                  {"equal", layer.equal()}};
+    JsonValue one{{"operation", layer.operation}, {"name", names[layer.operation]}, {"scale", layer.scale}, {"cases", layer.cases},
+                  {"differing", layer.differing}, {"factor", layer.factor},         {"tried", layer.tried}, {"bits", layer.bits_lost()},
+                  {"left", layer.left},           {"equal", layer.equal()}};
     if (layer.best) one["best"] = {{"factor", layer.best->factor}, {"differing", layer.best->differing}};
     json["layers"].push_back(std::move(one));
   }
-  for (const auto& [operation, why] : scales.open) json["open"].push_back({{"operation", operation}, {"name", names[operation]}, {"why", why}});
+  for (const auto& [operation, why] : scales.open)
+    json["open"].push_back({{"operation", operation}, {"name", names[operation]}, {"why", why}});
   return json;
 }
 

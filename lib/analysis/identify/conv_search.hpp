@@ -25,6 +25,11 @@ struct ConvSpace {
 
 using Indices = std::vector<std::uint32_t>;
 
+/// One way to sum and one chain.
+struct Combination {
+  std::uint32_t sum = 0, rescale = 0;
+};
+
 /// Combinations of rules of the space: every one of `sums` with every one of `rescales`.
 struct Block {
   Indices sums, rescales;

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "analysis/identify/class_proof.hpp"
 #include "analysis/identify/conv_search.hpp"
 #include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/rule_tally.hpp"
 #include "analysis/identify/samples.hpp"
 #include "analysis/try_run.hpp"
 #include "lastbit/emulator.hpp"
+#include "lastbit/one_operation.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/recording.hpp"
 #include "lastbit/registry.hpp"
 #include "sheet/rule_table.hpp"
 
@@ -198,6 +201,29 @@ bool multiplies_rows(const IdentifyPair& pair) {
   return inputs.size() > multiplier_input && inputs[multiplier_input] != absent_tensor;
 }
 
+/// The group's layers, each once whatever it was given.
+std::vector<const IdentifyPair*> layers_of(const Searched& searched) {
+  std::vector<const IdentifyPair*> layers;
+  for (const auto& [pair, outputs] : searched.few) {
+    const auto is_same = [&layer = pair.layer](const IdentifyPair* other) { return model_checksum(layer) == model_checksum(other->layer); };
+    if (std::ranges::none_of(layers, is_same)) layers.push_back(&pair);
+  }
+  return layers;
+}
+
+ClassProof proof_of(const ConvSpace& space, const std::vector<Block>& blocks, const Searched& searched, const Deadline& deadline) {
+  const std::vector<const IdentifyPair*> layers = layers_of(searched);
+  const PartedClass parts = parted(space, blocks, layers, deadline);
+  ClassProof proof{.devices = std::ssize(parts.parts), .open = parts.open, .why_open = parts.why_open, .example = {}};
+  if (parts.telling.empty()) return proof;
+  const TellingSum& one = parts.telling.front();
+  proof.example = "'" + layer_name(layers[one.layer]->layer, 0) + "', " +
+                  (one.any_channel ? "any channel" : "channel " + std::to_string(one.channel)) + ", accumulator " +
+                  std::to_string(one.sum) + ": " + std::to_string(one.a) + " against " + std::to_string(one.b) + " (" +
+                  rules_apart(space, one.first, one.second) + ")";
+  return proof;
+}
+
 /// Nothing where time was up before any combination that applies was met.
 std::optional<OperationIdentification> identify_conv(const Searched& searched, const IdentifyOptions& options, const Deadline& deadline) {
   const Group& group = searched.group;
@@ -225,6 +251,8 @@ std::optional<OperationIdentification> identify_conv(const Searched& searched, c
     result.classes.push_back(std::move(shown));
   }
   add_builtins(searched, result.classes, outputs, result.values);
+  RuleClass& best = result.classes.front();
+  if (result.complete && best.agreeing == result.values) best.proof = proof_of(space, found.classes.front().blocks, searched, deadline);
   return result;
 }
 

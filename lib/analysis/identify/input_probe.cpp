@@ -3,10 +3,12 @@
 //
 // An input for a layer whose weights, bias and scales are what they are.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
 
+#include "analysis/identify/class_proof.hpp"
 #include "analysis/identify/outcomes.hpp"
 #include "analysis/identify/probe.hpp"
 
@@ -15,8 +17,10 @@ namespace {
 
 class InputDesigner {
  public:
-  InputDesigner(const ConvSpace& space, const std::vector<Block>& blocks, const IdentifyPair& like, unsigned seed)
-      : space_(space), blocks_(blocks), like_(like), data_(like), random_(seed) {
+  /// `telling`: accumulators at which the combinations are known to differ.
+  InputDesigner(const ConvSpace& space, const std::vector<Block>& blocks, const IdentifyPair& like, const std::vector<TellingSum>& telling,
+                unsigned seed)
+      : space_(space), blocks_(blocks), like_(like), telling_(telling), data_(like), random_(seed) {
     const ModelTensor& input = like.layer.tensor(like.layer.inputs[0]);
     const IntegerRange range = range_of(input.type);
     zero_ = input.quantization.zero_point();
@@ -26,8 +30,9 @@ class InputDesigner {
 
   [[nodiscard]] std::optional<DesignedProbe> design() {
     std::optional<DesignedProbe> best;
-    for (int attempt = 0; attempt < 8; ++attempt) {
-      auto probe = judged(attempt % 2 == 0 ? aimed_input() : random_input());
+    for (int attempt = 0; attempt < (telling_.empty() ? 8 : 24); ++attempt) {
+      const std::vector<std::int64_t> values = some_values(most_values);
+      auto probe = judged(attempt % 2 == 0 ? aimed_input(values) : random_input(), values);
       if (probe && (!best || probe->bits > best->bits)) best = std::move(probe);
     }
     return best;
@@ -48,11 +53,11 @@ class InputDesigner {
     return input;
   }
 
-  /// Windows that do not touch, each with a sum at which some combination goes over from one output to the next.
-  [[nodiscard]] std::vector<std::int32_t> aimed_input() {
+  /// Windows that do not touch, each with a sum at which combinations differ.
+  [[nodiscard]] std::vector<std::int32_t> aimed_input(const std::vector<std::int64_t>& values) {
     std::vector<std::int32_t> input(size_, 0);
     std::vector<bool> used(size_, false);
-    for (const std::int64_t index : some_values(most_values)) {
+    for (const std::int64_t index : values) {
       std::vector<ConvTerm> terms = terms_of(layer(), output_at(layer().shape, index));
       if (std::any_of(terms.begin(), terms.end(), [&](const ConvTerm& term) { return used[term.input]; })) continue;
       for (const ConvTerm& term : terms) used[term.input] = true;
@@ -64,6 +69,21 @@ class InputDesigner {
   }
 
   [[nodiscard]] std::int64_t target(std::int64_t index) {
+    const auto sum = telling_sum(data_.channel(index));
+    return sum && random_() % 8 != 0 ? *sum : threshold_sum(index);
+  }
+
+  /// One at which combinations are known to differ on this channel.
+  [[nodiscard]] std::optional<std::int64_t> telling_sum(std::int64_t channel) {
+    std::vector<std::int64_t> sums;
+    for (const TellingSum& one : telling_)
+      if (one.any_channel || one.channel == channel) sums.push_back(one.sum);
+    if (sums.empty()) return std::nullopt;
+    return sums[random_() % sums.size()];
+  }
+
+  /// One at which some combination goes over from one output to the next.
+  [[nodiscard]] std::int64_t threshold_sum(std::int64_t index) {
     const Block& block = blocks_[random_() % blocks_.size()];
     const std::uint32_t number = block.rescales[random_() % block.rescales.size()];
     const RescaleRule& rule = space_.rescales[number];
@@ -80,18 +100,35 @@ class InputDesigner {
            static_cast<std::int64_t>(random_() % 3) - 1;
   }
 
-  /// Few values, the largest weights first, that bring the terms' sum near `wanted`.
+  /// Values that bring the terms' sum to `wanted`, or near it: of some orders of the terms the one that comes nearest.
   void fill(std::vector<std::int32_t>& input, std::vector<ConvTerm> terms, std::int64_t wanted) {
-    const auto weight = [this](const ConvTerm& term) { return std::int64_t{layer().weights[term.weight]}; };
-    std::shuffle(terms.begin(), terms.end(), random_);
-    std::stable_sort(terms.begin(), terms.end(),
-                     [&](const ConvTerm& a, const ConvTerm& b) { return std::abs(weight(a)) > std::abs(weight(b)); });
-    for (const ConvTerm& term : terms) {
-      if (weight(term) == 0 || wanted == 0) break;
-      const std::int64_t value = std::clamp(wanted / weight(term), range_.min, range_.max);
-      input[term.input] = static_cast<std::int32_t>(value);
-      wanted -= value * weight(term);
+    constexpr int orders = 24;
+    std::vector<std::pair<std::size_t, std::int32_t>> best;
+    std::int64_t nearest = std::numeric_limits<std::int64_t>::max();
+    for (int order = 0; order < orders && nearest > 0; ++order) {
+      std::shuffle(terms.begin(), terms.end(), random_);
+      const std::int64_t missing = fill_in_order(input, terms, wanted, order == 0 ? 0 : 1);
+      if (std::abs(missing) >= nearest) continue;
+      nearest = std::abs(missing);
+      best.clear();
+      for (const ConvTerm& term : terms) best.emplace_back(term.input, input[term.input]);
     }
+    for (const auto& [at, value] : best) input[at] = value;
+  }
+
+  /// So many terms at random, then the largest weights first. What is missing in the end.
+  std::int64_t fill_in_order(std::vector<std::int32_t>& input, std::vector<ConvTerm>& terms, std::int64_t wanted, std::size_t at_random) {
+    const auto weight = [this](const ConvTerm& term) { return std::int64_t{layer().weights[term.weight]}; };
+    const std::size_t first = std::min(terms.size(), at_random);
+    std::stable_sort(terms.begin() + static_cast<std::ptrdiff_t>(first), terms.end(),
+                     [&](const ConvTerm& a, const ConvTerm& b) { return std::abs(weight(a)) > std::abs(weight(b)); });
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      const std::int64_t each = weight(terms[i]);
+      const std::int64_t value = i < first ? any_value() : each == 0 ? 0 : std::clamp(wanted / each, range_.min, range_.max);
+      input[terms[i].input] = static_cast<std::int32_t>(value);
+      wanted -= value * each;
+    }
+    return wanted;
   }
 
   [[nodiscard]] std::vector<std::int64_t> some_values(std::size_t most) {
@@ -107,9 +144,8 @@ class InputDesigner {
   }
 
   /// The input with everything at the zero point that the telling outputs do not see.
-  [[nodiscard]] std::optional<DesignedProbe> judged(std::vector<std::int32_t> input) {
+  [[nodiscard]] std::optional<DesignedProbe> judged(std::vector<std::int32_t> input, const std::vector<std::int64_t>& values) {
     set_input(input);
-    const std::vector<std::int64_t> values = some_values(most_values);
     std::vector<Combination> combinations = distinct_combinations(space_, blocks_, data_, values);
     std::shuffle(combinations.begin(), combinations.end(), random_);
     if (combinations.size() > most_combinations) combinations.resize(most_combinations);
@@ -142,6 +178,7 @@ class InputDesigner {
   const ConvSpace& space_;
   const std::vector<Block>& blocks_;
   const IdentifyPair& like_;
+  const std::vector<TellingSum>& telling_;
   ConvData data_;
   std::mt19937_64 random_;
   IntegerRange range_;  ///< of the input, centred
@@ -154,8 +191,11 @@ class InputDesigner {
 std::optional<DesignedProbe> design_input_probe(const ConvSpace& space, const std::vector<Block>& blocks, const IdentifyPair& like,
                                                 const ProbeOptions& options) {
   if (blocks.empty()) return std::nullopt;
+  const IdentifyPair* const layer = &like;
+  const PartedClass parts = parted(space, blocks, {&layer, 1});
+  if (parts.is_one()) return std::nullopt;
   for (unsigned attempt = 0; attempt < 3; ++attempt) {
-    auto probe = InputDesigner(space, blocks, like, options.seed * 1000 + attempt).design();
+    auto probe = InputDesigner(space, blocks, like, parts.telling, options.seed * 1000 + attempt).design();
     if (probe) return probe;
   }
   return std::nullopt;

@@ -12,12 +12,7 @@
 
 namespace lastbit {
 
-/// One way to sum, standing for all that give the same sums, and one chain.
-struct Combination {
-  std::uint32_t sum = 0, rescale = 0;
-};
-
-/// Of the combinations in the blocks, one for each of those that have the same chain and the same sums of these values.
+/// Of the combinations in the blocks, one to stand for all that have the same chain and the same sums of these values.
 [[nodiscard]] std::vector<Combination> distinct_combinations(const ConvSpace& space, const std::vector<Block>& blocks, const ConvData& data,
                                                              const std::vector<std::int64_t>& values);
 

@@ -67,6 +67,25 @@ void add_classes(std::ostream& out, const OperationIdentification& operation) {
       << " values are equal on the combination that is saved\n";
 }
 
+/// What no data can tell, and what other data could.
+void add_proof(std::ostream& out, const RuleClass& one) {
+  if (!one.proof) {
+    out << "  open: whether some input of these layers tells them apart; they have no staircases\n";
+    return;
+  }
+  const ClassProof& proof = *one.proof;
+  if (proof.is_one()) {
+    out << "  proven: on every accumulator that these layers can have all " << one.combinations
+        << " combinations are the same device; other scales may tell them apart\n";
+    return;
+  }
+  if (proof.devices > 1) {
+    out << "  proven: on the accumulators that these layers can have they are " << proof.devices << " different devices\n";
+    if (!proof.example.empty()) out << "    two of them at " << proof.example << "\n";
+  }
+  if (proof.open > 0) out << "  open: " << count_of(proof.open, "combination") << " (" << proof.why_open << ")\n";
+}
+
 void add_operation(std::ostream& out, const OperationIdentification& operation) {
   add_head(out, operation);
   add_classes(out, operation);
@@ -75,7 +94,12 @@ void add_operation(std::ostream& out, const OperationIdentification& operation) 
     out << "  undecided: time was up before every combination was judged" << (operation.exact() ? "; others may be equal too" : "") << "\n";
   if (operation.exact() && operation.complete) {
     add_told(out, operation.best());
-    add_rules(out, operation.best(), "not told (each value occurs among the combinations left)", true);
+    const bool is_one = operation.best().proof && operation.best().proof->is_one();
+    add_rules(out, operation.best(),
+              is_one ? "told by no input of these layers (each value occurs among the combinations left)"
+                     : "not told (each value occurs among the combinations left)",
+              true);
+    if (operation.best().combinations > 1) add_proof(out, operation.best());
   } else if (operation.exact()) {
     add_rules(out, operation.best(), "one way to compute every value (nothing is told by the data)", false);
   } else if (2 * differing > operation.values) {
@@ -106,6 +130,12 @@ void add_skipped(std::ostream& out, const Identification& identification) {
 JsonValue json_of(const RuleClass& one, bool told) {
   JsonValue json{{"agreeing", one.agreeing}, {"combinations", one.combinations}, {"backends", one.backends}};
   if (!one.represented_by.empty()) json["represented_by"] = one.represented_by;
+  if (one.proof)
+    json["proof"] = {{"one_device", one.proof->is_one()},
+                     {"devices", one.proof->devices},
+                     {"open", one.proof->open},
+                     {"why_open", one.proof->why_open},
+                     {"example", one.proof->example}};
   json["rules"] = JsonValue::array();
   for (const RuleValues& rule : one.rules)
     json["rules"].push_back(
