@@ -14,12 +14,7 @@ constexpr std::string_view bernoulli = "its BPU, march bernoulli2";
 constexpr std::string_view other_march =
     "another march than bernoulli2, which is not described; nearest bernoulli2, which was not compared";
 constexpr std::string_view gna_families = "docs/backends/gna.md";
-constexpr std::string_view rockchip =
-    "nearest vipnano_v7: it also rounds once, half to even, before the zero point, but its multiplier has 16 bits, truncated; here it has "
-    "15, "
-    "truncated, and then one more";
-constexpr std::string_view rockchip_source =
-    "gregordinary/rocket-userspace out-cvt-converter.md, measured on a chip; Mesa src/gallium/drivers/rocket/rkt_regcmd.c";
+constexpr std::string_view sophgo_source = "sophgo/tpu-mlir lib/Support/MathUtils.cpp";
 constexpr std::string_view espressif = "docs/backends/espressif.md", vela = "docs/backends/ethos_u.md";
 constexpr std::string_view by_compiler = "its compiler was read; not verified on silicon",
                            not_public = "its arithmetic is not public: nothing is known to be near";
@@ -87,8 +82,14 @@ std::vector<Chip> known_chips() {
        "by the export's scaling; n2d2_simulator_… before the export",
        "CEA-LIST/N2D2"},
       {"chipyard", "its Gemmini", {"gemmini", "gemmini_shift"}, {}, "float scales by default, or shifts", "ucb-bar/gemmini"},
-      of_arm("rk3588", "its NPU, Rockchip RKNPU2", {}, rockchip, rockchip_source),
-      of_arm("rk3576", "its NPU, Rockchip RKNPU2", {}, rockchip, rockchip_source),
+      {"gap9", "GreenWaves GAP9, as GAP8", {"gap8"}, {}, "by the SDK's kernels for both", "gap_sdk tools/autotiler_v3/CNN_Libraries_SQ8"},
+      {"bm1684x", "its TPU, by TPU-MLIR's interpreter", {"sophgo"}, {}, "the interpreter was recorded, not the chip", sophgo_source},
+      {"cv1800b",
+       "its TPU, by TPU-MLIR's interpreter",
+       {"sophgo_qdm"},
+       {},
+       "convolutions; the interpreter was recorded, not the chip",
+       sophgo_source},
       {"k210",
        "its KPU",
        {},

@@ -60,6 +60,11 @@ static const RuleType& rule_type(Of<AccumulatorRule>) {
   return type;
 }
 
+/// Of the normalizations whose exponent is looked for.
+static bool looks_for_exponent(const ScaleEncoding& rule) {
+  return rule.normalization == Normalization::least_error || rule.normalization == Normalization::largest_below;
+}
+
 static const RuleType& rule_type(Of<ScaleEncoding>) {
   constexpr RuleLimits exponents{-2000, 2000};
   static const RuleType type =
@@ -69,7 +74,8 @@ static const RuleType& rule_type(Of<ScaleEncoding>) {
           .member_if([](const ScaleEncoding& rule) { return rule.normalization != Normalization::unit_of_pair; }, "rounding",
                      &ScaleEncoding::rounding, "how M is rounded")
           .deciding("normalization", &ScaleEncoding::normalization, "where M's binary point lies")
-          .member_if([](const ScaleEncoding& rule) { return has_exponent(rule); }, "form", &ScaleEncoding::form,
+          .member_if([](const ScaleEncoding& rule) { return has_exponent(rule) && !looks_for_exponent(rule); }, "form",
+                     &ScaleEncoding::form,
                      "which multipliers the device has; a scale that is no power of two, or no 2^k + 1, is then refused")
           .member_if([](const ScaleEncoding& rule) { return has_exponent(rule); }, "min_exponent", &ScaleEncoding::min_exponent,
                      "least e; smaller scales have the multiplier 0", exponents)

@@ -36,6 +36,16 @@ class Layer(NamedTuple):
     attributes: dict = {}
 
 
+class Step(NamedTuple):
+    """One operation of several: its operands are arrays, or names of what earlier steps gave; `like` has its output's shape and type."""
+    op: str
+    operands: list
+    output: str
+    like: np.ndarray
+    quantization: dict
+    attributes: dict = {}
+
+
 def quantization(scale, zero_point=0, axis=None):
     """Of one tensor: `scale` and `zero_point` are single values, or lists along `axis`."""
     scales = [float(s) for s in np.atleast_1d(scale)]
@@ -109,25 +119,34 @@ class Suite:
         return name
 
     def add_layer(self, recorded, layer, runs, title):
-        tensors, inputs = [], {}
-        for operand in filter(None, layer.operands):
-            check_quantization(operand.name, operand.array, operand.quantization)
-            tensors.append(self.describe(recorded.stem, operand))
-            if not operand.constant:
-                inputs[operand.name] = self.place(recorded.stem, operand.name, operand.array)
-        output = Operand("output", runs[0].expected, layer.quantization)
-        check_quantization(output.name, output.array, output.quantization)
-        tensors.append(self.describe(recorded.stem, output))
-        operation = {"op": layer.op, "inputs": [operand and operand.name for operand in layer.operands], "outputs": ["output"]}
-        if layer.attributes:
-            operation["attributes"] = layer.attributes
-        model = {"format": "lastbit.model.v1", "name": title, "tensors": tensors, "operations": [operation],
-                 "inputs": list(inputs), "outputs": ["output"]}
+        self.add_steps(recorded, [Step(layer.op, layer.operands, "output", runs[0].expected, layer.quantization, layer.attributes)], runs, title)
+
+    def add_steps(self, recorded, steps, runs, title):
+        """The last step's output is what was recorded."""
+        tensors, inputs, operations = [], {}, []
+        for step in steps:
+            for operand in step.operands:
+                if not isinstance(operand, Operand) or any(known["name"] == operand.name for known in tensors):
+                    continue
+                check_quantization(operand.name, operand.array, operand.quantization)
+                tensors.append(self.describe(recorded.stem, operand))
+                if not operand.constant:
+                    inputs[operand.name] = self.place(recorded.stem, operand.name, operand.array)
+            output = Operand(step.output, step.like, step.quantization)
+            check_quantization(output.name, output.array, output.quantization)
+            tensors.append(self.describe(recorded.stem, output))
+            operation = {"op": step.op, "inputs": [operand.name if isinstance(operand, Operand) else operand for operand in step.operands],
+                         "outputs": [step.output]}
+            if step.attributes:
+                operation["attributes"] = step.attributes
+            operations.append(operation)
+        model = {"format": "lastbit.model.v1", "name": title, "tensors": tensors, "operations": operations,
+                 "inputs": list(inputs), "outputs": [output.name]}
         for run in runs:
             if run.expected.shape != output.array.shape or run.expected.dtype != output.array.dtype:
                 raise Refusal("the recorded results differ in shape or type")
             self._add(title, run, {"model": model, "inputs": inputs,
-                                   "expected": {"output": self.place(recorded.stem, self._word(run), run.expected)}})
+                                   "expected": {output.name: self.place(recorded.stem, self._word(run), run.expected)}})
 
     def add_primitive(self, recorded, primitive, inputs, results, title):
         """`results`: per run a map of names to arrays in place of its single expected array."""

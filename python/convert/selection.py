@@ -35,9 +35,13 @@ CHOSEN = {
     "gna/pool2d": ("max_1B_0_0", "max_2B_1_0", "sum_1B_0_1", "sum_1B_3_2", "sum_2B_1_1", "sum_4B_0_0"),
     "gna/pwl": ("rand_1seg_1B", "rand_1seg_2B", "rand_1seg_4B", "below_first_segment"),
     "gna/recurrent": ("rnn_00_k0", "rnn_02_k2", "rnn_07_k3", "rnn_09_k1"),
+    "gap/pooling_sq8": tuple(f"c{number:04}" for number in range(1, 37)),
+    "rk3588/conv2d_s8": tuple(f"c{number:04}" for number in range(1, 21)),  # few values each
+    "sophgo/requantize": tuple(f"c{number:04}" for number in range(1, 37)),
     "gna/seed000_demo": ("seed0_sf1_right_layout", "seed3_sf2048_missing_transpose"),
 }
 
+SCALINGS = ("activation_scaling_simulator",)  # whose parameters are those of a scaling
 SWITCHES = ("relu", "rounding", "rounding_mode", "groups", "group", "depth_multiplier")
 
 
@@ -54,7 +58,7 @@ def scaling_group(case):
 def group_of(case):
     """What a case is about: operation, what its name starts with, its parameters in words, its switches, which tensors it has."""
     params = case["params"]
-    if "scaling" in params or "mode" in params:
+    if "scaling" in params or case["op"] in SCALINGS:
         return scaling_group(case)
     words = {key: value for key, value in params.items() if isinstance(value, str) and key not in ("model", "tflite_file")}
     switches = {key: params[key] for key in SWITCHES if key in params}

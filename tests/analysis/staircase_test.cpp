@@ -86,6 +86,7 @@ RandomLayer random_layer(StageKind must, std::mt19937_64& random) {
                     .storage_min = min_of_width(bits),
                     .storage_max = max_of_width(bits),
                     .count = between(random, 1, 60)};
+  if (random() % 8 == 0) layer.operands.scale.multiplier = -layer.operands.scale.multiplier;  // as a register may hold it
   fill_functions(layer, random);
   return layer;
 }

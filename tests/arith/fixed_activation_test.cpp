@@ -213,6 +213,21 @@ TEST_CASE("int16 softmax row as recorded: the sum is rounded, and single roundin
   CHECK(output == std::array<std::int16_t, 3>{11315, 6244, 15210});
 }
 
+TEST_CASE("an entry of the table: less than one step from the function, mirrored, the last one from there on") {
+  for (std::int64_t x = -40000; x <= 40000; ++x) {
+    const long double real = static_cast<long double>(x) / 4096;
+    const long double logistic = 32768 / (1 + std::exp(-real)), tanh = 32768 * std::tanh(real);
+    // The steepest step: 1/24 of the argument times a slope of 1/4, of tanh twice that.
+    CHECK(std::abs(static_cast<long double>(sigmoid_entry<Sigmoid::logistic>(x)) - logistic) < 32768.0L / 96 + 2);
+    CHECK(std::abs(static_cast<long double>(sigmoid_entry<Sigmoid::tanh>(x)) - tanh) < 32768.0L / 48 + 2);
+    if (x > 0) CHECK(sigmoid_entry<Sigmoid::tanh>(-x) == -sigmoid_entry<Sigmoid::tanh>(x));
+  }
+  CHECK(sigmoid_entry<Sigmoid::logistic>(0) == 16384);
+  CHECK(sigmoid_entry<Sigmoid::logistic>(1 << 30) == sigmoid_entry<Sigmoid::logistic>(255 * 512));
+  CHECK(sigmoid_entry<Sigmoid::logistic>(170) == 16384);  // 510 of 1/12288: still the first entry
+  CHECK(sigmoid_entry<Sigmoid::logistic>(171) > 16384);   // 513: the second
+}
+
 TEST_CASE("hard swish: parameters and outputs as recorded") {
   struct Case {
     float input_scale, output_scale;

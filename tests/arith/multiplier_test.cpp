@@ -8,6 +8,9 @@
 
 #include "lastbit/arith/ratio.hpp"
 #include "lastbit/arith/rescale.hpp"
+#include "lastbit/backends/gap8.hpp"
+#include "lastbit/backends/rockchip.hpp"
+#include "lastbit/backends/sophgo.hpp"
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/backends/vipnano.hpp"
 #include "support/oracle.hpp"
@@ -161,6 +164,98 @@ TEST_CASE("exponents beyond the register: zero below, the largest multiplier abo
   CHECK(encode(encoding, 7.0).exponent == 3);
   CHECK(encode(encoding, 8.0) == EncodedScale{255, 8, 8, 3, 8.0F, 8.0});
   CHECK(encode(encoding, 7.999) == EncodedScale{255, 8, 8, 3, 7.999F, 7.999});  // carries to 2^8 * 2^-5 = 8, beyond the register
+}
+
+TEST_CASE("RKNPU2: 14 bits of a float32's mantissa and one more; a carry goes into the shift, or is lost") {
+  std::mt19937_64 random(25);
+  Tally tally;
+  constexpr std::uint32_t all_ones = 0x3FFF;
+  for (std::uint32_t biased = 80; biased < 141; ++biased) {
+    for (int i = 0; i < 60; ++i) {
+      // All 14 ones carry; one less, or the bits below them alone, do not. A power of two gets its one as well.
+      const std::uint32_t special[] = {0, 1, 0x1FF, 0x200, all_ones << 9, all_ones << 9 | 0x1FF, (all_ones << 9) - 1};
+      const std::uint32_t mantissa = i < 7 ? special[i] : static_cast<std::uint32_t>(random() % 0x800000);
+      const double scale{std::bit_cast<float>(biased << 23 | mantissa)};
+      const EncodedScale vendor = encode(rk3588.conv.i8.sum.output.scale, scale),
+                         mesa = encode(rk3588_mesa.conv.i8.sum.output.scale, scale);
+      const bool carries = mantissa >> 9 == all_ones;
+      const int shift = 141 - static_cast<int>(biased);
+      tally.equal(vendor.multiplier, carries ? 0x4000 : 0x4001 + (mantissa >> 9), biased, mantissa);
+      tally.equal(vendor.fraction_bits - vendor.exponent, shift - (carries ? 1 : 0), biased, mantissa);
+      // Mesa: ((bits >> 9) & 0x7FFF) + 1, with 2^14 set where it is less, in a signed register of 16 bits.
+      const std::uint32_t field = (biased << 14 | mantissa >> 9) % 0x8000 + 1;
+      tally.equal(mesa.multiplier, wrapped(field < 0x4000 ? field | 0x4000U : field, 16), biased, mantissa);
+      tally.equal(mesa.fraction_bits - mesa.exponent, shift, biased, mantissa);
+    }
+  }
+  tally.check(61 * 60 * 4);
+}
+
+TEST_CASE("Sophgo: the first shift with the least error, and the first multiplier that is half of the bound") {
+  std::mt19937_64 random(26);
+  Tally tally;
+  const auto check = [&](double scale) {
+    const Dyadic exact = dyadic(scale);
+    for (const int bits : {7, 31}) {
+      ScaleEncoding rule = sophgo::positive;
+      rule.significant_bits = static_cast<std::uint8_t>(bits);
+      Int128 multiplier = 0, least = -1;
+      int shift = 0;
+      for (int n = 0; n <= 30; ++n) {  // errors in units of 2^-90
+        const Int128 real = exact.significand * power_of_two(90 + exact.exponent);
+        const Int128 rounded_up = rounded(real, power_of_two(90 - n), Rounding::half_away);
+        if (rounded_up >= power_of_two(bits) - 1) continue;
+        const Int128 error = magnitude(rounded_up * power_of_two(90 - n) - real);
+        if (least < 0 || error < least) least = error, multiplier = rounded_up, shift = n;
+      }
+      const EncodedScale found = encode(rule, scale);
+      tally.equal(found.multiplier, multiplier, scale, bits);
+      tally.equal(-found.exponent, shift, scale, bits);
+      tally.equal(found.fraction_bits, 0, scale, bits);
+    }
+    for (const int bits : {7, 8}) {
+      const ScaleEncoding rule{.arithmetic = ScaleArithmetic::f64,
+                               .significant_bits = static_cast<std::uint8_t>(bits),
+                               .rounding = Rounding::floor,
+                               .normalization = Normalization::largest_below,
+                               .min_exponent = -62,
+                               .max_exponent = 0};
+      int shift = 0;
+      while (rounded(exact.significand * power_of_two(60), power_of_two(60 - exact.exponent - shift - 1), Rounding::floor) <
+             power_of_two(bits) - 1)
+        ++shift;
+      const EncodedScale found = encode(rule, scale);
+      tally.equal(found.multiplier, rounded(exact.significand, power_of_two(-exact.exponent - shift), Rounding::floor), scale, bits);
+      tally.equal(-found.exponent, shift, scale, bits);
+    }
+  };
+  for (const double scale : {0.5, 0.25, 1.0, 127.0 / 256, 126.0 / 256, 63.5 / 64, 255.0 / 4096, 0x1p-11, 3.0, 7.75}) check(scale);
+  for (int i = 0; i < 2000; ++i) check(std::bit_cast<float>(static_cast<std::uint32_t>((116 + random() % 14) << 23 | random() % 0x800000)));
+  tally.check(2000 * 10);
+}
+
+TEST_CASE("GAP: trailing zeros of a multiplier are shifted out") {
+  const ScaleEncoding& rule = gap8_rules::odd_8_bits;
+  const auto held = [&](double scale) {
+    const EncodedScale encoded = encode(rule, scale);
+    return std::pair(encoded.multiplier, encoded.fraction_bits - encoded.exponent);
+  };
+  CHECK(held(0.5) == std::pair<std::int64_t, int>(1, 1));
+  CHECK(held(0.75) == std::pair<std::int64_t, int>(3, 2));
+  CHECK(held(255.0 / 256) == std::pair<std::int64_t, int>(255, 8));
+  CHECK(held(1) == std::pair<std::int64_t, int>(1, 0));
+  CHECK(held(64) == std::pair<std::int64_t, int>(64, 0));      // the shift ends at 0
+  CHECK(held(0x1p-30) == std::pair<std::int64_t, int>(0, 8));  // too small for a shift of 24
+}
+
+TEST_CASE("registers are what the layer states, whatever the rule makes of its scale") {
+  for (const ScaleEncoding& rule : {tflite::multiplier_q31, vipnano::scale_f32, sophgo::positive, gap8_rules::odd_8_bits}) {
+    const EncodedScale stated = as_registers(rule, 100, 9, 0.25);
+    CHECK(stated.multiplier == 100);
+    CHECK(stated.fraction_bits - stated.exponent == 9);
+    CHECK(stated.fraction_bits == encode(rule, 0.25).fraction_bits);
+    CHECK(stated.real_f64 == 0.25);
+  }
 }
 
 TEST_CASE("effective scale in float: the product rounded, then the quotient rounded") {

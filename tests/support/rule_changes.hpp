@@ -52,8 +52,8 @@ inline Texts candidates(const std::string& value) {
   };
   add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
       PerChannelLowering{}, PaddingCount{}, CountIn{}, DelegatedData{}, DelegatedAxes{}, UpperEnd{}, Centring{}, FloatSumMethod{},
-      ConcatMethod{}, ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, OutputScale{}, ResizeGrid{},
-      FusedActivation{}, MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{},
+      ConcatMethod{}, ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, MultiplierAddend{}, OutputScale{},
+      ResizeGrid{}, FusedActivation{}, MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{},
       RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{}, DynamicCodes{}, DynamicProduct{});
   texts.erase("absent");
   texts.erase(value);

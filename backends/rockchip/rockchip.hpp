@@ -1,0 +1,57 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rockchip's RKNPU2 as in RK3588 and RK3576: one output converter, whose multiplier is truncated and then one more; ties to even, or away from
+// zero by a register. Evidence: docs/backends/rockchip.md.
+#pragma once
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+namespace rockchip {
+
+/// MUL and SHIFT from a float32 scale: the leading one and 14 bits of the mantissa, and one; SHIFT = 14 - exponent, from 0 to 63.
+[[nodiscard]] constexpr ScaleEncoding out_cvt_scale(MultiplierCarry carry) {
+  return {.arithmetic = ScaleArithmetic::f32,
+          .significant_bits = 15,
+          .rounding = Rounding::floor,
+          .normalization = Normalization::one_to_two,
+          .min_exponent = -49,
+          .max_exponent = 14,
+          .carry = carry,
+          .added = MultiplierAddend::one};
+}
+
+/// OUT_CVT: the zero point behind the rounding, the bounds last.
+[[nodiscard]] constexpr RescaleRule out_cvt(MultiplierCarry carry) {
+  return {out_cvt_scale(carry), {multiply(), shift_right(Rounding::half_even), add_zero_point(), clamp()}};
+}
+
+inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
+
+/// Layers with a scale per channel go through a stage before OUT_CVT, whose registers' making was not established.
+[[nodiscard]] constexpr ConvByType sums(const RescaleRule& rule) {
+  return {.i8 = {.sum = {.accumulator = int32_wraps, .output = rule},
+                 .bias = BiasAt::accumulator_start,
+                 .per_channel = PerChannelLowering::refused}};
+}
+
+[[nodiscard]] constexpr Backend leaving_by(const RescaleRule& rule) {
+  return {.coding = Coding::affine,
+          .conv = sums(rule),
+          .depthwise_conv = sums(rule),
+          .fully_connected = sums(rule),
+          .max_pool = MaxPool::largest_code,
+          .requantize = rule};
+}
+
+}  // namespace rockchip
+
+/// The vendor's own toolkit carries into the shift.
+inline constexpr Backend rk3588 = rockchip::leaving_by(rockchip::out_cvt(MultiplierCarry::renormalize));
+inline constexpr Backend rk3576 = rk3588;
+/// Mesa's driver loses the carry.
+inline constexpr Backend rk3588_mesa = rockchip::leaving_by(rockchip::out_cvt(MultiplierCarry::lost));
+
+}  // namespace lastbit

@@ -1,0 +1,101 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a layer states of the device's registers is what the chain multiplies and shifts by, channel by channel, whatever the scales say.
+#include <random>
+
+#include "lastbit/backends/gap8.hpp"
+#include "lastbit/backends/gemmini.hpp"
+#include "lastbit/backends/rockchip.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/model_builder.hpp"
+#include "support/oracle.hpp"
+#include "support/tally.hpp"
+
+namespace lastbit {
+namespace {
+
+using namespace lastbit::test;
+
+const Quantization unit{{1.0}, {0}};
+
+OutputBounds by(std::vector<ScaleRegister> registers) {
+  OutputBounds bounds;
+  bounds.registers = std::move(registers);
+  return bounds;
+}
+
+Model requantized(std::int64_t rows, std::int64_t channels, const OutputBounds& bounds, const Quantization& to = unit) {
+  ModelBuilder builder;
+  const auto x = builder.input({"x", ElementType::int32, {rows, channels}, unit});
+  return builder.finished(
+      {builder.operation(OperationKind::requantize, {x}, {"y", ElementType::int8, {rows, channels}, to}, RequantizeAttributes{bounds})});
+}
+
+std::vector<std::int64_t> codes(const Model& model, const Backend& backend, const Tensor& input) {
+  const std::vector<Tensor> inputs{input};
+  const Trace trace = run(model, backend, inputs);
+  const Tensor& out = *trace.tensors.back();
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < out.element_count(); ++i) values.push_back(out.integer_at(i));
+  return values;
+}
+
+/// clip8(wrap32(wrap32(v * s) + 2^(n - 1)) >> n).
+Int128 at_scale(Int128 value, const ScaleRegister& by) {
+  const Int128 product = wrapped(value * by.multiplier, 32);
+  const Int128 sum = by.shift == 0 ? product : wrapped(product + power_of_two(by.shift - 1), 32);
+  return saturated(rounded(sum, power_of_two(by.shift), Rounding::floor), 8);
+}
+
+TEST_CASE("GAP's step wraps by the multiplier that the register holds, each channel by its own") {
+  std::mt19937_64 random(40);
+  const std::vector<ScaleRegister> registers{{128, 8}, {1, 1}, {255, 23}, {0, 5}, {77, 0}};  // the first two are one scale
+  std::vector<std::int32_t> values{std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min(), 1 << 24, -(1 << 24),
+                                   3};
+  while (values.size() < 2000) values.push_back(static_cast<std::int32_t>(random() >> (32 + random() % 24)) - (1 << 20));
+  const auto channels = static_cast<std::int64_t>(registers.size()), rows = static_cast<std::int64_t>(values.size()) / channels;
+  const auto found = codes(requantized(rows, channels, by(registers)), gap8, Tensor::from<std::int32_t>({rows, channels}, values));
+  Tally tally;
+  for (std::size_t i = 0; i < values.size(); ++i) tally.equal(found[i], at_scale(values[i], registers[i % registers.size()]), i);
+  tally.check(2000);
+  CHECK(at_scale(1 << 24, registers[0]) != at_scale(1 << 24, registers[1]));
+}
+
+TEST_CASE("RKNPU2's converter reaches a power of two by registers alone, and takes a signed multiplier") {
+  const std::vector<std::int32_t> values{-3, -1, 1, 3, 5, 1000};
+  const Tensor input = Tensor::from<std::int32_t>({6, 1}, values);
+  const Quantization half{{2.0}, {0}};  // in / out is 1/2: 16385 / 2^15
+  CHECK(codes(requantized(6, 1, {}, half), rk3588, input) == std::vector<std::int64_t>{-2, -1, 1, 2, 3, 127});
+  CHECK(codes(requantized(6, 1, by({{16384, 15}}), half), rk3588, input) == std::vector<std::int64_t>{-2, 0, 0, 2, 2, 127});
+  CHECK(codes(requantized(6, 1, by({{-32768, 16}}), half), rk3588, input) == std::vector<std::int64_t>{2, 0, 0, -2, -2, -128});
+}
+
+TEST_CASE("registers that no device or no layer has are refused") {
+  const auto first_problem = [](const Model& model, const Backend& backend) {
+    const auto problems = check(model, backend);
+    return problems.empty() ? std::string() : problems[0].message;
+  };
+  CHECK(first_problem(requantized(2, 3, by({{5, 1}})), gap8).empty());
+  CHECK_THAT(first_problem(requantized(2, 3, by({{5, 1}})), gemmini_float), contains_text("no multiplier for registers"));
+  CHECK_THAT(first_problem(requantized(2, 3, by({{512, 1}})), gap8), contains_text("does not fit the device's 8 bits"));
+  CHECK_THROWS_WITH(requantized(2, 3, by({{5, 1}, {5, 1}})), contains_text("registers needs one pair, or one for each of the 3 channels"));
+  CHECK_THROWS_WITH(requantized(2, 3, by({{5, 63}})), contains_text("registers shift by 0 to 62 places"));
+  CHECK_THROWS_WITH(requantized(2, 3, by({{5, -1}})), contains_text("registers shift by 0 to 62 places"));
+}
+
+TEST_CASE("RKNPU2 refuses weights with a scale per channel, not those with one") {
+  const auto layer = [](std::vector<double> scales) {
+    ModelBuilder builder;
+    const auto x = builder.input({"x", ElementType::int8, {1, 2}, unit});
+    const auto w = builder.constant<std::int8_t>("w", {2, 2}, {1, 2, 3, 4}, {std::move(scales), {0}, 0});
+    return builder.finished({builder.operation(OperationKind::fully_connected, {x, w}, {"y", ElementType::int8, {1, 2}, unit})});
+  };
+  CHECK(check(layer({0.5}), rk3588).empty());
+  const auto problems = check(layer({0.5, 0.25}), rk3588);
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].message == "the weights have a scale per channel, for which the backend states no arithmetic");
+}
+
+}  // namespace
+}  // namespace lastbit
