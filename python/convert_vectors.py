@@ -29,7 +29,7 @@ VENDORS = {"tflite": tflite, "onnxruntime": onnxruntime, "vipnano": vipnano, "as
            "max78000": max78000, "fbgemm": fbgemm, "espdl": espressif, "tosa": tosa, "gap": gap, "rk3588": rockchip, "rk3576": rockchip,
            "sophgo": sophgo, **dict.fromkeys(pytorch.BACKENDS, pytorch)}
 INLINE = ("n2d2", "gap", "rk3588", "rk3576", "sophgo")  # vendors of many small arrays, which would fill a block of the disk each
-SELECTED_VALUES = 1250  # of a binary16 case, and of PyTorch's sums and products, with --select
+SELECTED_VALUES = 1250  # of a binary16 case, and of PyTorch's sums and products of all pairs of codes, with --select
 NOTE_KEYS = ("layout notes", "layout_notes", "arithmetic", "model_agreement")
 
 

@@ -19,6 +19,8 @@ std::vector<Evidence> evidence(const std::string& form) {
       {"matmul.u8.output", code, rescaled},
       {"fully_connected", code, run + "matmul_u8i8acc16_ref"},
       {"fully_connected.u8.output", code, rescaled},
+      {"requantize.chain.*.rounding", source, "requantize_u8acc32_ref: no recorded sum is a tie"},
+      {"*.u8.output.chain.*.rounding", source, "requantize_u8acc32_ref: no recorded sum is a tie"},
       {"*.scale.arithmetic", guess, "the program brings the multiplier"},
       {"fully_connected.u8.bias", source, "requantize_u8acc32_ref adds it to the sums"},
       {"fully_connected.u8.per_channel", code, run + "one multiplier for each group of columns"},

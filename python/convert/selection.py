@@ -9,6 +9,7 @@ from .recorded import load_array
 # Recorded cases, counted from 1, that a spread over a suite may miss and that alone tell one rule from another value of it:
 # tests/vectors/discrimination_test.cpp fails without them.
 TELLING = {
+    "activations_u8": (9, 24, 36),  # ties of leaky_relu, of hard_swish on either engine
     "activations": (11, 17),  # hard_swish from its float function; ties of leaky_relu's first rounding, multipliers of 1 or more
     "apply_scale": (11,),  # ties of the first rounding
     "conv2d_u8": (25,),  # ties of the first rounding
@@ -16,6 +17,8 @@ TELLING = {
     "fp16_add": (5,),  # overflows
     "fp16_div": (3,),  # zero divided by a negative value
     "logistic_tanh": (5, 6),  # normalisation of the multiplier
+    "linear_u8s8": (16,),  # ties toward zero
+    "pooling_u8": (4, 5, 7, 9, 12, 15),  # ties of either kind of average
     "mean": (17, 26),  # multipliers of 1 or more; ties of the first rounding
     "quantize_ops": (34,),  # effective scale in float
     "softmax": (10,),  # width of the first shift
@@ -23,6 +26,8 @@ TELLING = {
 
 # Of suites whose cases are large or many of a kind: the names of those that are kept.
 CHOSEN = {
+    "pytorch_qnnpack/scale_ties": ("c0004", "c0015", "c0025", "c0032"),  # these tell every other way of computing the scale
+    "pytorch_onednn/scale_ties": ("c0013", "c0020", "c0025", "c0032"),
     "gna/affine": ("rand_gna2.0_k0_K16_N1", "rand_gna2.0_k1_K16_N1", "rand_gna3.0_k0_K16_N1", "rand_gna3.0_k1_K16_N1",
                    "rand_gna3.0_k2_K16_N1", "rand_gna3.0_k3_K16_N1", "allmin_gna2.0_k1", "allmin_gna3.0_k1", "multibias_gna3.0_k0",
                    "activelist_gna2.0_k0", "bias1B_gna3.0_k1", "bias2B_gna3.0_k2", "tilesat_gna1.0e_k0_N5", "tilesat_gna1.0e_k1_N8",

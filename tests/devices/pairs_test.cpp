@@ -35,10 +35,11 @@ struct Layer {
     const auto x = builder.input({"x", ElementType::uint8, {1, 4, 5, channels}, {{0.5}, {zero_point}, 0}});
     const auto w = builder.constant("w", {2, 3, 3, channels}, weights, {{0.25}, {0}, 0});
     return builder.finished({builder.operation(OperationKind::conv2d, {x, w}, {"y", ElementType::int32, {1, 4, 5, 2}},
-                                               Conv2dAttributes{.padding = {1, 1, 1, 1}})});
+                                               Conv2dAttributes{.padding = {PaddingMode::explicit_sizes, 1, 1, 1, 1}})});
   }
   [[nodiscard]] std::vector<std::int32_t> sums(const Backend& backend) const {
-    const Trace trace = run(model(), backend, {Tensor::from<std::uint8_t>({1, 4, 5, channels}, codes)});
+    const std::vector<Tensor> inputs{Tensor::from<std::uint8_t>({1, 4, 5, channels}, codes)};
+    const Trace trace = run(model(), backend, inputs);
     const auto values = trace.tensors.back()->values<std::int32_t>();
     return {values.begin(), values.end()};
   }
@@ -83,7 +84,7 @@ TEST_CASE("pairs of codes saturate at 16 bits, borders and odd numbers of channe
     const auto sums = layer.sums(pytorch_x86_avx2);
     for (std::int64_t i = 0; i < 40; ++i)
       tally.equal(sums[static_cast<std::size_t>(i)], layer.definition(i / 10, i / 2 % 5, i % 2), round, i, layer.channels);
-    saturating += sums != layer.sums(pytorch_x86) ? 1 : 0;
+    saturating += sums != layer.sums(pytorch_x86) ? 1U : 0U;
   }
   tally.check(12000);
   CHECK(saturating > 100);
