@@ -17,8 +17,7 @@ inline constexpr ScaleEncoding scale_q31{.arithmetic = ScaleArithmetic::f64,
                                          .rounding = Rounding::half_away,
                                          .normalization = Normalization::half_to_one,
                                          .min_exponent = -32,
-                                         .max_exponent = 31,
-                                         .carry = MultiplierCarry::keep};
+                                         .max_exponent = 31};
 
 /// Rounding mode TFL.
 inline constexpr Chain rounded_twice{shift_left(32, Overflow::exact), doubling_high_multiply(32, Rounding::half_up),
