@@ -68,7 +68,8 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
   for (const auto* list : {&operation.inputs, &operation.outputs}) {
     for (const auto index : *list) {
       const bool converts = operation.kind == OperationKind::quantize || operation.kind == OperationKind::dequantize ||
-                            operation.kind == OperationKind::dynamic_quantize || operation.kind == OperationKind::detection_postprocess;
+                            operation.kind == OperationKind::dynamic_quantize || operation.kind == OperationKind::detection_postprocess ||
+                            is_of_blocks(operation.kind);
       if (index == absent_tensor || converts || is_integer(model.tensor(index).type)) continue;
       throw_unsupported(operation, "tensor '" + model.tensor(index).name + "' is " + std::string(name_of(model.tensor(index).type)) +
                                        "; integer backends need quantised data (the float backend runs it)");

@@ -118,6 +118,7 @@ PerValue held_per_value(OperationKind kind) {
     case svdf:
     case lstm: return {64, 64};
     case detection_postprocess: return {32, 32};
+    case block_matmul: return {1, 0};
     default: return {};
   }
 }

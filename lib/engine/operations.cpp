@@ -90,6 +90,8 @@ constexpr auto executors = std::to_array<OperationExecutors>({
     {round_half_even, none, prepare_real_function},
     {OperationKind::truncate, none, prepare_real_function},
     {floor_div, none, prepare_real_elementwise},
+    {block_quantize, prepare_block_quantize, prepare_real_block_quantize},
+    {block_matmul, prepare_block_matmul, prepare_real_block_matmul},
 });
 static_assert(is_row_of_each_kind(executors), "executors_of indexes the table by kind");
 

@@ -254,6 +254,10 @@ struct Reader {
     attributes.axis = json["axis"].integer();
     read(json, "smallest", attributes.smallest);
   }
+  void operator()(BlockAttributes& attributes) const {
+    json.only({"format"});
+    if (const auto found = json.find("format")) read_name(*found, attributes.format, block_format_from);
+  }
   void operator()(DetectionAttributes& attributes) const {
     json.only({"classes", "most_detections", "classes_per_detection", "detections_per_class", "suppression", "least_score", "most_overlap",
                "scales"});

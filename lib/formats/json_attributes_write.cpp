@@ -131,6 +131,7 @@ struct Writer {
     json["axis"] = attributes.axis;
     if (attributes.smallest) json["smallest"] = true;
   }
+  void operator()(const BlockAttributes& attributes) const { json["format"] = name_of(attributes.format); }
   void operator()(const DetectionAttributes& attributes) const {
     json["classes"] = attributes.classes;
     json["most_detections"] = attributes.most_detections;

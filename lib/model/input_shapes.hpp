@@ -55,6 +55,8 @@ class InputShapes {
 };
 
 [[nodiscard]] Shape shape_of_input(const InputShapes& of);  ///< of the first, also where the output's does not follow
+[[nodiscard]] Shape shape_of_blocks(const InputShapes& of);
+[[nodiscard]] Shape shape_of_block_product(const InputShapes& of);
 [[nodiscard]] Shape shape_of_broadcast(const InputShapes& of);
 [[nodiscard]] Shape shape_of_select(const InputShapes& of);
 [[nodiscard]] Shape shape_of_concat(const InputShapes& of);

@@ -12,6 +12,7 @@ constexpr std::array<std::string_view, 3> partial_windows_names{"dropped", "last
 constexpr std::array<std::string_view, 5> statement_names{"on_codes", "fusible", "fusible_as_uint8", "fusible_by_option", "not_fusible"};
 constexpr std::array<std::string_view, 5> activation_names{"none", "relu", "relu6", "relu_n1_to_1", "absolute"};
 constexpr std::array<std::string_view, 2> suppression_names{"best_class", "each_class"};
+constexpr std::array<std::string_view, 2> block_format_names{"q8_0", "q4_0"};
 constexpr std::array<std::string_view, 2> resize_mode_names{"nearest", "bilinear"};
 constexpr std::array<std::string_view, 4> resize_coordinates_names{"half_pixel", "asymmetric", "align_corners", "half_pixel_or_zero"};
 
@@ -38,6 +39,9 @@ std::optional<ResizeCoordinates> resize_coordinates_from(std::string_view name) 
 
 std::string_view name_of(Suppression suppression) { return suppression_names[static_cast<std::size_t>(suppression)]; }
 std::optional<Suppression> suppression_from(std::string_view name) { return enumerator_named<Suppression>(suppression_names, name); }
+
+std::string_view name_of(BlockFormat format) { return block_format_names[static_cast<std::size_t>(format)]; }
+std::optional<BlockFormat> block_format_from(std::string_view name) { return enumerator_named<BlockFormat>(block_format_names, name); }
 
 std::string_view name_of(Statement statement) { return statement_names[static_cast<std::size_t>(statement)]; }
 

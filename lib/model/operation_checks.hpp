@@ -40,6 +40,8 @@ void check_add_n_types(const OperationView& operation);
 void check_argmax_types(const OperationView& operation);
 void check_average_pool_types(const OperationView& operation);
 void check_bitwise_types(const OperationView& operation);
+void check_block_matmul_types(const OperationView& operation);
+void check_block_quantize_types(const OperationView& operation);
 void check_cast_types(const OperationView& operation);
 void check_clip_types(const OperationView& operation);
 void check_comparison_types(const OperationView& operation);
@@ -73,6 +75,8 @@ void check_top_k_types(const OperationView& operation);
 /// The shapes and attributes that it takes.
 void check_add_n(const OperationView& operation);
 void check_argmax(const OperationView& operation);
+void check_block_matmul(const OperationView& operation);
+void check_block_quantize(const OperationView& operation);
 void check_broadcast(const OperationView& operation);
 void check_clip(const OperationView& operation);
 void check_concat(const OperationView& operation);

@@ -18,7 +18,7 @@ namespace lastbit {
 class InputShapes;
 class OperationView;
 
-inline constexpr OperationKind last_operation_kind = OperationKind::floor_div;
+inline constexpr OperationKind last_operation_kind = OperationKind::block_matmul;
 
 /// Whether rows are one for each kind, in the order of OperationKind.
 template <class Row, std::size_t count>

@@ -98,6 +98,10 @@ constexpr auto signatures = std::to_array<OperationSignature>({
     {round_half_even, "round_half_even", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
     {OperationKind::truncate, "truncate", 1, 1, 1, none, check_function_types, check_same_shape, shape_of_input},
     {floor_div, "floor_div", 2, 2, 1, none, check_quotient_types, check_broadcast, shape_of_broadcast},
+    {block_quantize, "block_quantize", 1, 1, 2, defaults<BlockAttributes>, check_block_quantize_types, check_block_quantize,
+     shape_of_blocks},
+    {block_matmul, "block_matmul", 4, 4, 1, defaults<BlockAttributes>, check_block_matmul_types, check_block_matmul,
+     shape_of_block_product},
 });
 static_assert(is_row_of_each_kind(signatures), "signature_of indexes the table by kind");
 

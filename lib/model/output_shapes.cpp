@@ -180,6 +180,7 @@ Shape shape_of_recurrent(const InputShapes& of) { return {of.ranked(0, 2)[0], of
 
 std::vector<Shape> output_shapes(const Model& model, const Operation& operation, std::int64_t outputs) {
   const Shape shape = signature_of(operation.kind).output_shape({model, operation, outputs});
+  if (operation.kind == block_quantize) return {shape, Shape({shape.sizes().begin(), shape.sizes().end() - 1})};
   if (operation.kind == dynamic_quantize) return {shape, Shape{}, Shape{}};
   if (operation.kind == detection_postprocess) return {shape, {1, shape[1]}, {1, shape[1]}, {1}};
   return std::vector<Shape>(static_cast<std::size_t>(outputs), shape);

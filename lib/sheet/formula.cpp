@@ -238,6 +238,43 @@ Lines formula(const DynamicArithmetic& rule) {
   return lines;
 }
 
+Lines formula(const BlockQuantizeArithmetic& rule) {
+  const bool is_signed = rule.scale == BlockScale::signed_largest;
+  const std::string least = is_signed ? "(least code - z)" : "(largest code - z)", m = is_signed ? "m" : "|m|";
+  const std::string quotient = rule.division == BlockDivision::by_inverse             ? "x * float(1 / d)"
+                               : rule.division == BlockDivision::by_inverse_of_stored ? "x * float(1 / s)"
+                               : rule.division == BlockDivision::by_steps             ? "x * float(" + least + " / " + m + ")"
+                                                                                      : "x / d";
+  const std::string rounded = text(rule.rounding);
+  const std::string code = rule.offset == BlockOffset::nothing      ? rounded + "(" + quotient + ") + z"
+                           : rule.offset == BlockOffset::zero_point ? rounded + "(" + quotient + " + z)"
+                                                                    : rounded + "(" + quotient + " + (z + 1/2))" +
+                                                                          (rule.offset == BlockOffset::zero_point_and_half ? "" : " fused");
+  return {"of a block, in float32: m = the first x of largest magnitude, d = " + m + " / " + least,
+          "s = float16(d), " + text(rule.stored) + "; code = clamp(" + code + ")"};
+}
+
+/// A block's product, and how it joins a sum.
+std::string with_block(DynamicProduct product, BlockAddition addition) {
+  const std::string scaled = product == DynamicProduct::scales_first        ? "float(i) * float(dx*dw)"
+                             : product == DynamicProduct::input_scale_first ? "float(float(i) * dx) * dw"
+                                                                            : "float(float(i) * dw) * dx";
+  return scaled + (addition == BlockAddition::fused ? ", rounded once with the sum" : ", rounded before it joins the sum");
+}
+
+Lines formula(const BlockMatmulArithmetic& rule) {
+  Lines lines{"of a block: i = sum of q*(w - z), exact; y = y + " + with_block(rule.product, rule.addition)};
+  if (rule.lanes > 1)
+    lines.push_back(text(rule.lanes) + " lanes, to which " + text(rule.terms) + " terms side by side go in turn; added " +
+                    text(rule.lane_order));
+  if (rule.sums > 1) {
+    lines.push_back("blocks go in turn to " + text(rule.sums) + " sums, added at the end" +
+                    (rule.lanes > 1 ? ", lanes " + text(rule.lane_join) : ""));
+    lines.push_back("blocks behind the last turn: then + " + with_block(rule.rest_product, rule.rest_addition));
+  }
+  return lines;
+}
+
 /// What the chain's scale stands for, where it applies one, and the chain.
 Lines rescaled(const RescaleRule& rule, const std::string& ratio, const std::string& start) {
   Lines lines;
@@ -398,9 +435,9 @@ const std::vector<Writer>& all_writers() {
   static const std::vector<Writer> all =
       writers<ConvArithmetic, MatmulArithmetic, FusedConvArithmetic, PwlArithmetic, SumPoolArithmetic, MaxPool, AveragePoolArithmetic,
               MeanArithmetic, SumArithmetic, FloatSumArithmetic, ConcatArithmetic, QuantizeArithmetic, DequantizeArithmetic,
-              DynamicQuantizeArithmetic, DynamicArithmetic, RescaleRule, FunctionArithmetic, ResizeArithmetic, Float16Arithmetic,
-              Float32Operations, SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Extreme, L2Normalization, Detection, Coding,
-              Fusion, DelegatedLayers>();
+              DynamicQuantizeArithmetic, DynamicArithmetic, BlockQuantizeArithmetic, BlockMatmulArithmetic, RescaleRule, FunctionArithmetic,
+              ResizeArithmetic, Float16Arithmetic, Float32Operations, SvdfArithmetic, LstmArithmetic, ArgmaxArithmetic, Bitwise, Extreme,
+              L2Normalization, Detection, Coding, Fusion, DelegatedLayers>();
   return all;
 }
 

@@ -187,6 +187,10 @@ std::string of_clip(const Model& model, const Operation& operation, const Backen
   return keeps_quantization(model, operation) ? "" : of_requantization(model, operation, backend);
 }
 
+std::string of_blocks(const Model&, const Operation& operation, const Backend&) {
+  return std::string(name_of(operation.kind)) + "." + std::string(name_of(std::get<BlockAttributes>(operation.attributes).format));
+}
+
 std::string of_resize(const Model&, const Operation& operation, const Backend&) {
   return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "resize.coordinates";
 }
@@ -280,6 +284,8 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = round_half_even},
     {.kind = OperationKind::truncate},
     {.kind = floor_div},
+    {.kind = block_quantize, .choose = of_blocks},
+    {.kind = block_matmul, .choose = of_blocks},
 });
 static_assert(is_row_of_each_kind(operation_rules), "rules_read_by indexes the table by kind");
 
@@ -318,6 +324,7 @@ void add_rules_of_concat(const Model& model, const Operation& operation, const B
 
 std::vector<std::string> rule_prefixes(const Model& model, const Operation& operation, const Backend& backend) {
   if (backend.domain == Domain::real) return {};
+  if (is_of_blocks(operation.kind)) return {rule_prefix(model, operation, backend)};
   const bool quantizes = operation.kind == OperationKind::quantize && backend.float16.method != Float16Method::absent;
   if (quantizes || has_type(model, operation, ElementType::float16)) return float16_prefixes(operation);
   if (is_movement(operation.kind) || operation.kind == OperationKind::cast || is_on_whole_numbers(model, operation)) return {};

@@ -4,6 +4,7 @@
 // Every structure of rules, stated once: its members in the order of their paths, what they mean, their limits, and when they are read.
 #include "sheet/rule_type.hpp"
 
+#include "lastbit/op/block_matmul.hpp"
 #include "lastbit/ratio_text.hpp"
 
 namespace lastbit {
@@ -416,6 +417,62 @@ static const RuleType& rule_type(Of<DynamicByLayer>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<BlockQuantizeArithmetic>) {
+  static const RuleType type =
+      StructureOf<BlockQuantizeArithmetic>("float to codes in blocks of 32, with a scale d made from the values of each")
+          .present([](const BlockQuantizeArithmetic& rule) { return rule.scale != BlockScale::absent; })
+          .deciding("scale", &BlockQuantizeArithmetic::scale, "from which value of a block its scale is made")
+          .member("stored", &BlockQuantizeArithmetic::stored, "how the scale is rounded to float16")
+          .member("division", &BlockQuantizeArithmetic::division, "how x is divided by the scale")
+          .member("offset", &BlockQuantizeArithmetic::offset, "what is added to the quotient in float32")
+          .member("rounding", &BlockQuantizeArithmetic::rounding, "how that is rounded to a code")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<BlockQuantizeByFormat>) {
+  static const RuleType type = StructureOf<BlockQuantizeByFormat>("block_quantize, by the format of the codes")
+                                   .is_by_type()
+                                   .present([](const BlockQuantizeByFormat& rule) { return rule != BlockQuantizeByFormat{}; })
+                                   .deciding("q8_0", &BlockQuantizeByFormat::q8_0, "int8 codes of zero point 0")
+                                   .deciding("q4_0", &BlockQuantizeByFormat::q4_0, "codes 0 to 15 of zero point 8")
+                                   .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<BlockMatmulArithmetic>) {
+  constexpr RuleLimits up_to_8{1, static_cast<std::int64_t>(most_block_sums)}, up_to_32{1, block_length};
+  constexpr auto sums = [](const BlockMatmulArithmetic& rule) { return rule.sums > 1; };
+  constexpr auto lanes = [](const BlockMatmulArithmetic& rule) { return rule.lanes > 1; };
+  constexpr auto sums_of_lanes = [](const BlockMatmulArithmetic& rule) { return rule.sums > 1 && rule.lanes > 1; };
+  static const RuleType type =
+      StructureOf<BlockMatmulArithmetic>("sums in float32 of the integer sums of blocks")
+          .present([](const BlockMatmulArithmetic& rule) { return rule.method != BlockMatmulMethod::absent; })
+          .deciding("method", &BlockMatmulArithmetic::method, "how blocks are added up")
+          .member("product", &BlockMatmulArithmetic::product, "in which order an integer sum and both scales are multiplied")
+          .member("addition", &BlockMatmulArithmetic::addition, "how the product joins a sum")
+          .member("sums", &BlockMatmulArithmetic::sums, "sums to which blocks go in turn", up_to_8)
+          .member_if(sums, "rest_product", &BlockMatmulArithmetic::rest_product, "the product of blocks behind the last turn")
+          .member_if(sums, "rest_addition", &BlockMatmulArithmetic::rest_addition, "how it joins the sum of all, at the end")
+          .member("lanes", &BlockMatmulArithmetic::lanes, "parts of a sum", up_to_32)
+          .member_if(lanes, "terms", &BlockMatmulArithmetic::terms, "products side by side that go to one lane, the next to the next",
+                     up_to_32)
+          .member_if(lanes, "lane_order", &BlockMatmulArithmetic::lane_order, "in which order the lanes of a sum are added")
+          .member_if(sums_of_lanes, "lane_join", &BlockMatmulArithmetic::lane_join, "which lanes are added first")
+          .take();
+  return type;
+}
+
+static const RuleType& rule_type(Of<BlockMatmulByFormat>) {
+  static const RuleType type = StructureOf<BlockMatmulByFormat>("block_matmul, by the format of the weights; the data are q8_0")
+                                   .is_by_type()
+                                   .present([](const BlockMatmulByFormat& rule) { return rule != BlockMatmulByFormat{}; })
+                                   .deciding("q8_0", &BlockMatmulByFormat::q8_0, "int8 codes of zero point 0")
+                                   .deciding("q4_0", &BlockMatmulByFormat::q4_0, "codes 0 to 15 of zero point 8")
+                                   .take();
+  return type;
+}
+
 static const RuleType& rule_type(Of<FixedPointInput>) {
   static const RuleType type = StructureOf<FixedPointInput>("from the input's scale to the units of a function in fixed point")
                                    .deciding("scale", &FixedPointInput::scale, "how the scale becomes numbers of the device")
@@ -714,6 +771,8 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "dequantize", &Backend::dequantize, "integer to float")
           .member_if(integer, "dynamic_quantize", &Backend::dynamic_quantize, "float to uint8, scale from the data")
           .member_if(integer, "dynamic", &Backend::dynamic, "hybrid layers: float32 data, int8 weights")
+          .member_if(integer, "block_quantize", &Backend::block_quantize, "float to codes in blocks, a scale for each")
+          .member_if(integer, "block_matmul", &Backend::block_matmul, "data and weights in blocks: sums in float32")
           .member_if(integer, "requantize", &Backend::requantize,
                      "requantize, and relu, relu6, relu_n1_to_1, clip as operations of their own")
           .member_if(integer, "requantize_16bit", &Backend::requantize_16bit,

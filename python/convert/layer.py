@@ -17,7 +17,7 @@ INLINE_VALUES = 2048  # in suites that keep their arrays inline, so does any int
 class Run(NamedTuple):
     """One recorded result: the backend it belongs to, and the word that tells it from the case's other results."""
     backend: str
-    expected: np.ndarray
+    expected: np.ndarray  # of several outputs: a map of their names to arrays
     label: str = ""
     settings: dict = {}
 
@@ -41,7 +41,7 @@ class Step(NamedTuple):
     op: str
     operands: list
     output: str
-    like: np.ndarray
+    like: np.ndarray  # of several outputs: a map of their names to arrays
     quantization: dict
     attributes: dict = {}
 
@@ -74,6 +74,11 @@ def check_quantization(name, array, quantized):
 
 def same(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def named(arrays, name):
+    """A map of names to arrays: of several outputs as it is, of a single one with `name`."""
+    return arrays if isinstance(arrays, dict) else {name: arrays}
 
 
 class Suite:
@@ -119,10 +124,11 @@ class Suite:
         return name
 
     def add_layer(self, recorded, layer, runs, title):
-        self.add_steps(recorded, [Step(layer.op, layer.operands, "output", runs[0].expected, layer.quantization, layer.attributes)], runs, title)
+        step = Step(layer.op, layer.operands, "output", runs[0].expected, layer.quantization, layer.attributes)
+        self.add_steps(recorded, [step], runs, title)
 
     def add_steps(self, recorded, steps, runs, title):
-        """The last step's output is what was recorded."""
+        """The last step's outputs are what was recorded."""
         tensors, inputs, operations = [], {}, []
         for step in steps:
             for operand in step.operands:
@@ -132,21 +138,24 @@ class Suite:
                 tensors.append(self.describe(recorded.stem, operand))
                 if not operand.constant:
                     inputs[operand.name] = self.place(recorded.stem, operand.name, operand.array)
-            output = Operand(step.output, step.like, step.quantization)
-            check_quantization(output.name, output.array, output.quantization)
-            tensors.append(self.describe(recorded.stem, output))
+            outputs = named(step.like, step.output)
+            for name, array in outputs.items():
+                check_quantization(name, array, step.quantization)
+                tensors.append(self.describe(recorded.stem, Operand(name, array, step.quantization)))
             operation = {"op": step.op, "inputs": [operand.name if isinstance(operand, Operand) else operand for operand in step.operands],
-                         "outputs": [step.output]}
+                         "outputs": list(outputs)}
             if step.attributes:
                 operation["attributes"] = step.attributes
             operations.append(operation)
         model = {"format": "lastbit.model.v1", "name": title, "tensors": tensors, "operations": operations,
-                 "inputs": list(inputs), "outputs": [output.name]}
+                 "inputs": list(inputs), "outputs": list(outputs)}
         for run in runs:
-            if run.expected.shape != output.array.shape or run.expected.dtype != output.array.dtype:
+            arrays = named(run.expected, step.output)
+            if any(array.shape != outputs[name].shape or array.dtype != outputs[name].dtype for name, array in arrays.items()):
                 raise Refusal("the recorded results differ in shape or type")
-            self._add(title, run, {"model": model, "inputs": inputs,
-                                   "expected": {output.name: self.place(recorded.stem, self._word(run), run.expected)}})
+            words = {name: self._word(run) + ("" if name == step.output else f"_{name}") for name in arrays}
+            expected = {name: self.place(recorded.stem, words[name], array) for name, array in arrays.items()}
+            self._add(title, run, {"model": model, "inputs": inputs, "expected": expected})
 
     def add_primitive(self, recorded, primitive, inputs, results, title):
         """`results`: per run a map of names to arrays in place of its single expected array."""

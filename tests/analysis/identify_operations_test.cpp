@@ -8,6 +8,7 @@
 
 #include "lastbit/emulator.hpp"
 #include "lastbit/identify.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rule_alternatives.hpp"
@@ -48,6 +49,66 @@ TEST_CASE("identify: built-in devices are found from its sums, products, pools a
     }
   }
   for (const OperationKind kind : kinds) CHECK(found[std::string(name_of(kind))] > 0);
+}
+
+template <class T, class Draw>
+Tensor drawn(ElementType type, const Shape& shape, Draw draw) {
+  Tensor tensor(type, shape);
+  for (T& value : tensor.values<T>()) value = draw();
+  return tensor;
+}
+
+/// A layer of blocks, all of it data, as the device computes it.
+IdentifyPair blocks_of(OperationKind kind, BlockFormat format, const Backend& device, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto code = [&] { return static_cast<std::int8_t>(static_cast<int>(random() % 255) - 127); };
+  const auto nibble = [&] { return static_cast<std::uint8_t>(random() % 16); };
+  const auto scale = [&] { return Float16{static_cast<std::uint16_t>(0x2000 + random() % 0x2000)}; };
+  const auto real = [&] { return static_cast<float>(random() % 65536) / 1024.0F - 31; };
+  const bool is_q4 = format == BlockFormat::q4_0;
+  const Shape codes{4, 9, block_length}, scales{4, 9};
+  std::vector<Tensor> inputs;
+  if (kind == block_quantize) {
+    inputs.push_back(drawn<float>(ElementType::float32, {4, 9 * block_length}, real));
+  } else {
+    inputs = {drawn<std::int8_t>(ElementType::int8, codes, code), drawn<Float16>(ElementType::float16, scales, scale)};
+    inputs.push_back(is_q4 ? drawn<std::uint8_t>(ElementType::uint8, codes, nibble) : drawn<std::int8_t>(ElementType::int8, codes, code));
+    inputs.push_back(drawn<Float16>(ElementType::float16, scales, scale));
+  }
+  ModelBuilder builder;
+  std::vector<std::int32_t> indices, outputs;
+  for (const Tensor& input : inputs) indices.push_back(builder.input({"x" + std::to_string(indices.size()), input.type(), input.shape()}));
+  if (kind == block_quantize)
+    outputs = {builder.tensor({"q", codes_of(format).type, codes}), builder.tensor({"d", ElementType::float16, scales})};
+  else outputs = {builder.tensor({"y", ElementType::float32, {4, 4}})};
+  builder.operation(kind, "layer", indices, outputs, BlockAttributes{format});
+  IdentifyPair pair{"blocks", builder.finished(outputs), inputs, {}};
+  pair.output = *run(pair.layer, device, inputs).tensors[static_cast<std::size_t>(outputs[0])];
+  return pair;
+}
+
+TEST_CASE("identify: codes in blocks, of floats or floats themselves") {
+  for (const char* const name : {"ggml", "ggml_avx2", "ggml_neon"}) {
+    const Backend& device = find_backend(name).backend;
+    for (const OperationKind kind : {block_quantize, block_matmul}) {
+      for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_0}) {
+        INFO(name << ", " << name_of(kind) << ", " << name_of(format));
+        const std::vector<IdentifyPair> pairs{blocks_of(kind, format, device, 3)};
+        const Identification identified = identify(pairs);
+        REQUIRE(identified.operations.size() == 1);
+        CHECK(identified.operations[0].exact());
+        CHECK(std::ranges::find(identified.operations[0].best().backends, name) != identified.operations[0].best().backends.end());
+      }
+    }
+  }
+  Backend hidden = find_backend("ggml").backend;
+  set_rule(hidden, "block_matmul.q8_0.product", "input_scale_first");
+  set_rule(hidden, "block_matmul.q8_0.addition", "fused");
+  const std::vector<IdentifyPair> pairs{blocks_of(block_matmul, BlockFormat::q8_0, hidden, 5)};
+  const Identification identified = identify(pairs);
+  REQUIRE(identified.operations.size() == 1);
+  CHECK(identified.operations[0].exact());
+  CHECK(identified.operations[0].best().backends.empty());
 }
 
 /// A device that differs from a built-in one in a few rules of the operation, drawn at random.

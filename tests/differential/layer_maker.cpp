@@ -38,6 +38,8 @@ class LayerMaker : TensorMaker {
   Model extreme_index(OperationKind kind);
   Model detections();
   Model quantized_by_range();
+  Model quantized_in_blocks();
+  Model product_of_blocks();
   Model segments();
   Model sum_pool();
   Model fused_convolution();
@@ -263,6 +265,36 @@ Model LayerMaker::quantized_by_range() {
   return std::move(model_);
 }
 
+Model LayerMaker::quantized_in_blocks() {
+  const BlockFormat format = choose_.of({BlockFormat::q8_0, BlockFormat::q4_0});
+  const std::int64_t rows = choose_.between(1, 3), blocks = choose_.between(1, 5);
+  model_.inputs = {add(ElementType::float32, {rows, blocks * block_length}, {})};
+  const std::int32_t codes = add(codes_of(format).type, {rows, blocks, block_length}, {});
+  model_.outputs = {codes, add(ElementType::float16, {rows, blocks}, {})};
+  model_.operations = {{block_quantize, "layer", model_.inputs, model_.outputs, BlockAttributes{format}}};
+  validate(model_, "random layer");
+  return std::move(model_);
+}
+
+/// Scales of any size, but finite.
+Model LayerMaker::product_of_blocks() {
+  const BlockFormat format = choose_.of({BlockFormat::q8_0, BlockFormat::q4_0});
+  const std::int64_t rows = choose_.between(1, 3), outputs = choose_.between(1, 4), blocks = choose_.between(1, 9);
+  const auto scales = [&](const Shape& shape) {
+    Tensor values(ElementType::float16, shape);
+    for (Float16& scale : values.values<Float16>())
+      scale.bits = static_cast<std::uint16_t>(choose_.below(0x7C00) + (choose_.one_in(2) ? 0x8000U : 0U));
+    return add(ElementType::float16, shape, {}, std::move(values));
+  };
+  const std::int32_t data = add(ElementType::int8, {rows, blocks, block_length}, {});
+  const std::int32_t data_scales = scales({rows, blocks});
+  const Shape of_weights{outputs, blocks, block_length};
+  Tensor codes = random_values(codes_of(format).type, of_weights, choose_);
+  const std::int32_t weights = add(codes_of(format).type, of_weights, {}, std::move(codes));
+  const std::int32_t weight_scales = scales({outputs, blocks});
+  return finished(block_matmul, BlockAttributes{format}, {data, data_scales, weights, weight_scales}, ElementType::float32);
+}
+
 Model LayerMaker::segments() {
   const std::int32_t data = add(ElementType::int32, image(channels()), {});
   const ElementType type = choose_.of({ElementType::int8, ElementType::int16, ElementType::int32});
@@ -339,6 +371,8 @@ std::optional<Model> LayerMaker::layer(OperationKind kind) {
     case argmin: return extreme_index(kind);
     case detection_postprocess: return detections();
     case dynamic_quantize: return quantized_by_range();
+    case block_quantize: return quantized_in_blocks();
+    case block_matmul: return product_of_blocks();
     case pwl: return segments();
     case sum_pool2d: return sum_pool();
     case fused_conv2d: return fused_convolution();

@@ -299,6 +299,7 @@ TEST_CASE("every kind of operation is among those layers, or moves and converts 
   std::set<OperationKind> met{svdf, lstm, pwl, sum_pool2d, fused_conv2d, recurrent, dynamic_quantize, cast};
   met.insert({less, less_or_equal, equal, OperationKind::select});  // of truths, which no device computes
   met.insert({detection_postprocess, top_k});                       // of several outputs: op_detection_test.cpp, op_axis_test.cpp
+  met.insert({block_quantize, block_matmul});                       // of codes and their scales: op_block_test.cpp
   for (const Case& tested : cases) met.insert(tested.kind);
   for (const OperationSignature& signature : operation_signatures()) {
     INFO(signature.name);
@@ -345,11 +346,11 @@ std::vector<std::string> all_but(const std::vector<std::string>& missing) {
 TEST_CASE("max_pool2d, quantize and dequantize are rules: who does not state one refuses it") {
   const Case pooling{max_pool2d, {{1, 4, 4, 2}}, pools()};
   const auto has_no_pool = [](const std::string& name) {
-    return name.starts_with("gna1") || name.starts_with("gna2") || name.starts_with("fbgemm");
+    return name.starts_with("gna1") || name.starts_with("gna2") || name.starts_with("fbgemm") || name.starts_with("ggml");
   };
   std::vector<std::string> without;
   std::ranges::copy_if(all_but({}), std::back_inserter(without), has_no_pool);
-  CHECK(without.size() == 7);
+  CHECK(without.size() == 10);
   CHECK(who_computes(model_of(pooling, ElementType::int8).value()) == all_but(without));
   for (const auto& [kind, rule] : {std::pair{quantize, "quantize"}, std::pair{dequantize, "dequantize"}}) {
     INFO(rule);
@@ -357,7 +358,7 @@ TEST_CASE("max_pool2d, quantize and dequantize are rules: who does not state one
     std::vector<std::string> lacking{"gemmini",  "gemmini_shift", "max78000",    "fbgemm",      "fbgemm_integer",
                                      "espdl_s3", "espdl_p4",      "tosa_single", "tosa_double", "ethos_u",
                                      "gap8",     "rk3588",        "rk3576",      "rk3588_mesa", "sophgo",
-                                     "sophgo_qdm"};
+                                     "sophgo_qdm", "ggml", "ggml_avx2", "ggml_neon"};
     if (kind == dequantize) lacking.emplace_back("tflite_ruy_neon");  // a fused multiply-add, which no rule states
     CHECK(who_computes(model) == all_but(lacking));
     Backend backend = find_backend("vipnano_v8").backend;

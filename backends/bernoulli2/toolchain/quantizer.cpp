@@ -50,7 +50,9 @@ std::vector<std::string> names_in(const std::string& list) {
 }
 
 /// Kinds that the backend has arithmetic for; the others are float operations of the CPU.
-bool has_kernel(OperationKind kind) { return kind != softmax && kind != prelu && kind != cast && kind != dynamic_quantize; }
+bool has_kernel(OperationKind kind) {
+  return kind != softmax && kind != prelu && kind != cast && kind != dynamic_quantize && !is_of_blocks(kind);
+}
 
 /// Which operations of the float network run on the CPU, one flag each.
 std::vector<bool> choose_cpu(const QuantizationRequest& request, std::vector<std::string>& notes) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lastbit/arith/rounding.hpp"
+#include "lastbit/block_format.hpp"
 #include "lastbit/tensor.hpp"
 
 namespace lastbit {
@@ -41,6 +42,7 @@ enum class OperationKind : std::uint8_t {
   elu, floor, log_softmax, l2_normalization, argmin, cumsum,
   detection_postprocess, top_k,
   round_half_even, truncate, floor_div,
+  block_quantize, block_matmul,
 };
 // clang-format on
 
@@ -52,6 +54,11 @@ enum class OperationKind : std::uint8_t {
   using enum OperationKind;
   return kind == pad || kind == reshape || kind == squeeze || kind == transpose || kind == slice || kind == strided_slice ||
          kind == split || kind == gather;
+}
+
+/// Whether it makes or takes codes in blocks (block_format.hpp): integers, with float16 scales beside them.
+[[nodiscard]] constexpr bool is_of_blocks(OperationKind kind) {
+  return kind == OperationKind::block_quantize || kind == OperationKind::block_matmul;
 }
 
 /// absolute: the magnitude, of sums of products alone.
@@ -211,6 +218,12 @@ struct TopKAttributes {
   std::int64_t axis = 0;
   bool smallest = false;
 };
+/// block_quantize: of its codes. Inputs: data [..., values]; outputs: codes [..., blocks, 32], scales [..., blocks].
+/// block_matmul: of its weights, its data are q8_0. Inputs: codes [..., blocks, 32] and scales [..., blocks] of the data, codes [outputs, blocks, 32] and
+/// scales [outputs, blocks] of the weights; output: [..., outputs]. Contracts: op/block_quantize.hpp, op/block_matmul.hpp.
+struct BlockAttributes {
+  BlockFormat format = BlockFormat::q8_0;
+};
 /// How each class' boxes are thinned out. best_class: every box goes by its best class, all classes together. each_class: class by class.
 enum class Suppression : std::uint8_t { best_class, each_class };
 [[nodiscard]] std::string_view name_of(Suppression suppression);
@@ -248,7 +261,7 @@ using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnected
                                 MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
                                 SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes,
                                 SvdfAttributes, LstmAttributes, FusedConv2dAttributes, RequantizeAttributes, ArgmaxAttributes,
-                                GatherAttributes, CumsumAttributes, TopKAttributes, DetectionAttributes>;
+                                GatherAttributes, CumsumAttributes, TopKAttributes, DetectionAttributes, BlockAttributes>;
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);

@@ -250,6 +250,58 @@ struct DynamicByLayer {
   friend constexpr bool operator==(const DynamicByLayer&, const DynamicByLayer&) = default;
 };
 
+/// block_quantize (op/block_quantize.hpp): from which value of a block its scale d is made. largest_magnitude: max|x| is the largest code.
+/// signed_largest: the x of largest magnitude, the first of equals, is the least code, whatever its sign.
+enum class BlockScale : std::uint8_t { absent, largest_magnitude, signed_largest };
+/// How x is counted in units of d, in float32: x * float(1 / d); the same with d as it is stored; x * float(code / x) of the value that the scale is
+/// made from; x / d.
+enum class BlockDivision : std::uint8_t { by_inverse, by_inverse_of_stored, by_steps, divide };
+/// What is added to that in float32 before it is rounded. nothing: the zero point is added to the integer. fused_…: the product and this sum are rounded
+/// once.
+enum class BlockOffset : std::uint8_t { nothing, zero_point, zero_point_and_half, fused_zero_point_and_half };
+struct BlockQuantizeArithmetic {
+  BlockScale scale = BlockScale::absent;
+  Rounding stored = unstated<Rounding>;  ///< of d, to float16
+  BlockDivision division = unstated<BlockDivision>;
+  BlockOffset offset = unstated<BlockOffset>;
+  Rounding rounding = unstated<Rounding>;  ///< of codes
+  friend constexpr bool operator==(const BlockQuantizeArithmetic&, const BlockQuantizeArithmetic&) = default;
+};
+/// By the format of the codes.
+struct BlockQuantizeByFormat {
+  BlockQuantizeArithmetic q8_0{}, q4_0{};
+  friend constexpr bool operator==(const BlockQuantizeByFormat&, const BlockQuantizeByFormat&) = default;
+};
+
+/// block_matmul (op/block_matmul.hpp). in_float32: integer sums of blocks, and sums in float32 of these.
+enum class BlockMatmulMethod : std::uint8_t { absent, in_float32 };
+/// How the product of a block's sum and both scales joins a sum: by two roundings, or by one.
+enum class BlockAddition : std::uint8_t { product_rounded, fused };
+/// In which order the lanes of a sum are added. pairwise: neighbours, then neighbours of these. halves: the second half to the first, then likewise.
+enum class LaneOrder : std::uint8_t { sequential, pairwise, halves };
+/// Of several sums of several lanes. within_sums: the lanes of each, then the sums, one after the other. across_sums: the sums lane by lane, then
+/// the lanes.
+enum class LaneJoin : std::uint8_t { within_sums, across_sums };
+struct BlockMatmulArithmetic {
+  BlockMatmulMethod method = BlockMatmulMethod::absent;
+  DynamicProduct product = unstated<DynamicProduct>;
+  BlockAddition addition = unstated<BlockAddition>;
+  std::uint8_t sums = 0;  ///< blocks go to them in turn
+  /// Of the blocks behind the last turn; read where there are several sums.
+  DynamicProduct rest_product = unstated<DynamicProduct>;
+  BlockAddition rest_addition = unstated<BlockAddition>;
+  std::uint8_t lanes = 0;  ///< of each sum
+  std::uint8_t terms = 0;  ///< of a block, side by side, go to one lane, the next ones to the next; read where there are several lanes
+  LaneOrder lane_order = unstated<LaneOrder>;  ///< read where there are several lanes
+  LaneJoin lane_join = unstated<LaneJoin>;     ///< read where there are several of both
+  friend constexpr bool operator==(const BlockMatmulArithmetic&, const BlockMatmulArithmetic&) = default;
+};
+/// By the format of the weights.
+struct BlockMatmulByFormat {
+  BlockMatmulArithmetic q8_0{}, q4_0{};
+  friend constexpr bool operator==(const BlockMatmulByFormat&, const BlockMatmulByFormat&) = default;
+};
+
 /// From the input's scale to the units of a function in fixed point; the function knows which. hard_swish reads the scale alone.
 struct FixedPointInput {
   ScaleEncoding scale{};
@@ -504,7 +556,9 @@ struct Backend {
   QuantizeArithmetic quantize{};
   DequantizeArithmetic dequantize{};
   DynamicQuantizeArithmetic dynamic_quantize{};
-  DynamicByLayer dynamic{};        ///< hybrid layers
+  DynamicByLayer dynamic{};  ///< hybrid layers
+  BlockQuantizeByFormat block_quantize{};
+  BlockMatmulByFormat block_matmul{};
   RescaleRule requantize{};        ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
   RescaleRule requantize_16bit{};  ///< of or to 16-bit data, where it differs (an empty chain: it does not)
   RescaleRule relu{};              ///< relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)

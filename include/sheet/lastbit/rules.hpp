@@ -96,6 +96,17 @@ constexpr auto names_of(DynamicCodes) { return std::to_array<std::string_view>({
 constexpr auto names_of(DynamicProduct) {
   return std::to_array<std::string_view>({"scales_first", "input_scale_first", "weight_scale_first"});
 }
+constexpr auto names_of(BlockScale) { return std::to_array<std::string_view>({"absent", "largest_magnitude", "signed_largest"}); }
+constexpr auto names_of(BlockDivision) {
+  return std::to_array<std::string_view>({"by_inverse", "by_inverse_of_stored", "by_steps", "divide"});
+}
+constexpr auto names_of(BlockOffset) {
+  return std::to_array<std::string_view>({"nothing", "zero_point", "zero_point_and_half", "fused_zero_point_and_half"});
+}
+constexpr auto names_of(BlockMatmulMethod) { return std::to_array<std::string_view>({"absent", "in_float32"}); }
+constexpr auto names_of(BlockAddition) { return std::to_array<std::string_view>({"product_rounded", "fused"}); }
+constexpr auto names_of(LaneOrder) { return std::to_array<std::string_view>({"sequential", "pairwise", "halves"}); }
+constexpr auto names_of(LaneJoin) { return std::to_array<std::string_view>({"within_sums", "across_sums"}); }
 constexpr auto names_of(FunctionMethod) {
   return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table", "float_exponentials", "float_ratio",
                                           "float_table_8bit", "float_table_by_inverse", "float_table_onto_zero_point", "table_entry"});

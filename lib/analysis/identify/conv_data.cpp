@@ -3,6 +3,7 @@
 #include "analysis/identify/conv_data.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -64,9 +65,14 @@ const ConvArithmetic* arithmetic_in(const Model& layer, const Backend& backend) 
   }
 }
 
-std::vector<std::int64_t> integers_of(const Tensor& tensor) {
+std::int64_t comparable_at(const Tensor& tensor, std::int64_t index) {
+  if (tensor.type() != ElementType::float32) return tensor.integer_at(index);
+  return std::bit_cast<std::int32_t>(tensor.values<float>()[static_cast<std::size_t>(index)]);
+}
+
+std::vector<std::int64_t> comparables_of(const Tensor& tensor) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(tensor.element_count()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = tensor.integer_at(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = comparable_at(tensor, static_cast<std::int64_t>(i));
   return values;
 }
 

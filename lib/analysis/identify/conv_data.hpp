@@ -96,6 +96,8 @@ struct ConvData {
 /// The rules by which a backend computes the layer.
 [[nodiscard]] const ConvArithmetic* arithmetic_in(const Model& layer, const Backend& backend);
 
-[[nodiscard]] std::vector<std::int64_t> integers_of(const Tensor& tensor);
+/// What an output is compared by: an integer, or the bits of a float32.
+[[nodiscard]] std::int64_t comparable_at(const Tensor& tensor, std::int64_t index);
+[[nodiscard]] std::vector<std::int64_t> comparables_of(const Tensor& tensor);
 
 }  // namespace lastbit

@@ -108,9 +108,9 @@ std::optional<BackendRun> run_on(const std::deque<FewValues>& few, const Backend
     if (!trace) return std::nullopt;
     const Tensor& output = *trace->tensors[static_cast<std::size_t>(pair.layer.outputs[0])];
     for (const std::int64_t i : outputs) {
-      const std::int64_t value = output.integer_at(i);
+      const std::int64_t value = comparable_at(output, i);
       result.outputs = mixed(result.outputs, value);
-      (value == pair.output.integer_at(i) ? result.agreeing : differing) += 1;
+      (value == comparable_at(pair.output, i) ? result.agreeing : differing) += 1;
     }
     if (differing > most_differing) return std::nullopt;
   }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the first layer's kind and type; of convolution-like layers, where there are any.
+/// Of the first layer's kind and type; of convolution-like layers, where there are any. No probe is made of codes in blocks.
 std::vector<const FewValues*> alike(const std::deque<FewValues>& few) {
   std::vector<const FewValues*> list;
   const auto is_conv = [](const FewValues& each) {
@@ -29,7 +29,7 @@ std::vector<const FewValues*> alike(const std::deque<FewValues>& few) {
   const bool convs = std::ranges::any_of(few, is_conv);
   for (const FewValues& each : few) {
     const IdentifyPair& pair = each.pair;
-    if (!reason_to_skip(pair).empty() || is_conv(each) != convs) continue;
+    if (!reason_to_skip(pair).empty() || is_conv(each) != convs || is_of_blocks(pair.layer.operations[0].kind)) continue;
     const auto type_of = [](const IdentifyPair& one) { return one.layer.tensor(one.layer.operations[0].inputs[0]).type; };
     const bool same = list.empty() || (pair.layer.operations[0].kind == list.front()->pair.layer.operations[0].kind &&
                                        type_of(pair) == type_of(list.front()->pair));

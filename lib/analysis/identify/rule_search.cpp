@@ -133,7 +133,7 @@ struct Device {
 class Walk {
  public:
   explicit Walk(const std::vector<const IdentifyPair*>& pairs) : pairs_(pairs), seeds_(seeds_for(pairs)) {
-    for (const IdentifyPair* pair : pairs) expected_.push_back(integers_of(pair->output)), values_ += pair->output.element_count();
+    for (const IdentifyPair* pair : pairs) expected_.push_back(comparables_of(pair->output)), values_ += pair->output.element_count();
   }
 
   /// The seeds, those beside them, and then on from the nearest device so far.
@@ -216,7 +216,7 @@ class Walk {
       if (!trace) return false;
       const Tensor& output = *trace->tensors[static_cast<std::size_t>(pair.layer.outputs[0])];
       for (std::size_t i = 0; i < expected_[p].size(); ++i) {
-        const std::int64_t value = output.integer_at(static_cast<std::int64_t>(i));
+        const std::int64_t value = comparable_at(output, static_cast<std::int64_t>(i));
         device.outputs = mixed(device.outputs, value);
         device.differing += value != expected_[p][i] ? 1 : 0;
       }
@@ -268,8 +268,20 @@ bool has_one_meaning(OperationKind kind) {
          kind == floor_div || kind == log_softmax || kind == cumsum;
 }
 
-/// A single output, and rules with more than one value to look for.
-bool reads_rules(OperationKind kind) { return !has_one_meaning(kind) && signature_of(kind).most_outputs == 1; }
+/// A single output, or codes with their scales, and rules with more than one value to look for.
+bool reads_rules(OperationKind kind) {
+  return !has_one_meaning(kind) && (signature_of(kind).most_outputs == 1 || kind == OperationKind::block_quantize);
+}
+
+/// The first tensor that the search does not compare or cannot go by; codes in blocks come of floats and become floats.
+std::string no_integer_of(const IdentifyPair& pair, const Operation& operation) {
+  if (is_of_blocks(operation.kind)) return {};
+  for (const std::int32_t index : operation.inputs) {
+    if (index != absent_tensor && !is_integer(pair.layer.tensor(index).type))
+      return "'" + pair.layer.tensor(index).name + "' is not an integer";
+  }
+  return is_integer(pair.output.type()) ? "" : "its output is not an integer";
+}
 
 }  // namespace
 
@@ -280,11 +292,7 @@ std::string reason_to_skip(const IdentifyPair& pair) {
   const Operation& operation = pair.layer.operations[0];
   if (is_on_whole_numbers(pair.layer, operation)) return "whole numbers are computed alike by all";
   if (!is_covered(operation.kind)) return "the space has no rules for " + std::string(name_of(operation.kind));
-  for (const std::int32_t index : operation.inputs) {
-    if (index != absent_tensor && !is_integer(pair.layer.tensor(index).type))
-      return "'" + pair.layer.tensor(index).name + "' is not an integer";
-  }
-  if (!is_integer(pair.output.type())) return "its output is not an integer";
+  if (std::string why = no_integer_of(pair, operation); !why.empty()) return why;
   if (pair.output.element_count() != pair.layer.tensor(operation.outputs[0]).shape.element_count())
     return "the output has " + std::to_string(pair.output.element_count()) + " values; the layer's is " +
            pair.layer.tensor(operation.outputs[0]).shape.text();

@@ -122,7 +122,7 @@ void FewSamples::add_some_outputs(const std::vector<const IdentifyPair*>& pairs,
   for (const IdentifyPair* pair : pairs) {
     for (std::int64_t number = 0; number < std::min(samples_of(*pair), samples); ++number) {
       FewValues& one = sample(*pair, number);
-      one.outputs = telling_outputs(integers_of(one.pair.output), static_cast<std::size_t>(most));
+      one.outputs = telling_outputs(comparables_of(one.pair.output), static_cast<std::size_t>(most));
     }
   }
 }

@@ -56,6 +56,8 @@ inline constexpr auto smaller = [](auto a, auto b) { return b < a || b != b ? b 
 [[nodiscard]] Executor prepare_real_function(const Model& model, const Operation& operation);  ///< abs, neg, log, sqrt, rsqrt, erf, floor
 [[nodiscard]] Executor prepare_real_pwl(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_dynamic_quantize(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_block_quantize(const Model& model, const Operation& operation);
+[[nodiscard]] Executor prepare_real_block_matmul(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_resize(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_softmax(const Model& model, const Operation& operation);
 [[nodiscard]] Executor prepare_real_log_softmax(const Model& model, const Operation& operation);

@@ -11,6 +11,7 @@ namespace lastbit {
 
 bool is_float16_operation(const Model& model, const Operation& operation, const Backend& backend) {
   if (operation.kind == OperationKind::cast) return true;
+  if (is_of_blocks(operation.kind)) return false;
   if (operation.kind == OperationKind::quantize && backend.float16.method != Float16Method::absent) return true;
   const auto is_float16 = [&](std::int32_t index) { return index != absent_tensor && model.tensor(index).type == ElementType::float16; };
   return std::any_of(operation.inputs.begin(), operation.inputs.end(), is_float16) ||

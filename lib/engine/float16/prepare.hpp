@@ -9,7 +9,7 @@
 
 namespace lastbit {
 
-/// Whether an operation is one of these: it reads or writes float16, or it quantises for a device that does so by way of float16.
+/// Whether an operation is one of these: it reads or writes float16, codes in blocks aside, or it quantises for a device that does so by way of float16.
 [[nodiscard]] bool is_float16_operation(const Model& model, const Operation& operation, const Backend& backend);
 /// Whether there are float16 rules for the kind at all.
 [[nodiscard]] bool has_float16_arithmetic(OperationKind kind);

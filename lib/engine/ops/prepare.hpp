@@ -18,6 +18,8 @@ namespace lastbit {
 [[nodiscard]] Executor prepare_quantize(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_dequantize(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_dynamic_quantize(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_block_quantize(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] Executor prepare_block_matmul(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_clip(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_requantize(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] Executor prepare_leaky(const Model& model, const Operation& operation, const Backend& backend);

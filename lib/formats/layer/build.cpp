@@ -227,7 +227,7 @@ class Builder {
     using enum ElementType;
     if (layer_.output_type) return *layer_.output_type;
     const ElementType data = builder_.model.tensor(operation().inputs[0]).type;
-    if (layer_.kind == dequantize) return float32;
+    if (layer_.kind == dequantize || layer_.kind == block_matmul) return float32;
     if (layer_.kind == pwl) return int16;
     return delivers_sums() && is_integer(data) && !layer_.output_quantization.present() ? int32 : data;
   }
@@ -257,6 +257,10 @@ class Builder {
     }
     builder_.model.outputs = operation().outputs;
     if (layer_.kind == recurrent && shapes.size() > 1) output(1).type = ElementType::int32;  // the sums
+    if (layer_.kind == block_quantize) {
+      output(0).type = codes_of(std::get<BlockAttributes>(operation().attributes).format).type;
+      output(1).type = ElementType::float16;
+    }
     if (layer_.kind == dynamic_quantize) {
       for (const std::size_t codes : {std::size_t{0}, std::size_t{2}})
         output(codes) = {output(codes).name, ElementType::uint8, output(codes).shape, {}, {}};
