@@ -18,7 +18,8 @@ constexpr const char* portable =
     "the portable code shifts down by 4, adds a bias in units of 16, and shifts down again: for shifts of 4 or more, one floor of the sum. "
     "No build of this commit gives it the exponents that it reads";
 constexpr const char* lanes =
-    "the vector instructions of the ESP32-S3 sum int8 products in lanes of 20 bits, for which dl_tensor_base.cpp packs the bias; recorded is the "
+    "the vector instructions of the ESP32-S3 sum int8 products in lanes of 20 bits, for which dl_tensor_base.cpp packs the bias; recorded "
+    "is the "
     "portable code";
 constexpr const char* kernels = "espressif/esp-nn d45b843c, the C reference, run on TFLite's recorded inputs: no value differs";
 constexpr const char* pools = "espressif/esp-dl 12c0616d, dl_base_avg_pool2d.cpp, dl_base_pool2d.hpp, read: the whole window is the area";
@@ -76,9 +77,11 @@ std::vector<Evidence> esp_nn_evidence() {
 }  // namespace
 
 std::vector<SpecSheet> espressif_sheets() {
-  return {{"espdl_s3", "ESP-DL on Espressif ESP32 and ESP32-S3: ROUND_HALF_UP", espdl_s3, espdl_s3_evidence(), espdl_s3_settings()},
-          {"espdl_p4", "ESP-DL on Espressif ESP32-P4 and ESP32-S31: ROUND_HALF_EVEN", espdl_p4, espdl_p4_evidence(), espdl_p4_settings()},
-          {"esp_nn", "ESP-NN, TensorFlow Lite Micro on Espressif chips", esp_nn, esp_nn_evidence(), {}}};
+  return {
+      {"espdl_s3", "ESP-DL on Espressif ESP32 and ESP32-S3: ROUND_HALF_UP", espdl_s3, espdl_s3_evidence(), espdl_s3_settings(), "espdl_s3"},
+      {"espdl_p4", "ESP-DL on Espressif ESP32-P4 and ESP32-S31: ROUND_HALF_EVEN", espdl_p4, espdl_p4_evidence(), espdl_p4_settings(),
+       "espdl_p4"},
+      {"esp_nn", "ESP-NN, TensorFlow Lite Micro on Espressif chips", esp_nn, esp_nn_evidence(), {}, "int8"}};
 }
 
 }  // namespace lastbit

@@ -27,7 +27,8 @@ inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::w
 inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 
 [[nodiscard]] constexpr ConvArithmetic with_bias_last(const AccumulatorRule& accumulator, const RescaleRule& output) {
-  return {.sum = {.accumulator = accumulator, .output = output}, .bias = BiasAt::accumulator_end, .per_channel = PerChannelLowering::native};
+  return {
+      .sum = {.accumulator = accumulator, .output = output}, .bias = BiasAt::accumulator_end, .per_channel = PerChannelLowering::native};
 }
 
 [[nodiscard]] constexpr ConvByType conv(Rounding ties) {

@@ -11,9 +11,11 @@ constexpr auto thread = EvidenceLevel::thread;
 constexpr auto guess = EvidenceLevel::guess;
 
 constexpr const char* vela = "Vela 3.10 (nxp-imx/ethos-u-vela a6f65663), read: scaling.py, weight_compressor.py";
-constexpr const char* modes = "apache/tvm 9514: rounding mode TFL \"matches that of the behavior of TFLite\", NATURAL rounds to the nearest";
+constexpr const char* modes =
+    "apache/tvm 9514: rounding mode TFL \"matches that of the behavior of TFLite\", NATURAL rounds to the nearest";
 constexpr const char* exactness =
-    "Vela's README: operators are compared, bit by bit, with the reference kernels of TensorFlow Lite; which sums it lets overflow was not read";
+    "Vela's README: operators are compared, bit by bit, with the reference kernels of TensorFlow Lite; which sums it lets overflow was not "
+    "read";
 constexpr const char* sums = "Vela 3.10, read: advanced_elementwise_add_sub_scale, generate_scaling_for_elementwise";
 constexpr const char* operand = "how the chip rounds the operand that is scaled is not public: here once, half up";
 constexpr const char* ties = "the names TFL and NATURAL: how the chip rounds a tie is not public";

@@ -34,7 +34,8 @@ inline constexpr Chain rounded_once{multiply(), shift_right(Rounding::half_up)};
 }
 
 [[nodiscard]] constexpr ConvArithmetic sums(std::uint8_t bits, const RescaleRule& output) {
-  return {.sum = {.accumulator = exact(bits), .output = output}, .bias = BiasAt::accumulator_end, .per_channel = PerChannelLowering::native};
+  return {
+      .sum = {.accumulator = exact(bits), .output = output}, .bias = BiasAt::accumulator_end, .per_channel = PerChannelLowering::native};
 }
 
 /// 16-bit data round once; with a 64-bit bias their multiplier keeps 15 bits (reduced_quantise_scale).
@@ -49,9 +50,8 @@ inline constexpr ConvByType dense{.i8 = sums(32, to_output(rounded_twice, float_
 [[nodiscard]] constexpr SumArithmetic one_scaled(std::int8_t places) {
   return {.operand = {scale_q31, rounded_once, {{Quantity::in, Quantity::one}, {Quantity::larger_in, Quantity::one}, places}},
           .accumulator = exact(32),
-          .output = to_output(rounded_twice, {{Quantity::larger_in, Quantity::one},
-                                              {Quantity::out, Quantity::one},
-                                              static_cast<std::int8_t>(-places)})};
+          .output = to_output(rounded_twice,
+                              {{Quantity::larger_in, Quantity::one}, {Quantity::out, Quantity::one}, static_cast<std::int8_t>(-places)})};
 }
 inline constexpr AddArithmetic add{.i8 = one_scaled(19), .i16 = one_scaled(14)};
 

@@ -56,9 +56,15 @@ std::vector<Evidence> without_vnni() {
 std::vector<SpecSheet> pytorch_sheets() {
   const std::string qnnpack = "PyTorch 1.13.1, engine qnnpack, run on x86-64 and recorded";
   const std::string onednn = "PyTorch 1.13.1, engine onednn (oneDNN 2.6.3), run on x86-64 with AVX-512 VNNI and recorded";
-  return {{"pytorch_qnnpack", "PyTorch, quantised operators, engine qnnpack", pytorch_qnnpack, evidence(qnnpack), {}},
-          {"pytorch_x86", "PyTorch, quantised operators, engine onednn on x86-64 with VNNI", pytorch_x86, evidence(onednn), {}},
-          {"pytorch_x86_avx2", "PyTorch, quantised operators, engine onednn on x86-64 without VNNI", pytorch_x86_avx2, without_vnni(), {}}};
+  return {
+      {"pytorch_qnnpack", "PyTorch, quantised operators, engine qnnpack", pytorch_qnnpack, evidence(qnnpack), {}, "pytorch_qnnpack"},
+      {"pytorch_x86", "PyTorch, quantised operators, engine onednn on x86-64 with VNNI", pytorch_x86, evidence(onednn), {}, "pytorch_x86"},
+      {"pytorch_x86_avx2",
+       "PyTorch, quantised operators, engine onednn on x86-64 without VNNI",
+       pytorch_x86_avx2,
+       without_vnni(),
+       {},
+       "pytorch_x86"}};
 }
 
 }  // namespace lastbit

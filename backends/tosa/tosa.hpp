@@ -37,9 +37,8 @@ inline constexpr RescaleRule double_round{multiplier(31),
 }
 
 [[nodiscard]] constexpr ConvArithmetic sums(std::uint8_t bits, const RescaleRule& rescale) {
-  return {.sum = {.accumulator = exact(bits), .output = rescale},
-          .bias = BiasAt::accumulator_end,
-          .per_channel = PerChannelLowering::native};
+  return {
+      .sum = {.accumulator = exact(bits), .output = rescale}, .bias = BiasAt::accumulator_end, .per_channel = PerChannelLowering::native};
 }
 /// 16-bit data have sums of 48 bits, which RESCALE takes with a multiplier of 16 bits and one rounding alone.
 [[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
@@ -54,20 +53,20 @@ inline constexpr AveragePoolArithmetic average{
     .sum = {.accumulator = exact(32), .output = {.chain = {divide_by_count(Rounding::half_away), add_zero_point(), clamp()}}}};
 
 [[nodiscard]] constexpr Backend with_rescale(const RescaleRule& rescale) {
-  return {.conv = conv(rescale),
-          .depthwise_conv = conv(rescale),
-          .transposed_conv = conv(rescale),
-          .fully_connected = conv(rescale),
-          .matmul = {.i8 = {conv(rescale).i8.sum}, .i16 = {conv(rescale).i16_bias64.sum}},
-          .max_pool = MaxPool::largest_code,
-          .average_pool = average,
-          .global_average_pool = average,
-          .mul = rescale,
-          .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::copy},
-          .requantize = rescale,
-          .argmax = {.method = ArgmaxMethod::first_maximum,
-                     .running_maximum = RunningMaximum::per_position,
-                     .single_channel = SingleChannel::zero}};
+  return {
+      .conv = conv(rescale),
+      .depthwise_conv = conv(rescale),
+      .transposed_conv = conv(rescale),
+      .fully_connected = conv(rescale),
+      .matmul = {.i8 = {conv(rescale).i8.sum}, .i16 = {conv(rescale).i16_bias64.sum}},
+      .max_pool = MaxPool::largest_code,
+      .average_pool = average,
+      .global_average_pool = average,
+      .mul = rescale,
+      .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::copy},
+      .requantize = rescale,
+      .argmax = {
+          .method = ArgmaxMethod::first_maximum, .running_maximum = RunningMaximum::per_position, .single_channel = SingleChannel::zero}};
 }
 
 }  // namespace tosa

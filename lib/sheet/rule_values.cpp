@@ -45,8 +45,8 @@ std::vector<Meanings> of_numbers() {
                            "M is half of it at the same e; of a scale from 2^k with an even k: -2^significant_bits"}),
       of<MultiplierAddend>({"nothing", "one, to every M"}),
       of<MultiplierForm>({"every M of its width", "a shift alone", "2^k + 1", "every M, its trailing zeros shifted out"}),
-       of<PartialMethod>({"every term is added by itself", "terms side by side in memory form partial sums",
-                          "products of codes side by side at one position of the kernel do; what zero points take off is exact"}),
+      of<PartialMethod>({"every term is added by itself", "terms side by side in memory form partial sums",
+                         "products of codes side by side at one position of the kernel do; what zero points take off is exact"}),
       of<PartialTail>({"added term by term", "one partial sum", "left out"}),
   };
 }

@@ -50,7 +50,7 @@ bool has_rule(OperationKind kind) {
          kind != dynamic_quantize && kind != argmax && kind != gather && kind != OperationKind::div && kind != neg &&
          kind != OperationKind::log && kind != OperationKind::sqrt && kind != rsqrt && kind != elu && kind != OperationKind::floor &&
          kind != log_softmax && kind != l2_normalization && kind != argmin && kind != cumsum && kind != detection_postprocess &&
-         kind != top_k;
+         kind != top_k && !is_of_blocks(kind);
 }
 
 void require_rules(const Model& model, std::string_view quantizer) {
@@ -143,7 +143,8 @@ class IntegerNetwork {
     fixed_.resize(model_.tensors.size());
     for (Operation& operation : std::exchange(model_.operations, {})) {
       const std::int32_t output = operation.outputs[0];
-      if (ties_input_to_output(operation.kind)) {
+      const bool keeps_scale = scheme_.sums_keep_scale && (operation.kind == OperationKind::add || operation.kind == OperationKind::sub);
+      if (ties_input_to_output(operation.kind) || keeps_scale) {
         if (operation.inputs.size() > 1) free_fixed_inputs(operation);
         for (const auto* list : {&operation.inputs, &operation.outputs}) {
           for (const std::int32_t tensor : *list) groups_.join(operation.inputs[0], tensor);
@@ -274,8 +275,9 @@ class IntegerNetwork {
 
   void quantize_weights(ModelTensor& weights, const std::vector<float>& magnitudes, std::int64_t axis) const {
     const bool per_channel = magnitudes.size() > 1;
-    weights.constant = coded(*weights.constant, ElementType::int8, per_channel ? std::optional(axis) : std::nullopt,
-                             [&](std::size_t channel, float value) { return weight_code(value * scheme_.weight_factor(magnitudes[channel])); });
+    weights.constant =
+        coded(*weights.constant, ElementType::int8, per_channel ? std::optional(axis) : std::nullopt,
+              [&](std::size_t channel, float value) { return weight_code(value * scheme_.weight_factor(magnitudes[channel])); });
     weights.type = ElementType::int8;
     weights.quantization = {{}, std::vector<std::int64_t>(magnitudes.size(), 0), per_channel ? axis : 0};
     for (const float magnitude : magnitudes) weights.quantization.scales.push_back(double{scheme_.weight_scale(magnitude)});
@@ -317,14 +319,14 @@ class IntegerNetwork {
 
 }  // namespace
 
-std::vector<QuantizerOption> integer_options(std::string range, std::string weights, std::string dense) {
+std::vector<QuantizerOption> integer_options(std::string range, std::string percentile, std::string weights, std::string dense) {
   return {{"weights", std::move(weights), {"channel", "tensor"}, "one scale per output channel of convolutions, or one for all"},
           {"dense", std::move(dense), {"channel", "tensor"}, "the same for fully connected layers"},
           {"range",
            std::move(range),
            {"max", "percentile", "mse", "kl"},
            "range of the data: all of it, the central percentile, least squared error, or least divergence"},
-          {"percentile", "99.99", {}, "per cent of the values within the range, with range=percentile"}};
+          {"percentile", std::move(percentile), {}, "per cent of the values within the range, with range=percentile"}};
 }
 
 QuantizedNetwork integer_network(const QuantizationRequest& request, const IntegerScheme& scheme) {

@@ -34,6 +34,7 @@ struct IntegerScheme {
   /// What an operation's output has whatever its values are; nothing: its range decides.
   std::optional<Quantization> (*fixed_quantization)(OperationKind kind, const DataCodes& codes);
   QuantizeArithmetic data_rounding;  ///< of constants that are data
+  bool sums_keep_scale = false;      ///< add and sub join codes of one scale, and give them
 
   float (*weight_scale)(float magnitude);   ///< of the largest magnitude
   float (*weight_factor)(float magnitude);  ///< a weight times this is its code, before it is rounded
@@ -46,7 +47,8 @@ struct IntegerScheme {
 };
 
 /// range=max|percentile|mse|kl, percentile, weights=channel|tensor, dense=channel|tensor, with these defaults.
-[[nodiscard]] std::vector<QuantizerOption> integer_options(std::string range, std::string weights, std::string dense);
+[[nodiscard]] std::vector<QuantizerOption> integer_options(std::string range, std::string percentile, std::string weights,
+                                                           std::string dense);
 
 /// Throws Error for options that are no numbers, and for operations that no scheme has rules for.
 [[nodiscard]] QuantizedNetwork integer_network(const QuantizationRequest& request, const IntegerScheme& scheme);

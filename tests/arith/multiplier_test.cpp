@@ -271,7 +271,7 @@ TEST_CASE("effective scale in float: the product rounded, then the quotient roun
     const Int128 quotient = rounded(numerator, dyadic(out).significand, Rounding::to_odd);
     const Dyadic expected = as_float32({quotient, product_f32.exponent - 40 - dyadic(out).exponent});
     const double found = effective_scale(ScaleArithmetic::f32, double{in}, double{weight}, double{out});
-    tally.equal(same_number(dyadic(found), expected), true, i);
+    tally.equal(same_number(dyadic(found), expected), true, static_cast<std::size_t>(i));
   }
   tally.check(20000);
 }
@@ -297,8 +297,9 @@ TEST_CASE("effective scale of inverses: every inverse, product and quotient roun
     const Dyadic of_inverses = float_quotient(float_quotient(one, dyadic(out)), inverses);
     for (const auto& [arithmetic, expected] :
          {std::pair{ScaleArithmetic::f32_by_inverse_output, by_inverse}, std::pair{ScaleArithmetic::f32_of_inverses, of_inverses}}) {
-      tally.equal(same_number(dyadic(static_cast<float>(evaluate(ratio, arithmetic, layer))), expected), true, i);
-      tally.equal(effective_scale(arithmetic, double{in}, double{weight}, double{out}) == evaluate(ratio, arithmetic, layer), true, i);
+      tally.equal(same_number(dyadic(static_cast<float>(evaluate(ratio, arithmetic, layer))), expected), true, static_cast<std::size_t>(i));
+      tally.equal(effective_scale(arithmetic, double{in}, double{weight}, double{out}) == evaluate(ratio, arithmetic, layer), true,
+                  static_cast<std::size_t>(i));
     }
     differ += same_number(by_inverse, of_inverses) ? 0 : 1;
   }

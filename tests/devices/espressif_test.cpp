@@ -16,7 +16,8 @@ constexpr std::int64_t shifted(const RescaleRule& rule, std::int64_t sum, int sh
                 {.scale = {.multiplier = 1, .significant_bits = 1, .fraction_bits = 0, .exponent = -shift}, .min = -128, .max = 127});
 }
 // Ties of both signs; a shift below 0 is one to the left.
-static_assert(shifted(espdl::shift_and_round(Rounding::half_up), 5, 1) == 3 && shifted(espdl::shift_and_round(Rounding::half_up), -5, 1) == -2);
+static_assert(shifted(espdl::shift_and_round(Rounding::half_up), 5, 1) == 3 &&
+              shifted(espdl::shift_and_round(Rounding::half_up), -5, 1) == -2);
 static_assert(shifted(espdl::shift_and_round(Rounding::half_even), 5, 1) == 2 &&
               shifted(espdl::shift_and_round(Rounding::half_even), -5, 1) == -2);
 static_assert(shifted(espdl::shift_and_round(Rounding::half_even), 7, -3) == 56 &&

@@ -22,7 +22,8 @@ Int128 apply_scale(Int128 value, Int128 multiplier, int shift, RoundingMode mode
 
 /// Without zero point and bounds.
 std::int64_t by_sheet(const RescaleRule& rule, std::int64_t value, std::int64_t multiplier, int shift) {
-  return finish(rule.chain, value, {.scale = {.multiplier = multiplier, .significant_bits = 31, .fraction_bits = 31, .exponent = 31 - shift}});
+  return finish(rule.chain, value,
+                {.scale = {.multiplier = multiplier, .significant_bits = 31, .fraction_bits = 31, .exponent = 31 - shift}});
 }
 
 TEST_CASE("RESCALE: one rounding half up, or one at 31 places and one of the rest, half away") {
@@ -31,10 +32,12 @@ TEST_CASE("RESCALE: one rounding half up, or one at 31 places and one of the res
   for (int shift = 2; shift <= 62; ++shift) {
     const std::int64_t largest = (std::int64_t{1} << std::min(shift - 1, 31)) - 1;  // the values that the program may hold
     for (const std::int32_t any : chosen_values<std::int32_t>(random, 300)) {
-      for (const std::int64_t multiplier : {std::int64_t{1} << 30, (std::int64_t{1} << 31) - 1, std::int64_t{3} << 29, std::int64_t{1518500250}}) {
+      for (const std::int64_t multiplier :
+           {std::int64_t{1} << 30, (std::int64_t{1} << 31) - 1, std::int64_t{3} << 29, std::int64_t{1518500250}}) {
         const std::int64_t value = std::clamp<std::int64_t>(any, -largest - 1, largest);
         single.equal(by_sheet(tosa::single_round(31), value, multiplier, shift),
-                     static_cast<std::int64_t>(apply_scale(value, multiplier, shift, RoundingMode::single_round)), value, multiplier, shift);
+                     static_cast<std::int64_t>(apply_scale(value, multiplier, shift, RoundingMode::single_round)), value, multiplier,
+                     shift);
         twice.equal(by_sheet(tosa::double_round, value, multiplier, shift),
                     static_cast<std::int64_t>(apply_scale(value, multiplier, shift, RoundingMode::double_round)), value, multiplier, shift);
       }

@@ -54,8 +54,8 @@ inline Texts candidates(const std::string& value) {
       PerChannelLowering{}, PaddingCount{}, CountIn{}, DelegatedData{}, DelegatedAxes{}, UpperEnd{}, Centring{}, FloatSumMethod{},
       ConcatMethod{}, ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, MultiplierAddend{}, OutputScale{},
       ResizeGrid{}, FusedActivation{}, MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{},
-      RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{}, DynamicCodes{}, DynamicProduct{}, BlockScale{}, BlockDivision{}, BlockOffset{},
-      BlockAddition{}, LaneOrder{}, LaneJoin{});
+      RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{}, DynamicCodes{}, DynamicProduct{}, BlockScale{}, BlockDivision{},
+      BlockOffset{}, BlockAddition{}, LaneOrder{}, LaneJoin{});
   texts.erase("absent");
   texts.erase(value);
   return {texts.begin(), texts.end()};

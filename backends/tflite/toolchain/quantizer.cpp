@@ -68,7 +68,7 @@ IntegerScheme scheme_of(ElementType data, Coding coding) {
 }  // namespace
 
 Quantizer int8_quantizer() {
-  std::vector<QuantizerOption> options = integer_options("max", "channel", "tensor");
+  std::vector<QuantizerOption> options = integer_options("max", "99.99", "channel", "tensor");
   options.insert(options.begin(), {"data", "int8", {"int8", "int16"}, "type of the data; int16 is symmetric, with a 64-bit bias"});
   return {.name = "int8",
           .title = "TFLite's integer quantisation: symmetric int8 weights per channel, asymmetric int8 data, int32 bias",

@@ -48,7 +48,8 @@ class BoundedLayer {
     for (const std::int64_t value : given) result.shift.push_back(stored_bias(value, rules.bias_bits, rules.bias_rounding) - value);
     if (std::ranges::all_of(result.shift, [](std::int64_t shift) { return shift == 0; })) result.shift.clear();
     else if (std::ssize(given) != variant().layer().shape.out_channels) result.open = "a bias of which parts are dropped";
-    const std::int64_t more = result.shift.empty() ? 0 : std::abs(*std::ranges::max_element(result.shift, {}, [](auto x) { return std::abs(x); }));
+    const std::int64_t more =
+        result.shift.empty() ? 0 : std::abs(*std::ranges::max_element(result.shift, {}, [](auto x) { return std::abs(x); }));
     const AccumulatorRule& rule = rules.accumulator;
     if (has_partial_sums(rule)) result.open = "sums of several terms in an accumulator of their own";
     else if (fits_width(partial_.min - more, rule.bits) && fits_width(partial_.max + more, rule.bits)) return result;
@@ -142,7 +143,8 @@ class OnColumn {
       }
       const auto parts = monotone_pieces(chain_, operands_, inside, most_pieces);
       if (!parts || all.size() + parts->size() > most_pieces) return std::nullopt;
-      for (const IntegerRange& part : *parts) all.push_back({straight.min + (part.min - inside.min), straight.min + (part.max - inside.min)});
+      for (const IntegerRange& part : *parts)
+        all.push_back({straight.min + (part.min - inside.min), straight.min + (part.max - inside.min)});
     }
     return all;
   }
@@ -267,14 +269,16 @@ class Parter {
     for (std::size_t c = 0; c < sums.size(); ++c) {
       IntegerRange* const first = columns.empty() ? nullptr : &columns.front().second;
       // Neighbouring or overlapping intervals make one.
-      const bool joins = first != nullptr && layers_[layer].has_one_scale() && !moves && sums[c].min <= first->max + 1 && first->min <= sums[c].max + 1;
+      const bool joins =
+          first != nullptr && layers_[layer].has_one_scale() && !moves && sums[c].min <= first->max + 1 && first->min <= sums[c].max + 1;
       if (joins) *first = {std::min(first->min, sums[c].min), std::max(first->max, sums[c].max)};
       else columns.emplace_back(static_cast<std::int64_t>(c), sums[c]);
     }
     return columns;
   }
 
-  [[nodiscard]] std::optional<OnColumn> on(std::size_t layer, std::int64_t channel, const IntegerRange& sums, const Candidate& candidate) const {
+  [[nodiscard]] std::optional<OnColumn> on(std::size_t layer, std::int64_t channel, const IntegerRange& sums,
+                                           const Candidate& candidate) const {
     const auto operands = layers_[layer].operands(candidate.rescale, channel);
     if (!operands) return std::nullopt;
     const Narrowed& narrowed = sums_[candidate.sums].by_layer[layer];
@@ -286,8 +290,10 @@ class Parter {
   [[nodiscard]] IntegerRange narrower(std::size_t layer, std::int64_t channel, const IntegerRange& sums, const Part& group) const {
     const auto of = [&](const Candidate* each) -> const Narrowed& { return sums_[each->sums].by_layer[layer]; };
     const Narrowed& first = of(group.front());
-    if (first.overflow != Overflow::wrap || !std::ranges::all_of(group, [&](const Candidate* each) { return of(each) == first; })) return sums;
-    const std::int64_t half = std::int64_t{1} << (first.bits - 1), shift = first.shift.empty() ? 0 : first.shift[static_cast<std::size_t>(channel)];
+    if (first.overflow != Overflow::wrap || !std::ranges::all_of(group, [&](const Candidate* each) { return of(each) == first; }))
+      return sums;
+    const std::int64_t half = std::int64_t{1} << (first.bits - 1),
+                       shift = first.shift.empty() ? 0 : first.shift[static_cast<std::size_t>(channel)];
     const IntegerRange once{-half - shift, half - 1 - shift};
     return sums.min <= once.min && sums.max >= once.max ? once : sums;
   }
@@ -336,8 +342,8 @@ class Parter {
           same.push_back(each);
           continue;
         }
-        note(layer, channel, *group.front(), *each, outputs == expected ? ends : *edges, outputs == expected ? first->outputs(ends) : expected,
-             outputs == expected ? at_ends : outputs);
+        note(layer, channel, *group.front(), *each, outputs == expected ? ends : *edges,
+             outputs == expected ? first->outputs(ends) : expected, outputs == expected ? at_ends : outputs);
         outputs.insert(outputs.end(), at_ends.begin(), at_ends.end());
         others[std::move(outputs)].push_back(each);
       }
@@ -350,7 +356,13 @@ class Parter {
             std::span<const std::int64_t> of_a, std::span<const std::int64_t> of_b) {
     if (found_.telling.size() >= PartedClass::most_telling) return;
     const auto at = static_cast<std::size_t>(std::ranges::mismatch(of_a, of_b).in1 - of_a.begin());
-    found_.telling.push_back({layer, channel, sums[at], of_a[at], of_b[at], {a.ways.front(), a.rescale}, {b.ways.front(), b.rescale},
+    found_.telling.push_back({layer,
+                              channel,
+                              sums[at],
+                              of_a[at],
+                              of_b[at],
+                              {a.ways.front(), a.rescale},
+                              {b.ways.front(), b.rescale},
                               layers_[layer].has_one_scale()});
   }
 
