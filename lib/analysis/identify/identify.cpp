@@ -189,7 +189,7 @@ SpaceScope common_scope(const Group& group) {
     const SpaceScope own = scope_of(*pair);
     scope.per_channel = scope.per_channel || own.per_channel;
     scope.wide_data = scope.wide_data || own.wide_data;
-    scope.unsigned_data = scope.unsigned_data || own.unsigned_data;
+    scope.sums_codes = scope.sums_codes || own.sums_codes;
     scope.clips = scope.clips || own.clips;
     scope.rectifies = scope.rectifies || own.rectifies;
   }

@@ -23,12 +23,12 @@ struct SumRules {
 
 /// What of the layers decides which rules can make a difference.
 struct SpaceScope {
-  bool sums_only = false;      ///< the layer delivers its sums
-  bool per_channel = false;    ///< weights have a scale per channel
-  bool wide_data = false;      ///< 16-bit input
-  bool unsigned_data = false;  ///< uint8 input
-  bool clips = false;          ///< accumulators are clipped
-  bool rectifies = false;      ///< an activation that begins at 0
+  bool sums_only = false;    ///< the layer delivers its sums
+  bool per_channel = false;  ///< weights have a scale per channel
+  bool wide_data = false;    ///< 16-bit input
+  bool sums_codes = false;   ///< uint8 input, weights with zero point 0: partial sums may be of codes
+  bool clips = false;        ///< accumulators are clipped
+  bool rectifies = false;    ///< an activation that begins at 0
 };
 
 /// The first of each list is the most usual one.
