@@ -103,6 +103,11 @@ TEST_CASE("classes by proof are those that every accumulator, computed by the em
     CHECK(decided + found.open == block.count());
     CHECK(found.open > 0);  // saturation at every addition, of sums that can leave 16 bits
     for (const TellingSum& one : found.telling) CHECK(one.a != one.b);
+    const PartedClass cut = parted(space, {block}, layers, Deadline(1e-9));  // time is up at once: nothing is said to be the same
+    CHECK(cut.parts.size() == 1);
+    CHECK(count_of(cut.parts[0]) + cut.open == block.count());
+    CHECK(cut.open > found.open);
+    CHECK_FALSE(cut.is_one());
   }
 }
 

@@ -48,8 +48,8 @@ struct RuleValues {
 struct ClassProof {
   std::int64_t devices = 0;  ///< combinations with the same staircases are one; these differ from one another for some accumulator
   std::int64_t open = 0;     ///< combinations of which it is not known which of the devices they are
-  std::string why_open;
-  std::string example;  ///< where two of them differ, and in which rules
+  std::string why_open;      ///< of most of them
+  std::string example;       ///< where two of them differ, and in which rules
 
   /// No input of these layers tells any two combinations apart.
   [[nodiscard]] bool is_one() const { return devices == 1 && open == 0; }

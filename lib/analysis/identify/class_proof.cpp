@@ -255,7 +255,9 @@ class Parter {
 
   void leave_open(std::int64_t combinations, const std::string& why) {
     found_.open += combinations;
-    if (found_.why_open.empty()) found_.why_open = why;
+    std::int64_t& of_this = open_by_reason_[why];
+    of_this += combinations;
+    if (found_.why_open.empty() || of_this > open_by_reason_[found_.why_open]) found_.why_open = why;
   }
   void leave_open(const Part& part, const std::string& why) {
     for (const Candidate* const each : part) leave_open(std::ssize(each->ways), why);
@@ -310,8 +312,10 @@ class Parter {
         parts.push_back(std::move(group));
         continue;
       }
-      if (deadline_.passed()) {
-        leave_open(group, "time was up");
+      if (deadline_.passed()) {  // what is in other groups differs from it all the same
+        leave_open(Part(group.begin() + 1, group.end()), "time was up");
+        group.resize(1);
+        parts.push_back(std::move(group));
         continue;
       }
       const IntegerRange column = narrower(layer, channel, sums, group);
@@ -381,6 +385,7 @@ class Parter {
   std::vector<BoundedLayer> layers_;
   std::vector<SumClass> sums_;
   std::vector<Candidate> candidates_;
+  std::map<std::string, std::int64_t> open_by_reason_;
   PartedClass found_;
 };
 

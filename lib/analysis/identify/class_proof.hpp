@@ -26,8 +26,8 @@ struct TellingSum {
 struct PartedClass {
   std::vector<std::vector<Block>> parts;  ///< combinations that are one device on these layers; different parts differ
   std::int64_t open = 0;                  ///< combinations that are in none of them
-  std::string why_open;
-  std::vector<TellingSum> telling;  ///< at most most_telling
+  std::string why_open;                   ///< of most of them
+  std::vector<TellingSum> telling;        ///< at most most_telling
 
   static constexpr std::size_t most_telling = 4096;
   [[nodiscard]] bool is_one() const { return parts.size() == 1 && open == 0; }

@@ -80,7 +80,8 @@ void add_proof(std::ostream& out, const RuleClass& one) {
     return;
   }
   if (proof.devices > 1) {
-    out << "  proven: on the accumulators that these layers can have they are " << proof.devices << " different devices\n";
+    out << "  proven: on the accumulators that these layers can have they are " << (proof.open > 0 ? "at least " : "") << proof.devices
+        << " different devices\n";
     if (!proof.example.empty()) out << "    two of them at " << proof.example << "\n";
   }
   if (proof.open > 0) out << "  open: " << count_of(proof.open, "combination") << " (" << proof.why_open << ")\n";
