@@ -79,6 +79,23 @@ TEST_CASE("every seed: tensors and operations come back; each attribute is there
   CHECK(attributes > 20);
 }
 
+TEST_CASE("registers come back, one for each channel or one for all") {
+  const std::string head =
+      R"({"format": "lastbit.model.v1", "tensors": [{"name": "x", "type": "int32", "shape": [1, 2], "quantization": {"scale": [1]}},
+    {"name": "y", "type": "int8", "shape": [1, 2], "quantization": {"scale": [1]}}], "inputs": ["x"], "outputs": ["y"],
+    "operations": [{"op": "requantize", "inputs": ["x"], "outputs": ["y"], "attributes": {"registers": )";
+  const auto model = [&](const std::string& registers) { return parse_json_model(head + registers + "}}]}", "", "m"); };
+  for (const auto& [text, expected] :
+       {std::pair<std::string, std::vector<ScaleRegister>>{R"({"multiplier": [3, -5], "shift": [1, 62]})", {{3, 1}, {-5, 62}}},
+        {R"({"multiplier": [7], "shift": [0]})", {{7, 0}}}}) {
+    const Model back = parse_json_model(written(model(text)), "", "back");
+    CHECK((std::get<RequantizeAttributes>(back.operations[0].attributes).bounds.registers == expected));
+  }
+  CHECK_THROWS_WITH(model(R"({"multiplier": [3, 5], "shift": [1]})"), test::contains_text("as many multipliers as shifts"));
+  CHECK_THROWS_WITH(model(R"({"multiplier": [3], "shift": [9223372036854775807]})"), test::contains_text("shift by 0 to 62 places"));
+  CHECK_THROWS_WITH(model(R"({"multiplier": [3], "shift": [1], "places": [1]})"), test::contains_text("places"));
+}
+
 TEST_CASE("large constants and those that JSON cannot say go to files of their own") {
   test::Network network;
   const auto x = network.real("x", {1, 300}), large = network.constant<float>("w/1", {1, 300}, std::vector<float>(300, 0.1F)),

@@ -96,6 +96,9 @@ TEST_CASE("what the format cannot say is refused, never rounded") {
   std::get<Conv2dAttributes>(model.operations[0].attributes).bounds.accumulator_clip = {100};
   CHECK_THAT(refusal(model), contains_text("bounds of the accumulator"));
   model = pixel();
+  std::get<Conv2dAttributes>(model.operations[0].attributes).bounds.registers = {{77, 9}};
+  CHECK_THAT(refusal(model), contains_text("registers"));
+  model = pixel();
   model.operations[0] = {OperationKind::clip, "e", {0}, {3}, ClipAttributes{}};
   CHECK_THAT(refusal(model), contains_text("clip 'e' (operation 0): this operation"));
   model = pixel();
