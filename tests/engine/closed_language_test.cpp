@@ -42,7 +42,7 @@ const std::vector<OutputBounds> of_outputs{{},
                                            {.activation = Activation::relu},
                                            {.activation = Activation::relu6},
                                            {.activation = Activation::relu_n1_to_1}};
-const std::vector<OutputBounds> of_products{{.activation = Activation::absolute}, {.accumulator_clip = {100}}};
+const std::vector<OutputBounds> of_products{{.activation = Activation::absolute}, {.accumulator_clip = {100}}, {.registers = {{77, 9}}}};
 
 template <class T>
 std::vector<Attributes> bounded(const T& plain, std::initializer_list<T> others = {}, const std::vector<OutputBounds>& more = {}) {
