@@ -301,7 +301,7 @@ TEST_CASE("effective scale of inverses: every inverse, product and quotient roun
       tally.equal(effective_scale(arithmetic, double{in}, double{weight}, double{out}) == evaluate(ratio, arithmetic, layer), true,
                   static_cast<std::size_t>(i));
     }
-    differ += same_number(by_inverse, of_inverses) ? 0 : 1;
+    differ += same_number(by_inverse, of_inverses) ? 0U : 1U;
   }
   tally.check(80000);
   CHECK(differ > 1000);
