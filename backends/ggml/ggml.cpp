@@ -27,7 +27,7 @@ std::vector<Evidence> vector_evidence(const std::string& folder, const std::stri
   const auto ran = [&](const char* what) { return of_ggml(what) + ", " + folder + ", run and recorded, " + suites; };
   return {{"domain", source, of_ggml(in_blocks)},
           {"block_quantize.q8_0", code, ran("quantize_row_q8_0")},
-          {"block_quantize.q4_0", code, ran("quantize_row_q4_0_ref")},
+          {"block_quantize.q4_0", code, of_ggml("quantize_row_q4_0_ref, run and recorded, ") + suites},
           {"block_matmul.q8_0", code, ran("ggml_vec_dot_q8_0_q8_0")},
           {"block_matmul.q4_0", code, ran("ggml_vec_dot_q4_0_q8_0")}};
 }

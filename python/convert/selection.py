@@ -22,6 +22,7 @@ TELLING = {
     "mean": (17, 26),  # multipliers of 1 or more; ties of the first rounding
     "quantize_ops": (34,),  # effective scale in float
     "softmax": (10,),  # width of the first shift
+    "vec_dot": (9,),  # the order of the factors
 }
 
 # Of suites whose cases are large or many of a kind: the names of those that are kept.
