@@ -33,7 +33,6 @@ const std::vector<Exemption> exemptions{
      "16-bit data, and GNA's, have zero point 0"},
     {{"global_average_pool.padding"}, "a global pool has no padding"},
     {{"*.i16_power_of_two.operand.scale.*"}, "scales are powers of two: one bit holds them"},
-    {{"add_n.i8.output.chain.clamp.kind"}, "MAX78000's sums of three go out as they are, before the chain"},
     {{"*.i8_per_channel.centring", "*.i8_per_channel.output.scale.significant_bits"}, "ESP-DL: zero points are 0, scales powers of two"},
     {{"domain", "coding"}, "choose what is computed at all, and which data are refused"},
     {{"fusion", "float32"}, "of operations that a file states on real numbers: vectors/cases_test.cpp"},
