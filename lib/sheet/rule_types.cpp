@@ -495,7 +495,7 @@ static const RuleType& rule_type(Of<FunctionArithmetic>) {
               "input", &FunctionArithmetic::input, "to the function's fixed point")
           .member_if(
               [](const FunctionArithmetic& rule) {
-                return rule.method >= FunctionMethod::float_table && rule.method <= FunctionMethod::float_table_8bit;
+                return rule.method >= FunctionMethod::float_table && rule.method <= FunctionMethod::float_table_onto_zero_point;
               },
               "rounding", &FunctionArithmetic::rounding, "how the function's float value is rounded")
           .take();

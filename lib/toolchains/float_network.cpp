@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "lastbit/error.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/quantizer.hpp"
 #include "toolchains/device_model.hpp"
@@ -118,9 +119,18 @@ void give_names(Model& model) {
   }
 }
 
+void refuse_blocks(const Model& model) {
+  for (const Operation& operation : model.operations) {
+    if (!is_of_blocks(operation.kind)) continue;
+    const std::string place = std::string(name_of(operation.kind)) + " '" + operation.name + "'";
+    throw Error(ErrorCode::unsupported_operation, place, "codes in blocks are what this operation is about: it has no float network");
+  }
+}
+
 }  // namespace
 
 Model float_network(const Model& model) {
+  refuse_blocks(model);
   Model real = dequantized(model);
   remove_conversions(real);
   drop_unread_operations(real);

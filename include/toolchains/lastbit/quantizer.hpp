@@ -62,7 +62,7 @@ struct QuantizerOption {
 /// they are the identity there; operations that no output or state depends on disappear, as do tensors that no operation reads or writes, and the name of
 /// an unread tensor in ONNX's layout goes to its NHWC companion; tensors without a name of their own get one; every constant has one reader: what
 /// several operations share is copied ("<name> of <operation>"). A division by a constant is a multiplication by its
-/// inverse, rounded to float32: devices multiply.
+/// inverse, rounded to float32: devices multiply. Throws Error for operations on blocks of codes, which have no float form.
 [[nodiscard]] Model float_network(const Model& model);
 
 class RangeChoices;
