@@ -123,3 +123,24 @@ TEST_CASE("tensors without a name of their own are refused") {
   CHECK_THROWS_WITH(write_json_model(scratch.path() / "m.json", network.model),
                     test::contains_text("cannot be written: tensor 'x' has no name of its own"));
 }
+
+TEST_CASE("codes in blocks: the format, and float16 scales of any bits, come back") {
+  const char* const text = R"({"format": "lastbit.model.v1", "tensors": [
+    {"name": "x", "type": "float32", "shape": [1, 32]}, {"name": "q", "type": "int8", "shape": [1, 1, 32]}, {"name": "dq", "type": "float16", "shape": [1, 1]},
+    {"name": "w", "type": "uint8", "shape": [2, 1, 32]}, {"name": "dw", "type": "float16", "shape": [2, 1], "data": [0.0999755859375, -5.9604644775390625e-08]},
+    {"name": "y", "type": "float32", "shape": [1, 2]}],
+    "operations": [{"op": "block_quantize", "name": "row", "inputs": ["x"], "outputs": ["q", "dq"]},
+                   {"op": "block_matmul", "name": "product", "inputs": ["q", "dq", "w", "dw"], "outputs": ["y"], "attributes": {"format": "q4_0"}}],
+    "inputs": ["x", "w"], "outputs": ["y"]})";
+  const Model model = parse_json_model(text, "", "blocks"), again = parse_json_model(written(model), "", "again");
+  for (const Model* const one : {&model, &again}) {
+    CHECK(std::get<BlockAttributes>(one->operations[0].attributes).format == BlockFormat::q8_0);
+    CHECK(std::get<BlockAttributes>(one->operations[1].attributes).format == BlockFormat::q4_0);
+    CHECK(one->tensors[4].constant->values<Float16>()[0].bits == 0x2E66);
+    CHECK(one->tensors[4].constant->values<Float16>()[1].bits == 0x8001);
+  }
+  CHECK(written(again) == written(model));
+  std::string other = text;
+  other.replace(other.find("q4_0"), 4, "q4_1");
+  CHECK(test::refusal_of([&] { static_cast<void>(parse_json_model(other, "", "other")); })->says("unknown name 'q4_1'"));
+}
