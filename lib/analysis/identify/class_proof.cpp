@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "analysis/prove/sums.hpp"
@@ -24,7 +25,9 @@ struct Narrowed {
   std::vector<std::int64_t> shift{};  ///< by channel: the bias as it is stored less the bias; empty: none
 
   friend bool operator==(const Narrowed&, const Narrowed&) = default;
-  friend auto operator<=>(const Narrowed&, const Narrowed&) = default;
+  friend bool operator<(const Narrowed& a, const Narrowed& b) {
+    return std::tie(a.open, a.bits, a.overflow, a.shift) < std::tie(b.open, b.bits, b.overflow, b.shift);
+  }
 };
 
 /// A layer whose sums are bounded.
