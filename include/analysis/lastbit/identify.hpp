@@ -30,9 +30,10 @@ struct IdentifyPair {
 };
 
 struct IdentifyOptions {
-  std::size_t runners_up = 3;              ///< classes reported behind the best one
-  double most_seconds = 0;                 ///< after which the search ends with what it has; 0: no limit
-  std::function<void(double)> progress{};  ///< receives the share of the work that is done
+  std::size_t runners_up = 3;                               ///< classes reported behind the best one
+  double most_seconds = 0;                                  ///< after which the search ends with what it has; 0: no limit
+  std::int64_t most_proof_outputs = std::int64_t{1} << 30;  ///< of chains, that are computed to prove what a class is: some seconds
+  std::function<void(double)> progress{};                   ///< receives the share of the work that is done
 };
 
 /// What a class says of one rule. One value: settled. Several: the data cannot tell.

@@ -123,6 +123,8 @@ using Part = std::vector<const Candidate*>;
 /// Where a candidate's accumulators of a channel lie, and its value there.
 class OnColumn {
  public:
+  static constexpr std::size_t most_edges = std::size_t{1} << 17;
+
   OnColumn(const Chain& chain, const RescaleOperands& operands, const Narrowed& narrowed, std::int64_t shift, const IntegerRange& sums)
       : chain_(chain), operands_(operands), narrowed_(narrowed), shift_(shift), sums_(sums) {}
 
@@ -174,7 +176,7 @@ class OnColumn {
   }
 
  private:
-  static constexpr std::size_t most_pieces = 4096, most_edges = std::size_t{1} << 17;
+  static constexpr std::size_t most_pieces = 4096;
 
   [[nodiscard]] std::int64_t accumulator(std::int64_t sum) const {
     return narrowed_.bits == 0 ? sum + shift_ : narrow(sum + shift_, narrowed_.bits, narrowed_.overflow);
@@ -206,8 +208,9 @@ class OnColumn {
 
 class Parter {
  public:
-  Parter(const ConvSpace& space, const std::vector<Block>& blocks, std::span<const IdentifyPair* const> layers, const Deadline& deadline)
-      : space_(space), deadline_(deadline) {
+  Parter(const ConvSpace& space, const std::vector<Block>& blocks, std::span<const IdentifyPair* const> layers, const Deadline& deadline,
+         std::int64_t most_outputs)
+      : space_(space), deadline_(deadline), most_outputs_(most_outputs) {
     for (const IdentifyPair* const pair : layers) layers_.emplace_back(space, *pair);
     for (const BoundedLayer& layer : layers_)
       if (!layer.open().empty()) found_.why_open = layer.open();
@@ -315,8 +318,8 @@ class Parter {
         parts.push_back(std::move(group));
         continue;
       }
-      if (deadline_.passed()) {  // what is in other groups differs from it all the same
-        leave_open(Part(group.begin() + 1, group.end()), "time was up");
+      if (deadline_.passed() || computed_ >= most_outputs_) {  // what is in other groups differs from it all the same
+        leave_open(Part(group.begin() + 1, group.end()), deadline_.passed() ? "time was up" : "more outputs than are computed");
         group.resize(1);
         parts.push_back(std::move(group));
         continue;
@@ -324,12 +327,16 @@ class Parter {
       const IntegerRange column = narrower(layer, channel, sums, group);
       const auto first = on(layer, channel, column, *group.front());
       const auto edges = first ? first->edges() : std::nullopt;
+      if (first) computed_ += static_cast<std::int64_t>((edges ? edges->size() : OnColumn::most_edges) * outputs_to_find_an_edge);
       if (!edges) {
         leave_open({group.front()}, "a way behind the sums has too many steps to be listed");
         group.erase(group.begin());
         if (!group.empty()) left.push_back(std::move(group));
         continue;
       }
+      computed_ += static_cast<std::int64_t>(group.size() * std::min(edges->size(), some_edges));
+      if (edges->size() > some_edges && part_on_some(layer, channel, column, group, *edges, left)) continue;
+      computed_ += static_cast<std::int64_t>(group.size() * edges->size());
       const std::vector<std::int64_t> expected = first->outputs(*edges);
       Part same;
       std::map<std::vector<std::int64_t>, Part> others;
@@ -359,6 +366,25 @@ class Parter {
     }
   }
 
+  /// A few of very many edges tell most candidates apart; whether they do.
+  bool part_on_some(std::size_t layer, std::int64_t channel, const IntegerRange& column, const Part& group,
+                    const std::vector<std::int64_t>& edges, std::vector<Part>& left) {
+    std::vector<std::int64_t> some;
+    for (std::size_t i = 0; i < some_edges; ++i) some.push_back(edges[i * edges.size() / some_edges]);
+    std::map<std::vector<std::int64_t>, Part> by_outputs;
+    for (const Candidate* const each : group) {
+      const auto one = on(layer, channel, column, *each);
+      by_outputs[one ? one->outputs(some) : std::vector<std::int64_t>{}].push_back(each);
+    }
+    if (by_outputs.size() == 1) return false;
+    const std::vector<std::int64_t> expected = on(layer, channel, column, *group.front())->outputs(some);
+    for (auto& [outputs, members] : by_outputs) {
+      if (!outputs.empty() && outputs != expected) note(layer, channel, *group.front(), *members.front(), some, expected, outputs);
+      left.push_back(std::move(members));
+    }
+    return true;
+  }
+
   void note(std::size_t layer, std::int64_t channel, const Candidate& a, const Candidate& b, std::span<const std::int64_t> sums,
             std::span<const std::int64_t> of_a, std::span<const std::int64_t> of_b) {
     if (found_.telling.size() >= PartedClass::most_telling) return;
@@ -381,22 +407,24 @@ class Parter {
     return blocks;
   }
 
-  static constexpr std::size_t unknown = SIZE_MAX;
+  static constexpr std::size_t unknown = SIZE_MAX, some_edges = 256, outputs_to_find_an_edge = 16;
 
   const ConvSpace& space_;
   const Deadline& deadline_;
+  std::int64_t most_outputs_;
   std::vector<BoundedLayer> layers_;
   std::vector<SumClass> sums_;
   std::vector<Candidate> candidates_;
   std::map<std::string, std::int64_t> open_by_reason_;
+  std::int64_t computed_ = 0;  ///< outputs
   PartedClass found_;
 };
 
 }  // namespace
 
 PartedClass parted(const ConvSpace& space, const std::vector<Block>& blocks, std::span<const IdentifyPair* const> layers,
-                   const Deadline& deadline) {
-  return Parter(space, blocks, layers, deadline).run();
+                   const Deadline& deadline, std::int64_t most_outputs) {
+  return Parter(space, blocks, layers, deadline, most_outputs).run();
 }
 
 std::string rules_apart(const ConvSpace& space, const Combination& a, const Combination& b) {

@@ -33,9 +33,9 @@ struct PartedClass {
   [[nodiscard]] bool is_one() const { return parts.size() == 1 && open == 0; }
 };
 
-/// `blocks`: combinations that are the same on the data of the layers. What is not decided at the deadline is open.
+/// `blocks`: combinations that are the same on the data of the layers. What is not decided at the deadline, or by so many outputs of chains, is open.
 [[nodiscard]] PartedClass parted(const ConvSpace& space, const std::vector<Block>& blocks, std::span<const IdentifyPair* const> layers,
-                                 const Deadline& deadline = {});
+                                 const Deadline& deadline = {}, std::int64_t most_outputs = IdentifyOptions{}.most_proof_outputs);
 
 /// "last rounding half_up against half_away"
 [[nodiscard]] std::string rules_apart(const ConvSpace& space, const Combination& a, const Combination& b);

@@ -211,9 +211,10 @@ std::vector<const IdentifyPair*> layers_of(const Searched& searched) {
   return layers;
 }
 
-ClassProof proof_of(const ConvSpace& space, const std::vector<Block>& blocks, const Searched& searched, const Deadline& deadline) {
+ClassProof proof_of(const ConvSpace& space, const std::vector<Block>& blocks, const Searched& searched, const IdentifyOptions& options,
+                    const Deadline& deadline) {
   const std::vector<const IdentifyPair*> layers = layers_of(searched);
-  const PartedClass parts = parted(space, blocks, layers, deadline);
+  const PartedClass parts = parted(space, blocks, layers, deadline, options.most_proof_outputs);
   ClassProof proof{.devices = std::ssize(parts.parts), .open = parts.open, .why_open = parts.why_open, .example = {}};
   if (parts.telling.empty()) return proof;
   const TellingSum& one = parts.telling.front();
@@ -252,7 +253,8 @@ std::optional<OperationIdentification> identify_conv(const Searched& searched, c
   }
   add_builtins(searched, result.classes, outputs, result.values);
   RuleClass& best = result.classes.front();
-  if (result.complete && best.agreeing == result.values) best.proof = proof_of(space, found.classes.front().blocks, searched, deadline);
+  if (result.complete && best.agreeing == result.values)
+    best.proof = proof_of(space, found.classes.front().blocks, searched, options, deadline);
   return result;
 }
 
