@@ -48,7 +48,8 @@ std::string table(const std::vector<Column>& columns, std::vector<std::vector<st
     std::string line = " ";
     for (std::size_t c = 0; c < columns.size(); ++c) line += " " + aligned(row[c], widths[c], columns[c].align);
     line = line.substr(0, line.find_last_not_of(' ') + 1);
-    text += (line.size() > line_width ? line.substr(0, line_width - 4) + " ..." : line) + "\n";
+    if (line.size() > line_width) line.replace(line_width - 4, std::string::npos, " ...");
+    text += line.append("\n");
   }
   return text;
 }
