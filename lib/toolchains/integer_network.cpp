@@ -245,10 +245,21 @@ class IntegerNetwork {
     if (given != nullptr && given->codes.present()) {
       quantize_weights_at(weights, given_weights(*given, weights, axis), magnitudes);
     } else {
+      if (has_bias && scheme_.bias_unit > 1) hold_bias(operation, magnitudes, input.scale());
       if (has_bias && scheme_.room_for_bias > 0) widen_for_bias(operation, magnitudes, static_cast<float>(input.scale()));
       quantize_weights(weights, magnitudes, axis);
     }
     if (has_bias) quantize_bias(model_.tensors[static_cast<std::size_t>(operation.inputs[2])], input, weights.quantization);
+  }
+
+  /// The weights' scale is what the larger of weights and bias needs.
+  void hold_bias(const Operation& operation, std::vector<float>& magnitudes, double input_scale) const {
+    const std::span<const float> bias = model_.tensor(operation.inputs[2]).constant->values<float>();
+    for (std::size_t i = 0; i < bias.size(); ++i) {
+      float& magnitude = magnitudes[magnitudes.size() == 1 ? 0 : i];
+      magnitude =
+          std::max(magnitude, static_cast<float>(std::abs(double{bias[i]}) / (static_cast<double>(scheme_.bias_unit) * input_scale)));
+    }
   }
 
   void widen_for_bias(const Operation& operation, std::vector<float>& magnitudes, float input_scale) {
@@ -300,9 +311,9 @@ class IntegerNetwork {
     bias.type = scheme_.bias_type;
     bias.constant = coded(*bias.constant, bias.type, bias.quantization.per_channel() ? std::optional<std::int64_t>(0) : std::nullopt,
                           [&](std::size_t channel, float value) {
-                            const float factor = 1.0F / static_cast<float>(bias.quantization.scale(channel));
-                            const std::int64_t code = round_to_integer(value * factor, scheme_.rounding);
-                            return std::clamp(code, -scheme_.largest_bias, scheme_.largest_bias);
+                            const double unit = bias.quantization.scale(channel) * static_cast<double>(scheme_.bias_unit);
+                            const std::int64_t code = round_to_integer(value * (1.0F / static_cast<float>(unit)), scheme_.rounding);
+                            return scheme_.bias_unit * std::clamp(code, scheme_.bias_codes.min, scheme_.bias_codes.max);
                           });
   }
 

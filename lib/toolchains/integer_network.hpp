@@ -41,7 +41,10 @@ struct IntegerScheme {
   IntegerRange weight_codes;
   Rounding rounding;  ///< of weights and biases
   ElementType bias_type;
-  std::int64_t largest_bias;
+  IntegerRange bias_codes;
+  /// Of a bias that joins its sum multiplied by this: the codes are multiples of it, and where they would leave their range the scale of the weights
+  /// grows.
+  std::int64_t bias_unit = 1;
   /// The scale of a channel's weights grows until its bias is at most half of this; 0: it stays.
   std::int64_t room_for_bias = 0;
 };

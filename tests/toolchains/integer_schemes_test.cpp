@@ -68,6 +68,25 @@ TEST_CASE("ESP-PPQ: a bias has 20 bits on the S3, 32 on the P4") {
   CHECK(codes<std::int32_t>(quantised(network, "espdl_p4"), "b").at(1) < -(1 << 19));
 }
 
+TEST_CASE("MAX78000: data between -1 and 1, one power of two that holds weights and bias, whose 8 bits are multiplied by 128") {
+  const Network network = dense({0.25F, 2.5F / 512, -0.125F, -2.5F / 512}, {0.2F, -1.0F / 1024});
+  const Model model = quantised(network, "max78000");
+  for (const char* data : {"x", "y", "sum"}) CHECK(find(model, data).quantization == Quantization{{1.0 / 128}, {0}, 0});
+  CHECK(find(model, "w").quantization.scales == std::vector{1.0 / 512});  // s = 2
+  CHECK(codes<std::int8_t>(model, "w") == Bytes{127, 3, -64, -2});        // 128 does not fit, and ties go up
+  CHECK(codes<std::int32_t>(model, "b") == Words{102 * 128, 0});          // 102.4; -0.5 goes up
+  // A bias that is the larger one sets the scale.
+  const Model biased = quantised(dense({0.25F, 0.1F, 0.1F, 0.1F}, {0.6F, 0}), "max78000");
+  CHECK(find(biased, "w").quantization.scales == std::vector{1.0 / 128});
+  CHECK(codes<std::int32_t>(biased, "b") == Words{77 * 128, 0});
+  // By range: y reaches 3.4, so that x, y and their sum have steps of 1/32 (they are added as codes), and the bias joins in those units.
+  const std::vector<std::vector<Tensor>> samples{{Tensor::from<float>({1, 2}, std::vector<float>{-1, 127.0F / 128})}};
+  const Model wide = quantize(dense({2, -1, 0, 0.5F}, {0.4F, 0}).model, find_backend("max78000"), samples, {{"data", "range"}}).model;
+  CHECK(find(wide, "x").quantization.scales == std::vector{1.0 / 32});
+  CHECK(find(wide, "w").quantization.scales == std::vector{1.0 / 64});
+  CHECK(codes<std::int32_t>(wide, "b") == Words{6 * 128, 0});  // 0.4 * 32 * 64 / 128 = 6.4
+}
+
 TEST_CASE("PyTorch: uint8 data over the range, in 7 bits on x86; weights by half of 255 steps") {
   const Network network = dense({1, 0.5F, 0.25F, -0.125F}, {1, -1});
   const Model qnnpack = quantised(network, "pytorch_qnnpack"), x86 = quantised(network, "pytorch_x86");
@@ -79,4 +98,8 @@ TEST_CASE("PyTorch: uint8 data over the range, in 7 bits on x86; weights by half
   CHECK(codes<std::int8_t>(qnnpack, "w").at(1) == 64);   // 63.75
   CHECK(codes<std::int8_t>(qnnpack, "w").at(3) == -16);  // 15.94
   CHECK(codes<std::int8_t>(x86, "w").at(3) == -64);
+  const std::vector<std::vector<Tensor>> samples{{Tensor::from<float>({1, 2}, std::vector<float>{-1, 127.0F / 128})}};
+  const Model onednn = quantize(network.model, find_backend("pytorch_x86"), samples, {{"range", "max"}, {"reduce_range", "no"}}).model;
+  CHECK(find(onednn, "x").quantization == find(qnnpack, "x").quantization);
+  CHECK(find(onednn, "w").quantization == find(x86, "w").quantization);
 }

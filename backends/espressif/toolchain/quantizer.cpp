@@ -38,7 +38,7 @@ IntegerScheme scheme_of(std::string_view name, Rounding rounding, int bias_bits)
           .weight_codes = {-128, 127},
           .rounding = rounding,
           .bias_type = ElementType::int32,
-          .largest_bias = max_of_width(bias_bits)};
+          .bias_codes = {-max_of_width(bias_bits), max_of_width(bias_bits)}};
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 // _calculate_qparams and qconfig.py get_default_qconfig, described by its documentation of MinMaxObserver, HistogramObserver and the qconfigs).
 //
 //   data      uint8: min and max are widened to hold 0; scale = (max - min) / 255, on engine x86 / 127 (reduce_range), zero point = half_even(-min / scale),
-//             in float32
+//             in float32. reduce_range=no is the default configuration of engine onednn, which is for processors with VNNI
 //   weights   int8, zero point 0: scale = max |w| / 127.5, one for a layer (qnnpack) or one per output channel (x86); code = half_even(w * (1 / scale)),
 //             within -128 ... 127
 //   bias      int32 at scale input * weights, half even
@@ -15,6 +15,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "lastbit/arith/binary_float.hpp"
 #include "lastbit/op/quantize.hpp"
@@ -51,7 +53,7 @@ IntegerScheme scheme_of(std::string_view name, Quantization (*data_quantization)
           .weight_codes = {-128, 127},
           .rounding = Rounding::half_even,
           .bias_type = ElementType::int32,
-          .largest_bias = max_of_width(32)};
+          .bias_codes = {-max_of_width(32), max_of_width(32)}};
 }
 
 }  // namespace
@@ -67,12 +69,17 @@ Quantizer pytorch_qnnpack_quantizer() {
 }
 
 Quantizer pytorch_x86_quantizer() {
+  std::vector<QuantizerOption> options = integer_options("max", "99.99", "channel", "channel");
+  options.insert(options.begin(),
+                 {"reduce_range", "yes", {"yes", "no"}, "data in 7 bits, by the engine's default; in 8 as for engine onednn"});
   return {.name = "pytorch_x86",
           .title = "PyTorch's observers for engine x86: uint8 data in 7 bits, int8 weights per channel",
-          .options = integer_options("max", "99.99", "channel", "channel"),
+          .options = std::move(options),
           .quantize = [](const QuantizationRequest& request) {
-            const auto data = [](ClippingRange range, const DataCodes&) { return affine(range, 127); };
-            return integer_network(request, scheme_of("pytorch_x86", data));
+            const auto narrow = [](ClippingRange range, const DataCodes&) { return affine(range, 127); };
+            const auto whole = [](ClippingRange range, const DataCodes&) { return affine(range, 255); };
+            const bool reduces = request.option("reduce_range") == "yes";
+            return integer_network(request, reduces ? scheme_of("pytorch_x86", narrow) : scheme_of("pytorch_x86", whole));
           }};
 }
 

@@ -61,7 +61,7 @@ IntegerScheme scheme_of(ElementType data, Coding coding) {
           .weight_codes = {-127, 127},
           .rounding = Rounding::half_away,
           .bias_type = wide ? ElementType::int64 : ElementType::int32,
-          .largest_bias = max_of_width(wide ? 64 : 32),
+          .bias_codes = {-max_of_width(wide ? 64 : 32), max_of_width(wide ? 64 : 32)},
           .room_for_bias = max_of_width(wide ? 40 : 32)};
 }
 
