@@ -10,6 +10,7 @@
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/rules.hpp"
+#include "lastbit/vendor_words.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -37,6 +38,10 @@ int run(const Options& options) {
     std::cout << rules_page();
     return equal;
   }
+  if (const std::string word = describe_word(options.backend); !word.empty() && !options.rules && !options.json) {
+    std::cout << word;
+    return equal;
+  }
   const SpecSheet sheet = selected_backend(options.backend, options.settings);
   if (options.json) std::cout << backend_to_json(sheet);
   else if (options.rules) print_rules(sheet);
@@ -49,7 +54,8 @@ int run(const Options& options) {
 void add_describe(CommandLine& line) {
   Command command = line.add("describe", "print a backend: formula per operation, evidence and source, settings");
   const auto options = std::make_shared<Options>();
-  command.option("backend", options->backend, "a built-in backend, or a backend file (.json)");
+  command.option("backend", options->backend,
+                 "a built-in backend, or a backend file (.json); or a vendor's word for a rounding, such as TRUNCATE, or one of ours");
   add_set_option(command, options->settings);
   command.flag("--rules", options->rules,
                "print every rule by its path, with its value and level of evidence; without a backend: what rules there are");
