@@ -41,6 +41,8 @@ void print_digits(const StoryOptions& options);
 [[nodiscard]] StoryFigures n2d2_shift_figures(const std::filesystem::path& data);
 [[nodiscard]] StoryFigures vipnano_conv_figures(const std::filesystem::path& data);
 [[nodiscard]] StoryFigures bpu_pool_exp_figures(const std::filesystem::path& data);
+[[nodiscard]] StoryFigures vnni_laptop_figures(const std::filesystem::path& data);
+[[nodiscard]] StoryFigures rockchip_board_figures(const std::filesystem::path& data);
 
 /// The digits network, its test images, and the answers.
 struct Digits {
