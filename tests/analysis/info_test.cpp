@@ -56,7 +56,7 @@ TEST_CASE("info: a backend runs a network, needs quantize, or lacks operations, 
   }
   CHECK(fit_of(info, "vipnano_v8").fit == Fit::runs);
   CHECK(fit_of(info, "gna1").fit == Fit::needs_quantize);
-  CHECK(fit_of(info, "max78000").fit == Fit::lacks);
+  CHECK(fit_of(info, "fbgemm").fit == Fit::lacks);
 }
 
 TEST_CASE("info: of a float network the operations that nothing of a device computes are counted") {
