@@ -38,11 +38,11 @@ std::vector<Evidence> evidence() {
 }
 
 std::vector<Setting> settings() {
-  return {{"*average_pool.output.chain.0.rounding",
-           {"half_away", "floor", "half_up"},
-           "half_away: the chip's switch for rounding averages, off after reset. floor and half_up: what the README of ai8x-synthesis says "
-           "of the two, where the "
-           "code that writes the chip's tests has toward_zero and half_away"}};
+  return {
+      {"*average_pool.output.chain.0.rounding",
+       {"half_away", "floor", "half_up"},
+       "half_away: the chip's switch for rounding averages, off after reset. floor and half_up: what the README of ai8x-synthesis says of "
+       "the two, where the code that writes the chip's tests has toward_zero and half_away"}};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 //   weights   one scale for a layer, a power of two: 2^-s / 128, s = floor(log2(1 / max(|weights|, |bias|))), from -15 to 15; codes half up, -128 ... 127
 //   bias      8 bits at the weights' scale, which the chip multiplies by 128
 //   output    output_shift = -s
+//   constants that are data: half up, a guess
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +22,7 @@
 namespace lastbit {
 namespace {
 
-/// Not to be left by magnitudes from 2^-16 to 2^16.
+/// The smallest step, a power of two from 2^-22 to 2^8, of which 128 reach the magnitude.
 double power_of_two(double magnitude) {
   const double shift = std::clamp(std::floor(std::log2(1 / magnitude)), -15.0, 15.0);
   return std::exp2(-shift) / 128;
@@ -43,6 +44,7 @@ IntegerScheme scheme_of(Quantization (*data_quantization)(ClippingRange, const D
           .bias_unit = 128};
 }
 
+/// What the chip clips of a network that was not trained for it.
 void add_beyond_unit(const QuantizationRequest& request, std::vector<std::string>& notes) {
   std::int64_t beyond = 0;
   double largest = 0;
@@ -54,8 +56,10 @@ void add_beyond_unit(const QuantizationRequest& request, std::vector<std::string
   }
   if (beyond == 0) return;
   char text[160];
-  std::snprintf(text, sizeof(text), "%lld tensors leave -1 ... 1, where the vendor's training keeps them (largest: %.4g): data=range gives each the scale that it needs",
-                static_cast<long long>(beyond), largest);
+  std::snprintf(
+      text, sizeof(text),
+      "%lld tensors leave -1 ... 1, where the vendor's training keeps them (largest: %.4g): data=range gives each the scale that it needs",
+      static_cast<long long>(beyond), largest);
   notes.emplace_back(text);
 }
 
@@ -63,7 +67,8 @@ void add_beyond_unit(const QuantizationRequest& request, std::vector<std::string
 
 Quantizer max78000_quantizer() {
   std::vector<QuantizerOption> options = integer_options("max", "99.99", "tensor", "tensor");
-  options.insert(options.begin(), {"data", "unit", {"unit", "range"}, "scale of the data: 1/128, or the power of two that their range needs"});
+  options.insert(options.begin(),
+                 {"data", "unit", {"unit", "range"}, "scale of the data: 1/128, or the power of two that their range needs"});
   return {.name = "max78000",
           .title = "Analog Devices' quantize.py: int8, scales that are powers of two, data between -1 and 1",
           .options = std::move(options),
