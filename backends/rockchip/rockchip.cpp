@@ -31,7 +31,7 @@ std::vector<Evidence> evidence(const char* carry, EvidenceLevel of_carry) {
       {"*.i8.per_channel", hardware,
        "out-cvt-converter.md: a stage before the output converter, with registers whose making is not established"},
       {"*.i8.bias", guess, "the bias stage adds before the converter; where in the sum does not show while none leaves 32 bits"},
-      {"depthwise_conv", guess, "taken to leave by the converter as the convolution does"},
+      {"depthwise_conv.i8", guess, "taken to leave by the converter as the convolution does"},
       {"fully_connected", source, "a convolution of one pixel in the drivers"},
       {"max_pool", guess, "a maximum of codes; not measured"},
       {"requantize", hardware, measured},

@@ -23,7 +23,7 @@ std::vector<Evidence> evidence() {
       {"*.i8.output.chain", code, interpreter},
       {"*.i8.output.by", guess, "the compiler's product of scales was not recorded"},
       {"*.i8.accumulator", source, "float32 sums (oneDNN), exact below 2^24; larger ones are not modelled"},
-      {"depthwise_conv", guess, "taken to leave as the convolution does"},
+      {"depthwise_conv.i8", guess, "taken to leave as the convolution does"},
       {"max_pool", guess, "a maximum of codes; not read"},
       {"requantize", code, interpreter},
       {"requantize.by", guess, "the scales of the way alone: in / out"},

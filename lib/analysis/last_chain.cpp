@@ -102,7 +102,8 @@ std::optional<LastChain> of_average(const Request& request) {
   const auto outputs = static_cast<std::size_t>(out.shape.element_count());
   LastChain last{rule.sum.output.chain, {}, {}, std::vector<std::int64_t>(outputs)};
   std::vector<std::int64_t> counts(outputs);
-  const WindowSums sums(rule, pool_shape_of(request.model, request.operation), in, out);
+  const ConvShape windows = pool_shape_of(request.model, request.operation);
+  const WindowSums sums(rule, windows, in, out);
   const auto keep = [&](std::span<std::int64_t> channels, const Window& window, std::size_t at, Events*) {
     std::ranges::copy(channels, last.sums.begin() + static_cast<std::ptrdiff_t>(at));
     std::fill_n(counts.begin() + static_cast<std::ptrdiff_t>(at), channels.size(), sums.count(window));
@@ -112,7 +113,8 @@ std::optional<LastChain> of_average(const Request& request) {
     const auto known = std::ranges::find(last.operands, count, &RescaleOperands::count);
     last.operands_of.push_back(static_cast<std::size_t>(known - last.operands.begin()));
     if (known == last.operands.end())
-      last.operands.push_back(Average(rule.sum, in.quantization.scale(), out.quantization.scale(), count, output, registers).operands());
+      last.operands.push_back(average_operands(rule, in.quantization.scale(), out.quantization.scale(), count, windows.kernel_width,
+                                               windows.kernel_height, output, registers));
   }
   return last;
 }

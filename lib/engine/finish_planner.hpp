@@ -56,7 +56,7 @@ class FinishPlanner {
   bool clamp(auto&& bounds);
   bool scale_in_float(auto&& real, Rounding rule);
   bool divide(auto&&, Rounding) { return false; }
-  bool absolute(auto&& acts) { return std::none_of(operands_.begin(), operands_.end(), acts); }
+  bool piecewise(auto&& acts, auto&&, auto&&) { return std::none_of(operands_.begin(), operands_.end(), acts); }
   bool look_up(auto&&) { return false; }
   bool binary_point(auto&& fraction_bits) {
     for (std::size_t c = 0; c < channels(); ++c) fraction_[c] = fraction_bits(operands_[c], fraction_[c]);

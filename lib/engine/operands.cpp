@@ -36,6 +36,26 @@ std::int64_t quantized_bound(float real, const Quantization& quantization) {
   return quantization.zero_point() + round_to_integer(real / static_cast<float>(quantization.scale()), Rounding::half_away);
 }
 
+bool has_offset(const std::vector<ScaleRegister>& registers) {
+  return std::any_of(registers.begin(), registers.end(), [](const ScaleRegister& each) { return each.offset != 0; });
+}
+
+StatedScale stated_scale(const ScaleRegister& stated) { return {stated.offset, stated.multiplier, stated.shift}; }
+
+/// Whether the chain has the stages, and its multiplier the bits, for what a layer states of its converter.
+void require_converter(const Operation& operation, const Chain& chain, const std::vector<ScaleRegister>& converter) {
+  if (converter.empty()) return;
+  const auto multiplies = std::find_if(chain.begin(), chain.end(), [](const Stage& stage) { return reads_converter({stage}); });
+  if (multiplies == chain.end()) throw_unsupported(operation, "the backend's chain has no converter");
+  if (has_offset(converter) && !has_stage(chain, StageKind::add_converter_offset))
+    throw_unsupported(operation, "the backend's chain has no place for the offset of a converter");
+  for (const ScaleRegister& each : converter) {
+    if (!fits_width(each.multiplier, multiplies->bits))
+      throw_unsupported(operation, "the multiplier " + std::to_string(each.multiplier) + " of its converter does not fit the device's " +
+                                       std::to_string(multiplies->bits) + " bits");
+  }
+}
+
 void refuse_unknown_values(const Operation& operation, const Chain& chain) {
   for (const Stage& stage : chain) {
     if (facts_of(stage).needs_values)
@@ -63,6 +83,11 @@ const Chain& output_chain(const Operation& operation, const Chain& chain, const 
   const auto multiplies = [](const Stage& stage) { return scale_of(stage) == ScaleUse::multiplier; };
   if (!bounds.registers.empty() && std::none_of(chain.begin(), chain.end(), multiplies))
     throw_unsupported(operation, "the backend's chain has no multiplier for registers");
+  if (has_offset(bounds.registers) && !has_stage(chain, StageKind::add_offset))
+    throw_unsupported(operation, "the backend's chain has no place for the offset of registers");
+  if (!bounds.below_zero.empty() && !has_stage(chain, StageKind::scale_below_zero))
+    throw_unsupported(operation, "the backend's chain has no registers for values below 0");
+  require_converter(operation, chain, bounds.converter);
   const bool takes_magnitude = bounds.activation == Activation::absolute;
   if (takes_magnitude && !has_stage(chain, StageKind::absolute)) throw_unsupported(operation, "the backend's chain has no stage absolute");
   const bool rectified = takes_magnitude || (bounds.activation == Activation::relu && has_stage(chain, StageKind::relu));
@@ -155,8 +180,9 @@ std::vector<RescaleOperands> layer_operands(const Operation& operation, const Sc
   const double largest = *std::max_element(scales.begin(), scales.end());
   const auto& clips = bounds.accumulator_clip;
   const auto& registers = bounds.registers;
+  const auto &converter = bounds.converter, &below_zero = bounds.below_zero;
   std::vector<RescaleOperands> list;
-  for (std::size_t c = 0; c < std::max({scales.size(), clips.size(), registers.size()}); ++c) {
+  for (std::size_t c = 0; c < std::max({scales.size(), clips.size(), registers.size(), below_zero.size(), converter.size()}); ++c) {
     const double real = scales[scales.size() == 1 ? 0 : c];
     const EncodedScale encoded = registers.empty() ? held_scale(operation, encoding, real, largest)
                                                    : held_registers(operation, encoding, registers[registers.size() == 1 ? 0 : c], real);
@@ -164,6 +190,9 @@ std::vector<RescaleOperands> layer_operands(const Operation& operation, const Sc
     operands.rectifier = rectifier_of(bounds.activation);
     if (bounds.clamp) operands.storage_min = bounds.clamp->min, operands.storage_max = bounds.clamp->max;
     if (!clips.empty()) operands.clip = clips[clips.size() == 1 ? 0 : c];
+    if (!registers.empty()) operands.offset = registers[registers.size() == 1 ? 0 : c].offset;
+    if (!below_zero.empty()) operands.below_zero = stated_scale(below_zero[below_zero.size() == 1 ? 0 : c]);
+    if (!converter.empty()) operands.converter = stated_scale(converter[converter.size() == 1 ? 0 : c]);
     list.push_back(operands);
   }
   return list;

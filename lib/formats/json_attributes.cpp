@@ -67,11 +67,15 @@ float real_bound(const JsonView& json, double value) {
 void read(const JsonView& json, std::string_view key, std::vector<ScaleRegister>& registers) {
   const auto found = json.find(key);
   if (!found) return;
-  found->only({"multiplier", "shift"});
+  found->only({"multiplier", "shift", "offset"});
   const auto multipliers = (*found)["multiplier"].integers(), shifts = (*found)["shift"].integers();
   if (multipliers.size() != shifts.size()) found->fail("as many multipliers as shifts are needed");
+  std::vector<std::int64_t> offsets(shifts.size());
+  if (const auto stated = found->find("offset")) offsets = stated->integers();
+  if (offsets.size() != shifts.size()) found->fail("as many offsets as shifts are needed");
   for (std::size_t i = 0; i < shifts.size(); ++i)
-    registers.push_back({multipliers[i], static_cast<int>(std::clamp<std::int64_t>(shifts[i], -1, largest_register_shift + 1))});
+    registers.push_back(
+        {multipliers[i], static_cast<int>(std::clamp<std::int64_t>(shifts[i], -1, largest_register_shift + 1)), offsets[i]});
 }
 
 /// Bounds are codes of integer data, or real values of floats.
@@ -79,6 +83,8 @@ void read_bounds(const JsonView& json, ElementType data_type, OutputBounds& boun
   read(json, "activation", bounds.activation);
   read(json, "accumulator_clip", bounds.accumulator_clip);
   read(json, "registers", bounds.registers);
+  read(json, "below_zero", bounds.below_zero);
+  read(json, "converter", bounds.converter);
   const auto clamp = json.find("clamp");
   if (!clamp) return;
   if (!is_integer(data_type)) {
@@ -108,16 +114,17 @@ struct Reader {
 
   void operator()(std::monostate&) const { json.only({}); }
   void operator()(Conv2dAttributes& attributes) const {
-    if (kind == OperationKind::transposed_conv2d) json.only({"stride", "padding", "activation", "clamp", "accumulator_clip", "registers"});
-    else json.only({"stride", "dilation", "padding", "activation", "clamp", "accumulator_clip", "registers"});
+    if (kind == OperationKind::transposed_conv2d)
+      json.only({"stride", "padding", "activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter"});
+    else json.only({"stride", "dilation", "padding", "activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter"});
     read(json, "stride", attributes.stride);
     read(json, "dilation", attributes.dilation);
     read(json, "padding", attributes.padding);
     read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(FullyConnectedAttributes& attributes) const {
-    json.only(
-        {"activation", "clamp", "accumulator_clip", "registers", "active_rows", "bias_column", "stated_by_input", "asymmetric_inputs"});
+    json.only({"activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter", "active_rows", "bias_column",
+               "stated_by_input", "asymmetric_inputs"});
     read_bounds(json, data_type, attributes.bounds);
     read(json, "active_rows", attributes.active_rows);
     if (const auto column = json.find("bias_column")) attributes.bias_column = column->integer();
@@ -148,7 +155,7 @@ struct Reader {
   void operator()(ElementwiseAttributes& attributes) const {
     if (kind == OperationKind::mul) json.only({"activation", "clamp", "registers"});
     else if (kind == OperationKind::div) json.only({"activation", "clamp"});
-    else if (kind == OperationKind::add_n) json.only({"activation", "clamp", "accumulator_clip", "registers"});
+    else if (kind == OperationKind::add_n) json.only({"activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter"});
     else json.only({"activation", "clamp", "power_of_two_scales"});
     read(json, "power_of_two_scales", attributes.power_of_two_scales);
     read_bounds(json, data_type, attributes.bounds);
@@ -232,7 +239,7 @@ struct Reader {
     read(*pool, "partial_windows", attributes.partial_windows);
   }
   void operator()(RequantizeAttributes& attributes) const {
-    json.only({"activation", "clamp", "accumulator_clip", "registers"});
+    json.only({"activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter"});
     read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(GatherAttributes& attributes) const {

@@ -30,13 +30,20 @@ struct Writer {
   OrderedJson& json;
   OperationKind kind;
 
+  void registers(const char* name, const std::vector<ScaleRegister>& list) const {
+    const bool has_offsets = std::ranges::any_of(list, [](const ScaleRegister& each) { return each.offset != 0; });
+    for (const ScaleRegister& each : list) {
+      json[name]["multiplier"].push_back(each.multiplier);
+      json[name]["shift"].push_back(each.shift);
+      if (has_offsets) json[name]["offset"].push_back(each.offset);
+    }
+  }
   void bounds(const OutputBounds& bounds) const {
     if (bounds.activation != Activation::none) json["activation"] = name_of(bounds.activation);
     if (!bounds.accumulator_clip.empty()) json["accumulator_clip"] = bounds.accumulator_clip;
-    for (const ScaleRegister& each : bounds.registers) {
-      json["registers"]["multiplier"].push_back(each.multiplier);
-      json["registers"]["shift"].push_back(each.shift);
-    }
+    registers("registers", bounds.registers);
+    registers("below_zero", bounds.below_zero);
+    registers("converter", bounds.converter);
     if (bounds.clamp) json["clamp"] = {bounds.clamp->min, bounds.clamp->max};
     if (bounds.real_clamp) json["clamp"] = {finite((*bounds.real_clamp)[0]), finite((*bounds.real_clamp)[1])};
   }

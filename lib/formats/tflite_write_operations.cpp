@@ -41,7 +41,7 @@ ActivationFunctionType OperatorWriter::activation(Activation activation) const {
 ActivationFunctionType OperatorWriter::activation(const OutputBounds& bounds) const {
   if (bounds.clamp || bounds.real_clamp) refuse("outright bounds of the output");
   if (!bounds.accumulator_clip.empty()) refuse("bounds of the accumulator");
-  if (!bounds.registers.empty()) refuse("registers");
+  if (!bounds.registers.empty() || !bounds.below_zero.empty() || !bounds.converter.empty()) refuse("registers");
   return activation(bounds.activation);
 }
 

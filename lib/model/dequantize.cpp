@@ -145,6 +145,8 @@ void make_attributes_real(const Model& model, Operation& operation) {
           const auto clip = real_clip(model, operation, attributes.bounds);
           attributes.bounds.accumulator_clip.clear();
           attributes.bounds.registers.clear();
+          attributes.bounds.below_zero.clear();
+          attributes.bounds.converter.clear();
           const auto clamp = std::exchange(attributes.bounds.clamp, std::nullopt);
           if (clamp) attributes.bounds.real_clamp = {real(clamp->min), real(clamp->max)};
           if (clip) attributes.bounds.real_clamp = narrowed(attributes.bounds.real_clamp, *clip);

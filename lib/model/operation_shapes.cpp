@@ -100,15 +100,19 @@ void check_of_channels(const OperationView& operation, const std::string& name, 
                     name + " needs one " + one + ", or one for each of the " + std::to_string(channels) + " channels");
 }
 
-void check_registers(const OperationView& operation, const std::vector<ScaleRegister>& registers) {
+void check_registers(const OperationView& operation, const std::string& name, const std::vector<ScaleRegister>& registers,
+                     std::initializer_list<OperationKind> more) {
   if (registers.empty()) return;
-  check_of_channels(operation, "registers", registers.size(), "pair", {mul, global_average_pool});
+  check_of_channels(operation, name, registers.size(), "pair", more);
   operation.require(registers.size() == 1 || (operation.kind() != mul && operation.kind() != global_average_pool), bad_attribute,
-                    "registers of a product or an average are one pair");
-  operation.require(operation.output().quantization.present(), bad_attribute, "registers need an output with a scale");
-  operation.require(std::all_of(registers.begin(), registers.end(),
-                                [](const ScaleRegister& each) { return each.shift >= 0 && each.shift <= largest_register_shift; }),
-                    bad_attribute, "registers shift by 0 to " + std::to_string(largest_register_shift) + " places");
+                    name + " of a product or an average are one pair");
+  operation.require(operation.output().quantization.present(), bad_attribute,
+                    name + (name.back() == 's' ? " need" : " needs") + " an output with a scale");
+  const auto all = [&](auto&& holds) { return std::all_of(registers.begin(), registers.end(), holds); };
+  operation.require(all([](const ScaleRegister& each) { return each.shift >= 0 && each.shift <= largest_register_shift; }), bad_attribute,
+                    name + " shift by 0 to " + std::to_string(largest_register_shift) + " places");
+  operation.require(all([](const ScaleRegister& each) { return fits_width(each.offset, register_offset_bits); }), bad_attribute,
+                    name + " have offsets of at most " + std::to_string(register_offset_bits) + " bits");
 }
 
 void check_accumulator_clip(const OperationView& operation, const std::vector<std::int64_t>& clip) {
@@ -128,7 +132,9 @@ void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
                       bad_attribute, "real_clamp is not a range for float32 or float16");
   }
   check_accumulator_clip(operation, bounds.accumulator_clip);
-  check_registers(operation, bounds.registers);
+  check_registers(operation, "registers", bounds.registers, {mul, global_average_pool});
+  check_registers(operation, "below_zero", bounds.below_zero, {});
+  check_registers(operation, "converter", bounds.converter, {});
   if (!bounds.clamp) return;
   const IntegerRange range = range_of(type);
   operation.require(is_integer(type), bad_attribute, "clamp is for integer outputs");

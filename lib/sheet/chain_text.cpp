@@ -62,6 +62,7 @@ class Expression {
       case ShiftAmount::excess: return "2^pre";
       case ShiftAmount::rest:
         return "2^clip(" + text(fraction_bits_) + "-e" + (has_excess_ ? "-pre" : "") + ",0," + text(stage.limit) + ")";
+      case ShiftAmount::converter: return "2^n2";
       case ShiftAmount::remaining: break;
     }
     return "2^(" + text(fraction_bits_) + "-e)";
@@ -137,6 +138,15 @@ std::string multiplier_text(const RescaleRule& rule, const std::string& ratio) {
          computed_in(scale.arithmetic) + "; " + rounded_multiplier(scale) + exponents(scale) + pre;
 }
 
+/// Where a second scale comes from.
+std::string converter_text(const Chain& chain) {
+  if (!reads_converter(chain)) return "";
+  const bool has_offset =
+      std::any_of(chain.begin(), chain.end(), [](const Stage& stage) { return stage.kind == StageKind::add_converter_offset; });
+  return std::string(has_offset ? "offset2, " : "") + "M2, n2: the layer's `converter`, " + (has_offset ? "0, " : "") +
+         "1, 0 where it states none";
+}
+
 std::string joined(const std::string& a, const std::string& b) { return a + (a.empty() || b.empty() ? "" : "; ") + b; }
 
 }  // namespace
@@ -147,6 +157,7 @@ std::string computed_in(ScaleArithmetic arithmetic) {
     case ScaleArithmetic::f32: break;
     case ScaleArithmetic::f32_by_inverse_output: return "float as a product with the inverse of what divides";
     case ScaleArithmetic::f32_of_inverses: return "float as a quotient of inverses";
+    case ScaleArithmetic::f32_of_quotient: return "float as a quotient times the second factor";
   }
   return "float";
 }
@@ -154,7 +165,7 @@ std::string computed_in(ScaleArithmetic arithmetic) {
 std::string expression(const RescaleRule& rule, const std::string& start) { return Expression(rule, start).value(); }
 
 std::string scale_line(const RescaleRule& rule, const std::string& ratio) {
-  return joined(multiplier_text(rule, ratio), float_scale_text(rule, ratio));
+  return joined(joined(multiplier_text(rule, ratio), float_scale_text(rule, ratio)), converter_text(rule.chain));
 }
 
 }  // namespace lastbit

@@ -43,6 +43,8 @@ const RescaleRule& requantization_of(const Model& model, const Operation& operat
   const bool rectifies = operation.kind == relu || operation.kind == relu6 || operation.kind == relu_n1_to_1;
   if (rectifies && !backend.relu.chain.empty()) return backend.relu;
   if (is_left(model, operation, backend)) return backend.left.requantize;
+  const bool to_32bit = size_of(model.tensor(operation.outputs[0]).type) == 4;
+  if (to_32bit && !backend.requantize_to_32bit.chain.empty()) return backend.requantize_to_32bit;
   const auto is_wide = [&](std::int32_t index) { return size_of(model.tensor(index).type) == 2; };
   const bool wide = is_wide(operation.inputs[0]) || is_wide(operation.outputs[0]);
   return wide && !backend.requantize_16bit.chain.empty() ? backend.requantize_16bit : backend.requantize;
@@ -180,6 +182,7 @@ std::string of_requantization(const Model& model, const Operation& operation, co
   const RescaleRule& rule = requantization_of(model, operation, backend);
   if (&rule == &backend.relu) return "relu";
   if (&rule == &backend.left.requantize) return "left.requantize";
+  if (&rule == &backend.requantize_to_32bit) return "requantize_to_32bit";
   return &rule == &backend.requantize ? "requantize" : "requantize_16bit";
 }
 

@@ -295,6 +295,8 @@ static const RuleType& rule_type(Of<AveragePoolArithmetic>) {
           .present([](const AveragePoolArithmetic& rule) { return exists(rule.sum) || rule.in_float.method != FloatAverageMethod::absent; })
           .member("padding", &AveragePoolArithmetic::padding, "whether padding counts")
           .member("output_scale", &AveragePoolArithmetic::output_scale, "whether the output has a scale of its own")
+          .member_if([](const AveragePoolArithmetic& rule) { return reads_converter(rule.sum.output.chain); }, "scales",
+                     &AveragePoolArithmetic::scales, "what the scale and the converter are made of")
           .splice(&AveragePoolArithmetic::sum)
           .deciding("in_float", &AveragePoolArithmetic::in_float, "averages in float, in place of the sum of codes")
           .take();
@@ -775,6 +777,8 @@ static const RuleType& rule_type(Of<Backend>) {
           .member_if(integer, "block_matmul", &Backend::block_matmul, "data and weights in blocks: sums in float32")
           .member_if(integer, "requantize", &Backend::requantize,
                      "requantize, and relu, relu6, relu_n1_to_1, clip as operations of their own")
+          .member_if(integer, "requantize_to_32bit", &Backend::requantize_to_32bit,
+                     "to 32-bit data, where it differs (an empty chain: it does not)")
           .member_if(integer, "requantize_16bit", &Backend::requantize_16bit,
                      "of or to 16-bit data, where it differs (an empty chain: it does not)")
           .member_if(integer, "relu", &Backend::relu, "relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)")

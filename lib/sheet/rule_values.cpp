@@ -33,7 +33,8 @@ std::vector<Meanings> of_numbers() {
       of<Overflow>({"modulo 2^bits, as two's complement", "the nearest end of the range", "must not happen"}),
       of<NarrowingPoint>({"after every term", "after every `tile` terms", "after the last term"}),
       of<ScaleArithmetic>({"double", "float", "float, over * float(1 / under): of in*weight/out float(in*weight) * float(1 / out)",
-                           "float, float(1 / under) / (float(1 / over1) * float(1 / over2))"}),
+                           "float, float(1 / under) / (float(1 / over1) * float(1 / over2))",
+                           "float, float(over1 / under) * over2: of in*weight/out float(in / out) * weight"}),
       of<ProductArithmetic>({"double", "float"}),
       of<Normalization>({"M is a fraction in [0.5, 1)", "M is in [1, 2)", "one e for all channels of a layer, or for all operands of a sum",
                          "M = scale / unit, unit = the layer's largest scale / (2^significant_bits - 1)",
@@ -58,7 +59,7 @@ std::vector<Meanings> of_stages() {
           {"what the multiply left over", "max(-e, 0)", "the member of that name", "the fraction bits of M; a later shift does the rest",
            "before the multiply: what the shift to come has beyond `constant` - bits of the output, 0 to `limit`; 0 for data of 16 "
            "bits or less",
-           "after it: what `excess` has left, 0 to `limit`"}),
+           "after it: what `excess` has left, 0 to `limit`", "that of the layer's `converter`"}),
   };
 }
 
@@ -72,6 +73,7 @@ std::vector<Meanings> of_operations() {
       of<PerChannelLowering>({"kept", "weights are quantised again to one 8-bit scale", "accumulators are scaled in float",
                               "kept; no product of scales is rounded to float32 where that of a single scale is", "the layer is refused"}),
       of<RowMultiplier>({"the device has none", "every term is multiplied by it, the bias is not"}),
+      of<AverageScales>({"the ratio's count is that of the values", "it is the window's width; the converter has the same of its height"}),
       of<PaddingCount>({"only values inside count", "every tap of the window counts"}),
       of<OutputScale>({"a scale of its own", "the input's quantisation", "the input's scale, a zero point of its own"}),
       of<Extreme>({"no such operations", "codes of one quantisation, compared"}),

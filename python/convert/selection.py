@@ -14,6 +14,7 @@ TELLING = {
     "apply_scale": (11,),  # ties of the first rounding
     "conv2d_u8": (25,),  # ties of the first rounding
     "elementwise": (24, 53),  # add from a sum of floats; the rounding of an operand's right shift
+    "sdp_x_int": (11, 18),  # values of 33 bits that a prelu leaves as they are
     "fp16_add": (5,),  # overflows
     "fp16_div": (3,),  # zero divided by a negative value
     "logistic_tanh": (5, 6),  # normalisation of the multiplier
@@ -27,8 +28,8 @@ TELLING = {
 
 # Of suites whose cases are large or many of a kind: the names of those that are kept.
 CHOSEN = {
-    "pytorch_qnnpack/scale_ties": ("c0004", "c0015", "c0025", "c0032"),  # these tell every other way of computing the scale
-    "pytorch_onednn/scale_ties": ("c0013", "c0020", "c0025", "c0032"),
+    "pytorch_qnnpack/scale_ties": ("c0004", "c0015", "c0025", "c0031", "c0032"),  # these tell every other way of computing the scale
+    "pytorch_onednn/scale_ties": ("c0013", "c0020", "c0025", "c0031", "c0032"),
     "gna/affine": ("rand_gna2.0_k0_K16_N1", "rand_gna2.0_k1_K16_N1", "rand_gna3.0_k0_K16_N1", "rand_gna3.0_k1_K16_N1",
                    "rand_gna3.0_k2_K16_N1", "rand_gna3.0_k3_K16_N1", "allmin_gna2.0_k1", "allmin_gna3.0_k1", "multibias_gna3.0_k0",
                    "activelist_gna2.0_k0", "bias1B_gna3.0_k1", "bias2B_gna3.0_k2", "tilesat_gna1.0e_k0_N5", "tilesat_gna1.0e_k1_N8",
@@ -43,6 +44,8 @@ CHOSEN = {
     "gna/recurrent": ("rnn_00_k0", "rnn_02_k2", "rnn_07_k3", "rnn_09_k1"),
     "gap/pooling_sq8": tuple(f"c{number:04}" for number in range(1, 37)),
     "rk3588/conv2d_s8": tuple(f"c{number:04}" for number in range(1, 21)),  # few values each
+    "nvdla/conv2d_s8": tuple(f"c{number:04}" for number in range(1, 25)),  # few values each
+    "nvdla/sdp_c_int": tuple(f"c{number:04}" for number in range(1, 25)),  # every shift twice
     "sophgo/requantize": tuple(f"c{number:04}" for number in range(1, 37)),
     "gna/seed000_demo": ("seed0_sf1_right_layout", "seed3_sf2048_missing_transpose"),
 }

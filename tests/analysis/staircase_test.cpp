@@ -75,17 +75,21 @@ RandomLayer random_layer(StageKind must, std::mt19937_64& random) {
   const int bits = random() % 3 == 0 ? 16 : 8;
   if (random() % 4 != 0) layer.chain.append({.kind = StageKind::clamp});
   const double scale = std::ldexp(1.0 + static_cast<double>(random() % 4096) / 4096, static_cast<int>(between(random, -14, 1)));
-  layer.operands = {.scale = encode(test::q31, scale),
-                    .zero_point = between(random, min_of_width(bits), max_of_width(bits)),
-                    .min = min_of_width(bits),
-                    .max = max_of_width(bits),
-                    .rectifier = static_cast<Rectifier>(random() % 3),
-                    .data_bits = random() % 2 == 0 ? 8 : 32,
-                    .output_bits = bits,
-                    .clip = random() % 2 == 0 ? no_clip : between(random, 0, 100000),
-                    .storage_min = min_of_width(bits),
-                    .storage_max = max_of_width(bits),
-                    .count = between(random, 1, 60)};
+  layer.operands = {
+      .scale = encode(test::q31, scale),
+      .zero_point = between(random, min_of_width(bits), max_of_width(bits)),
+      .min = min_of_width(bits),
+      .max = max_of_width(bits),
+      .rectifier = static_cast<Rectifier>(random() % 3),
+      .data_bits = random() % 2 == 0 ? 8 : 32,
+      .output_bits = bits,
+      .clip = random() % 2 == 0 ? no_clip : between(random, 0, 100000),
+      .storage_min = min_of_width(bits),
+      .storage_max = max_of_width(bits),
+      .count = between(random, 1, 60),
+      .offset = between(random, -100000, 100000),
+      .converter = {between(random, -100000, 100000), between(random, -32768, 32767), static_cast<int>(between(random, 0, 20))}};
+  if (random() % 2 == 0) layer.operands.below_zero = {0, between(random, -32768, 32767), static_cast<int>(between(random, 0, 20))};
   if (random() % 8 == 0) layer.operands.scale.multiplier = -layer.operands.scale.multiplier;  // as a register may hold it
   fill_functions(layer, random);
   return layer;

@@ -196,8 +196,9 @@ TEST_CASE("a chain is continued stage by stage up to its capacity, and not beyon
   CHECK_THROWS_AS(chain.append(clamp()), std::length_error);
   CHECK_THROWS_AS(full + clamp(), std::length_error);
   CHECK_THROWS_AS(full + full, std::length_error);
-  const std::initializer_list<Stage> nine{relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), clamp()};
-  CHECK_THROWS_AS(Chain(nine), std::length_error);
+  const std::initializer_list<Stage> thirteen{relu(), relu(), relu(), relu(), relu(), relu(), relu(),
+                                              relu(), relu(), relu(), relu(), relu(), clamp()};
+  CHECK_THROWS_AS(Chain(thirteen), std::length_error);
   CHECK(chain == full);  // what was refused has changed nothing
   CHECK(full + Chain{} == full);
 }

@@ -161,6 +161,36 @@ TEST_CASE("absolute: the magnitude where the layer asks for it, and only there")
   tally.check();
 }
 
+TEST_CASE("what a layer states of its registers: offsets, a second scale, and one of values below 0") {
+  Values values;
+  Tally tally;
+  for (const std::int64_t v : values.i32) {
+    for (const std::int64_t stated : {std::int64_t{0}, std::int64_t{-7}, std::int64_t{1} << 39, min_of_width(32)}) {
+      tally.equal(applied(add_offset(), v, {.offset = stated}), Int128{v} + stated, v, stated);
+      tally.equal(applied(add_converter_offset(), v, {.converter = {.offset = stated}}), Int128{v} + stated, v, stated);
+    }
+    for (const std::int64_t multiplier : {-32768, -3, 0, 1, 32767}) {
+      tally.equal(applied(multiply_by_converter(16), v, {.converter = {.multiplier = multiplier}}), Int128{v} * multiplier, v, multiplier);
+      for (const int shift : {0, 1, 5, 31, 63}) {
+        for (const Rounding rule : all_roundings) {
+          const RescaleOperands converter{.converter = {.shift = shift}}, below{.below_zero = StatedScale{0, multiplier, shift}};
+          tally.equal(applied(shift_right_by_converter(rule), v, converter), rounded(v, power_of_two(shift), rule), v, shift, rule);
+          const Int128 scaled = saturated(rounded(Int128{v} * multiplier, power_of_two(shift), rule), 32);
+          tally.equal(applied(scale_below_zero(32, rule), v, below), v < 0 ? scaled : Int128{v}, v, multiplier, shift, rule);
+          tally.equal(applied(scale_below_zero(32, rule), v, converter), v, v);
+        }
+      }
+    }
+    const Int128 beyond = Int128{v} + power_of_two(32);  // of 33 bits: the low 32 are kept
+    tally.equal(applied(scale_below_zero(32, Rounding::floor), static_cast<std::int64_t>(beyond), {.below_zero = StatedScale{0, 3, 1}}),
+                Int128{v}, v);
+  }
+  tally.check();
+  CHECK(applied(add_converter_offset(), 5, {}) == 5);
+  CHECK(applied(multiply_by_converter(16), 5, {}) == 5);
+  CHECK(applied(shift_right_by_converter(Rounding::half_up), 5, {}) == 5);
+}
+
 TEST_CASE("float_scale: the value as float, one float product, one rounding to an integer") {
   Values values;
   std::vector<float> scales{1.0F, 0.5F, 0x1p-149F, 0x1p100F, 0x1.fffffep-1F};

@@ -5,10 +5,10 @@
 #include "lastbit/arith/rescale.hpp"
 
 using lastbit::relu;
-constexpr lastbit::Chain seven{relu(), relu(), relu(), relu(), relu(), relu(), relu()};
+constexpr lastbit::Chain eleven{relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu()};
 #ifdef LASTBIT_VALID
-constexpr lastbit::Chain chain = seven + relu();
+constexpr lastbit::Chain chain = eleven + relu();
 #else
-constexpr lastbit::Chain chain = seven + relu() + relu();
+constexpr lastbit::Chain chain = eleven + relu() + relu();
 #endif
 static_assert(chain.size > 0);

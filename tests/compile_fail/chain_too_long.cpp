@@ -6,8 +6,8 @@
 
 using lastbit::relu;
 #ifdef LASTBIT_VALID
-constexpr lastbit::Chain chain{relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu()};
+constexpr lastbit::Chain chain{relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu()};
 #else
-constexpr lastbit::Chain chain{relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu()};
+constexpr lastbit::Chain chain{relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu()};
 #endif
 static_assert(chain.size > 0);

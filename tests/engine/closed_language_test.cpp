@@ -230,7 +230,7 @@ std::optional<Model> random_model(OperationKind kind, const Backend& backend, te
 
 /// The sheet without the operations whose rules the model's operation reads, for every type of data, nor those it then falls back to.
 Backend without_operation(Backend backend, const Model& model) {
-  for (int turn = 0; turn < 3; ++turn) {  // relu, requantize_16bit, requantize
+  for (int turn = 0; turn < 4; ++turn) {  // relu, requantize_to_32bit, requantize_16bit, requantize
     for (const std::string& prefix : rule_prefixes(model, model.operations[0], backend))
       set_rule(backend, prefix.substr(0, prefix.find('.')), "absent");
   }
@@ -357,7 +357,7 @@ TEST_CASE("max_pool2d, quantize and dequantize are rules: who does not state one
     const Model model = model_of({kind, {{1, 8}}}, ElementType::int8).value();
     std::vector<std::string> lacking{"gemmini",     "gemmini_shift", "max78000", "fbgemm",    "fbgemm_integer", "espdl_s3", "espdl_p4",
                                      "tosa_single", "tosa_double",   "ethos_u",  "gap8",      "rk3588",         "rk3576",   "rk3588_mesa",
-                                     "sophgo",      "sophgo_qdm",    "ggml",     "ggml_avx2", "ggml_neon"};
+                                     "sophgo",      "sophgo_qdm",    "ggml",     "ggml_avx2", "ggml_neon",      "nvdla"};
     if (kind == dequantize) lacking.emplace_back("tflite_ruy_neon");  // a fused multiply-add, which no rule states
     CHECK(who_computes(model) == all_but(lacking));
     Backend backend = find_backend("vipnano_v8").backend;

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Averages: division, reciprocals, and the mean's folded count.
+#include "lastbit/backends/nvdla.hpp"
+#include "lastbit/emulator.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/op/mean.hpp"
 #include "lastbit/op/pool.hpp"
 #include "support/oracle.hpp"
@@ -83,6 +86,38 @@ TEST_CASE("average: a reciprocal in fixed point, rounded, at least 1") {
     }
   }
   tally.check(10000);
+}
+
+TEST_CASE("average: the reciprocals of width and height in turn, each truncated and each product rounded") {
+  std::mt19937_64 random(16);
+  Tally tally;
+  std::size_t twice_shows = 0;
+  for (const Extent2d filter : {Extent2d{1, 8}, Extent2d{3, 2}, Extent2d{7, 7}, Extent2d{2, 4}}) {
+    const Quantization unit{{1.0}, {0}};
+    ModelBuilder builder;
+    const auto x = builder.input({"x", ElementType::int8, {1, 40 * filter.height, 40 * filter.width, 1}, unit});
+    const Model model = builder.finished(
+        {builder.operation(OperationKind::average_pool2d, {x}, {"y", ElementType::int8, {1, 40, 40, 1}, unit},
+                           Pool2dAttributes{.filter = filter, .stride = filter, .padding = {.mode = PaddingMode::valid}})});
+    std::vector<std::int8_t> codes(static_cast<std::size_t>(1600 * filter.height * filter.width));
+    for (std::int8_t& code : codes) code = static_cast<std::int8_t>(random());
+    const Tensor input = Tensor::from<std::int8_t>(model.tensor(0).shape, codes);
+    const Trace trace = run(model, nvdla, std::vector<Tensor>{input});
+    for (std::int64_t row = 0; row < 40; ++row) {
+      for (std::int64_t column = 0; column < 40; ++column) {
+        Int128 sum = 0;
+        for (std::int64_t i = 0; i < filter.height; ++i)
+          for (std::int64_t j = 0; j < filter.width; ++j)
+            sum += codes[static_cast<std::size_t>((row * filter.height + i) * 40 * filter.width + column * filter.width + j)];
+        const Int128 by_width = rounded(sum * (65536 / filter.width), power_of_two(16), Rounding::half_away);
+        const Int128 expected = rounded(by_width * (65536 / filter.height), power_of_two(16), Rounding::half_away);
+        tally.equal(trace.tensors.back()->integer_at(row * 40 + column), expected, row, column, filter.height, filter.width);
+        twice_shows += expected == rounded(sum, filter.height * filter.width, Rounding::half_away) ? 0U : 1U;
+      }
+    }
+  }
+  tally.check(6400);
+  CHECK(twice_shows > 100);
 }
 
 TEST_CASE("average: what centring adds to the sum of the codes inside") {

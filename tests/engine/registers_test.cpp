@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a layer states of the device's registers is what the chain multiplies and shifts by, channel by channel, whatever the scales say.
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "lastbit/backends/gap8.hpp"
 #include "lastbit/backends/gemmini.hpp"
+#include "lastbit/backends/nvdla.hpp"
 #include "lastbit/backends/rockchip.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/model_builder.hpp"
@@ -80,8 +83,72 @@ TEST_CASE("registers that no device or no layer has are refused") {
   CHECK_THAT(first_problem(requantized(2, 3, by({{5, 1}})), gemmini_float), contains_text("no multiplier for registers"));
   CHECK_THAT(first_problem(requantized(2, 3, by({{512, 1}})), gap8), contains_text("does not fit the device's 8 bits"));
   CHECK_THROWS_WITH(requantized(2, 3, by({{5, 1}, {5, 1}})), contains_text("registers needs one pair, or one for each of the 3 channels"));
-  CHECK_THROWS_WITH(requantized(2, 3, by({{5, 63}})), contains_text("registers shift by 0 to 62 places"));
-  CHECK_THROWS_WITH(requantized(2, 3, by({{5, -1}})), contains_text("registers shift by 0 to 62 places"));
+  CHECK_THROWS_WITH(requantized(2, 3, by({{5, 64}})), contains_text("registers shift by 0 to 63 places"));
+  CHECK_THROWS_WITH(requantized(2, 3, by({{5, -1}})), contains_text("registers shift by 0 to 63 places"));
+  CHECK_THROWS_WITH(requantized(2, 3, by({{5, 1, std::int64_t{1} << 40}})), contains_text("registers have offsets of at most 41 bits"));
+  CHECK_THAT(first_problem(requantized(2, 3, by({{5, 1, 7}})), gap8), contains_text("no place for the offset of registers"));
+  OutputBounds bounds;
+  bounds.converter = {{5, 1}};
+  CHECK(first_problem(requantized(2, 3, bounds), nvdla).empty());
+  CHECK_THAT(first_problem(requantized(2, 3, bounds), gap8), contains_text("the backend's chain has no converter"));
+  bounds.converter = {{1 << 15, 1}};
+  CHECK_THAT(first_problem(requantized(2, 3, bounds), nvdla), contains_text("of its converter does not fit the device's 16 bits"));
+  bounds.converter = {{5, 1}, {5, 1}};
+  CHECK_THROWS_WITH(requantized(2, 3, bounds), contains_text("converter needs one pair, or one for each of the 3 channels"));
+  bounds = {};
+  bounds.below_zero = {{5, 1}};
+  CHECK(first_problem(requantized(2, 3, bounds), nvdla).empty());
+  CHECK_THAT(first_problem(requantized(2, 3, bounds), rk3588), contains_text("no registers for values below 0"));
+}
+
+TEST_CASE("NVDLA scales twice: by the channel's registers in 32 bits, then by the layer's converter in 17") {
+  std::mt19937_64 random(41);
+  const std::vector<ScaleRegister> registers{{-32768, 9, 1 << 20}, {3, 1, -(1 << 30)}, {32767, 30, 0}, {1, 0, 5}};
+  OutputBounds bounds = by(registers);
+  bounds.converter = {{-777, 16, 1000}};
+  bounds.activation = Activation::relu;
+  std::vector<std::int32_t> values{std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min(), 0, -1};
+  while (values.size() < 4000) values.push_back(static_cast<std::int32_t>(random()) >> (random() % 32));
+  const auto channels = static_cast<std::int64_t>(registers.size()), rows = static_cast<std::int64_t>(values.size()) / channels;
+  const auto found = codes(requantized(rows, channels, bounds), nvdla, Tensor::from<std::int32_t>({rows, channels}, values));
+  Tally tally;
+  std::size_t positive = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const ScaleRegister& first = registers[i % registers.size()];
+    const Int128 sum = Int128{values[i]} + first.offset;
+    const Int128 x = std::max<Int128>(saturated(rounded(sum * first.multiplier, power_of_two(first.shift), Rounding::half_away), 32), 0);
+    const Int128 c = saturated(rounded((x + 1000) * -777, power_of_two(16), Rounding::half_away), 17);
+    tally.equal(found[i], saturated(c, 8), values[i], i);
+    positive += x > 0 && c > -128 ? 1U : 0U;
+  }
+  tally.check(4000);
+  CHECK(positive > 100);
+}
+
+TEST_CASE("NVDLA's compiler divides the scales before it multiplies, truncates to 15 bits, and shares one shift") {
+  std::mt19937_64 random(42);
+  const RescaleRule& rule = nvdla.conv.i8.sum.output;
+  Tally tally;
+  std::size_t quotient_shows = 0;
+  for (int round = 0; round < 5000; ++round) {
+    const auto next = [&] { return static_cast<float>(1 + random() % 0x1000000) * 0x1p-24F; };
+    const float in = next(), out = next(), weight = next(), other = next();
+    const auto scale_by = [&](float factor) { return effective_scale(rule, one_operand(double{in}, double{factor}, double{out})); };
+    const float quotient = in / out;
+    tally.equal(scale_by(weight) == double{quotient * weight}, true, round);
+    quotient_shows += quotient * weight == in * weight / out ? 0U : 1U;
+    const double largest = std::max(scale_by(weight), scale_by(other));
+    if (largest >= 32768) continue;
+    const int shift = 15 - (std::ilogb(largest) + 1);
+    for (const double scale : {scale_by(weight), scale_by(other)}) {
+      const EncodedScale encoded = encode(rule.scale, scale, largest);
+      tally.equal(encoded.multiplier, static_cast<std::int64_t>(std::ldexp(scale, shift)), round);
+      tally.equal(encoded.fraction_bits - encoded.exponent, shift, round);
+    }
+  }
+  tally.check(5000);
+  CHECK(quotient_shows > 500);
+  CHECK(encode(rule.scale, 1 - 0x1p-20, 1 - 0x1p-20).multiplier == 32767);  // no carry into the shift
 }
 
 TEST_CASE("RKNPU2 refuses weights with a scale per channel, not those with one") {

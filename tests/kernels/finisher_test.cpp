@@ -49,6 +49,9 @@ RescaleOperands random_operands(const ScaleEncoding& encoding, Rectifier rectifi
   operands.clip = random() % 2 == 0 ? no_clip : static_cast<std::int64_t>(random() >> (1 + random() % 62));
   operands.storage_min = min_of_width(bits);
   operands.storage_max = max_of_width(bits);
+  operands.offset = random() % 3 == 0 ? 0 : of_width(20, random);
+  operands.converter = {of_width(20, random), of_width(realistic ? 15 : 32, random) & max_of_width(32), static_cast<int>(random() % 32)};
+  if (random() % 8 == 0) operands.converter.multiplier = -operands.converter.multiplier;
   return operands;
 }
 
@@ -148,8 +151,9 @@ std::vector<RescaleRule> built_in_rules() {
     for (const FunctionArithmetic* function : {&b.leaky_relu, &b.prelu, &b.hard_swish, &b.logistic, &b.tanh, &b.softmax, &b.exp,
                                                &b.left.leaky_relu, &b.left.logistic, &b.left.tanh})
       rules.insert(rules.end(), {function->rescale, {function->input.scale, function->input.chain}});
-    for (const RescaleRule* rule : {&b.requantize, &b.requantize_16bit, &b.left.requantize, &b.mul, &b.svdf.state_i8, &b.svdf.state_i16,
-                                    &b.svdf.output, &b.lstm.gate_i8.sum.output, &b.lstm.gate_i16.sum.output, &b.lstm.cell, &b.lstm.output})
+    for (const RescaleRule* rule :
+         {&b.requantize, &b.requantize_16bit, &b.requantize_to_32bit, &b.left.requantize, &b.mul, &b.svdf.state_i8, &b.svdf.state_i16,
+          &b.svdf.output, &b.lstm.gate_i8.sum.output, &b.lstm.gate_i16.sum.output, &b.lstm.cell, &b.lstm.output})
       rules.push_back(*rule);
   }
   for (const RescaleRule& rule : rules) {
@@ -206,7 +210,8 @@ const T& any_of(const std::array<T, count>& values, std::mt19937_64& random) {
 }
 
 Stage random_stage(std::mt19937_64& random) {
-  constexpr std::array amounts{ShiftAmount::remaining, ShiftAmount::negative_exponent, ShiftAmount::constant, ShiftAmount::fraction};
+  constexpr std::array amounts{ShiftAmount::remaining, ShiftAmount::negative_exponent, ShiftAmount::constant, ShiftAmount::fraction,
+                               ShiftAmount::converter};
   Stage stage{.kind = static_cast<StageKind>(random() % stage_kinds),
               .rounding = any_of(all_roundings, random),
               .overflow = any_of(all_overflows, random)};
@@ -229,7 +234,8 @@ TEST_CASE("random chains of up to four stages, in any order") {
     bool multiplied = false;
     while (chain.size < length) {
       const Stage stage = random_stage(random);
-      const bool grows = stage.kind == StageKind::multiply || stage.kind == StageKind::two_term_shift;
+      const bool grows = stage.kind == StageKind::multiply || stage.kind == StageKind::two_term_shift ||
+                         stage.kind == StageKind::multiply_by_converter || stage.kind == StageKind::scale_below_zero;
       if (grows && multiplied) continue;  // 64 bits times two multipliers may leave even 128
       multiplied = multiplied || grows;
       chain.append(stage);

@@ -200,7 +200,7 @@ TEST_CASE("a wrong rule is refused with what is allowed, and the backend stays a
         "toward_zero, half_up, half_down, half_away, half_toward_zero, half_even, to_odd");
   CHECK(message("conv.i8.accumulator.bits", "65") == "conv.i8.accumulator.bits: '65' is not one of: integers from 2 to 64");
   CHECK(message("conv.i8.accumulator.bits", "32x") == "conv.i8.accumulator.bits: '32x' is not one of: integers from 2 to 64");
-  CHECK(message("conv.i8.output.chain.size", "9") == "conv.i8.output.chain.size: '9' is not one of: integers from 0 to 8");
+  CHECK(message("conv.i8.output.chain.size", "13") == "conv.i8.output.chain.size: '13' is not one of: integers from 0 to 12");
   CHECK(message("conv.i8.colour", "red") ==
         "conv.i8.colour: no such rule; after 'conv.i8' may come centring, operand, accumulator, output, bias, row_multiplier, "
         "per_channel, bias_bits, bias_rounding");
@@ -266,7 +266,7 @@ TEST_CASE("a wrong backend file is refused in one line that names file, key and 
       {with_rules(R"({"conv.i8.output.chain": [{"kind": "shift_right"}]})"), "must also state conv.i8.output.chain.0.rounding"},
       {with_rules(R"({"conv.i8.output.chain": [{"kind": "relu", "bits": 8}]})"), "conv.i8.output.chain.0.bits: no such rule"},
       {with_rules(R"({"conv.i8.output.chain": [{"bits": 8}]})"), "must be an object with a kind"},
-      {with_rules(R"({"conv.i8.output.chain": [1,2,3,4,5,6,7,8,9]})"), "'9' is not one of: integers from 0 to 8"},
+      {with_rules(R"({"conv.i8.output.chain": [1,2,3,4,5,6,7,8,9,10,11,12,13]})"), "'13' is not one of: integers from 0 to 12"},
       {with_rules(R"({"conv.i8.bias": []})"), "conv.i8.bias.size: no such rule"},
       {with_rules(R"({"*":{"*":{"*":{"*":{"*":{"*":{"*":{"*":{"*":{"*":1}}}}}}}}}})"), "nested too deeply"},
       {with_rules(R"({"as": "conv"})"), "my.json: as: no such rule"},
@@ -298,7 +298,9 @@ TEST_CASE("everything wrong with a file's rules is told in one message, each unk
         "accumulator_start, accumulator_end; my.json: conv.i8.per_chanel: no such rule; did you mean 'conv.i8.per_channel'?; "
         "my.json: conv.i8.output.chain.1.kind: 'shift_rigth' is not one of: shift_left, multiply, doubling_high_multiply, two_term_shift, "
         "shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl, add_half, clamp_accumulator, "
-        "clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide, absolute; did you mean "
+        "clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide, absolute, add_offset, "
+        "add_converter_offset, "
+        "multiply_by_converter, scale_below_zero; did you mean "
         "'shift_right'?; "
         "my.json: averagepool: no such rule; did you mean "
         "'average_pool'?; "

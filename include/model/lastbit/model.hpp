@@ -87,23 +87,29 @@ enum class PartialWindows : std::uint8_t { dropped, last_truncated, every_start 
 [[nodiscard]] std::string_view name_of(PartialWindows windows);
 [[nodiscard]] std::optional<PartialWindows> partial_windows_from(std::string_view name);
 
-/// What happens to the output at the end: an activation, or outright bounds: quantised ones, or real ones where the output is a float.
-/// What registers of the device hold in place of what its rule makes of a scale: the value times `multiplier`, shifted right by `shift`.
+/// What registers of the device hold in place of what its rule makes of a scale: the value times `multiplier`, shifted right by `shift`, with an
+/// `offset` where the device has a place for one.
 struct ScaleRegister {
   std::int64_t multiplier = 0;
   int shift = 0;
+  std::int64_t offset = 0;
   friend bool operator==(const ScaleRegister&, const ScaleRegister&) = default;
 };
 
-inline constexpr int largest_register_shift = 62;
+inline constexpr int largest_register_shift = 63;
+/// Offsets have at most 41 bits, their sign included: more than any device's register has.
+inline constexpr int register_offset_bits = 41;
 
+/// What happens to the output at the end: an activation, or outright bounds: quantised ones, or real ones where the output is a float.
 struct OutputBounds {
   Activation activation = Activation::none;
   std::optional<IntegerRange> clamp{};
   std::optional<std::array<float, 2>> real_clamp{};  ///< [min, max]; where the output is a float
   /// Accumulators are bounded to [0, clip] before they are rescaled: one bound, or one per output channel; empty: none.
   std::vector<std::int64_t> accumulator_clip{};
-  std::vector<ScaleRegister> registers{};  ///< one, or one per output channel; empty: as the device's rule has it
+  std::vector<ScaleRegister> registers{};   ///< one, or one per output channel; empty: as the device's rule has it
+  std::vector<ScaleRegister> below_zero{};  ///< of values below 0, likewise; empty: they are treated as the others
+  std::vector<ScaleRegister> converter{};   ///< of a second scale behind the first, likewise; empty: it changes nothing
   friend bool operator==(const OutputBounds&, const OutputBounds&) = default;
 };
 

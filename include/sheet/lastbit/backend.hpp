@@ -159,10 +159,14 @@ struct FloatAverageArithmetic {
   PaddingCount overhang = unstated<PaddingCount>;
   friend constexpr bool operator==(const FloatAverageArithmetic&, const FloatAverageArithmetic&) = default;
 };
+/// What an average is scaled by: the ratio's count is that of the window's values; or it is the window's width, and the chain's converter has what
+/// the same rule makes of the height.
+enum class AverageScales : std::uint8_t { of_count, of_width_then_height };
 /// average_pool2d, global_average_pool (op/pool.hpp): sums over windows of one channel.
 struct AveragePoolArithmetic {
   PaddingCount padding = unstated<PaddingCount>;
   OutputScale output_scale = unstated<OutputScale>;
+  AverageScales scales = AverageScales::of_count;
   SumArithmetic sum{};
   FloatAverageArithmetic in_float{};  ///< in place of the sum of codes
   friend constexpr bool operator==(const AveragePoolArithmetic&, const AveragePoolArithmetic&) = default;
@@ -559,9 +563,10 @@ struct Backend {
   DynamicByLayer dynamic{};  ///< hybrid layers
   BlockQuantizeByFormat block_quantize{};
   BlockMatmulByFormat block_matmul{};
-  RescaleRule requantize{};        ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
-  RescaleRule requantize_16bit{};  ///< of or to 16-bit data, where it differs (an empty chain: it does not)
-  RescaleRule relu{};              ///< relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)
+  RescaleRule requantize{};           ///< and relu, relu6, relu_n1_to_1, clip as operations of their own
+  RescaleRule requantize_to_32bit{};  ///< to 32-bit data, where it differs (an empty chain: it does not)
+  RescaleRule requantize_16bit{};     ///< of or to 16-bit data, where it differs (an empty chain: it does not)
+  RescaleRule relu{};                 ///< relu, relu6, relu_n1_to_1 where they differ (an empty chain: they do not)
   FunctionArithmetic leaky_relu{}, prelu{}, hard_swish{}, logistic{}, tanh{}, softmax{}, exp{}, abs{};
   ResizeArithmetic resize{};
   Float16Arithmetic float16{};

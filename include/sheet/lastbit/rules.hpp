@@ -33,7 +33,7 @@ constexpr auto names_of(Float16TopExponent) { return std::to_array<std::string_v
 constexpr auto names_of(Float16ZeroDivision) { return std::to_array<std::string_view>({"ieee", "unsigned_zero"}); }
 constexpr auto names_of(NarrowingPoint) { return std::to_array<std::string_view>({"every_add", "every_tile", "at_end"}); }
 constexpr auto names_of(ScaleArithmetic) {
-  return std::to_array<std::string_view>({"f64", "f32", "f32_by_inverse_output", "f32_of_inverses"});
+  return std::to_array<std::string_view>({"f64", "f32", "f32_by_inverse_output", "f32_of_inverses", "f32_of_quotient"});
 }
 constexpr auto names_of(ProductArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
 constexpr auto names_of(Quantity) {
@@ -53,7 +53,7 @@ constexpr auto former_names_of(StageKind) {
   return for_each_stage([]<class Described>() { return Described::facts.formerly; });
 }
 constexpr auto names_of(ShiftAmount) {
-  return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction", "excess", "rest"});
+  return std::to_array<std::string_view>({"remaining", "negative_exponent", "constant", "fraction", "excess", "rest", "converter"});
 }
 constexpr auto names_of(BiasAt) { return std::to_array<std::string_view>({"accumulator_start", "accumulator_end"}); }
 constexpr auto names_of(PerChannelLowering) {
@@ -71,6 +71,7 @@ constexpr auto names_of(Detection) { return std::to_array<std::string_view>({"ab
 constexpr auto names_of(Bitwise) { return std::to_array<std::string_view>({"absent", "of_codes"}); }
 constexpr auto names_of(MaxPool) { return std::to_array<std::string_view>({"absent", "largest_code"}); }
 constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input", "scale_of_input"}); }
+constexpr auto names_of(AverageScales) { return std::to_array<std::string_view>({"of_count", "of_width_then_height"}); }
 constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
 constexpr auto names_of(DelegatedData) { return std::to_array<std::string_view>({"absent", "one_8bit_type"}); }
 constexpr auto names_of(DelegatedAxes) { return std::to_array<std::string_view>({"any", "image"}); }

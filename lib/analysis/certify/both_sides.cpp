@@ -53,7 +53,8 @@ bool differ_under(const std::vector<std::string>& prefixes, const Backend& a, co
 
 std::vector<std::string> prefixes_of(const LayerSide& side) {
   std::vector<std::string> prefixes = rule_prefixes(side.model(), side.operation, side.backend());
-  if (moves_between_scales(side.model(), side.operation)) prefixes.insert(prefixes.end(), {"requantize", "requantize_16bit"});
+  if (moves_between_scales(side.model(), side.operation))
+    prefixes.insert(prefixes.end(), {"requantize", "requantize_16bit", "requantize_to_32bit"});
   return prefixes;
 }
 

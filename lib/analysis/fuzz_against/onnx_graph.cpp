@@ -124,7 +124,7 @@ Activation OnnxGraph::activation_of(const Operation& operation) {
   const OutputBounds* const bounds = stated_bounds(operation);
   if (bounds == nullptr) return Activation::none;
   if (bounds->clamp || bounds->real_clamp || !bounds->accumulator_clip.empty()) refuse(operation, "a bound");
-  if (!bounds->registers.empty()) refuse(operation, "its registers");
+  if (!bounds->registers.empty() || !bounds->below_zero.empty() || !bounds->converter.empty()) refuse(operation, "its registers");
   if (bounds->activation == Activation::absolute) refuse(operation, "the absolute value");
   return bounds->activation;
 }

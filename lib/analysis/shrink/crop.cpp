@@ -92,6 +92,8 @@ void crop_channels(LayerCase& layer, const LayerCase& from, const Indices& chann
   if (OutputBounds* const bounds = bounds_of(layer.operation())) {
     pick_entries(bounds->accumulator_clip, channels);
     pick_entries(bounds->registers, channels);
+    pick_entries(bounds->below_zero, channels);
+    pick_entries(bounds->converter, channels);
   }
 }
 

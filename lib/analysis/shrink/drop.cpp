@@ -147,6 +147,8 @@ LayerCase with_only(const LayerCase& from, const SharedAxis& shared, const Indic
   if (is_channels && bounds != nullptr) {
     keep_entries(bounds->accumulator_clip);
     keep_entries(bounds->registers);
+    keep_entries(bounds->below_zero);
+    keep_entries(bounds->converter);
   }
   return layer;
 }

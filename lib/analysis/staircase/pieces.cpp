@@ -35,7 +35,7 @@ class FirstSteps {
   bool clamp(auto&& bounds) { return goes_on() && exact_.clamp(bounds); }
   bool scale_in_float(auto&& real, Rounding rounding) { return goes_on() && exact_.scale_in_float(real, rounding); }
   bool divide(auto&& divisor, Rounding rounding) { return goes_on() && exact_.divide(divisor, rounding); }
-  bool absolute(auto&& acts) { return goes_on() && exact_.absolute(acts); }
+  bool piecewise(auto&& acts, auto&& piece_of, auto&& function) { return goes_on() && exact_.piecewise(acts, piece_of, function); }
   bool look_up(auto&& function) { return goes_on() && exact_.look_up(function); }
   bool binary_point(auto&& fraction_bits) { return goes_on() && exact_.binary_point(fraction_bits); }
 
@@ -97,9 +97,8 @@ class Splitter {
   bool divide(auto&& divisor, Rounding rounding) {
     return put([&](ExactMachine& one) { one.divide(divisor, rounding); });
   }
-  bool absolute(auto&& acts) {
-    return (!acts(operands_) || split([](Int128 value) { return Int128{value < 0 ? 0 : 1}; })) &&
-           put([&](ExactMachine& one) { one.absolute(acts); });
+  bool piecewise(auto&& acts, auto&& piece_of, auto&& function) {
+    return (!acts(operands_) || split(piece_of)) && put([&](ExactMachine& one) { one.piecewise(acts, piece_of, function); });
   }
   bool look_up(auto&& function) {
     return split([&](Int128 value) { return entry(value); }) && put([&](ExactMachine& one) { one.look_up(function); });

@@ -55,7 +55,9 @@ std::vector<RescaleOperands> term_operands(const Operation& operation, const Sum
                                            const Quantization& weights, const ModelTensor& output) {
   if (sum.operand.chain.empty()) return {};
   OutputBounds bounds = output_bounds(operation);
-  bounds.registers.clear();  // of the output's chain
+  bounds.registers.clear();  // of the output's chain, as the others are
+  bounds.below_zero.clear();
+  bounds.converter.clear();
   return chain_operands(operation, sum.operand, input, weights, output, bounds);
 }
 

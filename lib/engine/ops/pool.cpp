@@ -66,10 +66,10 @@ const AveragePoolArithmetic& average_rule(const Backend& backend, const Operatio
 
 /// The output chain for every count of values that a window of the layer may hold; a division that comes first is left to the caller.
 std::map<std::int64_t, Finisher> finishers_by_count(const WindowSums& sums, const Chain& chain, const Operation& operation,
-                                                    const SumArithmetic& rule, const ConvShape& w, const ModelTensor& in,
+                                                    const AveragePoolArithmetic& rule, const ConvShape& w, const ModelTensor& in,
                                                     const ModelTensor& out, int bits) {
   const OutputBounds& bounds = std::get<Pool2dAttributes>(operation.attributes).bounds;
-  const std::optional<EncodedScale> registers = one_register(operation, rule.output.scale, bounds);
+  const std::optional<EncodedScale> registers = one_register(operation, rule.sum.output.scale, bounds);
   RescaleOperands output = operands_for({}, out, bounds_of(bounds, out));
   output.rectifier = rectifier_of(bounds.activation);
   std::map<std::int64_t, Finisher> finishers;
@@ -77,9 +77,10 @@ std::map<std::int64_t, Finisher> finishers_by_count(const WindowSums& sums, cons
     for (std::int64_t x = 0; x < w.out_width; ++x) {
       const std::int64_t count = sums.count(window_at(w, y, x));
       if (finishers.contains(count)) continue;
-      const Average average(rule, in.quantization.scale(), out.quantization.scale(), count, output, registers);
-      require_held(operation, rule.output.scale, average.operands().scale);
-      finishers.emplace(count, Finisher(chain, {average.operands()}, bits));
+      const RescaleOperands operands = average_operands(rule, in.quantization.scale(), out.quantization.scale(), count, w.kernel_width,
+                                                        w.kernel_height, output, registers);
+      require_held(operation, rule.sum.output.scale, operands.scale);
+      finishers.emplace(count, Finisher(chain, {operands}, bits));
     }
   }
   return finishers;
@@ -95,7 +96,7 @@ Executor prepare_average(const AveragePoolArithmetic& rule, const Operation& ope
   for (std::size_t i = divides ? 1 : 0; i < chain.size; ++i) rest.append(chain.stages[i]);
   const int bits = sizeof(Sum) == 4 ? 32 : 64;
   return [=, division = chain.stages[0].rounding,
-          finishers = finishers_by_count(sums, rest, operation, rule.sum, windows, in, out, bits)](const Execution& run) {
+          finishers = finishers_by_count(sums, rest, operation, rule, windows, in, out, bits)](const Execution& run) {
     sums.each<Sum>(*run.inputs[0], run.events, [&](std::span<Sum> values, const Window& window, std::size_t at, Events* events) {
       const std::int64_t count = sums.count(window);
       if (divides) {

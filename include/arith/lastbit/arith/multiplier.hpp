@@ -4,7 +4,7 @@
 // From a real scale to what a device's registers hold. Contract:
 //   1. effective scale: f64: double(in) * double(weight) / double(out); f32: float(float(in * weight) / out), all operands float;
 //      f32_by_inverse_output: float(float(in * weight) * float(1 / out)); f32_of_inverses: float(float(1 / out) / float(float(1 / in) *
-//      float(1 / weight)));
+//      float(1 / weight))); f32_of_quotient: float(float(in / out) * weight);
 //   2. the effective scale, a positive double or float, is written as multiplier * 2^(exponent - fraction_bits);
 //   3. the multiplier has `significant_bits` bits, rounded from the significand by `rounding`, and one more is added where the rule says so
 //      (`added`); one that comes to 2^significant_bits is halved and the exponent raised, saturates, is kept, or lost (`carry`): the
@@ -45,8 +45,9 @@
 
 namespace lastbit {
 
-/// In which type and in which steps: f32_by_inverse_output multiplies by the inverse of what divides, f32_of_inverses divides the inverses.
-enum class ScaleArithmetic : std::uint8_t { f64, f32, f32_by_inverse_output, f32_of_inverses };
+/// In which type and in which steps: f32_by_inverse_output multiplies by the inverse of what divides, f32_of_inverses divides the inverses,
+/// f32_of_quotient multiplies the quotient in / out by the weight.
+enum class ScaleArithmetic : std::uint8_t { f64, f32, f32_by_inverse_output, f32_of_inverses, f32_of_quotient };
 [[nodiscard]] constexpr bool is_in_double(ScaleArithmetic arithmetic) noexcept { return arithmetic == ScaleArithmetic::f64; }
 enum class Normalization : std::uint8_t { half_to_one, one_to_two, layer, unit, unit_of_pair, fixed_point, least_error, largest_below };
 enum class MultiplierForm : std::uint8_t { any, power_of_two, power_of_two_plus_one, odd };
@@ -100,6 +101,7 @@ struct EncodedScale {
 [[nodiscard]] constexpr double effective_scale(ScaleArithmetic arithmetic, double input, double weight, double output) noexcept {
   if (is_in_double(arithmetic)) return input * weight / output;
   const auto in = static_cast<float>(input), by = static_cast<float>(weight), out = static_cast<float>(output);
+  if (arithmetic == ScaleArithmetic::f32_of_quotient) return static_cast<double>(in / out * by);
   const float product = in * by, inverse = 1 / out;
   if (arithmetic == ScaleArithmetic::f32_by_inverse_output) return static_cast<double>(product * inverse);
   if (arithmetic == ScaleArithmetic::f32) return static_cast<double>(product / out);

@@ -3,7 +3,8 @@
 //
 // What a layer rescales by: a ratio of its own quantities, over1 * over2 * 2^exponent / (under1 * under2). Each product is computed in the
 // arithmetic of the encoding, or the upper one in float32, then their quotient is; a power of two is exact. With f32_by_inverse_output the upper
-// product is multiplied by the inverse of the lower one; with f32_of_inverses 1 / lower is divided by the product of 1 / over1 and 1 / over2.
+// product is multiplied by the inverse of the lower one; with f32_of_inverses 1 / lower is divided by the product of 1 / over1 and 1 / over2; with
+// f32_of_quotient over1 / lower is multiplied by over2.
 #pragma once
 
 #include <array>
@@ -62,11 +63,15 @@ template <class Real>
   return static_cast<double>(over * static_cast<Real>(power) / product(Real{}, ratio.under));
 }
 
-/// f32_by_inverse_output and f32_of_inverses.
+/// f32_by_inverse_output, f32_of_inverses and f32_of_quotient.
 [[nodiscard]] constexpr double evaluate_by_inverses(const Ratio& ratio, ScaleArithmetic arithmetic, const LayerQuantities& layer) noexcept {
   const auto value = [&layer](Quantity quantity) { return static_cast<float>(value_of(quantity, layer)); };
   const float under = value(ratio.under[0]) * value(ratio.under[1]), inverse = 1 / under;
   const Ratio power{.exponent = ratio.exponent};
+  if (arithmetic == ScaleArithmetic::f32_of_quotient) {
+    const float quotient = value(ratio.over[0]) * static_cast<float>(evaluate_in<double>(power, layer)) / under;
+    return static_cast<double>(quotient * value(ratio.over[1]));
+  }
   const auto scaled = static_cast<float>(evaluate_in<double>(power, layer)) * inverse;
   if (arithmetic == ScaleArithmetic::f32_by_inverse_output) {
     const float over = value(ratio.over[0]) * value(ratio.over[1]);

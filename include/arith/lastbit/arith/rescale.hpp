@@ -19,7 +19,7 @@
 
 namespace lastbit {
 
-inline constexpr std::size_t max_stages = 8;
+inline constexpr std::size_t max_stages = 12;
 
 struct Chain {
   std::array<Stage, max_stages> stages{};
@@ -31,7 +31,7 @@ struct Chain {
   }
   /// One stage more than max_stages throws std::length_error; in a constant it does not compile.
   constexpr void append(const Stage& stage) {
-    if (size >= max_stages) throw std::length_error("a chain has at most 8 stages");
+    if (size >= max_stages) throw std::length_error("a chain has at most 12 stages");
     stages[size++] = stage;
   }
   [[nodiscard]] friend constexpr Chain operator+(Chain chain, const Stage& stage) {
@@ -57,6 +57,11 @@ struct Chain {
 /// Whether a chain turns the unit of the accumulator into that of the output by a scale; a division by the count does it without.
 [[nodiscard]] constexpr bool applies_scale(const Chain& chain) {
   return std::any_of(chain.begin(), chain.end(), [](const Stage& stage) { return scale_of(stage) != ScaleUse::none; });
+}
+
+/// Whether a chain reads what a layer states of its converter.
+[[nodiscard]] constexpr bool reads_converter(const Chain& chain) {
+  return std::any_of(chain.begin(), chain.end(), [](const Stage& stage) { return stage.kind == StageKind::multiply_by_converter; });
 }
 
 [[nodiscard]] constexpr bool ends_in(const Chain& chain, StageKind kind) {
@@ -100,8 +105,8 @@ class ExactMachine {
   constexpr bool divide(auto&& divisor, Rounding rounding) noexcept {
     return put(lastbit::divide(at_.value, Int128{divisor(*operands_)}, rounding));
   }
-  constexpr bool absolute(auto&& acts) noexcept {
-    return put(at_.value < 0 && acts(*operands_) ? multiply_modulo(at_.value, -1) : at_.value);
+  constexpr bool piecewise(auto&& acts, auto&&, auto&& function) noexcept {
+    return put(acts(*operands_) ? function(at_.value, *operands_) : at_.value);
   }
   constexpr bool look_up(auto&& function) noexcept { return put(function(at_.value, *operands_)); }
   constexpr bool binary_point(auto&& fraction_bits) noexcept {

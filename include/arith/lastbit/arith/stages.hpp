@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "lastbit/arith/stages/absolute.hpp"
+#include "lastbit/arith/stages/add_converter_offset.hpp"
 #include "lastbit/arith/stages/add_half.hpp"
+#include "lastbit/arith/stages/add_offset.hpp"
 #include "lastbit/arith/stages/add_zero_point.hpp"
 #include "lastbit/arith/stages/clamp.hpp"
 #include "lastbit/arith/stages/clamp_accumulator.hpp"
@@ -18,9 +20,11 @@
 #include "lastbit/arith/stages/float_scale.hpp"
 #include "lastbit/arith/stages/float_scale_with_zero_point.hpp"
 #include "lastbit/arith/stages/multiply.hpp"
+#include "lastbit/arith/stages/multiply_by_converter.hpp"
 #include "lastbit/arith/stages/narrow.hpp"
 #include "lastbit/arith/stages/pwl.hpp"
 #include "lastbit/arith/stages/relu.hpp"
+#include "lastbit/arith/stages/scale_below_zero.hpp"
 #include "lastbit/arith/stages/shift_left.hpp"
 #include "lastbit/arith/stages/shift_left_by.hpp"
 #include "lastbit/arith/stages/shift_right.hpp"

@@ -8,7 +8,9 @@
 //   average: 1. S = the sum of the values less their zero point, or of the values as they are (`centring` nothing), each through the `operand`
 //               chain, by the rule's accumulator; with PaddingCount::included, and of a layer with
 //               counted_padding, every tap outside counts as the zero point, and n is the full window;
-//            2. the `output` chain of the rule, whose ratio and `divide` stage may name the count n; zero point and bounds included.
+//            2. the `output` chain of the rule, whose ratio and `divide` stage may name the count n; zero point and bounds included. With
+//               AverageScales::of_width_then_height the ratio's count is the window's width, and the converter multiplies by what the same rule makes
+//               of its height.
 //   average, in_float: 1. S = the sum of float(in scale * float(x - zero point)) in float32, in the order of the window, row by row; padding that
 //               counts adds nothing; 2. float(float(float(S / n) / out scale) + zero point), rounded to an integer, zero point and bounds.
 // |S| < 2^16 * n fits 64 bits for every n a reader admits.
@@ -53,6 +55,18 @@ class Average {
   const SumArithmetic* rule_;
   RescaleOperands operands_;
 };
+
+/// Step 2 of a window of so many values, so wide and so high.
+[[nodiscard]] constexpr RescaleOperands average_operands(const AveragePoolArithmetic& rule, double in, double out, std::int64_t count,
+                                                         std::int64_t width, std::int64_t height, const RescaleOperands& output,
+                                                         const std::optional<EncodedScale>& registers = {}) noexcept {
+  if (rule.scales == AverageScales::of_count) return Average(rule.sum, in, out, count, output, registers).operands();
+  RescaleOperands operands = Average(rule.sum, in, out, width, output, registers).operands();
+  const EncodedScale second = Average(rule.sum, in, out, height).operands().scale;
+  operands.converter = {0, second.multiplier, second.fraction_bits - second.exponent};
+  operands.count = count;
+  return operands;
+}
 
 /// What is added to the sum of the codes inside a window before it is narrowed.
 [[nodiscard]] constexpr std::int64_t centring_of(const SumArithmetic& rule, std::int64_t zero_point, std::int64_t inside,

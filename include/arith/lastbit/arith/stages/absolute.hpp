@@ -20,7 +20,10 @@ struct StageOf<StageKind::absolute> : UntoldStage {
   };
   template <class Machine>
   static constexpr bool run(Machine& machine, const Stage&) {
-    return machine.absolute([](const RescaleOperands& operands) { return operands.rectifier == Rectifier::magnitude; });
+    const auto acts = [](const RescaleOperands& operands) { return operands.rectifier == Rectifier::magnitude; };
+    const auto sign = [](Int128 value) { return Int128{value < 0 ? 0 : 1}; };
+    return machine.piecewise(acts, sign,
+                             [](Int128 value, const RescaleOperands&) { return value < 0 ? multiply_modulo(value, -1) : value; });
   }
   template <class Formula>
   static void write(Formula& formula, const Stage&) {

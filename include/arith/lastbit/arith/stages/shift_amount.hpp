@@ -10,6 +10,7 @@
 //   excess             before the multiply: what of r goes beyond `constant` - bits of the output, at least 0 and at most `limit`;
 //                      0 for data of 16 bits or less, which fit the multiplier as they are
 //   rest               after it: r less what `excess` has shifted, at least 0 and at most `limit`
+//   converter          what the layer states of its converter
 #pragma once
 
 #include <algorithm>
@@ -29,6 +30,7 @@ namespace lastbit {
       return operands.data_bits <= 16 ? 0 : std::clamp<int>(operands.scale.fraction_bits - exponent - kept, 0, stage.limit);
     }
     case ShiftAmount::rest: return std::clamp<int>(fraction_bits - exponent, 0, stage.limit);
+    case ShiftAmount::converter: return operands.converter.shift;
     case ShiftAmount::remaining: break;
   }
   return fraction_bits - exponent;
@@ -49,7 +51,7 @@ namespace lastbit {
 }
 
 [[nodiscard]] constexpr ScaleUse scale_of_shift(const Stage& stage) noexcept {
-  return stage.amount == ShiftAmount::constant ? ScaleUse::none : ScaleUse::exponent;
+  return stage.amount == ShiftAmount::constant || stage.amount == ShiftAmount::converter ? ScaleUse::none : ScaleUse::exponent;
 }
 
 [[nodiscard]] constexpr int places_after_shift(const Stage& stage, const RescaleOperands& operands, const BinaryPlaces& before) noexcept {

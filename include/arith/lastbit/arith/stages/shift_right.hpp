@@ -27,6 +27,9 @@ namespace lastbit {
 [[nodiscard]] constexpr Stage shift_right_rest(ConstantShift limit, Rounding rounding) {
   return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::rest, .limit = limit.value};
 }
+[[nodiscard]] constexpr Stage shift_right_by_converter(Rounding rounding) {
+  return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::converter};
+}
 
 template <>
 struct StageOf<StageKind::shift_right> {

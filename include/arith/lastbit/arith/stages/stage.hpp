@@ -21,7 +21,7 @@
 //   clamp(o)                           into the bounds
 //   scale_in_float(v, o; rounding)     a real number, rounded to an integer
 //   divide(o; rounding)                v / divisor, an integer above 0: no vectors
-//   absolute(o)                        |v| where it acts: no vectors then
+//   piecewise(o; piece, v, o)          where it acts, a function that rises or falls all through each piece: no vectors then
 //   look_up(v, o)                      any other function: no vectors
 //   binary_point(o, f)                 the places from here on
 #pragma once
@@ -29,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -44,12 +45,13 @@ namespace lastbit {
 enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
   add_half, clamp_accumulator, clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point,
-  shift_left_by, divide, absolute,
+  shift_left_by, divide, absolute, add_offset, add_converter_offset, multiply_by_converter,
+  scale_below_zero,
 };
 // clang-format on
-inline constexpr std::size_t stage_kinds = static_cast<std::size_t>(StageKind::absolute) + 1;
+inline constexpr std::size_t stage_kinds = static_cast<std::size_t>(StageKind::scale_below_zero) + 1;
 
-enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant, fraction, excess, rest };
+enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant, fraction, excess, rest, converter };
 
 /// In which float type a stage multiplies.
 enum class ProductArithmetic : std::uint8_t { f64, f32 };
@@ -85,6 +87,14 @@ enum class Rectifier : std::uint8_t { none, at_zero, magnitude };
 
 inline constexpr std::int64_t no_clip = -1;
 
+/// What a layer states outright of a device's registers: (v + offset) * multiplier / 2^shift. Of itself it changes nothing.
+struct StatedScale {
+  std::int64_t offset = 0;
+  std::int64_t multiplier = 1;
+  int shift = 0;
+  friend constexpr bool operator==(const StatedScale&, const StatedScale&) = default;
+};
+
 /// What a layer, or a channel of it, brings to the chain.
 struct RescaleOperands {
   EncodedScale scale{};
@@ -99,7 +109,10 @@ struct RescaleOperands {
   std::int64_t clip = no_clip;
   std::int64_t storage_min = std::numeric_limits<std::int64_t>::min();  ///< read by clamp_to_type
   std::int64_t storage_max = std::numeric_limits<std::int64_t>::max();
-  std::int64_t count = 1;  ///< read by divide
+  std::int64_t count = 1;   ///< read by divide
+  std::int64_t offset = 0;  ///< read by add_offset
+  StatedScale converter{};  ///< a second scale, behind the first
+  std::optional<StatedScale> below_zero{};
 };
 
 struct StageBounds {
