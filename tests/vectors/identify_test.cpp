@@ -128,9 +128,10 @@ void identify_suite(const std::string& suite) {
 TEST_CASE("blind: the documented rules are found from tensors and scales alone") {
   std::printf("%-26s %-28s %-24s %4s %7s %8s %7s  %s\n", "suite", "documented as", "rules", "case", "values", "walked", "class",
               "cannot be told (values left / values of the space)");
-  for (const char* const suite : {"vipnano/a311d_v7_cmodel", "vipnano/imx8mp_v8_cmodel", "vipnano/stm32mp2_v7_cmodel", "tflite/conv2d_s8",
-                                  "tflite/conv2d_u8", "tflite/conv2d_s16", "onnxruntime/qlinearconv", "n2d2/conv", "n2d2/conv_nb4",
-                                  "n2d2/conv_nb16", "gna/conv1d", "gna/conv2d", "gna/conv1d_pool_pwl", "gna/conv2d_fused"})
+  for (const char* const suite :
+       {"vipnano/a311d_v7_cmodel", "vipnano/imx8mp_v8_cmodel", "vipnano/stm32mp2_v7_cmodel", "tflite/conv2d_s8", "tflite/conv2d_u8",
+        "tflite/conv2d_s16", "onnxruntime/qlinearconv", "n2d2/conv", "n2d2/conv_nb4", "n2d2/conv_nb16", "gna/conv1d", "gna/conv2d",
+        "gna/conv1d_pool_pwl", "gna/conv2d_fused", "nvdla/conv2d_s8"})
     identify_suite(suite);
 }
 

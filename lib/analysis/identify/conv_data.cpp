@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/operands.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/rules.hpp"
@@ -23,7 +24,10 @@ ConvArithmetic plain_arithmetic(ScaleArithmetic arithmetic, PerChannelLowering l
                             .min_exponent = -2000,
                             .max_exponent = 127};
   return {.sum = {.accumulator = {.bits = 64, .overflow = Overflow::exact, .when = NarrowingPoint::at_end},
-                  .output = {scale, {clamp_accumulator(), multiply(), shift_right(Rounding::floor), add_zero_point(), clamp()}}},
+                  .output = {scale,
+                             {clamp_accumulator(), add_offset(), scale_below_zero(32, Rounding::floor), multiply(),
+                              shift_right(Rounding::floor), add_converter_offset(), multiply_by_converter(32),
+                              shift_right_by_converter(Rounding::floor), add_zero_point(), clamp()}}},
           .bias = BiasAt::accumulator_start,
           .row_multiplier = multiplies_rows ? RowMultiplier::of_terms : RowMultiplier::absent,
           .per_channel = lowering};
@@ -76,11 +80,18 @@ std::vector<std::int64_t> comparables_of(const Tensor& tensor) {
   return values;
 }
 
-ChannelScales::ChannelScales(std::span<const ConvLayer> layers) : operands_(layers.front().operands) {
+ChannelScales::ChannelScales(std::span<const ConvLayer> layers, std::vector<ScaleRegister> registers)
+    : registers_(std::move(registers)), operands_(layers.front().operands) {
   for (const ConvLayer& layer : layers) {
     std::vector<double>& scales = real_.emplace_back();
     for (const RescaleOperands& each : layer.operands) scales.push_back(each.scale.real_f64);
   }
+}
+
+EncodedScale ChannelScales::encoded_one(const ScaleEncoding& encoding, std::size_t channel, double real, double largest) const {
+  if (registers_.empty()) return encode(encoding, real, largest);
+  const ScaleRegister& stated = registers_[registers_.size() == 1 ? 0 : channel];
+  return as_registers(encoding, stated.multiplier, stated.shift, real);
 }
 
 const std::vector<EncodedScale>* ChannelScales::encoded(const ScaleEncoding& encoding, std::size_t number) const {
@@ -90,8 +101,10 @@ const std::vector<EncodedScale>* ChannelScales::encoded(const ScaleEncoding& enc
     known.computed = true;
     const std::vector<double>& real = real_[static_cast<std::size_t>(encoding.arithmetic)];
     const double largest = real.empty() ? 0 : *std::max_element(real.begin(), real.end());
-    for (const double each : real) known.scales.push_back(encode(encoding, each, largest));
-    known.held = std::all_of(known.scales.begin(), known.scales.end(), [&](const EncodedScale& scale) { return holds(encoding, scale); });
+    for (std::size_t c = 0; c < real.size(); ++c) known.scales.push_back(encoded_one(encoding, c, real[c], largest));
+    known.held = std::all_of(known.scales.begin(), known.scales.end(), [&](const EncodedScale& scale) {
+      return registers_.empty() ? holds(encoding, scale) : fits_width(scale.multiplier, encoding.significant_bits + 1);
+    });
   }
   return known.held ? &known.scales : nullptr;
 }
@@ -107,7 +120,7 @@ ConvVariant::ConvVariant(const Model& model, const Operation& operation, PerChan
   std::vector<ConvLayer> layers;
   for (std::size_t i = 0; i < names_of(ScaleArithmetic{}).size(); ++i)
     layers.push_back(prepared(model, operation, static_cast<ScaleArithmetic>(i), lowering));
-  scales_ = ChannelScales(layers);
+  scales_ = ChannelScales(layers, bounds_of(operation).registers);
 }
 
 const std::vector<std::int64_t>& ConvVariant::bias(const SumRules& rules) const {
@@ -192,7 +205,8 @@ SpaceScope scope_of(const IdentifyPair& pair) {
           .wide_data = size_of(input.type) == 2,
           .sums_codes = input.type == ElementType::uint8 && std::ranges::all_of(zero_points, [](std::int64_t zero) { return zero == 0; }),
           .clips = clips,
-          .rectifies = rectifies};
+          .rectifies = rectifies,
+          .converts = !bounds_of(operation).converter.empty()};
 }
 
 }  // namespace lastbit

@@ -20,10 +20,10 @@ namespace lastbit {
 class ChannelScales {
  public:
   ChannelScales() = default;
-  /// The layer prepared in each ScaleArithmetic.
-  explicit ChannelScales(std::span<const ConvLayer> layers);
+  /// The layer prepared in each ScaleArithmetic, and what it states of its registers.
+  ChannelScales(std::span<const ConvLayer> layers, std::vector<ScaleRegister> registers);
 
-  /// The scale of every channel, encoded; nullptr where the encoding's form does not hold one of them. `number` is the encoding's own, by
+  /// The scale of every channel, encoded, or as the registers state it; nullptr where the encoding does not hold one of them. `number` is the encoding's own, by
   /// which it is found again.
   [[nodiscard]] const std::vector<EncodedScale>* encoded(const ScaleEncoding& encoding, std::size_t number) const;
   [[nodiscard]] std::vector<RescaleOperands> all(const std::vector<EncodedScale>& scales) const;
@@ -32,7 +32,10 @@ class ChannelScales {
   [[nodiscard]] std::size_t index(std::int64_t channel) const { return operands_.size() == 1 ? 0 : static_cast<std::size_t>(channel); }
 
  private:
+  [[nodiscard]] EncodedScale encoded_one(const ScaleEncoding& encoding, std::size_t channel, double real, double largest) const;
+
   std::vector<std::vector<double>> real_;  ///< by ScaleArithmetic
+  std::vector<ScaleRegister> registers_;
   mutable std::vector<RescaleOperands> operands_;
   struct Known {
     bool computed = false, held = false;

@@ -126,11 +126,15 @@ Stage multiply_stage(const Multiplier& multiplier) {
 /// Rules under construction: every chain begins with the clip, where layers have one, and ends in the bounds.
 class Rules {
  public:
-  explicit Rules(const SpaceScope& scope) : clips_(scope.clips), rectifies_(scope.rectifies) {}
+  explicit Rules(const SpaceScope& scope) : clips_(scope.clips), rectifies_(scope.rectifies), converts_(scope.converts) {}
+  [[nodiscard]] bool rectifies() const { return rectifies_; }
+  [[nodiscard]] bool converts() const { return converts_; }
 
   void add(const ScaleEncoding& scale, std::initializer_list<Stage> stages) { add(scale, std::span<const Stage>(stages)); }
   void add(const ScaleEncoding& scale, std::span<const Stage> stages) {
     push(scale, stages, Rectifier::none, clamp());
+    if (std::any_of(stages.begin(), stages.end(), [](const Stage& stage) { return stage.kind == StageKind::relu; }))
+      return push(scale, stages, Rectifier::none, clamp_to_type());
     if (!rectifies_ || std::none_of(stages.begin(), stages.end(), leaves_width)) return;
     push(scale, stages, Rectifier::at_zero, clamp());
     push(scale, stages, Rectifier::at_zero, clamp_to_type());
@@ -152,7 +156,7 @@ class Rules {
     list_.push_back({scale, chain});
   }
 
-  bool clips_, rectifies_;
+  bool clips_, rectifies_, converts_;
   std::vector<RescaleRule> list_;
 };
 
@@ -265,13 +269,24 @@ void add_split_shift(Rules& rules) {
   }
 }
 
-/// The stages of a chain that scale, without those that every chain gets here.
-std::vector<Stage> scaling_part(const Chain& chain) {
+/// Whether the stage does nothing in a layer that states no converter.
+bool is_of_converter(const Stage& stage) {
+  return stage.kind == StageKind::add_converter_offset || stage.kind == StageKind::multiply_by_converter ||
+         (facts_of(stage).reads(stage).amount && stage.amount == ShiftAmount::converter);
+}
+
+/// The stages of a chain that scale, without those that every chain gets here; with a rectifier that stands between two of them, where layers
+/// have one.
+std::vector<Stage> scaling_part(const Chain& chain, const Rules& rules) {
   std::vector<Stage> stages;
+  bool between_scales = false;
   for (const Stage& stage : chain) {
+    if (!rules.converts() && is_of_converter(stage)) continue;
     const StageFacts& facts = facts_of(stage);
     const bool is_common = facts.bounds != nullptr || stage.kind == StageKind::add_zero_point || stage.kind == StageKind::absolute;
-    if (!is_common) stages.push_back(stage);
+    if (!is_common || (stage.kind == StageKind::relu && between_scales && rules.rectifies() && reads_converter(chain)))
+      stages.push_back(stage);
+    between_scales = between_scales || scale_of(stage) == ScaleUse::multiplier;
   }
   return stages;
 }
@@ -300,9 +315,9 @@ void add_roundings(Rules& rules, const ScaleEncoding& scale, std::vector<Stage> 
 /// Whatever form a built-in sheet rescales its sums in that is none of the above.
 void add_forms_of_sheets(Rules& rules) {
   std::set<Form> forms;
-  for (const RescaleRule& rule : rules.all()) forms.insert(form_of(rule, scaling_part(rule.chain)));
+  for (const RescaleRule& rule : rules.all()) forms.insert(form_of(rule, scaling_part(rule.chain, rules)));
   for (const ConvArithmetic& sums : known_rules<ConvArithmetic>()) {
-    const std::vector<Stage> stages = scaling_part(sums.sum.output.chain);
+    const std::vector<Stage> stages = scaling_part(sums.sum.output.chain, rules);
     if (!stages.empty() && forms.insert(form_of(sums.sum.output, stages)).second) add_roundings(rules, sums.sum.output.scale, stages, 0);
   }
 }
