@@ -131,7 +131,7 @@ TEST_CASE("blind: the documented rules are found from tensors and scales alone")
   for (const char* const suite :
        {"vipnano/a311d_v7_cmodel", "vipnano/imx8mp_v8_cmodel", "vipnano/stm32mp2_v7_cmodel", "tflite/conv2d_s8", "tflite/conv2d_u8",
         "tflite/conv2d_s16", "onnxruntime/qlinearconv", "n2d2/conv", "n2d2/conv_nb4", "n2d2/conv_nb16", "gna/conv1d", "gna/conv2d",
-        "gna/conv1d_pool_pwl", "gna/conv2d_fused", "nvdla/conv2d_s8"})
+        "gna/conv1d_pool_pwl", "gna/conv2d_fused", "nvdla/conv2d_s8", "gap/fully_connected_sq8"})
     identify_suite(suite);
 }
 

@@ -206,6 +206,7 @@ SpaceScope scope_of(const IdentifyPair& pair) {
           .sums_codes = input.type == ElementType::uint8 && std::ranges::all_of(zero_points, [](std::int64_t zero) { return zero == 0; }),
           .clips = clips,
           .rectifies = rectifies,
+          .multiplies = !bounds_of(operation).registers.empty(),
           .converts = !bounds_of(operation).converter.empty()};
 }
 

@@ -192,6 +192,7 @@ SpaceScope common_scope(const Group& group) {
     scope.sums_codes = scope.sums_codes || own.sums_codes;
     scope.clips = scope.clips || own.clips;
     scope.rectifies = scope.rectifies || own.rectifies;
+    scope.multiplies = scope.multiplies || own.multiplies;
     scope.converts = scope.converts || own.converts;
   }
   return scope;

@@ -46,6 +46,7 @@ SpaceScope joined(const std::vector<const IdentifyPair*>& pairs) {
     scope.per_channel = scope.per_channel || own.per_channel;
     scope.clips = scope.clips || own.clips;
     scope.rectifies = scope.rectifies || own.rectifies;
+    scope.multiplies = scope.multiplies || own.multiplies;
     scope.converts = scope.converts || own.converts;
   }
   return scope;

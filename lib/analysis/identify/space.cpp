@@ -126,7 +126,8 @@ Stage multiply_stage(const Multiplier& multiplier) {
 /// Rules under construction: every chain begins with the clip, where layers have one, and ends in the bounds.
 class Rules {
  public:
-  explicit Rules(const SpaceScope& scope) : clips_(scope.clips), rectifies_(scope.rectifies), converts_(scope.converts) {}
+  explicit Rules(const SpaceScope& scope)
+      : clips_(scope.clips), rectifies_(scope.rectifies), multiplies_(scope.multiplies), converts_(scope.converts) {}
   [[nodiscard]] bool rectifies() const { return rectifies_; }
   [[nodiscard]] bool converts() const { return converts_; }
 
@@ -153,10 +154,13 @@ class Rules {
     for (const Stage& stage : stages) chain.append(stage);
     if (facts_of(chain.stages[chain.size - 1U]).zero_point == ZeroPointUse::none) chain.append(add_zero_point());
     chain.append(bounds);
+    const auto multiplies = [](const Stage& stage) { return scale_of(stage) == ScaleUse::multiplier; };
+    if (multiplies_ && std::none_of(chain.begin(), chain.end(), multiplies)) return;  // no place for what the layers state
+    if (converts_ && !reads_converter(chain)) return;
     list_.push_back({scale, chain});
   }
 
-  bool clips_, rectifies_, converts_;
+  bool clips_, rectifies_, multiplies_, converts_;
   std::vector<RescaleRule> list_;
 };
 

@@ -29,6 +29,7 @@ struct SpaceScope {
   bool sums_codes = false;   ///< uint8 input, weights with zero point 0: partial sums may be of codes
   bool clips = false;        ///< accumulators are clipped
   bool rectifies = false;    ///< an activation that begins at 0
+  bool multiplies = false;   ///< a multiplier, which the layer states
   bool converts = false;     ///< a second scale, which the layer states
 };
 
