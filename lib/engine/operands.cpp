@@ -40,6 +40,12 @@ bool has_offset(const std::vector<ScaleRegister>& registers) {
   return std::any_of(registers.begin(), registers.end(), [](const ScaleRegister& each) { return each.offset != 0; });
 }
 
+void require_held(const Operation& operation, const ScaleEncoding& encoding, const ScaleRegister& given) {
+  if (!fits_width(given.multiplier, encoding.significant_bits + 1))
+    throw_unsupported(operation, "the multiplier " + std::to_string(given.multiplier) + " of its registers does not fit the device's " +
+                                     std::to_string(encoding.significant_bits) + " bits");
+}
+
 StatedScale stated_scale(const ScaleRegister& stated) { return {stated.offset, stated.multiplier, stated.shift}; }
 
 /// Whether the chain has the stages, and its multiplier the bits, for what a layer states of its converter.
@@ -153,9 +159,7 @@ void require_held(const Operation& operation, const ScaleEncoding& encoding, con
 }
 
 EncodedScale held_registers(const Operation& operation, const ScaleEncoding& encoding, const ScaleRegister& given, double real) {
-  if (!fits_width(given.multiplier, encoding.significant_bits + 1))
-    throw_unsupported(operation, "the multiplier " + std::to_string(given.multiplier) + " of its registers does not fit the device's " +
-                                     std::to_string(encoding.significant_bits) + " bits");
+  require_held(operation, encoding, given);
   return as_registers(encoding, given.multiplier, given.shift, real);
 }
 
@@ -191,7 +195,11 @@ std::vector<RescaleOperands> layer_operands(const Operation& operation, const Sc
     if (bounds.clamp) operands.storage_min = bounds.clamp->min, operands.storage_max = bounds.clamp->max;
     if (!clips.empty()) operands.clip = clips[clips.size() == 1 ? 0 : c];
     if (!registers.empty()) operands.offset = registers[registers.size() == 1 ? 0 : c].offset;
-    if (!below_zero.empty()) operands.below_zero = stated_scale(below_zero[below_zero.size() == 1 ? 0 : c]);
+    if (!below_zero.empty()) {
+      const ScaleRegister& stated = below_zero[below_zero.size() == 1 ? 0 : c];
+      require_held(operation, encoding, stated);
+      operands.below_zero = stated_scale(stated);
+    }
     if (!converter.empty()) operands.converter = stated_scale(converter[converter.size() == 1 ? 0 : c]);
     list.push_back(operands);
   }

@@ -106,8 +106,7 @@ void check_registers(const OperationView& operation, const std::string& name, co
   check_of_channels(operation, name, registers.size(), "pair", more);
   operation.require(registers.size() == 1 || (operation.kind() != mul && operation.kind() != global_average_pool), bad_attribute,
                     name + " of a product or an average are one pair");
-  operation.require(operation.output().quantization.present(), bad_attribute,
-                    name + (name.back() == 's' ? " need" : " needs") + " an output with a scale");
+  operation.require(operation.output().quantization.present(), bad_attribute, name + " of an output without a scale");
   const auto all = [&](auto&& holds) { return std::all_of(registers.begin(), registers.end(), holds); };
   operation.require(all([](const ScaleRegister& each) { return each.shift >= 0 && each.shift <= largest_register_shift; }), bad_attribute,
                     name + " shift by 0 to " + std::to_string(largest_register_shift) + " places");
@@ -134,6 +133,9 @@ void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
   check_accumulator_clip(operation, bounds.accumulator_clip);
   check_registers(operation, "registers", bounds.registers, {mul, global_average_pool});
   check_registers(operation, "below_zero", bounds.below_zero, {});
+  operation.require(
+      std::all_of(bounds.below_zero.begin(), bounds.below_zero.end(), [](const ScaleRegister& each) { return each.offset == 0; }),
+      bad_attribute, "below_zero has an offset, which nothing reads");
   check_registers(operation, "converter", bounds.converter, {});
   if (!bounds.clamp) return;
   const IntegerRange range = range_of(type);

@@ -99,6 +99,10 @@ TEST_CASE("registers that no device or no layer has are refused") {
   bounds.below_zero = {{5, 1}};
   CHECK(first_problem(requantized(2, 3, bounds), nvdla).empty());
   CHECK_THAT(first_problem(requantized(2, 3, bounds), rk3588), contains_text("no registers for values below 0"));
+  bounds.below_zero = {{1 << 15, 1}};
+  CHECK_THAT(first_problem(requantized(2, 3, bounds), nvdla), contains_text("of its registers does not fit the device's 15 bits"));
+  bounds.below_zero = {{5, 1, 3}};
+  CHECK_THROWS_WITH(requantized(2, 3, bounds), contains_text("below_zero has an offset, which nothing reads"));
 }
 
 TEST_CASE("NVDLA scales twice: by the channel's registers in 32 bits, then by the layer's converter in 17") {
