@@ -138,6 +138,8 @@ std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std
     source.model = read_users_model(options.model);
     source.dump = read_given_dump(options.dumps[0], source.model);
     for (const std::string& reading : source.dump.readings) std::cerr << "dump: " << reading << "\n";
+    if (const SampleCounts counts = sample_counts(source.model, source.dump); !counts.are_equal())
+      std::cerr << "dump: " << text_of(counts) << "; a layer is judged by the first that its own all hold\n";
     require_well_read(source.model, source.dump);
     return pairs_of(source.model, source.dump, &skipped);
   }

@@ -3,6 +3,7 @@
 #include "lastbit/trace.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "lastbit/one_operation.hpp"
@@ -24,6 +25,42 @@ Quantization quantization_in(const ModelTensor& tensor, const Shape& shape) {
   const bool per_channel = quantization.scales.size() > 1 || quantization.zero_points.size() > 1;
   if (per_channel) quantization.axis += static_cast<std::int64_t>(shape.rank()) - static_cast<std::int64_t>(tensor.shape.rank());
   return quantization;
+}
+
+std::int64_t samples_of(const Model& model, const NamedTensor& tensor) {
+  return tensor.values.element_count() / model.tensor(tensor.index).shape.element_count();
+}
+
+Tensor first_samples(const Tensor& values, const Shape& own, std::int64_t samples) {
+  std::vector<std::int64_t> sizes{samples};
+  sizes.insert(sizes.end(), own.sizes().begin(), own.sizes().end());
+  Tensor first(values.type(), samples == 1 ? own : Shape(std::move(sizes)));
+  std::copy_n(values.bytes().begin(), first.bytes().size(), first.bytes().begin());
+  return first;
+}
+
+SampleCounts sample_counts(const Model& model, const NamedTrace& trace) {
+  SampleCounts counts{std::numeric_limits<std::int64_t>::max(), 0};
+  for (const NamedTensor& tensor : trace.tensors) {
+    if (model.tensor(tensor.index).constant) continue;
+    counts.least = std::min(counts.least, samples_of(model, tensor));
+    counts.most = std::max(counts.most, samples_of(model, tensor));
+  }
+  return counts.most == 0 ? SampleCounts{} : counts;
+}
+
+std::string text_of(const SampleCounts& counts) {
+  return "tensors hold from " + std::to_string(counts.least) + " to " + std::to_string(counts.most) + " samples";
+}
+
+NamedTrace with_common_samples(const Model& model, NamedTrace trace) {
+  const SampleCounts counts = sample_counts(model, trace);
+  if (counts.are_equal()) return trace;
+  trace.readings.push_back(text_of(counts) + "; judged are the first " + std::to_string(counts.least));
+  for (NamedTensor& tensor : trace.tensors) {
+    if (!model.tensor(tensor.index).constant) tensor.values = first_samples(tensor.values, model.tensor(tensor.index).shape, counts.least);
+  }
+  return trace;
 }
 
 NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "lastbit/error.hpp"
+#include "lastbit/explain.hpp"
 #include "lastbit/misread.hpp"
 #include "support/catch.hpp"
 #include "support/hidden_network_device.hpp"
@@ -97,20 +98,28 @@ TEST_CASE("identify a network: layers without tensors are named") {
   CHECK_FALSE(reproduce(network.model, dump, identified_backend(found, "mine").backend).impossible.empty());
 }
 
-TEST_CASE("identify a network: tensors of different numbers of samples are refused") {
+TEST_CASE("identify a network: a layer is judged by the samples that all its tensors hold, the network by every one") {
   const ResidualNetwork network(4), fewer(3);
   NamedTrace dump = run_named(network.model, find_backend("tflite_single"), network.inputs);
   const NamedTrace other = run_named(network.model, find_backend("tflite_single"), fewer.inputs);
-  values_of(dump, "z") = other.find("z")->values;
-  try {
-    static_cast<void>(pairs_of(network.model, dump));
-    FAIL("not refused");
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    CHECK(text.find("tensor 'y'") != std::string::npos);
-    CHECK(text.find("4 samples") != std::string::npos);
-    CHECK(text.find("'z', computed from it, 3") != std::string::npos);
-  }
+  values_of(dump, "score") = other.find("score")->values;
+  CHECK(with_common_samples(network.model, dump).readings ==
+        std::vector<std::string>{"tensors hold from 3 to 4 samples; judged are the first 3"});
+  const auto reproduction = [&] {
+    const Identification found = identified(network.model, dump);
+    CHECK(found.exact());
+    CHECK(operation(found, "conv.i8").samples == 4);
+    CHECK(operation(found, "softmax").samples == 3);
+    return reproduce(network.model, dump, identified_backend(found, "mine").backend);
+  };
+  CHECK(reproduction().differing == 0);
+  values_of(dump, "share").values<std::int8_t>().back() ^= 1;  // of the fourth sample
+  CHECK(reproduction().differing == 1);
+  CHECK(reproduction().first == "share");
+  const DumpReport report = explain_dump(network.model, dump, find_backend("tflite_single"), {});
+  CHECK(std::ranges::all_of(report.layers, [](const DumpVerdict& layer) { return layer.differing == 0; }));
+  CHECK_FALSE(report.one_device);
+  CHECK(report.notes.at(1).find("1 differ, first in 'share'") != std::string::npos);
 }
 
 TEST_CASE("identify a network: when time is up, what has been found is told, and that it is undecided") {

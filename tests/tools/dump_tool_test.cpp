@@ -50,6 +50,33 @@ void write_channels_first(const Shell& shell, const std::string& folder) {
 
 }  // namespace
 
+TEST_CASE("compare, explain and identify judge a batch alike of which one tensor holds fewer samples") {
+  const Shell shell;
+  const std::string run = "run " + digits + " --backend vipnano_v8" + images;
+  REQUIRE(shell.status(run + " --trace board --trace-samples 0") == 0);
+  REQUIRE(shell.status(run + " --trace few --trace-samples 2") == 0);
+  const Model model = read_json_model(digits);
+  const auto file = [](std::int32_t tensor) {
+    return "board/tensor_0" + std::string(tensor < 10 ? "0" : "") + std::to_string(tensor) + ".npy";
+  };
+  const std::int32_t inner = model.operations[0].outputs[0], output = model.outputs[0];
+  fs::copy(shell.file("few") / fs::path(file(inner)).filename(), shell.file(file(inner)), fs::copy_options::overwrite_existing);
+  const auto each_is = [&](int status) {
+    const std::string arguments = digits + " --dump board --backend vipnano_v8", said = "tensors hold from 2 to 360 samples";
+    CHECK(shell.status("compare " + arguments) == status);
+    CHECK(shell.status("explain " + arguments) == status);
+    CHECK(says(shell, said));
+    CHECK(shell.status("identify " + digits + " --dump board") == status);
+    CHECK(says(shell, said, "err"));
+  };
+  each_is(0);
+  Tensor values = read_npy(shell.file(file(output)));
+  values.values<std::int8_t>().back() ^= 1;  // of the last sample, by which no layer is judged
+  write_npy(shell.file(file(output)), values);
+  each_is(1);
+  CHECK(says(shell, "1 differ, first in '" + model.tensor(output).name + "'"));
+}
+
 TEST_CASE("compare, explain and identify read one folder alike and say how") {
   const Shell shell;
   write_channels_first(shell, "nchw");

@@ -108,11 +108,11 @@ struct Identification {
 /// that it fails in turn. Throws Error where a pair does not fit its layer, or where none is left.
 [[nodiscard]] Identification identify(std::span<const IdentifyPair> pairs, const IdentifyOptions& options = {});
 
-/// Every operation of the model whose inputs and output the dump holds, fed with the dump's own tensors; the others are skipped. Throws Error
-/// where the tensors of one operation hold different numbers of samples.
+/// Every operation of the model whose inputs and output the dump holds, fed with the dump's own tensors, as many samples as all of these
+/// hold; the others are skipped.
 [[nodiscard]] std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, std::vector<SkippedPair>* skipped = nullptr);
 
-/// A dump against the whole network on a backend.
+/// A dump against the whole network on a backend: of each tensor every sample that the dump holds, with its inputs.
 struct Reproduction {
   std::string impossible;  ///< why the network cannot be run; empty: it was
   std::int64_t tensors = 0, samples = 0, values = 0, differing = 0;

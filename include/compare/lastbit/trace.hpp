@@ -51,6 +51,23 @@ struct NamedTrace {
 /// A tensor's quantisation where `shape` is the model's with or without a leading dimension of samples: its axis moves with it.
 [[nodiscard]] Quantization quantization_in(const ModelTensor& tensor, const Shape& shape);
 
+/// How many samples of its tensor in `model` are there.
+[[nodiscard]] std::int64_t samples_of(const Model& model, const NamedTensor& tensor);
+
+/// Of the tensors of a trace that are no constants.
+struct SampleCounts {
+  std::int64_t least = 0, most = 0;
+  [[nodiscard]] bool are_equal() const { return least == most; }
+};
+[[nodiscard]] SampleCounts sample_counts(const Model& model, const NamedTrace& trace);
+[[nodiscard]] std::string text_of(const SampleCounts& counts);  ///< "tensors hold from 4 to 12 samples"
+
+/// The first `samples` of `values`, of which each has the shape `own`: of that shape where it is one, else with a leading dimension.
+[[nodiscard]] Tensor first_samples(const Tensor& values, const Shape& own, std::int64_t samples);
+
+/// As many leading samples of each tensor as all of them hold; where some hold more, a line more of its readings says so.
+[[nodiscard]] NamedTrace with_common_samples(const Model& model, NamedTrace trace);
+
 /// `model` as the emulator sees it (Emulator::model), of which `trace` is a run on the backend of `sheet`.
 [[nodiscard]] NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet);
 

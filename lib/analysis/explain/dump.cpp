@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -13,6 +12,7 @@
 #include "analysis/explain/text.hpp"
 #include "engine/finisher.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/identify.hpp"
 #include "lastbit/misread.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
@@ -224,26 +224,14 @@ void mark_misread(const Model& model, const NamedTrace& dump, const std::vector<
   }
 }
 
-/// As many leading samples as every tensor of the dump holds.
-NamedTrace common_samples(const Model& model, const NamedTrace& dump, DumpReport& report) {
-  const auto samples_of = [&](const NamedTensor& tensor) {
-    return tensor.values.element_count() / model.tensor(tensor.index).shape.element_count();
-  };
-  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
-  for (const NamedTensor& tensor : dump.tensors) least = std::min(least, samples_of(tensor)), most = std::max(most, samples_of(tensor));
-  if (most == 0 || least == most) return dump;
-  report.notes.push_back("tensors of the dump hold from " + std::to_string(least) + " to " + std::to_string(most) +
-                         " samples; judged are the first " + std::to_string(least));
-  NamedTrace common = dump;
-  for (NamedTensor& tensor : common.tensors) {
-    const Shape& own = model.tensor(tensor.index).shape;
-    std::vector<std::int64_t> sizes{least};
-    sizes.insert(sizes.end(), own.sizes().begin(), own.sizes().end());
-    Tensor first(tensor.values.type(), least == 1 ? own : Shape(std::move(sizes)));
-    std::copy_n(tensor.values.bytes().begin(), first.bytes().size(), first.bytes().begin());
-    tensor.values = std::move(first);
-  }
-  return common;
+/// What the dump holds of samples that no layer was judged by: the network as a whole computes them.
+void judge_further_samples(const Model& model, const NamedTrace& whole, const Backend& backend, DumpReport& report) {
+  if (!std::ranges::all_of(report.layers, [](const DumpVerdict& verdict) { return verdict.differing == 0; })) return;
+  const Reproduction network = reproduce(model, whole, backend);
+  if (!network.impossible.empty()) return report.notes.push_back("not judged: further samples, " + network.impossible);
+  report.notes.push_back("every sample: " + to_text(network));
+  report.notes.back().pop_back();
+  report.one_device = network.differing == 0;
 }
 
 void note_other_differences(const std::vector<PartJudge>& judges, DumpReport& report) {
@@ -267,8 +255,8 @@ DumpReport explain_dump(const Model& model, const NamedTrace& whole, const SpecS
   report.model = model.name;
   report.dump = whole.backend;
   report.backend = backend.name;
-  for (const std::string& reading : whole.readings) report.notes.push_back("dump: " + reading);
-  const NamedTrace dump = common_samples(model, whole, report);
+  const NamedTrace dump = with_common_samples(model, whole);
+  for (const std::string& reading : dump.readings) report.notes.push_back("dump: " + reading);
   const DumpWalk walk(model, dump, backend, inputs);
   const std::vector<PartJudge> judges = walk.judges(layer);
   if (judges.empty()) {
@@ -281,6 +269,7 @@ DumpReport explain_dump(const Model& model, const NamedTrace& whole, const SpecS
   const bool is_whole = find_misshapen(model, dump).empty();
   search_changes(judges, backend.backend, report);
   report.one_device = report.one_device && is_whole;
+  if (dump.readings.size() > whole.readings.size()) judge_further_samples(model, whole, backend.backend, report);
   mark_misread(model, dump, judges, report);
   note_other_differences(judges, report);
   report.common = cover(report.layers);

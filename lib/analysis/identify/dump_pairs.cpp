@@ -4,6 +4,7 @@
 // A dump as pairs, and against the network as a whole.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "analysis/try_run.hpp"
@@ -14,10 +15,6 @@
 
 namespace lastbit {
 namespace {
-
-std::int64_t samples_in(const NamedTensor& dumped, const ModelTensor& tensor) {
-  return dumped.values.element_count() / tensor.shape.element_count();
-}
 
 /// What a state was before each sample: what it became in the one before, at first real 0.
 Tensor state_before(const ModelTensor& before, const Tensor& after) {
@@ -40,19 +37,6 @@ std::optional<Tensor> values_of(const Model& model, const NamedTrace& dump, std:
   return state_before(model.tensor(tensor), after->values);
 }
 
-/// Those of one operation, which are all there.
-void require_same_samples(const Model& model, const NamedTrace& dump, const Operation& operation) {
-  const NamedTensor& output = *dump.find(operation.outputs[0]);
-  const std::int64_t samples = samples_in(output, model.tensor(output.index));
-  for (const std::int32_t index : operation.inputs) {
-    const NamedTensor* const input = index == absent_tensor ? nullptr : dump.find(index);
-    if (input == nullptr || samples_in(*input, model.tensor(index)) == samples) continue;
-    throw Error(ErrorCode::shape_mismatch, "tensor '" + input->name + "'",
-                count_of(samples_in(*input, model.tensor(index)), "sample") + "; '" + output.name + "', computed from it, " +
-                    std::to_string(samples) + ": a layer needs as many of each");
-  }
-}
-
 /// Which of its tensors the dump lacks; empty: none.
 std::string lacking(const Model& model, const NamedTrace& dump, const Model& layer, const Operation& operation) {
   for (const std::int32_t index : operation.inputs) {
@@ -63,6 +47,22 @@ std::string lacking(const Model& model, const NamedTrace& dump, const Model& lay
     if (dump.find(index) == nullptr) return "the dump lacks its output '" + model.tensor(index).name + "'";
   }
   return layer.inputs.empty() ? "it has no input" : "";
+}
+
+/// Calls visit(values, shape of one sample) for every tensor of the pair.
+void each_tensor(IdentifyPair& pair, const auto& visit) {
+  const Model& layer = pair.layer;
+  for (std::size_t i = 0; i < pair.inputs.size(); ++i) visit(pair.inputs[i], layer.tensor(layer.inputs[i]).shape);
+  visit(pair.output, layer.tensor(layer.outputs[0]).shape);
+  for (std::size_t o = 0; o < pair.further.size(); ++o) visit(pair.further[o], layer.tensor(layer.outputs[o + 1]).shape);
+}
+
+void cut_to_common_samples(IdentifyPair& pair) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  each_tensor(pair, [&](const Tensor& values, const Shape& own) { least = std::min(least, values.element_count() / own.element_count()); });
+  each_tensor(pair, [&](Tensor& values, const Shape& own) {
+    if (values.element_count() > least * own.element_count()) values = first_samples(values, own, least);
+  });
 }
 
 std::string layer_text(const Model& model, std::size_t operation) {
@@ -81,7 +81,6 @@ std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, s
       if (skipped != nullptr) skipped->push_back({layer_text(model, i), std::string(name_of(operation.kind)) + ", " + reason});
       continue;
     }
-    require_same_samples(model, dump, operation);
     IdentifyPair pair{layer_text(model, i), std::move(layer), {}, dump.find(operation.outputs[0])->values};
     for (std::size_t o = 1; o < operation.outputs.size(); ++o) pair.further.push_back(dump.find(operation.outputs[o])->values);
     std::vector<std::int32_t> seen;
@@ -91,6 +90,7 @@ std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, s
       seen.push_back(index);
       pair.inputs.push_back(*values_of(model, dump, index));
     }
+    cut_to_common_samples(pair);
     pairs.push_back(std::move(pair));
   }
   return pairs;
@@ -98,15 +98,20 @@ std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, s
 
 Reproduction reproduce(const Model& model, const NamedTrace& dump, const Backend& backend) {
   Reproduction result;
-  std::vector<Tensor> inputs;
+  NamedTrace given;
   for (const std::int32_t input : model.inputs) {
     const NamedTensor* const found = dump.find(input);
     if (found == nullptr) {
       result.impossible = "the dump lacks the input '" + model.tensor(input).name + "'";
       return result;
     }
-    result.samples = samples_in(*found, model.tensor(input));
-    inputs.push_back(found->values);
+    given.tensors.push_back(*found);
+  }
+  given = with_common_samples(model, std::move(given));
+  std::vector<Tensor> inputs;
+  for (NamedTensor& input : given.tensors) {
+    result.samples = samples_of(model, input);
+    inputs.push_back(std::move(input.values));
   }
   if (const auto diagnostics = check(model, backend); !diagnostics.empty()) {
     result.impossible = diagnostics.front().where + ": " + diagnostics.front().message;
@@ -119,14 +124,14 @@ Reproduction reproduce(const Model& model, const NamedTrace& dump, const Backend
   }
   for (const NamedTensor& tensor : dump.tensors) {
     const auto& own = trace->tensors[static_cast<std::size_t>(tensor.index)];
-    if (!own || own->type() != tensor.values.type() || own->element_count() != tensor.values.element_count()) continue;
-    const std::size_t size = size_of(own->type());
+    if (!own || own->type() != tensor.values.type()) continue;
+    const std::size_t bytes = std::min(own->bytes().size(), tensor.values.bytes().size()), size = size_of(own->type());
     std::int64_t differing = 0;
-    for (std::size_t i = 0; i < own->bytes().size(); i += size)
+    for (std::size_t i = 0; i < bytes; i += size)
       differing += std::memcmp(own->bytes().data() + i, tensor.values.bytes().data() + i, size) != 0 ? 1 : 0;
     if (differing > 0 && result.first.empty()) result.first = tensor.name;
     result.differing += differing;
-    result.values += own->element_count();
+    result.values += static_cast<std::int64_t>(bytes / size);
     ++result.tensors;
   }
   return result;

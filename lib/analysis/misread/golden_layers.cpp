@@ -19,10 +19,6 @@ bool is_quantized(const ModelTensor& tensor) {
          tensor.quantization.zero_points.size() <= 1;
 }
 
-std::int64_t samples_of(const NamedTensor& dumped, const ModelTensor& tensor) {
-  return dumped.values.element_count() / tensor.shape.element_count();
-}
-
 /// Mean and standard deviation of codes - expected where neither is at a bound.
 void add_offset(LineFit& fit, const Codes& expected, const Codes& codes, const IntegerRange& range) {
   const auto within = [&](double value) { return value > static_cast<double>(range.min) && value < static_cast<double>(range.max); };
@@ -84,7 +80,7 @@ GoldenLayers::GoldenLayers(const Model& model, const NamedTrace& dump) : model_(
       visit(layer.output);
     }
   };
-  each_tensor([&](std::int32_t tensor) { samples_ = std::min(samples_, samples_of(*dump.find(tensor), model.tensor(tensor))); });
+  each_tensor([&](std::int32_t tensor) { samples_ = std::min(samples_, samples_of(model, *dump.find(tensor))); });
   each_tensor([&](std::int32_t tensor) { add_codes(tensor, dump); });
 }
 
