@@ -13,6 +13,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/pair_proof.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
@@ -45,7 +46,7 @@ std::string file_name(const LayerProof& layer, std::size_t input, std::size_t in
 /// The inputs that overflow, one .npy per layer and input; their names.
 std::vector<std::string> write_examples(const ProveReport& report, const std::filesystem::path& folder) {
   std::vector<std::string> files;
-  std::filesystem::create_directories(folder);
+  create_folder(folder);
   for (const LayerProof& layer : report.layers) {
     if (!layer.example) continue;
     const std::vector<Tensor>& inputs = layer.example->inputs;

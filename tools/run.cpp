@@ -13,6 +13,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/printable.hpp"
@@ -58,12 +59,6 @@ std::string file_name(const std::string& tensor, std::int32_t index, std::set<st
   if (name.empty() || !used.insert(name).second) name += "_" + std::to_string(index);
   used.insert(name);
   return name + ".npy";
-}
-
-void create_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(ErrorCode::unreadable_file, folder.string(), "cannot be created: " + error.message());
 }
 
 std::vector<OutputReport> describe_outputs(const Model& model, const NamedTrace& trace) {

@@ -11,6 +11,7 @@
 #include "formats/file.hpp"
 #include "formats/json.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/trace.hpp"
 
@@ -127,9 +128,7 @@ NamedTrace trace_from_json(const JsonView& json, const std::filesystem::path& fo
 }  // namespace
 
 void write_trace(const std::filesystem::path& folder, const NamedTrace& trace) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw Error(ErrorCode::unreadable_file, folder.string(), "cannot be created: " + error.message());
+  create_folder(folder);
   for (const NamedTensor& tensor : trace.tensors) write_npy(folder / file_name(tensor.index), tensor.values);
   const std::string text = trace_to_json(trace).text(1) + "\n";
   write_file(folder / "trace.json", text, {});

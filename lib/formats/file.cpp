@@ -174,6 +174,14 @@ class FileBytes final : public ByteSource {
 
 }  // namespace
 
+void create_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (const auto status = std::filesystem::status(folder, error); std::filesystem::exists(status) && !std::filesystem::is_directory(status))
+    refuse(folder, "is a file; what is written here is a folder of files");
+  std::filesystem::create_directories(folder, error);
+  if (error) fail(folder, "cannot be created: " + error.message());
+}
+
 std::ifstream open_file(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);

@@ -70,6 +70,13 @@ TEST_CASE("an output never replaces an input, whatever it is called") {
   CHECK(work.shell.text("x.npy") == input);
 }
 
+TEST_CASE("a folder of outputs is not a file") {
+  const Work work;
+  work.refuses("run model.json --input x.npy --backend tflite_double -o model.json",
+               "model.json: is a file; what is written here is a folder of files");
+  work.refuses("run model.json --input x.npy --backend tflite_double --trace x.npy", "x.npy: is a file");
+}
+
 TEST_CASE("what lastbit did not write is replaced with --force alone; its own files are") {
   const Work work;
   for (const char* theirs : {"#!/bin/sh\n", "a,b\n1,2\n", "x"}) {

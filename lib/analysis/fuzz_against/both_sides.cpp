@@ -12,6 +12,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/io/tflite.hpp"
 
 namespace lastbit {
@@ -43,12 +44,6 @@ Distance distance_of(const Tensor& a, const Tensor& b) {
     distance.largest = std::max(distance.largest, apart);
   }
   return distance;
-}
-
-void create_folder(const fs::path& folder) {
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure) throw Error(ErrorCode::unreadable_file, folder.string(), "cannot be created: " + failure.message());
 }
 
 Tensor BothSides::in_file(const Tensor& tensor) const { return options_.format == FuzzFormat::onnx ? to_file_layout(tensor) : tensor; }

@@ -51,7 +51,4 @@ class BothSides {
   const OtherSide& other_;
 };
 
-/// A folder that is there, or Error.
-void create_folder(const std::filesystem::path& folder);
-
 }  // namespace lastbit

@@ -14,6 +14,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/version.hpp"
 

@@ -145,9 +145,7 @@ std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const Pro
 }
 
 void write_probe(const fs::path& folder, const Probe& probe) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(ErrorCode::unreadable_file, folder.string(), error.message());
+  create_folder(folder);
   std::string notes, arguments;
   for (std::size_t i = 0; i < probe.layers.size(); ++i) {
     const std::string stem = "probe_" + std::to_string(i + 1);

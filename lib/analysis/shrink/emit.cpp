@@ -10,6 +10,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/io/tflite.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/shrink.hpp"
@@ -120,9 +121,7 @@ std::string to_text(const ShrunkCase& shrunk) {
 }
 
 std::optional<std::string> write_case(const std::filesystem::path& folder, const ShrunkCase& shrunk) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) throw Error(ErrorCode::unreadable_file, folder.string(), "cannot be created: " + failure.message());
+  create_folder(folder);
   const auto [of_a, of_b] = identifiers_of(shrunk.a, shrunk.b);
   const std::string& output = shrunk.model.tensor(shrunk.model.outputs[0]).name;
   write_file(folder / layer_file, json_model_text(shrunk.model), {});

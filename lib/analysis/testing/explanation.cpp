@@ -10,6 +10,7 @@
 #include "lastbit/explain.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/recording.hpp"
 #include "lastbit/testing.hpp"
 
@@ -102,7 +103,7 @@ class Explainer {
     Computation named = computation_;
     const std::string checksum = model_checksum(computation_.model);
     const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("lastbit_" + identifier_of(checksum));
-    std::filesystem::create_directories(folder);
+    create_folder(folder);
     named.model_file = (folder / "model.json").string();
     write_json_model(named.model_file, computation_.model);
     named.input_files.clear();

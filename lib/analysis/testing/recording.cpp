@@ -15,6 +15,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
+#include "lastbit/io/output.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/trace.hpp"
@@ -213,9 +214,7 @@ void write_recording(const std::filesystem::path& folder, const Model& model, co
                      RecordedTensors tensors) {
   const Emulator emulator(model, backend.backend);
   const Trace trace = emulator.run(inputs, {.keep_all = true});
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) throw Error(ErrorCode::unreadable_file, folder.string(), "cannot be created: " + failure.message());
+  create_folder(folder);
   OrderedJson json{{"format", format}, {"written_by", "lastbit " + std::string(version())}, {"model", model.name}};
   json["checksum"] = model_checksum(model);
   json["backend"] = OrderedJson::parse(backend_to_json(backend));

@@ -21,4 +21,7 @@ void set_replacing(Replacing rule) noexcept;
 /// Writes a file, whole or not at all. Throws Error naming it where it cannot be written, is a link, or may not be replaced.
 void write_text_file(const std::filesystem::path& path, std::string_view text);
 
+/// Makes a folder and those above it; one that is there stays. Throws Error naming it where it cannot be made.
+void create_folder(const std::filesystem::path& folder);
+
 }  // namespace lastbit
