@@ -53,6 +53,19 @@ TEST_CASE("explain a dump: a tensor cut to one sample is judged by that one") {
     CHECK(layer.values == 12 * 12 * 16);
   }
   CHECK(report.notes.at(0).find("judged are the first 1") != std::string::npos);
+  CHECK(report.one_device);
+
+  std::ranges::find(batch.dump.tensors, "y", &NamedTensor::name)->stored = Shape{1, 16, 12, 12};  // a file of another layout
+  CHECK_FALSE(batch.report().one_device);
+}
+
+TEST_CASE("explain a dump: of one layer the further samples of the others are not judged") {
+  Batch batch;
+  Tensor& y = batch.values("y");
+  y = first_samples(y, batch.model.tensor(2).shape, 1);
+  batch.values("z").values<std::int8_t>().back() ^= 1;  // of the second sample
+  CHECK_FALSE(batch.report().one_device);
+  CHECK(explain_dump(batch.model, batch.dump, batch.base, {}, "z").one_device);
 }
 
 TEST_CASE("explain a dump: one constant, and one channel, are seen as such") {

@@ -231,7 +231,7 @@ void judge_further_samples(const Model& model, const NamedTrace& whole, const Ba
   if (!network.impossible.empty()) return report.notes.push_back("not judged: further samples, " + network.impossible);
   report.notes.push_back("every sample: " + to_text(network));
   report.notes.back().pop_back();
-  report.one_device = network.differing == 0;
+  report.one_device = report.one_device && network.differing == 0;
 }
 
 void note_other_differences(const std::vector<PartJudge>& judges, DumpReport& report) {
@@ -269,7 +269,7 @@ DumpReport explain_dump(const Model& model, const NamedTrace& whole, const SpecS
   const bool is_whole = find_misshapen(model, dump).empty();
   search_changes(judges, backend.backend, report);
   report.one_device = report.one_device && is_whole;
-  if (dump.readings.size() > whole.readings.size()) judge_further_samples(model, whole, backend.backend, report);
+  if (!layer && dump.readings.size() > whole.readings.size()) judge_further_samples(model, whole, backend.backend, report);
   mark_misread(model, dump, judges, report);
   note_other_differences(judges, report);
   report.common = cover(report.layers);
