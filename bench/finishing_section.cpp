@@ -28,7 +28,8 @@ struct Work {
 std::vector<RescaleOperands> operands_of(const RescaleRule& rule, std::size_t count) {
   std::vector<RescaleOperands> list;
   for (std::size_t c = 0; c < count; ++c) {
-    RescaleOperands operands{.scale = encode(rule.scale, 0.0003 + 0.000001 * static_cast<double>(c))};
+    const bool shifts = rule.scale.form == MultiplierForm::power_of_two;  // no other scale is encoded
+    RescaleOperands operands{.scale = encode(rule.scale, shifts ? 0x1p-11 : 0.0003 + 0.000001 * static_cast<double>(c))};
     operands.zero_point = 3;
     operands.min = -128;
     operands.max = 127;
@@ -66,6 +67,18 @@ Trial finishing_trial(const RescaleRule& rule, std::size_t operand_count) {
   return {static_cast<double>(work->sums.size()), run, output};
 }
 
+RescaleRule output_of(const char* backend) {
+  const ConvByType conv = find_backend(backend).backend.conv;
+  return exists(conv.i8.sum) ? conv.i8.sum.output : conv.u8.sum.output;
+}
+
+/// Beside VIPNano's output stage.
+Trial beside_vipnano(const char* backend, std::size_t operand_count) {
+  Trial trial = finishing_trial(output_of(backend), operand_count);
+  trial.peers = {{"vipnano_v8", finishing_trial(output_of("vipnano_v8"), operand_count).run}};
+  return trial;
+}
+
 }  // namespace
 
 void add_finishing(Cases& cases) {
@@ -73,8 +86,14 @@ void add_finishing(Cases& cases) {
                               "n2d2_double_shift", "n2d2_fixed_mult16", "n2d2_fixed_mult32", "n2d2_float_mult", "bernoulli2"}) {
     for (const std::size_t count : {std::size_t{1}, channels}) {
       cases.push_back({"finish/" + std::string(backend) + (count == 1 ? "/per_tensor" : "/per_channel"), Unit::values, Roof::none,
-                       [=] { return finishing_trial(find_backend(backend).backend.conv.i8.sum.output, count); }});
+                       [=] { return finishing_trial(output_of(backend), count); }});
     }
+  }
+  for (const char* backend :
+       {"gemmini", "gemmini_shift", "max78000", "espdl_s3", "espdl_p4", "esp_nn", "pytorch_qnnpack", "pytorch_x86", "fbgemm",
+        "fbgemm_integer", "tosa_single", "tosa_double", "ethos_u", "gap8", "rk3588", "rk3588_mesa", "nvdla", "sophgo", "sophgo_qdm"}) {
+    cases.push_back(
+        {"finish/" + std::string(backend) + "/per_channel", Unit::values, Roof::none, [=] { return beside_vipnano(backend, channels); }});
   }
 }
 

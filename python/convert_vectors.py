@@ -17,7 +17,7 @@ import re
 import sys
 
 try:
-    from convert import (ascend, espressif, fbgemm, gap, gemmini, ggml, gna, max78000, n2d2, nvdla, onnxruntime, pytorch, rockchip, sophgo,
+    from convert import (ascend, espressif, fbgemm, gap, gemmini, ggml, gna, k210, max78000, n2d2, nvdla, onnxruntime, pytorch, rockchip, sophgo,
                          tflite, tosa, vipnano)
     from convert.layer import Suite
     from convert.recorded import Refusal
@@ -27,8 +27,8 @@ except ModuleNotFoundError as missing:
 
 VENDORS = {"tflite": tflite, "onnxruntime": onnxruntime, "vipnano": vipnano, "ascend": ascend, "gna": gna, "n2d2": n2d2, "gemmini": gemmini,
            "max78000": max78000, "fbgemm": fbgemm, "espdl": espressif, "tosa": tosa, "gap": gap, "rk3588": rockchip, "rk3576": rockchip,
-           "sophgo": sophgo, "nvdla": nvdla, "ggml": ggml, "ggml_avx2": ggml, "ggml_neon": ggml, **dict.fromkeys(pytorch.BACKENDS, pytorch)}
-INLINE = ("n2d2", "gap", "rk3588", "rk3576", "sophgo", "nvdla")  # vendors of many small arrays, which would fill a block of the disk each
+           "sophgo": sophgo, "nvdla": nvdla, "k210": k210, "ggml": ggml, "ggml_avx2": ggml, "ggml_neon": ggml, **dict.fromkeys(pytorch.BACKENDS, pytorch)}
+INLINE = ("n2d2", "gap", "rk3588", "rk3576", "sophgo", "nvdla", "k210")  # vendors of many small arrays, which would fill a block of the disk each
 SELECTED_VALUES = 1250  # of a binary16 case, and of PyTorch's sums and products of all pairs of codes, with --select
 NOTE_KEYS = ("layout notes", "layout_notes", "arithmetic", "model_agreement")
 

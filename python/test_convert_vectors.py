@@ -392,7 +392,7 @@ class Multipliers(unittest.TestCase):
 @unittest.skipUnless((RECORDED / "vectors").is_dir(), f"no recorded suites in {RECORDED}")
 class RecordedSuites(unittest.TestCase):
     TREES = ("vectors/tflite", "vectors/onnxruntime", "vectors/vipnano", "vectors/ascend", "vectors/espdl", "vectors/tosa", "vectors/gap",
-             "vectors/rk3588", "vectors/sophgo", "vectors/nvdla", "peer_suites")
+             "vectors/rk3588", "vectors/sophgo", "vectors/nvdla", "vectors/k210", "peer_suites")
     LARGE = ("vectors/pytorch_qnnpack", "vectors/pytorch_onednn", "vectors/pytorch_onednn_avx2", "vectors/fbgemm")
 
     def convert_all(self, destination, trees, count=None):

@@ -20,6 +20,7 @@ std::vector<Evidence> common_evidence() {
       {"coding", source, exporter("the exporters write no zero point")},
       {"*.*.bias", code, kernels("the sum starts at the bias")},
       {"*.*.centring", code, kernels("products of the codes themselves: zero points are 0")},
+      {"*.*.cross_terms", code, kernels("products of the codes alone: zero points are 0")},
       {"*.*.per_channel", code, kernels("one scaling per layer or per output channel")},
       {"*.*.output.scale", source, scales},
       {"*.*.output.by", source, scales},

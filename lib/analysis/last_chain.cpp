@@ -41,10 +41,8 @@ LastChain with_channels(const Chain& chain, std::vector<RescaleOperands> operand
 std::optional<LastChain> of_convolution(const Request& request) {
   const ConvLayer layer = conv_layer(request.model, request.operation, request.backend);
   if (layer.delivers_sums()) return std::nullopt;
-  const Convolution convolution = convolution_of(layer);
-  std::vector<std::int64_t> sums(static_cast<std::size_t>(layer.shape.out_count()));
-  convolution.sums(conv_input(*request.inputs[0], layer.zero_points), sums, nullptr);
-  return with_channels(layer.arithmetic.sum.output.chain, layer.operands, std::move(sums));
+  return with_channels(layer.arithmetic.sum.output.chain, layer.operands,
+                       LayerSums(layer).all(conv_input(*request.inputs[0], layer.zero_points)));
 }
 
 std::vector<std::vector<std::int64_t>> offsets_of(const Request& request) {

@@ -313,6 +313,52 @@ bool FinishPlanner<Lane>::scale_in_float(auto&& real, Rounding rule) {
   return true;
 }
 
+/// Of the segments that a value reaches, where no product leaves the lane on its way.
+template <class Lane>
+std::optional<ValueBounds> FinishPlanner<Lane>::range_of_segments(std::span<const ScaleSegment> segments, const Stage& stage) const {
+  ValueBounds all = ranges_[0], results{power(width), -power(width)};
+  for (const ValueBounds& range : ranges_) all = {std::min(all.low, range.low), std::max(all.high, range.high)};
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    const ScaleSegment& segment = segments[s];
+    const Int128 low = s == 0 ? all.low : std::max(all.low, Int128{segment.start} + 1);
+    const Int128 high = s + 1 == segments.size() ? all.high : std::min(all.high, Int128{segments[s + 1].start});
+    if (low > high) continue;
+    const auto [least, most] = std::minmax({(low - segment.start) * segment.multiplier, (high - segment.start) * segment.multiplier});
+    if (!fits({least, most}, width) || !fits(on_the_way({least, most}, rounding_terms(stage.rounding, segment.shift)), width)) return {};
+    results.low = std::min(results.low, (least >> segment.shift) - 1 + segment.add);
+    results.high = std::max(results.high, (most >> segment.shift) + 1 + segment.add);
+  }
+  return results;
+}
+
+/// Of functions that are looked up, those in segments, which are the layer's; a table has no step.
+template <class Lane>
+bool FinishPlanner<Lane>::look_up(auto&&) {
+  const Stage& stage = rest_[0];
+  if (stage.kind != StageKind::segments || !flush() || !all_fit(width)) return false;
+  const std::span<const ScaleSegment> segments = operands_[0].segments;
+  const auto is_same = [&](const RescaleOperands& each) { return std::ranges::equal(each.segments, segments); };
+  if (!std::ranges::all_of(operands_, is_same)) return false;
+  if (segments.empty()) return true;
+  const auto results = range_of_segments(segments, stage);
+  if (width < 64 || !results || !std::ranges::all_of(segments, [](const ScaleSegment& each) { return each.shift <= 62; })) return false;
+  ranges_.assign(channels(), *results);
+  Step& step = append(FinishOp::segments);
+  step.form = form_of(stage.rounding);
+  step.segments.away_from_zero = stage.step == RoundingStep::away_from_zero;
+  for (const ScaleSegment& each : segments) {
+    const RoundingTerms terms = rounding_terms(stage.rounding, each.shift);
+    if (&each != &segments.front()) step.segments.starts.push_back(each.start);
+    step.segments.multiplier.push_back(each.multiplier);
+    step.segments.offset.push_back(narrow_wrap(-Int128{each.start} * each.multiplier, 64));
+    step.segments.amount.push_back(each.shift);
+    step.segments.bias.push_back(static_cast<std::int64_t>(terms.bias));
+    step.segments.extra.push_back(static_cast<std::int64_t>(terms.extra));
+    step.segments.add.push_back(each.add);
+  }
+  return true;
+}
+
 /// The last addition and the last clamp go with the store.
 template <class Lane>
 void FinishPlanner<Lane>::split_last() {

@@ -57,7 +57,7 @@ class FinishPlanner {
   bool scale_in_float(auto&& real, Rounding rule);
   bool divide(auto&&, Rounding) { return false; }
   bool piecewise(auto&& acts, auto&&, auto&&) { return std::none_of(operands_.begin(), operands_.end(), acts); }
-  bool look_up(auto&&) { return false; }
+  bool look_up(auto&& function);
   bool binary_point(auto&& fraction_bits) {
     for (std::size_t c = 0; c < channels(); ++c) fraction_[c] = fraction_bits(operands_[c], fraction_[c]);
     return true;
@@ -94,6 +94,7 @@ class FinishPlanner {
   bool multiply_each(const Values& factors);
   bool shift_each(Rounding rule, std::vector<int> amounts);
   bool shift_lanes(Rounding rule, const std::vector<int>& amounts);
+  [[nodiscard]] std::optional<ValueBounds> range_of_segments(std::span<const ScaleSegment> segments, const Stage& stage) const;
   bool shift_product(Rounding rule, const std::vector<int>& amounts);
   void append_product(Rounding rule, const std::vector<int>& amounts, const Values& bias, const Values& extra);
   [[nodiscard]] bool absorbed(std::size_t channel, Int128 limit) const;

@@ -62,6 +62,25 @@ void require_converter(const Operation& operation, const Chain& chain, const std
   }
 }
 
+/// A function in segments is stated where the chain has one, with the scale before it, in whose units the segments start; and only there.
+void require_segments(const Operation& operation, const Chain& chain, const OutputBounds& bounds) {
+  const auto stage = std::find_if(chain.begin(), chain.end(), [](const Stage& each) { return each.kind == StageKind::segments; });
+  const bool has = stage != chain.end();
+  if (!has && !bounds.segments.empty()) throw_unsupported(operation, "the backend's chain has no function in segments");
+  if (has && (bounds.segments.empty() || bounds.registers.empty()))
+    throw_unsupported(operation, "the layer states no " + std::string(bounds.segments.empty() ? "segments" : "registers") +
+                                     "; the backend's output is a function in segments behind a scale, both in registers");
+  const std::span<const ScaleSegment> segments = bounds.segments.segments();
+  if (has && segments.size() > stage->limit)
+    throw_unsupported(operation,
+                      "the layer states " + std::to_string(segments.size()) + " segments; the device has " + std::to_string(stage->limit));
+  for (const ScaleSegment& each : segments) {
+    if (!fits_width(each.multiplier, stage->bits))
+      throw_unsupported(operation, "the multiplier " + std::to_string(each.multiplier) + " of its segments does not fit the device's " +
+                                       std::to_string(stage->bits) + " bits");
+  }
+}
+
 void refuse_unknown_values(const Operation& operation, const Chain& chain) {
   for (const Stage& stage : chain) {
     if (facts_of(stage).needs_values)
@@ -94,6 +113,7 @@ const Chain& output_chain(const Operation& operation, const Chain& chain, const 
   if (!bounds.below_zero.empty() && !has_stage(chain, StageKind::scale_below_zero))
     throw_unsupported(operation, "the backend's chain has no registers for values below 0");
   require_converter(operation, chain, bounds.converter);
+  require_segments(operation, chain, bounds);
   const bool takes_magnitude = bounds.activation == Activation::absolute;
   if (takes_magnitude && !has_stage(chain, StageKind::absolute)) throw_unsupported(operation, "the backend's chain has no stage absolute");
   const bool rectified = takes_magnitude || (bounds.activation == Activation::relu && has_stage(chain, StageKind::relu));
@@ -200,6 +220,7 @@ std::vector<RescaleOperands> layer_operands(const Operation& operation, const Sc
       require_held(operation, encoding, stated);
       operands.below_zero = stated_scale(stated);
     }
+    operands.segments = bounds.segments.segments();
     if (!converter.empty()) operands.converter = stated_scale(converter[converter.size() == 1 ? 0 : c]);
     list.push_back(operands);
   }

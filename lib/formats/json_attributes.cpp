@@ -64,6 +64,9 @@ float real_bound(const JsonView& json, double value) {
   return static_cast<float>(value);
 }
 
+/// One that no device has stays one.
+int register_shift(std::int64_t shift) { return static_cast<int>(std::clamp<std::int64_t>(shift, -1, largest_register_shift + 1)); }
+
 void read(const JsonView& json, std::string_view key, std::vector<ScaleRegister>& registers) {
   const auto found = json.find(key);
   if (!found) return;
@@ -73,9 +76,33 @@ void read(const JsonView& json, std::string_view key, std::vector<ScaleRegister>
   std::vector<std::int64_t> offsets(shifts.size());
   if (const auto stated = found->find("offset")) offsets = stated->integers();
   if (offsets.size() != shifts.size()) found->fail("as many offsets as shifts are needed");
-  for (std::size_t i = 0; i < shifts.size(); ++i)
-    registers.push_back(
-        {multipliers[i], static_cast<int>(std::clamp<std::int64_t>(shifts[i], -1, largest_register_shift + 1)), offsets[i]});
+  for (std::size_t i = 0; i < shifts.size(); ++i) registers.push_back({multipliers[i], register_shift(shifts[i]), offsets[i]});
+}
+
+/// One table of a layer.
+void read(const JsonView& json, std::string_view key, SegmentTable& table) {
+  const auto found = json.find(key);
+  if (!found) return;
+  found->only({"start", "multiplier", "shift", "add"});
+  const auto starts = (*found)["start"].integers(), multipliers = (*found)["multiplier"].integers(), shifts = (*found)["shift"].integers(),
+             addends = (*found)["add"].integers();
+  if (multipliers.size() != starts.size() || shifts.size() != starts.size() || addends.size() != starts.size())
+    found->fail("as many multipliers, shifts and addends as starts are needed");
+  std::vector<ScaleSegment> segments;
+  for (std::size_t i = 0; i < starts.size(); ++i) segments.push_back({starts[i], multipliers[i], register_shift(shifts[i]), addends[i]});
+  if (!segments.empty()) table = SegmentTable(std::move(segments));
+}
+
+ScaleRegister one_pair(const JsonView& json) {
+  json.only({"multiplier", "shift"});
+  return {json["multiplier"].integer(), register_shift(json["shift"].integer())};
+}
+
+void read(const JsonView& json, std::string_view key, std::optional<CrossTerms>& terms) {
+  const auto found = json.find(key);
+  if (!found) return;
+  found->only({"data", "weights", "per_channel"});
+  terms = CrossTerms{one_pair((*found)["data"]), one_pair((*found)["weights"]), (*found)["per_channel"].integer()};
 }
 
 /// Bounds are codes of integer data, or real values of floats.
@@ -85,6 +112,7 @@ void read_bounds(const JsonView& json, ElementType data_type, OutputBounds& boun
   read(json, "registers", bounds.registers);
   read(json, "below_zero", bounds.below_zero);
   read(json, "converter", bounds.converter);
+  read(json, "segments", bounds.segments);
   const auto clamp = json.find("clamp");
   if (!clamp) return;
   if (!is_integer(data_type)) {
@@ -116,14 +144,17 @@ struct Reader {
   void operator()(Conv2dAttributes& attributes) const {
     if (kind == OperationKind::transposed_conv2d)
       json.only({"stride", "padding", "activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter"});
-    else json.only({"stride", "dilation", "padding", "activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter"});
+    else
+      json.only({"stride", "dilation", "padding", "activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter",
+                 "segments", "cross_terms"});
     read(json, "stride", attributes.stride);
     read(json, "dilation", attributes.dilation);
     read(json, "padding", attributes.padding);
+    read(json, "cross_terms", attributes.cross_terms);
     read_bounds(json, data_type, attributes.bounds);
   }
   void operator()(FullyConnectedAttributes& attributes) const {
-    json.only({"activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter", "active_rows", "bias_column",
+    json.only({"activation", "clamp", "accumulator_clip", "registers", "below_zero", "converter", "segments", "active_rows", "bias_column",
                "stated_by_input", "asymmetric_inputs"});
     read_bounds(json, data_type, attributes.bounds);
     read(json, "active_rows", attributes.active_rows);

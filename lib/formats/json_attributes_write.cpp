@@ -44,6 +44,12 @@ struct Writer {
     registers("registers", bounds.registers);
     registers("below_zero", bounds.below_zero);
     registers("converter", bounds.converter);
+    for (const ScaleSegment& each : bounds.segments.segments()) {
+      json["segments"]["start"].push_back(each.start);
+      json["segments"]["multiplier"].push_back(each.multiplier);
+      json["segments"]["shift"].push_back(each.shift);
+      json["segments"]["add"].push_back(each.add);
+    }
     if (bounds.clamp) json["clamp"] = {bounds.clamp->min, bounds.clamp->max};
     if (bounds.real_clamp) json["clamp"] = {finite((*bounds.real_clamp)[0]), finite((*bounds.real_clamp)[1])};
   }
@@ -53,6 +59,12 @@ struct Writer {
     json["stride"] = extent(attributes.stride);
     if (attributes.dilation != Extent2d{}) json["dilation"] = extent(attributes.dilation);
     json["padding"] = padding_to_json(attributes.padding);
+    if (attributes.cross_terms) {
+      const auto pair = [](const ScaleRegister& each) { return OrderedJson{{"multiplier", each.multiplier}, {"shift", each.shift}}; };
+      json["cross_terms"] = {{"data", pair(attributes.cross_terms->data)},
+                             {"weights", pair(attributes.cross_terms->weights)},
+                             {"per_channel", attributes.cross_terms->per_channel}};
+    }
     bounds(attributes.bounds);
   }
   void operator()(const FullyConnectedAttributes& attributes) const {

@@ -41,7 +41,7 @@ ActivationFunctionType OperatorWriter::activation(Activation activation) const {
 ActivationFunctionType OperatorWriter::activation(const OutputBounds& bounds) const {
   if (bounds.clamp || bounds.real_clamp) refuse("outright bounds of the output");
   if (!bounds.accumulator_clip.empty()) refuse("bounds of the accumulator");
-  if (!bounds.registers.empty() || !bounds.below_zero.empty() || !bounds.converter.empty()) refuse("registers");
+  if (states_registers(bounds)) refuse("registers");
   return activation(bounds.activation);
 }
 
@@ -82,6 +82,7 @@ struct Strides {
 Strides strides_of(const OperatorWriter& source, const ModelTensor& in) {
   const auto& attributes = source.attributes<Conv2dAttributes>();
   const Extent2d filter = spatial(source.input(1).shape);
+  if (attributes.cross_terms) source.refuse("cross terms");
   return {.height = source.narrow(attributes.stride.height),
           .width = source.narrow(attributes.stride.width),
           .dilation_height = source.narrow(attributes.dilation.height),

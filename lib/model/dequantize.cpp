@@ -141,12 +141,14 @@ void make_attributes_real(const Model& model, Operation& operation) {
   std::visit(
       [&]<class T>(T& attributes) {
         if constexpr (requires { attributes.asymmetric_inputs; }) attributes.asymmetric_inputs = false;
+        if constexpr (requires { attributes.cross_terms; }) attributes.cross_terms.reset();
         if constexpr (requires { attributes.bounds; }) {
           const auto clip = real_clip(model, operation, attributes.bounds);
           attributes.bounds.accumulator_clip.clear();
           attributes.bounds.registers.clear();
           attributes.bounds.below_zero.clear();
           attributes.bounds.converter.clear();
+          attributes.bounds.segments = {};
           const auto clamp = std::exchange(attributes.bounds.clamp, std::nullopt);
           if (clamp) attributes.bounds.real_clamp = {real(clamp->min), real(clamp->max)};
           if (clip) attributes.bounds.real_clamp = narrowed(attributes.bounds.real_clamp, *clip);

@@ -4,6 +4,7 @@
 // Which shapes and attributes an operation takes.
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -114,6 +115,23 @@ void check_registers(const OperationView& operation, const std::string& name, co
                     name + " have offsets of at most " + std::to_string(register_offset_bits) + " bits");
 }
 
+void check_segments(const OperationView& operation, std::span<const ScaleSegment> segments) {
+  if (segments.empty()) return;
+  const OperationKind kind = operation.kind();
+  operation.require((kind == conv2d || kind == depthwise_conv2d || kind == fully_connected) && is_integer(operation.output().type),
+                    bad_attribute, "segments are for quantised sums of products");
+  const auto all = [&](auto&& holds) { return std::all_of(segments.begin(), segments.end(), holds); };
+  operation.require(all([](const ScaleSegment& each) { return each.shift >= 0 && each.shift <= largest_register_shift; }), bad_attribute,
+                    "segments shift by 0 to " + std::to_string(largest_register_shift) + " places");
+  operation.require(all([](const ScaleSegment& each) {
+                      return fits_width(each.start, register_offset_bits) && fits_width(each.multiplier, 32) && fits_width(each.add, 32);
+                    }),
+                    bad_attribute, "segments start within " + std::to_string(register_offset_bits) + " bits, multiply by and add 32 bits");
+  const auto rises = [](const ScaleSegment& a, const ScaleSegment& b) { return a.start >= b.start; };
+  operation.require(std::adjacent_find(segments.begin(), segments.end(), rises) == segments.end(), bad_attribute,
+                    "segments need starts in rising order");
+}
+
 void check_accumulator_clip(const OperationView& operation, const std::vector<std::int64_t>& clip) {
   if (clip.empty()) return;
   check_of_channels(operation, "accumulator_clip", clip.size(), "bound", {});
@@ -137,6 +155,7 @@ void check_bounds(const OperationView& operation, const OutputBounds& bounds) {
       std::all_of(bounds.below_zero.begin(), bounds.below_zero.end(), [](const ScaleRegister& each) { return each.offset == 0; }),
       bad_attribute, "below_zero has an offset, which nothing reads");
   check_registers(operation, "converter", bounds.converter, {});
+  check_segments(operation, bounds.segments.segments());
   if (!bounds.clamp) return;
   const IntegerRange range = range_of(type);
   operation.require(is_integer(type), bad_attribute, "clamp is for integer outputs");

@@ -39,7 +39,7 @@ Shape pools(const InputShapes& of, const Shape& in, Extent2d filter, const Paddi
 Shape shape_of_input(const InputShapes& of) { return of.input(0); }
 
 Shape shape_of_convolution(const InputShapes& of) {
-  const auto& [stride, dilation, padding, bounds] = of.attributes<Conv2dAttributes>();
+  const auto& [stride, dilation, padding, bounds, cross_terms] = of.attributes<Conv2dAttributes>();
   const Shape &in = of.ranked(0, 4), &filter = of.ranked(1, 4);
   return windows(of, in, {filter[1], filter[2]}, padding, stride, dilation, filter[of.kind() == depthwise_conv2d ? 3 : 0]);
 }

@@ -15,11 +15,27 @@ using enum OperationKind;
 constexpr auto shape_mismatch = ErrorCode::shape_mismatch;
 constexpr auto bad_attribute = ErrorCode::bad_attribute;
 
+/// Of codes as they are: 8 bits, so that what the registers make of their sums fits 64 bits.
+void check_cross_terms(const OperationView& operation, const CrossTerms& terms) {
+  const ModelTensor &data = operation.input(0), &weights = operation.input(1);
+  operation.require(operation.kind() != transposed_conv2d, bad_attribute, "a transposed convolution has no cross_terms");
+  operation.require(is_integer(data.type) && size_of(data.type) == 1 && is_integer(weights.type) && size_of(weights.type) == 1,
+                    bad_attribute, "cross_terms are of 8-bit data and weights");
+  for (const ScaleRegister& each : {terms.data, terms.weights}) {
+    operation.require(each.shift >= 0 && each.shift <= largest_register_shift, bad_attribute,
+                      "cross_terms shift by 0 to " + std::to_string(largest_register_shift) + " places");
+    operation.require(fits_width(each.multiplier, 32), bad_attribute, "cross_terms multiply by 32 bits");
+  }
+  operation.require(fits_width(terms.per_channel, register_offset_bits), bad_attribute,
+                    "cross_terms add at most " + std::to_string(register_offset_bits) + " bits per channel");
+}
+
 void check_window_attributes(const OperationView& operation, const Conv2dAttributes& attributes) {
   check_extent(operation, "stride", attributes.stride);
   check_extent(operation, "dilation", attributes.dilation);
   check_padding(operation, attributes.padding);
   check_bounds(operation, attributes.bounds);
+  if (attributes.cross_terms) check_cross_terms(operation, *attributes.cross_terms);
 }
 
 void require_bias(const OperationView& operation, std::int64_t channels) {

@@ -107,12 +107,15 @@ static const RuleType& rule_type(Of<Stage>) {
                      "what becomes of a value that leaves the width")
           .member_if([](const Stage& stage) { return read_by(stage).rounding; }, "rounding", &Stage::rounding,
                      "how what is dropped is rounded")
+          .member_if([](const Stage& stage) { return read_by(stage).step; }, "step", &Stage::step,
+                     "whither what is rounded up steps from the integer below it")
           .member_if([](const Stage& stage) { return read_by(stage).arithmetic; }, "arithmetic", &Stage::arithmetic,
                      "in which float type the product is formed")
           .member_if([](const Stage& stage) { return read_by(stage).amount; }, "amount", &Stage::amount, "which n the shift has")
           .member_if([](const Stage& stage) { return read_by(stage).constant; }, "constant", &Stage::constant,
                      "n itself; of excess: bits that stay, those of the output included", {0, 62})
-          .member_if([](const Stage& stage) { return read_by(stage).limit; }, "limit", &Stage::limit, "largest n", {0, 62})
+          .member_if([](const Stage& stage) { return read_by(stage).limit; }, "limit", &Stage::limit, "largest n; of segments: how many",
+                     {0, 62})
           .take();
   return type;
 }
@@ -178,6 +181,16 @@ static const RuleType& rule_type(Of<SumArithmetic>) {
   return type;
 }
 
+static const RuleType& rule_type(Of<CrossTermArithmetic>) {
+  static const RuleType type =
+      StructureOf<CrossTermArithmetic>("what joins sums of codes where a layer states factors in place of zero points")
+          .present([](const CrossTermArithmetic& rule) { return rule.method != CrossTermMethod::absent; })
+          .deciding("method", &CrossTermArithmetic::method, "how the factors act")
+          .member("rounding", &CrossTermArithmetic::rounding, "how what each shift drops is rounded")
+          .take();
+  return type;
+}
+
 static const RuleType& rule_type(Of<ConvArithmetic>) {
   constexpr auto has_stored_bias = [](const ConvArithmetic& rule) { return exists(rule.sum) && rule.bias_bits > 0; };
   static const RuleType type =
@@ -191,6 +204,8 @@ static const RuleType& rule_type(Of<ConvArithmetic>) {
           .member_if(has_stored_bias, "bias_bits", &ConvArithmetic::bias_bits,
                      "width of the stored bias, which is shifted left where it is added; 0: the bias as it is", {0, 64})
           .member_if(has_stored_bias, "bias_rounding", &ConvArithmetic::bias_rounding, "how what that shift drops is rounded")
+          .deciding("cross_terms", &ConvArithmetic::cross_terms,
+                    "what joins sums of codes where a layer states factors in place of zero points")
           .take();
   return type;
 }

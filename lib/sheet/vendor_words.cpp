@@ -29,6 +29,7 @@ constexpr VendorWord words[] = {
   {"PY3_ROUND", "Vitis AI", "half_even", ""},
   {"ROUND_HALF_UP", "ESP-DL on ESP32 and ESP32-S3", "half_up", ""},
   {"ROUND_HALF_EVEN", "ESP-DL on ESP32-P4", "half_even", ""},
+  {"carry_shift", "nncase, K210", "half_even", "below 0 it steps from the floor away from zero: docs/backends/k210.md"},
   {"CAST_RINT", "Ascend", "half_even", ""},
   {"CAST_ROUND", "Ascend", "half_away", ""},
   {"CAST_FLOOR", "Ascend", "floor", ""},

@@ -46,6 +46,8 @@ CHOSEN = {
     "rk3588/conv2d_s8": tuple(f"c{number:04}" for number in range(1, 21)),  # few values each
     "nvdla/conv2d_s8": tuple(f"c{number:04}" for number in range(1, 25)),  # few values each
     "nvdla/sdp_c_int": tuple(f"c{number:04}" for number in range(1, 25)),  # every shift twice
+    "k210/kpu_conv2d": tuple(f"c{number:04}" for number in range(1, 29)),  # few values each
+    "k210/kpu_pool2d": tuple(f"c{number:04}" for number in range(1, 25)),
     "sophgo/requantize": tuple(f"c{number:04}" for number in range(1, 37)),
     "gna/seed000_demo": ("seed0_sf1_right_layout", "seed3_sf2048_missing_transpose"),
 }

@@ -40,7 +40,8 @@ Stage random_stage(StageKind kind, std::mt19937_64& random) {
               .amount = static_cast<ShiftAmount>(random() % names_of(ShiftAmount{}).size()),
               .constant = bits_between(random, 0, 12),
               .limit = bits_between(random, 0, 31),
-              .arithmetic = static_cast<ProductArithmetic>(random() % 2)};
+              .arithmetic = static_cast<ProductArithmetic>(random() % 2),
+              .step = static_cast<RoundingStep>(random() % 2)};
   return stage;
 }
 

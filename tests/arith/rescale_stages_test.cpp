@@ -191,6 +191,36 @@ TEST_CASE("what a layer states of its registers: offsets, a second scale, and on
   CHECK(applied(shift_right_by_converter(Rounding::half_up), 5, {}) == 5);
 }
 
+TEST_CASE("segments: the last one that starts below the value, its product rounded up or away from zero, its addend") {
+  const std::vector<ScaleSegment> segments{
+      {-(std::int64_t{1} << 20), 3, 1, 7}, {-100, -5, 4, 0}, {0, 1, 0, -3}, {1, 29000, 13, 2}, {std::int64_t{1} << 30, -7, 2, 1}};
+  Values values;
+  Tally tally;
+  const auto product = [](const ScaleSegment& by, Int128 v) { return (v - by.start) * by.multiplier; };
+  for (const std::int64_t v : values.i64) {
+    const ScaleSegment* last = &segments.front();
+    for (const ScaleSegment& each : segments) last = v > each.start ? &each : last;
+    const Int128 p = product(*last, v), divisor = power_of_two(last->shift);
+    for (const Rounding rule : all_roundings) {
+      const Int128 lower = rounded(p, divisor, Rounding::floor), steps = rounded(p, divisor, rule) - lower;
+      const RescaleOperands operands{.segments = segments};
+      tally.equal(applied(lastbit::segments(16, 16, rule, RoundingStep::up), v, operands), lower + steps + last->add, v, rule);
+      tally.equal(applied(lastbit::segments(16, 16, rule, RoundingStep::away_from_zero), v, operands),
+                  (p < 0 ? lower - steps : lower + steps) + last->add, v, rule);
+    }
+    tally.equal(applied(lastbit::segments(16, 16, Rounding::floor, RoundingStep::up), v, {}), v, v);
+  }
+  tally.check(static_cast<std::int64_t>(values.i64.size()) * 18);
+  const std::vector<ScaleSegment> falls{{-10, -1, 2, 0}};  // quarters below 0
+  const auto quarter = [&](int quarters, RoundingStep step) {
+    return applied(lastbit::segments(16, 16, Rounding::half_even, step), quarters - 10, {.segments = falls});
+  };
+  CHECK(quarter(1, RoundingStep::away_from_zero) == -2);
+  CHECK(quarter(2, RoundingStep::away_from_zero) == -2);
+  CHECK(quarter(3, RoundingStep::away_from_zero) == -1);
+  CHECK(quarter(1, RoundingStep::up) == 0);
+}
+
 TEST_CASE("float_scale: the value as float, one float product, one rounding to an integer") {
   Values values;
   std::vector<float> scales{1.0F, 0.5F, 0x1p-149F, 0x1p100F, 0x1.fffffep-1F};

@@ -22,6 +22,7 @@ class LayerMaker : TensorMaker {
 
  private:
   Model convolution(OperationKind kind);
+  Model convolution_of_registers(OperationKind kind);
   Model fully_connected_layer();
   Model matrix_product();
   Model pool(OperationKind kind);
@@ -67,6 +68,7 @@ class LayerMaker : TensorMaker {
 };
 
 Model LayerMaker::convolution(OperationKind kind) {
+  if (ends_in_segments_ && kind != transposed_conv2d) return convolution_of_registers(kind);
   if (kind != transposed_conv2d) choose_hybrid();
   const std::int64_t groups = kind == conv2d && choose_.one_in(4) ? choose_.between(2, 4) : 1;
   const std::int64_t in = groups * channels();
@@ -84,6 +86,22 @@ Model LayerMaker::convolution(OperationKind kind) {
   }
   const ElementType type = sum_type();
   return finished(kind, attributes, {data, weights, add_bias(out)}, type);
+}
+
+/// For a device that takes zero points, scales and activation from registers.
+Model LayerMaker::convolution_of_registers(OperationKind kind) {
+  data_type_ = ElementType::uint8;
+  const std::int64_t in = channels(), out = kind == depthwise_conv2d ? in : channels();
+  const Extent2d kernel = extent(3);
+  Conv2dAttributes attributes{.padding = padding()};
+  attributes.bounds = registers_and_segments(out);
+  if (!choose_.one_in(4)) attributes.cross_terms = cross_terms();
+  const std::int32_t data = add_data(image(in));
+  const Shape shape = kind == depthwise_conv2d ? Shape{1, kernel.height, kernel.width, out} : Shape{out, kernel.height, kernel.width, in};
+  Tensor values = random_values(ElementType::uint8, shape, choose_);
+  const std::int32_t weights = add(ElementType::uint8, shape, Quantization{{1.0}, {128}, 0}, std::move(values));
+  const std::int32_t bias = attributes.cross_terms ? absent_tensor : add_bias(out);
+  return finished(kind, attributes, {data, weights, bias}, ElementType::uint8);
 }
 
 Model LayerMaker::fully_connected_layer() {

@@ -4,6 +4,7 @@
 // The tensors of a random layer.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -23,7 +24,9 @@ class TensorMaker {
       : choose_(choose),
         symmetric_(backend.coding == Coding::symmetric),
         float16_(backend.float16.method != Float16Method::absent),
-        has_hybrids_(backend.dynamic != DynamicByLayer{}) {
+        has_hybrids_(backend.dynamic != DynamicByLayer{}),
+        ends_in_segments_(
+            std::ranges::any_of(backend.conv.u8.sum.output.chain, [](const Stage& stage) { return stage.kind == StageKind::segments; })) {
     model_.name = "random";
     data_type_ = float16_            ? ElementType::float16
                  : choose.one_in(3)  ? ElementType::int16
@@ -110,6 +113,39 @@ class TensorMaker {
     if (unscaled_ || choose_.one_in(2)) return {};
     return {choose_.of({Activation::none, Activation::relu, Activation::relu6, Activation::relu_n1_to_1}), {}, {}, {}};
   }
+  /// What layers state of registers: one set for each channel, and a function in segments that goes all through the codes.
+  [[nodiscard]] OutputBounds registers_and_segments(std::int64_t channels) {
+    OutputBounds bounds;
+    for (std::int64_t o = 0; o < channels; ++o) {
+      ScaleRegister one{.multiplier = choose_.between(-6000, 6000)};
+      one.shift = static_cast<int>(choose_.between(8, 15));
+      one.offset = choose_.between(-20000, 20000);
+      bounds.registers.push_back(one);
+    }
+    std::vector<ScaleSegment> segments;
+    const std::int64_t count = choose_.between(1, 16);
+    for (std::int64_t i = 0; i < count; ++i) {
+      ScaleSegment one{.start = i == 0 ? min_of_width(36) : (2 * i - count) << choose_.between(8, 14)};
+      if (i > 0) one.start = std::max(one.start, segments.back().start + 1);
+      one.multiplier = i == 0 ? 0 : choose_.between(-32768, 32767);
+      one.shift = static_cast<int>(choose_.between(20, 23));
+      one.add = choose_.between(0, 255);
+      segments.push_back(one);
+    }
+    bounds.segments = SegmentTable(std::move(segments));
+    return bounds;
+  }
+  [[nodiscard]] ScaleRegister factor() {
+    ScaleRegister one{.multiplier = choose_.between(-3000, 3000)};
+    one.shift = static_cast<int>(choose_.between(0, 8));
+    return one;
+  }
+  [[nodiscard]] CrossTerms cross_terms() {
+    CrossTerms terms{.data = factor()};
+    terms.weights = factor();
+    terms.per_channel = choose_.between(-20000, 20000);
+    return terms;
+  }
   [[nodiscard]] Extent2d extent(std::int64_t most) { return {choose_.between(1, most), choose_.between(1, most)}; }
   [[nodiscard]] Padding2d padding() {
     const auto mode = choose_.of({PaddingMode::same, PaddingMode::valid, PaddingMode::explicit_sizes});
@@ -136,7 +172,7 @@ class TensorMaker {
   }
 
   Choices& choose_;
-  bool symmetric_, float16_, has_hybrids_, unscaled_ = false;
+  bool symmetric_, float16_, has_hybrids_, ends_in_segments_, unscaled_ = false;
   bool shifts_ = false;  ///< scales that devices have which only shift, or almost: of this significand
   double significand_ = 1;
   ElementType data_type_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Averages: division, reciprocals, and the mean's folded count.
+#include "lastbit/backends/k210.hpp"
 #include "lastbit/backends/nvdla.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/model_builder.hpp"
@@ -118,6 +119,50 @@ TEST_CASE("average: the reciprocals of width and height in turn, each truncated 
   }
   tally.check(6400);
   CHECK(twice_shows > 100);
+}
+
+TEST_CASE("average: where the edge is repeated, a window beyond the image sees the nearest value again") {
+  std::mt19937_64 random(17);
+  Backend centred = k210;  // the sums less their zero point, term by term in 10 bits
+  centred.average_pool.sum.centring = Centring::own_zero_point;
+  centred.average_pool.sum.output.chain = {divide_by_count(Rounding::floor), add_zero_point(), clamp()};
+  Tally tally;
+  for (const Backend& backend : {k210, centred}) {
+    for (const auto& [filter, stride, top, left] :
+         {std::tuple{2, 1, 0, 0}, std::tuple{3, 2, 1, 1}, std::tuple{4, 3, 2, 0}, std::tuple{2, 2, 0, 1}}) {
+      const Quantization same{{1.0}, {9}};
+      constexpr std::int64_t height = 7, width = 5, channels = 3;
+      const std::int64_t rows = (height + top - 1) / stride + 1, columns = (width + left - 1) / stride + 1;
+      ModelBuilder builder;
+      const auto x = builder.input({"x", ElementType::uint8, {1, height, width, channels}, same});
+      const Model model = builder.finished(
+          {builder.operation(OperationKind::average_pool2d, {x}, {"y", ElementType::uint8, {1, rows, columns, channels}, same},
+                             Pool2dAttributes{.filter = {filter, filter},
+                                              .stride = {stride, stride},
+                                              .padding = {PaddingMode::explicit_sizes, top, 0, left, 0},
+                                              .partial_windows = PartialWindows::every_start})});
+      std::vector<std::uint8_t> codes(static_cast<std::size_t>(height * width * channels));
+      for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(random());
+      const Trace trace = run(model, backend, std::vector<Tensor>{Tensor::from<std::uint8_t>(model.tensor(0).shape, codes)});
+      std::int64_t at = 0;
+      for (std::int64_t y = 0; y < rows; ++y) {
+        for (std::int64_t x0 = 0; x0 < columns; ++x0) {
+          for (std::int64_t c = 0; c < channels; ++c, ++at) {
+            Int128 sum = 0;
+            for (std::int64_t i = 0; i < filter; ++i) {
+              for (std::int64_t j = 0; j < filter; ++j) {
+                const std::int64_t row = std::clamp<std::int64_t>(y * stride - top + i, 0, height - 1);
+                const std::int64_t column = std::clamp<std::int64_t>(x0 * stride - left + j, 0, width - 1);
+                sum += codes[static_cast<std::size_t>((row * width + column) * channels + c)];
+              }
+            }
+            tally.equal(trace.tensors.back()->integer_at(at), rounded(sum, filter * filter, Rounding::floor), y, x0, c, filter);
+          }
+        }
+      }
+    }
+  }
+  tally.check(390);
 }
 
 TEST_CASE("average: what centring adds to the sum of the codes inside") {

@@ -96,6 +96,36 @@ TEST_CASE("registers come back, one for each channel or one for all") {
   CHECK_THROWS_WITH(model(R"({"multiplier": [3], "shift": [1], "places": [1]})"), test::contains_text("places"));
 }
 
+TEST_CASE("segments and cross terms come back, and what is wrong with them is said") {
+  const std::string head =
+      R"({"format": "lastbit.model.v1", "tensors": [{"name": "x", "type": "uint8", "shape": [1, 1, 1, 2], "quantization": {"scale": [1], "zero_point": [3]}},
+    {"name": "w", "type": "uint8", "shape": [1, 1, 1, 2], "quantization": {"scale": [1], "zero_point": [128]}, "data": [1, 255]},
+    {"name": "y", "type": "uint8", "shape": [1, 1, 1, 1], "quantization": {"scale": [1]}}], "inputs": ["x"], "outputs": ["y"],
+    "operations": [{"op": "conv2d", "inputs": ["x", "w"], "outputs": ["y"], "attributes": {)";
+  const auto model = [&](const std::string& attributes) { return parse_json_model(head + attributes + "}}]}", "", "m"); };
+  const Model back =
+      parse_json_model(written(model(R"("segments": {"start": [-34359738368, 5], "multiplier": [0, -3], "shift": [0, 43], "add": [7, 255]},
+                       "cross_terms": {"data": {"multiplier": -128, "shift": 15}, "weights": {"multiplier": -3, "shift": 0}, "per_channel": -549755813888})")),
+                       "", "back");
+  const auto& attributes = std::get<Conv2dAttributes>(back.operations[0].attributes);
+  CHECK((attributes.bounds.segments == SegmentTable({{-34359738368, 0, 0, 7}, {5, -3, 43, 255}})));
+  CHECK((attributes.cross_terms == CrossTerms{{-128, 15}, {-3, 0}, -549755813888}));
+  using test::contains_text;
+  CHECK_THROWS_WITH(model(R"("segments": {"start": [1, 2], "multiplier": [1], "shift": [0, 0], "add": [0, 0]})"),
+                    contains_text("as starts are needed"));
+  CHECK_THROWS_WITH(model(R"("segments": {"start": [2, 2], "multiplier": [1, 1], "shift": [0, 0], "add": [0, 0]})"),
+                    contains_text("rising order"));
+  CHECK_THROWS_WITH(model(R"("segments": {"start": [2], "multiplier": [1], "shift": [64], "add": [0]})"),
+                    contains_text("shift by 0 to 63 places"));
+  CHECK_THROWS_WITH(model(R"("segments": {"start": [2], "multiplier": [4294967296], "shift": [6], "add": [0]})"), contains_text("32 bits"));
+  const auto terms = [](const std::string& data) {
+    return R"("cross_terms": {"data": )" + data + R"(, "weights": {"multiplier": 1, "shift": 0}, "per_channel": 0})";
+  };
+  CHECK_THROWS_WITH(model(terms(R"({"multiplier": 1, "shift": -1})")), contains_text("shift by 0 to 63 places"));
+  CHECK_THROWS_WITH(model(terms(R"({"multiplier": 4294967296, "shift": 0})")), contains_text("multiply by 32 bits"));
+  CHECK_THROWS_WITH(model(terms(R"({"multiplier": 1, "shift": 0, "offset": 1})")), contains_text("offset"));
+}
+
 TEST_CASE("large constants and those that JSON cannot say go to files of their own") {
   test::Network network;
   const auto x = network.real("x", {1, 300}), large = network.constant<float>("w/1", {1, 300}, std::vector<float>(300, 0.1F)),

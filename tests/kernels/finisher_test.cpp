@@ -36,6 +36,22 @@ double random_scale(std::mt19937_64& random, int smallest_exponent, int largest_
   return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23 | stored);
 }
 
+/// Segments of a layer: few or many, near each other or far, some with wide products; or none.
+std::span<const ScaleSegment> random_segments(std::mt19937_64& random) {
+  static const auto tables = [] {
+    std::mt19937_64 fresh(seed);
+    std::vector<std::vector<ScaleSegment>> made(60);
+    for (std::size_t t = 1; t < made.size(); ++t) {
+      const int spread = 4 + static_cast<int>(t) / 2, bits = t % 3 == 0 ? 30 : 16;
+      std::int64_t start = -(std::int64_t{1} << spread);
+      for (std::size_t s = 0; s < 1 + t % 16; ++s, start += 1 + static_cast<std::int64_t>(fresh() >> (64 - std::max(1, spread - 3))))
+        made[t].push_back({start, of_width(bits, fresh), static_cast<int>(fresh() % (t % 5 == 0 ? 70 : 30)), of_width(9, fresh)});
+    }
+    return made;
+  }();
+  return tables[random() % tables.size()];
+}
+
 RescaleOperands random_operands(const ScaleEncoding& encoding, Rectifier rectifier, std::mt19937_64& random) {
   const bool realistic = random() % 2 == 0;
   const int bits = random() % 2 == 0 ? 8 : 16;
@@ -99,7 +115,11 @@ void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_
              Compared& compared) {
   const Rectifier rectifier = random() % 2 == 0 ? Rectifier::none : Rectifier::at_zero;
   std::vector<RescaleOperands> operands;
-  for (std::size_t c = 0; c < channels; ++c) operands.push_back(random_operands(encoding, rectifier, random));
+  const std::span<const ScaleSegment> segments = random_segments(random);
+  for (std::size_t c = 0; c < channels; ++c) {
+    operands.push_back(random_operands(encoding, rectifier, random));
+    operands.back().segments = segments;
+  }
   std::vector<std::int64_t> accumulators(channels * (1 + random() % 12));
   for (std::int64_t& value : accumulators) value = of_width(accumulator_bits, random);
   std::vector<std::int64_t> expected(accumulators.size());
@@ -199,6 +219,8 @@ TEST_CASE("the layers of a network never run by definition: every built-in chain
       const double scale = std::ldexp(significand, bits == 40 ? -20 : 8 - bits / 2);
       RescaleOperands operands{.scale = encode(rules[r].scale, scale), .zero_point = 3, .min = -128, .max = 127};
       operands.storage_min = -128, operands.storage_max = 127;
+      const std::vector<ScaleSegment> segments{{-(std::int64_t{1} << 35), 0, 0, 0}, {-90, 12345, 14, 0}, {70, -321, 9, 250}};
+      operands.segments = segments;
       CHECK(Finisher(rules[r].chain, {operands}, bits).is_planned());
     }
   }
@@ -235,7 +257,8 @@ TEST_CASE("random chains of up to four stages, in any order") {
     while (chain.size < length) {
       const Stage stage = random_stage(random);
       const bool grows = stage.kind == StageKind::multiply || stage.kind == StageKind::two_term_shift ||
-                         stage.kind == StageKind::multiply_by_converter || stage.kind == StageKind::scale_below_zero;
+                         stage.kind == StageKind::multiply_by_converter || stage.kind == StageKind::scale_below_zero ||
+                         stage.kind == StageKind::segments;
       if (grows && multiplied) continue;  // 64 bits times two multipliers may leave even 128
       multiplied = multiplied || grows;
       chain.append(stage);

@@ -203,7 +203,7 @@ TEST_CASE("a wrong rule is refused with what is allowed, and the backend stays a
   CHECK(message("conv.i8.output.chain.size", "13") == "conv.i8.output.chain.size: '13' is not one of: integers from 0 to 12");
   CHECK(message("conv.i8.colour", "red") ==
         "conv.i8.colour: no such rule; after 'conv.i8' may come centring, operand, accumulator, output, bias, row_multiplier, "
-        "per_channel, bias_bits, bias_rounding");
+        "per_channel, bias_bits, bias_rounding, cross_terms");
   CHECK(contains(message("", "red"), "rules begin with domain, golden_range, coding, fusion, conv,"));
   CHECK(contains(message("*.*.*.*.*.*.*", "red"), "no such rule"));
   CHECK(contains(message("conv.i8.accumulator.when", "every_tile"), "integers from 1"));
@@ -300,7 +300,7 @@ TEST_CASE("everything wrong with a file's rules is told in one message, each unk
         "shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl, add_half, clamp_accumulator, "
         "clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide, absolute, add_offset, "
         "add_converter_offset, "
-        "multiply_by_converter, scale_below_zero; did you mean "
+        "multiply_by_converter, scale_below_zero, segments; did you mean "
         "'shift_right'?; "
         "my.json: averagepool: no such rule; did you mean "
         "'average_pool'?; "

@@ -53,9 +53,9 @@ inline Texts candidates(const std::string& value) {
   add(Rounding{}, Overflow{}, NarrowingPoint{}, ScaleArithmetic{}, Normalization{}, StageKind{}, ShiftAmount{}, BiasAt{},
       PerChannelLowering{}, PaddingCount{}, CountIn{}, DelegatedData{}, DelegatedAxes{}, UpperEnd{}, Centring{}, FloatSumMethod{},
       ConcatMethod{}, ScaleDivision{}, ZeroPointAt{}, OutOfRange{}, FunctionMethod{}, MultiplierCarry{}, MultiplierAddend{}, OutputScale{},
-      ResizeGrid{}, FusedActivation{}, MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{}, SingleChannel{}, PartialMethod{}, PartialTail{},
-      RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{}, DynamicCodes{}, DynamicProduct{}, BlockScale{}, BlockDivision{},
-      BlockOffset{}, BlockAddition{}, LaneOrder{}, LaneJoin{});
+      RoundingStep{}, CrossTermMethod{}, ResizeGrid{}, FusedActivation{}, MultiplierForm{}, ArgmaxMethod{}, RunningMaximum{},
+      SingleChannel{}, PartialMethod{}, PartialTail{}, RowMultiplier{}, WindowOrder{}, PwlMethod{}, FusedOrder{}, DynamicCodes{},
+      DynamicProduct{}, BlockScale{}, BlockDivision{}, BlockOffset{}, BlockAddition{}, LaneOrder{}, LaneJoin{});
   texts.erase("absent");
   texts.erase(value);
   return {texts.begin(), texts.end()};

@@ -38,7 +38,7 @@ const std::vector<Exception> exceptions{
     {{"*.normalization"}, {"layer"}, "one scale per layer: its own exponent is the layer's"},
     {{"*.partial.method"}, any, "partial sums modulo 2^32 change no sum modulo 2^32"},
     {{"*.kind"},
-     {"clamp_accumulator", "clamp_to_type", "add_offset", "add_converter_offset", "multiply_by_converter", "scale_below_zero"},
+     {"clamp_accumulator", "clamp_to_type", "add_offset", "add_converter_offset", "multiply_by_converter", "scale_below_zero", "segments"},
      "no layer clips its accumulators or states registers, and none has an activation within other bounds"},
     {{"*.kind"}, {"absolute"}, "no layer's activation is the magnitude"},
     {{"*.kind"}, {"divide"}, "nothing is counted: a division by 1"},

@@ -5,9 +5,12 @@
 // Layouts: activations NHWC, convolution weights OHWI, depthwise weights [1,kh,kw,C*multiplier].
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "lastbit/arith/rounding.hpp"
+#include "lastbit/arith/scale_segment.hpp"
 #include "lastbit/block_format.hpp"
 #include "lastbit/tensor.hpp"
 
@@ -96,6 +100,23 @@ struct ScaleRegister {
   friend bool operator==(const ScaleRegister&, const ScaleRegister&) = default;
 };
 
+/// A function in segments that registers of the device hold (arith/scale_segment.hpp); copies of a layer share it.
+class SegmentTable {
+ public:
+  SegmentTable() = default;
+  explicit SegmentTable(std::vector<ScaleSegment> segments)
+      : segments_(std::make_shared<const std::vector<ScaleSegment>>(std::move(segments))) {}
+  /// Valid while the table, or a copy of it, exists.
+  [[nodiscard]] std::span<const ScaleSegment> segments() const {
+    return segments_ == nullptr ? std::span<const ScaleSegment>{} : std::span(*segments_);
+  }
+  [[nodiscard]] bool empty() const { return segments().empty(); }
+  friend bool operator==(const SegmentTable& a, const SegmentTable& b) { return std::ranges::equal(a.segments(), b.segments()); }
+
+ private:
+  std::shared_ptr<const std::vector<ScaleSegment>> segments_;
+};
+
 inline constexpr int largest_register_shift = 63;
 /// Offsets have at most 41 bits, their sign included: more than any device's register has.
 inline constexpr int register_offset_bits = 41;
@@ -110,7 +131,22 @@ struct OutputBounds {
   std::vector<ScaleRegister> registers{};   ///< one, or one per output channel; empty: as the device's rule has it
   std::vector<ScaleRegister> below_zero{};  ///< of values below 0, likewise; empty: they are treated as the others
   std::vector<ScaleRegister> converter{};   ///< of a second scale behind the first, likewise; empty: it changes nothing
+  SegmentTable segments{};                  ///< of the function behind the scale; empty: the device has none
   friend bool operator==(const OutputBounds&, const OutputBounds&) = default;
+};
+
+/// Whether a layer states anything of a device's registers.
+[[nodiscard]] inline bool states_registers(const OutputBounds& bounds) {
+  return !bounds.registers.empty() || !bounds.below_zero.empty() || !bounds.converter.empty() || !bounds.segments.empty();
+}
+
+/// What registers of the device hold in place of zero points: sums of the codes as they are, padding that of the input's zero point, to which the
+/// device adds the windows' sum of data and of weights by these factors, and a constant for every input channel.
+struct CrossTerms {
+  ScaleRegister data{};
+  ScaleRegister weights{};
+  std::int64_t per_channel = 0;
+  friend bool operator==(const CrossTerms&, const CrossTerms&) = default;
 };
 
 struct Conv2dAttributes {  // conv2d, depthwise_conv2d, transposed_conv2d
@@ -118,6 +154,7 @@ struct Conv2dAttributes {  // conv2d, depthwise_conv2d, transposed_conv2d
   Extent2d dilation{1, 1};
   Padding2d padding;
   OutputBounds bounds{};
+  std::optional<CrossTerms> cross_terms{};  ///< of conv2d and depthwise_conv2d
 };
 struct FullyConnectedAttributes {
   OutputBounds bounds{};

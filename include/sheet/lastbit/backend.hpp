@@ -86,6 +86,14 @@ enum class PerChannelLowering : std::uint8_t { native, requantized_to_tensor, fl
 /// A layer's integer multiplier per output channel: the device has none, or it multiplies every term of the sum, but not the bias.
 enum class RowMultiplier : std::uint8_t { absent, of_terms };
 
+/// What joins sums of the codes as they are, where a layer states `cross_terms` in place of zero points (op/conv2d.hpp).
+enum class CrossTermMethod : std::uint8_t { absent, each_shifted };
+struct CrossTermArithmetic {
+  CrossTermMethod method = CrossTermMethod::absent;
+  Rounding rounding = unstated<Rounding>;
+  friend constexpr bool operator==(const CrossTermArithmetic&, const CrossTermArithmetic&) = default;
+};
+
 /// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected (op/conv2d.hpp): sums of products, and what joins them.
 struct ConvArithmetic {
   SumArithmetic sum{};
@@ -94,6 +102,7 @@ struct ConvArithmetic {
   PerChannelLowering per_channel = unstated<PerChannelLowering>;  ///< read where a chain applies a scale
   std::uint8_t bias_bits = 0;                   ///< of the stored bias, which is shifted left where it is added; 0: the bias as it is
   Rounding bias_rounding = unstated<Rounding>;  ///< read where bias_bits are given: what the shift drops
+  CrossTermArithmetic cross_terms{};
   friend constexpr bool operator==(const ConvArithmetic&, const ConvArithmetic&) = default;
 };
 
@@ -145,7 +154,7 @@ struct FusedConvArithmetic {
 
 /// max_pool2d (op/pool.hpp). largest_code: of a window's values inside the image, within the layer's bounds.
 enum class MaxPool : std::uint8_t { absent, largest_code };
-enum class PaddingCount : std::uint8_t { excluded, included };
+enum class PaddingCount : std::uint8_t { excluded, included, edge_repeated };
 /// own: the output has a scale of its own. of_input: it must have the input's quantisation, as where the count alone divides the sum.
 /// scale_of_input: the input's scale, and a zero point of its own.
 enum class OutputScale : std::uint8_t { own, of_input, scale_of_input };

@@ -35,6 +35,7 @@ constexpr auto names_of(NarrowingPoint) { return std::to_array<std::string_view>
 constexpr auto names_of(ScaleArithmetic) {
   return std::to_array<std::string_view>({"f64", "f32", "f32_by_inverse_output", "f32_of_inverses", "f32_of_quotient"});
 }
+constexpr auto names_of(RoundingStep) { return std::to_array<std::string_view>({"up", "away_from_zero"}); }
 constexpr auto names_of(ProductArithmetic) { return std::to_array<std::string_view>({"f64", "f32"}); }
 constexpr auto names_of(Quantity) {
   return std::to_array<std::string_view>({"one", "in", "first_in", "larger_in", "unit", "weight", "out", "count"});
@@ -61,6 +62,7 @@ constexpr auto names_of(PerChannelLowering) {
 }
 constexpr auto names_of(PartialMethod) { return std::to_array<std::string_view>({"absent", "consecutive_terms", "consecutive_codes"}); }
 constexpr auto names_of(PartialTail) { return std::to_array<std::string_view>({"exact", "one_sum", "dropped"}); }
+constexpr auto names_of(CrossTermMethod) { return std::to_array<std::string_view>({"absent", "each_shifted"}); }
 constexpr auto names_of(RowMultiplier) { return std::to_array<std::string_view>({"absent", "of_terms"}); }
 constexpr auto names_of(WindowOrder) { return std::to_array<std::string_view>({"rows_outermost", "columns_outermost"}); }
 constexpr auto names_of(PwlMethod) { return std::to_array<std::string_view>({"absent", "shifted_segments"}); }
@@ -72,7 +74,7 @@ constexpr auto names_of(Bitwise) { return std::to_array<std::string_view>({"abse
 constexpr auto names_of(MaxPool) { return std::to_array<std::string_view>({"absent", "largest_code"}); }
 constexpr auto names_of(OutputScale) { return std::to_array<std::string_view>({"own", "of_input", "scale_of_input"}); }
 constexpr auto names_of(AverageScales) { return std::to_array<std::string_view>({"of_count", "of_width_then_height"}); }
-constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included"}); }
+constexpr auto names_of(PaddingCount) { return std::to_array<std::string_view>({"excluded", "included", "edge_repeated"}); }
 constexpr auto names_of(DelegatedData) { return std::to_array<std::string_view>({"absent", "one_8bit_type"}); }
 constexpr auto names_of(DelegatedAxes) { return std::to_array<std::string_view>({"any", "image"}); }
 constexpr auto names_of(UpperEnd) { return std::to_array<std::string_view>({"excluded", "included"}); }

@@ -152,7 +152,7 @@ SharedSums convolution_sums_of(const LayerOnBoth& layer) {
   const ConvLayer &layer_a = *both->a.layer, &layer_b = *both->b.layer;
   shared.outputs_a = range_of_outputs(layer_a, both->of_a.results);
   shared.outputs_b = range_of_outputs(layer_b, both->of_b.results);
-  shared.open = unlike_layers(layer_a, layer_b);
+  shared.open = layer_a.data_term || layer_b.data_term ? "cross terms join its sums" : unlike_layers(layer_a, layer_b);
   if (shared.open.empty()) shared.open = unlike_sums(*both);
   if (!shared.open.empty()) return shared;
   if (!layer_a.delivers_sums()) {

@@ -124,7 +124,9 @@ Activation OnnxGraph::activation_of(const Operation& operation) {
   const OutputBounds* const bounds = stated_bounds(operation);
   if (bounds == nullptr) return Activation::none;
   if (bounds->clamp || bounds->real_clamp || !bounds->accumulator_clip.empty()) refuse(operation, "a bound");
-  if (!bounds->registers.empty() || !bounds->below_zero.empty() || !bounds->converter.empty()) refuse(operation, "its registers");
+  if (states_registers(*bounds)) refuse(operation, "its registers");
+  const auto* const conv = std::get_if<Conv2dAttributes>(&operation.attributes);
+  if (conv != nullptr && conv->cross_terms) refuse(operation, "its cross terms");
   if (bounds->activation == Activation::absolute) refuse(operation, "the absolute value");
   return bounds->activation;
 }

@@ -166,6 +166,12 @@ std::string path_of(const std::string& place, const std::string& rule) {
   return rule.find('.') == std::string::npos ? join_path(place, rule) : rule;
 }
 
+/// The rule, or the structure around it that the backend has: other combinations of a class may have more stages.
+std::string present_path(const Backend& backend, std::string path) {
+  while (find_rule(backend, path) == nullptr && path.find('.') != std::string::npos) path.resize(path.rfind('.'));
+  return path;
+}
+
 /// Measured as a whole; a guess in what the data do not tell.
 void add_evidence(SpecSheet& sheet, const OperationIdentification& operation, const std::string& path) {
   const std::string measured = std::to_string(operation.agreeing) + " of " + count_of(operation.values, "value") + " equal to the device's";
@@ -173,7 +179,8 @@ void add_evidence(SpecSheet& sheet, const OperationIdentification& operation, co
   if (path != operation.rules) return;
   for (const RuleValues& rule : operation.best().rules) {
     if (rule.settled()) continue;
-    const std::string place = path_of(path, rule.rule), why = rule.rule + ", not told by the data: " + joined(rule.values, 6);
+    const std::string place = present_path(sheet.backend, path_of(path, rule.rule)),
+                      why = rule.rule + ", not told by the data: " + joined(rule.values, 6);
     const auto known = std::find_if(sheet.evidence.begin(), sheet.evidence.end(), [&](const Evidence& one) { return one.rule == place; });
     if (known == sheet.evidence.end()) sheet.evidence.push_back({place, EvidenceLevel::guess, why});
     else known->source += "; " + why;

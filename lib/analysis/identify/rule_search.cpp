@@ -13,6 +13,7 @@
 #include "analysis/identify/known_rules.hpp"
 #include "analysis/identify/rule_tally.hpp"
 #include "analysis/try_run.hpp"
+#include "engine/operands.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
@@ -297,6 +298,7 @@ std::string reason_to_skip(const IdentifyPair& pair) {
     return "the output has " + std::to_string(pair.output.element_count()) + " values; the layer's is " +
            pair.layer.tensor(operation.outputs[0]).shape.text();
   if (!is_conv_layer(operation.kind)) return {};
+  if (!bounds_of(operation).segments.empty()) return "it ends in segments that the layer states; the space has no such chains";
   try {
     static_cast<void>(ConvData(pair));
   } catch (const Error& error) {

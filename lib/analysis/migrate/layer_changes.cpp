@@ -83,7 +83,7 @@ class Changes {
     for (const std::string& name : names) {
       const std::string from = text_of(of_a, name), to = text_of(of_b, name);
       const bool is_bound = name == "activation" || name == "clamp" || name == "accumulator_clip" || name == "registers" ||
-                            name == "below_zero" || name == "converter";
+                            name == "below_zero" || name == "converter" || name == "segments";
       if (from != to) add(is_bound ? ChangeOf::bounds : ChangeOf::attribute, name, from, to);
     }
     if (a.stated != b.stated) add(ChangeOf::statement, "stated", std::string(name_of(a.stated)), std::string(name_of(b.stated)));

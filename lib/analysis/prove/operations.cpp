@@ -89,8 +89,9 @@ std::string width_path(const Request& request) {
 Sums convolution_sums(const Request& request) {
   ConvLayer layer = conv_layer(request.model, request.operation, request.backend);
   const SumArithmetic rule = layer.arithmetic.sum;
+  const bool has_cross_terms = layer.data_term.has_value();  // one input's data then counts twice: no input is made for a sum
   Sums sums = sums_of_layer(std::move(layer), {request.terms(rule)}, width_path(request));
-  place_whole_input(request, sums, rule.centring);
+  if (!has_cross_terms) place_whole_input(request, sums, rule.centring);
   return sums;
 }
 
@@ -146,6 +147,8 @@ std::vector<Sums> average_sums(const Request& request) {
     return {sums_of_terms(rule.sum, average_terms(request, rule.sum, count), {std::min(inside.min, outside), std::max(inside.max, outside)},
                           count)};
   }
+  if (rule.padding == PaddingCount::edge_repeated)
+    return {sums_of_terms(rule.sum, {}, request.terms(rule.sum), shape.kernel_height * shape.kernel_width)};
   ConvLayer windows = window_layer(shape, of_averages(rule.sum));
   if (rule.sum.centring != Centring::nothing) windows.zero_points = request.input(0).quantization.zero_points;
   Sums sums = sums_of_layer(std::move(windows), {request.terms(rule.sum)}, "");

@@ -79,7 +79,16 @@ void add_bias(const ConvLayer& layer, const OutputClass& outputs, Sum& sum) {
   }
 }
 
-void each_sum(const ConvLayer& layer, const std::vector<OutputClass>& classes, const VisitSum& visit) {
+/// What cross terms add, by itself: the data of the window within its ranges.
+SumRange range_of(const DataTerm& term, std::span<const SumTerm> terms, const std::vector<IntegerRange>& inputs) {
+  std::int64_t low = 0, high = 0;
+  for (const SumTerm& each : terms) low += inputs[each.input % inputs.size()].min, high += inputs[each.input % inputs.size()].max;
+  const auto [least, most] = std::minmax({term(low), term(high)});
+  return {least, most};
+}
+
+void each_sum(const ConvLayer& layer, const std::vector<OutputClass>& classes, const std::vector<IntegerRange>& inputs,
+              const VisitSum& visit) {
   const auto per_channel = static_cast<std::size_t>(layer.shape.taps());
   const std::int64_t outputs_per_group = layer.shape.out_channels / layer.shape.groups;
   std::vector<SumTerm> terms;
@@ -97,6 +106,10 @@ void each_sum(const ConvLayer& layer, const std::vector<OutputClass>& classes, c
               .bias = {},
               .bias_at = layer.arithmetic.bias};
       add_bias(layer, outputs, sum);
+      if (layer.data_term) {
+        const SumRange added = range_of(*layer.data_term, terms, inputs);
+        sum.bias.lower += added.lower, sum.bias.upper += added.upper;
+      }
       sum.index = sum.lowest_bias_index;
       visit(sum);
     }
@@ -116,7 +129,7 @@ Sums sums_of_layer(ConvLayer layer, std::vector<IntegerRange> inputs, std::strin
   sums.inputs = std::move(inputs);
   sums.layer = std::make_shared<ConvLayer>(std::move(layer));
   const auto classes = std::make_shared<const std::vector<OutputClass>>(output_classes(*sums.layer));
-  sums.each = [layer = sums.layer, classes](const VisitSum& visit) { each_sum(*layer, *classes, visit); };
+  sums.each = [layer = sums.layer, classes, ranges = sums.inputs](const VisitSum& visit) { each_sum(*layer, *classes, ranges, visit); };
   return sums;
 }
 

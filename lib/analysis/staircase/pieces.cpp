@@ -101,7 +101,7 @@ class Splitter {
     return (!acts(operands_) || split(piece_of)) && put([&](ExactMachine& one) { one.piecewise(acts, piece_of, function); });
   }
   bool look_up(auto&& function) {
-    return split([&](Int128 value) { return entry(value); }) && put([&](ExactMachine& one) { one.look_up(function); });
+    return rises_or_falls() && split([&](Int128 value) { return entry(value); }) && put([&](ExactMachine& one) { one.look_up(function); });
   }
   bool binary_point(auto&& fraction_bits) {
     fraction_ = fraction_bits(operands_, fraction_);
@@ -110,6 +110,15 @@ class Splitter {
   }
 
  private:
+  /// All through each entry. A segment whose rounding steps down below 0 does neither there.
+  [[nodiscard]] bool rises_or_falls() const {
+    if (stage_->kind != StageKind::segments || stage_->step == RoundingStep::up || operands_.segments.empty()) return true;
+    const Int128 first = operands_.segments.front().start;
+    const bool reaches_below =
+        std::ranges::any_of(pieces_, [=](const Piece& piece) { return std::min(piece.at_first, piece.at_last) < first; });
+    return !reaches_below && std::ranges::all_of(operands_.segments, [](const ScaleSegment& each) { return each.multiplier >= 0; });
+  }
+
   /// What a look-up takes the value to: an entry of the table, or a segment; of a function that leaves it as it is, all to one.
   [[nodiscard]] Int128 entry(Int128 value) const {
     if (stage_->kind == StageKind::table) {
@@ -117,6 +126,7 @@ class Splitter {
       const auto last = static_cast<std::int64_t>(table.values.size()) - 1;
       return table.values.empty() ? Int128{0} : std::clamp<Int128>(value, table.first, table.first + last);
     }
+    if (stage_->kind == StageKind::segments) return Int128{segment_of(operands_.segments, value)};
     const std::int64_t x = narrow_saturate(value, 32);
     const auto above = std::ranges::find_if(operands_.pwl, [&](const PwlSegment& segment) { return segment.x_base > x; });
     return Int128{above - operands_.pwl.begin()};

@@ -58,6 +58,16 @@ std::int64_t rescale(const RescaleRule& rule, const std::vector<std::int64_t>& i
                 {.scale = {.multiplier = in[1], .significant_bits = 31, .fraction_bits = 31, .exponent = static_cast<int>(in[2])}});
 }
 
+/// The rounding of the segments in which a backend's convolutions end.
+std::int64_t segment_shift(const Backend& backend, const std::vector<std::int64_t>& in) {
+  const ConvByType& conv = backend.conv;
+  for (const Stage& stage : exists(conv.u8.sum) ? conv.u8.sum.output.chain : conv.i8.sum.output.chain) {
+    if (stage.kind == StageKind::segments)
+      return narrow_saturate(shift_right_stepping(Int128{in[0]}, static_cast<int>(in[1]), stage.rounding, stage.step), 64);
+  }
+  throw Error(ErrorCode::unsupported_operation, "segment_shift", "the backend's convolutions do not end in segments");
+}
+
 std::int32_t low32(std::int64_t value) { return static_cast<std::int32_t>(value); }
 
 Float16 half(std::int64_t pattern) { return {static_cast<std::uint16_t>(pattern)}; }
@@ -131,6 +141,10 @@ std::vector<Primitive> integer_primitives() {
        {{"accumulator", std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}, {"multiplier"}, {"shift"}},
        {"value"},
        [](const Context& c, const auto& in) { return std::vector{rescale(c.backend.conv.i16_bias64.sum.output, in)}; }},
+      {"segment_shift",
+       {{"value", std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}, {"shift", 0, 62}},
+       {"value"},
+       [](const Context& c, const auto& in) { return std::vector{segment_shift(c.backend, in)}; }},
       {"doubling_high_multiply_i32",
        {{"a"}, {"b"}},
        {"value"},

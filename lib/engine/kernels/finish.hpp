@@ -38,6 +38,7 @@ enum class FinishOp : std::uint8_t {
   multiply,        ///< lanes of 64 bits: v * multiplier, which fits
   multiply_shift,  ///< v * multiplier, rounded shift of the exact product: 64 bits for lanes of 32, 96 for lanes of 64
   float_scale,     ///< v * scale + zero in float or double, held within [-limit, limit], rounded
+  segments,        ///< lanes of 64 bits: of the segment of v, v * multiplier + offset, which fits, its rounded shift, + add
 };
 
 /// What multiply_shift reads. For lanes of 32 bits in groups of a vector's lanes, those of even index first.
@@ -49,6 +50,13 @@ struct ProductParameters {
   LaneParameter<std::int64_t> up, down, keep_down;    ///< and the shift in parts: high << up | low >> amount | (high >> down & keep_down)
 };
 
+/// A function in segments, the same for all channels; every list but `starts` has an entry for each segment.
+struct SegmentParameters {
+  AlignedVector<std::int64_t> starts;  ///< of all but the first: a value belongs to the last segment whose start lies below it
+  AlignedVector<std::int64_t> multiplier, offset, amount, bias, extra, add;
+  bool away_from_zero = false;  ///< a product below 0 that is rounded up goes down by one from its floor
+};
+
 template <class Lane>
 struct FinishStep {
   FinishOp op = FinishOp::add;
@@ -57,6 +65,7 @@ struct FinishStep {
   bool unsigned_multiplier = false;  ///< some multiplier is 2^31 or more
   LaneParameter<Lane> bias, amount, extra, low, high;
   ProductParameters product;
+  SegmentParameters segments;
 
   FloatRounding rounding;
   bool in_double = false;

@@ -59,9 +59,11 @@ struct I64 {
   static constexpr std::size_t lanes = 4;
   __m256i raw;
   static I64 load(const std::int64_t* at) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at))}; }
+  static I64 all(std::int64_t value) { return {_mm256_set1_epi64x(value)}; }
   void store(std::int64_t* at) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), raw); }
 };
 inline I64 operator+(I64 a, I64 b) { return {_mm256_add_epi64(a.raw, b.raw)}; }
+inline I64 operator-(I64 a, I64 b) { return {_mm256_sub_epi64(a.raw, b.raw)}; }
 inline I64 operator&(I64 a, I64 b) { return {_mm256_and_si256(a.raw, b.raw)}; }
 inline I64 operator|(I64 a, I64 b) { return {_mm256_or_si256(a.raw, b.raw)}; }
 inline I64 smaller(I64 a, I64 b) { return {_mm256_blendv_epi8(a.raw, b.raw, _mm256_cmpgt_epi64(a.raw, b.raw))}; }
@@ -71,6 +73,10 @@ inline I64 shift_down_logical(I64 v, I64 by) { return {_mm256_srlv_epi64(v.raw, 
 inline I64 shift_up_32(I64 v) { return {_mm256_slli_epi64(v.raw, 32)}; }
 inline I64 shift_down_logical_32(I64 v) { return {_mm256_srli_epi64(v.raw, 32)}; }
 inline I64 low_half(I64 v) { return {_mm256_and_si256(v.raw, _mm256_set1_epi64x(0xFFFFFFFF))}; }
+inline I64 greater(I64 a, I64 b) { return {_mm256_cmpgt_epi64(a.raw, b.raw)}; }
+inline I64 looked_up(const std::int64_t* list, I64 place) {
+  return {_mm256_i64gather_epi64(reinterpret_cast<const long long*>(list), place.raw, 8)};  // NOLINT(google-runtime-int): as the intrinsic
+}
 inline I64 sign_of(I64 v) { return {_mm256_cmpgt_epi64(_mm256_setzero_si256(), v.raw)}; }
 /// Moved by 2^63 no value is negative, and its shift needs no sign.
 inline I64 shift_down(I64 v, I64 by) {

@@ -52,9 +52,11 @@ struct I64 {
   static constexpr std::size_t lanes = 8;
   __m512i raw;
   static I64 load(const std::int64_t* at) { return {_mm512_loadu_si512(at)}; }
+  static I64 all(std::int64_t value) { return {_mm512_set1_epi64(value)}; }
   void store(std::int64_t* at) const { _mm512_storeu_si512(at, raw); }
 };
 inline I64 operator+(I64 a, I64 b) { return {_mm512_add_epi64(a.raw, b.raw)}; }
+inline I64 operator-(I64 a, I64 b) { return {_mm512_sub_epi64(a.raw, b.raw)}; }
 inline I64 operator&(I64 a, I64 b) { return {_mm512_and_si512(a.raw, b.raw)}; }
 inline I64 operator|(I64 a, I64 b) { return {_mm512_or_si512(a.raw, b.raw)}; }
 inline I64 operator*(I64 a, I64 b) { return {_mm512_mullo_epi64(a.raw, b.raw)}; }
@@ -67,6 +69,8 @@ inline I64 shift_up_32(I64 v) { return {_mm512_slli_epi64(v.raw, 32)}; }
 inline I64 shift_down_32(I64 v) { return {_mm512_srai_epi64(v.raw, 32)}; }
 inline I64 shift_down_logical_32(I64 v) { return {_mm512_srli_epi64(v.raw, 32)}; }
 inline I64 low_half(I64 v) { return {_mm512_and_si512(v.raw, _mm512_set1_epi64(0xFFFFFFFF))}; }
+inline I64 greater(I64 a, I64 b) { return {_mm512_movm_epi64(_mm512_cmpgt_epi64_mask(a.raw, b.raw))}; }
+inline I64 looked_up(const std::int64_t* list, I64 place) { return {_mm512_i64gather_epi64(place.raw, list, 8)}; }
 inline I64 sign_of(I64 v) { return {_mm512_srai_epi64(v.raw, 63)}; }
 inline I64 one_unless_zero(I64 v) { return {_mm512_maskz_set1_epi64(_mm512_test_epi64_mask(v.raw, v.raw), 1)}; }
 inline I64 multiply_low_halves(I64 a, I64 b) { return {_mm512_mul_epi32(a.raw, b.raw)}; }

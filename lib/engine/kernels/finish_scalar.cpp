@@ -19,10 +19,12 @@ struct Lane {
   static constexpr T width = sizeof(T) * 8;
   T raw;
   static Lane load(const T* at) { return {*at}; }
+  static Lane all(T value) { return {value}; }
   void store(T* at) const { *at = raw; }
   [[nodiscard]] Unsigned bits() const { return static_cast<Unsigned>(raw); }
 
   friend Lane operator+(Lane a, Lane b) { return {static_cast<T>(a.bits() + b.bits())}; }
+  friend Lane operator-(Lane a, Lane b) { return {static_cast<T>(a.bits() - b.bits())}; }
   friend Lane operator*(Lane a, Lane b) { return {static_cast<T>(a.bits() * b.bits())}; }
   friend Lane operator&(Lane a, Lane b) { return {a.raw & b.raw}; }
   friend Lane operator|(Lane a, Lane b) { return {a.raw | b.raw}; }
@@ -31,6 +33,8 @@ struct Lane {
   friend Lane shift_up(Lane v, Lane by) { return {by.raw >= width ? 0 : static_cast<T>(v.bits() << by.raw)}; }
   friend Lane shift_down(Lane v, Lane by) { return {v.raw >> (by.raw >= width ? width - 1 : by.raw)}; }
   friend Lane shift_down_logical(Lane v, Lane by) { return {by.raw >= width ? 0 : static_cast<T>(v.bits() >> by.raw)}; }
+  friend Lane greater(Lane a, Lane b) { return {a.raw > b.raw ? T{-1} : T{0}}; }
+  friend Lane looked_up(const T* list, Lane place) { return {list[place.raw]}; }
   friend Lane sign_of(Lane v) { return {v.raw >> (width - 1)}; }
   friend Lane one_unless_zero(Lane v) { return {v.raw != 0}; }
   friend std::int64_t different_lanes(Lane a, Lane b, std::size_t) { return a.raw != b.raw ? 1 : 0; }

@@ -4,7 +4,9 @@
 // conv2d, depthwise_conv2d, transposed_conv2d, fully_connected and matmul as layers: which tensors, which arithmetic, which scales.
 #include "engine/ops/conv_layer.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "engine/broadcast.hpp"
 #include "engine/finisher.hpp"
@@ -66,6 +68,24 @@ Finisher make_finisher(const Operation& operation, const SumArithmetic& sum, std
   return Finisher(output_chain(operation, sum.output.chain, output_bounds(operation)), std::move(operands), accumulator_bits);
 }
 
+const std::optional<CrossTerms>& cross_terms_of(const Operation& operation) {
+  static const std::optional<CrossTerms> none;
+  const auto* const conv = std::get_if<Conv2dAttributes>(&operation.attributes);
+  return conv == nullptr ? none : conv->cross_terms;
+}
+
+/// Throws where the backend does not take what the layer states in place of zero points.
+void require_cross_terms(const Model& model, const Operation& operation, const ConvArithmetic& arithmetic) {
+  if (!cross_terms_of(operation)) return;
+  const AccumulatorRule& rule = arithmetic.sum.accumulator;
+  if (arithmetic.cross_terms.method == CrossTermMethod::absent) throw_unsupported(operation, "the backend has no cross terms");
+  if (arithmetic.sum.centring != Centring::own_zero_point || !arithmetic.sum.operand.chain.empty() || rule.when != NarrowingPoint::at_end ||
+      has_partial_sums(rule))
+    throw_unsupported(operation, "cross terms join sums of products that are narrowed once");
+  if (input_tensor(model, operation, bias_input) != nullptr || input_tensor(model, operation, multiplier_input) != nullptr)
+    throw_unsupported(operation, "a layer of cross terms has neither bias nor multipliers: both are in its registers");
+}
+
 /// The zero points that the rule subtracts.
 std::vector<std::int64_t> subtracted(const SumArithmetic& rule, const ModelTensor& tensor) {
   return rule.centring == Centring::nothing ? std::vector<std::int64_t>{0} : tensor.quantization.zero_points;
@@ -90,10 +110,11 @@ std::vector<std::int16_t> channels_first(const std::vector<std::int16_t>& weight
 /// Weights minus zero points in the order of ConvShape.
 std::vector<std::int16_t> centred_weights(const Operation& operation, const SumArithmetic& rule, const ModelTensor& info,
                                           std::int64_t out_channels) {
+  const std::vector<std::int64_t> zero_points = cross_terms_of(operation) ? std::vector<std::int64_t>{0} : subtracted(rule, info);
   const Tensor& weights = *info.constant;
   std::vector<std::int16_t> values(static_cast<std::size_t>(weights.element_count()));
   const bool depthwise = operation.kind == OperationKind::depthwise_conv2d;
-  centre<std::int16_t>(weights, subtracted(rule, info), depthwise ? 1 : values.size() / static_cast<std::size_t>(out_channels), values);
+  centre<std::int16_t>(weights, zero_points, depthwise ? 1 : values.size() / static_cast<std::size_t>(out_channels), values);
   return depthwise ? channels_first(values, static_cast<std::size_t>(out_channels)) : values;
 }
 
@@ -155,10 +176,33 @@ Quantization weight_quantization(const Model& model, const Operation& operation)
   return quantization;
 }
 
+/// Of codes as they are: what padding and the registers add to every sum of a channel.
+std::vector<std::int64_t> channel_terms(const CrossTerms& terms, Rounding rounding, const ConvLayer& layer) {
+  const auto taps = static_cast<std::size_t>(layer.shape.taps());
+  std::vector<std::int64_t> added;
+  for (auto row = layer.weights.begin(); row != layer.weights.end(); row += static_cast<std::ptrdiff_t>(taps)) {
+    const std::int64_t sum = std::accumulate(row, row + static_cast<std::ptrdiff_t>(taps), std::int64_t{0});
+    const Int128 of_weights = shift_right(Int128{sum} * terms.weights.multiplier, terms.weights.shift, rounding);
+    const Int128 constant = Int128{terms.per_channel} * layer.shape.group_channels();
+    added.push_back(narrow_saturate(Int128{layer.zero_points.front()} * sum + of_weights + constant, 64));
+  }
+  return added;
+}
+
+void join_cross_terms(const Operation& operation, ConvLayer& layer) {
+  const std::optional<CrossTerms>& terms = cross_terms_of(operation);
+  if (!terms) return;
+  const Rounding rounding = layer.arithmetic.cross_terms.rounding;
+  layer.bias = channel_terms(*terms, rounding, layer);
+  layer.arithmetic.bias = BiasAt::accumulator_start;
+  layer.data_term = DataTerm{terms->data, rounding, layer.zero_points.front() * layer.shape.taps()};
+}
+
 /// Finishes every tile of sums into its place, or delivers it as it is.
-void run_layer(const Operation& operation, const Convolution& convolution, const ConvInput& input, const Finisher* finisher,
-               const Execution& run, std::size_t offset = 0) {
-  convolution.for_each_tile(
+template <class Sums>
+void run_layer(const Operation& operation, const Sums& sums, const ConvInput& input, const Finisher* finisher, const Execution& run,
+               std::size_t offset = 0) {
+  sums.for_each_tile(
       input,
       [&](const SumTile& tile) {
         Tensor& output = run.outputs[0];
@@ -203,6 +247,7 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
   if (!applies_scale(arithmetic.sum)) require_plain_sums(operation, model);
   require_whole_vectors(operation, arithmetic.sum.accumulator, shape.kernel_width * shape.group_channels());
   require_sums_of_codes(operation, arithmetic.sum, model.tensor(operation.inputs[1]));
+  require_cross_terms(model, operation, arithmetic);
   LayerConstants constants = constants_of(model, operation, arithmetic);
   if (arithmetic.per_channel == PerChannelLowering::refused && model.tensor(operation.inputs[1]).quantization.per_channel())
     throw_unsupported(operation, "the weights have a scale per channel, for which the backend states no arithmetic");
@@ -222,6 +267,8 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
                   input.type,
                   largest_value(arithmetic.sum, input)};
   layer.term_operands = term_operands(operation, layer.arithmetic.sum, input, lowered.values.quantization, output);
+  join_cross_terms(operation, layer);
+  layer.segments = output_bounds(operation).segments;
   if (!delivers_accumulators(output, layer.arithmetic.sum))
     layer.operands =
         chain_operands(operation, layer.arithmetic.sum.output, input, lowered.values.quantization, output, output_bounds(operation));
@@ -232,6 +279,64 @@ Convolution convolution_of(ConvLayer layer) {
   const std::int64_t code_zero = layer.code_zero();
   return Convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias), layer.input_type,
                      layer.largest_input, std::move(layer.multipliers), std::move(layer.term_operands), code_zero);
+}
+
+namespace {
+
+/// Of sums that are narrowed once the data's term has joined them: until then they are exact.
+Convolution products_of(ConvLayer layer) {
+  if (layer.data_term) layer.arithmetic.sum.accumulator = {.bits = 64, .overflow = Overflow::exact, .when = NarrowingPoint::at_end};
+  return convolution_of(std::move(layer));
+}
+
+/// One output for each group of channels, every weight 1.
+std::optional<Convolution> windows_of(const ConvLayer& layer) {
+  if (!layer.data_term) return std::nullopt;
+  ConvLayer windows = layer;
+  windows.shape.out_channels = layer.shape.groups;
+  windows.weights.assign(static_cast<std::size_t>(layer.shape.groups * layer.shape.taps()), 1);
+  windows.bias.clear();
+  return products_of(std::move(windows));
+}
+
+}  // namespace
+
+LayerSums::LayerSums(const ConvLayer& layer)
+    : rule_(layer.arithmetic.sum.accumulator), data_term_(layer.data_term), products_(products_of(layer)), windows_(windows_of(layer)) {}
+
+void LayerSums::for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const {
+  if (!data_term_) return products_.for_each_tile(input, receive, events, routes);
+  const ConvShape& shape = products_.shape();
+  const std::int64_t together = shape.out_channels / shape.groups;  // channels of one window
+  std::vector<std::int64_t> terms(static_cast<std::size_t>(shape.out_count() / together));
+  windows_->sums(input, terms, nullptr);
+  std::transform(terms.begin(), terms.end(), terms.begin(), *data_term_);
+  const auto join = [&](const SumTile& tile) {
+    thread_local std::vector<std::int64_t> sums;
+    sums.assign(tile.narrow.begin(), tile.narrow.end());
+    sums.insert(sums.end(), tile.wide.begin(), tile.wide.end());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const Int128 exact = Int128{sums[i]} + terms[(tile.first + i) / static_cast<std::size_t>(together)];
+      const bool fits = fits_width(exact, rule_.bits);
+      if (!fits && tile.events != nullptr) ++tile.events->accumulator_overflows;
+      sums[i] = fits || rule_.overflow == Overflow::exact ? narrow_saturate(exact, 64) : narrow(exact, rule_.bits, rule_.overflow);
+    }
+    receive({tile.first, {}, sums, tile.events});
+  };
+  products_.for_each_tile(input, join, events, routes);
+}
+
+std::vector<std::int64_t> LayerSums::all(const ConvInput& input) const {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(products_.shape().out_count()));
+  for_each_tile(
+      input,
+      [&](const SumTile& tile) {
+        const auto to = sums.begin() + static_cast<std::ptrdiff_t>(tile.first);
+        if (tile.wide.empty()) std::ranges::copy(tile.narrow, to);
+        else std::ranges::copy(tile.wide, to);
+      },
+      nullptr, nullptr);
+  return sums;
 }
 
 std::vector<std::int32_t> centred_input(const ConvLayer& layer, const Tensor& input) {
@@ -247,8 +352,14 @@ ConvIndex output_at(const ConvShape& shape, std::int64_t index) {
 
 Accumulator accumulate(const ConvLayer& layer, std::span<const std::int32_t> input, const ConvIndex& at) {
   const auto sum = layer.direction == Direction::forward ? accumulate_values<std::int32_t> : accumulate_transposed_values<std::int32_t>;
-  return sum(layer.shape, at, input, layer.weights, layer.bias, layer.arithmetic.sum.accumulator, layer.arithmetic.bias,
-             layer.multiplier(at.o), layer.term_rule(at.o));
+  Accumulator total = sum(layer.shape, at, input, layer.weights, layer.bias, layer.arithmetic.sum.accumulator, layer.arithmetic.bias,
+                          layer.multiplier(at.o), layer.term_rule(at.o));
+  if (layer.data_term) {
+    std::int64_t window = 0;
+    each_tap(layer.shape, at, [&](std::size_t i, std::size_t) { window += input[i]; });
+    total.add_beside((*layer.data_term)(window));
+  }
+  return total;
 }
 
 std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std::vector<std::size_t>* runs) {
@@ -268,12 +379,11 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
   const ConvArithmetic arithmetic = layer.arithmetic;
   const std::vector<std::int64_t> zero_points = layer.zero_points;
   std::vector<RescaleOperands> operands = std::move(layer.operands);
-  const auto convolution = std::make_shared<Convolution>(convolution_of(std::move(layer)));
+  const auto sums = std::make_shared<LayerSums>(layer);
   std::shared_ptr<const Finisher> finisher;
-  if (!raw)
-    finisher = std::make_shared<Finisher>(make_finisher(operation, arithmetic.sum, std::move(operands), convolution->accumulator_bits()));
-  return [convolution, finisher, zero_points, operation](const Execution& run) {
-    run_layer(operation, *convolution, conv_input(*run.inputs[0], zero_points), finisher.get(), run);
+  if (!raw) finisher = std::make_shared<Finisher>(make_finisher(operation, arithmetic.sum, std::move(operands), sums->accumulator_bits()));
+  return [sums, finisher, zero_points, operation](const Execution& run) {
+    run_layer(operation, *sums, conv_input(*run.inputs[0], zero_points), finisher.get(), run);
   };
 }
 

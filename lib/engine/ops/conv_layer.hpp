@@ -6,15 +6,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "engine/operands.hpp"
 #include "engine/ops/convolution.hpp"
 #include "lastbit/backend.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/op/conv2d.hpp"
 
 namespace lastbit {
+
+/// What registers make of the sum of a window's data, which joins every sum over the window: (codes) * multiplier / 2^shift.
+struct DataTerm {
+  ScaleRegister factor{};
+  Rounding rounding{};
+  std::int64_t padding_sum = 0;  ///< of a window that holds nothing but padding
+
+  /// Of the window's centred values; padding is 0 of them.
+  [[nodiscard]] std::int64_t operator()(std::int64_t centred) const {
+    return narrow_saturate(shift_right(Int128{centred + padding_sum} * factor.multiplier, factor.shift, rounding), 64);
+  }
+};
 
 struct ConvLayer {
   ConvShape shape;
@@ -28,6 +42,9 @@ struct ConvLayer {
   ElementType input_type = ElementType::int16;
   std::int64_t largest_input = 0;                ///< magnitude of a value minus its zero point, by the input's type
   std::vector<RescaleOperands> term_operands{};  ///< of the chain that products pass: one, or one per channel; empty: they are the terms
+
+  std::optional<DataTerm> data_term{};  ///< of a layer that states cross terms: its zero point is that of the padding alone
+  SegmentTable segments{};              ///< those that the operands view
 
   [[nodiscard]] bool delivers_sums() const { return operands.empty(); }
   [[nodiscard]] std::int64_t multiplier(std::int64_t channel) const {
@@ -58,8 +75,24 @@ struct ConvLayer {
 /// Throws Error(unsupported_operation) for what the backend cannot do.
 [[nodiscard]] ConvLayer conv_layer(const Model& model, const Operation& operation, const Backend& backend);
 
-/// Its sums, with what is proven about them.
+/// Its sums of products, with what is proven about them; of a layer without cross terms all of its sums.
 [[nodiscard]] Convolution convolution_of(ConvLayer layer);
+
+/// All that a layer sums up: its products, and the data of each window where the layer states cross terms.
+class LayerSums {
+ public:
+  explicit LayerSums(const ConvLayer& layer);
+  /// As of Convolution.
+  void for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const;
+  [[nodiscard]] std::vector<std::int64_t> all(const ConvInput& input) const;
+  [[nodiscard]] int accumulator_bits() const { return data_term_ ? width_of_sums(rule_) : products_.accumulator_bits(); }
+
+ private:
+  AccumulatorRule rule_;
+  std::optional<DataTerm> data_term_;
+  Convolution products_;
+  std::optional<Convolution> windows_;  ///< one output for each group of channels, every weight 1
+};
 
 /// What a matmul's operand chain takes, for every scale of its second factor; empty where it has no such chain.
 [[nodiscard]] std::vector<RescaleOperands> matmul_term_operands(const Model& model, const Operation& operation, const Backend& backend);

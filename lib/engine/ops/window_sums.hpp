@@ -22,18 +22,23 @@ namespace lastbit {
 /// The part of a window that lies inside the image.
 struct Window {
   std::int64_t y0, y1, x0, x1;
+  std::int64_t top, left;  ///< of the whole window
   [[nodiscard]] std::int64_t count() const { return (y1 - y0) * (x1 - x0); }
 };
 
 inline Window window_at(const ConvShape& w, std::int64_t y, std::int64_t x) {
   const std::int64_t top = y * w.stride_height - w.pad_top, left = x * w.stride_width - w.pad_left;
-  return {std::max<std::int64_t>(top, 0), std::min(top + w.kernel_height, w.in_height), std::max<std::int64_t>(left, 0),
-          std::min(left + w.kernel_width, w.in_width)};
+  return {std::max<std::int64_t>(top, 0),
+          std::min(top + w.kernel_height, w.in_height),
+          std::max<std::int64_t>(left, 0),
+          std::min(left + w.kernel_width, w.in_width),
+          top,
+          left};
 }
 
 /// How many values an average divides by.
 inline std::int64_t padded_count(PaddingCount padding, const ConvShape& w, const Window& window) {
-  return padding == PaddingCount::included ? w.kernel_height * w.kernel_width : window.count();
+  return padding == PaddingCount::excluded ? window.count() : w.kernel_height * w.kernel_width;
 }
 
 /// Calls body(values of the channels, how many) for every tap of a window that lies inside the image, in order.
@@ -43,6 +48,18 @@ void each_tap(const ConvShape& w, std::span<const T> input, std::int64_t n, cons
   for (std::int64_t y = window.y0; y < window.y1; ++y) {
     const T* pixel = input.data() + ((n * w.in_height + y) * w.in_width + window.x0) * w.in_channels;
     for (std::int64_t x = window.x0; x < window.x1; ++x, pixel += channels) body(pixel, channels);
+  }
+}
+
+/// For every tap of the whole window; outside the image it is the nearest one inside.
+template <class T, class Body>
+void each_tap_or_edge(const ConvShape& w, std::span<const T> input, std::int64_t n, const Window& window, Body&& body) {
+  for (std::int64_t ky = 0; ky < w.kernel_height; ++ky) {
+    const std::int64_t y = std::clamp<std::int64_t>(window.top + ky, 0, w.in_height - 1);
+    for (std::int64_t kx = 0; kx < w.kernel_width; ++kx) {
+      const std::int64_t x = std::clamp<std::int64_t>(window.left + kx, 0, w.in_width - 1);
+      body(input.data() + ((n * w.in_height + y) * w.in_width + x) * w.in_channels, static_cast<std::size_t>(w.in_channels));
+    }
   }
 }
 
@@ -97,13 +114,23 @@ class WindowSums {
   }
 
  private:
+  [[nodiscard]] bool repeats_edge() const { return rule_.padding == PaddingCount::edge_repeated; }
+  /// Taps that are codes of the image, once or repeated.
+  [[nodiscard]] std::int64_t values_in(const Window& window) const { return repeats_edge() ? count(window) : window.count(); }
+
+  template <class T, class Body>
+  void each_counted_tap(std::span<const T> input, std::int64_t n, const Window& window, Body&& body) const {
+    if (repeats_edge()) each_tap_or_edge<T>(windows_, input, n, window, body);
+    else each_tap<T>(windows_, input, n, window, body);
+  }
+
   template <class T, class Sum>
   void add_all(std::span<const T> input, std::int64_t n, const Window& window, std::span<Sum> sums) const {
-    each_tap<T>(windows_, input, n, window, [&](const T* tap, std::size_t channels) {
+    each_counted_tap(input, n, window, [&](const T* tap, std::size_t channels) {
       Sum* const to = sums.data();
       for (std::size_t c = 0; c < channels; ++c) to[c] = static_cast<Sum>(to[c] + static_cast<Sum>(tap[c]));
     });
-    const auto centring = static_cast<Sum>(centring_of(rule_.sum, zero_, window.count(), count(window)));
+    const auto centring = static_cast<Sum>(centring_of(rule_.sum, zero_, values_in(window), count(window)));
     if (centring != 0) {
       for (Sum& sum : sums) sum = static_cast<Sum>(sum + centring);
     }
@@ -117,10 +144,10 @@ class WindowSums {
     const RescaleOperands operands = term_operands(rule_.sum, in_scale_, out_scale_, count(window));
     const auto term = [&](std::int64_t code) { return finish(rule_.sum.operand.chain, code - subtracted, operands); };
     std::vector<Accumulator> accumulators(sums.size(), Accumulator(rule_.sum.accumulator, 0));
-    each_tap<T>(windows_, input, n, window, [&](const T* tap, std::size_t channels) {
+    each_counted_tap(input, n, window, [&](const T* tap, std::size_t channels) {
       for (std::size_t c = 0; c < channels; ++c) accumulators[c].add(term(static_cast<std::int64_t>(tap[c])));
     });
-    for (std::int64_t outside = count(window) - window.count(); outside > 0; --outside) {
+    for (std::int64_t outside = count(window) - values_in(window); outside > 0; --outside) {
       for (Accumulator& accumulator : accumulators) accumulator.add(term(zero_));
     }
     std::transform(accumulators.begin(), accumulators.end(), sums.begin(), [](Accumulator& sum) { return static_cast<Sum>(sum.result()); });

@@ -64,7 +64,7 @@ template <class Real>
 }
 
 /// f32_by_inverse_output, f32_of_inverses and f32_of_quotient.
-[[nodiscard]] constexpr double evaluate_by_inverses(const Ratio& ratio, ScaleArithmetic arithmetic, const LayerQuantities& layer) noexcept {
+[[nodiscard]] constexpr double evaluate_in_steps(const Ratio& ratio, ScaleArithmetic arithmetic, const LayerQuantities& layer) noexcept {
   const auto value = [&layer](Quantity quantity) { return static_cast<float>(value_of(quantity, layer)); };
   const float under = value(ratio.under[0]) * value(ratio.under[1]), inverse = 1 / under;
   const Ratio power{.exponent = ratio.exponent};
@@ -83,7 +83,7 @@ template <class Real>
 
 [[nodiscard]] constexpr double evaluate(const Ratio& ratio, ScaleArithmetic arithmetic, const LayerQuantities& layer) noexcept {
   if (is_in_double(arithmetic)) return evaluate_in<double>(ratio, layer);
-  return arithmetic == ScaleArithmetic::f32 ? evaluate_in<float>(ratio, layer) : evaluate_by_inverses(ratio, arithmetic, layer);
+  return arithmetic == ScaleArithmetic::f32 ? evaluate_in<float>(ratio, layer) : evaluate_in_steps(ratio, arithmetic, layer);
 }
 
 }  // namespace lastbit

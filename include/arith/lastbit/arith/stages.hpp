@@ -25,6 +25,7 @@
 #include "lastbit/arith/stages/pwl.hpp"
 #include "lastbit/arith/stages/relu.hpp"
 #include "lastbit/arith/stages/scale_below_zero.hpp"
+#include "lastbit/arith/stages/segments.hpp"
 #include "lastbit/arith/stages/shift_left.hpp"
 #include "lastbit/arith/stages/shift_left_by.hpp"
 #include "lastbit/arith/stages/shift_right.hpp"

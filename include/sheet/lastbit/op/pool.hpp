@@ -7,7 +7,8 @@
 //   max:     the largest value, then the layer's bounds.
 //   average: 1. S = the sum of the values less their zero point, or of the values as they are (`centring` nothing), each through the `operand`
 //               chain, by the rule's accumulator; with PaddingCount::included, and of a layer with
-//               counted_padding, every tap outside counts as the zero point, and n is the full window;
+//               counted_padding, every tap outside counts as the zero point, and n is the full window; with PaddingCount::edge_repeated it
+//               counts as the nearest value inside, and n is the full window;
 //            2. the `output` chain of the rule, whose ratio and `divide` stage may name the count n; zero point and bounds included. With
 //               AverageScales::of_width_then_height the ratio's count is the window's width, and the converter multiplies by what the same rule makes
 //               of its height.

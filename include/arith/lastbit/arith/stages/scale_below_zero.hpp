@@ -24,7 +24,7 @@ struct StageOf<StageKind::scale_below_zero> : UntoldStage {
   template <class Machine>
   static constexpr bool run(Machine& machine, const Stage& stage) {
     const auto acts = [](const RescaleOperands& operands) { return operands.below_zero.has_value(); };
-    const auto piece = [&](Int128 value) { return value < 0 ? Int128{-1} : (value + (Int128{1} << (stage.bits - 1))) >> stage.bits; };
+    const auto piece = [&](Int128 value) { return value < 0 ? Int128{-1} : ((value >> (stage.bits - 1)) + 1) >> 1; };
     return machine.piecewise(acts, piece, [&](Int128 value, const RescaleOperands& operands) {
       if (value >= 0) return narrow(value, stage.bits, Overflow::wrap);
       const Int128 scaled =

@@ -22,7 +22,7 @@
 //   scale_in_float(v, o; rounding)     a real number, rounded to an integer
 //   divide(o; rounding)                v / divisor, an integer above 0: no vectors
 //   piecewise(o; piece, v, o)          where it acts, a function that rises or falls all through each piece: no vectors then
-//   look_up(v, o)                      any other function: no vectors
+//   look_up(v, o)                      any other function: vectors where it is in segments
 //   binary_point(o, f)                 the places from here on
 #pragma once
 
@@ -37,6 +37,7 @@
 #include "lastbit/arith/overflow.hpp"
 #include "lastbit/arith/pwl.hpp"
 #include "lastbit/arith/rounding.hpp"
+#include "lastbit/arith/scale_segment.hpp"
 #include "lastbit/arith/table.hpp"
 
 namespace lastbit {
@@ -46,10 +47,10 @@ enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
   add_half, clamp_accumulator, clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point,
   shift_left_by, divide, absolute, add_offset, add_converter_offset, multiply_by_converter,
-  scale_below_zero,
+  scale_below_zero, segments,
 };
 // clang-format on
-inline constexpr std::size_t stage_kinds = static_cast<std::size_t>(StageKind::scale_below_zero) + 1;
+inline constexpr std::size_t stage_kinds = static_cast<std::size_t>(StageKind::segments) + 1;
 
 enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant, fraction, excess, rest, converter };
 
@@ -64,8 +65,9 @@ struct Stage {
   std::uint8_t bits = 0;
   ShiftAmount amount = ShiftAmount::remaining;
   std::uint8_t constant = 0;
-  std::uint8_t limit = 0;  ///< largest shift; read by excess and rest
+  std::uint8_t limit = 0;  ///< largest shift, read by excess and rest; most segments
   ProductArithmetic arithmetic = ProductArithmetic::f32;
+  RoundingStep step = RoundingStep::up;
 
   friend constexpr bool operator==(const Stage&, const Stage&) = default;
 };
@@ -104,6 +106,7 @@ struct RescaleOperands {
   Rectifier rectifier = Rectifier::none;
   LookupTable table{};
   std::span<const PwlSegment> pwl{};
+  std::span<const ScaleSegment> segments{};
   int data_bits = 32;   ///< width of what comes in
   int output_bits = 8;  ///< width of what goes out
   std::int64_t clip = no_clip;
@@ -122,7 +125,7 @@ struct StageBounds {
 
 /// Which members of Stage a stage reads, besides its kind.
 struct StageMembers {
-  bool bits = false, overflow = false, rounding = false, arithmetic = false, amount = false, constant = false, limit = false;
+  bool bits = false, overflow = false, rounding = false, arithmetic = false, amount = false, constant = false, limit = false, step = false;
 };
 
 enum class ScaleUse : std::uint8_t { none, exponent, multiplier, in_float };
