@@ -63,6 +63,9 @@ TEST_CASE("info: of a float network the operations that nothing of a device comp
   const NetworkInfo info = network_info(float_network(digits()), builtin_backends());
   CHECK(fit_of(info, "float").fit == Fit::runs);
   CHECK(fit_of(info, "tflite_double").fit == Fit::needs_quantize);
+  CHECK(fit_of(info, "gap8").fit == Fit::needs_quantized);
+  CHECK(to_text(info).find("gap8") != std::string::npos);
+  CHECK(to_text(info).find("gap8: lacks") == std::string::npos);
   for (const DeviceFit& device : info.devices)
     if (device.fit == Fit::runs_in_float32) CHECK_FALSE(device.operations.empty());
 }

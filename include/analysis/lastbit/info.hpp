@@ -22,6 +22,7 @@ enum class Fit : std::uint8_t {
   runs,
   runs_in_float32,  ///< but some operations are on float32 tensors, which nothing of the device computes
   needs_quantize,   ///< it is a float network, or so quantised that nothing of it runs; the device has a quantiser
+  needs_quantized,  ///< it is a float network of which nothing runs, and the device has no quantiser: another tool's result is needed
   lacks,            ///< some operations
 };
 

@@ -67,6 +67,7 @@ class Fitter {
     }
     const bool is_foreign = found.fit == Fit::lacks && found.multiply_accumulates == 0;
     if (found.has_quantizer && found.fit != Fit::runs && (is_float_ || is_foreign)) found.fit = Fit::needs_quantize;
+    else if (is_float_ && is_foreign) found.fit = Fit::needs_quantized;
     if (found.fit == Fit::lacks && found.multiply_accumulates > 0) found.fallbacks = fallbacks_for(model_, sheet);
     return found;
   }

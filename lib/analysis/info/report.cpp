@@ -49,6 +49,7 @@ std::string fit_text(const DeviceFit& device, const NetworkInfo& info) {
       return "runs; in float32, by no rule of the device: " + text_of(device.operations) +
              (info.multiply_accumulates == 0 ? "" : "; " + share_text(device.multiply_accumulates, info.multiply_accumulates));
     case Fit::needs_quantize: return "needs quantize";
+    case Fit::needs_quantized: return "needs a quantised network; lastbit has no quantiser for it";
     case Fit::lacks: break;
   }
   if (device.operations.empty() || std::ssize(info.operations) == std::ssize(device.operations)) return "does not run: " + device.reason;
@@ -62,6 +63,7 @@ std::string_view name_of(Fit fit) {
     case Fit::runs: return "runs";
     case Fit::runs_in_float32: return "runs_in_float32";
     case Fit::needs_quantize: return "needs_quantize";
+    case Fit::needs_quantized: return "needs_quantized";
     case Fit::lacks: break;
   }
   return "lacks";
