@@ -68,8 +68,10 @@ Trial finishing_trial(const RescaleRule& rule, std::size_t operand_count) {
 }
 
 RescaleRule output_of(const char* backend) {
-  const ConvByType conv = find_backend(backend).backend.conv;
-  return exists(conv.i8.sum) ? conv.i8.sum.output : conv.u8.sum.output;
+  const Backend rules = find_backend(backend).backend;
+  for (const SumArithmetic& sum : {rules.conv.i8.sum, rules.conv.u8.sum, rules.fully_connected.u8.sum})
+    if (exists(sum)) return sum.output;
+  return rules.requantize;
 }
 
 /// Beside VIPNano's output stage.

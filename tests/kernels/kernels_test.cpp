@@ -42,16 +42,19 @@ struct Products {
   Fill fill;
 };
 
-enum class Kind { dense_bytes, dense_words, dense_magnitudes, depthwise_bytes, depthwise_words, depthwise_magnitudes };
-constexpr Kind all_kinds[] = {Kind::dense_bytes,     Kind::dense_words,     Kind::dense_magnitudes,
+enum class Kind { dense_bytes, dense_pairs, dense_words, dense_magnitudes, depthwise_bytes, depthwise_words, depthwise_magnitudes };
+constexpr Kind all_kinds[] = {Kind::dense_bytes,     Kind::dense_pairs,     Kind::dense_words,         Kind::dense_magnitudes,
                               Kind::depthwise_bytes, Kind::depthwise_words, Kind::depthwise_magnitudes};
-bool is_dense(Kind kind) { return kind == Kind::dense_bytes || kind == Kind::dense_words || kind == Kind::dense_magnitudes; }
-bool is_bytes(Kind kind) { return kind == Kind::dense_bytes || kind == Kind::depthwise_bytes; }
+bool is_dense(Kind kind) {
+  return kind == Kind::dense_bytes || kind == Kind::dense_pairs || kind == Kind::dense_words || kind == Kind::dense_magnitudes;
+}
+bool is_bytes(Kind kind) { return kind == Kind::dense_bytes || kind == Kind::dense_pairs || kind == Kind::depthwise_bytes; }
 bool is_magnitudes(Kind kind) { return kind == Kind::dense_magnitudes || kind == Kind::depthwise_magnitudes; }
 
 kernels::SumProducts function_of(const kernels::Path& path, Kind kind) {
   switch (kind) {
     case Kind::dense_bytes: return path.dense_bytes;
+    case Kind::dense_pairs: return path.dense_pairs;
     case Kind::dense_words: return path.dense_words;
     case Kind::dense_magnitudes: return path.dense_magnitudes;
     case Kind::depthwise_bytes: return path.depthwise_bytes;
@@ -65,8 +68,13 @@ kernels::SumProducts function_of(const kernels::Path& path, Kind kind) {
 Int128 dot(const std::byte* x, const std::byte* w, Kind kind) {
   Int128 sum = 0;
   if (is_bytes(kind)) {
-    for (int i = 0; i < 4; ++i)
-      sum += Int128{std::to_integer<std::uint8_t>(x[i])} * static_cast<std::int8_t>(std::to_integer<std::uint8_t>(w[i]));
+    const auto product = [&](int i) {
+      return Int128{std::to_integer<std::uint8_t>(x[i])} * static_cast<std::int8_t>(std::to_integer<std::uint8_t>(w[i]));
+    };
+    for (int i = 0; i < 4; i += 2) {
+      const Int128 pair = product(i) + product(i + 1);
+      sum += kind == Kind::dense_pairs ? std::clamp<Int128>(pair, -32768, 32767) : pair;
+    }
     return sum;
   }
   for (int i = 0; i < 2; ++i) {

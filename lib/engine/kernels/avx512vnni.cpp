@@ -39,6 +39,12 @@ struct Lanes {
 struct Bytes {
   LASTBIT_TARGET static __m512i add(__m512i sum, __m512i x, __m512i w) { return _mm512_dpbusd_epi32(sum, x, w); }
 };
+/// Two pairs of bytes, each brought into 16 bits, and their sum.
+struct Pairs {
+  LASTBIT_TARGET static __m512i add(__m512i sum, __m512i x, __m512i w) {
+    return _mm512_dpwssd_epi32(sum, _mm512_maddubs_epi16(x, w), _mm512_set1_epi16(1));
+  }
+};
 struct Words {
   LASTBIT_TARGET static __m512i add(__m512i sum, __m512i x, __m512i w) { return _mm512_dpwssd_epi32(sum, x, w); }
 };
@@ -82,6 +88,23 @@ struct Narrow {
     Wide::store(at + Wide::count, _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1)));
   }
 };
+struct Seconds {
+  using Vector = __m512i;
+  static constexpr std::size_t pixels = 8;
+  LASTBIT_TARGET static Vector zero() { return _mm512_setzero_si512(); }
+  LASTBIT_TARGET static Vector load_pair(const std::byte* at) {
+    std::int16_t value;
+    __builtin_memcpy(&value, at, sizeof value);
+    return _mm512_set1_epi16(value);
+  }
+  LASTBIT_TARGET static Vector add(Vector second, Vector x, Vector w) { return _mm512_adds_epi16(second, _mm512_maddubs_epi16(x, w)); }
+  LASTBIT_TARGET static Vector add_low(Vector sum, Vector second) {
+    return _mm512_add_epi32(sum, _mm512_cvtepi16_epi32(_mm512_castsi512_si256(second)));
+  }
+  LASTBIT_TARGET static Vector add_high(Vector sum, Vector second) {
+    return _mm512_add_epi32(sum, _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(second, 1)));
+  }
+};
 struct Saturating32 {
   LASTBIT_TARGET static __m512i add(__m512i sum, __m512i x, __m512i w, __m512i, __m512i) { return _mm512_dpwssds_epi32(sum, x, w); }
 };
@@ -94,9 +117,13 @@ struct Bounded {
 #include "engine/kernels/narrow_steps.inc"
 #include "engine/kernels/products.inc"
 
+#include "engine/kernels/emptied_pairs.inc"
+
 }  // namespace
 
 void dense_bytes(const ProductTile& tile) { dense<Bytes>(tile); }
+void dense_pairs(const ProductTile& tile) { dense<Pairs>(tile); }
+void dense_emptied_pairs(const ProductTile& tile) { emptied_pairs(tile); }
 void dense_words(const ProductTile& tile) { dense<Words>(tile); }
 void depthwise_bytes(const ProductTile& tile) { depthwise<Bytes>(tile); }
 void depthwise_words(const ProductTile& tile) { depthwise<Words>(tile); }

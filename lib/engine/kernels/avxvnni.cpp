@@ -27,6 +27,12 @@ struct Words {
 struct Magnitudes {
   LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_dpwssds_avx_epi32(sum, x, w); }
 };
+/// Two pairs of bytes, each brought into 16 bits, and their sum.
+struct Pairs {
+  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) {
+    return _mm256_dpwssd_avx_epi32(sum, _mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1));
+  }
+};
 struct Bounded {
   LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w, __m256i lower, __m256i upper) {
     return _mm256_max_epi32(_mm256_min_epi32(Words::add(sum, x, w), upper), lower);
@@ -39,9 +45,13 @@ struct Saturating32 {
 #include "engine/kernels/narrow_steps.inc"
 #include "engine/kernels/products.inc"
 
+#include "engine/kernels/emptied_pairs.inc"
+
 }  // namespace
 
 void dense_bytes(const ProductTile& tile) { dense<Bytes>(tile); }
+void dense_pairs(const ProductTile& tile) { dense<Pairs>(tile); }
+void dense_emptied_pairs(const ProductTile& tile) { emptied_pairs(tile); }
 void dense_words(const ProductTile& tile) { dense<Words>(tile); }
 void depthwise_bytes(const ProductTile& tile) { depthwise<Bytes>(tile); }
 void depthwise_words(const ProductTile& tile) { depthwise<Words>(tile); }

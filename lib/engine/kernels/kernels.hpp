@@ -33,9 +33,13 @@ struct ProductTile {
   std::size_t channels;
   std::int32_t* sums;
   std::size_t stride;
+  std::size_t emptied = 0;  ///< of emptied pairs: how many a second sum takes in
 };
 using SumProducts = void (*)(const ProductTile& tile);
 /// magnitudes: words of which none is negative; a sum that would be more than 2^31 - 1 is 2^31 - 1.
+/// pairs: bytes; the sum of each of a group's two pairs of products is brought into 16 bits.
+/// emptied pairs: the same, each pair a group of two bytes, and twice as many channels to a vector. A second sum of 16 bits, which saturates too,
+/// takes in `emptied` of them, or what is left of a run, and goes into the sum.
 
 /// A tile of sums in a device's width, term by term. The running sum of pixel p and channel c begins at start[c]; after
 /// every `period` terms, and after the last, it is brought into [lower, upper]: to the nearer end (saturates), or modulo the width of
@@ -62,8 +66,9 @@ using SumSteps = void (*)(const StepTile& tile);
 struct Path {
   std::string_view name;
   bool (*available)();
-  std::size_t lanes;                         ///< sums of a vector
-  SumProducts dense_bytes, depthwise_bytes;  ///< null where the instruction set has no exact product of bytes
+  std::size_t lanes;                             ///< sums of a vector
+  SumProducts dense_bytes, depthwise_bytes;      ///< null where the instruction set has no exact product of bytes
+  SumProducts dense_pairs, dense_emptied_pairs;  ///< null as above
   SumProducts dense_words, depthwise_words;
   SumProducts dense_magnitudes, depthwise_magnitudes;
   SumSteps steps;

@@ -14,21 +14,28 @@ namespace lastbit::kernels {
   void dense_magnitudes(const ProductTile& tile);     \
   void depthwise_magnitudes(const ProductTile& tile); \
   void steps(const StepTile& tile);
+#define LASTBIT_PAIR_FUNCTIONS               \
+  void dense_pairs(const ProductTile& tile); \
+  void dense_emptied_pairs(const ProductTile& tile);
 #define LASTBIT_BYTE_FUNCTIONS               \
   void dense_bytes(const ProductTile& tile); \
   void depthwise_bytes(const ProductTile& tile);
 
 namespace scalar {
+LASTBIT_PAIR_FUNCTIONS
 LASTBIT_WORD_FUNCTIONS
-}
+}  // namespace scalar
 namespace avx2 {
+LASTBIT_PAIR_FUNCTIONS
 LASTBIT_WORD_FUNCTIONS
-}
+}  // namespace avx2
 namespace avxvnni {
+LASTBIT_PAIR_FUNCTIONS
 LASTBIT_BYTE_FUNCTIONS
 LASTBIT_WORD_FUNCTIONS
 }  // namespace avxvnni
 namespace avx512vnni {
+LASTBIT_PAIR_FUNCTIONS
 LASTBIT_BYTE_FUNCTIONS
 LASTBIT_WORD_FUNCTIONS
 }  // namespace avx512vnni
@@ -38,5 +45,6 @@ LASTBIT_WORD_FUNCTIONS
 
 #undef LASTBIT_WORD_FUNCTIONS
 #undef LASTBIT_BYTE_FUNCTIONS
+#undef LASTBIT_PAIR_FUNCTIONS
 
 }  // namespace lastbit::kernels

@@ -45,6 +45,49 @@ struct Words {
     return sum;
   }
 };
+/// x: two unsigned bytes from bit `first` on, w: two signed ones.
+std::int32_t pair(std::int32_t x, std::int32_t w, int first) {
+  const auto code = [&](int at) { return (x >> at) & 0xFF; };
+  const auto weight = [&](int at) { return std::int32_t{static_cast<std::int8_t>((w >> at) & 0xFF)}; };
+  const std::int32_t sum = code(first) * weight(first) + code(first + 8) * weight(first + 8);
+  return sum > 32767 ? 32767 : sum < -32768 ? -32768 : sum;
+}
+struct Pairs {
+  static Lanes::Vector add(Lanes::Vector sum, const Lanes::Vector& x, const Lanes::Vector& w) {
+    for (std::size_t i = 0; i < Lanes::count; ++i) {
+      const std::int32_t added = pair(x.lane[i], w.lane[i], 0) + pair(x.lane[i], w.lane[i], 16);
+      sum.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum.lane[i]) + static_cast<std::uint32_t>(added));
+    }
+    return sum;
+  }
+};
+struct Seconds {
+  static constexpr std::size_t pixels = 4;
+  struct Vector {
+    std::int16_t lane[2 * Lanes::count];
+  };
+  static Vector zero() { return {}; }
+  static Lanes::Vector load_pair(const std::byte* at) {
+    std::uint16_t codes = 0;
+    std::memcpy(&codes, at, sizeof codes);
+    const auto both = static_cast<std::int32_t>(std::uint32_t{codes} << 16 | codes);
+    return {both, both, both, both};
+  }
+  static Vector add(Vector second, const Lanes::Vector& x, const Lanes::Vector& w) {
+    for (std::size_t i = 0; i < 2 * Lanes::count; ++i) {
+      const std::int32_t sum = second.lane[i] + pair(x.lane[i / 2], w.lane[i / 2], i % 2 == 0 ? 0 : 16);
+      second.lane[i] = static_cast<std::int16_t>(sum > 32767 ? 32767 : sum < -32768 ? -32768 : sum);
+    }
+    return second;
+  }
+  static Lanes::Vector added(Lanes::Vector sum, const std::int16_t* from) {
+    for (std::size_t i = 0; i < Lanes::count; ++i)
+      sum.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum.lane[i]) + static_cast<std::uint32_t>(std::int32_t{from[i]}));
+    return sum;
+  }
+  static Lanes::Vector add_low(const Lanes::Vector& sum, const Vector& second) { return added(sum, second.lane); }
+  static Lanes::Vector add_high(const Lanes::Vector& sum, const Vector& second) { return added(sum, second.lane + Lanes::count); }
+};
 struct Magnitudes {
   static Lanes::Vector add(const Lanes::Vector& sum, const Lanes::Vector& x, const Lanes::Vector& w) {
     Lanes::Vector out = Words::add(sum, x, w);  // below 2^32
@@ -97,10 +140,14 @@ struct Wide {
 };
 
 #include "engine/kernels/products.inc"
+
+#include "engine/kernels/emptied_pairs.inc"
 #include "engine/kernels/steps.inc"
 
 }  // namespace
 
+void dense_pairs(const ProductTile& tile) { dense<Pairs>(tile); }
+void dense_emptied_pairs(const ProductTile& tile) { emptied_pairs(tile); }
 void dense_words(const ProductTile& tile) { dense<Words>(tile); }
 void depthwise_words(const ProductTile& tile) { depthwise<Words>(tile); }
 void dense_magnitudes(const ProductTile& tile) { dense<Magnitudes>(tile); }

@@ -146,6 +146,10 @@ void Band::fill(const ConvGeometry& geometry, const ConvInput& input, const Outp
                      return static_cast<std::uint8_t>(static_cast<std::uint8_t>(v & 0xFF) ^ flip);
                    });
           break;
+        case BandForm::codes:
+          fill_row(geometry, row, first_column, columns_axis_, std::uint8_t{0}, reinterpret_cast<std::uint8_t*>(to),
+                   [](T v) { return static_cast<std::uint8_t>(v & 0xFF); });
+          break;
         case BandForm::words:
           fill_row(geometry, row, first_column, columns_axis_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to),
                    [zero_point](T v) { return static_cast<std::int16_t>(v - zero_point); });

@@ -29,9 +29,9 @@ struct ConvInput {
 [[nodiscard]] IntegerRange centred_range(const ConvInput& input);
 
 /// unsigned_bytes: codes, moved up by 128 where they are signed; the zero point is in the padding.
-/// words: zero points subtracted. magnitudes: of those, 2^15 as 2^15 - 1.
-enum class BandForm : std::uint8_t { unsigned_bytes, words, magnitudes };
-[[nodiscard]] constexpr std::size_t bytes_of(BandForm form) { return form == BandForm::unsigned_bytes ? 1 : 2; }
+/// codes: uint8 as they are; 0 is in the padding. words: zero points subtracted. magnitudes: of those, 2^15 as 2^15 - 1.
+enum class BandForm : std::uint8_t { unsigned_bytes, codes, words, magnitudes };
+[[nodiscard]] constexpr std::size_t bytes_of(BandForm form) { return form == BandForm::unsigned_bytes || form == BandForm::codes ? 1 : 2; }
 /// The zero point of codes that are unsigned bytes.
 [[nodiscard]] std::int64_t unsigned_zero_point(const ConvInput& input);
 

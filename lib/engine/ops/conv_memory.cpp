@@ -62,7 +62,8 @@ OperationMemory memory_of(const ConvGeometry& geometry, const ConvValues& values
   // by term, and the sums of the steps.
   const double input = static_cast<double>(s.batch * s.in_height * s.in_width * s.in_channels);
   const double vectors = channels + static_cast<double>(s.groups * static_cast<std::int64_t>(2 * path.lanes));
-  return {bytes + 4 * words + 2 * weights + 2 * vectors * static_cast<double>(s.taps()), 4 * input,
+  const double pairs = values.bytes && path.dense_pairs != nullptr ? packed_bytes(geometry, BandForm::codes, path.lanes) : 0;
+  return {bytes + pairs + 4 * words + 2 * weights + 2 * vectors * static_cast<double>(s.taps()), 4 * input,
           2 * band + tile + 24 * vectors * pixels};
 }
 

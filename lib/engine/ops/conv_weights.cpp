@@ -48,12 +48,12 @@ void each_packed(const ConvGeometry& geometry, const PackedWeights& packed, std:
 
 }  // namespace
 
-ConvRuns conv_runs(const ConvGeometry& geometry, BandForm form) {
+ConvRuns conv_runs(const ConvGeometry& geometry, BandForm form, bool by_position) {
   const ConvShape& s = geometry.shape;
   ConvRuns out;
   out.depthwise = is_depthwise(s);
   const auto together = static_cast<std::int64_t>(group_bytes / bytes_of(form));
-  const bool whole_rows = !out.depthwise && s.groups == 1 && s.dilation_width == 1;
+  const bool whole_rows = !out.depthwise && s.groups == 1 && s.dilation_width == 1 && !by_position;
   const std::int64_t rows = out.depthwise ? (s.kernel_height + together - 1) / together : s.kernel_height;
   for (std::int64_t ky = 0; ky < rows; ++ky) {
     for (std::int64_t kx = 0; kx < (whole_rows ? 1 : s.kernel_width); ++kx) out.runs.push_back({ky, kx});
@@ -62,20 +62,36 @@ ConvRuns conv_runs(const ConvGeometry& geometry, BandForm form) {
   return out;
 }
 
-PackedWeights pack_weights(const ConvGeometry& geometry, std::span<const std::int16_t> weights, BandForm form, std::size_t lanes) {
+namespace {
+
+/// Room for the weights, groups of `per_group` values in vectors of `lanes` channels.
+PackedWeights room_for(const ConvGeometry& geometry, ConvRuns runs, std::size_t per_group, std::size_t lanes, std::size_t value_bytes) {
   const ConvShape& s = geometry.shape;
   PackedWeights packed;
-  packed.runs = conv_runs(geometry, form);
-  const std::size_t per_group = group_bytes / bytes_of(form);
+  packed.runs = std::move(runs);
+  packed.lanes = lanes;
   packed.groups = (packed.runs.length + per_group - 1) / per_group;
   packed.conv_groups = packed.runs.depthwise ? 1 : static_cast<std::size_t>(s.groups);
   packed.group_channels = static_cast<std::size_t>(s.out_channels) / packed.conv_groups;
   packed.group_vectors = (packed.group_channels + lanes - 1) / lanes;
-  packed.vector_bytes = packed.runs.runs.size() * packed.groups * lanes * group_bytes;
+  packed.vector_bytes = packed.runs.runs.size() * packed.groups * lanes * per_group * value_bytes;
   packed.bytes.resize(packed.conv_groups * packed.group_vectors * packed.vector_bytes);
+  return packed;
+}
+
+void put_bytes(const ConvGeometry& geometry, std::span<const std::int16_t> weights, std::size_t per_group, PackedWeights& packed) {
+  auto* const to = reinterpret_cast<std::int8_t*>(packed.bytes.data());
+  each_packed(geometry, packed, per_group, packed.lanes,
+              [&](std::size_t at, std::size_t w) { to[at] = static_cast<std::int8_t>(weights[w]); });
+}
+
+}  // namespace
+
+PackedWeights pack_weights(const ConvGeometry& geometry, std::span<const std::int16_t> weights, BandForm form, std::size_t lanes) {
+  const std::size_t per_group = group_bytes / bytes_of(form);
+  PackedWeights packed = room_for(geometry, conv_runs(geometry, form), per_group, lanes, bytes_of(form));
   if (form == BandForm::unsigned_bytes) {
-    auto* const to = reinterpret_cast<std::int8_t*>(packed.bytes.data());
-    each_packed(geometry, packed, per_group, lanes, [&](std::size_t at, std::size_t w) { to[at] = static_cast<std::int8_t>(weights[w]); });
+    put_bytes(geometry, weights, per_group, packed);
   } else {
     auto* const to = reinterpret_cast<std::int16_t*>(packed.bytes.data());
     each_packed(geometry, packed, per_group, lanes, [&](std::size_t at, std::size_t w) { to[at] = in_form(weights[w], form); });
@@ -83,10 +99,19 @@ PackedWeights pack_weights(const ConvGeometry& geometry, std::span<const std::in
   return packed;
 }
 
-AlignedVector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel, std::size_t lanes) {
-  AlignedVector<std::int32_t> out(packed.conv_groups * packed.group_vectors * lanes);
+PackedWeights pack_pairs(const ConvGeometry& geometry, std::span<const std::int16_t> weights, std::size_t lanes, bool emptied) {
+  const bool by_position = emptied || geometry.shape.group_channels() % 2 != 0;
+  const std::size_t per_group = emptied ? 2 : group_bytes;
+  PackedWeights packed = room_for(geometry, conv_runs(geometry, BandForm::codes, by_position), per_group, emptied ? 2 * lanes : lanes,
+                                  bytes_of(BandForm::codes));
+  put_bytes(geometry, weights, per_group, packed);
+  return packed;
+}
+
+AlignedVector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel) {
+  AlignedVector<std::int32_t> out(packed.conv_groups * packed.group_vectors * packed.lanes);
   for (std::size_t o = 0; o < per_channel.size(); ++o)
-    out[o / packed.group_channels * packed.group_vectors * lanes + o % packed.group_channels] = per_channel[o];
+    out[o / packed.group_channels * packed.group_vectors * packed.lanes + o % packed.group_channels] = per_channel[o];
   return out;
 }
 
@@ -110,7 +135,7 @@ std::vector<std::size_t> sum_cuts(const ConvGeometry& geometry, std::span<const 
   const auto channels = static_cast<std::size_t>(geometry.shape.out_channels);
   const std::size_t groups = packed.runs.runs.size() * packed.groups, values = group_bytes / 2;
   std::vector<std::int64_t> magnitudes(groups * channels);  // of every group, for every channel
-  each_packed(geometry, {packed.runs, packed.groups, {}, 0, 1, 1, 1}, values, 1, [&](std::size_t at, std::size_t w) {
+  each_packed(geometry, {packed.runs, packed.groups, {}, 0, 1, 1, 1, 1}, values, 1, [&](std::size_t at, std::size_t w) {
     magnitudes[at / values % groups * channels + at / values / groups] += std::abs(std::int64_t{weights[w]});
   });
   std::vector<std::size_t> cuts{0};

@@ -25,7 +25,8 @@ struct ConvRuns {
   std::size_t length = 0;  ///< in values; for depthwise products one group
   bool depthwise = false;
 };
-[[nodiscard]] ConvRuns conv_runs(const ConvGeometry& geometry, BandForm form);
+/// by_position: no run is longer than the channels at one position of the kernel.
+[[nodiscard]] ConvRuns conv_runs(const ConvGeometry& geometry, BandForm form, bool by_position = false);
 [[nodiscard]] inline bool is_depthwise(const ConvShape& shape) { return shape.groups > 1 && shape.group_channels() == 1; }
 
 /// Weights in the order of ProductTile, for one form of the input. Groups of a grouped convolution follow one another.
@@ -37,13 +38,16 @@ struct PackedWeights {
   std::size_t group_vectors = 0;   ///< vectors of one group of a grouped convolution; all where it has no groups, or is depthwise
   std::size_t conv_groups = 1;     ///< of a dense one
   std::size_t group_channels = 0;  ///< outputs of one such group
+  std::size_t lanes = 0;           ///< channels of a vector
 };
 /// `weights` [out_channels, kernel_height, kernel_width, group channels]; for magnitudes without their signs, 2^15 as 2^15 - 1.
 [[nodiscard]] PackedWeights pack_weights(const ConvGeometry& geometry, std::span<const std::int16_t> weights, BandForm form,
                                          std::size_t lanes);
+/// Bytes for pairs of codes, or for emptied pairs; no pair lies at two positions of the kernel.
+[[nodiscard]] PackedWeights pack_pairs(const ConvGeometry& geometry, std::span<const std::int16_t> weights, std::size_t lanes,
+                                       bool emptied);
 /// One number per channel in the order of the packed vectors, 0 beside them.
-[[nodiscard]] AlignedVector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel,
-                                                          std::size_t lanes);
+[[nodiscard]] AlignedVector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel);
 
 /// Every sum of a channel's terms, in any order and of any part of them, lies between lower and upper.
 struct SumBounds {

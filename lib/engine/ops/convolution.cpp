@@ -94,6 +94,22 @@ bool Convolution::drops_no_term() const {
   return partial.tail != PartialTail::dropped || partial.vector == 0 || (whole_rows && run % partial.vector == 0);
 }
 
+/// Whether the device adds up pairs of codes in 16 bits, which saturate, and no sum of these leaves 32 bits. Narrowing in between would end them.
+bool Convolution::sums_pairs_of_codes() const {
+  const PartialSums& partial = rule().partial;
+  const bool are_pairs = sums_codes(rule()) && partial.terms == TermsByGroup(2) && partial.vector == 0 && partial.emptied % 2 == 0 &&
+                         partial.bits == 16 && partial.overflow == Overflow::saturate;
+  const bool is_forward = direction_ == Direction::forward && !is_depthwise(shape_) && multipliers_.empty();
+  if (!are_pairs || rule().when != NarrowingPoint::at_end || !is_forward || input_type_ != ElementType::uint8 || rule().bits < 32)
+    return false;
+  for (std::size_t o = 0; o < weight_sums_.channels(); ++o) {
+    const auto [least, largest] = bias_range(o);
+    const Int128 products = weight_sums_.magnitude(o) * (Int128{range_of(input_type_).max} + std::abs(code_zero_));
+    if (products + std::max(largest, -least) > max_of_width(32)) return false;
+  }
+  return true;
+}
+
 std::pair<std::int64_t, std::int64_t> Convolution::bias_range(std::size_t channel) const {
   std::int64_t least = 0, largest = 0;
   for (std::size_t i = channel; i < bias_.size(); i += static_cast<std::size_t>(shape_.out_channels)) {
@@ -166,6 +182,8 @@ void Convolution::pack(const std::vector<std::int16_t>& weights) {
     bytes_ = pack_weights(geometry_, weights, BandForm::unsigned_bytes, path_->lanes);
     if (proven_by_types_) return;
   }
+  if (!proven_by_types_ && path_->dense_pairs != nullptr && fit_bytes(weights) && sums_pairs_of_codes())
+    pairs_ = pack_pairs(geometry_, weights, path_->lanes, rule.partial.emptied > 0);
   words_ = pack_weights(geometry_, weights, BandForm::words, path_->lanes);
   if (!in_32_bits) pack_wide(weights);
   const bool narrows_once = rule.when == NarrowingPoint::at_end && !has_partial_sums(rule);

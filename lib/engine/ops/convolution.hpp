@@ -62,6 +62,7 @@ class Convolution {
   void pack(const std::vector<std::int16_t>& weights);
   void pack_wide(const std::vector<std::int16_t>& weights);
   [[nodiscard]] bool drops_no_term() const;
+  [[nodiscard]] bool sums_pairs_of_codes() const;
   /// Whether no partial sum of the channel can leave its width.
   [[nodiscard]] bool partial_sums_fit(std::size_t channel, const IntegerRange& range) const;
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> bias_range(std::size_t channel) const;
@@ -92,6 +93,7 @@ class Convolution {
   bool proven_by_types_ = false;  ///< of all channels
   int accumulator_bits_ = 64;
   PackedWeights bytes_, words_, magnitudes_;  ///< those that can be asked for
+  PackedWeights pairs_;                       ///< bytes for pairs of codes, each of which saturates; empty: no kernel follows the rule
   /// Sums of more than 32 bits are made of parts that fit them, cut at these groups: of words_, or of low and high bytes of the weights.
   std::vector<std::size_t> cuts_;
   PackedWeights low_, high_;                ///< w = low + 256 high; empty where words_ serve

@@ -70,7 +70,7 @@ void ConvolutionRun::choose_route() {
       largest = std::max({largest, bounds.upper, -bounds.lower});
     }
     if (all) counted_as_ = &SumRoutes::proven_by_input;
-    else if (!order_free) return prove_each_output(range);
+    else if (!order_free) return layer_.pairs_.bytes.empty() ? prove_each_output(range) : take_pairs();
     in_32_bits = largest <= max_of_width(32);
     const bool fits_64_bits = largest <= max_of_width(62) || (rule().overflow == Overflow::wrap && !counts_);
     if (!in_32_bits && !fits_64_bits) return;
@@ -102,9 +102,18 @@ void ConvolutionRun::prove_each_output(const IntegerRange& range) {
   }
 }
 
+/// Of this input's codes, in the device's order.
+void ConvolutionRun::take_pairs() {
+  route_ = Route::pairs;
+  form_ = BandForm::codes;
+  packed_ = &layer_.pairs_;
+  prepare_start();
+  zero_terms_ = ZeroPointTerms(layer_.shape_, layer_.weights_, input_.zero_point);
+}
+
 /// Modulo 2^32, like the sums: the bias, and what unsigned codes add to every product.
 void ConvolutionRun::prepare_start() {
-  start_ = spread_channels(*packed_, {}, layer_.path_->lanes);  // 0
+  start_ = spread_channels(*packed_, {});  // 0
   if (route_ != Route::narrow) return;
   adds_bias_ = layer_.bias_.size() > channels_;
   std::vector<std::int32_t> start(channels_);
@@ -113,7 +122,7 @@ void ConvolutionRun::prepare_start() {
     if (form_ == BandForm::unsigned_bytes) sum -= static_cast<std::uint64_t>(layer_.weight_sums_.total(o) * unsigned_zero_point(input_));
     start[o] = static_cast<std::int32_t>(narrow_wrap(static_cast<std::int64_t>(sum), 32));
   }
-  start_ = spread_channels(*packed_, start, layer_.path_->lanes);
+  start_ = spread_channels(*packed_, start);
 }
 
 void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& tally) const {
@@ -135,6 +144,7 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
     switch (route_) {
       case Route::narrow: narrow_tile(tile); break;
       case Route::wide: wide_tile(tile); break;
+      case Route::pairs: pairs_tile(tile); break;
       case Route::prove_outputs:
         set_windows(work.magnitudes, layer_.magnitudes_, pixel, pixels, work.magnitude_windows, work.offsets);
         proven_tile(tile);

@@ -36,6 +36,22 @@ struct GroupRange {
   std::size_t first_run = 0, run_count = 0, first_group = 0, groups = 0;
 };
 
+/// What the zero point adds to sums of products of codes, over the taps of a window that lie inside the image.
+class ZeroPointTerms {
+ public:
+  ZeroPointTerms() = default;
+  ZeroPointTerms(const ConvShape& shape, std::span<const std::int16_t> weights, std::int64_t zero_point);
+  /// One for every channel.
+  [[nodiscard]] std::span<const std::int32_t> at(std::int64_t y, std::int64_t x) const {
+    return std::span(terms_).subspan((rows_[size_from(y)] * column_kinds_ + columns_[size_from(x)]) * channels_, channels_);
+  }
+
+ private:
+  std::size_t channels_ = 0, column_kinds_ = 0;
+  std::vector<std::size_t> rows_, columns_;  ///< of which kind: those of one kind have the same taps inside
+  std::vector<std::int32_t> terms_;          ///< [kinds of rows][kinds of columns][channels]
+};
+
 /// Everything about a run that its tiles share.
 class ConvolutionRun {
  public:
@@ -43,7 +59,7 @@ class ConvolutionRun {
   void operator()(Events* events, SumRoutes* routes);
 
  private:
-  enum class Route : std::uint8_t { narrow, wide, prove_outputs, step_by_step };
+  enum class Route : std::uint8_t { narrow, wide, pairs, prove_outputs, step_by_step };
   struct Tally {
     Events events;
     SumRoutes routes;
@@ -59,6 +75,7 @@ class ConvolutionRun {
   };
   void choose_route();
   void prove_each_output(const IntegerRange& range);
+  void take_pairs();
   void prepare_start();
   void run_area(const OutputArea& area, Workspace& work, Tally& tally) const;
   void run_part(std::int64_t first, std::int64_t last, Tally& tally) const;
@@ -71,6 +88,7 @@ class ConvolutionRun {
   /// Adds the products of groups [first, last), counted through all runs, to work.wide.
   void add_products(std::size_t first, std::size_t last, std::size_t pixels, Workspace& work) const;
   void wide_tile(const Tile& tile) const;
+  void pairs_tile(const Tile& tile) const;
   struct BiasRoom {
     std::int64_t above = 0, below = 0, bias = 0;
   };
@@ -104,6 +122,7 @@ class ConvolutionRun {
   bool adds_bias_ = false;  ///< after the sums of a narrow tile: there is one per position
   int wraps_to_ = 32;       ///< a narrow tile
   AlignedVector<std::int32_t> start_;
+  ZeroPointTerms zero_terms_;                  ///< of codes, which pairs take as they are
   std::vector<char> proven_;                   ///< of every channel, by this input's range
   std::vector<std::int64_t> unseen_;           ///< of every channel: what magnitudes of 2^15 hide
   std::vector<std::int32_t> reference_input_;  ///< centred, for terms that no kernel follows

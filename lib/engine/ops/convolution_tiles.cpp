@@ -3,10 +3,59 @@
 //
 // Sums in any order: by the fast kernels, into 32 bits or more, and the proof of every output by itself.
 #include <algorithm>
+#include <numeric>
 
 #include "engine/ops/convolution_run.hpp"
 
 namespace lastbit {
+namespace {
+
+/// Which taps of a row or column of windows lie inside, as a range.
+struct Inside {
+  std::int64_t first = 0, last = 0;
+  friend bool operator==(const Inside&, const Inside&) = default;
+};
+
+/// Those of every output, and of which kind each one is.
+std::vector<Inside> kinds_of(std::int64_t outputs, std::int64_t taps, std::int64_t stride, std::int64_t dilation, std::int64_t padding,
+                             std::int64_t inputs, std::vector<std::size_t>& kind_of) {
+  std::vector<Inside> kinds;
+  for (std::int64_t i = 0; i < outputs; ++i) {
+    const std::int64_t start = i * stride - padding;
+    Inside inside{0, taps};
+    while (inside.first < inside.last && start + inside.first * dilation < 0) ++inside.first;
+    while (inside.last > inside.first && start + (inside.last - 1) * dilation >= inputs) --inside.last;
+    const auto known = std::ranges::find(kinds, inside);
+    kind_of.push_back(static_cast<std::size_t>(known - kinds.begin()));
+    if (known == kinds.end()) kinds.push_back(inside);
+  }
+  return kinds;
+}
+
+}  // namespace
+
+ZeroPointTerms::ZeroPointTerms(const ConvShape& shape, std::span<const std::int16_t> weights, std::int64_t zero_point)
+    : channels_(size_from(shape.out_channels)) {
+  const std::vector<Inside> rows =
+      kinds_of(shape.out_height, shape.kernel_height, shape.stride_height, shape.dilation_height, shape.pad_top, shape.in_height, rows_);
+  const std::vector<Inside> columns =
+      kinds_of(shape.out_width, shape.kernel_width, shape.stride_width, shape.dilation_width, shape.pad_left, shape.in_width, columns_);
+  column_kinds_ = columns.size();
+  const std::int64_t depth = shape.group_channels();
+  for (const Inside& row : rows) {
+    for (const Inside& column : columns) {
+      for (std::int64_t o = 0; o < shape.out_channels; ++o) {
+        std::int64_t sum = 0;
+        for (std::int64_t ky = row.first; ky < row.last; ++ky) {
+          const auto from = weights.begin() + ((o * shape.kernel_height + ky) * shape.kernel_width + column.first) * depth;
+          sum = std::accumulate(from, from + (column.last - column.first) * depth, sum);
+        }
+        terms_.push_back(static_cast<std::int32_t>(zero_point * sum));
+      }
+    }
+  }
+}
+
 void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
                                  std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets) {
   windows.resize(size_from(count));
@@ -20,8 +69,7 @@ void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, 
 void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
                               std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense,
                               kernels::SumProducts depthwise, Workspace& work) const {
-  const std::size_t lanes = layer_.path_->lanes;
-  const std::size_t skipped = (segment.first_run * packed.groups + segment.first_group) * lanes * kernels::group_bytes;
+  const std::size_t skipped = (segment.first_run * packed.groups + segment.first_group) * layer_.path_->lanes * kernels::group_bytes;
   std::vector<std::ptrdiff_t>& offsets = work.group_offsets;
   offsets.resize(segment.run_count);
   for (std::size_t group = 0; group < packed.conv_groups; ++group) {
@@ -37,10 +85,11 @@ void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* cons
                                     segment.groups,
                                     packed.bytes.data() + vector * packed.vector_bytes + skipped,
                                     packed.vector_bytes,
-                                    start.data() + vector * lanes,
+                                    start.data() + vector * packed.lanes,
                                     packed.group_channels,
                                     sums + group * packed.group_channels,
-                                    channels_};
+                                    channels_,
+                                    size_from(rule().partial.emptied) / 2};
     (packed.runs.depthwise ? depthwise : dense)(tile);
   }
 }
@@ -112,6 +161,24 @@ void ConvolutionRun::wide_tile(const Tile& tile) const {
   }
   tile.tally.routes.*counted_as_ += static_cast<std::int64_t>(count);
   deliver(tile, {}, tile.work.wide);
+}
+
+/// Sums of pairs of codes, less what the zero point adds to these, and the bias: proven to stay within 32 bits.
+void ConvolutionRun::pairs_tile(const Tile& tile) const {
+  const std::size_t count = tile.pixels * channels_;
+  tile.work.narrow.resize(count);
+  const kernels::SumProducts sum_pairs = rule().partial.emptied > 0 ? layer_.path_->dense_emptied_pairs : layer_.path_->dense_pairs;
+  multiply(*packed_, tile.work.windows.data(), tile.pixels, {0, packed_->runs.runs.size(), 0, packed_->groups}, start_,
+           tile.work.narrow.data(), sum_pairs, nullptr, tile.work);
+  for (std::size_t p = 0; p < tile.pixels; ++p) {
+    const std::int64_t pixel = tile.first_pixel + static_cast<std::int64_t>(p), columns = tile.area.columns();
+    const auto zero_terms = zero_terms_.at(tile.area.first_row + pixel / columns, tile.area.first_column + pixel % columns);
+    std::int32_t* const sums = tile.work.narrow.data() + p * channels_;
+    for (std::size_t c = 0; c < channels_; ++c)
+      sums[c] += static_cast<std::int32_t>(bias_of(tile.first + p * channels_ + c)) - zero_terms[c];
+  }
+  tile.tally.routes.step_by_step += static_cast<std::int64_t>(count);
+  deliver(tile, tile.work.narrow, {});
 }
 
 /// How far the sums of one pixel's terms may go on each side of their bias, channel by channel; less than 0 where the bias is outside itself.
