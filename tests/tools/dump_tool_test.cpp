@@ -8,6 +8,7 @@
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/io/npy.hpp"
 #include "support/catch.hpp"
+#include "support/digit_images.hpp"
 #include "support/paths.hpp"
 #include "support/shell.hpp"
 
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string digits = (test::source_directory() / "examples/digits/model.json").string();
-const std::string images = " --input " + (test::source_directory() / "examples/digits/test_images.npy").string();
+const std::string images = " --input images.npy";  // 40 of them
 
 bool says(const Shell& shell, const std::string& text, const char* where = "out") {
   return shell.text(where).find(text) != std::string::npos;
@@ -26,6 +27,7 @@ bool says(const Shell& shell, const std::string& text, const char* where = "out"
 
 /// A trace of the digits network, and of its image tensors [samples,1,h,w,c] those with 16 channels as [samples,c,h,w] in `folder`.
 void write_channels_first(const Shell& shell, const std::string& folder) {
+  write_npy(shell.file("images.npy"), test::digit_images(40));
   REQUIRE(shell.status("run " + digits + " --backend vipnano_v8" + images + " --trace board --trace-samples 0") == 0);
   fs::create_directory(shell.file(folder));
   const Model model = read_json_model(digits);
@@ -53,6 +55,7 @@ void write_channels_first(const Shell& shell, const std::string& folder) {
 TEST_CASE("compare, explain and identify judge a batch alike of which one tensor holds fewer samples") {
   const Shell shell;
   const std::string run = "run " + digits + " --backend vipnano_v8" + images;
+  write_npy(shell.file("images.npy"), test::digit_images(40));
   REQUIRE(shell.status(run + " --trace board --trace-samples 0") == 0);
   REQUIRE(shell.status(run + " --trace few --trace-samples 2") == 0);
   const Model model = read_json_model(digits);
@@ -61,7 +64,7 @@ TEST_CASE("compare, explain and identify judge a batch alike of which one tensor
   };
   const std::int32_t inner = model.operations[0].outputs[0], output = model.outputs[0];
   fs::copy(shell.file("few") / fs::path(file(inner)).filename(), shell.file(file(inner)), fs::copy_options::overwrite_existing);
-  const std::string said = "tensors hold from 2 to 360 samples";
+  const std::string said = "tensors hold from 2 to 40 samples";
   const auto each_is = [&](int status) {
     const std::string arguments = digits + " --dump board --backend vipnano_v8";
     CHECK(shell.status("compare " + arguments) == status);
@@ -83,7 +86,7 @@ TEST_CASE("compare, explain and identify read one folder alike and say how") {
   write_channels_first(shell, "nchw");
   const std::string dump = digits + " --dump nchw";
   CHECK(shell.status("compare " + dump + " --backend vipnano_v8") == 0);
-  CHECK(says(shell, "Dump: 4 tensors in the order nchw: 'pointwise1' (360x16x8x8), …."));
+  CHECK(says(shell, "Dump: 4 tensors in the order nchw: 'pointwise1' (40x16x8x8), …."));
   CHECK(shell.status("compare " + dump + " --backend vipnano_v8 --json") == 0);
   CHECK(says(shell, "in the order nchw"));
   CHECK(shell.status("explain " + dump + " --backend vipnano_v8") == 0);

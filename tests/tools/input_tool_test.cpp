@@ -8,6 +8,7 @@
 
 #include "lastbit/io/npy.hpp"
 #include "support/catch.hpp"
+#include "support/digit_images.hpp"
 #include "support/paths.hpp"
 #include "support/shell.hpp"
 #include "support/zip_file.hpp"
@@ -19,14 +20,6 @@ namespace {
 
 const std::string digits = (source_directory() / "examples/digits/model.json").string();
 constexpr std::size_t pixels = 64;
-
-/// So many images of the digits network: int8 codes, pixel - 128.
-Tensor images(std::int64_t count) {
-  const Tensor all = read_npy(source_directory() / "examples/digits/test_images.npy");
-  Tensor some(ElementType::int8, {count, 1, 8, 8, 1});
-  std::copy_n(all.bytes().begin(), some.bytes().size(), some.bytes().begin());
-  return some;
-}
 
 std::string bytes_text(const Tensor& tensor) { return {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()}; }
 
@@ -42,7 +35,7 @@ std::string pgm(const Tensor& codes, std::size_t number, std::size_t times = 1) 
 /// In the working folder: x.npy, three images.
 struct Inputs {
   Shell shell;
-  Tensor codes = images(3);
+  Tensor codes = digit_images(3);
   Tensor expected;
 
   Inputs() {
