@@ -74,6 +74,10 @@ TEST_CASE("a case that cannot be computed fails with its reason") {
   CHECK(reason_of(relu(R"("backend": 1, "expected": ["x.npy"])")) == "case.backend: a text is needed");
   CHECK(reason_of(relu(R"("backend": "float", "expected": ["i.npy"])")) == "b: expected int32, computed float32");
   CHECK(reason_of(head + R"({"backend": "float", "inputs": [], "expected": []}]})") == "case: 'model' is missing");
+  CHECK(reason_of(
+            head +
+            R"({"name": "m", "primitive": "metrics", "inputs": {"mine": "x.npy", "truth": {"type": "float32", "shape": [1], "data": [1]}},
+                             "report": {"CosineSimilarity": "1.0"}}]})") == "mine: 2 values; 'truth' has 1");
   CHECK(verified(figure(R"("-")")).failures.size() == 1);
   CHECK(verified(figure(R"("1e9999")")).failures.size() == 1);
 }

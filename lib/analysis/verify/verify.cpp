@@ -255,8 +255,11 @@ CaseFailure run_metrics_case(const Case& at) {
       throw Error(ErrorCode::bad_input, name, "a float32 input is needed");
     return found->second.values<float>();
   };
+  const std::span<const float> mine = floats("mine"), truth = floats("truth");
+  if (mine.size() != truth.size())
+    throw Error(ErrorCode::shape_mismatch, "mine", std::to_string(mine.size()) + " values; 'truth' has " + std::to_string(truth.size()));
   CaseFailure failure;
-  for (const auto& [name, value] : metrics_report(floats("mine"), floats("truth"))) {
+  for (const auto& [name, value] : metrics_report(mine, truth)) {
     if (!member(at.json, "report").contains(name)) continue;
     const auto expected = at.json["report"][name].get<std::string>();
     ++failure.values;
