@@ -302,7 +302,7 @@ bool FinishPlanner<Lane>::scale_in_float(auto&& real, Rounding rule) {
     ranges_[c] = range;
   }
   Step& step = append(FinishOp::float_scale);
-  step.rounding = float_rounding(rule);
+  step.rounding = float_rounding(rule, rest_[0].arithmetic);
   step.in_double = in_double;
   step.onto_zero = onto_zero;
   step.limit = limit;

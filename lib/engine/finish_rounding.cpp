@@ -37,10 +37,14 @@ RoundingTerms rounding_terms(Rounding rule, int amount) {
   return {};
 }
 
-kernels::FloatRounding float_rounding(Rounding rule) {
+namespace {
+
+/// Each threshold is the first number of the type that is rounded so.
+template <class Real>
+kernels::FloatRounding thresholds_of(Rounding rule) {
   constexpr auto thresholds = kernels::FloatForm::thresholds;
-  constexpr double never = 2;
-  const float half = 0.5F, above = std::nextafter(half, 1.0F), least = std::numeric_limits<float>::denorm_min();
+  constexpr Real never = 2, half = Real{1} / 2, least = std::numeric_limits<Real>::denorm_min();
+  const Real above = std::nextafter(half, never);
   switch (rule) {
     case Rounding::half_even: return {};
     case Rounding::floor: return {thresholds, never, -least};
@@ -53,6 +57,12 @@ kernels::FloatRounding float_rounding(Rounding rule) {
     case Rounding::to_odd: break;
   }
   return {thresholds, never, -never};
+}
+
+}  // namespace
+
+kernels::FloatRounding float_rounding(Rounding rule, ProductArithmetic arithmetic) {
+  return arithmetic == ProductArithmetic::f64 ? thresholds_of<double>(rule) : thresholds_of<float>(rule);
 }
 
 }  // namespace lastbit

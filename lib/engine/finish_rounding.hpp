@@ -6,6 +6,7 @@
 
 #include "engine/kernels/finish.hpp"
 #include "lastbit/arith/rounding.hpp"
+#include "lastbit/arith/stages/stage.hpp"
 
 namespace lastbit {
 
@@ -17,7 +18,7 @@ struct RoundingTerms {
 };
 [[nodiscard]] RoundingTerms rounding_terms(Rounding rule, int amount);
 
-/// A rule as kernels round floats by it; none of them has to_odd.
-[[nodiscard]] kernels::FloatRounding float_rounding(Rounding rule);
+/// A rule as kernels round floats, or doubles, by it; none of them has to_odd.
+[[nodiscard]] kernels::FloatRounding float_rounding(Rounding rule, ProductArithmetic arithmetic = ProductArithmetic::f32);
 
 }  // namespace lastbit

@@ -226,6 +226,35 @@ TEST_CASE("the layers of a network never run by definition: every built-in chain
   }
 }
 
+TEST_CASE("real numbers next to a half, on every path: in double as in float, each rule rounds them as it is defined") {
+  for (const ProductArithmetic arithmetic : {ProductArithmetic::f32, ProductArithmetic::f64}) {
+    const bool in_double = arithmetic == ProductArithmetic::f64;
+    Tally tally;
+    for (const Rounding rule : all_roundings) {
+      const Chain chain{float_scale(rule, arithmetic), clamp()};
+      for (const double half : {0.5, 1.5, 2.5}) {
+        for (int steps = -2; steps <= 2; ++steps) {
+          const double scale = half + steps * std::ldexp(1, in_double ? -51 : -22);
+          RescaleOperands operands{.scale = {.real_f32 = static_cast<float>(scale), .real_f64 = scale}, .min = -1000, .max = 1000};
+          for (const kernels::Path& path : kernels::paths()) {
+            if (!path.available()) continue;
+            for (const int bits : {24, 40}) {
+              const Finisher finisher(chain, {operands}, bits, path);
+              std::vector<std::int64_t> found;
+              for (std::int64_t v = -9; v <= 9; ++v) found.push_back(v);
+              finisher(found);
+              for (std::int64_t v = -9; v <= 9; ++v)
+                tally.equal(found[static_cast<std::size_t>(v + 9)], finish(chain, v, operands), rule, v, half, steps, bits,
+                            path.finish_lanes);
+            }
+          }
+        }
+      }
+    }
+    tally.check(9 * 15 * 19 * 2);
+  }
+}
+
 template <class T, std::size_t count>
 const T& any_of(const std::array<T, count>& values, std::mt19937_64& random) {
   return values[random() % count];
