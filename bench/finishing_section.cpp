@@ -4,6 +4,8 @@
 // From accumulators to outputs: rows of output channels through each backend's chain, one operand for all or one per channel.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 #include <stdexcept>
 
@@ -25,11 +27,26 @@ struct Work {
   Tensor output{ElementType::int8, {rows, channels}};
 };
 
+/// A sigmoid of values within 2^20, in as many segments as the K210 has.
+std::vector<ScaleSegment> sigmoid_segments() {
+  constexpr int count = 16, shift = 24;
+  constexpr std::int64_t step = (std::int64_t{1} << 21) / (count - 2);
+  const auto code = [](std::int64_t v) { return std::lround(255 / (1 + std::exp(static_cast<double>(-v) * 0x1p-18))); };
+  std::vector<ScaleSegment> segments{{-(std::int64_t{1} << 35), 0, 0, 0}};
+  for (std::int64_t start = -(std::int64_t{1} << 20); segments.size() < count; start += step)
+    segments.push_back({start, ((code(start + step) - code(start)) << shift) / step, shift, code(start)});
+  return segments;
+}
+
 std::vector<RescaleOperands> operands_of(const RescaleRule& rule, std::size_t count) {
+  static const std::vector<ScaleSegment> segments = sigmoid_segments();
   std::vector<RescaleOperands> list;
+  const bool has_segments = std::ranges::any_of(rule.chain, [](const Stage& stage) { return stage.kind == StageKind::segments; });
   for (std::size_t c = 0; c < count; ++c) {
     const bool shifts = rule.scale.form == MultiplierForm::power_of_two;  // no other scale is encoded
-    RescaleOperands operands{.scale = encode(rule.scale, shifts ? 0x1p-11 : 0.0003 + 0.000001 * static_cast<double>(c))};
+    const double scale = (has_segments ? 0.3 : 0.0003) + 0.000001 * static_cast<double>(c);
+    RescaleOperands operands{.scale = encode(rule.scale, shifts ? 0x1p-11 : scale)};
+    operands.segments = segments;
     operands.zero_point = 3;
     operands.min = -128;
     operands.max = 127;
@@ -92,8 +109,9 @@ void add_finishing(Cases& cases) {
     }
   }
   for (const char* backend :
-       {"gemmini", "gemmini_shift", "max78000", "espdl_s3", "espdl_p4", "esp_nn", "pytorch_qnnpack", "pytorch_x86", "fbgemm",
-        "fbgemm_integer", "tosa_single", "tosa_double", "ethos_u", "gap8", "rk3588", "rk3588_mesa", "nvdla", "sophgo", "sophgo_qdm"}) {
+       {"gemmini",     "gemmini_shift", "max78000",       "espdl_s3",    "espdl_p4",    "esp_nn",    "pytorch_qnnpack",
+        "pytorch_x86", "fbgemm",        "fbgemm_integer", "tosa_single", "tosa_double", "ethos_u",   "gap8",
+        "k210",        "rk3588",        "rk3588_mesa",    "nvdla",       "sophgo",      "sophgo_qdm"}) {
     cases.push_back(
         {"finish/" + std::string(backend) + "/per_channel", Unit::values, Roof::none, [=] { return beside_vipnano(backend, channels); }});
   }

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/finish_plan.hpp"
 
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "engine/finish_planner.hpp"
@@ -313,22 +315,74 @@ bool FinishPlanner<Lane>::scale_in_float(auto&& real, Rounding rule) {
   return true;
 }
 
-/// Of the segments that a value reaches, where no product leaves the lane on its way.
+/// The segments that a value reaches.
 template <class Lane>
-std::optional<ValueBounds> FinishPlanner<Lane>::range_of_segments(std::span<const ScaleSegment> segments, const Stage& stage) const {
-  ValueBounds all = ranges_[0], results{power(width), -power(width)};
+std::vector<ReachedSegment> FinishPlanner<Lane>::reached_segments(std::span<const ScaleSegment> segments) const {
+  std::vector<ReachedSegment> reached;
+  ValueBounds all = ranges_[0];
   for (const ValueBounds& range : ranges_) all = {std::min(all.low, range.low), std::max(all.high, range.high)};
   for (std::size_t s = 0; s < segments.size(); ++s) {
-    const ScaleSegment& segment = segments[s];
-    const Int128 low = s == 0 ? all.low : std::max(all.low, Int128{segment.start} + 1);
+    const Int128 low = s == 0 ? all.low : std::max(all.low, Int128{segments[s].start} + 1);
     const Int128 high = s + 1 == segments.size() ? all.high : std::min(all.high, Int128{segments[s + 1].start});
     if (low > high) continue;
-    const auto [least, most] = std::minmax({(low - segment.start) * segment.multiplier, (high - segment.start) * segment.multiplier});
-    if (!fits({least, most}, width) || !fits(on_the_way({least, most}, rounding_terms(stage.rounding, segment.shift)), width)) return {};
-    results.low = std::min(results.low, (least >> segment.shift) - 1 + segment.add);
-    results.high = std::max(results.high, (most >> segment.shift) + 1 + segment.add);
+    const Int128 start = segments[s].start, multiplier = segments[s].multiplier;
+    const auto [least, most] = std::minmax({(low - start) * multiplier, (high - start) * multiplier});
+    reached.push_back({segments[s], {low, high}, {least, most}});
   }
-  return results;
+  return reached;
+}
+
+/// In 64 bits: no product leaves the lane on its way.
+template <class Lane>
+bool FinishPlanner<Lane>::segments_in_integers(const std::vector<ReachedSegment>& reached, const Stage& stage) {
+  for (const auto& [segment, values, products] : reached) {
+    const RoundingTerms terms = rounding_terms(stage.rounding, segment.shift);
+    if (segment.shift > 62 || !fits(products, width) || !fits(on_the_way(products, terms), width)) return false;
+  }
+  Step& step = append(FinishOp::segments);
+  step.form = form_of(stage.rounding);
+  for (const auto& [segment, values, products] : reached) {
+    const RoundingTerms terms = rounding_terms(stage.rounding, segment.shift);
+    if (!step.segments.multiplier.empty()) step.segments.starts.push_back(segment.start);
+    step.segments.multiplier.push_back(segment.multiplier);
+    step.segments.offset.push_back(narrow_wrap(-Int128{segment.start} * segment.multiplier, 64));
+    step.segments.amount.push_back(segment.shift);
+    step.segments.bias.push_back(static_cast<std::int64_t>(terms.bias));
+    step.segments.extra.push_back(static_cast<std::int64_t>(terms.extra));
+    step.segments.add.push_back(segment.add);
+  }
+  return true;
+}
+
+/// In double: (v - start) * (multiplier / 2^shift) is exact, below 2^53, and rounded to a whole number once. What lies before a segment with a
+/// slope of 0 does not matter.
+template <class Lane>
+bool FinishPlanner<Lane>::segments_in_double(const std::vector<ReachedSegment>& reached, const Stage& stage) {
+  constexpr std::size_t nodes = kernels::DoubleSegments::count;
+  if (reached.size() > nodes || stage.rounding == Rounding::to_odd) return false;
+  kernels::DoubleSegments lists;
+  for (std::size_t s = 0; s < reached.size(); ++s) {
+    const auto& [segment, values, products] = reached[s];
+    const double slope = std::ldexp(static_cast<double>(segment.multiplier), -segment.shift);
+    const ValueBounds from_start{values.low - segment.start, values.high - segment.start};
+    if (slope != 0 && (!fits({segment.start, segment.start}, width) || !fits(from_start, width))) return false;
+    if (static_cast<float>(slope) != slope || !fits(products, 54) || !fits({segment.add, segment.add}, width)) return false;
+    if (!fits({(products.low >> segment.shift) - 1, (products.high >> segment.shift) + 1}, width)) return false;
+    lists.start[s] = slope == 0 ? 0 : static_cast<std::int32_t>(segment.start);
+    lists.slope[s] = std::bit_cast<std::int32_t>(static_cast<float>(slope));
+    lists.add[s] = static_cast<std::int32_t>(segment.add);
+  }
+  for (std::size_t level = 1, node = 1; level < nodes; level *= 2) {
+    for (std::size_t k = 0; k < level; ++k, ++node) {
+      const std::size_t s = (2 * k + 1) * (nodes / level / 2);
+      lists.tree[node] =
+          s < reached.size() ? static_cast<std::int32_t>(reached[s].segment.start) : std::numeric_limits<std::int32_t>::max();
+    }
+  }
+  Step& step = append(FinishOp::segments);
+  step.rounding = float_rounding(stage.rounding, ProductArithmetic::f64);
+  step.segments.in_double = lists;
+  return true;
 }
 
 /// Of functions that are looked up, those in segments, which are the layer's; a table has no step.
@@ -340,22 +394,15 @@ bool FinishPlanner<Lane>::look_up(auto&&) {
   const auto is_same = [&](const RescaleOperands& each) { return std::ranges::equal(each.segments, segments); };
   if (!std::ranges::all_of(operands_, is_same)) return false;
   if (segments.empty()) return true;
-  const auto results = range_of_segments(segments, stage);
-  if (width < 64 || !results || !std::ranges::all_of(segments, [](const ScaleSegment& each) { return each.shift <= 62; })) return false;
-  ranges_.assign(channels(), *results);
-  Step& step = append(FinishOp::segments);
-  step.form = form_of(stage.rounding);
-  step.segments.away_from_zero = stage.step == RoundingStep::away_from_zero;
-  for (const ScaleSegment& each : segments) {
-    const RoundingTerms terms = rounding_terms(stage.rounding, each.shift);
-    if (&each != &segments.front()) step.segments.starts.push_back(each.start);
-    step.segments.multiplier.push_back(each.multiplier);
-    step.segments.offset.push_back(narrow_wrap(-Int128{each.start} * each.multiplier, 64));
-    step.segments.amount.push_back(each.shift);
-    step.segments.bias.push_back(static_cast<std::int64_t>(terms.bias));
-    step.segments.extra.push_back(static_cast<std::int64_t>(terms.extra));
-    step.segments.add.push_back(each.add);
+  const std::vector<ReachedSegment> reached = reached_segments(segments);
+  if (!(width == 32 ? segments_in_double(reached, stage) : segments_in_integers(reached, stage))) return false;
+  plan_.steps.back().segments.away_from_zero = stage.step == RoundingStep::away_from_zero;
+  ValueBounds results{power(width), -power(width)};
+  for (const auto& [segment, values, products] : reached) {
+    results.low = std::min(results.low, (products.low >> segment.shift) - 1 + segment.add);
+    results.high = std::max(results.high, (products.high >> segment.shift) + 1 + segment.add);
   }
+  ranges_.assign(channels(), results);
   return true;
 }
 

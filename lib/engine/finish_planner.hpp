@@ -19,6 +19,12 @@ struct ValueBounds {
 
 using Values = std::vector<Int128>;  ///< one per channel
 
+/// A segment, the values that reach it, and (v - start) * multiplier of them.
+struct ReachedSegment {
+  ScaleSegment segment;
+  ValueBounds values, products;
+};
+
 [[nodiscard]] constexpr Int128 power(int exponent) { return Int128{1} << exponent; }
 [[nodiscard]] constexpr bool fits(const ValueBounds& range, int bits) {
   return range.low >= -power(bits - 1) && range.high < power(bits - 1);
@@ -94,7 +100,9 @@ class FinishPlanner {
   bool multiply_each(const Values& factors);
   bool shift_each(Rounding rule, std::vector<int> amounts);
   bool shift_lanes(Rounding rule, const std::vector<int>& amounts);
-  [[nodiscard]] std::optional<ValueBounds> range_of_segments(std::span<const ScaleSegment> segments, const Stage& stage) const;
+  [[nodiscard]] std::vector<ReachedSegment> reached_segments(std::span<const ScaleSegment> segments) const;
+  bool segments_in_integers(const std::vector<ReachedSegment>& reached, const Stage& stage);
+  bool segments_in_double(const std::vector<ReachedSegment>& reached, const Stage& stage);
   bool shift_product(Rounding rule, const std::vector<int>& amounts);
   void append_product(Rounding rule, const std::vector<int>& amounts, const Values& bias, const Values& extra);
   [[nodiscard]] bool absorbed(std::size_t channel, Int128 limit) const;

@@ -5,6 +5,7 @@
 // lane leaves its width where a step does not say that it wraps. The steps' text is finish_steps.inc, one for all paths.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -38,7 +39,7 @@ enum class FinishOp : std::uint8_t {
   multiply,        ///< lanes of 64 bits: v * multiplier, which fits
   multiply_shift,  ///< v * multiplier, rounded shift of the exact product: 64 bits for lanes of 32, 96 for lanes of 64
   float_scale,     ///< v * scale + zero in float or double, held within [-limit, limit], rounded
-  segments,        ///< lanes of 64 bits: of the segment of v, v * multiplier + offset, which fits, its rounded shift, + add
+  segments,        ///< of the segment of v, v * multiplier + offset, which fits 64 bits, or a double, its rounded shift, + add
 };
 
 /// What multiply_shift reads. For lanes of 32 bits in groups of a vector's lanes, those of even index first.
@@ -50,10 +51,19 @@ struct ProductParameters {
   LaneParameter<std::int64_t> up, down, keep_down;    ///< and the shift in parts: high << up | low >> amount | (high >> down & keep_down)
 };
 
+/// Segments as lanes of 32 bits compute them, in double; `slope` holds floats, multiplier / 2^shift.
+struct DoubleSegments {
+  static constexpr std::size_t count = 16;
+  std::array<std::int32_t, count>
+      tree{};  ///< the starts but the first as a search tree: below node n lie 2n and, for values above it, 2n + 1
+  std::array<std::int32_t, count> start{}, slope{}, add{};
+};
+
 /// A function in segments, the same for all channels; every list but `starts` has an entry for each segment.
 struct SegmentParameters {
   AlignedVector<std::int64_t> starts;  ///< of all but the first: a value belongs to the last segment whose start lies below it
   AlignedVector<std::int64_t> multiplier, offset, amount, bias, extra, add;
+  DoubleSegments in_double;
   bool away_from_zero = false;  ///< a product below 0 that is rounded up goes down by one from its floor
 };
 

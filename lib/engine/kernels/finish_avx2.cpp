@@ -6,6 +6,8 @@
 
 #include <immintrin.h>
 
+#include <array>
+#include <tuple>
 #include <type_traits>
 
 #if defined(__clang__)
@@ -22,9 +24,11 @@ struct I32 {
   static constexpr std::size_t lanes = 8;
   __m256i raw;
   static I32 load(const std::int32_t* at) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at))}; }
+  static I32 all(std::int32_t value) { return {_mm256_set1_epi32(value)}; }
   void store(std::int32_t* at) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), raw); }
 };
 inline I32 operator+(I32 a, I32 b) { return {_mm256_add_epi32(a.raw, b.raw)}; }
+inline I32 operator-(I32 a, I32 b) { return {_mm256_sub_epi32(a.raw, b.raw)}; }
 inline I32 times(I32 a, I32 b) { return {_mm256_mullo_epi32(a.raw, b.raw)}; }
 inline I32 operator&(I32 a, I32 b) { return {_mm256_and_si256(a.raw, b.raw)}; }
 inline I32 operator|(I32 a, I32 b) { return {_mm256_or_si256(a.raw, b.raw)}; }
@@ -35,6 +39,20 @@ inline I32 shift_down(I32 v, I32 by) { return {_mm256_srav_epi32(v.raw, by.raw)}
 inline I32 shift_down_logical(I32 v, I32 by) { return {_mm256_srlv_epi32(v.raw, by.raw)}; }
 inline I32 sign_of(I32 v) { return {_mm256_srai_epi32(v.raw, 31)}; }
 inline I32 one_unless_zero(I32 v) { return {_mm256_add_epi32(_mm256_cmpeq_epi32(v.raw, _mm256_setzero_si256()), _mm256_set1_epi32(1))}; }
+inline I32 one_more_where_greater(I32 n, I32 a, I32 b) { return {_mm256_sub_epi32(n.raw, _mm256_cmpgt_epi32(a.raw, b.raw))}; }
+
+/// A place counts modulo 16, within a half modulo 8.
+struct Words16 {
+  __m256i below_8, from_8;
+  static Words16 load(const std::array<std::int32_t, 16>& list) { return {I32::load(list.data()).raw, I32::load(list.data() + 8).raw}; }
+};
+inline I32 looked_up_below_8(Words16 words, I32 place) { return {_mm256_permutevar8x32_epi32(words.below_8, place.raw)}; }
+inline I32 looked_up_from_8(Words16 words, I32 place) { return {_mm256_permutevar8x32_epi32(words.from_8, place.raw)}; }
+inline I32 looked_up(Words16 words, I32 place) {
+  const __m256 below = _mm256_castsi256_ps(looked_up_below_8(words, place).raw),
+               from = _mm256_castsi256_ps(looked_up_from_8(words, place).raw);
+  return {_mm256_castps_si256(_mm256_blendv_ps(below, from, _mm256_castsi256_ps(_mm256_slli_epi32(place.raw, 28))))};
+}
 inline std::int64_t different_lanes(I32 a, I32 b, std::size_t valid) {
   const auto equal = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a.raw, b.raw))));
   return __builtin_popcount(~equal & (valid >= I32::lanes ? 0xFFU : (1U << valid) - 1));
@@ -156,6 +174,11 @@ inline F64 moved_by_one(F64 whole, F64 fraction, F64 up, F64 down) {
   const __m256d raise = _mm256_and_pd(_mm256_cmp_pd(fraction.raw, up.raw, _CMP_GE_OQ), one);
   return {_mm256_sub_pd(_mm256_add_pd(whole.raw, raise), _mm256_and_pd(_mm256_cmp_pd(fraction.raw, down.raw, _CMP_LE_OQ), one))};
 }
+inline F32 as_float(I32 v) { return {_mm256_castsi256_ps(v.raw)}; }
+inline F64 two_less_where_raised_below_zero(F64 whole, F64 x) {
+  const __m256d raised = _mm256_cmp_pd(whole.raw, x.raw, _CMP_GT_OQ), below = _mm256_cmp_pd(x.raw, _mm256_setzero_pd(), _CMP_LT_OQ);
+  return {_mm256_sub_pd(whole.raw, _mm256_and_pd(_mm256_and_pd(raised, below), _mm256_set1_pd(2)))};
+}
 inline F64 to_single(F64 v) { return {_mm256_cvtps_pd(_mm256_cvtpd_ps(v.raw))}; }
 /// Integers below 2^51 stand in the last bits of a double near 1.5 * 2^52.
 inline __m256d unit_doubles() { return _mm256_set1_pd(6755399441055744.0); }
@@ -174,6 +197,9 @@ struct Doubles {
 };
 inline Doubles doubles_of(I32 v) {
   return {{{_mm256_cvtepi32_pd(_mm256_castsi256_si128(v.raw))}, {_mm256_cvtepi32_pd(_mm256_extracti128_si256(v.raw, 1))}}};
+}
+inline Doubles doubles_of(F32 v) {
+  return {{{_mm256_cvtps_pd(_mm256_castps256_ps128(v.raw))}, {_mm256_cvtps_pd(_mm256_extractf128_ps(v.raw, 1))}}};
 }
 inline I32 integers_of(const Doubles& v) {
   const __m256i low = _mm256_castsi128_si256(_mm256_cvttpd_epi32(v.part[0].raw));

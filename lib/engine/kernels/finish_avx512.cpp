@@ -6,6 +6,8 @@
 
 #include <immintrin.h>
 
+#include <array>
+#include <tuple>
 #include <type_traits>
 
 #if defined(__clang__)
@@ -23,9 +25,11 @@ struct I32 {
   static constexpr std::size_t lanes = 16;
   __m512i raw;
   static I32 load(const std::int32_t* at) { return {_mm512_loadu_si512(at)}; }
+  static I32 all(std::int32_t value) { return {_mm512_set1_epi32(value)}; }
   void store(std::int32_t* at) const { _mm512_storeu_si512(at, raw); }
 };
 inline I32 operator+(I32 a, I32 b) { return {_mm512_add_epi32(a.raw, b.raw)}; }
+inline I32 operator-(I32 a, I32 b) { return {_mm512_sub_epi32(a.raw, b.raw)}; }
 inline I32 times(I32 a, I32 b) { return {_mm512_mullo_epi32(a.raw, b.raw)}; }
 inline I32 operator&(I32 a, I32 b) { return {_mm512_and_si512(a.raw, b.raw)}; }
 inline I32 operator|(I32 a, I32 b) { return {_mm512_or_si512(a.raw, b.raw)}; }
@@ -36,6 +40,17 @@ inline I32 shift_down(I32 v, I32 by) { return {_mm512_srav_epi32(v.raw, by.raw)}
 inline I32 shift_down_logical(I32 v, I32 by) { return {_mm512_srlv_epi32(v.raw, by.raw)}; }
 inline I32 sign_of(I32 v) { return {_mm512_srai_epi32(v.raw, 31)}; }
 inline I32 one_unless_zero(I32 v) { return {_mm512_maskz_set1_epi32(_mm512_test_epi32_mask(v.raw, v.raw), 1)}; }
+inline I32 one_more_where_greater(I32 n, I32 a, I32 b) {
+  return {_mm512_mask_add_epi32(n.raw, _mm512_cmpgt_epi32_mask(a.raw, b.raw), n.raw, _mm512_set1_epi32(1))};
+}
+/// A place counts modulo 16.
+struct Words16 {
+  __m512i raw;
+  static Words16 load(const std::array<std::int32_t, 16>& list) { return {_mm512_loadu_si512(list.data())}; }
+};
+inline I32 looked_up(Words16 words, I32 place) { return {_mm512_permutexvar_epi32(place.raw, words.raw)}; }
+inline I32 looked_up_below_8(Words16 words, I32 place) { return looked_up(words, place); }
+inline I32 looked_up_from_8(Words16 words, I32 place) { return looked_up(words, place); }
 inline std::int64_t different_lanes(I32 a, I32 b, std::size_t valid) {
   const unsigned mask = _mm512_cmpneq_epi32_mask(a.raw, b.raw);
   return __builtin_popcount(valid >= I32::lanes ? mask : mask & ((1U << valid) - 1));
@@ -137,6 +152,12 @@ inline F64 moved_by_one(F64 whole, F64 fraction, F64 up, F64 down) {
   const __m512d raised = _mm512_mask_add_pd(whole.raw, _mm512_cmp_pd_mask(fraction.raw, up.raw, _CMP_GE_OQ), whole.raw, one);
   return {_mm512_mask_sub_pd(raised, _mm512_cmp_pd_mask(fraction.raw, down.raw, _CMP_LE_OQ), raised, one)};
 }
+inline F32 as_float(I32 v) { return {_mm512_castsi512_ps(v.raw)}; }
+inline F64 two_less_where_raised_below_zero(F64 whole, F64 x) {
+  const __mmask8 below = _mm512_cmp_pd_mask(x.raw, _mm512_setzero_pd(), _CMP_LT_OQ);
+  const __mmask8 raised = _mm512_mask_cmp_pd_mask(below, whole.raw, x.raw, _CMP_GT_OQ);
+  return {_mm512_mask_sub_pd(whole.raw, raised, whole.raw, _mm512_set1_pd(2))};
+}
 inline F64 to_single(F64 v) { return {_mm512_cvtps_pd(_mm512_cvtpd_ps(v.raw))}; }
 inline F64 double_of(I64 v) { return {_mm512_cvtepi64_pd(v.raw)}; }
 inline I64 integer_of(F64 v) { return {_mm512_cvttpd_epi64(v.raw)}; }
@@ -147,6 +168,10 @@ struct Doubles {
 };
 inline Doubles doubles_of(I32 v) {
   return {{{_mm512_cvtepi32_pd(_mm512_castsi512_si256(v.raw))}, {_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(v.raw, 1))}}};
+}
+inline Doubles doubles_of(F32 v) {
+  const __m256 high = _mm256_castsi256_ps(_mm512_extracti64x4_epi64(_mm512_castps_si512(v.raw), 1));
+  return {{{_mm512_cvtps_pd(_mm512_castps512_ps256(v.raw))}, {_mm512_cvtps_pd(high)}}};
 }
 inline I32 integers_of(const Doubles& v) {
   const __m512i low = _mm512_castsi256_si512(_mm512_cvttpd_epi32(v.part[0].raw));

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Vectors of one lane.
+#include <array>
+#include <bit>
 #include <cmath>
+#include <tuple>
 #include <type_traits>
 
 #include "engine/kernels/finish.hpp"
@@ -41,6 +44,17 @@ struct Lane {
 };
 using I32 = Lane<std::int32_t>;
 using I64 = Lane<std::int64_t>;
+
+inline I32 one_more_where_greater(I32 n, I32 a, I32 b) { return {n.raw + static_cast<std::int32_t>(a.raw > b.raw)}; }
+
+using Words = std::array<std::int32_t, 16>;
+struct Words16 {
+  const Words* list;
+  static Words16 load(const Words& list) { return {&list}; }
+};
+inline I32 looked_up(Words16 words, I32 place) { return {(*words.list)[static_cast<std::size_t>(place.raw & 15)]}; }
+inline I32 looked_up_below_8(Words16 words, I32 place) { return looked_up(words, place); }
+inline I32 looked_up_from_8(Words16 words, I32 place) { return looked_up(words, place); }
 
 template <class V, class T>
 inline void store_as(V v, T* at) {
@@ -92,6 +106,8 @@ inline F32 fused(F32 a, F32 b, F32 c) { return {std::fma(a.raw, b.raw, c.raw)}; 
 inline bool all_within(F32 v, float limit) { return std::abs(v.raw) < limit; }
 inline F32 to_float(I32 v) { return {static_cast<float>(v.raw)}; }
 inline I32 to_integer(F32 v) { return {static_cast<std::int32_t>(v.raw)}; }
+inline F32 as_float(I32 v) { return {std::bit_cast<float>(v.raw)}; }
+inline F64 two_less_where_raised_below_zero(F64 whole, F64 x) { return {x.raw < 0 && whole.raw > x.raw ? whole.raw - 2 : whole.raw}; }
 inline F64 to_single(F64 v) { return {static_cast<double>(static_cast<float>(v.raw))}; }
 inline F64 double_of(I64 v) { return {static_cast<double>(v.raw)}; }
 inline I64 integer_of(F64 v) { return {static_cast<std::int64_t>(v.raw)}; }
@@ -101,6 +117,7 @@ struct Doubles {
   F64 part[count];
 };
 inline Doubles doubles_of(I32 v) { return {{{static_cast<double>(v.raw)}}}; }
+inline Doubles doubles_of(F32 v) { return {{{static_cast<double>(v.raw)}}}; }
 inline I32 integers_of(const Doubles& v) { return {static_cast<std::int32_t>(v.part[0].raw)}; }
 
 #include "engine/kernels/finish_steps.inc"
