@@ -156,7 +156,7 @@ void add_backends(CommandLine& line) {
           "which backend computes what this runtime or chip does, such as \"tflite 2.9 aarch64\" or imx8mp")
       .value_name("WORDS");
   command.flag("--runtimes", options->runtimes, "list all runtimes and chips that --for knows");
-  command.flag("--markdown", options->page, "print the table of the README; with --runtimes docs/which-backend.md");
+  command.flag("--markdown", options->page, "print the table of docs/backends/README.md; with --runtimes docs/which-backend.md");
   add_json_option(command, options->json);
   command.runs([options] { return run(*options); });
 }

@@ -15,7 +15,7 @@ std::string row(const SpecSheet& sheet, std::string_view vendor) {
   std::string levels(name_of(range.strongest));
   if (range.strongest != range.weakest) levels += " to " + std::string(name_of(range.weakest));
   const std::string page(vendor);
-  return "| `" + sheet.name + "` | " + sheet.title + " | " + levels + " | [" + page + "](docs/backends/" + page + ".md) |\n";
+  return "| `" + sheet.name + "` | " + sheet.title + " | " + levels + " | [" + page + "](" + page + ".md) |\n";
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The README's table against the list of vendors.
+// The table of docs/backends/README.md against the list of vendors.
 #include "lastbit/registry.hpp"
 
 #include <algorithm>
@@ -26,8 +26,8 @@ TEST_CASE("a backend is found by its whole name, not by the beginning of one") {
   }
 }
 
-TEST_CASE("the README's table is what `lastbit backends --markdown` prints") {
-  std::ifstream file(test::source_directory() / "README.md");
+TEST_CASE("the table of docs/backends/README.md is what `lastbit backends --markdown` prints") {
+  std::ifstream file(test::source_directory() / "docs/backends/README.md");
   const std::string readme{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const std::string table = "\n\n" + backends_page() + "\n";  // nothing before it or behind it belongs to the table
   CHECK((readme.find(table) != std::string::npos));
@@ -40,7 +40,7 @@ TEST_CASE("every built-in backend is in the table, with a page that exists") {
     const std::size_t row = table.find("| `" + sheet.name + "` | ");
     REQUIRE(row != std::string::npos);
     const std::size_t page = table.find("](", row) + 2;
-    CHECK(std::filesystem::exists(test::source_directory() / table.substr(page, table.find(')', page) - page)));
+    CHECK(std::filesystem::exists(test::source_directory() / "docs/backends" / table.substr(page, table.find(')', page) - page)));
   }
 }
 

@@ -17,7 +17,7 @@ struct EvidenceRange {
 };
 [[nodiscard]] EvidenceRange evidence_range(const SpecSheet& sheet);
 
-/// The README's table, in Markdown: name, title, evidence and page of every built-in backend.
+/// The table of docs/backends/README.md: name, title, evidence and page of every built-in backend.
 [[nodiscard]] std::string backends_page();
 
 }  // namespace lastbit
