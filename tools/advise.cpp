@@ -11,6 +11,7 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/printable.hpp"
+#include "layer_plot.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
@@ -27,6 +28,7 @@ struct Options {
   std::vector<std::string> settings_a, settings_b, inputs;
   std::int64_t samples = 0;
   AdviseOptions advice;
+  std::filesystem::path plot{};
   bool json = false, scales = false;
 };
 
@@ -77,6 +79,7 @@ int run(const Options& options) {
   AdviseReport report = advise(model, a, b, read_samples(model, options.inputs, options.samples), advice);
   steps.clear();
   report.model = options.model;
+  draw_if_asked(report, options.plot);
   std::cout << (options.json ? to_json(report) : to_text(report));
   if (!options.output.empty()) {
     const LayerListFile list = layer_list(report, b);
@@ -109,9 +112,11 @@ void add_advise(CommandLine& line) {
       .option("--effort", options->advice.effort,
               "how much each search may cost, in 10^9 multiply-accumulates; where it is not enough, fewer samples decide")
       .positive();
-  command.flag("--scales", options->scales, "only the output scales at which both sides are proven equal for every input; needs no data");
+  const Option scales = command.flag("--scales", options->scales,
+                                     "only the output scales at which both sides are proven equal for every input; needs no data");
   add_output_option(command, options->output, "FILE");
   add_threads_option(command, options->advice.threads);
+  add_plot_option(command, options->plot).excludes(scales);
   add_force_option(command);
   add_memory_option(command);
   add_json_option(command, options->json);

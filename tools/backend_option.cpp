@@ -9,6 +9,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
+#include "log.hpp"
 #include "problem.hpp"
 
 namespace lastbit::tool {
@@ -22,7 +23,7 @@ void tell_chip(const std::string& name, const SpecSheet& sheet) {
   static std::vector<const Chip*> told;
   if (chip == nullptr || std::ranges::find(told, chip) != told.end()) return;
   told.push_back(chip);
-  std::cerr << chip_line(*chip) << "\n";
+  log_note(chip_line(*chip));
 }
 
 /// All that is wrong with the settings is told at once.

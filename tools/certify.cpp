@@ -11,6 +11,7 @@
 #include "lastbit/fingerprint.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
+#include "layer_plot.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
@@ -27,6 +28,7 @@ struct Options {
   ChosenBackend a, b;
   std::vector<std::string> inputs;
   int threads = 1;
+  std::filesystem::path plot{};
   bool json = false, fingerprint = false;
 };
 
@@ -68,6 +70,7 @@ int run(const Options& options) {
   progress.clear();
   certificate.model = options.model;
   if (!options.output.empty()) write_text_file(options.output, to_json(certificate));
+  draw_if_asked(certificate, options.plot);
   std::cout << (options.json ? json_with_placements(to_json(certificate), model, {&a, &b})
                              : to_text(certificate) + placement_text(model, {&a, &b}));
   return certificate.equal() ? equal : different;
@@ -86,9 +89,11 @@ void add_certify(CommandLine& line) {
   add_input_option(command, options->inputs);
   add_layer_option(command, options->layer);
   add_output_option(command, options->output, "FILE");
-  add_check_option(command, options->check, "FILE");
-  command.flag("--fingerprint", options->fingerprint, "print what --a computes for every input as one line, and one for each layer");
+  const Option check = add_check_option(command, options->check, "FILE");
+  const Option fingerprint =
+      command.flag("--fingerprint", options->fingerprint, "print what --a computes for every input as one line, and one for each layer");
   add_threads_option(command, options->threads);
+  add_plot_option(command, options->plot).excludes(check).excludes(fingerprint);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

@@ -91,6 +91,16 @@ Option& Option::one_of(const std::vector<std::string>& values) {
   return *this;
 }
 
+Option& Option::ending_in(const std::vector<std::string>& endings) {
+  option_->check([endings](const std::string& text) {
+    const bool is_known = std::ranges::any_of(endings, [&](const std::string& ending) { return text.ends_with(ending); });
+    std::string known;
+    for (const std::string& ending : endings) known += (known.empty() ? "" : " or ") + ending;
+    return is_known ? std::string() : "'" + text + "' does not end in " + known;
+  });
+  return *this;
+}
+
 Option& Option::takes(int least, int most) {
   option_->expected(least, most);
   return *this;
@@ -179,6 +189,13 @@ CommandLine::~CommandLine() = default;
 
 Command CommandLine::add(const std::string& name, const std::string& title) {
   return {*root_->add_subcommand(name, title), actions_[name], renamed_[name]};
+}
+
+void CommandLine::add_to_all(void (*declare)(Command&)) {
+  for (CLI::App* app : root_->get_subcommands({})) {
+    Command command(*app, actions_[app->get_name()], renamed_[app->get_name()]);
+    declare(command);
+  }
 }
 
 /// With the names of today for former ones.

@@ -39,6 +39,7 @@ class Option {
   Option& not_negative();
   Option& positive();
   Option& one_of(const std::vector<std::string>& values);
+  Option& ending_in(const std::vector<std::string>& endings);
 
   /// Of a list: it takes so many values.
   Option& takes(int least, int most);
@@ -98,6 +99,8 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   [[nodiscard]] Command add(const std::string& name, const std::string& title);
+  /// Options that every subcommand has, behind its own.
+  void add_to_all(void (*declare)(Command&));
   /// Reads the words and runs the subcommand that they name, or prints help or version. Throws std::exception with a message for the user.
   [[nodiscard]] int run(int count, const char* const* words) const;
 

@@ -35,7 +35,7 @@ Option add_check_option(Command& command, std::string& written, const std::strin
 }
 
 Option add_plot_option(Command& command, std::filesystem::path& file) {
-  return command.option("--plot", file, "draw the plot there (needs gnuplot)").value_name("FILE.svg");
+  return command.option("--plot", file, "draw the figures there (needs gnuplot)").ending_in({".svg", ".png"}).value_name("FILE.svg|png");
 }
 
 Option add_layer_option(Command& command, std::string& layer) {

@@ -14,6 +14,8 @@
 #include "lastbit/io/output.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/misread.hpp"
+#include "layer_plot.hpp"
+#include "log.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "model_option.hpp"
@@ -39,6 +41,7 @@ struct Options {
   int threads = 1;
   bool golden = false;
   bool details = false;
+  std::filesystem::path plot{};
   bool json = false;
 };
 
@@ -164,12 +167,17 @@ int run(Options& options) {
   const CompareReport report = compare(options);
   const Verdict verdict = verdict_of(report, options);
   if (!options.junit.empty()) write_text_file(options.junit, junit_text("lastbit compare", junit_cases(report, verdict)));
+  draw_if_asked(report, options.plot);
   const bool csv_to_stdout = options.csv == "-";
   if (!options.csv.empty() && !csv_to_stdout) write_text_file(options.csv, to_csv(report));
   if (csv_to_stdout) std::cout << to_csv(report);
   else if (options.json) std::cout << json_of(report, verdict).text(1) << "\n";
   else std::cout << to_text(report, options.details ? Detail::everything : Detail::summary);
-  if (verdict.tolerated && !options.json) (csv_to_stdout ? std::cerr : std::cout) << text_of(*verdict.tolerated, report.layers.size());
+  if (verdict.tolerated && !options.json) {
+    const std::string kept = text_of(*verdict.tolerated, report.layers.size());
+    if (csv_to_stdout) log_note(kept);
+    else std::cout << kept;
+  }
   return verdict.passes ? equal : different;
 }
 
@@ -199,6 +207,7 @@ void add_compare(CommandLine& line) {
   const Option csv = add_report_option(command, "--csv", options->csv);
   add_junit_option(command, options->junit);
   add_tolerance_options(command, options->tolerances);
+  add_plot_option(command, options->plot);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json).excludes(csv);

@@ -4,6 +4,7 @@
 
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
+#include "log.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -45,6 +46,7 @@ Option add_require_option(Command& command, std::string& required) {
 NamedTrace read_given_dump(const std::string& folder, const Model& model) {
   DumpOptions options{.layout = given().layout};
   if (!given().names.empty()) options.names = read_dump_names(given().names);
+  const Stopwatch stopwatch("read " + folder);
   return read_dump(folder, model, options);
 }
 

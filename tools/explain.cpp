@@ -11,8 +11,10 @@
 #include "dump_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "layer_plot.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
+#include "output_option.hpp"
 #include "placement_option.hpp"
 #include "problem.hpp"
 #include "subcommand.hpp"
@@ -26,6 +28,7 @@ struct Options {
   ChosenBackend known;  ///< beside a dump
   std::vector<std::string> inputs;
   std::size_t top = 0;
+  std::filesystem::path plot{};
   bool json = false;
 };
 
@@ -38,6 +41,7 @@ int explain_runs(const Options& options, const Model& model, const std::optional
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
   ExplainReport report = explain_network(model, read_inputs(model, options.inputs), a, b, {layer, options.top});
   report.model = options.model;
+  draw_if_asked(report, options.plot);
   std::cout << (options.json ? json_with_placements(to_json(report), model, {&a, &b}) : to_text(report) + placement_text(model, {&a, &b}));
   return std::all_of(report.layers.begin(), report.layers.end(), [](const auto& each) { return each.differing.empty(); }) ? equal
                                                                                                                           : different;
@@ -51,6 +55,7 @@ int explain_board(const Options& options, const Model& model, const std::optiona
   DumpReport report = explain_dump(model, read_given_dump(options.dump, model), a, inputs, layer);
   report.model = options.model;
   report.dump = options.dump;
+  draw_if_asked(report, options.plot);
   std::cout << (options.json ? json_with_placements(to_json(report), model, {&a}) : to_text(report) + placement_text(model, {&a}));
   const bool nothing_differs =
       std::all_of(report.layers.begin(), report.layers.end(), [](const auto& each) { return each.differing == 0; });
@@ -83,7 +88,9 @@ void add_explain(CommandLine& line) {
   add_input_option(command, options->inputs);
   add_layer_option(command, options->layer);
   add_top_option(command, options->top);
+  add_plot_option(command, options->plot);
   add_memory_option(command);
+  add_force_option(command);
   add_json_option(command, options->json);
   command.note(
       "--dump is side b, which is judged; --backend (or --a) computes side a.\n"

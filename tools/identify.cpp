@@ -18,6 +18,7 @@
 #include "lastbit/misread.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/rules.hpp"
+#include "log.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
@@ -137,9 +138,9 @@ std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std
     if (count != 1) fail("--dump", std::to_string(count) + " of them; a network has one, a folder");
     source.model = read_users_model(options.model);
     source.dump = read_given_dump(options.dumps[0], source.model);
-    for (const std::string& reading : source.dump.readings) std::cerr << "dump: " << reading << "\n";
+    for (const std::string& reading : source.dump.readings) log_note("dump: " + reading);
     if (const SampleCounts counts = sample_counts(source.model, source.dump); !counts.are_equal())
-      std::cerr << "dump: " << text_of(counts) << "; a layer is judged by the first that its own all hold\n";
+      log_note("dump: " + text_of(counts) + "; a layer is judged by the first that its own all hold");
     require_well_read(source.model, source.dump);
     return pairs_of(source.model, source.dump, &skipped);
   }
@@ -175,26 +176,27 @@ void probe(const Options& options, const std::vector<IdentifyPair>& pairs, const
   const auto designed =
       design_probe(pairs, {.weights = options.free_weights ? ProbeWeights::free : ProbeWeights::of_the_layer, .seed = options.seed});
   if (!designed) {
-    std::cerr << one_class_text(options, found) << "\n";
+    log_note(one_class_text(options, found));
     return;
   }
   write_probe(options.probe, *designed);
-  std::cerr << options.probe << ": " << count_of(std::ssize(designed->layers), "layer") << ", " << count_of(designed->outcomes, "outcome")
-            << " among " << designed->considered << " of the remaining combinations; " << options.probe
-            << "/README.txt says how to go on\n";
+  log_note(options.probe + ": " + count_of(std::ssize(designed->layers), "layer") + ", " + count_of(designed->outcomes, "outcome") +
+           " among " + std::to_string(designed->considered) + " of the remaining combinations; " + options.probe +
+           "/README.txt says how to go on");
 }
 
 /// What may be the reason that nothing explains the dump.
 void add_suspects(const Source& source) {
-  for (const Misread& one : find_misread(source.model, source.dump)) std::cerr << "tensor '" << one.tensor << "': " << one.cause << "\n";
+  for (const Misread& one : find_misread(source.model, source.dump)) log_warning("tensor '" + one.tensor + "': " + one.cause);
 }
 
 int verdict(const Options& options, const Identification& found, const std::optional<Reproduction>& network) {
   const bool differs = network && network->differing > 0;
   if (found.exact() && !differs) return equal;
   if (found.decided()) return different;
-  std::cerr << "undecided: stopped after " << options.max_time
-            << " s (--max-time) before a combination was found that explains every value\n";
+  std::ostringstream seconds;
+  seconds << options.max_time;
+  log_error("undecided: stopped after " + seconds.str() + " s (--max-time) before a combination was found that explains every value");
   return failed;
 }
 

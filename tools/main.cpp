@@ -5,8 +5,10 @@
 #include <new>
 #include <string>
 
+#include "commit.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/version.hpp"
+#include "log.hpp"
 #include "memory_option.hpp"
 #include "problem.hpp"
 #include "subcommand.hpp"
@@ -16,14 +18,20 @@ namespace lastbit::tool {
 namespace {
 
 int fail(const Problems& problems) {
-  std::cerr << problem_text(problems);
+  log_error(problem_text(problems));
   return failed;
 }
 
 int fail(const std::string& message) { return fail(Problems{{{ErrorCode::bad_input, "", message}}, {}}); }
 
+/// "0.1.0 (0123abcd)"
+std::string version_and_commit() {
+  const std::string commit = lastbit_commit;
+  return std::string(version()) + (commit.empty() ? "" : " (" + commit + ")");
+}
+
 int run(int count, const char* const* words) {
-  CommandLine line("lastbit", "Computes what an NPU computes, to the last bit.", std::string(version()),
+  CommandLine line("lastbit", "Computes what an NPU computes, to the last bit.", version_and_commit(),
                    "Exit status: 0 equal or fine, 1 different, 2 usage, unreadable or unsupported input.");
   for (const auto add : {add_backends, add_demo,    add_describe, add_diff_backends, add_run,    add_verify,     add_layer, add_compare,
                          add_replay,   add_explain, add_extract,  add_fuzz_against,  add_info,   add_gen_golden, add_prove, add_certify,
@@ -31,6 +39,8 @@ int run(int count, const char* const* words) {
     add(line);
   }
   try {
+    line.add_to_all(add_log_options);
+    const Stopwatch stopwatch("all of it");
     const int status = line.run(count, words);
     return std::cout.flush() ? status : fail("standard output cannot be written");
   } catch (const std::bad_alloc&) {
@@ -50,5 +60,6 @@ int main(int count, char** arguments) {
   lastbit::tool::limit_to_free_memory();
   lastbit::set_replacing(lastbit::Replacing::own_kind);
   const lastbit::tool::HarmlessOutput out(std::cout), error(std::cerr);
+  lastbit::tool::start_log();
   return lastbit::tool::run(count, arguments);
 }

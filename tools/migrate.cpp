@@ -9,9 +9,11 @@
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "layer_plot.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "model_option.hpp"
+#include "output_option.hpp"
 #include "placement_option.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -25,6 +27,7 @@ struct Options {
   ChosenBackend device;
   std::vector<std::string> inputs;
   int threads = 1;
+  std::filesystem::path plot{};
   bool json = false;
 };
 
@@ -45,6 +48,7 @@ int migrate_networks(const Options& options, const MigrateOptions& request, Prog
   progress.clear();
   migration.before = options.before;
   migration.after = options.after;
+  draw_if_asked(migration, options.plot);
   std::cout << (options.json ? json_with_placements(to_json(migration), after, {&sheet_after})
                              : to_text(migration) + placement_text(after, {&sheet_after}));
   return migration.equal() ? equal : different;
@@ -61,6 +65,7 @@ int migrate_devices(const Options& options, const MigrateOptions& request, Progr
   progress.clear();
   migration.model = migration.certificate.model = options.model;
   if (migration.on_data) migration.on_data->model = options.model;
+  draw_if_asked(migration, options.plot);
   std::cout << (options.json ? json_with_placements(to_json(migration), model, {&before, &after})
                              : to_text(migration) + placement_text(model, {&before, &after}));
   return migration.equal() ? equal : different;
@@ -88,7 +93,9 @@ void add_migrate(CommandLine& line) {
   add_placement_options(command);
   add_input_option(command, options->inputs);
   add_threads_option(command, options->threads);
+  add_plot_option(command, options->plot);
   add_memory_option(command);
+  add_force_option(command);
   add_json_option(command, options->json);
   command.note("--model: the network that two versions of a device compute. --input: of the old network.");
   command.footer("Exit status: 0 the same for every input, 1 a layer can differ, is not decided, or has no counterpart, 2 error.");

@@ -15,6 +15,7 @@
 #include "lastbit/io/npz.hpp"
 #include "lastbit/memory.hpp"
 #include "lastbit/nearest.hpp"
+#include "log.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -134,6 +135,8 @@ void require_room(std::size_t bytes) {
 
 std::vector<Tensor> read_inputs(const Model& model, const std::vector<std::string>& inputs, std::vector<std::string>* readings) {
   const std::vector<fs::path> places = places_of(model, inputs);
+  const Stopwatch stopwatch("read the inputs");
+  for (const fs::path& place : places) log_detail("input: " + place.string());
   std::vector<Tensor> tensors;
   if (given_image_option().empty() && std::ranges::all_of(places, holds_array)) {
     for (std::size_t i = 0; i < places.size(); ++i) tensors.push_back(read_given_array(model, i, places[i]));

@@ -8,6 +8,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
+#include "log.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -75,6 +76,7 @@ Model read_given_model(const std::string& file) {
   for (const std::string& text : given().constants)
     require_new(options.constants.insert(named_constant_from(text)).second, "--bind " + text);
   options.cut = given().cut;
+  const Stopwatch stopwatch("read " + file);
   return read_model(file, options);
 }
 

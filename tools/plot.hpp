@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plot as an SVG file, drawn by gnuplot.
+// A plot as an SVG or PNG file, drawn by gnuplot.
 #pragma once
 
 #include <array>
@@ -34,10 +34,11 @@ struct Plot {
   std::optional<std::array<double, 2>> x_range{};
   std::optional<std::array<double, 2>> y_range{};
   std::vector<std::string> x_names{};  ///< at x = 0, 1, …; empty: numbers
+  bool bars_from_zero = false;         ///< the y axis shows 0; many names stand upright, and the picture is as wide as they need
 };
 
 /// What gnuplot is told. Every text stands in single quotes, where gnuplot expands nothing.
-[[nodiscard]] std::string gnuplot_script(const Plot& plot, const std::filesystem::path& svg);
+[[nodiscard]] std::string gnuplot_script(const Plot& plot, const std::filesystem::path& picture);
 
 /// A square of positive values, each row and column under a name, the colours in proportion to their logarithms; what is not positive stays white.
 struct HeatMap {
@@ -45,10 +46,10 @@ struct HeatMap {
   std::vector<std::string> names{};
   std::vector<std::vector<double>> values{};
 };
-[[nodiscard]] std::string gnuplot_script(const HeatMap& map, const std::filesystem::path& svg);
-void draw(const HeatMap& map, const std::filesystem::path& svg);
+[[nodiscard]] std::string gnuplot_script(const HeatMap& map, const std::filesystem::path& picture);
+void draw(const HeatMap& map, const std::filesystem::path& picture);
 
-/// Equal plots give equal files. Throws Error where gnuplot is missing or the file cannot be written.
-void draw(const Plot& plot, const std::filesystem::path& svg);
+/// PNG where the name ends so, else SVG. Equal plots give equal files. Throws Error where gnuplot is missing or the file cannot be written.
+void draw(const Plot& plot, const std::filesystem::path& picture);
 
 }  // namespace lastbit::tool

@@ -21,17 +21,18 @@ void tell_terminal(const std::string& text) { std::fputs(text.c_str(), stderr); 
 }  // namespace
 
 Progress::Progress(const std::string& what)
-    : what_(harmless(what)), start_(Clock::now()), last_(start_), terminal_(::isatty(STDERR_FILENO) != 0) {}
+    : what_(harmless(what)), start_(Clock::now()), last_(start_), terminal_(::isatty(STDERR_FILENO) != 0), stopwatch_(what_) {}
 
 void Progress::show(std::size_t done, std::size_t all) {
-  constexpr std::chrono::milliseconds quiet(2000), pause(100);
+  constexpr std::chrono::milliseconds quiet(2000), pause(100), line_pause(10000);
   const Clock::time_point now = Clock::now();
-  if (!terminal_ || now - start_ < quiet || now - last_ < pause) return;
+  if (now - last_ < (terminal_ ? pause : line_pause) || now - start_ < quiet) return;
+  last_ = now;
+  const std::string counts = std::to_string(done) + " of " + std::to_string(all);
+  if (!terminal_) return log_note(what_ + ": " + counts);
   constexpr std::size_t width = 40;
   const std::size_t full = all == 0 ? width : done * width / all;
-  tell_terminal("\r" + what_ + " [" + std::string(full, '#') + std::string(width - full, ' ') + "] " + std::to_string(done) + " of " +
-                std::to_string(all));
-  last_ = now;
+  tell_terminal("\r" + what_ + " [" + std::string(full, '#') + std::string(width - full, ' ') + "] " + counts);
   shown_ = true;
 }
 

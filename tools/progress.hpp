@@ -1,12 +1,14 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bar on stderr for work that takes more than two seconds; none where stderr is no terminal.
+// A bar on stderr for work that takes more than two seconds; where stderr is no terminal, a line every ten seconds.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <string>
+
+#include "log.hpp"
 
 namespace lastbit::tool {
 
@@ -25,6 +27,7 @@ class Progress {
   std::string what_;
   std::chrono::steady_clock::time_point start_, last_;
   bool terminal_ = false, shown_ = false;
+  Stopwatch stopwatch_;
 };
 
 }  // namespace lastbit::tool

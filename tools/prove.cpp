@@ -15,6 +15,7 @@
 #include "lastbit/io/npy.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/pair_proof.hpp"
+#include "layer_plot.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
@@ -31,6 +32,7 @@ struct Options {
   std::vector<std::string> settings, inputs;
   std::optional<int> bits;
   int threads = 1;
+  std::filesystem::path plot{};
   bool json = false, without_vnni = false;
 };
 
@@ -81,6 +83,7 @@ int run(const Options& options) {
   ProveReport report = prove(model, sheet, inputs, request);
   progress.clear();
   report.model = options.model;
+  draw_if_asked(report, options.plot);
   const auto files = options.folder.empty() ? std::vector<std::string>{} : write_examples(report, options.folder);
   std::cout << (options.json ? json_with_placements(to_json(report), model, {&sheet}) : to_text(report) + placement_text(model, {&sheet}));
   for (const std::string& file : files)
@@ -107,6 +110,7 @@ void add_prove(CommandLine& line) {
   add_output_option(command, options->folder, "DIR");
   command.renamed("--write", "--output");
   add_threads_option(command, options->threads);
+  add_plot_option(command, options->plot);
   add_memory_option(command);
   add_force_option(command);
   command.flag("--without-vnni", options->without_vnni, "ask instead whether x86 processors without VNNI compute the same");

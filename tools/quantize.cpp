@@ -12,6 +12,7 @@
 #include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/ranges.hpp"
+#include "layer_plot.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "model_option.hpp"
@@ -30,6 +31,7 @@ struct Options {
   std::int64_t most_samples = 0;
   int threads = 1;
   bool list = false;
+  std::filesystem::path plot{};
   bool json = false;
 };
 
@@ -107,6 +109,7 @@ int run(const Options& options) {
   const auto [result, chosen] = quantize(model, sheet, samples, quantizer_options(options.settings), options.threads, ranges);
   if (!options.output.empty()) write_model(options.output, result.model);
   if (!options.save_ranges.empty()) write_ranges(options.save_ranges, chosen);
+  draw_if_asked(result.report, options.plot);
   std::cout << (options.json ? to_json(result.report) : to_text(result.report));
   for (const std::string& file : {options.output, options.save_ranges})
     if (!options.json && !file.empty()) std::cout << "Written to " << file << ".\n";
@@ -130,6 +133,7 @@ void add_quantize(CommandLine& line) {
   add_output_option(command, options->output, "FILE.json|.tflite");
   add_threads_option(command, options->threads);
   command.flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
+  add_plot_option(command, options->plot);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

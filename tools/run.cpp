@@ -18,6 +18,7 @@
 #include "lastbit/one_operation.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/trace.hpp"
+#include "log.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
@@ -185,7 +186,10 @@ int run(const Options& options) {
                        .measure = options.json,
                        .keep_samples = options.trace_samples,
                        .states = options.reset_states ? StatesBetweenSamples::reset : StatesBetweenSamples::carried};
-  Trace computed = emulator.run(inputs, how);
+  Trace computed = [&] {
+    const Stopwatch stopwatch("run " + sheet.name);
+    return emulator.run(inputs, how);
+  }();
   auto layers = layers_of(emulator, computed);
   NamedTrace trace = named(std::move(computed), emulator.model(), sheet);
   trace.model = options.model;

@@ -10,6 +10,7 @@
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
+#include "log.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
@@ -47,7 +48,7 @@ int run(const Options& options) {
   std::cout << (options.json ? to_json(*shrunk) : to_text(*shrunk));
   if (options.output.empty()) return different;
   const auto refused = write_case(options.output, *shrunk);
-  if (refused) std::cerr << "no layer.tflite: " << *refused << "\n";
+  if (refused) log_note("no layer.tflite: " + *refused);
   if (!options.json)
     std::cout << "\nwritten to " << options.output << ": cases.json, test_catch2.cpp, test_googletest.cpp"
               << (refused ? "\n" : ", layer.tflite\n");

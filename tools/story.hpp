@@ -18,7 +18,7 @@ namespace lastbit::tool {
 
 struct StoryOptions {
   bool json = false;
-  std::filesystem::path plot{};             ///< write the plot there, as SVG; empty: none
+  std::filesystem::path plot{};             ///< write the plot there, as SVG or PNG; empty: none
   std::filesystem::path data = "examples";  ///< the folder with the data of the demos
 };
 

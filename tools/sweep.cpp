@@ -14,6 +14,7 @@
 #include "lastbit/io/output.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/registry.hpp"
+#include "log.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
@@ -99,7 +100,7 @@ int finish(const Options& options, const SweepWork& work, const SweepState& stat
     if (options.json != "-" && options.csv != "-") std::cout << to_text(report) << std::flush;
   }
   if (end.error.empty() && report.complete()) return report.equal() ? equal : different;
-  std::cerr << "lastbit: " << end.error << "; " << kept_text(state) << std::endl;
+  log_error("lastbit: " + end.error + "; " + kept_text(state));
   return failed;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lastbit/error.hpp"
+#include "log.hpp"
 #include "rank_messages.hpp"
 
 namespace lastbit::tool {
@@ -114,7 +115,7 @@ class Worker {
   }
 
   [[noreturn]] void leave_alone() const {
-    std::cerr << "lastbit: sweep: rank 0 has not been heard for long: it is lost, and with it what was not in its state" << std::endl;
+    log_error("lastbit: sweep: rank 0 has not been heard for long: it is lost, and with it what was not in its state");
     std::_Exit(failed_status);
   }
 
@@ -190,7 +191,7 @@ class Dealer {
   }
 
   void say(int rank, const std::string& what) const {
-    std::cerr << "lastbit: sweep: rank " << rank << " on " << members_[static_cast<std::size_t>(rank)].host << " " << what << std::endl;
+    log_warning("lastbit: sweep: rank " + std::to_string(rank) + " on " + members_[static_cast<std::size_t>(rank)].host + " " + what);
   }
 
   void collect(const Piece& piece) {
