@@ -98,7 +98,7 @@ TEST_CASE("a plot is drawn, the same each time, and its text is never a command"
 
 TEST_CASE("a plot that cannot be drawn is an error that names it") {
   const test::Scratch scratch;
-  CHECK_THROWS_WITH(draw(two_curves(), scratch.path() / "absent" / "x.svg"), test::contains_text("cannot be written"));
+  CHECK_THROWS_WITH(draw(two_curves(), scratch.path() / "absent" / "x.svg"), test::contains_text("absent/x.svg: No such file"));
   Plot empty = two_curves();
   empty.series.clear();
   CHECK_THROWS_WITH(draw(empty, scratch.path() / "x.svg"), test::contains_text("gnuplot refused"));
