@@ -18,9 +18,7 @@ std::string cut_in_the_middle(const std::string& name) {
   return name.substr(0, head) + "…" + name.substr(tail);
 }
 
-double percent(std::int64_t part, std::int64_t all) {
-  return all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
-}
+double percent(std::int64_t part, std::int64_t all) { return all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all); }
 
 Plot bars(std::string title, std::string y_label, std::string series) {
   Plot plot{.title = std::move(title), .y_label = std::move(y_label), .bars_from_zero = true};

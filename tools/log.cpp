@@ -33,11 +33,14 @@ void start_log() {
 }
 
 void add_log_options(Command& command) {
-  command.flag("-v,--verbose", [] { set_level("debug"); },
-               "say on standard error what is read, which path of the host computes, and how long each stage takes");
-  command.flag("-q,--quiet", [] { set_level("error"); }, "say nothing on standard error but why it fails");
+  command.flag(
+      "-v,--verbose", [] { set_level("debug"); },
+      "say on standard error what is read, which path of the host computes, and how long each stage takes");
+  command.flag(
+      "-q,--quiet", [] { set_level("error"); }, "say nothing on standard error but why it fails");
   command
-      .option("--log-level", [](const std::string& name) { set_level(name); }, "say on standard error what is of this level or above")
+      .option(
+          "--log-level", [](const std::string& name) { set_level(name); }, "say on standard error what is of this level or above")
       .one_of({"debug", "info", "warning", "error", "off"})
       .value_name("LEVEL");
 }
