@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer_plot.hpp"
 
+#include <initializer_list>
+
 namespace lastbit::tool {
 namespace {
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 
 #include "lastbit/error.hpp"
 #include "lastbit/io/output.hpp"
