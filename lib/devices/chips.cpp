@@ -115,11 +115,18 @@ const std::vector<Chip>& chips() {
   return all;
 }
 
+bool is_same_name(std::string_view a, std::string_view b) {
+  const auto plain = [](std::string_view name) {
+    std::string text;
+    for (const char c : name)
+      if (c != '.' && c != '-' && c != '_' && c != ' ') text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  };
+  return plain(a) == plain(b);
+}
+
 const Chip* find_chip(std::string_view name) {
-  std::string plain;
-  for (const char c : name)
-    if (c != '.' && c != '-' && c != '_' && c != ' ') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto found = std::ranges::find(chips(), std::string_view(plain), &Chip::name);
+  const auto found = std::ranges::find_if(chips(), [&](const Chip& chip) { return is_same_name(chip.name, name); });
   return found == chips().end() ? nullptr : &*found;
 }
 

@@ -9,6 +9,7 @@
 
 #include "lastbit/error.hpp"
 #include "lastbit/nearest.hpp"
+#include "lastbit/registry.hpp"
 
 namespace lastbit {
 namespace {
@@ -181,6 +182,17 @@ bool take_joined(Question& question, const std::string& word) {
   return true;
 }
 
+/// A backend by its own name, which a chip may have: rk3588.
+const Chip* backend_as_chip(std::string_view word) {
+  static const std::vector<Chip> all = [] {
+    std::vector<Chip> named;
+    for (const SpecSheet& sheet : builtin_backends()) named.push_back({.name = sheet.name, .unit = sheet.title, .backends = {sheet.name}});
+    return named;
+  }();
+  const auto found = std::ranges::find_if(all, [&](const Chip& chip) { return is_same_name(chip.name, word); });
+  return found == all.end() ? nullptr : &*found;
+}
+
 void take(Question& question, std::string_view text, const std::string& word) {
   const Synonym* other = synonym(word);
   const Chip* const chip = find_chip(word);
@@ -191,6 +203,7 @@ void take(Question& question, std::string_view text, const std::string& word) {
   else if (chip != nullptr) return;
   else if (is_version(word) && question.version.empty()) question.version = word;
   else if (is_version(word)) refuse(text, "two versions: " + question.version + " and " + word);
+  else if (const Chip* const backend = backend_as_chip(word); backend != nullptr) question.chips.push_back(backend);
   else if (!take_joined(question, word)) unknown(text, word);
 }
 

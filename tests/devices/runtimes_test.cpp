@@ -73,6 +73,18 @@ TEST_CASE("a chip is found whatever its case and signs are") {
   CHECK(find_backend("tiger_lake").name == "gna2");
 }
 
+TEST_CASE("what computes a chip that a backend is called by is told as well") {
+  for (const char* const name : {"rk3588", "RK-3576", "max78000", "nvdla", "k210", "espdl_s3"}) {
+    INFO(name);
+    const RuntimeAnswer answer = runtimes_for(name);
+    REQUIRE(answer.chips.size() == 1);
+    CHECK(answer.cases.empty());
+    REQUIRE(answer.chips[0]->backends.size() == 1);
+    CHECK(is_same_name(answer.chips[0]->backends[0], name));
+  }
+  CHECK(runtimes_for("xnnpack").chips.empty());  // a runtime's name first
+}
+
 TEST_CASE("a name of several backends, or of none, is refused with what there is") {
   CHECK(unfound("gna").find("gna1, gna1_embedded, gna2, gna3_0 or gna3_1") != std::string::npos);
   CHECK(unfound("ascend910").find("ascend910a or ascend910b") != std::string::npos);

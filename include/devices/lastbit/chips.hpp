@@ -22,6 +22,9 @@ struct Chip {
 
 [[nodiscard]] const std::vector<Chip>& chips();
 
+/// Whatever their case and signs.
+[[nodiscard]] bool is_same_name(std::string_view a, std::string_view b);
+
 /// By name, whatever its case: "i.MX 8M Plus" has none, "i.MX8MP", "imx-8mp" and "imx8mp" are one. Or nullptr.
 [[nodiscard]] const Chip* find_chip(std::string_view name);
 
