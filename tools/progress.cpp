@@ -29,7 +29,7 @@ void Progress::show(std::size_t done, std::size_t all) {
   if (now - last_ < (terminal_ ? pause : line_pause) || now - start_ < quiet) return;
   last_ = now;
   const std::string counts = std::to_string(done) + " of " + std::to_string(all);
-  if (!terminal_) return log_note(what_ + ": " + counts);
+  if (!terminal_) return log_note("progress: " + what_ + ": " + counts);
   constexpr std::size_t width = 40;
   const std::size_t full = all == 0 ? width : done * width / all;
   tell_terminal("\r" + what_ + " [" + std::string(full, '#') + std::string(width - full, ' ') + "] " + counts);

@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bar on stderr for work that takes more than two seconds; where stderr is no terminal, a line every ten seconds.
+// A bar on stderr for work that takes more than two seconds; where stderr is no terminal, a line every ten seconds, "progress: …".
 #pragma once
 
 #include <chrono>
