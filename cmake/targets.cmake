@@ -21,19 +21,19 @@ function(lastbit_configure target)
 endfunction()
 
 # lastbit_optimise(target level): a lower level than the build's own, for what is compiled more often than it computes. Whatever must be fast
-# lies in model and engine. -O0 is meant for every build, under the sanitizers too, where the optimiser is half of a test's compilation; other
-# levels for optimised builds alone.
+# lies in model and engine. -O0 is meant for every build; other levels for optimised builds alone. Under the sanitizers, whose checks are most of
+# what the optimiser then has to read, -O1 is -O0 too.
 function(lastbit_optimise target level)
-  if(level STREQUAL "-O0")
-    target_compile_options(${target} PRIVATE ${level})
+  if(level STREQUAL "-O0" OR (level STREQUAL "-O1" AND LASTBIT_SANITIZERS))
+    target_compile_options(${target} PRIVATE -O0)
   else()
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${level}>)
   endif()
 endfunction()
 
-# A build for use, and one of CI's, is compiled once: CMAKE_UNITY_BUILD, which the presets release, strict and asan set, lets it parse headers
-# once for several files. In all others, and for clang-tidy, a file stands alone, so that each is seen to state its own includes and a change
-# rebuilds what it touches.
+# A build for use, and one of CI's, is compiled once: CMAKE_UNITY_BUILD, which the presets release, strict, asan and tidy set, lets it parse
+# headers once for several files. In all others a file stands alone, so that each is seen to state its own includes and a change rebuilds what
+# it touches.
 #
 # lastbit_join(target size [alone...]): up to `size` of its files, in the order of their list, are one for the compiler, so a name of one means
 # the same in all; those that stay alone use a name in another sense.
