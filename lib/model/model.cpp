@@ -25,6 +25,13 @@ std::optional<E> enumerator_named(std::span<const std::string_view> names, std::
 
 }  // namespace
 
+Attributes::Attributes() = default;
+Attributes::Attributes(const Attributes& other) = default;
+Attributes::Attributes(Attributes&& other) noexcept = default;
+Attributes& Attributes::operator=(const Attributes& other) = default;
+Attributes& Attributes::operator=(Attributes&& other) noexcept = default;
+Attributes::~Attributes() = default;
+
 std::string_view name_of(Activation activation) { return activation_names[static_cast<std::size_t>(activation)]; }
 
 std::optional<Activation> activation_from(std::string_view name) { return enumerator_named<Activation>(activation_names, name); }

@@ -71,6 +71,15 @@ std::optional<std::int64_t> checked_element_count(std::span<const std::int64_t> 
   return count;
 }
 
+Tensor::Tensor() = default;
+Tensor::Tensor(const Tensor& other) = default;
+Tensor::Tensor(Tensor&& other) noexcept = default;
+Tensor& Tensor::operator=(const Tensor& other) = default;
+Tensor& Tensor::operator=(Tensor&& other) noexcept = default;
+Tensor::~Tensor() = default;
+
+bool operator==(const Tensor& a, const Tensor& b) { return a.type_ == b.type_ && a.shape_ == b.shape_ && a.bytes_ == b.bytes_; }
+
 Tensor::Tensor(ElementType type, Shape shape) : type_(type), shape_(std::move(shape)) {
   const auto count = checked_element_count(shape_.sizes(), type);
   if (!count) throw Error(ErrorCode::bad_input, "tensor", "shape " + shape_.text() + " is empty or too large");

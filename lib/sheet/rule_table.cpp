@@ -68,7 +68,7 @@ const std::vector<Rule>& rule_table() {
 void ReachedRules::Iterator::settle() {
   const std::vector<Rule>& table = rule_table();
   if (index_ == 0) index_ = 1;  // the Backend itself
-  while (index_ < table.size()) {
+  while (index_ < end_) {
     const Rule &rule = table[index_], &owner = table[rule.owner];
     if (!exists(*backend_, rule, owner) || !is_within(reach_, *backend_, rule, owner, table)) index_ = rule.end;
     else if (rule.type->is_leaf()) return;
@@ -76,7 +76,7 @@ void ReachedRules::Iterator::settle() {
   }
 }
 
-const Rule* find_rule(const Backend& backend, std::string_view path) {
+const Rule* find_rule(std::string_view path) {
   const std::vector<Rule>& table = rule_table();
   for (std::size_t i = 1; i < table.size();) {
     const Rule& rule = table[i];
@@ -85,22 +85,69 @@ const Rule* find_rule(const Backend& backend, std::string_view path) {
       i = rule.end;
       continue;
     }
-    if (!exists(backend, rule, table[rule.owner])) return nullptr;
     if (path.size() == rule.path.size()) return &rule;
     if (++i == rule.end) return nullptr;
   }
   return nullptr;
 }
 
+const Rule* find_rule(const Backend& backend, std::string_view path) {
+  const std::vector<Rule>& table = rule_table();
+  const Rule* const found = find_rule(path);
+  for (const Rule* rule = found; rule != nullptr && rule != table.data(); rule = &table[rule->owner]) {
+    if (!exists(backend, *rule, table[rule->owner])) return nullptr;
+  }
+  return found;
+}
+
+namespace {
+
+enum class Use : std::uint8_t { not_there, unread, read };
+
+/// Given that the owner is read.
+Use use_of(const Rule& rule, const Backend& backend) {
+  const std::vector<Rule>& table = rule_table();
+  const Rule& owner = table[rule.owner];
+  if (!exists(backend, rule, owner)) return Use::not_there;
+  return is_within(Reach::read, backend, rule, owner, table) ? Use::read : Use::unread;
+}
+
+/// Whether nothing that decides what of the rule is read differs between two backends that read it.
+bool reads_the_same(const Rule& rule, const Backend& a, const Backend& b) {
+  const Rule& owner = rule_table()[rule.owner];
+  const bool same_members =
+      rule.member == nullptr || reads_first_alone(*rule.member, address(a, owner)) == reads_first_alone(*rule.member, address(b, owner));
+  return same_members && std::memcmp(address(a, rule), address(b, rule), rule.type->size) == 0;
+}
+
+/// Below the rule at the index, which the backend reads: those that are unread, but were not `before`.
+void add_newly_unread(std::size_t above, const Backend& backend, const Backend& before, bool was_read, std::vector<const Rule*>& found) {
+  const std::vector<Rule>& table = rule_table();
+  for (std::size_t i = above + 1; i < table[above].end; i = table[i].end) {
+    const Rule& rule = table[i];
+    const Use use = use_of(rule, backend), use_before = was_read ? use_of(rule, before) : Use::not_there;
+    if (use == Use::unread && use_before != Use::unread) found.push_back(&rule);
+    if (use != Use::read || (use_before == Use::read && reads_the_same(rule, backend, before))) continue;
+    add_newly_unread(i, backend, before, use_before == Use::read, found);
+  }
+}
+
+}  // namespace
+
 std::vector<const Rule*> unread(const Backend& backend) {
   const std::vector<Rule>& table = rule_table();
   std::vector<const Rule*> found;
   for (std::size_t i = 1; i < table.size();) {
-    const Rule &rule = table[i], &owner = table[rule.owner];
-    const bool there = exists(backend, rule, owner), read = there && is_within(Reach::read, backend, rule, owner, table);
-    if (there && !read) found.push_back(&rule);
-    i = read ? i + 1 : rule.end;
+    const Use use = use_of(table[i], backend);
+    if (use == Use::unread) found.push_back(&table[i]);
+    i = use == Use::read ? i + 1 : table[i].end;
   }
+  return found;
+}
+
+std::vector<const Rule*> newly_unread(const Backend& backend, const Backend& before) {
+  std::vector<const Rule*> found;
+  add_newly_unread(0, backend, before, true, found);
   return found;
 }
 

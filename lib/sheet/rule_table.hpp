@@ -54,7 +54,10 @@ class ReachedRules {
     using pointer = const Rule*;
     using reference = const Rule&;
 
-    Iterator(const Backend& backend, Reach reach, std::size_t index) : backend_(&backend), reach_(reach), index_(index) { settle(); }
+    Iterator(const Backend& backend, Reach reach, std::size_t index, std::size_t end)
+        : backend_(&backend), reach_(reach), index_(index), end_(end) {
+      settle();
+    }
     const Rule& operator*() const { return rule_table()[index_]; }
     Iterator& operator++() {
       ++index_;
@@ -67,19 +70,24 @@ class ReachedRules {
     void settle();
     const Backend* backend_;
     Reach reach_;
-    std::size_t index_;
+    std::size_t index_, end_;
   };
 
-  ReachedRules(const Backend& backend, Reach reach) : backend_(backend), reach_(reach) {}
-  [[nodiscard]] Iterator begin() const { return {backend_, reach_, 0}; }
-  [[nodiscard]] Iterator end() const { return {backend_, reach_, rule_table().size()}; }
+  ReachedRules(const Backend& backend, Reach reach) : ReachedRules(backend, reach, rule_table().front()) {}
+  /// At and below a rule whose owner is within reach.
+  ReachedRules(const Backend& backend, Reach reach, const Rule& top)
+      : backend_(backend), reach_(reach), first_(static_cast<std::size_t>(&top - rule_table().data())), end_(top.end) {}
+  [[nodiscard]] Iterator begin() const { return {backend_, reach_, first_, end_}; }
+  [[nodiscard]] Iterator end() const { return {backend_, reach_, end_, end_}; }
 
  private:
   const Backend& backend_;
   Reach reach_;
+  std::size_t first_, end_;
 };
 
-/// The rule or structure at the path, or null if the backend has none.
+/// The rule or structure at the path, or null if there is none: in the table; in the table and the backend.
+[[nodiscard]] const Rule* find_rule(std::string_view path);
 [[nodiscard]] const Rule* find_rule(const Backend& backend, std::string_view path);
 
 /// The structure of type T at the path, or null.
@@ -142,6 +150,8 @@ void copy_rules(Backend& to, const Backend& from, std::string_view path);
 
 /// The uppermost rules that nothing reads, whatever the backend holds there.
 [[nodiscard]] std::vector<const Rule*> unread(const Backend& backend);
+/// Those of them that are not unread in the backend as it was `before`; looked for only where the two differ.
+[[nodiscard]] std::vector<const Rule*> newly_unread(const Backend& backend, const Backend& before);
 /// What the rule is in a fresh backend.
 [[nodiscard]] const void* fresh_value(const Rule& rule);
 void forget(Backend& backend, const Rule& rule);

@@ -248,11 +248,14 @@ bool assign_structure(Backend& backend, const Rule& rule, std::string_view value
 
 /// The same for every structure that the pattern names; one with a `*` those that exist.
 bool assign_structures(Backend& backend, std::string_view pattern, std::string_view value) {
-  const bool any = pattern.find('*') == std::string_view::npos;
+  if (pattern.find('*') == std::string_view::npos) {
+    const Rule* const rule = find_rule(pattern);
+    return rule != nullptr && !rule->type->is_leaf() && assign_structure(backend, *rule, value);
+  }
   bool found = false;
   for (const Rule& rule : rule_table()) {
-    if (rule.type->is_leaf() || !matches(pattern, rule.path)) continue;
-    if (any || is_present(*rule.type, address(backend, rule))) found = assign_structure(backend, rule, value) || found;
+    if (rule.type->is_leaf() || !is_present(*rule.type, address(backend, rule)) || !matches(pattern, rule.path)) continue;
+    found = assign_structure(backend, rule, value) || found;
   }
   return found;
 }
@@ -291,10 +294,7 @@ void set_rule(Backend& backend, std::string_view path, std::string_view value) {
   Backend changed = backend;
   replace_rule(changed, path, value);
   check_widths(changed);
-  const std::vector<const Rule*> unread_before = unread(backend);
-  for (const Rule* const rule : unread(changed)) {
-    if (!std::ranges::binary_search(unread_before, rule)) forget(changed, *rule);
-  }
+  for (const Rule* const rule : newly_unread(changed, backend)) forget(changed, *rule);
   backend = changed;
 }
 

@@ -72,6 +72,21 @@ TEST_CASE("every rule has a path of its own, says what it means, and a number wh
   CHECK(paths.size() > 4000);
 }
 
+TEST_CASE("what nothing reads any longer is found by looking where two backends differ") {
+  std::size_t found = 0;
+  for (const SpecSheet& before : builtin_backends()) {
+    const std::vector<const Rule*> unread_before = unread(before.backend);
+    for (const SpecSheet& after : builtin_backends()) {
+      INFO(before.name << " to " << after.name);
+      std::vector<const Rule*> expected = unread(after.backend);
+      std::erase_if(expected, [&](const Rule* rule) { return std::ranges::binary_search(unread_before, rule); });
+      REQUIRE(newly_unread(after.backend, before.backend) == expected);
+      found += expected.size();
+    }
+  }
+  CHECK(found > 1000);
+}
+
 TEST_CASE("every value means something") {
   for (const Rule& rule : rule_table()) {
     INFO(rule.path);

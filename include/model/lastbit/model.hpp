@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -300,11 +301,26 @@ struct ResizeAttributes {  // the sizes are the output's
   std::optional<std::array<double, 2>> scales;  ///< s of [height, width]; absent: from the sizes
 };
 
-using Attributes = std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes,
-                                MeanAttributes, ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes,
-                                SliceAttributes, SplitAttributes, LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes,
-                                SvdfAttributes, LstmAttributes, FusedConv2dAttributes, RequantizeAttributes, ArgmaxAttributes,
-                                GatherAttributes, CumsumAttributes, TopKAttributes, DetectionAttributes, BlockAttributes>;
+using AnyAttributes =
+    std::variant<std::monostate, Conv2dAttributes, FullyConnectedAttributes, MatmulAttributes, Pool2dAttributes, MeanAttributes,
+                 ElementwiseAttributes, ConcatAttributes, PadAttributes, TransposeAttributes, SliceAttributes, SplitAttributes,
+                 LeakyReluAttributes, SoftmaxAttributes, ClipAttributes, ResizeAttributes, SvdfAttributes, LstmAttributes,
+                 FusedConv2dAttributes, RequantizeAttributes, ArgmaxAttributes, GatherAttributes, CumsumAttributes, TopKAttributes,
+                 DetectionAttributes, BlockAttributes>;
+
+/// The attributes of one operation, of the type that belongs to its kind: std::get and std::visit read them. Copied and moved in one file, as Tensor is.
+class Attributes : public AnyAttributes {
+ public:
+  Attributes();
+  template <class One>
+  requires std::constructible_from<AnyAttributes, std::in_place_type_t<One>, One> Attributes(One attributes)
+      : AnyAttributes(std::in_place_type<One>, std::move(attributes)) {}
+  Attributes(const Attributes& other);
+  Attributes(Attributes&& other) noexcept;
+  Attributes& operator=(const Attributes& other);
+  Attributes& operator=(Attributes&& other) noexcept;
+  ~Attributes();
+};
 
 /// The attributes that an operation kind carries, with default values.
 [[nodiscard]] Attributes default_attributes(OperationKind kind);

@@ -111,11 +111,17 @@ struct Quantization {
   friend bool operator==(const Quantization&, const Quantization&) = default;
 };
 
-/// Owning, contiguous, row-major values of one element type.
+/// Owning, contiguous, row-major values of one element type. Copied, moved and compared in one file: every file that holds a model would compile
+/// that again.
 class Tensor {
  public:
-  Tensor() = default;
+  Tensor();
   Tensor(ElementType type, Shape shape);
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(const Tensor& other);
+  Tensor& operator=(Tensor&& other) noexcept;
+  ~Tensor();
 
   template <class T>
   [[nodiscard]] static Tensor from(Shape shape, std::span<const T> values) {
@@ -144,7 +150,7 @@ class Tensor {
   /// One element of an integer tensor, widened.
   [[nodiscard]] std::int64_t integer_at(std::int64_t index) const;
 
-  friend bool operator==(const Tensor&, const Tensor&) = default;
+  friend bool operator==(const Tensor& a, const Tensor& b);
 
  private:
   ElementType type_ = ElementType::int8;
