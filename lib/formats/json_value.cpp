@@ -48,6 +48,12 @@ struct JsonConversion {
   }
 };
 
+JsonValue::JsonValue(const JsonValue& other) = default;
+JsonValue::JsonValue(JsonValue&& other) noexcept = default;
+JsonValue& JsonValue::operator=(const JsonValue& other) = default;
+JsonValue& JsonValue::operator=(JsonValue&& other) noexcept = default;
+JsonValue::~JsonValue() = default;
+
 JsonValue::JsonValue(std::initializer_list<JsonValue> values) : value_(Array(values)) {
   if (!std::ranges::all_of(values, JsonConversion::is_member)) return;
   Object members;

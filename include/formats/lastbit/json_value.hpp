@@ -36,6 +36,11 @@ class JsonValue {
   requires(!std::convertible_to<Range, std::string_view>) JsonValue(const Range& values) : value_(Array{}) {
     for (const auto& value : values) push_back(value);
   }
+  JsonValue(const JsonValue& other);
+  JsonValue(JsonValue&& other) noexcept;
+  JsonValue& operator=(const JsonValue& other);
+  JsonValue& operator=(JsonValue&& other) noexcept;
+  ~JsonValue();
   /// Pairs of a name and a value: an object; anything else: a list.
   JsonValue(std::initializer_list<JsonValue> values);
 
