@@ -770,34 +770,39 @@ struct Change {
   std::string folder, backend, rule, from, to;
 };
 
-/// The cases of a suite that a backend has a part in, in a folder of their own.
+/// Copies the cases of a suite that a backend has a part in.
+RecordedCases copied_cases(const std::string& folder, const std::string& backend, const std::filesystem::path& to) {
+  const auto suite = test::source_directory() / "tests/vectors" / folder;
+  std::filesystem::copy(suite, to, std::filesystem::copy_options::recursive);
+  auto json = nlohmann::json::parse(std::ifstream(suite / "cases.json"));
+  const auto names = [&](const nlohmann::json& entry) { return entry.value("backend", "") == backend; };
+  auto kept = nlohmann::json::array();
+  for (const auto& one : json["cases"]) {
+    const auto also = one.value("also", nlohmann::json::array());
+    if (names(one) || std::any_of(also.begin(), also.end(), names)) kept.push_back(one);
+  }
+  json["cases"] = std::move(kept);
+  std::ofstream(to / "cases.json") << json;
+  return RecordedCases(to);
+}
+
+/// Those cases, in a folder of their own.
 class CasesOf {
  public:
-  CasesOf(const std::string& folder, const std::string& backend) {
-    const auto suite = test::source_directory() / "tests/vectors" / folder;
-    std::filesystem::copy(suite, scratch_.path(), std::filesystem::copy_options::recursive);
-    auto json = nlohmann::json::parse(std::ifstream(suite / "cases.json"));
-    const auto names = [&](const nlohmann::json& entry) { return entry.value("backend", "") == backend; };
-    auto kept = nlohmann::json::array();
-    for (const auto& one : json["cases"]) {
-      const auto also = one.value("also", nlohmann::json::array());
-      if (names(one) || std::any_of(also.begin(), also.end(), names)) kept.push_back(one);
-    }
-    json["cases"] = std::move(kept);
-    std::ofstream(scratch_.path() / "cases.json") << json;
-  }
+  CasesOf(const std::string& folder, const std::string& backend) : cases_(copied_cases(folder, backend, scratch_.path())) {}
 
-  [[nodiscard]] bool notice(const Change& change) const {
+  [[nodiscard]] bool notice(const Change& change) {
     VerifyOptions options;
     options.stop_after = 1;
     options.adjust = [&](SpecSheet& sheet) {
       if (sheet.name == change.backend) set_rule(sheet.backend, change.rule, change.to);
     };
-    return !verify(scratch_.path(), options).failures.empty();
+    return !cases_.verify(options).failures.empty();
   }
 
  private:
   test::Scratch scratch_;
+  RecordedCases cases_;
 };
 
 bool speaks_of(const Exception& exception, const Change& change) {

@@ -72,13 +72,13 @@ bool belongs(const Texts& prefixes, const std::string& path) {
                      [&](const auto& prefix) { return path == prefix || path.starts_with(prefix + "."); });
 }
 
-bool noticed(const Suite& suite, const std::string& backend, const std::string& rule, const std::string& value) {
+bool noticed(RecordedCases& cases, const std::string& backend, const std::string& rule, const std::string& value) {
   VerifyOptions options;
   options.stop_after = 1;
   options.adjust = [&](SpecSheet& sheet) {
     if (sheet.name == backend) set_rule(sheet.backend, rule, value);
   };
-  return !verify(source_directory() / "tests/vectors" / suite.folder, options).failures.empty();
+  return !cases.verify(options).failures.empty();
 }
 
 }  // namespace
@@ -87,6 +87,7 @@ TEST_CASE("N2D2's recorded suites notice a change of any rule they read, or the 
   using Rule = std::pair<std::string, std::string>;  // backend, path below the operation
   std::map<Rule, bool> told;
   for (const Suite& suite : suites) {
+    RecordedCases cases(source_directory() / "tests/vectors" / suite.folder);
     for (const std::string& name : suite.backends) {
       const Backend backend = find_backend(name).backend;
       for (const RuleText& rule : list_rules(backend)) {
@@ -94,7 +95,7 @@ TEST_CASE("N2D2's recorded suites notice a change of any rule they read, or the 
         bool& known = told[{name, rule.path}];
         for (const std::string& value : candidates(rule.value)) {
           if (known) break;
-          known = accepts(backend, rule.path, value) && noticed(suite, name, rule.path, value);
+          known = accepts(backend, rule.path, value) && noticed(cases, name, rule.path, value);
         }
       }
     }

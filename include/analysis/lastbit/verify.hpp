@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -59,8 +60,24 @@ struct VerifyOptions {
   std::size_t stop_after = std::numeric_limits<std::size_t>::max();  ///< failures
 };
 
-/// Every cases.json below `directory`, or the one file given. Throws Error(unreadable_file | malformed_file) for a file that is no case file;
-/// a case that cannot be computed is a failure.
+/// Case files that are read once and asked of many devices; models and tensors are kept from the first time a case is computed. One thread at a time.
+class RecordedCases {
+ public:
+  /// Every cases.json below `directory`, or the one file given. Throws Error(unreadable_file | malformed_file) for a file that is no case file.
+  explicit RecordedCases(const std::filesystem::path& directory);
+  RecordedCases(RecordedCases&& other) noexcept;
+  RecordedCases& operator=(RecordedCases&& other) noexcept;
+  ~RecordedCases();
+
+  /// A case that cannot be computed is a failure.
+  [[nodiscard]] VerifyReport verify(const VerifyOptions& options = {});
+
+ private:
+  struct Files;
+  std::unique_ptr<Files> files_;
+};
+
+/// The same, each file read when its turn has come and nothing kept: what is malformed is found after the files before it.
 [[nodiscard]] VerifyReport verify(const std::filesystem::path& directory, const VerifyOptions& options = {});
 
 }  // namespace lastbit

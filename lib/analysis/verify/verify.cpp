@@ -25,6 +25,24 @@
 #include "lastbit/rules.hpp"
 
 namespace lastbit {
+
+/// What a case of a model names, read.
+struct ModelCase {
+  Model model;
+  std::vector<Tensor> inputs;
+  std::map<std::int32_t, Tensor> expected;  ///< by tensor index
+};
+/// The same of a primitive.
+struct PrimitiveCase {
+  NamedTensors inputs, expected;
+};
+
+/// What has been read, by the case. Where nothing is kept there is no such store.
+struct KeptCases {
+  std::map<const Json*, std::shared_ptr<const ModelCase>> models;
+  std::map<const Json*, std::shared_ptr<const PrimitiveCase>> primitives;
+};
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +54,17 @@ struct Case {
   SpecSheet sheet;
   const VerifyOptions& options;
   std::set<std::string>& tensors;  ///< of the report
+  KeptCases* kept = nullptr;
 };
+
+template <class Read>
+std::shared_ptr<const Read> kept_or_read(const Case& at, std::map<const Json*, std::shared_ptr<const Read>> KeptCases::*store,
+                                         Read (*read)(const Case&)) {
+  if (at.kept == nullptr) return std::make_shared<const Read>(read(at));
+  std::shared_ptr<const Read>& entry = (at.kept->*store)[&at.json];
+  if (entry == nullptr) entry = std::make_shared<const Read>(read(at));
+  return entry;
+}
 
 Json read_json(const fs::path& file) {
   Json json = parse_json(read_text_file(file), file.string());
@@ -181,23 +209,30 @@ CaseFailure compare_saturations(const Json& expected, const Trace& trace) {
   return failure;
 }
 
-CaseFailure run_model_case(const Case& at) {
-  const Model model = model_of(at);
-  const auto given = read_indexed(at, "inputs", model, model.inputs);
-  std::vector<Tensor> inputs;
+ModelCase read_model_case(const Case& at) {
+  ModelCase read{.model = model_of(at), .inputs = {}, .expected = {}};
+  const Model& model = read.model;
+  auto given = read_indexed(at, "inputs", model, model.inputs);
   for (const auto index : model.inputs) {
     const auto found = given.find(index);
     if (found == given.end()) throw Error(ErrorCode::bad_input, "inputs", "no file for '" + model.tensor(index).name + "'");
-    inputs.push_back(found->second);
-    if (inputs.back().element_count() == model.tensor(index).shape.element_count()) inputs.back().reshape(model.tensor(index).shape);
+    read.inputs.push_back(found->second);
+    if (read.inputs.back().element_count() == model.tensor(index).shape.element_count())
+      read.inputs.back().reshape(model.tensor(index).shape);
   }
-  if (given.size() != inputs.size()) throw Error(ErrorCode::bad_input, "inputs", "a file for a tensor that is no input");
-  const auto expected_tensors = read_indexed(at, "expected", model, model.outputs);
-  for (const auto& [index, expected] : expected_tensors) at.tensors.insert(model.tensor(index).name);
-  const bool counts = at.json.contains("saturations");
-  const Trace trace = run(model, at.sheet.backend, inputs, {.keep_all = true, .count_events = counts});
+  if (given.size() != read.inputs.size()) throw Error(ErrorCode::bad_input, "inputs", "a file for a tensor that is no input");
+  read.expected = read_indexed(at, "expected", model, model.outputs);
+  return read;
+}
+
+/// counts: whether the saturations that the case states are compared too.
+CaseFailure run_model_case(const Case& at, bool counts) {
+  const std::shared_ptr<const ModelCase> read = kept_or_read(at, &KeptCases::models, read_model_case);
+  const Model& model = read->model;
+  for (const auto& [index, expected] : read->expected) at.tensors.insert(model.tensor(index).name);
+  const Trace trace = run(model, at.sheet.backend, read->inputs, {.keep_all = true, .count_events = counts});
   CaseFailure total;
-  for (const auto& [index, expected] : expected_tensors) {
+  for (const auto& [index, expected] : read->expected) {
     const auto& computed = trace.tensors[static_cast<std::size_t>(index)];
     const std::string& name = model.tensor(index).name;
     if (!computed) throw Error(ErrorCode::bad_input, name, "is not computed");
@@ -207,13 +242,16 @@ CaseFailure run_model_case(const Case& at) {
   return total;
 }
 
+PrimitiveCase read_primitive_case(const Case& at) { return {read_named(at, "inputs"), read_named(at, "expected")}; }
+
 CaseFailure run_primitive_case(const Case& at, const std::string& primitive) {
   const Json given = at.json.value("parameters", Json::object());
   PrimitiveParameters parameters;
   for (const auto& [name, value] : given.items()) parameters.emplace(name, value.get<std::string>());
-  const NamedTensors results = run_primitive(primitive, at.sheet.backend, read_named(at, "inputs"), parameters);
+  const std::shared_ptr<const PrimitiveCase> read = kept_or_read(at, &KeptCases::primitives, read_primitive_case);
+  const NamedTensors results = run_primitive(primitive, at.sheet.backend, read->inputs, parameters);
   CaseFailure total;
-  for (const auto& [name, expected] : read_named(at, "expected")) {
+  for (const auto& [name, expected] : read->expected) {
     const auto found = results.find(name);
     if (found == results.end()) throw Error(ErrorCode::bad_input, name, "no such result of " + primitive);
     add_comparison(total, compare(name, expected, found->second, true));
@@ -298,9 +336,7 @@ SpecSheet sheet_of(const Json& json, const fs::path& folder, const VerifyOptions
 /// What a model case's values are on another backend: "equal", "differs", or "refused" by the emulator.
 std::string outcome_on(const Case& at) {
   try {
-    Json values_only = at.json;
-    values_only.erase("saturations");
-    return run_model_case({values_only, at.folder, at.sheet, at.options, at.tensors}).differing == 0 ? "equal" : "differs";
+    return run_model_case(at, false).differing == 0 ? "equal" : "differs";
   } catch (const Error& error) {
     const bool refused = error.diagnostics().front().code == ErrorCode::unsupported_operation;
     if (!refused) throw;
@@ -319,15 +355,16 @@ void compare_others(const Case& at, const VerifyOptions& options, CaseFailure& t
     one.tensor = "outcome on " + sheet.name;
     one.values = 1;
     one.expected = view["outcome"].text();
-    one.got = outcome_on({at.json, at.folder, std::move(sheet), at.options, at.tensors});
+    one.got = outcome_on({at.json, at.folder, std::move(sheet), at.options, at.tensors, at.kept});
     one.differing = one.got == one.expected ? 0 : 1;
     add_comparison(total, std::move(one));
   }
 }
 
-CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options, std::set<std::string>& tensors) {
+CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptions& options, std::set<std::string>& tensors,
+                     KeptCases* kept) {
   require_known_keys(json);
-  const Case at{json, folder, sheet_of(json, folder, options), options, tensors};
+  const Case at{json, folder, sheet_of(json, folder, options), options, tensors, kept};
   const bool has_rule_parameters = json.contains("primitive") && json["primitive"] != "metrics";
   if (json.contains("parameters") && !has_rule_parameters) {
     throw Error(ErrorCode::malformed_file, "case", "'parameters' belongs to a primitive");
@@ -337,7 +374,7 @@ CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptio
   if ((json.contains("also") || json.contains("saturations")) && !has_model) {
     throw Error(ErrorCode::malformed_file, "case", "'also' and 'saturations' belong to a model");
   }
-  if (has_model) result = run_model_case(at);
+  if (has_model) result = run_model_case(at, json.contains("saturations"));
   else if (json["primitive"] == "metrics") result = run_metrics_case(at);
   else result = run_primitive_case(at, json["primitive"].get<std::string>());
   if (result.values == 0) throw Error(ErrorCode::malformed_file, "expected", "nothing to compare");
@@ -346,14 +383,12 @@ CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptio
   return result;
 }
 
-void verify_file(const fs::path& file, const VerifyOptions& options, VerifyReport& report) {
-  if (options.on_file) options.on_file(file.string());
-  const Json json = read_json(file);
+void verify_file(const fs::path& file, const Json& json, const VerifyOptions& options, VerifyReport& report, KeptCases* kept) {
   for (const Json& one : json["cases"]) {
     if (report.failures.size() >= options.stop_after) return;
     CaseFailure result;
     try {
-      result = run_case(one, file.parent_path(), options, report.tensors);
+      result = run_case(one, file.parent_path(), options, report.tensors, kept);
     } catch (const MemoryRefused&) {
       throw;  // the machine's limit is no failure of the case
     } catch (const Error& error) {
@@ -374,9 +409,7 @@ void verify_file(const fs::path& file, const VerifyOptions& options, VerifyRepor
   }
 }
 
-}  // namespace
-
-VerifyReport verify(const fs::path& directory, const VerifyOptions& options) {
+std::vector<fs::path> case_files(const fs::path& directory) {
   std::vector<fs::path> files;
   if (fs::is_regular_file(directory)) files.push_back(directory);
   else if (!fs::is_directory(directory)) throw Error(ErrorCode::unreadable_file, directory.string(), "no such folder");
@@ -386,8 +419,42 @@ VerifyReport verify(const fs::path& directory, const VerifyOptions& options) {
     }
   }
   std::sort(files.begin(), files.end());
+  return files;
+}
+
+void announce(const fs::path& file, const VerifyOptions& options) {
+  if (options.on_file) options.on_file(file.string());
+}
+
+}  // namespace
+
+struct RecordedCases::Files {
+  std::map<fs::path, Json> cases;
+  KeptCases kept;
+};
+
+RecordedCases::RecordedCases(const fs::path& directory) : files_(std::make_unique<Files>()) {
+  for (const auto& file : case_files(directory)) files_->cases.emplace(file, read_json(file));
+}
+RecordedCases::RecordedCases(RecordedCases&& other) noexcept = default;
+RecordedCases& RecordedCases::operator=(RecordedCases&& other) noexcept = default;
+RecordedCases::~RecordedCases() = default;
+
+VerifyReport RecordedCases::verify(const VerifyOptions& options) {
   VerifyReport report;
-  for (const auto& file : files) verify_file(file, options, report);
+  for (const auto& [file, json] : files_->cases) {
+    announce(file, options);
+    verify_file(file, json, options, report, &files_->kept);
+  }
+  return report;
+}
+
+VerifyReport verify(const fs::path& directory, const VerifyOptions& options) {
+  VerifyReport report;
+  for (const auto& file : case_files(directory)) {
+    announce(file, options);
+    verify_file(file, read_json(file), options, report, nullptr);
+  }
   return report;
 }
 
