@@ -308,13 +308,17 @@ using AnyAttributes =
                  FusedConv2dAttributes, RequantizeAttributes, ArgmaxAttributes, GatherAttributes, CumsumAttributes, TopKAttributes,
                  DetectionAttributes, BlockAttributes>;
 
+template <class One, class Any>
+inline constexpr bool is_one_of = false;
+template <class One, class... Each>
+inline constexpr bool is_one_of<One, std::variant<Each...>> = (std::same_as<One, Each> || ...);
+
 /// The attributes of one operation, of the type that belongs to its kind: std::get and std::visit read them. Copied and moved in one file, as Tensor is.
 class Attributes : public AnyAttributes {
  public:
   Attributes();
   template <class One>
-  requires std::constructible_from<AnyAttributes, std::in_place_type_t<One>, One> Attributes(One attributes)
-      : AnyAttributes(std::in_place_type<One>, std::move(attributes)) {}
+  requires is_one_of<One, AnyAttributes> Attributes(One attributes) : AnyAttributes(std::in_place_type<One>, std::move(attributes)) {}
   Attributes(const Attributes& other);
   Attributes(Attributes&& other) noexcept;
   Attributes& operator=(const Attributes& other);
