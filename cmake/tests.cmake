@@ -60,6 +60,3 @@ function(lastbit_test_every_path name)
                                  SKIP_REGULAR_EXPRESSION "no path '${path}' on this machine;skipped: no folder of recorded networks")
   endforeach()
 endfunction()
-
-# The distribution's python3 is the one that has the distribution's numpy.
-find_program(LASTBIT_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)

@@ -1,0 +1,101 @@
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Running a network on a device."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _lastbit
+from .arrays import arrays_for
+from .backend import Backend, backend as backend_of
+from .model import Model, model_of
+
+
+class Events(NamedTuple):
+    """What was seen while a layer was computed: sums that left the accumulator's width, outputs moved by a bound, outputs."""
+
+    layer: str
+    accumulator_overflows: int
+    saturated_outputs: int
+    outputs: int
+
+
+class Guess(NamedTuple):
+    """A rule that the result rests on without evidence, and what it goes by."""
+
+    rule: str
+    source: str
+
+
+class Trace(Mapping):
+    """Tensors of a run by their names, as numpy arrays in the library's memory.
+
+    Of N samples every array has N in front of the model's shape. `outputs` has the network's outputs in its order.
+    """
+
+    def __init__(self, model: Model, tensors, path: str, events, runner):
+        self._arrays = {}
+        self.by_index: dict[int, np.ndarray] = {}  #: the same by their index in the network
+        for index, name, array in tensors:
+            self.by_index[index] = array
+            self._arrays.setdefault(name, array)
+        self.outputs: list[np.ndarray] = [self._arrays[tensor.name] for tensor in model.outputs]
+        self.path = path  #: the host path that computed it; never changes a bit
+        self.backend: str = runner.backend
+        self.events: list[Events] = [Events(*facts) for facts in events]  #: where they were asked for
+        self._runner = runner
+
+    @property
+    def guesses(self) -> list[Guess]:
+        return [Guess(*facts) for facts in self._runner.guesses()]
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """What is computed in the device's place, a line each."""
+        return self._runner.elsewhere
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    def __iter__(self):
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        return f"<lastbit.Trace on {self.backend}: {', '.join(f'{name} {array.dtype}{list(array.shape)}' for name, array in self.items())}>"
+
+
+class Emulator:
+    """A network prepared for a device, to be run often, from several threads at once if need be.
+
+    Raises Error with all that the device cannot do.
+    """
+
+    def __init__(self, model, backend):
+        self.model = model_of(model)
+        self.backend: Backend = backend_of(backend)
+        self._runner = _lastbit.Runner(self.model.native, self.backend.native)
+
+    def run(self, inputs, *, keep_all: bool = False, threads: int = 1, count_events: bool = False, reset_states: bool = False) -> Trace:
+        """Computes the outputs, or with keep_all every tensor.
+
+        inputs: an array, a list in the network's order, a dict by name, or files; each of the input's shape, or with N samples in front, or N in
+        place of a leading 1. Real values of a quantised input are quantised by the device's rule. threads never changes a bit. reset_states: of
+        a network that remembers, begin every sample anew. Raises Error(shape_mismatch, type_mismatch) naming the input.
+        """
+        tensors, path, events = self._runner.run(arrays_for(self.model, inputs), threads, keep_all, count_events, reset_states)
+        return Trace(self.model, tensors, path, events, self._runner)
+
+    def __call__(self, inputs) -> list[np.ndarray]:
+        """The outputs alone."""
+        return self.run(inputs).outputs
+
+
+def run(model, backend, inputs, *, keep_all: bool = False, threads: int = 1, count_events: bool = False, reset_states: bool = False) -> Trace:
+    """Emulator(model, backend).run(inputs, …)."""
+    return Emulator(model, backend).run(inputs, keep_all=keep_all, threads=threads, count_events=count_events, reset_states=reset_states)

@@ -1,0 +1,59 @@
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A network on a device, called as ONNX Runtime is."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .errors import bad_input
+from .running import Emulator
+
+_TYPES = {"float32": "float", "float64": "double", "bool": "bool"}
+
+
+class NodeArg(NamedTuple):
+    """An input or output: its name, shape, and type as ONNX Runtime writes it, "tensor(int8)"."""
+
+    name: str
+    shape: list[int]
+    type: str
+
+
+class InferenceSession:
+    """InferenceSession(path, backend).run(names, feeds), in place of onnxruntime.InferenceSession(path).
+
+    Arrays have the batch where the model has it: of a network with inputs [1, …], N samples are [N, …], and so are the outputs.
+    Raises Error as load_model() and Emulator do.
+    """
+
+    def __init__(self, path, backend, *, threads: int = 1):
+        self._emulator = Emulator(path, backend)
+        self._threads = threads
+
+    def get_inputs(self) -> list[NodeArg]:
+        return [_node(tensor) for tensor in self._emulator.model.inputs]
+
+    def get_outputs(self) -> list[NodeArg]:
+        return [_node(tensor) for tensor in self._emulator.model.outputs]
+
+    def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """The outputs of these names, or with None all of them, in the network's order."""
+        trace = self._emulator.run(dict(input_feed), threads=self._threads)
+        results = {tensor.name: _with_batch(array, tensor.shape) for tensor, array in zip(self._emulator.model.outputs, trace.outputs)}
+        for name in output_names or ():
+            if name not in results:
+                raise bad_input("run", f"the network has no output {name!r}; its outputs: {', '.join(results)}")
+        return [results[name] for name in (output_names or results)]
+
+
+def _node(tensor) -> NodeArg:
+    return NodeArg(tensor.name, list(tensor.shape), f"tensor({_TYPES.get(tensor.dtype, tensor.dtype)})")
+
+
+def _with_batch(array: np.ndarray, own: tuple[int, ...]) -> np.ndarray:
+    """[N, 1, …] as [N, …]."""
+    batched = array.ndim == len(own) + 1
+    return array.reshape(array.shape[0], *own[1:]) if batched and own and own[0] == 1 else array

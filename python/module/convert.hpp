@@ -1,0 +1,36 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// numpy arrays and the library's tensors. What the library computed is handed out without a copy: the array owns the tensor. What it is given
+// is copied once, as a Tensor owns its values.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <vector>
+
+#include "lastbit/model.hpp"
+#include "lastbit/tensor.hpp"
+
+namespace lastbit::python {
+
+namespace py = pybind11;
+
+/// An array that owns the tensor.
+[[nodiscard]] py::array array_of(Tensor tensor);
+/// An array that is read alone and keeps `owner`, to which the tensor belongs.
+[[nodiscard]] py::array view_of(const Tensor& tensor, const py::object& owner);
+
+/// Row-major values of an element type. Throws Error(type_mismatch) naming `where`.
+[[nodiscard]] Tensor tensor_from(const py::array& values, const std::string& where);
+
+/// The inputs of a model, in its order, with samples where samples_in() finds them.
+[[nodiscard]] std::vector<Tensor> inputs_from(const Model& model, const std::vector<py::array>& arrays);
+
+/// One list of inputs for each sample. Throws Error(shape_mismatch) where an input has another shape, or another number of samples.
+[[nodiscard]] std::vector<std::vector<Tensor>> samples_from(const Model& model, const std::vector<py::array>& arrays);
+
+[[nodiscard]] py::tuple shape_of(const Shape& shape);
+
+}  // namespace lastbit::python

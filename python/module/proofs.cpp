@@ -1,0 +1,92 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <algorithm>
+
+#include "convert.hpp"
+#include "lastbit/certify.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/matrix.hpp"
+#include "lastbit/prove.hpp"
+#include "subjects.hpp"
+
+namespace lastbit::python {
+namespace {
+
+using Arrays = std::vector<py::array>;
+
+InputRange range_from(const std::string& range) {
+  if (range != "type" && range != "data") throw Error(ErrorCode::bad_input, "input_range", "'" + range + "' is neither 'type' nor 'data'");
+  return range == "data" ? InputRange::data : InputRange::type;
+}
+
+Report certify(const ModelPointer& model, const std::string& called, const Device& a, const Device& b, const Arrays& arrays,
+               const std::string& range, const std::optional<std::string>& layer, int threads, const py::object& progress) {
+  const std::vector<Tensor> inputs = inputs_from(*model, arrays);
+  return released([&] {
+    const SpecSheet side_a = a.on(*model), side_b = b.on(*model);
+    const auto found = std::make_shared<Certificate>(
+        lastbit::certify(*model, side_a, side_b, inputs, {range_from(range), layer, threads, Watch(progress)}));
+    found->model = called;
+    return with_placements({.json = [found] { return to_json(*found); },
+                            .text = [found](bool) { return to_text(*found); },
+                            .csv = {},
+                            .passes = found->equal()},
+                           *model, {side_a, side_b});
+  });
+}
+
+/// What does not hold of a certificate; empty: it holds.
+std::vector<std::string> check(const std::filesystem::path& file, const ModelPointer& model, const Device& a, const Device& b,
+                               const Arrays& arrays, int threads, const py::object& progress) {
+  const std::vector<Tensor> inputs = inputs_from(*model, arrays);
+  return released([&] {
+    return check_certificate(file, *model, a.on(*model), b.on(*model), inputs, {.threads = threads, .on_progress = Watch(progress)}).wrong;
+  });
+}
+
+Report prove(const ModelPointer& model, const std::string& called, const Device& device, const Arrays& arrays, const std::string& range,
+             const std::optional<int>& bits, const std::optional<std::string>& layer, int threads, const py::object& progress) {
+  const std::vector<Tensor> inputs = inputs_from(*model, arrays);
+  return released([&] {
+    const SpecSheet side = device.on(*model);
+    const auto found =
+        std::make_shared<ProveReport>(lastbit::prove(*model, side, inputs, {range_from(range), bits, layer, threads, Watch(progress)}));
+    found->model = called;
+    if (found->layers.empty() && !found->float16)
+      throw Error(ErrorCode::bad_input, called, "nothing was proven: no operation adds anything up in " + side.name + "'s arithmetic");
+    return with_placements({.json = [found] { return to_json(*found); },
+                            .text = [found](bool) { return to_text(*found); },
+                            .csv = {},
+                            .passes = found->safe()},
+                           *model, {side});
+  });
+}
+
+Report matrix(const ModelPointer& model, const std::string& called, const std::vector<Device>& devices, const Arrays& arrays, int threads,
+              const py::object& progress) {
+  const std::vector<Tensor> inputs = inputs_from(*model, arrays);
+  return released([&] {
+    std::vector<SpecSheet> sheets;
+    for (const Device& device : devices) sheets.push_back(device.on(*model));
+    const auto found = std::make_shared<Matrix>(lastbit::matrix(*model, sheets, inputs, {threads, Watch(progress)}));
+    found->model = called;
+    return Report{.json = [found] { return to_json(*found); },
+                  .text = [found](bool) { return to_text(*found); },
+                  .csv = [found] { return to_csv(*found); },
+                  .passes = std::ranges::all_of(found->pairs, &PairShares::equal)};
+  });
+}
+
+}  // namespace
+
+void add_proofs(py::module_& module) {
+  module.def("certify", &certify);
+  module.def("check_certificate", &check);
+  module.def("prove", &prove);
+  module.def("matrix", &matrix);
+}
+
+}  // namespace lastbit::python

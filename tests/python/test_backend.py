@@ -1,0 +1,92 @@
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Devices: names, files, dicts, changed rules, and what a board computes beside them."""
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+import lastbit
+from conftest import DIGITS, IMAGES, SOURCE
+
+
+def test_the_list_and_a_description(tool):
+    assert [info._asdict() for info in lastbit.backends()] == tool("backends", "--json")
+    described = subprocess.run([os.environ["LASTBIT_TOOL"], "describe", "vipnano_v8"], capture_output=True, text=True, check=True).stdout
+    assert lastbit.describe("vipnano_v8") == lastbit.backend("vipnano_v8").describe() == described
+    assert "half_even" in lastbit.describe()
+    assert lastbit.backend("imx8mp").name == "vipnano_v8"
+
+
+def test_rules_are_set_as_by_the_command_line(digits, tool):
+    rule = "conv.i8.output.chain.1.rounding"
+    floors = lastbit.backend("tflite_single", rules={rule: lastbit.Rounding.floor})
+    assert floors.rules[rule] == "floor" and lastbit.backend("tflite_single").rules[rule] != "floor"
+    assert [difference.path for difference in lastbit.diff("tflite_single", floors)] == [rule]
+    report = lastbit.compare(digits, "tflite_single", floors, IMAGES)
+    assert report == tool("compare", DIGITS, "--a", "tflite_single", "--b", "tflite_single", "--set-b", f"{rule}=floor", "--input", IMAGES, "--json")
+    assert not report.passes
+
+
+def test_a_device_of_ones_own_as_file_dict_and_text(digits, images, tmp_path):
+    file = SOURCE / "examples/own_device/my_npu.json"
+    by_file, by_dict = lastbit.backend(file), lastbit.backend(json.loads(file.read_text()))
+    assert by_file.rules == by_dict.rules
+    lastbit.backend("vipnano_v8").save(tmp_path / "same.json")
+    assert not lastbit.diff(tmp_path / "same.json", "vipnano_v8")
+    assert lastbit.compare(digits, "vipnano_v8", tmp_path / "same.json", images[:4]).equal
+
+
+def test_what_a_board_computes_beside_its_device(digits, tool):
+    beside = lastbit.backend("vipnano_v8", keep={("logits", 8): "tflite_double", "conv1": lastbit.backend("tflite_single")})
+    report = lastbit.compare(digits, "tflite_double", beside, IMAGES)
+    assert report == tool("compare", DIGITS, "--a", "tflite_double", "--b", "vipnano_v8", "--keep", "logits,8=tflite_double", "--keep",
+                          "conv1=tflite_single", "--input", IMAGES, "--json")
+    trace = lastbit.run(digits, beside, IMAGES)
+    assert len(trace.elsewhere) == 2 and "computes" in trace.elsewhere[0]
+
+
+def test_a_fallback_computes_what_a_device_lacks(digits, images):
+    lacking = "gna1"
+    assert lastbit.backend(lacking).problems(digits)
+    with pytest.raises(lastbit.Error) as raised:
+        lastbit.run(digits, lacking, images[0])
+    assert {each.code for each in raised.value.diagnostics} == {"unsupported_operation"}
+    beside = lastbit.backend(lacking, fallback="tflite_double")
+    assert not beside.problems(digits)
+    np.testing.assert_array_equal(lastbit.run(digits, beside, images[0]).outputs[0].shape, (1, 10))
+
+
+def test_mistakes_are_told_in_parts():
+    with pytest.raises(lastbit.Error) as raised:
+        lastbit.backend("vipnano_v8", rules={"conv.i8.no": "1", "conv.i8.per_channel": "maybe"})
+    first, second = raised.value.diagnostics
+    assert (first.code, first.where) == ("unknown_rule", "conv.i8.no") and "native" in second.message
+    assert raised.value.code == first.code and raised.value.message == first.message and str(first) in str(raised.value)
+    with pytest.raises(lastbit.Error) as raised:
+        lastbit.backend("vipnano_v9")
+    assert raised.value.code == "unknown_backend"
+    with pytest.raises(lastbit.Error) as raised:
+        lastbit.load_model("there is no such.tflite")
+    assert raised.value.code == "unreadable_file" and "there is no such" in raised.value.where
+
+
+def test_mistakes_in_inputs(digits, images):
+    for inputs, code in ((images[0].astype(np.uint8), "type_mismatch"), (images[0][:, :4], "shape_mismatch"), ({"picture": images[0]}, "bad_input"),
+                         ([[[[[300]] * 8] * 8]], "type_mismatch")):
+        with pytest.raises(lastbit.Error) as raised:
+            lastbit.run(digits, "vipnano_v8", inputs)
+        assert raised.value.code == code
+    with pytest.raises(lastbit.Error, match="no element type"):
+        lastbit.run(digits, "vipnano_v8", images[0].astype(np.complex64))
+
+
+def test_a_budget_of_memory(digits, images):
+    lastbit.set_memory_budget(1000)
+    try:
+        with pytest.raises(lastbit.MemoryRefused):
+            lastbit.run(digits, "vipnano_v8", images)
+    finally:
+        lastbit.set_memory_budget(0)

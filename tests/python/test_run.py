@@ -1,0 +1,98 @@
+# Copyright lastbit authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Networks and runs: every tensor is that of the command line, in the library's own memory."""
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+import lastbit
+from conftest import DIGITS, IMAGES, SOURCE
+
+
+def test_every_tensor_is_that_of_the_command_line(digits, tmp_path):
+    subprocess.run([os.environ["LASTBIT_TOOL"], "run", DIGITS, "--backend", "vipnano_v8", "--input", IMAGES, "--trace", tmp_path, "--trace-samples", "0"],
+                   check=True, stdout=subprocess.DEVNULL)
+    trace = lastbit.run(digits, "vipnano_v8", IMAGES, keep_all=True, count_events=True)
+    listed = json.loads((tmp_path / "trace.json").read_text())["tensors"]
+    assert len(listed) == len(trace) == 10
+    for tensor in listed:
+        expected = np.load(tmp_path / tensor["file"])
+        assert trace[tensor["name"]].dtype == expected.dtype
+        np.testing.assert_array_equal(trace[tensor["name"]], expected)
+    assert trace.events[0].outputs == 360 * 512
+    assert {guess.rule for guess in trace.guesses} and trace.backend == "vipnano_v8" and trace.path
+
+
+def test_results_are_the_librarys_memory(digits, images):
+    output = lastbit.run(digits, "vipnano_v8", images[0]).outputs[0]
+    assert output.shape == (1, 10) and not output.flags.owndata and output.flags.writeable
+    weights = digits.constant("conv1_weights")
+    assert weights.shape == (8, 3, 3, 1) and not weights.flags.writeable and not weights.flags.owndata
+    model = lastbit.load_model(DIGITS)
+    kept = model.constant("conv1_weights")
+    del model
+    np.testing.assert_array_equal(kept, weights)  # keeps the network alive
+
+
+@pytest.mark.parametrize("form", ["array", "list", "dict", "file", "batch of the leading 1", "Python lists", "not contiguous"])
+def test_forms_of_inputs(digits, images, form, tmp_path):
+    expected = lastbit.run(digits, "tflite_double", images[:4]).outputs[0]
+    inputs = images[:4]
+    if form == "list":
+        inputs = [inputs]
+    elif form == "dict":
+        inputs = {"image": inputs}
+    elif form == "file":
+        np.save(tmp_path / "x.npy", inputs)
+        inputs = str(tmp_path / "x.npy")
+    elif form == "batch of the leading 1":
+        inputs = inputs[:, 0]
+    elif form == "Python lists":
+        inputs = inputs.tolist()
+    elif form == "not contiguous":
+        inputs = np.repeat(inputs, 2, axis=0)[::2]
+    np.testing.assert_array_equal(lastbit.run(digits, "tflite_double", inputs).outputs[0], expected)
+
+
+def test_real_values_are_quantised_by_the_device(digits, images):
+    real = digits.inputs[0].real(images[:4])
+    assert real.dtype == np.float64 and real.min() >= 0
+    np.testing.assert_array_equal(lastbit.run(digits, "tflite_double", real).outputs[0], lastbit.run(digits, "tflite_double", images[:4]).outputs[0])
+
+
+def test_a_part_of_a_network_and_what_it_is(digits):
+    part = lastbit.load_model(DIGITS, end=["depthwise1"])
+    assert [operation.kind for operation in part.operations] == ["conv2d", "depthwise_conv2d"]
+    assert digits.inputs[0].scales and digits.tensor("conv1_bias").is_constant
+    assert "9 operations" in repr(digits) and "<table>" in digits._repr_html_()
+    with pytest.raises(KeyError):
+        digits.constant("conv1")
+
+
+def test_a_network_is_written_and_read(digits, images, tmp_path):
+    for name in ("again.json", "again.tflite"):
+        digits.save(tmp_path / name)
+        again = lastbit.load_model(tmp_path / name)
+        np.testing.assert_array_equal(lastbit.run(again, "vipnano_v8", images[:8]).outputs[0], lastbit.run(digits, "vipnano_v8", images[:8]).outputs[0])
+    assert lastbit.model_from(digits.to_json()).name == digits.name
+
+
+def test_an_onnx_network_as_a_session():
+    session = lastbit.InferenceSession(SOURCE / "tests/vectors/cases/onnxruntime_averagepool_same_scale/model.onnx", "onnxruntime")
+    first = session.get_inputs()[0]
+    assert first.type.startswith("tensor(") and session.get_outputs()
+    outputs = session.run(None, {each.name: np.zeros(each.shape, each.type[7:-1].replace("float", "float32")) for each in session.get_inputs()})
+    assert [list(output.shape) for output in outputs] == [output.shape for output in session.get_outputs()]
+
+
+def test_a_session_keeps_the_batch_in_its_place(images):
+    session = lastbit.InferenceSession(DIGITS, "vipnano_v8")
+    (many,) = session.run(["probabilities"], {"image": images[:5, 0]})
+    (one,) = session.run(None, {"image": images[4]})
+    assert many.shape == (5, 10) and one.shape == (1, 10)
+    np.testing.assert_array_equal(many[4:], one)
+    with pytest.raises(lastbit.Error, match="no output 'logit'"):
+        session.run(["logit"], {"image": images[0]})
