@@ -48,21 +48,25 @@ SpecSheet with_settings(SpecSheet sheet, const std::vector<std::string>& setting
 }  // namespace
 
 Option add_backend_option(Command& command, std::string& backend) {
-  return command.option("--backend", backend, backend_meaning).value_name("BACKEND");
+  return command.option("--backend", backend, backend_meaning).value_name("BACKEND").suggests(ValueKind::backend);
 }
 
 Option add_backends_option(Command& command, std::vector<std::string>& backends) {
-  return command.option("--backend", backends, backend_meaning).value_name("A,B,…").separated_by(',');
+  return command.option("--backend", backends, backend_meaning).value_name("A,B,…").separated_by(',').suggests(ValueKind::backend);
 }
 
 Option add_side_a(Command& command, std::string& a, std::vector<std::string>& settings) {
-  const Option side = command.option("--a", a, "the backend that is expected: a built-in one, or a file (.json)").value_name("BACKEND");
+  const Option side = command.option("--a", a, "the backend that is expected: a built-in one, or a file (.json)")
+                          .value_name("BACKEND")
+                          .suggests(ValueKind::backend);
   add_set_option(command, settings, "--set-a");
   return side;
 }
 
 Option add_side_b(Command& command, std::string& b, std::vector<std::string>& settings) {
-  const Option side = command.option("--b", b, "the backend that is judged: a built-in one, or a file (.json)").value_name("BACKEND");
+  const Option side = command.option("--b", b, "the backend that is judged: a built-in one, or a file (.json)")
+                          .value_name("BACKEND")
+                          .suggests(ValueKind::backend);
   add_set_option(command, settings, "--set-b");
   return side;
 }

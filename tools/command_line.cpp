@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 
 #include "lastbit/error.hpp"
 #include "lastbit/nearest.hpp"
@@ -39,12 +40,42 @@ std::vector<Diagnostic> missing_options(const CLI::App& command) {
   if (!command.get_allow_extras() && command.remaining_size() > 0) problems = unexpected_words(command);
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
-    const std::string name = option->get_positional() ? option->get_type_name() : option->get_name();
+    const std::string type = option->get_type_name(), name = option->get_positional() ? type.substr(0, type.find(':')) : option->get_name();
     problems.push_back({ErrorCode::bad_input, command.get_name(),
                         (name == "TEXT" ? option->get_name(true) : name) + " is needed: " + option->get_description()});
   }
   return problems;
 }
+
+/// Without what CLI11 adds to say what is checked: "INT:INT in [1 - 20]".
+std::string value_name_of(const CLI::Option& option, const DeclaredValue& value) {
+  if (value.kind == ValueKind::none) return {};
+  const std::string type = option.get_type_name();
+  std::string name = type.substr(0, type.find(':'));
+  if (name != "TEXT") return name;
+  if (option.get_positional()) return option.get_name(true);
+  std::string words;
+  if (value.kind == ValueKind::choice)
+    for (const std::string& word : value.words) words += (words.empty() ? "" : "|") + word;
+  return words.empty() ? name : words;
+}
+
+DeclaredOption declared_option(const CLI::Option& option, const DeclaredValue& value) {
+  DeclaredOption result{.meaning = option.get_description(), .value = value, .value_name = value_name_of(option, value)};
+  for (const std::string& name : option.get_snames()) result.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) result.names.push_back("--" + name);
+  if (value.kind == ValueKind::none) return result;
+  result.is_required = option.get_required();
+  result.may_lack_value = option.get_expected_min() == 0;
+  result.is_repeatable = option.get_expected_max() > 1 || option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  if (!result.may_lack_value) result.default_value = option.get_default_str();
+  return result;
+}
+
+template <class Value>
+constexpr bool is_number = std::is_arithmetic_v<Value>;
+template <class Value>
+constexpr bool is_number<std::optional<Value>> = std::is_arithmetic_v<Value>;
 
 }  // namespace
 
@@ -88,6 +119,12 @@ Option& Option::positive() {
 
 Option& Option::one_of(const std::vector<std::string>& values) {
   option_->check(CLI::IsMember(values));
+  return suggests(ValueKind::choice, values);
+}
+
+Option& Option::suggests(ValueKind kind, const std::vector<std::string>& words) {
+  value_->kind = kind;
+  value_->words = words;
   return *this;
 }
 
@@ -118,6 +155,7 @@ Option& Option::repeatable_one_by_one() {
 
 Option& Option::separated_by(char separator) {
   option_->delimiter(separator);
+  value_->separator = separator;
   return *this;
 }
 
@@ -138,7 +176,10 @@ Option& Option::needs(const Option& other) {
 
 template <class Value>
 Option Command::option(const std::string& name, Value& value, const std::string& meaning) {
-  return Option(app_->add_option(name, value, meaning));
+  CLI::Option* const option = app_->add_option(name, value, meaning);
+  DeclaredValue& declared = (*values_)[option];
+  declared.kind = is_number<Value> ? ValueKind::number : ValueKind::file;
+  return {option, declared};
 }
 
 template Option Command::option(const std::string&, std::string&, const std::string&);
@@ -153,15 +194,20 @@ template Option Command::option(const std::string&, std::optional<int>&, const s
 template Option Command::option(const std::string&, std::optional<std::int64_t>&, const std::string&);
 
 Option Command::option(const std::string& name, const std::function<void(const std::string&)>& use, const std::string& meaning) {
-  return Option(app_->add_option_function<std::string>(name, use, meaning));
+  CLI::Option* const option = app_->add_option_function<std::string>(name, use, meaning);
+  DeclaredValue& declared = (*values_)[option];
+  declared.kind = ValueKind::file;
+  return {option, declared};
 }
 
 Option Command::flag(const std::string& name, bool& value, const std::string& meaning) {
-  return Option(app_->add_flag(name, value, meaning));
+  CLI::Option* const option = app_->add_flag(name, value, meaning);
+  return {option, (*values_)[option]};
 }
 
 Option Command::flag(const std::string& name, const std::function<void()>& use, const std::string& meaning) {
-  return Option(app_->add_flag_callback(name, use, meaning));
+  CLI::Option* const option = app_->add_flag_callback(name, use, meaning);
+  return {option, (*values_)[option]};
 }
 
 void Command::note(const std::string& text) { app_->footer(text + "\n" + app_->get_footer()); }
@@ -179,7 +225,7 @@ std::function<std::vector<std::string>()> Command::keep_unknown() {
 }
 
 CommandLine::CommandLine(const std::string& name, const std::string& title, const std::string& version, const std::string& footer)
-    : root_(std::make_unique<CLI::App>(title, name)) {
+    : root_(std::make_unique<CLI::App>(title, name)), version_(version) {
   root_->set_version_flag("--version", version);
   root_->require_subcommand(1);
   root_->footer(footer);
@@ -188,12 +234,12 @@ CommandLine::CommandLine(const std::string& name, const std::string& title, cons
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::add(const std::string& name, const std::string& title) {
-  return {*root_->add_subcommand(name, title), actions_[name], renamed_[name]};
+  return {*root_->add_subcommand(name, title), actions_[name], renamed_[name], values_};
 }
 
 void CommandLine::add_to_all(void (*declare)(Command&)) {
   for (CLI::App* app : root_->get_subcommands({})) {
-    Command command(*app, actions_[app->get_name()], renamed_[app->get_name()]);
+    Command command(*app, actions_[app->get_name()], renamed_[app->get_name()], values_);
     declare(command);
   }
 }
@@ -210,15 +256,51 @@ std::vector<std::string> CommandLine::todays(std::vector<std::string> words) con
   return words;
 }
 
+void CommandLine::require_command(const std::string& name) const {
+  if (actions_.contains(name)) return;
+  std::vector<std::string> known;
+  for (const auto& [each, action] : actions_) known.push_back(each);
+  throw std::invalid_argument("unknown subcommand '" + name + "'" + did_you_mean(name, known) + "; " + root_->get_name() +
+                              " --help lists them");
+}
+
+std::string CommandLine::help(const std::string& command) const {
+  if (!command.empty()) require_command(command);
+  const CLI::App* const app = command.empty() ? root_.get() : root_->get_subcommand(command);
+  const std::string name = root_->get_name() + (command.empty() ? "" : " " + command);
+  return app->get_formatter()->make_help(app, name, CLI::AppFormatMode::Normal);
+}
+
+DeclaredProgram CommandLine::declared() const {
+  const auto value_of = [this](const CLI::Option* option) {
+    const auto value = values_.find(option);
+    return value == values_.end() ? DeclaredValue() : value->second;
+  };
+  const auto options_of = [&](const CLI::App& app) {
+    std::vector<DeclaredOption> options;
+    for (const CLI::Option* option : app.get_options())
+      if (option->nonpositional()) options.push_back(declared_option(*option, value_of(option)));
+    return options;
+  };
+  const auto arguments_of = [&](const CLI::App& app) {
+    std::vector<DeclaredOption> arguments;
+    for (const CLI::Option* option : app.get_options()) {
+      if (!option->get_positional()) continue;
+      arguments.push_back(declared_option(*option, value_of(option)));
+      arguments.back().names.clear();  // it may also be given as an option
+    }
+    return arguments;
+  };
+  DeclaredProgram program{root_->get_name(), root_->get_description(), version_, root_->get_footer(), options_of(*root_), {}};
+  for (const CLI::App* app : root_->get_subcommands({}))
+    program.commands.push_back({app->get_name(), app->get_description(), app->get_footer(), options_of(*app), arguments_of(*app)});
+  return program;
+}
+
 int CommandLine::run(int count, const char* const* given) const {
   const std::vector<std::string> words = todays({given, given + count});
   const std::string first = count > 1 ? words[1] : "-";
-  if (!first.starts_with('-') && !actions_.contains(first)) {
-    std::vector<std::string> known;
-    for (const auto& [name, action] : actions_) known.push_back(name);
-    throw std::invalid_argument("unknown subcommand '" + first + "'" + did_you_mean(first, known) + "; " + root_->get_name() +
-                                " --help lists them");
-  }
+  if (!first.starts_with('-')) require_command(first);
   try {
     root_->parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // it takes them from behind
   } catch (const CLI::Success& help) {

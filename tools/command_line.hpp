@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "declared.hpp"
+
 namespace CLI {  // NOLINT(readability-identifier-naming): of the library
 class App;
 class Option;
@@ -25,7 +27,7 @@ enum ExitStatus : int { equal = 0, different = 1, failed = 2 };
 /// An option or an argument while it is declared. A value that does not fit is refused with a message that names the option.
 class Option {
  public:
-  explicit Option(CLI::Option* option) : option_(option) {}
+  Option(CLI::Option* option, DeclaredValue& value) : option_(option), value_(&value) {}
 
   Option& required();
   /// What the help calls its value.
@@ -39,6 +41,8 @@ class Option {
   Option& not_negative();
   Option& positive();
   Option& one_of(const std::vector<std::string>& values);
+  /// What a shell completes it to; other values are taken too.
+  Option& suggests(ValueKind kind, const std::vector<std::string>& words = {});
   Option& ending_in(const std::vector<std::string>& endings);
 
   /// Of a list: it takes so many values.
@@ -56,14 +60,17 @@ class Option {
 
  private:
   CLI::Option* option_;
+  DeclaredValue* value_;
 };
 
 /// A subcommand while it is declared.
 class Command {
  public:
   using Names = std::map<std::string, std::string>;
+  using Values = std::map<const CLI::Option*, DeclaredValue>;
 
-  Command(CLI::App& app, std::function<int()>& action, Names& renamed) : app_(&app), action_(&action), renamed_(&renamed) {}
+  Command(CLI::App& app, std::function<int()>& action, Names& renamed, Values& values)
+      : app_(&app), action_(&action), renamed_(&renamed), values_(&values) {}
 
   /// `--name`, `-n,--name`, or `name`, an argument. Value: a text or path, an int, int64, size_t, unsigned or double, an optional int or
   /// int64, or a list of texts.
@@ -89,6 +96,7 @@ class Command {
   CLI::App* app_;
   std::function<int()>* action_;
   Names* renamed_;
+  Values* values_;
 };
 
 class CommandLine {
@@ -103,13 +111,20 @@ class CommandLine {
   void add_to_all(void (*declare)(Command&));
   /// Reads the words and runs the subcommand that they name, or prints help or version. Throws std::exception with a message for the user.
   [[nodiscard]] int run(int count, const char* const* words) const;
+  /// What `--help` prints, of a subcommand or, without a name, of the program. Throws as `run` does where there is none of this name.
+  [[nodiscard]] std::string help(const std::string& command = {}) const;
+  [[nodiscard]] DeclaredProgram declared() const;
+  /// Throws std::exception that tells the names that may have been meant.
+  void require_command(const std::string& name) const;
 
  private:
   [[nodiscard]] std::vector<std::string> todays(std::vector<std::string> words) const;
 
   std::unique_ptr<CLI::App> root_;
+  std::string version_;
   std::map<std::string, std::function<int()>> actions_;
   std::map<std::string, Command::Names> renamed_;  ///< of each subcommand: former names of its options
+  Command::Values values_;
 };
 
 }  // namespace lastbit::tool

@@ -57,7 +57,9 @@ int run(const Options& options) {
 void add_demo(CommandLine& line) {
   Command command = line.add("demo", "what lastbit is for: a small network, and mismatches that users met; without a name, the list");
   const auto options = std::make_shared<Options>();
-  command.option("name", options->name, "the demo to show");
+  std::vector<std::string> names;
+  for (const Story& story : stories()) names.push_back(story.name);
+  command.option("name", options->name, "the demo to show").suggests(ValueKind::choice, names);
   command.option("--examples", options->story.data, "the folder with the data of the demos").value_name("DIR").shows_default();
   command.renamed("--data", "--examples");
   add_plot_option(command, options->story.plot);

@@ -54,8 +54,10 @@ int run(const Options& options) {
 void add_describe(CommandLine& line) {
   Command command = line.add("describe", "print a backend: formula per operation, evidence and source, settings");
   const auto options = std::make_shared<Options>();
-  command.option("backend", options->backend,
-                 "a built-in backend, or a backend file (.json); or a vendor's word for a rounding, such as TRUNCATE, or one of ours");
+  command
+      .option("backend", options->backend,
+              "a built-in backend, or a backend file (.json); or a vendor's word for a rounding, such as TRUNCATE, or one of ours")
+      .suggests(ValueKind::backend);
   add_set_option(command, options->settings);
   command.flag("--rules", options->rules,
                "print every rule by its path, with its value and level of evidence; without a backend: what rules there are");

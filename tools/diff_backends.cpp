@@ -47,8 +47,8 @@ int run(const Options& options) {
 void add_diff_backends(CommandLine& line) {
   Command command = line.add("diff-backends", "list the rules in which two backends differ");
   const auto options = std::make_shared<Options>();
-  command.option("a", options->a, "a built-in backend, or a backend file (.json)").required();
-  command.option("b", options->b, "another one").required();
+  command.option("a", options->a, "a built-in backend, or a backend file (.json)").required().suggests(ValueKind::backend);
+  command.option("b", options->b, "another one").required().suggests(ValueKind::backend);
   add_json_option(command, options->json);
   command.runs([options] { return run(*options); });
 }

@@ -238,7 +238,8 @@ void add_identify(CommandLine& line) {
   command.renamed("--save", "--output");
   command.option("--name", options->name, "of that backend").shows_default();
   command.option("--base", options->base, "that backend's rules for operations that were not identified: a built-in one, or a file")
-      .value_name("BACKEND");
+      .value_name("BACKEND")
+      .suggests(ValueKind::backend);
   command.option("--probe", options->probe, "write a layer and an input on which the remaining combinations differ").value_name("DIR");
   command.flag("--free-weights", options->free_weights, "the probe may bring weights, bias and scales of its own");
   command.option("--seed", options->seed, "of the random numbers").shows_default();

@@ -166,7 +166,7 @@ void add_layer_options(Command& command, LayerRequest& request) {
   command.option("--output-zero-point", request.output_zero_point, "of the output").value_name("Z");
   command.option("--output-shape", request.output_shape, "where it does not follow from the inputs").value_name("N[,N…]");
   command.option("--outputs", request.outputs, "how many, where the operation leaves it open").within(1, 64);
-  command.option("--layout", request.layout, layout_meaning).value_name("nhwc|nchw");
+  command.option("--layout", request.layout, layout_meaning).value_name("nhwc|nchw").suggests(ValueKind::choice, {"nhwc", "nchw"});
 }
 
 LayerDescription describe_layer(const LayerRequest& request) {

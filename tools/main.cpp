@@ -40,6 +40,8 @@ int run(int count, const char* const* words) {
   }
   try {
     line.add_to_all(add_log_options);
+    add_shell(line);
+    add_help(line);
     const Stopwatch stopwatch("all of it");
     const int status = line.run(count, words);
     return std::cout.flush() ? status : fail("standard output cannot be written");

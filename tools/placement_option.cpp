@@ -72,6 +72,7 @@ void add_placement_options(Command& command) {
       .option("--fallback", given().fallbacks,
               "compute what the device lacks on this backend, as a board's CPU does; of several the first that has it (repeatable)")
       .value_name("BACKEND")
+      .suggests(ValueKind::backend)
       .repeatable();
   command
       .option("--keep", given().kept, "compute these layers on this backend instead of the device, such as softmax,12=float (repeatable)")

@@ -1,0 +1,20 @@
+# Writes what an installed command line brings for shells and man: cmake -D LASTBIT=lastbit -D FOLDER=folder -P shell_files.cmake
+function(write file)
+  execute_process(COMMAND "${LASTBIT}" ${ARGN} OUTPUT_FILE "${FOLDER}/${file}" COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE "${FOLDER}")
+foreach(folder IN ITEMS bash zsh fish man)
+  file(MAKE_DIRECTORY "${FOLDER}/${folder}")
+endforeach()
+write(bash/lastbit shell bash)
+write(zsh/_lastbit shell zsh)
+write(fish/lastbit.fish shell fish)
+write(man/lastbit.1 shell man)
+file(READ "${FOLDER}/man/lastbit.1" page)
+string(REPLACE "\\" "" page "${page}")
+string(REGEX MATCHALL "\n\\.BR lastbit-[a-z-]+" others "${page}")  # the pages that it refers to
+foreach(other IN LISTS others)
+  string(REPLACE "\n.BR lastbit-" "" command "${other}")
+  write("man/lastbit-${command}.1" shell man "${command}")
+endforeach()
