@@ -30,10 +30,11 @@ struct IdentifyPair {
 };
 
 struct IdentifyOptions {
-  std::size_t runners_up = 3;                               ///< classes reported behind the best one
-  double most_seconds = 0;                                  ///< after which the search ends with what it has; 0: no limit
-  std::int64_t most_proof_outputs = std::int64_t{1} << 30;  ///< of chains, that are computed to prove what a class is: some seconds
-  std::function<void(double)> progress{};                   ///< receives the share of the work that is done
+  std::size_t runners_up = 3;  ///< classes reported behind the best one
+  double most_seconds = 0;     ///< after which the search ends with what it has; 0: no limit
+  std::int64_t most_proof_outputs =
+      std::int64_t{1} << 30;  ///< of chains, that are computed to prove what a class is: some seconds; of whole layers, a sixteenth
+  std::function<void(double)> progress{};  ///< receives the share of the work that is done
 };
 
 /// What a class says of one rule. One value: settled. Several: the data cannot tell.
@@ -45,9 +46,11 @@ struct RuleValues {
   friend bool operator==(const RuleValues&, const RuleValues&) = default;
 };
 
-/// What is proven of a class: its combinations over every accumulator that the layers can have, channel by channel, not on data.
+/// What is proven of a class: its combinations over everything that the layers can be given, not on data. Of convolutions that is every accumulator, channel by
+/// channel; of other operations every code, pair of codes or sum of codes.
 struct ClassProof {
-  std::int64_t devices = 0;  ///< combinations with the same staircases are one; these differ from one another for some accumulator
+  std::string over;  ///< what was gone through: "every accumulator", "every code", "every pair of codes", "every sum"; empty: nothing
+  std::int64_t devices = 0;  ///< combinations that compute the same of all that are one; these differ from one another somewhere
   std::int64_t open = 0;     ///< combinations of which it is not known which of the devices they are
   std::string why_open;      ///< of most of them
   std::string example;       ///< where two of them differ, and in which rules
@@ -156,8 +159,7 @@ struct Probe {
 
 /// For the rules that the first pair's kind of layer reads, that of convolution-like ones where there are any: the layer is like the first one's.
 /// Nothing where no input was found on which the remaining combinations differ: one class is left, of the layer as it is by proof where
-/// ClassProof says so. Of operations that are looked for by walking, the
-/// combinations are the devices that the walk has met.
+/// ClassProof says so. Of operations that are looked for by walking, the combinations are the devices that the walk has met.
 [[nodiscard]] std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options = {});
 
 /// For every layer probe_N.json (`lastbit.layer.v1`), its .npy files and probe_N.tflite; and README.txt, which says what to do with them.

@@ -3,12 +3,15 @@
 #include "lastbit/identify.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "analysis/identify/class_proof.hpp"
 #include "analysis/identify/conv_search.hpp"
 #include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/rule_tally.hpp"
 #include "analysis/identify/samples.hpp"
+#include "analysis/identify/walk_proof.hpp"
 #include "analysis/try_run.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/one_operation.hpp"
@@ -203,21 +206,32 @@ bool multiplies_rows(const IdentifyPair& pair) {
   return inputs.size() > multiplier_input && inputs[multiplier_input] != absent_tensor;
 }
 
-/// The group's layers, each once whatever it was given.
-std::vector<const IdentifyPair*> layers_of(const Searched& searched) {
+/// Their layers, each once whatever it was given.
+std::vector<const IdentifyPair*> layers_of(const std::vector<const IdentifyPair*>& pairs) {
   std::vector<const IdentifyPair*> layers;
-  for (const auto& [pair, outputs] : searched.few) {
-    const auto is_same = [&layer = pair.layer](const IdentifyPair* other) { return model_checksum(layer) == model_checksum(other->layer); };
-    if (std::ranges::none_of(layers, is_same)) layers.push_back(&pair);
-  }
+  std::set<std::string> known;
+  for (const IdentifyPair* const pair : pairs)
+    if (known.insert(model_checksum(pair->layer)).second) layers.push_back(pair);
   return layers;
 }
 
-ClassProof proof_of(const ConvSpace& space, const std::vector<Block>& blocks, const Searched& searched, const IdentifyOptions& options,
-                    const Deadline& deadline) {
-  const std::vector<const IdentifyPair*> layers = layers_of(searched);
+/// As pairs of one sample.
+std::vector<const IdentifyPair*> pairs_of(const std::deque<FewValues>& few) {
+  std::vector<const IdentifyPair*> pairs;
+  for (const FewValues& each : few) pairs.push_back(&each.pair);
+  return pairs;
+}
+
+/// What a search has found, and how what its best class is can be proven, once there is nothing more to look for.
+struct Found {
+  OperationIdentification result;
+  std::function<ClassProof()> prove{};
+};
+
+ClassProof proof_of(const ConvSpace& space, const std::vector<Block>& blocks, const std::vector<const IdentifyPair*>& layers,
+                    const IdentifyOptions& options, const Deadline& deadline) {
   const PartedClass parts = parted(space, blocks, layers, deadline, options.most_proof_outputs);
-  ClassProof proof{.devices = std::ssize(parts.parts), .open = parts.open, .why_open = parts.why_open, .example = {}};
+  ClassProof proof{"every accumulator", std::ssize(parts.parts), parts.open, parts.why_open, {}};
   if (parts.telling.empty()) return proof;
   const TellingSum& one = parts.telling.front();
   proof.example = "'" + layer_name(layers[one.layer]->layer, 0) + "', " +
@@ -227,8 +241,18 @@ ClassProof proof_of(const ConvSpace& space, const std::vector<Block>& blocks, co
   return proof;
 }
 
+ClassProof proof_of(const DeviceList& devices, const std::vector<const IdentifyPair*>& layers, const IdentifyOptions& options,
+                    const Deadline& deadline) {
+  const PartedDevices parts = parted(devices, layers, deadline, options.most_proof_outputs / executor_cost);
+  ClassProof proof{parts.over, std::ssize(parts.parts), parts.open, parts.why_open, {}};
+  if (parts.telling.empty()) return proof;
+  const TellingCase& one = parts.telling.front();
+  proof.example = "'" + layer_name(layers[one.layer]->layer, 0) + "', " + example_of(one, parts, devices);
+  return proof;
+}
+
 /// Nothing where time was up before any combination that applies was met.
-std::optional<OperationIdentification> identify_conv(const Searched& searched, const IdentifyOptions& options, const Deadline& deadline) {
+std::optional<Found> identify_conv(const Searched& searched, const IdentifyOptions& options, const Deadline& deadline) {
   const Group& group = searched.group;
   std::vector<ConvData> data;
   for (const auto& [pair, outputs] : searched.few) data.emplace_back(pair, outputs);
@@ -254,20 +278,17 @@ std::optional<OperationIdentification> identify_conv(const Searched& searched, c
     result.classes.push_back(std::move(shown));
   }
   add_builtins(searched, result.classes, outputs, result.values);
-  RuleClass& best = result.classes.front();
-  if (result.complete && best.agreeing == result.values)
-    best.proof = proof_of(space, found.classes.front().blocks, searched, options, deadline);
-  return result;
+  return Found{std::move(result), [space, blocks = found.classes.front().blocks, layers = layers_of(pairs_of(searched.few)), &options,
+                                   &deadline] { return proof_of(space, blocks, layers, options, deadline); }};
 }
 
-std::optional<OperationIdentification> identify_by_walk(const Searched& searched, const IdentifyOptions& options,
-                                                        const Deadline& deadline) {
-  std::vector<const IdentifyPair*> pairs;
-  for (const FewValues& each : searched.few) pairs.push_back(&each.pair);
-  RulesFound found = search_rules(searched.group.rules, pairs, options.runners_up + 1, options.progress, deadline);
+std::optional<Found> identify_by_walk(const Searched& searched, const IdentifyOptions& options, const Deadline& deadline) {
+  RulesFound found = search_rules(searched.group.rules, pairs_of(searched.few), options.runners_up + 1, options.progress, deadline);
   if (found.result.classes.empty()) return std::nullopt;
   add_builtins(searched, found.result.classes, found.outputs, found.result.values);
-  return std::move(found.result);
+  return Found{std::move(found.result), [left = std::move(found.left), layers = layers_of(searched.group.pairs), &options, &deadline] {
+                 return proof_of(left, layers, options, deadline);
+               }};
 }
 
 /// The best class on every sample. Returns what it fails, the smallest layers first.
@@ -303,17 +324,19 @@ std::optional<OperationIdentification> identify_group(const Group& group, const 
   FewSamples few(group.pairs, is_conv ? FewBy::some_outputs : FewBy::some_layers);
   for (int round = 1;; ++round) {
     const Searched searched{group, few.all()};
-    auto found = is_conv ? identify_conv(searched, options, deadline) : identify_by_walk(searched, options, deadline);
-    if (!found) return std::nullopt;
-    const bool explains = found->best().agreeing == found->values;
+    auto outcome = is_conv ? identify_conv(searched, options, deadline) : identify_by_walk(searched, options, deadline);
+    if (!outcome) return std::nullopt;
+    OperationIdentification& found = outcome->result;
+    const bool explains = found.best().agreeing == found.values;
     bool is_new = false;
-    for (const auto& [pair, judgement] : verify(group, *found)) {
+    for (const auto& [pair, judgement] : verify(group, found)) {
       if (is_new && !is_conv) break;
       is_new = few.add(*pair, judgement) || is_new;
     }
     if (explains && is_new && round < most_rounds && !deadline.passed()) continue;
-    verify_builtins(group, *found);
-    return found;
+    verify_builtins(group, found);
+    if (found.exact() && found.complete) found.classes.front().proof = outcome->prove();
+    return std::move(found);
   }
 }
 

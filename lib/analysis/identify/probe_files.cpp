@@ -9,6 +9,7 @@
 #include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/samples.hpp"
 #include "analysis/identify/walk_probe.hpp"
+#include "analysis/identify/walk_proof.hpp"
 #include "formats/json_model.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
@@ -120,6 +121,19 @@ Probe probe_of(DesignedProbe designed, std::int64_t combinations) {
 
 constexpr std::size_t most_devices = 200;  ///< of a walk
 
+/// Of the devices that are left, those that a probe is designed on: of the layer as it is one of each that are proven to be different on it. None: they are one.
+std::vector<Backend> telling_devices(const DevicesLeft& left, const IdentifyPair& like, const ProbeOptions& options) {
+  if (options.weights == ProbeWeights::free) return left.some;
+  const IdentifyPair* const layers[]{&like};
+  const PartedDevices parts = parted(left.all, layers);
+  if (parts.is_one()) return {};
+  if (parts.parts.size() < 2) return left.some;
+  std::vector<Backend> some;
+  for (const auto& part : parts.parts)
+    if (some.size() < most_devices) some.push_back(left.all.at(part.front()));
+  return some;
+}
+
 }  // namespace
 
 std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const ProbeOptions& options) {
@@ -130,9 +144,11 @@ std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const Pro
   for (const FewValues* each : alike_ones) used.push_back(&each->pair);
   if (!is_conv_layer(used.front()->layer.operations[0].kind)) {
     const DevicesLeft left = devices_left(used, most_devices);
-    auto designed = design_walk_probe(left.some, *used.front(), options);
+    const std::vector<Backend> devices = telling_devices(left, *used.front(), options);
+    if (devices.empty()) return std::nullopt;
+    auto designed = design_walk_probe(devices, *used.front(), options);
     if (!designed) return std::nullopt;
-    return probe_of(std::move(*designed), left.count);
+    return probe_of(std::move(*designed), static_cast<std::int64_t>(left.all.count));
   }
   std::vector<ConvData> data;
   for (const FewValues* each : alike_ones) data.emplace_back(each->pair, each->outputs);

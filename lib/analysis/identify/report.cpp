@@ -69,18 +69,15 @@ void add_classes(std::ostream& out, const OperationIdentification& operation) {
 
 /// What no data can tell, and what other data could.
 void add_proof(std::ostream& out, const RuleClass& one) {
-  if (!one.proof) {
-    out << "  open: whether some input of these layers tells them apart; they have no staircases\n";
-    return;
-  }
+  if (!one.proof) return;
   const ClassProof& proof = *one.proof;
   if (proof.is_one()) {
-    out << "  proven: on every accumulator that these layers can have all " << one.combinations
+    out << "  proven: on " << proof.over << " that these layers can have all " << one.combinations
         << " combinations are the same device; other scales may tell them apart\n";
     return;
   }
   if (proof.devices > 1) {
-    out << "  proven: on the accumulators that these layers can have they are " << (proof.open > 0 ? "at least " : "") << proof.devices
+    out << "  proven: on " << proof.over << " that these layers can have they are " << (proof.open > 0 ? "at least " : "") << proof.devices
         << " different devices\n";
     if (!proof.example.empty()) out << "    two of them at " << proof.example << "\n";
   }
@@ -132,11 +129,8 @@ JsonValue json_of(const RuleClass& one, bool told) {
   JsonValue json{{"agreeing", one.agreeing}, {"combinations", one.combinations}, {"backends", one.backends}};
   if (!one.represented_by.empty()) json["represented_by"] = one.represented_by;
   if (one.proof)
-    json["proof"] = {{"one_device", one.proof->is_one()},
-                     {"devices", one.proof->devices},
-                     {"open", one.proof->open},
-                     {"why_open", one.proof->why_open},
-                     {"example", one.proof->example}};
+    json["proof"] = {{"one_device", one.proof->is_one()}, {"over", one.proof->over},         {"devices", one.proof->devices},
+                     {"open", one.proof->open},           {"why_open", one.proof->why_open}, {"example", one.proof->example}};
   json["rules"] = JsonValue::array();
   for (const RuleValues& rule : one.rules)
     json["rules"].push_back(

@@ -131,6 +131,12 @@ struct Device {
   std::uint64_t outputs = 1;
 };
 
+Backend built_from(const Seed& seed, const std::vector<Step>& steps) {
+  Backend backend = seed.backend;
+  for (const Step& step : steps) take(step, backend);
+  return backend;
+}
+
 class Walk {
  public:
   explicit Walk(const std::vector<const IdentifyPair*>& pairs) : pairs_(pairs), seeds_(seeds_for(pairs)) {
@@ -163,11 +169,8 @@ class Walk {
   [[nodiscard]] std::int64_t tried() const { return tried_; }
   /// It did not end for lack of time.
   [[nodiscard]] bool is_complete() const { return complete_; }
-  [[nodiscard]] Backend built(const Device& device) const {
-    Backend backend = seeds_[device.seed].backend;
-    for (const Step& step : device.steps) take(step, backend);
-    return backend;
-  }
+  [[nodiscard]] Backend built(const Device& device) const { return built_from(seeds_[device.seed], device.steps); }
+  [[nodiscard]] const std::vector<Seed>& seeds() const { return seeds_; }
   [[nodiscard]] std::vector<Coordinate> coordinates(const Device& device) const {
     std::vector<Coordinate> list;
     for (const RuleText& rule : list_rules(built(device))) {
@@ -256,6 +259,17 @@ RuleClass class_of(const Walk& walk, const std::vector<const Device*>& members, 
   return shown;
 }
 
+/// The devices with the outputs of this one.
+DeviceList left_of(const Walk& walk, const Device& like) {
+  std::vector<Device> alike;
+  for (const Device& device : walk.devices())
+    if (device.differing == like.differing && device.outputs == like.outputs) alike.push_back(device);
+  const std::size_t count = alike.size();
+  return {count, [seeds = walk.seeds(), alike = std::move(alike)](std::size_t number) {
+            return built_from(seeds[alike[number].seed], alike[number].steps);
+          }};
+}
+
 bool is_fused(OperationKind kind) {
   return kind == OperationKind::fused_conv2d || kind == OperationKind::pwl || kind == OperationKind::sum_pool2d;
 }
@@ -337,20 +351,16 @@ RulesFound search_rules(const std::string& rules, const std::vector<const Identi
     found.outputs.push_back(key.second);
     found.result.classes.push_back(class_of(walk, members, possible));
   }
+  found.left = left_of(walk, *classes.begin()->second.front());
   return found;
 }
 
 DevicesLeft devices_left(const std::vector<const IdentifyPair*>& pairs, std::size_t most) {
   Walk walk(pairs);
   walk.go({});
-  std::vector<const Device*> left;
-  for (const Device& device : walk.devices()) {
-    const Device& best = walk.devices().front();
-    if (device.differing == best.differing && device.outputs == best.outputs) left.push_back(&device);
-  }
-  DevicesLeft found{std::ssize(left), {}};
-  const std::size_t step = (left.size() + most - 1) / most;
-  for (std::size_t i = 0; i < left.size(); i += step) found.some.push_back(walk.built(*left[i]));
+  DevicesLeft found{walk.devices().empty() ? DeviceList{} : left_of(walk, walk.devices().front()), {}};
+  const std::size_t step = std::max<std::size_t>(1, (found.all.count + most - 1) / most);
+  for (std::size_t i = 0; i < found.all.count; i += step) found.some.push_back(found.all.at(i));
   return found;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/identify/deadline.hpp"
+#include "analysis/identify/device_list.hpp"
 #include "lastbit/identify.hpp"
 
 namespace lastbit {
@@ -27,6 +28,7 @@ namespace lastbit {
 struct RulesFound {
   OperationIdentification result;
   std::vector<std::uint64_t> outputs;  ///< a hash per class
+  DeviceList left;                     ///< the devices of the best class, with nothing but the rules that the pairs read
 };
 /// `pairs` read the same rules.
 [[nodiscard]] RulesFound search_rules(const std::string& rules, const std::vector<const IdentifyPair*>& pairs, std::size_t most_classes,
@@ -34,7 +36,7 @@ struct RulesFound {
 
 /// The best class of devices that a walk has met, with nothing but the rules that the pairs read.
 struct DevicesLeft {
-  std::int64_t count = 0;
+  DeviceList all;
   std::vector<Backend> some;  ///< at most as many as were asked for, from all over the class
 };
 [[nodiscard]] DevicesLeft devices_left(const std::vector<const IdentifyPair*>& pairs, std::size_t most);

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "analysis/identify/outcomes.hpp"
+#include "analysis/identify/walk_proof.hpp"
 #include "analysis/try_run.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
@@ -157,6 +158,19 @@ std::optional<std::vector<std::uint32_t>> outcomes_of(const std::vector<Backend>
   return outcomes;
 }
 
+/// An input of the layer as it is with the cases at which the devices are proven to differ, as many as there is room for.
+std::optional<DesignedProbe> proven_probe(const std::vector<Backend>& devices, const IdentifyPair& like, const PartedDevices& parts,
+                                          Variations& variations) {
+  IdentifyPair pair = variations.next();
+  std::vector<CasePlace> places;
+  for (const TellingCase& one : parts.telling) places.push_back(one.place);
+  if (place_cases(parts.cases[0], like.layer, places, pair.inputs) == 0) return std::nullopt;
+  const auto told = outcomes_of(devices, pair);
+  if (!told) return std::nullopt;
+  const Choice choice = choose(OutcomeTable({*told}), devices.size(), 1);
+  return DesignedProbe{{std::move(pair)}, devices.size(), choice.cells, choice.bits};
+}
+
 std::optional<IdentifyPair> next_of(Variations& variations) try { return variations.next(); } catch (const Error&) {
   return std::nullopt;
 }
@@ -166,6 +180,13 @@ std::optional<IdentifyPair> next_of(Variations& variations) try { return variati
 std::optional<DesignedProbe> design_walk_probe(const std::vector<Backend>& devices, const IdentifyPair& like, const ProbeOptions& options) {
   constexpr int attempts_per_turn = 8;
   Variations variations(like, options.weights, options.seed);
+  if (options.weights == ProbeWeights::of_the_layer) {
+    const IdentifyPair* const layers[]{&like};
+    const PartedDevices parts = parted(list_of(devices), layers);
+    if (parts.is_one()) return std::nullopt;
+    if (!parts.telling.empty())
+      if (auto probe = proven_probe(devices, like, parts, variations)) return probe;
+  }
   const std::size_t most_layers = options.weights == ProbeWeights::free ? options.most_layers : 1;
   std::vector<IdentifyPair> layers;
   std::vector<std::vector<std::uint32_t>> outcomes;

@@ -12,7 +12,8 @@
 namespace lastbit {
 
 /// Layers like the pair's, on which the devices differ; none that one of them refuses. With free weights scales, zero points, constants, windows,
-/// padding and bounds are their own, else the layer stays and gets inputs. Nothing where none was found.
+/// padding and bounds are their own, else the layer stays and gets inputs: those at which the devices are proven to differ (walk_proof.hpp), where they are
+/// proven to be anything. Nothing where none was found.
 [[nodiscard]] std::optional<DesignedProbe> design_walk_probe(const std::vector<Backend>& devices, const IdentifyPair& like,
                                                              const ProbeOptions& options);
 
