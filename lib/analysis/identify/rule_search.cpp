@@ -107,18 +107,22 @@ std::vector<Step> structure_steps(const Backend& backend, const std::vector<std:
 
 /// Tells devices apart: of every rule below the paths that the backend reads, which one it is, and its value.
 std::uint64_t key_of(const Backend& backend, const std::vector<std::string>& paths) {
-  std::vector<const Rule*> above;
+  std::set<const Rule*> above;
   for (const std::string& path : paths)
-    if (const Rule* const rule = find_rule(backend, path)) above.push_back(rule);
+    if (const Rule* const rule = find_rule(backend, path)) above.insert(rule);
   const Rule* const table = rule_table().data();
   std::uint64_t key = 1;
-  for (const Rule& rule : ReachedRules(backend, Reach::read)) {
-    if (std::ranges::none_of(above, [&](const Rule* each) { return each <= &rule && &rule < table + each->end; })) continue;
-    const void* const value = address(backend, rule);
-    const bool is_text = rule.type->kind == RuleType::Kind::text;
-    const auto number =
-        is_text ? static_cast<std::int64_t>(std::hash<std::string>()(rule.type->to_text(value)) >> 1U) : rule.type->load(value);
-    key = mixed(mixed(key, &rule - table), number);
+  const Rule* next = table;  // behind what has been read: one path may lie below another
+  for (const Rule* const top : above) {
+    if (top < next) continue;
+    for (const Rule& rule : ReachedRules(backend, Reach::read, *top)) {
+      const void* const value = address(backend, rule);
+      const bool is_text = rule.type->kind == RuleType::Kind::text;
+      const auto number =
+          is_text ? static_cast<std::int64_t>(std::hash<std::string>()(rule.type->to_text(value)) >> 1U) : rule.type->load(value);
+      key = mixed(mixed(key, &rule - table), number);
+    }
+    next = table + top->end;
   }
   return key;
 }
