@@ -153,6 +153,7 @@ void print_text(const Result& result, const Options& options, const std::vector<
   const Events& events = result.trace.events.at(0).events;
   std::cout << "accumulator overflows: " << events.accumulator_overflows;
   if (events.outputs > 0) std::cout << "; outputs saturated: " << events.saturated_outputs << " of " << events.outputs;
+  if (events.saturated_stages > 0) std::cout << "; saturated by stages before: " << events.saturated_stages;
   std::cout << "\n";
   for (const std::string& file : files) std::cout << "written to " << file << "\n";
   if (!options.trace.empty()) std::cout << "trace written to " << options.trace << "\n";
@@ -182,7 +183,8 @@ void print_json(const Result& result, const std::vector<std::string>& files) {
   }
   json["events"] = {{"accumulator_overflows", events.accumulator_overflows},
                     {"saturated_outputs", events.saturated_outputs},
-                    {"outputs", events.outputs}};
+                    {"outputs", events.outputs},
+                    {"saturated_stages", events.saturated_stages}};
   json["guesses"] = JsonValue::array();
   for (const Guess& guess : result.trace.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
   if (result.report) json["compare"] = JsonValue::parse(to_json(*result.report));

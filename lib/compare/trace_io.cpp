@@ -45,7 +45,8 @@ JsonValue events_to_json(const NamedEvents& named) {
   return {{"operation", named.operation},
           {"accumulator_overflows", named.events.accumulator_overflows},
           {"saturated_outputs", named.events.saturated_outputs},
-          {"outputs", named.events.outputs}};
+          {"outputs", named.events.outputs},
+          {"saturated_stages", named.events.saturated_stages}};
 }
 
 JsonValue trace_to_json(const NamedTrace& trace) {
@@ -98,9 +99,11 @@ NamedTensor tensor_from_json(const JsonView& json, const std::filesystem::path& 
 }
 
 NamedEvents events_from_json(const JsonView& json) {
-  json.only({"operation", "accumulator_overflows", "saturated_outputs", "outputs"});
+  json.only({"operation", "accumulator_overflows", "saturated_outputs", "outputs", "saturated_stages"});
+  const auto stages = json.find("saturated_stages");  // traces of before it was counted lack it
   return {json["operation"].text(),
-          {json["accumulator_overflows"].integer(), json["saturated_outputs"].integer(), json["outputs"].integer()}};
+          {json["accumulator_overflows"].integer(), json["saturated_outputs"].integer(), json["outputs"].integer(),
+           stages ? stages->integer() : 0}};
 }
 
 NamedTrace trace_from_json(const JsonView& json, const std::filesystem::path& folder) {

@@ -11,6 +11,7 @@
 
 namespace lastbit {
 
+using kernels::Counted;
 using kernels::FinishOp;
 using kernels::FinishPlan;
 using kernels::LaneParameter;
@@ -52,7 +53,7 @@ bool FinishPlanner<Lane>::add_each(const Values& addends) {
 
 /// A clamp; where a bound lies beyond the lane, no value reaches it.
 template <class Lane>
-bool FinishPlanner<Lane>::bound_each(const Values& low, const Values& high, bool counted) {
+bool FinishPlanner<Lane>::bound_each(const Values& low, const Values& high, Counted counted) {
   if (!flush() || !all_fit(width)) return false;
   bool acts = false;
   for (std::size_t c = 0; c < channels(); ++c) {
@@ -80,7 +81,9 @@ template <class Lane>
 bool FinishPlanner<Lane>::narrow(int width_of_stage, Overflow overflow) {
   const int bits = overflow == Overflow::exact ? 64 : width_of_stage;
   if (all_fit(bits)) return all_fit(width) || !factors_.empty();
-  if (overflow != Overflow::wrap) return bound_each(Values(channels(), -power(bits - 1)), Values(channels(), power(bits - 1) - 1), false);
+  if (overflow != Overflow::wrap)
+    return bound_each(Values(channels(), -power(bits - 1)), Values(channels(), power(bits - 1) - 1),
+                      overflow == Overflow::saturate ? Counted::stages : Counted::nothing);
   if (bits > width) return false;
   for (ValueBounds& range : ranges_) range = {-power(bits - 1), power(bits - 1) - 1};
   if (!factors_.empty()) append_product(Rounding::floor, std::vector<int>(channels(), 0), bias_, Values(channels(), 0));
@@ -104,7 +107,8 @@ bool FinishPlanner<Lane>::shift_left(auto&& places) {
 template <class Lane>
 bool FinishPlanner<Lane>::clamp(auto&& bounds) {
   return bound_each(each([&](std::size_t c) { return bounds(operands_[c]).low; }),
-                    each([&](std::size_t c) { return bounds(operands_[c]).high; }), facts_of(rest_[0]).bounds_output);
+                    each([&](std::size_t c) { return bounds(operands_[c]).high; }),
+                    facts_of(rest_[0]).bounds_output ? Counted::outputs : Counted::nothing);
 }
 
 /// Before the chain.

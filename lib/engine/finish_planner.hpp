@@ -96,7 +96,7 @@ class FinishPlanner {
 
   bool begin();
   bool add_each(const Values& addends);
-  bool bound_each(const Values& low, const Values& high, bool counted);
+  bool bound_each(const Values& low, const Values& high, kernels::Counted counted);
   bool multiply_each(const Values& factors);
   bool shift_each(Rounding rule, std::vector<int> amounts);
   bool shift_lanes(Rounding rule, const std::vector<int>& amounts);

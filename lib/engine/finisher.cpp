@@ -11,14 +11,32 @@ namespace {
 
 constexpr std::int64_t values_per_part = 32768;  ///< some 20 microseconds
 
-/// The whole chain by its definition. `moved`, where given, receives how many clamps have moved the value.
-std::int64_t finish_observed(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands, std::int64_t* moved) {
-  ExactMachine machine({accumulator, 0}, operands);
+/// Counts what a stage narrows by saturating, too.
+class CountingMachine : public ExactMachine {
+ public:
+  using ExactMachine::ExactMachine;
+  bool narrow(int bits, Overflow overflow) {
+    const Int128 before = at().value;
+    ExactMachine::narrow(bits, overflow);
+    saturated_ += overflow == Overflow::saturate && at().value != before ? 1 : 0;
+    return true;
+  }
+  bool add_and_narrow(auto&& addend, int bits, Overflow overflow) { return add(addend) && narrow(bits, overflow); }
+  [[nodiscard]] std::int64_t saturated() const { return saturated_; }
+
+ private:
+  std::int64_t saturated_ = 0;
+};
+
+std::int64_t finish_counted(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands,
+                            const kernels::FinishWork& work) {
+  CountingMachine machine({accumulator, 0}, operands);
   for (const Stage& stage : chain) {
     const Int128 before = machine.at().value;
     run(stage, machine);
-    if (moved != nullptr && facts_of(stage).bounds_output && machine.at().value != before) ++*moved;
+    if (facts_of(stage).bounds_output && machine.at().value != before) ++*work.moved_outputs;
   }
+  *work.moved_stages += machine.saturated();
   return narrow_saturate(machine.at().value, 64);
 }
 
@@ -72,7 +90,8 @@ Finisher::Finisher(const Chain& chain, std::vector<RescaleOperands> operands, in
 
 void Finisher::run_reference(const kernels::FinishWork& work) const {
   for (std::size_t i = 0, c = 0; i < work.count; ++i) {
-    put(work, i, finish_observed(chain_, input_(sum_at(work, i)), operands_[c], work.moved));
+    const std::int64_t sum = input_(sum_at(work, i));
+    put(work, i, work.moved_outputs == nullptr ? finish(chain_, sum, operands_[c]) : finish_counted(chain_, sum, operands_[c], work));
     if (++c == operands_.size()) c = 0;
   }
 }
@@ -80,7 +99,8 @@ void Finisher::run_reference(const kernels::FinishWork& work) const {
 void Finisher::run(const std::optional<kernels::FinishPlan>& plan, kernels::FinishWork work, Events* events) const {
   if (events != nullptr) {
     events->outputs += static_cast<std::int64_t>(work.count);
-    work.moved = &events->saturated_outputs;
+    work.moved_outputs = &events->saturated_outputs;
+    work.moved_stages = &events->saturated_stages;
   }
   if (plan) path_->finish(*plan, work);
   else run_reference(work);

@@ -123,12 +123,12 @@ class Suite:
         self.files[name] = array
         return name
 
-    def add_layer(self, recorded, layer, runs, title):
+    def add_layer(self, recorded, layer, runs, title, events=None):
         step = Step(layer.op, layer.operands, "output", runs[0].expected, layer.quantization, layer.attributes)
-        self.add_steps(recorded, [step], runs, title)
+        self.add_steps(recorded, [step], runs, title, events)
 
-    def add_steps(self, recorded, steps, runs, title):
-        """The last step's outputs are what was recorded."""
+    def add_steps(self, recorded, steps, runs, title, events=None):
+        """The last step's outputs are what was recorded; `events` is what the case states of the run beside them."""
         tensors, inputs, operations = [], {}, []
         for step in steps:
             for operand in step.operands:
@@ -155,7 +155,7 @@ class Suite:
                 raise Refusal("the recorded results differ in shape or type")
             words = {name: self._word(run) + ("" if name == step.output else f"_{name}") for name in arrays}
             expected = {name: self.place(recorded.stem, words[name], array) for name, array in arrays.items()}
-            self._add(title, run, {"model": model, "inputs": inputs, "expected": expected})
+            self._add(title, run, {"model": model, "inputs": inputs, "expected": expected, **(events or {})})
 
     def add_primitive(self, recorded, primitive, inputs, results, title):
         """`results`: per run a map of names to arrays in place of its single expected array."""

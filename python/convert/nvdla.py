@@ -51,27 +51,17 @@ def conv2d(suite, recorded, title):
     suite.add_layer(recorded, Layer("conv2d", operands, UNIT, attributes), [Run(BACKEND, expected)], title)
 
 
-def saturated17(recorded, source):
-    """The status bits, which the recorded numbers must give by the note's own formula; a result does not show them."""
-    offset, scale, truncate = (recorded.integer(key) for key in ("offset", "scale", "truncate"))
-    stated = recorded.tensor("saturated", "uint8", "int8", "bool", "int32", "int64").reshape(-1)
-    for value, bit in zip(source.reshape(-1).tolist(), stated.tolist()):
-        product = (value - offset) * scale
-        magnitude = (abs(product) + (1 << truncate >> 1)) >> truncate
-        if bool(bit) != (not -(1 << 16) <= (magnitude if product >= 0 else -magnitude) < 1 << 16):
-            raise Refusal(f"tensors.saturated says {bit} of {value}")
-
-
 def sdp_c(suite, recorded, title):
     source = recorded.tensor("input", "int32")
-    saturated17(recorded, source)
+    saturated = recorded.tensor("saturated", "uint8", "int8", "bool", "int32", "int64")
     if recorded.integer("output_bits") not in (8, 16):
         raise Refusal(f"params.output_bits {recorded.integer('output_bits')}")
     expected = recorded.tensor("expected", f"int{recorded.integer('output_bits')}")
     attributes = {"registers": registers(1, 0),
                   "converter": registers(int16(recorded, "scale"), places(recorded, "truncate"), -recorded.integer("offset"))}
     recorded.finish()
-    suite.add_layer(recorded, Layer("requantize", [Operand("input", source, UNIT)], UNIT, attributes), [Run(BACKEND, expected)], title)
+    suite.add_layer(recorded, Layer("requantize", [Operand("input", source, UNIT)], UNIT, attributes), [Run(BACKEND, expected)], title,
+                    {"saturated_stages": int(np.count_nonzero(saturated))})
 
 
 def sdp_x(suite, recorded, title):

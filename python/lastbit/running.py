@@ -15,12 +15,14 @@ from .model import Model, model_of
 
 
 class Events(NamedTuple):
-    """What was seen while a layer was computed: sums that left the accumulator's width, outputs moved by a bound, outputs."""
+    """What was seen while a layer was computed: sums that left the accumulator's width, outputs moved by a bound, outputs, and how often a stage before
+    the bounds saturated a value."""
 
     layer: str
     accumulator_overflows: int
     saturated_outputs: int
     outputs: int
+    saturated_stages: int
 
 
 class Guess(NamedTuple):

@@ -37,7 +37,8 @@ py::list arrays_of(const Model& model, std::vector<std::optional<Tensor>>& tenso
 py::list events_of(const Model& model, const std::vector<Events>& events) {
   py::list list;
   for (std::size_t i = 0; i < events.size(); ++i)
-    list.append(py::make_tuple(layer_name(model, i), events[i].accumulator_overflows, events[i].saturated_outputs, events[i].outputs));
+    list.append(py::make_tuple(layer_name(model, i), events[i].accumulator_overflows, events[i].saturated_outputs, events[i].outputs,
+                               events[i].saturated_stages));
   return list;
 }
 

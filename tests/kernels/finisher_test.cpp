@@ -71,13 +71,33 @@ RescaleOperands random_operands(const ScaleEncoding& encoding, Rectifier rectifi
   return operands;
 }
 
-/// What finish() does, and how many clamps have moved the value on its way.
-std::int64_t expected_of(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands, std::int64_t& moved) {
+/// How many values have been moved on their way: by the bounds of the output, by stages that saturate before.
+struct Moved {
+  std::int64_t outputs = 0, stages = 0;
+};
+
+/// Whether the stage saturates what it narrows: without that it would make something else of the value.
+bool saturates(const Stage& stage, const InFlight& at, const RescaleOperands& operands) {
+  if (stage.kind == StageKind::doubling_high_multiply) {
+    const Int128 product = shift_right(multiply_modulo(at.value, operands.scale.multiplier), stage.bits - 1, stage.rounding);
+    return narrow_saturate(product, stage.bits) != product;
+  }
+  if (!facts_of(stage).reads(stage).overflow || stage.overflow != Overflow::saturate) return false;
+  if (stage.kind == StageKind::narrow) return apply(stage, at, operands).value != at.value;
+  Stage wide = stage;
+  if (stage.bits < 64) wide.bits = 64;
+  else wide.overflow = Overflow::wrap;  // modulo 2^64 it is another value
+  return apply(stage, at, operands).value != apply(wide, at, operands).value;
+}
+
+/// What finish() does.
+std::int64_t expected_of(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands, Moved& moved) {
   InFlight at{accumulator, 0};
   for (const Stage& stage : chain) {
     const Int128 before = at.value;
+    moved.stages += saturates(stage, at, operands) ? 1 : 0;
     at = apply(stage, at, operands);
-    if (facts_of(stage).bounds_output && at.value != before) ++moved;
+    if (facts_of(stage).bounds_output && at.value != before) ++moved.outputs;
   }
   return finish(chain, accumulator, operands);
 }
@@ -88,7 +108,7 @@ constexpr std::array output_types{ElementType::int8,  ElementType::uint8,  Eleme
 /// The values as a tensor holds them, in the middle of others that must stay as they are.
 template <class Sum>
 void compare_tensor(const Finisher& finisher, const std::vector<std::int64_t>& accumulators, const std::vector<std::int64_t>& expected,
-                    std::int64_t moved, ElementType type, Tally& tally) {
+                    const Moved& moved, ElementType type, Tally& tally) {
   const std::vector<Sum> sums(accumulators.begin(), accumulators.end());
   constexpr std::size_t offset = 3, behind = 2;
   Tensor output(type, Shape{static_cast<std::int64_t>(offset + sums.size() + behind)});
@@ -102,13 +122,15 @@ void compare_tensor(const Finisher& finisher, const std::vector<std::int64_t>& a
     tally.equal(output.integer_at(i), wanted.integer_at(i), i, sizeof(Sum), type);
     tally.equal(observed.integer_at(i), wanted.integer_at(i), i, sizeof(Sum), type);
   }
-  tally.equal(events.saturated_outputs, moved, sizeof(Sum), type);
+  tally.equal(events.saturated_outputs, moved.outputs, sizeof(Sum), type);
+  tally.equal(events.saturated_stages, moved.stages, sizeof(Sum), type);
   tally.equal(events.outputs, sums.size());
 }
 
 struct Compared {
   Tally tally;
-  std::int64_t planned = 0, defined = 0, moved = 0;  ///< finishers by plan and by definition; clamps that acted
+  std::int64_t planned = 0, defined = 0, moved = 0,
+               saturated = 0;  ///< finishers by plan and by definition; clamps, and narrowings, that acted
 };
 
 void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_bits, std::size_t channels, std::mt19937_64& random,
@@ -123,9 +145,10 @@ void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_
   std::vector<std::int64_t> accumulators(channels * (1 + random() % 12));
   for (std::int64_t& value : accumulators) value = of_width(accumulator_bits, random);
   std::vector<std::int64_t> expected(accumulators.size());
-  std::int64_t moved = 0;
+  Moved moved;
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = expected_of(chain, accumulators[i], operands[i % channels], moved);
-  compared.moved += moved;
+  compared.moved += moved.outputs;
+  compared.saturated += moved.stages;
   const ElementType type = output_types[random() % output_types.size()];
   for (const kernels::Path& path : kernels::paths()) {
     if (!path.available()) continue;
@@ -142,7 +165,8 @@ void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_
       compared.tally.equal(observed[i], expected[i], accumulator_bits, accumulators[i], scale.multiplier, scale.exponent);
     }
     compared.tally.equal(events.outputs, found.size());
-    compared.tally.equal(events.saturated_outputs, moved, accumulator_bits, path.finish_lanes);
+    compared.tally.equal(events.saturated_outputs, moved.outputs, accumulator_bits, path.finish_lanes);
+    compared.tally.equal(events.saturated_stages, moved.stages, accumulator_bits, path.finish_lanes);
     compare_tensor<std::int64_t>(finisher, accumulators, expected, moved, type, compared.tally);
     if (accumulator_bits <= 32) compare_tensor<std::int32_t>(finisher, accumulators, expected, moved, type, compared.tally);
   }

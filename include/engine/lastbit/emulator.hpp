@@ -24,11 +24,13 @@ struct Events {
   std::int64_t accumulator_overflows = 0;  ///< running sums that left the accumulator's width
   std::int64_t saturated_outputs = 0;      ///< outputs moved by the bounds of the element type or the activation
   std::int64_t outputs = 0;                ///< outputs computed
+  std::int64_t saturated_stages = 0;       ///< times that a chain narrowed a value by saturating, before the bounds of the output
 
   Events& operator+=(const Events& other) {
     accumulator_overflows += other.accumulator_overflows;
     saturated_outputs += other.saturated_outputs;
     outputs += other.outputs;
+    saturated_stages += other.saturated_stages;
     return *this;
   }
 };

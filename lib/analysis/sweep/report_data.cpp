@@ -82,7 +82,8 @@ JsonValue events_to_json(const SweepReport& report, std::size_t backend) {
                     {"operation", layer_name(report.sweeper->model(), i)},
                     {"outputs", events[i].outputs},
                     {"saturated_outputs", events[i].saturated_outputs},
-                    {"accumulator_overflows", events[i].accumulator_overflows}});
+                    {"accumulator_overflows", events[i].accumulator_overflows},
+                    {"saturated_stages", events[i].saturated_stages}});
   }
   return list;
 }

@@ -3,6 +3,7 @@
 #include "lastbit/verify.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -75,8 +76,8 @@ Json read_json(const fs::path& file) {
 }
 
 void require_known_keys(const Json& json) {
-  static const std::vector<std::string> known{"name",   "backend",  "settings", "model", "primitive",   "parameters",
-                                              "inputs", "expected", "report",   "note",  "saturations", "also"};
+  static const std::vector<std::string> known{"name",     "backend", "settings", "model",       "primitive",        "parameters", "inputs",
+                                              "expected", "report",  "note",     "saturations", "saturated_stages", "also"};
   for (const auto& [key, value] : json.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end())
       throw Error(ErrorCode::malformed_file, "case", "unknown key '" + key + "'");
@@ -192,16 +193,29 @@ Model model_of(const Case& at) {
   return parse_json_model(model.dump(), at.folder, "model");
 }
 
-/// Sums that left their width and outputs that left their type: how many, or (a flag) whether there were any.
-CaseFailure compare_saturations(const Json& expected, const Trace& trace) {
+/// What a case may state of the events of a run, each as a count, or as a flag whether there were any.
+struct StatedEvents {
+  const char* key;
+  std::int64_t (*count)(const Events&);
+};
+constexpr std::array stated_events{
+    // sums that left their width and outputs that left their type
+    StatedEvents{"saturations", [](const Events& events) { return events.accumulator_overflows + events.saturated_outputs; }},
+    StatedEvents{"saturated_stages", [](const Events& events) { return events.saturated_stages; }},
+};
+bool states_events(const Json& json) {
+  return std::ranges::any_of(stated_events, [&](const StatedEvents& one) { return json.contains(one.key); });
+}
+
+CaseFailure compare_events(const StatedEvents& stated, const Json& expected, const Trace& trace) {
   std::int64_t count = 0;
-  for (const Events& events : trace.events) count += events.accumulator_overflows + events.saturated_outputs;
+  for (const Events& events : trace.events) count += stated.count(events);
   CaseFailure failure;
-  failure.tensor = "saturations";
+  failure.tensor = stated.key;
   failure.values = 1;
   const Json got = expected.is_boolean() ? Json(count > 0) : Json(count);
   if (!expected.is_boolean() && !expected.is_number_integer()) {
-    throw Error(ErrorCode::malformed_file, "saturations", "a count or a flag is needed");
+    throw Error(ErrorCode::malformed_file, stated.key, "a count or a flag is needed");
   }
   failure.differing = got == expected ? 0 : 1;
   failure.expected = expected.dump();
@@ -225,7 +239,7 @@ ModelCase read_model_case(const Case& at) {
   return read;
 }
 
-/// counts: whether the saturations that the case states are compared too.
+/// counts: whether the events that the case states are compared too.
 CaseFailure run_model_case(const Case& at, bool counts) {
   const std::shared_ptr<const ModelCase> read = kept_or_read(at, &KeptCases::models, read_model_case);
   const Model& model = read->model;
@@ -238,7 +252,9 @@ CaseFailure run_model_case(const Case& at, bool counts) {
     if (!computed) throw Error(ErrorCode::bad_input, name, "is not computed");
     add_comparison(total, judged(at, name, expected, *computed, quantization_in(model.tensor(index), computed->shape())));
   }
-  if (counts) add_comparison(total, compare_saturations(at.json["saturations"], trace));
+  for (const StatedEvents& stated : stated_events) {
+    if (counts && at.json.contains(stated.key)) add_comparison(total, compare_events(stated, at.json[stated.key], trace));
+  }
   return total;
 }
 
@@ -371,10 +387,10 @@ CaseFailure run_case(const Json& json, const fs::path& folder, const VerifyOptio
   }
   CaseFailure result;
   const bool has_model = !json.contains("primitive");
-  if ((json.contains("also") || json.contains("saturations")) && !has_model) {
-    throw Error(ErrorCode::malformed_file, "case", "'also' and 'saturations' belong to a model");
+  if ((json.contains("also") || states_events(json)) && !has_model) {
+    throw Error(ErrorCode::malformed_file, "case", "'also', 'saturations' and 'saturated_stages' belong to a model");
   }
-  if (has_model) result = run_model_case(at, json.contains("saturations"));
+  if (has_model) result = run_model_case(at, states_events(json));
   else if (json["primitive"] == "metrics") result = run_metrics_case(at);
   else result = run_primitive_case(at, json["primitive"].get<std::string>());
   if (result.values == 0) throw Error(ErrorCode::malformed_file, "expected", "nothing to compare");

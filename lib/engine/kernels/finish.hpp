@@ -67,12 +67,15 @@ struct SegmentParameters {
   bool away_from_zero = false;  ///< a product below 0 that is rounded up goes down by one from its floor
 };
 
+/// What a clamp counts of the values that it moves.
+enum class Counted : std::uint8_t { nothing, outputs, stages };
+
 template <class Lane>
 struct FinishStep {
   FinishOp op = FinishOp::add;
   ShiftForm form = ShiftForm::plain;
-  bool counted = false;              ///< clamp: values that it moves are counted
-  bool unsigned_multiplier = false;  ///< some multiplier is 2^31 or more
+  Counted counted = Counted::nothing;  ///< of a clamp
+  bool unsigned_multiplier = false;    ///< some multiplier is 2^31 or more
   LaneParameter<Lane> bias, amount, extra, low, high;
   ProductParameters product;
   SegmentParameters segments;
@@ -106,7 +109,12 @@ struct FinishWork {
   void* out = nullptr;
   std::size_t out_size = 1;  ///< bytes of an output: 1, 2, 4 or 8; it receives the low bits
   std::size_t count = 0;
-  std::int64_t* moved = nullptr;  ///< receives how many values counted clamps have moved; null: not counted
+  std::int64_t* moved_outputs = nullptr;  ///< receives how many values such clamps have moved; null: not counted
+  std::int64_t* moved_stages = nullptr;
+
+  [[nodiscard]] std::int64_t* counter(Counted counted) const {
+    return counted == Counted::outputs ? moved_outputs : counted == Counted::stages ? moved_stages : nullptr;
+  }
 };
 
 using Finish = void (*)(const FinishPlan&, const FinishWork&);
