@@ -15,6 +15,9 @@ constexpr const char* measured =
     "gregordinary/rocket-userspace, out-cvt-converter.md of 2026-09-27: sweeps on an RK3588 and an RK3576, each leaving one of five rules";
 constexpr const char* model =
     "gregordinary/rocket-userspace e0677862, tests/requant_model.h, which both chips must meet on every element; run and recorded";
+constexpr const char* bias_stage =
+    "out-cvt-converter.md: (sum + A)*C / 2^s by half_even, s a field for products of at least 0 and one for the others, saturated to "
+    "int32; then OUT_CVT";
 constexpr const char* mesa = "Mesa src/gallium/drivers/rocket/rkt_regcmd.c: the registers are made so";
 
 std::vector<Evidence> evidence(const char* carry, EvidenceLevel of_carry) {
@@ -28,8 +31,12 @@ std::vector<Evidence> evidence(const char* carry, EvidenceLevel of_carry) {
       {"requantize.scale", code, model},
       {"requantize.scale.carry", of_carry, carry},
       {"*.i8.output.by", code, "the recorded registers follow from float32(in * weight / out)"},
-      {"*.i8.per_channel", hardware,
-       "out-cvt-converter.md: a stage before the output converter, with registers whose making is not established"},
+      {"*.i8.per_channel", hardware, std::string(bias_stage) + "; a scale that all channels share goes by the converter alone"},
+      {"*.i8_per_channel", hardware, bias_stage},
+      {"*.i8_per_channel.output.scale", hardware,
+       std::string(bias_stage) + "; layers state the registers: how a compiler makes them is not established"},
+      {"*.i8_per_channel.accumulator", guess, "as with one scale"},
+      {"*.i8_per_channel.bias", guess, "as with one scale"},
       {"*.i8.bias", guess, "the bias stage adds before the converter; where in the sum does not show while none leaves 32 bits"},
       {"depthwise_conv.i8", guess, "taken to leave by the converter as the convolution does"},
       {"fully_connected", source, "a convolution of one pixel in the drivers"},

@@ -28,14 +28,27 @@ namespace rockchip {
   return {out_cvt_scale(carry), {multiply(), shift_right(Rounding::half_even), add_zero_point(), clamp()}};
 }
 
+/// What the bias stage's registers hold: a multiplier of 16 bits, its sign among them. Layers state them: how a compiler makes them is not established.
+inline constexpr ScaleEncoding bias_stage_scale{.arithmetic = ScaleArithmetic::f32,
+                                                .significant_bits = 15,
+                                                .rounding = Rounding::floor,
+                                                .normalization = Normalization::one_to_two,
+                                                .min_exponent = -49,
+                                                .max_exponent = 14};
+
+/// The bias stage, then OUT_CVT: an offset, a multiplier and two shifts for each channel, one of products below 0; saturated to int32; then one scale.
+inline constexpr RescaleRule per_channel{
+    bias_stage_scale,
+    {add_offset(), multiply(), shift_right_by_sign(Rounding::half_even), narrow_to(32, Overflow::saturate), multiply_by_converter(16),
+     shift_right_by_converter(Rounding::half_even), add_zero_point(), clamp()}};
+
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 
-/// Layers with a scale per channel go through a stage before OUT_CVT, whose registers' making was not established.
-[[nodiscard]] constexpr ConvByType sums(const RescaleRule& rule) {
-  return {.i8 = {.sum = {.accumulator = int32_wraps, .output = rule},
-                 .bias = BiasAt::accumulator_start,
-                 .per_channel = PerChannelLowering::refused}};
+[[nodiscard]] constexpr ConvArithmetic sum_by(const RescaleRule& rule) {
+  return {
+      .sum = {.accumulator = int32_wraps, .output = rule}, .bias = BiasAt::accumulator_start, .per_channel = PerChannelLowering::native};
 }
+[[nodiscard]] constexpr ConvByType sums(const RescaleRule& rule) { return {.i8 = sum_by(rule), .i8_per_channel = sum_by(per_channel)}; }
 
 [[nodiscard]] constexpr Backend leaving_by(const RescaleRule& rule) {
   return {.coding = Coding::affine,

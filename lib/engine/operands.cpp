@@ -81,6 +81,23 @@ void require_segments(const Operation& operation, const Chain& chain, const Outp
   }
 }
 
+/// Registers for values below 0 are stated where the chain reads them; where it shifts by the sign of a product, both shifts are stated, of one multiplier.
+void require_below_zero(const Operation& operation, const Chain& chain, const OutputBounds& bounds) {
+  const bool by_sign = has_stage(chain, StageKind::shift_right_by_sign);
+  const auto &positive = bounds.registers, &negative = bounds.below_zero;
+  if (!negative.empty() && !by_sign && !has_stage(chain, StageKind::scale_below_zero))
+    throw_unsupported(operation, "the backend's chain has no registers for values below 0");
+  if (!by_sign) return;
+  if (positive.empty() || negative.empty())
+    throw_unsupported(operation, "the layer states no registers for both signs of a product, by which the backend shifts");
+  for (std::size_t c = 0; c < std::max(positive.size(), negative.size()); ++c) {
+    const std::int64_t multiplier = positive[positive.size() == 1 ? 0 : c].multiplier;
+    if (negative[negative.size() == 1 ? 0 : c].multiplier != multiplier)
+      throw_unsupported(operation, "the layer states another multiplier below 0 than " + std::to_string(multiplier) +
+                                       "; the backend has one, and a shift for each sign");
+  }
+}
+
 void refuse_unknown_values(const Operation& operation, const Chain& chain) {
   for (const Stage& stage : chain) {
     if (facts_of(stage).needs_values)
@@ -110,8 +127,7 @@ const Chain& output_chain(const Operation& operation, const Chain& chain, const 
     throw_unsupported(operation, "the backend's chain has no multiplier for registers");
   if (has_offset(bounds.registers) && !has_stage(chain, StageKind::add_offset))
     throw_unsupported(operation, "the backend's chain has no place for the offset of registers");
-  if (!bounds.below_zero.empty() && !has_stage(chain, StageKind::scale_below_zero))
-    throw_unsupported(operation, "the backend's chain has no registers for values below 0");
+  require_below_zero(operation, chain, bounds);
   require_converter(operation, chain, bounds.converter);
   require_segments(operation, chain, bounds);
   const bool takes_magnitude = bounds.activation == Activation::absolute;

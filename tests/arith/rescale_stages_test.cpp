@@ -178,6 +178,11 @@ TEST_CASE("what a layer states of its registers: offsets, a second scale, and on
           const Int128 scaled = saturated(rounded(Int128{v} * multiplier, power_of_two(shift), rule), 32);
           tally.equal(applied(scale_below_zero(32, rule), v, below), v < 0 ? scaled : Int128{v}, v, multiplier, shift, rule);
           tally.equal(applied(scale_below_zero(32, rule), v, converter), v, v);
+          const int other = (shift + 11) % 40;
+          const RescaleOperands by_sign{.scale = {.fraction_bits = other}, .below_zero = StatedScale{0, multiplier, shift}};
+          tally.equal(applied(shift_right_by_sign(rule), v, by_sign), rounded(v, power_of_two(v < 0 ? shift : other), rule), v, shift,
+                      rule);
+          tally.equal(applied(shift_right_by_sign(rule), v, {.scale = {.fraction_bits = other}}), v, v);
         }
       }
     }

@@ -155,17 +155,69 @@ TEST_CASE("NVDLA's compiler divides the scales before it multiplies, truncates t
   CHECK(encode(rule.scale, 1 - 0x1p-20, 1 - 0x1p-20).multiplier == 32767);  // no carry into the shift
 }
 
-TEST_CASE("RKNPU2 refuses weights with a scale per channel, not those with one") {
-  const auto layer = [](std::vector<double> scales) {
-    ModelBuilder builder;
-    const auto x = builder.input({"x", ElementType::int8, {1, 2}, unit});
-    const auto w = builder.constant<std::int8_t>("w", {2, 2}, {1, 2, 3, 4}, {std::move(scales), {0}, 0});
-    return builder.finished({builder.operation(OperationKind::fully_connected, {x, w}, {"y", ElementType::int8, {1, 2}, unit})});
+/// One code times the weights of some channels, plus biases.
+Model channels_of_one(const std::vector<double>& scales, const std::vector<std::int8_t>& weights, const std::vector<std::int32_t>& biases,
+                      std::int64_t rows, const OutputBounds& bounds, const Quantization& to = unit) {
+  const auto channels = static_cast<std::int64_t>(weights.size());
+  const std::vector<std::int64_t> zeros(scales.size(), 0);
+  ModelBuilder builder;
+  const auto x = builder.input({"x", ElementType::int8, {rows, 1}, unit});
+  const auto w = builder.constant<std::int8_t>("w", {channels, 1}, weights, {scales, zeros, 0});
+  const auto b = builder.constant<std::int32_t>("b", {channels}, biases, {scales, zeros, 0});
+  return builder.finished({builder.operation(OperationKind::fully_connected, {x, w, b}, {"y", ElementType::int8, {rows, channels}, to},
+                                             FullyConnectedAttributes{.bounds = bounds})});
+}
+
+TEST_CASE("RKNPU2's bias stage: an offset, a multiplier and a shift for each sign of the product of every channel, then one converter") {
+  const std::vector<ScaleRegister> registers{{-32768, 9, 1 << 20}, {3, 1, -(1 << 30)}, {32767, 30, 5}, {25000, 0, 0}, {-1, 1, 0}};
+  OutputBounds bounds = by(registers);
+  for (const auto& [multiplier, shift, offset] : registers) bounds.below_zero.push_back({multiplier, (shift + 7) % 33, 0});
+  bounds.converter = {{16385, 27, 0}};
+  const std::vector<std::int8_t> weights{127, -128, 1, 77, -3};
+  const std::vector<std::int32_t> biases{std::numeric_limits<std::int32_t>::max() - 20000, 1 << 30, -(1 << 29), 12345, 1 << 28};
+  std::vector<std::int8_t> data(256);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::int8_t>(static_cast<int>(i) - 128);
+  Tally tally;
+  std::size_t saturates = 0, below_zero = 0;
+  for (const int bias_shift : {0, 8, 16, 24, 31}) {
+    std::vector<std::int32_t> shifted = biases;
+    for (std::int32_t& bias : shifted) bias >>= bias_shift;
+    const Model model = channels_of_one({0.5, 0.25, 0.125, 1, 2}, weights, shifted, 256, bounds, {{1.0}, {3}});
+    const auto found = codes(model, rk3588, Tensor::from<std::int8_t>({256, 1}, data));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const std::size_t c = i % weights.size();
+      const Int128 sum = wrapped(Int128{data[i / weights.size()]} * weights[c] + shifted[c], 32);
+      const Int128 product = (sum + registers[c].offset) * registers[c].multiplier;
+      const int shift = product < 0 ? bounds.below_zero[c].shift : registers[c].shift;
+      const Int128 wide = rounded(product, power_of_two(shift), Rounding::half_even), v = saturated(wide, 32);
+      tally.equal(found[i], saturated(rounded(v * 16385, power_of_two(27), Rounding::half_even) + 3, 8), i, bias_shift);
+      saturates += v != wide ? 1U : 0U;
+      below_zero += product < 0 ? 1U : 0U;
+    }
+  }
+  tally.check(5 * 256 * 5);
+  CHECK(saturates > 200);
+  CHECK(below_zero > 1000);
+}
+
+TEST_CASE("RKNPU2 refuses weights with a scale per channel whose layer does not state the bias stage's registers, not those with one") {
+  const auto problem = [](const std::vector<double>& scales, const OutputBounds& bounds) {
+    const auto problems = check(channels_of_one(scales, {1, 2}, {0, 0}, 1, bounds), rk3588);
+    return problems.empty() ? std::string() : problems[0].message;
   };
-  CHECK(check(layer({0.5}), rk3588).empty());
-  const auto problems = check(layer({0.5, 0.25}), rk3588);
-  REQUIRE(problems.size() == 1);
-  CHECK(problems[0].message == "the weights have a scale per channel, for which the backend states no arithmetic");
+  const std::string missing = "the layer states no registers for both signs of a product, by which the backend shifts";
+  CHECK(problem({0.5}, {}).empty());
+  CHECK(problem({0.5, 0.25}, {}) == missing);
+  OutputBounds bounds = by({{5, 3}, {7, 4}});
+  CHECK(problem({0.5, 0.25}, bounds) == missing);
+  bounds.below_zero = {{5, 4}, {6, 4}};
+  CHECK(problem({0.5, 0.25}, bounds) ==
+        "the layer states another multiplier below 0 than 7; the backend has one, and a shift for each sign");
+  bounds.below_zero = {{5, 4}, {7, 2}};
+  CHECK(problem({0.5, 0.25}, bounds).empty());
+  CHECK(problem({0.5}, bounds) == "the backend's chain has no registers for values below 0");
+  bounds.registers[0].multiplier = bounds.below_zero[0].multiplier = 1 << 15;
+  CHECK_THAT(problem({0.5, 0.25}, bounds), contains_text("does not fit the device's 15 bits"));
 }
 
 }  // namespace

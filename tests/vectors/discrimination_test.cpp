@@ -209,6 +209,7 @@ const Texts idle{"pwl",
                  "add_converter_offset",
                  "multiply_by_converter",
                  "scale_below_zero",
+                 "shift_right_by_sign",
                  "segments"};
 
 // Equal for every input.
@@ -371,7 +372,8 @@ const std::vector<Exception> equal_always{
     {any,
      any,
      {"*.kind"},
-     {"clamp_accumulator", "add_offset", "add_converter_offset", "multiply_by_converter", "scale_below_zero", "segments"},
+     {"clamp_accumulator", "add_offset", "add_converter_offset", "multiply_by_converter", "scale_below_zero", "shift_right_by_sign",
+      "segments"},
      "no layer clips its accumulators or states such registers: the stage does nothing, as the one in whose place it stands"},
     {any,
      any,

@@ -74,12 +74,6 @@ struct InFlight {
   int fraction_bits = 0;  ///< places below the binary point that a multiply stage has added; negative: that a shift before it has taken
 };
 
-/// value / 2^amount for any amount: a negative one is a shift left modulo 2^128, one beyond the width leaves only sign and fraction.
-[[nodiscard]] constexpr Int128 shift_any(Int128 value, int amount, Rounding rounding) noexcept {
-  if (amount <= 0) return multiply_modulo(value, Int128{1} << std::min(-amount, 62));
-  return shift_right(value, std::min(amount, width_of<Int128> - 2), rounding);
-}
-
 /// The machine that computes the value: its steps are the definition.
 class ExactMachine {
  public:

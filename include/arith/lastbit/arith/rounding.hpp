@@ -10,6 +10,7 @@
 //                                                    half_even         nearest, tie to the even neighbour
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "lastbit/arith/integer.hpp"
@@ -83,6 +84,12 @@ constexpr decltype(auto) with_rounding(Rounding rule, Function&& function) {
 template <SignedInteger T>
 [[nodiscard]] constexpr T shift_right(T value, int amount, Rounding rule) noexcept {
   return with_rounding(rule, [&]<Rounding fixed>() { return shift_right<fixed>(value, amount); });
+}
+
+/// value / 2^amount for any amount: a negative one is a shift left modulo 2^128, one beyond the width leaves only sign and fraction.
+[[nodiscard]] constexpr Int128 shift_any(Int128 value, int amount, Rounding rounding) noexcept {
+  if (amount <= 0) return multiply_modulo(value, Int128{1} << std::min(-amount, 62));
+  return shift_right(value, std::min(amount, width_of<Int128> - 2), rounding);
 }
 
 /// numerator / divisor, divisor > 0.

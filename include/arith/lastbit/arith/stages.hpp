@@ -29,6 +29,7 @@
 #include "lastbit/arith/stages/shift_left.hpp"
 #include "lastbit/arith/stages/shift_left_by.hpp"
 #include "lastbit/arith/stages/shift_right.hpp"
+#include "lastbit/arith/stages/shift_right_by_sign.hpp"
 #include "lastbit/arith/stages/shift_right_with_zero_point.hpp"
 #include "lastbit/arith/stages/table.hpp"
 #include "lastbit/arith/stages/two_term_shift.hpp"

@@ -47,7 +47,7 @@ enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
   add_half, clamp_accumulator, clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point,
   shift_left_by, divide, absolute, add_offset, add_converter_offset, multiply_by_converter,
-  scale_below_zero, segments,
+  scale_below_zero, shift_right_by_sign, segments,
 };
 // clang-format on
 inline constexpr std::size_t stage_kinds = static_cast<std::size_t>(StageKind::segments) + 1;
