@@ -174,7 +174,7 @@ void add_evidence(SpecSheet& sheet, const OperationIdentification& operation, co
   for (const RuleValues& rule : operation.best().rules) {
     if (rule.settled()) continue;
     const std::string place = present_path(sheet.backend, path_of(path, rule.rule)),
-                      why = rule.rule + ", not told by the data: " + joined(rule.values, 6);
+                      why = (rule.rule == place ? "" : rule.rule + ", ") + "not told by the data: " + joined(rule.values, 6);
     const auto known = std::find_if(sheet.evidence.begin(), sheet.evidence.end(), [&](const Evidence& one) { return one.rule == place; });
     if (known == sheet.evidence.end()) sheet.evidence.push_back({place, EvidenceLevel::guess, why});
     else known->source += "; " + why;
