@@ -130,6 +130,12 @@ bool FinishPlanner<Lane>::multiply_each(const Values& factors) {
   return true;
 }
 
+/// Whether a product by the factors needs no step: they are 1, and the lane has a bit for what its rounding adds.
+template <class Lane>
+bool FinishPlanner<Lane>::changes_nothing(const Values& factors) const {
+  return factors_.empty() && all_fit(width - 1) && std::all_of(factors.begin(), factors.end(), [](Int128 factor) { return factor == 1; });
+}
+
 /// To a product that still waits for its shift, where that cannot leave the width.
 template <class Lane>
 bool FinishPlanner<Lane>::add_and_narrow(auto&& addend, int bits, Overflow overflow) {

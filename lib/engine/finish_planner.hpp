@@ -51,7 +51,8 @@ class FinishPlanner {
   // The steps of a stage (lastbit/arith/stages/stage.hpp), each for all channels.
   bool shift_left(auto&& places);
   bool multiply(auto&& factor) {
-    return multiply_each(each([&](std::size_t c) { return Int128{factor(operands_[c])}; }));
+    const Values factors = each([&](std::size_t c) { return Int128{factor(operands_[c])}; });
+    return changes_nothing(factors) || multiply_each(factors);
   }
   bool shift_right(auto&& amount, Rounding rule);
   bool add(auto&& addend) {
@@ -98,6 +99,7 @@ class FinishPlanner {
   bool add_each(const Values& addends);
   bool bound_each(const Values& low, const Values& high, kernels::Counted counted);
   bool multiply_each(const Values& factors);
+  [[nodiscard]] bool changes_nothing(const Values& factors) const;
   bool shift_each(Rounding rule, std::vector<int> amounts);
   bool shift_lanes(Rounding rule, const std::vector<int>& amounts);
   [[nodiscard]] std::vector<ReachedSegment> reached_segments(std::span<const ScaleSegment> segments) const;
