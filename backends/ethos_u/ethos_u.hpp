@@ -1,8 +1,8 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arm Ethos-U55 and Ethos-U65, as their compiler Vela programs them for .tflite networks: TFLite's two roundings, and a sum of which one operand is
-// scaled. What the chip's rounding modes compute is said by their names alone. Evidence: docs/backends/ethos_u.md.
+// Arm Ethos-U55, U65 and U85, as their compiler Vela programs them for .tflite networks: TFLite's two roundings. Of a sum the first two scale one
+// operand, the U85 both. What the rounding modes compute is how the compiler itself folds constants by them. Evidence: docs/backends/ethos_u.md.
 #pragma once
 
 #include "lastbit/backend.hpp"
@@ -19,7 +19,7 @@ inline constexpr ScaleEncoding scale_q31{.arithmetic = ScaleArithmetic::f64,
                                          .min_exponent = -32,
                                          .max_exponent = 31};
 
-/// Rounding mode TFL.
+/// Rounding mode TFL, of the U85 DOUBLE_SYMMETRIC.
 inline constexpr Chain rounded_twice{shift_left(32, Overflow::exact), doubling_high_multiply(32, Rounding::half_up),
                                      shift_right_by_exponent(Rounding::half_away)};
 /// Rounding mode NATURAL.
@@ -55,6 +55,18 @@ inline constexpr ConvByType dense{.i8 = sums(32, to_output(rounded_twice, float_
 }
 inline constexpr AddArithmetic add{.i8 = one_scaled(19), .i16 = one_scaled(14)};
 
+/// Both operands times 2^places, in units of twice the larger scale; the U85 rounds each twice, as TFLite does.
+[[nodiscard]] constexpr SumArithmetic both_scaled(ConstantShift places) {
+  return {.operand = {scale_q31,
+                      Chain{shift_left_by(places, 32, Overflow::exact)} + rounded_twice,
+                      {{Quantity::in, Quantity::one}, {Quantity::larger_in, Quantity::one}, -1}},
+          .accumulator = exact(32),
+          .output = to_output(
+              rounded_twice,
+              {{Quantity::larger_in, Quantity::one}, {Quantity::out, Quantity::one}, static_cast<std::int8_t>(1 - places.value)})};
+}
+inline constexpr AddArithmetic add_on_u85{.i8 = both_scaled(20), .i16 = both_scaled(15)};
+
 /// The count of the window as a multiplier of 31 bits: of 8-bit data, the division.
 inline constexpr AveragePoolArithmetic average{
     .padding = PaddingCount::excluded,
@@ -82,5 +94,11 @@ inline constexpr Backend ethos_u{.conv = ethos::conv,
                                  .mul = ethos::mul,
                                  .concat = {.method = ConcatMethod::copy, .method_uint8 = ConcatMethod::copy},
                                  .requantize = ethos::to_output(ethos::rounded_twice)};
+
+inline constexpr Backend ethos_u85 = [] {
+  Backend backend = ethos_u;
+  backend.add = backend.sub = ethos::add_on_u85;
+  return backend;
+}();
 
 }  // namespace lastbit

@@ -72,18 +72,17 @@ void add_tflm(std::vector<RuntimeCase>& all) {
        {{"everything", Nearness::nearest, "tflite_double", "", "the kernels are those of Cadence's NN library, which was not read"}},
        "not verified",
        "tensorflow/tflite-micro tensorflow/lite/micro/kernels/xtensa"});
-  all.push_back(
-      {runtime,
-       every,
-       {},
-       "Arm Ethos-U",
-       "ethos_u kernel",
-       "tflm ethos-u ethos-u55 ethos-u65 cortex-m cortex-m55 arm",
-       {{"what the NPU takes", Nearness::nearest, "ethos_u", "", "as Vela programs it; how the chip rounds is said by names alone"},
-        {"what an Ethos-U85 takes", Nearness::none, "", "", "no backend: its compiler was not read"},
-        {"what is left to the CPU", Nearness::equal, "tflite_double", "", "as with CMSIS-NN or the reference kernels"}},
-       "not verified",
-       "tensorflow/tflite-micro tensorflow/lite/micro/kernels/ethos_u"});
+  all.push_back({runtime,
+                 every,
+                 {},
+                 "Arm Ethos-U",
+                 "ethos_u kernel",
+                 "tflm ethos-u ethos-u55 ethos-u65 cortex-m cortex-m55 arm",
+                 {{"what the NPU takes", Nearness::nearest, "ethos_u", "", "as Vela programs it; not verified on silicon"},
+                  {"what an Ethos-U85 takes", Nearness::nearest, "ethos_u85", "", "as Vela programs it; not verified on silicon"},
+                  {"what is left to the CPU", Nearness::equal, "tflite_double", "", "as with CMSIS-NN or the reference kernels"}},
+                 "not verified",
+                 "tensorflow/tflite-micro tensorflow/lite/micro/kernels/ethos_u"});
 }
 
 // Servers.

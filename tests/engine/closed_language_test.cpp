@@ -355,9 +355,10 @@ TEST_CASE("max_pool2d, quantize and dequantize are rules: who does not state one
   for (const auto& [kind, rule] : {std::pair{quantize, "quantize"}, std::pair{dequantize, "dequantize"}}) {
     INFO(rule);
     const Model model = model_of({kind, {{1, 8}}}, ElementType::int8).value();
-    std::vector<std::string> lacking{"gemmini",     "gemmini_shift", "max78000", "fbgemm",    "fbgemm_integer", "espdl_s3", "espdl_p4",
-                                     "tosa_single", "tosa_double",   "ethos_u",  "gap8",      "rk3588",         "rk3576",   "rk3588_mesa",
-                                     "sophgo",      "sophgo_qdm",    "ggml",     "ggml_avx2", "ggml_neon",      "nvdla",    "k210"};
+    std::vector<std::string> lacking{"gemmini",   "gemmini_shift", "max78000",    "fbgemm",  "fbgemm_integer", "espdl_s3",
+                                     "espdl_p4",  "tosa_single",   "tosa_double", "ethos_u", "ethos_u85",      "gap8",
+                                     "rk3588",    "rk3576",        "rk3588_mesa", "sophgo",  "sophgo_qdm",     "ggml",
+                                     "ggml_avx2", "ggml_neon",     "nvdla",       "k210"};
     if (kind == dequantize) lacking.emplace_back("tflite_ruy_neon");  // a fused multiply-add, which no rule states
     CHECK(who_computes(model) == all_but(lacking));
     Backend backend = find_backend("vipnano_v8").backend;
