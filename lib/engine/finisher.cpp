@@ -77,15 +77,22 @@ kernels::FinishWork work_on(std::span<const Sum> sums, Tensor& output, std::size
 
 Finisher::Finisher(const Chain& chain, std::vector<RescaleOperands> operands, const FinisherInput& input, const kernels::Path& path)
     : chain_(chain),
-      operands_(std::move(operands)),
+      channels_(operands.size()),
       path_(&path),
-      plan_(finish_plan(chain, operands_, input, path.finish_lanes)),
-      input_(input) {}
+      plan_(finish_plan(chain, operands, input, path.finish_lanes)),
+      input_(input) {
+  if (!plan_) operands_ = std::move(operands);
+}
 
 Finisher::Finisher(const Chain& chain, std::vector<RescaleOperands> operands, int accumulator_bits, const kernels::Path& path)
-    : Finisher(chain, std::move(operands), FinisherInput::of_width(accumulator_bits), path) {
-  has_32_bit_plan_ = accumulator_bits > 32;
-  if (has_32_bit_plan_) plan_32_bit_ = finish_plan(chain, operands_, FinisherInput::of_width(32), path.finish_lanes);
+    : chain_(chain),
+      channels_(operands.size()),
+      path_(&path),
+      plan_(finish_plan(chain, operands, FinisherInput::of_width(accumulator_bits), path.finish_lanes)),
+      input_(FinisherInput::of_width(accumulator_bits)),
+      has_32_bit_plan_(accumulator_bits > 32) {
+  if (has_32_bit_plan_) plan_32_bit_ = finish_plan(chain, operands, FinisherInput::of_width(32), path.finish_lanes);
+  if (!plan_ || (has_32_bit_plan_ && !plan_32_bit_)) operands_ = std::move(operands);
 }
 
 void Finisher::run_reference(const kernels::FinishWork& work) const {
@@ -123,7 +130,7 @@ void Finisher::operator()(const void* codes, ElementType type, std::size_t count
 }
 
 void Finisher::operator()(const Tensor& codes, Tensor& output, Events* events) const {
-  const auto row = static_cast<std::int64_t>(operands_.size());
+  const auto row = static_cast<std::int64_t>(channels_);
   const std::int64_t rows = codes.element_count() / row;
   const std::size_t in_size = size_of(codes.type()), out_size = size_of(output.type());
   for_each_counted_part(events, rows, std::max<std::int64_t>(1, values_per_part / row),

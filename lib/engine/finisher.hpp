@@ -39,7 +39,7 @@ class Finisher {
   /// A whole tensor of codes, shared among the threads of the run.
   void operator()(const Tensor& codes, Tensor& output, Events* events) const;
 
-  [[nodiscard]] std::size_t channels() const { return operands_.size(); }
+  [[nodiscard]] std::size_t channels() const { return channels_; }
   /// Whether the path's vectors run it, and not the definition value by value.
   [[nodiscard]] bool is_planned() const { return plan_.has_value(); }
 
@@ -48,7 +48,8 @@ class Finisher {
   void run_reference(const kernels::FinishWork& work) const;
 
   Chain chain_;
-  std::vector<RescaleOperands> operands_;
+  std::size_t channels_ = 0;
+  std::vector<RescaleOperands> operands_;  ///< empty where plans run everything
   const kernels::Path* path_ = nullptr;
   std::optional<kernels::FinishPlan> plan_;         ///< nothing: no proof that the steps suffice, so the definition runs
   std::optional<kernels::FinishPlan> plan_32_bit_;  ///< for sums of 32 bits, where the accumulator has more

@@ -75,7 +75,7 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
   if (input_type_ == ElementType::uint16) return;
   pack(direction_ == Direction::transposed ? turned(weights_, shape_) : weights_);
   const bool in_kernels = !bytes_.bytes.empty() || accumulator_bits_ <= 32 || !cuts_.empty();
-  if (proven_by_types_ && in_kernels) weights_ = {};
+  if (proven_by_types_ && in_kernels) std::vector<std::int16_t>().swap(weights_);  // `= {}` would keep its memory
 }
 
 /// Exact terms times the multiplier are exact terms of larger weights: 128 * 255 fits 16 bits.
