@@ -79,5 +79,15 @@ inline constexpr Backend esp_nn = [] {
   backend.logistic = tflite_builtin_double.logistic;
   return backend;
 }();
+/// CONFIG_NN_SKIP_NUDGE: where ESP-NN computes convolutions and products itself, the half before the last shift is added in 32 bits, which wrap.
+inline constexpr Backend esp_nn_fast = [] {
+  Backend backend = esp_nn;
+  const Chain fast{shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up),
+                   add_half_by_sign_by_exponent(32, Overflow::wrap), shift_right_by_exponent(Rounding::floor)};
+  for (ConvByType* const sums : {&backend.conv, &backend.depthwise_conv, &backend.fully_connected})
+    sums->i8.sum.output.chain = fast + add_zero_point() + clamp();
+  backend.mul.chain = fast + add_zero_point() + clamp();
+  return backend;
+}();
 
 }  // namespace lastbit

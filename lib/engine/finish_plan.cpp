@@ -156,6 +156,27 @@ bool FinishPlanner<Lane>::add_and_narrow(auto&& addend, int bits, Overflow overf
   return add_each(addends) && narrow(bits, overflow);
 }
 
+/// A shift by no place that rounds by the sign: what its half adds leaves the lane as any sum does, modulo it.
+template <class Lane>
+bool FinishPlanner<Lane>::add_by_sign(auto&& addends) {
+  if (!flush() || !all_fit(width)) return false;
+  Values above(channels()), more_below(channels());
+  for (std::size_t c = 0; c < channels(); ++c) {
+    const auto [first, second] = addends(operands_[c], fraction_[c]);
+    if (!fits({first, first}, width)) return false;
+    above[c] = first, more_below[c] = second - first;
+    const auto moved = [&](Int128 value) { return value + (value < 0 ? second : first); };
+    ranges_[c] = {moved(ranges_[c].low), moved(ranges_[c].high)};
+  }
+  if (std::ranges::all_of(above, [](Int128 value) { return value == 0; })) return true;
+  Step& step = append(FinishOp::shift_right);
+  step.form = ShiftForm::sign;
+  step.bias = parameter<Lane>(above);
+  step.extra = parameter<Lane>(more_below);
+  step.amount = parameter<Lane>(Values(channels(), 0));
+  return true;
+}
+
 template <class Lane>
 bool FinishPlanner<Lane>::shift_right(auto&& amount, Rounding rule) {
   std::vector<int> amounts(channels());

@@ -58,6 +58,7 @@ class FinishPlanner {
   bool add(auto&& addend) {
     return add_each(each([&](std::size_t c) { return addend(operands_[c], fraction_[c]); }));
   }
+  bool add_by_sign(auto&& addends);
   bool add_and_narrow(auto&& addend, int bits, Overflow overflow);
   bool narrow(int bits, Overflow overflow);
   bool clamp(auto&& bounds);

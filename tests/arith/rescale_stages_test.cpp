@@ -184,6 +184,11 @@ TEST_CASE("what a layer states of its registers: offsets, a second scale, and on
                       rule);
           tally.equal(applied(shift_right_by_sign(rule), v, {.scale = {.fraction_bits = other}}), v, v);
         }
+        for (const Overflow rule : {Overflow::wrap, Overflow::saturate, Overflow::exact}) {
+          const Int128 half = shift == 0 ? Int128{v} : Int128{v} + power_of_two(shift - 1) - (v < 0 ? 1 : 0);
+          tally.equal(applied(add_half_by_sign_by_exponent(32, rule), v, {.scale = {.exponent = -shift}}), narrowed(half, 32, rule), v,
+                      shift);
+        }
       }
     }
     const Int128 beyond = Int128{v} + power_of_two(32);  // of 33 bits: the low 32 are kept

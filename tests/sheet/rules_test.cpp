@@ -300,7 +300,7 @@ TEST_CASE("everything wrong with a file's rules is told in one message, each unk
         "shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl, add_half, clamp_accumulator, "
         "clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point, shift_left_by, divide, absolute, add_offset, "
         "add_converter_offset, "
-        "multiply_by_converter, scale_below_zero, shift_right_by_sign, segments; did you mean "
+        "multiply_by_converter, scale_below_zero, shift_right_by_sign, add_half_by_sign, segments; did you mean "
         "'shift_right'?; "
         "my.json: averagepool: no such rule; did you mean "
         "'average_pool'?; "

@@ -70,11 +70,11 @@ class Reader {
   [[nodiscard]] bool has_multiplied() const { return !way_.empty() && way_ != "shift"; }
   void keeps(const Stage& stage) { multiplier_ += ", " + bits_text(stage.bits) + " " + text(stage.rounding) + " kept"; }
   void first_rounding(const Stage& stage) { first_ = text(stage.rounding); }
-  void half() { half_ = true; }
+  void half(std::string_view words) { half_ = words; }
   void shift(const Stage& stage) {
     step("shift");
-    shifts_.push_back((half_ ? "half added, " : "") + text(stage.rounding));
-    half_ = false;
+    shifts_.push_back(half_ + text(stage.rounding));
+    half_.clear();
   }
   void width(const std::string& where, const Stage& stage) {
     if (stage.bits >= 64) return;
@@ -91,9 +91,9 @@ class Reader {
   void clamps_to_type() { clamped_to_type_ = true; }
 
  private:
-  std::string way_, multiplier_, float_, first_ = "none", last_ = "none", zero_point_ = "none", width_ = "none";
+  std::string way_, multiplier_, float_, first_ = "none", last_ = "none", zero_point_ = "none", width_ = "none", half_;
   std::vector<std::string> shifts_;
-  bool half_ = false, rectified_ = false, clamped_to_type_ = false;
+  bool rectified_ = false, clamped_to_type_ = false;
 };
 
 }  // namespace

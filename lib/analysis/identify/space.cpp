@@ -208,6 +208,9 @@ void add_doubling_high(Rules& rules) {
             rules.add(encoding_of(multiplier, arithmetic),
                       {shift_left(32, overflow), doubling_high_multiply(32, first), shift_right_by_exponent(last)});
           }
+          rules.add(encoding_of(multiplier, arithmetic),
+                    {shift_left(32, overflow), doubling_high_multiply(32, first), add_half_by_sign_by_exponent(32, Overflow::wrap),
+                     shift_right_by_exponent(floor)});
         }
       }
     }

@@ -30,6 +30,7 @@ class FirstSteps {
   bool multiply(auto&& factor) { return goes_on() && exact_.multiply(factor); }
   bool shift_right(auto&& amount, Rounding rounding) { return goes_on() && exact_.shift_right(amount, rounding); }
   bool add(auto&& addend) { return goes_on() && exact_.add(addend); }
+  bool add_by_sign(auto&& addends) { return goes_on() && exact_.add_by_sign(addends); }
   bool add_and_narrow(auto&& addend, int bits, Overflow overflow) { return add(addend) && narrow(bits, overflow); }
   bool narrow(int bits, Overflow overflow) { return goes_on() && exact_.narrow(bits, overflow); }
   bool clamp(auto&& bounds) { return goes_on() && exact_.clamp(bounds); }
@@ -81,6 +82,11 @@ class Splitter {
   }
   bool add(auto&& addend) {
     return magnitude_bits(addend(operands_, fraction_)) < most_bits && grows_by(1) && put([&](ExactMachine& one) { one.add(addend); });
+  }
+  bool add_by_sign(auto&& addends) {
+    const auto [above, below] = addends(operands_, fraction_);
+    if (above != below && !split([](Int128 value) { return value < 0 ? Int128{-1} : Int128{0}; })) return false;
+    return magnitude_bits(std::max(above, below)) < most_bits && grows_by(1) && put([&](ExactMachine& one) { one.add_by_sign(addends); });
   }
   bool add_and_narrow(auto&& addend, int bits, Overflow overflow) { return add(addend) && narrow(bits, overflow); }
   bool narrow(int bits, Overflow overflow) {

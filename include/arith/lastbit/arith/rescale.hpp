@@ -87,6 +87,10 @@ class ExactMachine {
     return put(shift_any(at_.value, amount(*operands_, at_.fraction_bits), rounding));
   }
   constexpr bool add(auto&& addend) noexcept { return put(add_modulo(at_.value, addend(*operands_, at_.fraction_bits))); }
+  constexpr bool add_by_sign(auto&& addends) noexcept {
+    const auto [above, below] = addends(*operands_, at_.fraction_bits);
+    return put(add_modulo(at_.value, at_.value < 0 ? below : above));
+  }
   constexpr bool add_and_narrow(auto&& addend, int bits, Overflow overflow) noexcept { return add(addend) && narrow(bits, overflow); }
   constexpr bool narrow(int bits, Overflow overflow) noexcept { return put(lastbit::narrow(at_.value, bits, overflow)); }
   constexpr bool clamp(auto&& bounds) noexcept {

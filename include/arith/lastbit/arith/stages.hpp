@@ -10,6 +10,7 @@
 #include "lastbit/arith/stages/absolute.hpp"
 #include "lastbit/arith/stages/add_converter_offset.hpp"
 #include "lastbit/arith/stages/add_half.hpp"
+#include "lastbit/arith/stages/add_half_by_sign.hpp"
 #include "lastbit/arith/stages/add_offset.hpp"
 #include "lastbit/arith/stages/add_zero_point.hpp"
 #include "lastbit/arith/stages/clamp.hpp"

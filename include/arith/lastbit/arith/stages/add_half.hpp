@@ -19,6 +19,11 @@ namespace lastbit {
   return {.kind = StageKind::add_half, .overflow = overflow, .bits = bits.value, .amount = ShiftAmount::negative_exponent};
 }
 
+/// Half of what a shift by `amount` takes off.
+[[nodiscard]] constexpr Int128 half_before(int amount) noexcept {
+  return amount <= 0 ? Int128{0} : Int128{1} << std::min(amount - 1, width_of<Int128> - 2);
+}
+
 template <>
 struct StageOf<StageKind::add_half> {
   static constexpr StageFacts facts{
@@ -28,10 +33,7 @@ struct StageOf<StageKind::add_half> {
   };
   template <class Machine>
   static constexpr bool run(Machine& machine, const Stage& stage) {
-    const auto half = [&](const RescaleOperands& operands, int fraction) {
-      const int amount = shift_amount(stage, operands, fraction);
-      return amount <= 0 ? Int128{0} : Int128{1} << std::min(amount - 1, width_of<Int128> - 2);
-    };
+    const auto half = [&](const RescaleOperands& operands, int fraction) { return half_before(shift_amount(stage, operands, fraction)); };
     return machine.add_and_narrow(half, stage.bits, stage.overflow);
   }
   template <class Formula>
@@ -41,7 +43,7 @@ struct StageOf<StageKind::add_half> {
   }
   template <class Words>
   static void tell(Words& words, const Stage& stage) {
-    words.half();
+    words.half("half added, ");
     words.width("half ", stage);
   }
 };

@@ -16,6 +16,7 @@
 //   multiply(o)                        v * factor
 //   shift_right(o, f; rounding)        v / 2^amount; a negative amount is a shift left
 //   add(o, f)                          v + addend
+//   add_by_sign(o, f)                  v + the first addend, of v < 0 the second
 //   add_and_narrow(o, f; bits, overflow)  v + addend, to `bits` by `overflow`
 //   narrow(; bits, overflow)           to `bits` by `overflow`
 //   clamp(o)                           into the bounds
@@ -47,7 +48,7 @@ enum class StageKind : std::uint8_t {
   shift_left, multiply, doubling_high_multiply, two_term_shift, shift_right, float_scale, narrow, relu, add_zero_point, clamp, table, pwl,
   add_half, clamp_accumulator, clamp_to_type, shift_right_with_zero_point, float_scale_with_zero_point,
   shift_left_by, divide, absolute, add_offset, add_converter_offset, multiply_by_converter,
-  scale_below_zero, shift_right_by_sign, segments,
+  scale_below_zero, shift_right_by_sign, add_half_by_sign, segments,
 };
 // clang-format on
 inline constexpr std::size_t stage_kinds = static_cast<std::size_t>(StageKind::segments) + 1;
