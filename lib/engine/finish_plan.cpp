@@ -427,7 +427,8 @@ bool FinishPlanner<Lane>::look_up(auto&&) {
   if (segments.empty()) return true;
   const std::vector<ReachedSegment> reached = reached_segments(segments);
   if (!(width == 32 ? segments_in_double(reached, stage) : segments_in_integers(reached, stage))) return false;
-  plan_.steps.back().segments.away_from_zero = stage.step == RoundingStep::away_from_zero;
+  plan_.steps.back().segments.away_from_zero =
+      stage.step == RoundingStep::away_from_zero && std::ranges::any_of(reached, [](const auto& each) { return each.products.low < 0; });
   ValueBounds results{power(width), -power(width)};
   for (const auto& [segment, values, products] : reached) {
     results.low = std::min(results.low, (products.low >> segment.shift) - 1 + segment.add);

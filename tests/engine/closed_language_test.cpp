@@ -320,8 +320,8 @@ TEST_CASE("sums of power-of-two scales are a rule: who does not state it refuses
     CHECK(check(model, sheet.backend).empty() == stated);
     if (stated) with.push_back(sheet.name);
   }
-  CHECK(with ==
-        std::vector<std::string>{"tflite_double", "tflite_single", "tflite_builtin_double", "tflite_builtin_single", "xnnpack", "esp_nn"});
+  CHECK(with == std::vector<std::string>{"tflite_double", "tflite_single", "tflite_builtin_double", "tflite_builtin_single", "xnnpack",
+                                         "esp_nn", "esp_nn_fast"});
   Backend without = find_backend("tflite_double").backend;
   set_rule(without, "add.i16_power_of_two", "absent");
   CHECK_FALSE(check(model, without).empty());

@@ -126,6 +126,7 @@ const std::vector<Suite> suites{
     {"pytorch_onednn_avx2/linear_u8s8", {"pytorch_x86_avx2"}, {"fully_connected.u8"}},
     {"fbgemm/matmul_acc16", {"fbgemm"}, {"matmul.u8.accumulator", "matmul.u8.centring"}},
     {"fbgemm/requantize_u8", {"fbgemm", "fbgemm_integer"}, {"requantize"}},
+    {"esp_nn/requantize_fast", {"esp_nn_fast"}, {"conv.i8.output.chain.2"}},  // the rest is TFLite's
     {"espdl/conv2d_s8", chips_of_espdl, {"conv.i8"}},
     {"espdl/mul_avgpool_s8", chips_of_espdl, {"mul", "global_average_pool"}},
     {"espdl/shift_and_round", chips_of_espdl, {"requantize"}},
@@ -511,6 +512,7 @@ const std::vector<Exception> never_asked{
     {{"k210/*"}, any, {"*.chain.3.limit"}, {"17"}, "no layer has more than 16 segments"},
     {{"k210/*"}, any, {"*.chain.3.bits"}, {"17"}, "a wider multiplier holds 16 bits"},
     {{"rk3588/*", "gap/*"}, any, {"*.accumulator.bits", "*.accumulator.overflow"}, any, "no sum leaves the accumulator"},
+    {{"gap/fully_connected_sq8", "gap/sigmoid_tanh_sq8"}, any, {"*.chain.2.kind"}, {"add_half_by_sign"}, "no tie lies below 0"},
     {{"rk3588/conv2d_s8"}, any, {"*.scale.arithmetic"}, {"f32_*"}, "14 bits of a multiplier do not show the last bit of a float scale"},
     {{"rk3588/conv2d_s8"}, any, {"*.scale.carry"}, any, "no multiplier comes to a power of two; encode_multiplier tells"},
     {{"sophgo/requantize"},
