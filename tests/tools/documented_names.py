@@ -2,7 +2,8 @@
 # Copyright lastbit authors.
 # SPDX-License-Identifier: Apache-2.0
 """What the pages name is there: files and headings behind relative links, files and --options in `backticks`, the operators of .tflite, backends,
-the numbers of recorded cases; and every page with commands is among PAGES, those that documented_commands.py runs.
+the numbers of recorded cases; every page with commands is among PAGES, those that documented_commands.py runs; and every page of the site is in the
+navigation of mkdocs.yml. That pages lead where they should is checked here, with headings, as mkdocs itself looks for files alone.
 
     documented_names.py SOURCE LASTBIT PAGE…
 """
@@ -41,22 +42,21 @@ def prose(text):
 
 
 def anchors(page):
-    result, seen = set(), {}
+    """Of headings that stand once: the names of others differ from one reader of pages to the next."""
+    names = []
     for line in prose(page.read_text()):
         heading = re.match(r"^#+ (.*)$", line)
         if not heading:
             continue
         words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading[1]).lower()
-        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
-        result.add(name if name not in seen else f"{name}-{seen[name]}")
-        seen[name] = seen.get(name, 0) + 1
-    return result
+        names.append(re.sub(r"[^\w\- ]", "", words).replace(" ", "-"))
+    return {name for name in names if names.count(name) == 1}
 
 
 def link_fault(page, target):
     path, _, anchor = target.partition("#")
     file = (page.parent / path).resolve() if path else page
-    if not file.exists():
+    if not file.is_file():  # a folder is no page of the site
         return f"no file {path}"
     if anchor and file.suffix == ".md" and anchor not in anchors(file):
         return f"no heading #{anchor} in {file.name}"
@@ -153,6 +153,14 @@ def backends_faults(source, lastbit):
             yield f"docs/README.md: no page for {name}"
 
 
+def navigation_faults(source, pages):
+    listed = re.findall(r"(\S+\.md)$", (source / "mkdocs.yml").read_text().partition("\nnav:\n")[2], re.MULTILINE)
+    shown = [name for name in map(str, (page.relative_to(source) for page in pages)) if name.startswith(("docs/", "examples/")) or "/" not in name]
+    for name in sorted(set(shown) ^ set(listed)):
+        yield f"mkdocs.yml: {name} " + ("is in no part of the navigation" if name in shown else "is no page")
+    yield from (f"mkdocs.yml: {name} is twice in the navigation" for name in set(listed) if listed.count(name) > 1)
+
+
 def main():
     source, options, listed = pathlib.Path(sys.argv[1]).resolve(), options_of(sys.argv[2]), set(sys.argv[3:])
     pages, entries, faults = pages_of(source), entries_of(source), 0
@@ -164,7 +172,7 @@ def main():
         if has_commands(page) and name not in listed:
             print(f"{name}: has commands or JSON, and is not in the list of pages in tests/tools/CMakeLists.txt")
             faults += 1
-    others = [fault for fault in [operators_fault(source)] if fault] + [*suites_faults(source), *backends_faults(source, sys.argv[2])]
+    others = [fault for fault in [operators_fault(source)] if fault] + [*suites_faults(source), *backends_faults(source, sys.argv[2]), *navigation_faults(source, pages)]
     faults += len(others)
     print("\n".join(others), end="\n" if others else "")
     print(f"{len(pages)} pages, {faults} faults")

@@ -59,7 +59,7 @@ class Verdict {
   [[nodiscard]] const std::string& message() const { return message_; }
   explicit operator bool() const { return passed_; }
 
-  /// To ::testing::AssertionResult, whose header this one does not include: EXPECT_TRUE then prints the message.
+  /// To `testing::AssertionResult`, whose header this one does not include: EXPECT_TRUE then prints the message.
   template <class Result>
   requires std::is_class_v<Result> && requires(Result result, const std::string& text) {
     result << text;

@@ -17,9 +17,9 @@ namespace lastbit {
 /// For messages about text that may be anything: what is not printable ASCII becomes '?', long text is cut.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// The same text, for a terminal: what it would obey instead of showing is written as \u001b, as JSON does: control characters but tab and line
+/// The same text, for a terminal: what it would obey instead of showing is written as `\u001b`, as JSON does: control characters but tab and line
 /// feed, those of C1 (U+0080 to U+009F), and those that turn the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
-/// U+2069). A byte that is not UTF-8 is written as \x9b.
+/// U+2069). A byte that is not UTF-8 is written as `\x9b`.
 [[nodiscard]] std::string harmless(std::string_view text);
 
 /// How many bytes at the end of `text` are the beginning of a UTF-8 sequence whose rest is missing: 0 to 3.

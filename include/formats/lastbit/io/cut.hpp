@@ -1,5 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// A part of a network in the place of the whole.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// A network from a file of any format that is read, told apart by its content.
 #pragma once
 
 #include <filesystem>
