@@ -147,9 +147,9 @@ def devices_with_quantiser(tool):
 HEAD = """# Networks on every device
 
 Made by `python3 python/network_table.py > docs/networks.md`; each line is one `lastbit quantize MODEL --backend DEVICE --input
-input.npy --samples %d --json`. The networks are int8 files: the real values that they stand for are taken as the float network (which so
-lies on a grid that int8 devices share to a good part), quantised again from nothing but float by the device's own rules, run on the
-device's arithmetic, and compared with the float network over the same samples.
+input.npy --samples %d --json`. The networks are int8 files. What their codes stand for, real values, is taken as the float network; so
+it lies on a grid that is near to that of int8 devices. Each device quantises this float network anew by its own rules and runs it in its
+own arithmetic. The result is compared with the float network over the same samples.
 
 - **cosine**, **SQNR**: of the (first) output, over all samples. **top-1 as float**: samples whose largest output stands where the float
   network's does; only where that is the network's answer.
