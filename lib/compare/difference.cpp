@@ -31,8 +31,12 @@ template <class T>
 void count_differing(std::span<const T> a, std::span<const T> b, bool (*equal)(T, T), TensorDifference& result) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (equal(a[i], b[i])) continue;
-    if (result.differing++ == 0)
-      result.first = ValuePair{static_cast<std::int64_t>(i), static_cast<double>(a[i]), static_cast<double>(b[i])};
+    const auto index = static_cast<std::int64_t>(i);
+    if (result.differing++ == 0) {
+      result.first = ValuePair{index, static_cast<double>(a[i]), static_cast<double>(b[i])};
+      result.where = DifferencePlaces(result.shape);
+    }
+    result.where.add(index);
   }
 }
 
@@ -62,12 +66,52 @@ std::int64_t count_saturated(const Tensor& tensor) {
 
 }  // namespace
 
+DifferencePlaces::DifferencePlaces(const Shape& shape) : leading_(1) {
+  const std::size_t rank = shape.rank();
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const std::size_t from_end = rank - axis;  // 1: channels, 2: x, 3: y
+    const bool is_sample = axis == 0 && from_end > 1;
+    if (from_end > 3 || is_sample) leading_ *= shape[axis];
+    else sizes_[3 - from_end] = shape[axis];
+  }
+  for (std::size_t axis = 0; axis < sizes_.size(); ++axis) parts_[axis] = std::min(sizes_[axis], most);
+  by_place_.resize(static_cast<std::size_t>(rows() * columns()));
+  by_channel_.resize(static_cast<std::size_t>(channels()));
+}
+
+void DifferencePlaces::add(std::int64_t index) {
+  const auto part = [&](std::size_t axis, std::int64_t position) { return position * parts_[axis] / sizes_[axis]; };
+  const std::int64_t channel = index % sizes_[2], place = index / sizes_[2];
+  const std::int64_t column = part(1, place % sizes_[1]), row = part(0, place / sizes_[1] % sizes_[0]);
+  ++by_channel_[static_cast<std::size_t>(part(2, channel))];
+  ++by_place_[static_cast<std::size_t>(row * columns() + column)];
+}
+
+std::int64_t DifferencePlaces::first_of(std::size_t axis, std::int64_t part) const {
+  return (part * sizes_[axis] + parts_[axis] - 1) / parts_[axis];
+}
+
+std::int64_t DifferencePlaces::values_in(std::size_t axis, std::int64_t part) const {
+  return first_of(axis, part + 1) - first_of(axis, part);
+}
+
+double DifferencePlaces::share_at(std::int64_t row, std::int64_t column) const {
+  const std::int64_t values = values_in(0, row) * values_in(1, column) * sizes_[2] * leading_;
+  return static_cast<double>(by_place_[static_cast<std::size_t>(row * columns() + column)]) / static_cast<double>(values);
+}
+
+double DifferencePlaces::share_of_channel(std::int64_t channel) const {
+  const std::int64_t values = sizes_[0] * sizes_[1] * values_in(2, channel) * leading_;
+  return static_cast<double>(by_channel_[static_cast<std::size_t>(channel)]) / static_cast<double>(values);
+}
+
 void LsbHistogram::add(std::int64_t difference) {
   ++counts[static_cast<std::size_t>(std::clamp(difference, -reach - 1, reach + 1) + reach + 1)];
 }
 
 TensorDifference difference(const Tensor& a, const Quantization& a_quantization, const Tensor& b, const Quantization& b_quantization) {
-  TensorDifference result{.shape = b.shape(), .values = b.element_count(), .first = {}, .largest_lsb = {}, .histogram = {}, .metrics = {}};
+  TensorDifference result{
+      .shape = b.shape(), .values = b.element_count(), .first = {}, .largest_lsb = {}, .histogram = {}, .where = {}, .metrics = {}};
   const Tensor real_a = dequantized(a, a_quantization);
   const Tensor real_b = dequantized(b, b_quantization);
   if (a.type() == b.type() && a_quantization == b_quantization) {

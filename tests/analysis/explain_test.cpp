@@ -152,6 +152,12 @@ TEST_CASE("explain: one value on both sides, stage by stage") {
     REQUIRE(both->parts_at == "doubling_high_multiply 32 bits half_up");
     REQUIRE(std::to_string(value.a) == both->a.steps.back().value);
     REQUIRE(std::to_string(value.b) == both->b.steps.back().value);
+    REQUIRE(both->stairs_a);
+    REQUIRE(both->stairs_b);
+    REQUIRE(both->stairs_a->accumulators == both->stairs_b->accumulators);
+    REQUIRE(both->stairs_a->output(both->a.accumulator) == value.a);
+    REQUIRE(both->stairs_b->output(both->b.accumulator) == value.b);
+    REQUIRE(std::max(both->stairs_a->steps.size(), both->stairs_b->steps.size()) >= 5);
   }
   // Every one of them is a tie that the first rounding made.
   REQUIRE(found.causes[0].ties == found.causes[0].values);

@@ -279,3 +279,40 @@ TEST_CASE("tolerances of layers: the longest pattern that fits, and no pattern t
   CHECK(tolerances.of(std::nullopt, std::string(20, 'a') + "bc").max_lsb == 4);
   CHECK(tolerances.of(std::nullopt, std::string(20000, 'a')).max_lsb == 1);
 }
+
+TEST_CASE("compare: where values differ, by place and by channel, each as a share of the values there") {
+  const Shape shape{2, 3, 2, 4};  // two samples of 3 rows, 2 columns, 4 channels
+  std::vector<std::int8_t> values(48, 0);
+  const Tensor a = int8(shape, values);
+  values[static_cast<std::size_t>(((0 * 3 + 1) * 2 + 0) * 4 + 3)] = 1;   // sample 0, row 1, column 0, channel 3
+  values[static_cast<std::size_t>(((1 * 3 + 1) * 2 + 0) * 4 + 3)] = -1;  // the same place of sample 1
+  values[static_cast<std::size_t>(((1 * 3 + 2) * 2 + 1) * 4 + 0)] = 5;   // sample 1, row 2, column 1, channel 0
+  const DifferencePlaces where = difference(a, {}, int8(shape, values), {}).where;
+  REQUIRE(where.rows() == 3);
+  REQUIRE(where.columns() == 2);
+  REQUIRE(where.channels() == 4);
+  CHECK(where.share_at(1, 0) == 2.0 / 8);
+  CHECK(where.share_at(2, 1) == 1.0 / 8);
+  CHECK(where.share_at(0, 0) == 0);
+  CHECK(where.share_of_channel(3) == 2.0 / 12);
+  CHECK(where.share_of_channel(0) == 1.0 / 12);
+  CHECK(where.share_of_channel(1) == 0);
+}
+
+TEST_CASE("compare: a long axis is cut into parts that hold every position once") {
+  for (const std::int64_t size : {1, 23, 24, 25, 47, 48, 100, 1001}) {
+    DifferencePlaces where{Shape{1, size}};
+    for (std::int64_t i = 0; i < size; ++i) where.add(i);
+    INFO(size);
+    CHECK(where.channels() == std::min<std::int64_t>(size, 24));
+    CHECK(where.first_of(2, 0) == 0);
+    CHECK(where.first_of(2, where.channels()) == size);
+    for (std::int64_t part = 0; part < where.channels(); ++part) CHECK(where.share_of_channel(part) == 1);
+    CHECK(where.share_at(0, 0) == 1);
+  }
+  DifferencePlaces row{Shape{5, 30, 2}};  // five samples of 30 places
+  row.add((4 * 30 + 29) * 2);
+  CHECK(row.rows() == 1);
+  CHECK(row.columns() == 24);
+  CHECK(row.share_at(0, 23) > 0);
+}

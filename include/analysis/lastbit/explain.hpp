@@ -16,6 +16,7 @@
 
 #include "lastbit/compare.hpp"
 #include "lastbit/one_operation.hpp"
+#include "lastbit/staircase.hpp"
 #include "lastbit/trace.hpp"
 
 namespace lastbit {
@@ -51,6 +52,8 @@ struct SideBySide {
   ValueTrace a, b;
   /// "accumulator", or the number of the first step of a after which no step of b holds the same value; empty if only the outputs differ.
   std::string parts_at;
+  /// Both ways from the accumulators around a's to the output, over the same interval: a few steps on either side. Absent where they cannot be listed.
+  std::optional<Staircase> stairs_a{}, stairs_b{};
 };
 
 /// One output of a convolution or fully connected layer on both backends; nothing for other operations and for sums that are delivered.

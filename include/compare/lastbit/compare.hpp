@@ -32,6 +32,33 @@ struct LsbHistogram {
   friend bool operator==(const LsbHistogram&, const LsbHistogram&) = default;
 };
 
+/// Where in a tensor values differ: by place, the axes before the last one (y and x of an image, x alone of a row), and by channel, the last axis.
+/// An axis longer than `most` is cut into that many parts; leading axes, such as samples, are taken together.
+class DifferencePlaces {
+ public:
+  static constexpr std::int64_t most = 24;
+  DifferencePlaces() = default;
+  explicit DifferencePlaces(const Shape& shape);
+  /// A value that differs, by its position in row-major order.
+  void add(std::int64_t index);
+
+  [[nodiscard]] std::int64_t rows() const { return parts_[0]; }
+  [[nodiscard]] std::int64_t columns() const { return parts_[1]; }
+  [[nodiscard]] std::int64_t channels() const { return parts_[2]; }
+  /// Of the values there, those that differ: from 0 to 1.
+  [[nodiscard]] double share_at(std::int64_t row, std::int64_t column) const;
+  [[nodiscard]] double share_of_channel(std::int64_t channel) const;
+  /// The first of the axis's positions that a part holds, of `rows` (0), `columns` (1) or `channels` (2).
+  [[nodiscard]] std::int64_t first_of(std::size_t axis, std::int64_t part) const;
+  [[nodiscard]] const std::array<std::int64_t, 3>& sizes() const { return sizes_; }  ///< of y, x and channels; 1 where there is none
+
+ private:
+  [[nodiscard]] std::int64_t values_in(std::size_t axis, std::int64_t part) const;
+  std::array<std::int64_t, 3> sizes_{1, 1, 1}, parts_{1, 1, 1};
+  std::int64_t leading_ = 0;  ///< product of the axes before these
+  std::vector<std::int64_t> by_place_, by_channel_;
+};
+
 /// One value of both tensors.
 struct ValuePair {
   std::int64_t index = 0;  ///< in row-major order
@@ -56,7 +83,8 @@ struct TensorDifference {
   LsbHistogram histogram;                   ///< empty where the comparison is of real values
   std::int64_t saturated_a = 0;             ///< values at the bounds of the integer type; of float16: at 65504, infinite or NaN
   std::int64_t saturated_b = 0;
-  ElementMetrics metrics;  ///< of the dequantised values: b against a
+  DifferencePlaces where{};  ///< empty where nothing differs
+  ElementMetrics metrics;    ///< of the dequantised values: b against a
 
   [[nodiscard]] double share() const { return static_cast<double>(differing) / static_cast<double>(values); }
 };

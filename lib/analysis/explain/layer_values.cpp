@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "engine/held_codes.hpp"
 #include "lastbit/rules.hpp"
@@ -153,11 +154,33 @@ ValueTrace ValueTracer::trace(std::int64_t index) const {
           finish(chain, sum, layer_.operands_of(at.o))};
 }
 
+std::optional<Staircase> ValueTracer::stairs(std::int64_t index, const IntegerRange& accumulators) const {
+  return staircase(layer_.arithmetic.sum.output.chain, layer_.operands_of(place(index).second.o), accumulators);
+}
+
 bool ValueTracer::rounds_a_tie(std::int64_t index) const {
   const auto [input, at] = place(index);
   const auto steps = trace_stages(layer_.arithmetic.sum.output.chain, accumulate(layer_, input, at).result(), layer_.operands_of(at.o));
   return std::any_of(steps.begin(), steps.end(), [](const StageStep& step) { return step.tie; });
 }
+
+namespace {
+
+/// Around a's accumulator, until either side has a few steps; one that saturates, or gives one value only, has none.
+void add_stairs(SideBySide& both, const ValueTracer& of_a, const ValueTracer& of_b) {
+  constexpr std::size_t enough = 5;
+  constexpr std::int64_t furthest = std::int64_t{1} << 40;
+  const std::int64_t apart = std::abs(both.b.accumulator - both.a.accumulator);
+  for (std::int64_t reach = 4; reach <= furthest; reach *= 2) {
+    const IntegerRange around{both.a.accumulator - reach, both.a.accumulator + reach};
+    both.stairs_a = of_a.stairs(both.index, around);
+    both.stairs_b = of_b.stairs(both.index, around);
+    if (!both.stairs_a || !both.stairs_b) return;
+    if (reach > apart && std::max(both.stairs_a->steps.size(), both.stairs_b->steps.size()) >= enough) return;
+  }
+}
+
+}  // namespace
 
 std::optional<SideBySide> side_by_side(const Model& layer, std::span<const Tensor> inputs, std::int64_t index, const SpecSheet& a,
                                        const SpecSheet& b) {
@@ -165,6 +188,7 @@ std::optional<SideBySide> side_by_side(const Model& layer, std::span<const Tenso
   if (!of_a || !of_b) return std::nullopt;
   SideBySide both{index, of_a->trace(index), of_b->trace(index), {}};
   both.parts_at = parting(both.a, both.b);
+  add_stairs(both, *of_a, *of_b);
   return both;
 }
 

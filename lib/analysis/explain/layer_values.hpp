@@ -35,6 +35,8 @@ class ValueTracer {
 
   [[nodiscard]] std::int64_t output(std::int64_t index) const;
   [[nodiscard]] ValueTrace trace(std::int64_t index) const;
+  /// Of the output's channel, over these accumulators.
+  [[nodiscard]] std::optional<Staircase> stairs(std::int64_t index, const IntegerRange& accumulators) const;
   /// Whether any stage rounds a value that lies half-way.
   [[nodiscard]] bool rounds_a_tie(std::int64_t index) const;
 
