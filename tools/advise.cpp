@@ -7,6 +7,7 @@
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
+#include "html_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
@@ -17,6 +18,7 @@
 #include "output_option.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "report/documents.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
 
@@ -28,7 +30,7 @@ struct Options {
   std::vector<std::string> settings_a, settings_b, inputs;
   std::int64_t samples = 0;
   AdviseOptions advice;
-  std::filesystem::path plot{};
+  std::filesystem::path plot{}, html{};
   bool json = false, scales = false;
 };
 
@@ -80,6 +82,7 @@ int run(const Options& options) {
   steps.clear();
   report.model = options.model;
   draw_if_asked(report, options.plot);
+  if (!options.html.empty()) write_html(document_of(report, model), options.html);
   std::cout << (options.json ? to_json(report) : to_text(report));
   if (!options.output.empty()) {
     const LayerListFile list = layer_list(report, b);
@@ -117,6 +120,7 @@ void add_advise(CommandLine& line) {
   add_output_option(command, options->output, "FILE");
   add_threads_option(command, options->advice.threads);
   add_plot_option(command, options->plot).excludes(scales);
+  add_html_option(command, options->html).excludes(scales);
   add_force_option(command);
   add_memory_option(command);
   add_json_option(command, options->json);

@@ -7,6 +7,7 @@
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
+#include "html_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/fingerprint.hpp"
 #include "lastbit/io/model_file.hpp"
@@ -18,6 +19,7 @@
 #include "placement_option.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "report/documents.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -28,7 +30,7 @@ struct Options {
   ChosenBackend a, b;
   std::vector<std::string> inputs;
   int threads = 1;
-  std::filesystem::path plot{};
+  std::filesystem::path plot{}, html{};
   bool json = false, fingerprint = false;
 };
 
@@ -71,6 +73,7 @@ int run(const Options& options) {
   certificate.model = options.model;
   if (!options.output.empty()) write_text_file(options.output, to_json(certificate));
   draw_if_asked(certificate, options.plot);
+  if (!options.html.empty()) write_html(document_of(certificate, model), options.html);
   std::cout << (options.json ? json_with_placements(to_json(certificate), model, {&a, &b})
                              : to_text(certificate) + placement_text(model, {&a, &b}));
   return certificate.equal() ? equal : different;
@@ -94,6 +97,7 @@ void add_certify(CommandLine& line) {
       command.flag("--fingerprint", options->fingerprint, "print what --a computes for every input as one line, and one for each layer");
   add_threads_option(command, options->threads);
   add_plot_option(command, options->plot).excludes(check).excludes(fingerprint);
+  add_html_option(command, options->html).excludes(check).excludes(fingerprint);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

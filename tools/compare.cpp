@@ -9,6 +9,7 @@
 #include "backend_option.hpp"
 #include "common_options.hpp"
 #include "dump_option.hpp"
+#include "html_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
@@ -22,6 +23,7 @@
 #include "output_option.hpp"
 #include "placement_option.hpp"
 #include "problem.hpp"
+#include "report/documents.hpp"
 #include "subcommand.hpp"
 #include "tolerance_option.hpp"
 
@@ -41,7 +43,7 @@ struct Options {
   int threads = 1;
   bool golden = false;
   bool details = false;
-  std::filesystem::path plot{};
+  std::filesystem::path plot{}, html{};
   bool json = false;
 };
 
@@ -55,20 +57,26 @@ void refuse(bool mistake, const std::string& message) {
   if (mistake) throw Error(ErrorCode::bad_input, "compare", message);
 }
 
+/// A comparison, and the model that it is of, where one is at hand.
+struct Compared {
+  CompareReport report;
+  std::optional<Model> model{};
+};
+
 /// Of two folders, the models that made them need not be at hand.
-CompareReport compare_folders(const Options& options) {
+Compared compare_folders(const Options& options) {
   const bool needs_model =
       options.a.given() || options.b.given() || options.known.given() || !options.inputs.empty() || !options.dump.empty() || options.golden;
   refuse(needs_model || !options.required.empty(), "two traces take no backend, input, setting or dump");
   CompareReport report = compare_traces(read_trace(options.subjects[0]), read_trace(options.subjects[1]));
   report.a += " (" + options.subjects[0] + ")";
   report.b += " (" + options.subjects[1] + ")";
-  return report;
+  return {std::move(report)};
 }
 
-CompareReport compare_dump(const Options& options) {
+Compared compare_dump(const Options& options) {
   refuse(options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
-  const Model model = read_users_model(options.subjects[0]);
+  Model model = read_users_model(options.subjects[0]);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
   const NamedTrace dump = read_given_dump(options.dump, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
@@ -76,27 +84,28 @@ CompareReport compare_dump(const Options& options) {
   report.a = options.dump;
   const bool differs = report.first_divergence() != nullptr;  // what differs nowhere can only be of another shape
   for (const Misread& tensor : differs ? find_misread(model, dump) : find_misshapen(model, dump)) report.misread.push_back(text_of(tensor));
-  return report;
+  return {std::move(report), std::move(model)};
 }
 
-CompareReport compare_runs(const Options& options) {
+Compared compare_runs(const Options& options) {
   refuse(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
   refuse(options.b.name.empty(), "--b is needed: the backend to judge");
   refuse(options.a.name.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
-  const Model model = read_users_model(options.subjects[0]);
+  Model model = read_users_model(options.subjects[0]);
   const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
-  return compare_backends(model, a, b, read_inputs(model, options.inputs), compare_options(options));
+  CompareReport report = compare_backends(model, a, b, read_inputs(model, options.inputs), compare_options(options));
+  return {std::move(report), std::move(model)};
 }
 
-CompareReport compare(Options& options) {
+Compared compare(Options& options) {
   if (options.subjects.size() == 2) return compare_folders(options);
   refuse(fs::is_directory(options.subjects[0]), options.subjects[0] + " is a folder: two traces are needed, or a model");
   if (!options.dump.empty()) take_known_backend("compare", options.b, options.known);
   refuse(options.dump.empty() && !options.required.empty(), "--require says how much of a --dump must be there");
-  CompareReport report = options.dump.empty() ? compare_runs(options) : compare_dump(options);
-  report.model = options.subjects[0];
-  return report;
+  Compared compared = options.dump.empty() ? compare_runs(options) : compare_dump(options);
+  compared.report.model = options.subjects[0];
+  return compared;
 }
 
 std::string title_of(const ToleranceVerdict::Outside& tensor) {
@@ -164,10 +173,11 @@ std::vector<JunitCase> junit_cases(const CompareReport& report, const Verdict& v
 }
 
 int run(Options& options) {
-  const CompareReport report = compare(options);
+  const auto [report, model] = compare(options);
   const Verdict verdict = verdict_of(report, options);
   if (!options.junit.empty()) write_text_file(options.junit, junit_text("lastbit compare", junit_cases(report, verdict)));
   draw_if_asked(report, options.plot);
+  if (!options.html.empty()) write_html(document_of(report, model ? &*model : nullptr), options.html);
   const bool csv_to_stdout = options.csv == "-";
   if (!options.csv.empty() && !csv_to_stdout) write_text_file(options.csv, to_csv(report));
   if (csv_to_stdout) std::cout << to_csv(report);
@@ -208,6 +218,7 @@ void add_compare(CommandLine& line) {
   add_junit_option(command, options->junit);
   add_tolerance_options(command, options->tolerances);
   add_plot_option(command, options->plot);
+  add_html_option(command, options->html);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json).excludes(csv);

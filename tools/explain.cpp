@@ -9,6 +9,7 @@
 #include "backend_option.hpp"
 #include "common_options.hpp"
 #include "dump_option.hpp"
+#include "html_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "layer_plot.hpp"
@@ -17,6 +18,7 @@
 #include "output_option.hpp"
 #include "placement_option.hpp"
 #include "problem.hpp"
+#include "report/documents.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -28,7 +30,7 @@ struct Options {
   ChosenBackend known;  ///< beside a dump
   std::vector<std::string> inputs;
   std::size_t top = 0;
-  std::filesystem::path plot{};
+  std::filesystem::path plot{}, html{};
   bool json = false;
 };
 
@@ -39,9 +41,12 @@ void refuse(bool mistake, const std::string& message) {
 int explain_runs(const Options& options, const Model& model, const std::optional<std::string>& layer) {
   const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
-  ExplainReport report = explain_network(model, read_inputs(model, options.inputs), a, b, {layer, options.top});
+  const std::size_t for_page = options.html.empty() ? 0 : 1;  // a page shows one of each layer unasked
+  ExplainReport report = explain_network(model, read_inputs(model, options.inputs), a, b, {layer, std::max(options.top, for_page)});
   report.model = options.model;
   draw_if_asked(report, options.plot);
+  if (!options.html.empty()) write_html(document_of(report, model), options.html);
+  for (LayerAttribution& each : report.layers) each.shown.resize(std::min(each.shown.size(), options.top));
   std::cout << (options.json ? json_with_placements(to_json(report), model, {&a, &b}) : to_text(report) + placement_text(model, {&a, &b}));
   return std::all_of(report.layers.begin(), report.layers.end(), [](const auto& each) { return each.differing.empty(); }) ? equal
                                                                                                                           : different;
@@ -56,6 +61,7 @@ int explain_board(const Options& options, const Model& model, const std::optiona
   report.model = options.model;
   report.dump = options.dump;
   draw_if_asked(report, options.plot);
+  if (!options.html.empty()) write_html(document_of(report, model), options.html);
   std::cout << (options.json ? json_with_placements(to_json(report), model, {&a}) : to_text(report) + placement_text(model, {&a}));
   const bool nothing_differs =
       std::all_of(report.layers.begin(), report.layers.end(), [](const auto& each) { return each.differing == 0; });
@@ -89,6 +95,7 @@ void add_explain(CommandLine& line) {
   add_layer_option(command, options->layer);
   add_top_option(command, options->top);
   add_plot_option(command, options->plot);
+  add_html_option(command, options->html);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

@@ -3,6 +3,7 @@
 #include "lastbit/identify.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "backend_option.hpp"
 #include "common_options.hpp"
 #include "dump_option.hpp"
+#include "html_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npz.hpp"
@@ -25,6 +27,7 @@
 #include "output_option.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "report/documents.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -36,6 +39,7 @@ struct Options {
   std::size_t top = 3;
   unsigned seed = 1;
   double max_time = 600;
+  std::filesystem::path html{};
   bool json = false, free_weights = false;
 };
 
@@ -218,6 +222,7 @@ int run(const Options& options) {
   std::optional<Reproduction> network;
   if (options.layers.empty()) network = reproduce(source.model, source.dump, sheet.backend);
   std::cout << (options.json ? to_json(found, network) : to_text(found) + (network ? to_text(*network) : "")) << std::flush;
+  if (!options.html.empty()) write_html(document_of(found, network, sheet), options.html);
   if (!options.output.empty()) save(options, sheet);
   if (!options.probe.empty()) probe(options, pairs, found);
   return verdict(options, found, network);
@@ -248,6 +253,7 @@ void add_identify(CommandLine& line) {
       .shows_default()
       .not_negative();
   add_top_option(command, options->top);
+  add_html_option(command, options->html);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

@@ -111,4 +111,20 @@ Plot plot_of(const QuantizationReport& report) {
   return plot;
 }
 
+Plot plot_of(const SweepReport& report) {
+  const auto backends = report.sweeper->backends();
+  Plot plot{.title = "against " + backends[0].name, .y_label = "values that differ, %", .bars_from_zero = true};
+  for (std::size_t b = 1; b < backends.size(); ++b)
+    plot.series.push_back({.title = backends[b].name, .style = b == 1 ? SeriesStyle::bars : SeriesStyle::points});
+  for (std::size_t t = 0; t < report.sweeper->tensors().size(); ++t) {
+    for (std::size_t b = 1; b < backends.size(); ++b) {
+      const TensorSums& sums = report.statistics->backends[b].tensors[t];
+      plot.series[b - 1].x.push_back(static_cast<double>(t));
+      plot.series[b - 1].y.push_back(percent(sums.differing, sums.values));
+    }
+    plot.x_names.push_back(cut_in_the_middle(report.sweeper->tensors()[t].name));
+  }
+  return plot;
+}
+
 }  // namespace lastbit::tool

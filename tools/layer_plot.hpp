@@ -17,6 +17,7 @@
 #include "lastbit/migrate.hpp"
 #include "lastbit/prove.hpp"
 #include "lastbit/quantizer.hpp"
+#include "lastbit/sweep.hpp"
 #include "plot.hpp"
 
 namespace lastbit::tool {
@@ -31,6 +32,7 @@ namespace lastbit::tool {
 [[nodiscard]] Plot plot_of(const ProveReport& report);
 [[nodiscard]] Plot plot_of(const AdviseReport& report);
 [[nodiscard]] Plot plot_of(const QuantizationReport& report);
+[[nodiscard]] Plot plot_of(const SweepReport& report);
 
 /// Where a picture is asked for.
 template <class Report>

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "commit.hpp"
+#include "html_option.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/version.hpp"
 #include "log.hpp"
@@ -38,6 +39,7 @@ int run(int count, const char* const* words) {
                          add_matrix,   add_migrate, add_quantize, add_shrink,        add_advise, add_identify,   add_sweep}) {
     add(line);
   }
+  remember_command(version_and_commit(), count, words);
   try {
     line.add_to_all(add_log_options);
     add_shell(line);

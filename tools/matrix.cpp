@@ -9,6 +9,7 @@
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
+#include "html_option.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/registry.hpp"
@@ -19,6 +20,7 @@
 #include "plot.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "report/documents.hpp"
 #include "subcommand.hpp"
 
 namespace lastbit::tool {
@@ -26,7 +28,7 @@ namespace {
 
 struct Options {
   std::string model, csv;
-  std::filesystem::path plot;
+  std::filesystem::path plot, html;
   std::vector<std::string> backends, inputs;
   int threads = 1;
   bool pairs = false, json = false;
@@ -71,6 +73,7 @@ int run(const Options& options) {
   found.model = options.model;
   if (options.backends.empty()) leave_out_quietly(found);
   if (!options.plot.empty()) draw(heat_map_of(found), options.plot);
+  if (!options.html.empty()) write_html(document_of(found), options.html);
   if (!options.csv.empty() && options.csv != "-") write_text_file(options.csv, to_csv(found));
   if (options.csv == "-") std::cout << to_csv(found);
   else std::cout << (options.json ? to_json(found) : to_text(found));
@@ -92,6 +95,7 @@ void add_matrix(CommandLine& line) {
   add_input_option(command, options->inputs);
   command.flag("--pairs", options->pairs, "every pair that differs, layer by layer");
   add_plot_option(command, options->plot);
+  add_html_option(command, options->html);
   add_threads_option(command, options->threads);
   add_memory_option(command);
   add_report_option(command, "--csv", options->csv);

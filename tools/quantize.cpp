@@ -8,6 +8,7 @@
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
+#include "html_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
@@ -17,6 +18,7 @@
 #include "model_inputs.hpp"
 #include "model_option.hpp"
 #include "output_option.hpp"
+#include "report/documents.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
 
@@ -31,7 +33,7 @@ struct Options {
   std::int64_t most_samples = 0;
   int threads = 1;
   bool list = false;
-  std::filesystem::path plot{};
+  std::filesystem::path plot{}, html{};
   bool json = false;
 };
 
@@ -110,6 +112,7 @@ int run(const Options& options) {
   if (!options.output.empty()) write_model(options.output, result.model);
   if (!options.save_ranges.empty()) write_ranges(options.save_ranges, chosen);
   draw_if_asked(result.report, options.plot);
+  if (!options.html.empty()) write_html(document_of(result.report, options.model), options.html);
   std::cout << (options.json ? to_json(result.report) : to_text(result.report));
   for (const std::string& file : {options.output, options.save_ranges})
     if (!options.json && !file.empty()) std::cout << "Written to " << file << ".\n";
@@ -134,6 +137,7 @@ void add_quantize(CommandLine& line) {
   add_threads_option(command, options->threads);
   command.flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
   add_plot_option(command, options->plot);
+  add_html_option(command, options->html);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

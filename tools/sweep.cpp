@@ -9,11 +9,13 @@
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
+#include "html_option.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/registry.hpp"
+#include "layer_plot.hpp"
 #include "log.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
@@ -21,6 +23,7 @@
 #include "placement_option.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "report/documents.hpp"
 #include "subcommand.hpp"
 #include "sweep_ranks.hpp"
 
@@ -31,6 +34,7 @@ struct Options {
   std::string model, state, json, csv;
   std::vector<std::string> data, backends;
   SweepOptions sweep;
+  std::filesystem::path plot{}, html{};
   double checkpoint = 1, lost_after = 30;
   bool golden = false;
 };
@@ -97,6 +101,8 @@ int finish(const Options& options, const SweepWork& work, const SweepState& stat
   if (!end.stopped && state.statistics.samples.count() > 0) {
     write(options.json, to_json(report));
     write(options.csv, to_csv(report));
+    draw_if_asked(report, options.plot);
+    if (!options.html.empty()) write_html(document_of(report), options.html);
     if (options.json != "-" && options.csv != "-") std::cout << to_text(report) << std::flush;
   }
   if (end.error.empty() && report.complete()) return report.equal() ? equal : different;
@@ -170,6 +176,8 @@ void add_sweep(CommandLine& line) {
       .shows_default();
   add_report_option(command, "--json", options->json);
   add_report_option(command, "--csv", options->csv);
+  add_plot_option(command, options->plot);
+  add_html_option(command, options->html);
   add_memory_option(command);
   add_force_option(command);
   command.note(

@@ -30,7 +30,8 @@ TEST_CASE("every command with figures of each layer draws them, as SVG or PNG, a
   for (const std::string& command :
        {"compare " + digits + sides + images, "explain " + digits + sides + images, "certify " + digits + sides,
         "prove " + digits + " --backend vipnano_v8", "advise " + digits + sides + images,
-        "quantize " + digits + " --backend vipnano_v8" + images, "migrate tflite_double vipnano_v8 --model " + digits}) {
+        "quantize " + digits + " --backend vipnano_v8" + images, "migrate tflite_double vipnano_v8 --model " + digits,
+        "sweep " + digits + " --backend tflite_double,vipnano_v8" + images}) {
     INFO(command);
     const int status = shell.status(command);
     CHECK(status < 2);
