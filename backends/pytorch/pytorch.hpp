@@ -63,7 +63,9 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
 /// Every engine's but qnnpack's.
 inline constexpr AddArithmetic dequantized_sum{.in_float = {.method = FloatSumMethod::dequantized, .rounding = Rounding::half_even}};
 
-/// y = clamp(half_even(float(sum) * float(1 / count)) + zero point), of the input's quantisation.
+/// y = clamp(half_even(float(sum) * float(1 / count)) + zero point), of the input's quantisation. Engine qnnpack's factor is float(in / float(out * count)),
+/// which is another float for some scales, though in is out.
+inline constexpr Ratio scales_per_count{{Quantity::in, Quantity::one}, {Quantity::out, Quantity::count}};
 [[nodiscard]] constexpr AveragePoolArithmetic average(PaddingCount padding) {
   return {.padding = padding,
           .output_scale = OutputScale::of_input,
@@ -103,6 +105,8 @@ inline constexpr Backend pytorch_qnnpack = [] {
   backend.add.in_float = {};
   backend.add.i8 = pytorch::weighted_sum;
   backend.average_pool.padding = PaddingCount::included;
+  for (AveragePoolArithmetic* average : {&backend.average_pool, &backend.global_average_pool})
+    average->sum.output.by = pytorch::scales_per_count;
   backend.hard_swish.method = FunctionMethod::float_table_onto_zero_point;
   return backend;
 }();
