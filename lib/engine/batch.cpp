@@ -8,14 +8,14 @@
 
 namespace lastbit {
 
-std::int64_t sample_count(const ModelTensor& expected, const Tensor& given) {
-  if (given.shape() == expected.shape) return 1;
-  const auto sizes = given.shape().sizes();
+std::int64_t sample_count(const ModelTensor& expected, const Shape& given) {
+  if (given == expected.shape) return 1;
+  const auto sizes = given.sizes();
   const auto own = expected.shape.sizes();
   const bool batch = sizes.size() == own.size() + 1 && std::equal(own.begin(), own.end(), sizes.begin() + 1);
   if (!batch || sizes[0] < 1) {
     throw Error(ErrorCode::shape_mismatch, "input '" + expected.name + "'",
-                "shape " + given.shape().text() + "; " + expected.shape.text() + " is needed, or one extra leading dimension of samples");
+                "shape " + given.text() + "; " + expected.shape.text() + " is needed, or one extra leading dimension of samples");
   }
   return sizes[0];
 }
@@ -26,7 +26,7 @@ Shape with_samples(const Shape& shape, std::int64_t samples) {
   return Shape(std::move(sizes));
 }
 
-Tensor slice_sample(const Tensor& batch, const Shape& shape, std::int64_t sample) {
+Tensor slice_sample(const TensorView& batch, const Shape& shape, std::int64_t sample) {
   Tensor out(batch.type(), shape);
   const auto bytes = out.bytes();
   std::copy_n(batch.bytes().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * bytes.size()), bytes.size(),

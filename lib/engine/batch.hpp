@@ -7,16 +7,17 @@
 #include <cstdint>
 
 #include "lastbit/model.hpp"
+#include "lastbit/tensor_view.hpp"
 
 namespace lastbit {
 
 /// How many samples an input carries: 1 for the model's own shape, N for one extra leading dimension. Throws Error for any other shape.
-[[nodiscard]] std::int64_t sample_count(const ModelTensor& expected, const Tensor& given);
+[[nodiscard]] std::int64_t sample_count(const ModelTensor& expected, const Shape& given);
 
 [[nodiscard]] Shape with_samples(const Shape& shape, std::int64_t samples);
 
 /// One of the samples, of this shape.
-[[nodiscard]] Tensor slice_sample(const Tensor& batch, const Shape& shape, std::int64_t sample);
+[[nodiscard]] Tensor slice_sample(const TensorView& batch, const Shape& shape, std::int64_t sample);
 
 /// Copies one of several samples to its place, if the tensor has a place for it.
 void keep_sample(Tensor& kept, const Tensor& value, std::int64_t sample);

@@ -17,7 +17,7 @@ namespace lastbit {
 namespace {
 
 /// No code stands for infinity or NaN.
-void require_finite(const Tensor& given, const std::string& name) {
+void require_finite(const TensorView& given, const std::string& name) {
   const auto values = given.values<float>();
   const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
   if (bad == values.end()) return;
@@ -26,7 +26,7 @@ void require_finite(const Tensor& given, const std::string& name) {
       "value " + std::to_string(bad - values.begin()) + " is " + (std::isnan(*bad) ? "NaN" : "infinite") + " and cannot be quantised");
 }
 
-Tensor halves_of(const Tensor& real, const Float16Rules& conversion) {
+Tensor halves_of(const TensorView& real, const Float16Rules& conversion) {
   Tensor halves(ElementType::float16, real.shape());
   std::ranges::transform(real.values<float>(), halves.values<Float16>().begin(),
                          [&](float value) { return to_float16(value, conversion); });
@@ -54,7 +54,7 @@ Tensor in_form(const Tensor& given, ElementType wanted, const ModelTensor& coded
   return codes;
 }
 
-void quantize_by(const QuantizeArithmetic& rule, const Tensor& real, const Quantization& quantization, Tensor& codes) {
+void quantize_by(const QuantizeArithmetic& rule, const TensorView& real, const Quantization& quantization, Tensor& codes) {
   const auto scale = static_cast<float>(quantization.scale());
   const IntegerRange range = range_of(codes.type());
   with_integers(codes, [&]<class T>() {
@@ -74,7 +74,7 @@ Tensor dequantized_by(const DequantizeArithmetic& rule, const Tensor& codes, con
 }
 
 std::optional<Tensor> converted_input(const Model& user, const Model& model, const Backend& backend, std::int32_t index,
-                                      const Tensor& given) {
+                                      const TensorView& given) {
   const ModelTensor &wanted = model.tensor(index), &original = user.tensor(index);
   if (given.type() == wanted.type) return std::nullopt;
   if (backend.domain == Domain::real && given.type() == original.type) return dequantized(given, original.quantization);

@@ -8,11 +8,12 @@
 
 #include "lastbit/backend.hpp"
 #include "lastbit/model.hpp"
+#include "lastbit/tensor_view.hpp"
 
 namespace lastbit {
 
 /// The codes of real values, float32, by the rule; the shapes are equal.
-void quantize_by(const QuantizeArithmetic& rule, const Tensor& real, const Quantization& quantization, Tensor& codes);
+void quantize_by(const QuantizeArithmetic& rule, const TensorView& real, const Quantization& quantization, Tensor& codes);
 
 /// The real values, float32, of codes with one scale.
 [[nodiscard]] Tensor dequantized_by(const DequantizeArithmetic& rule, const Tensor& codes, const Quantization& quantization);
@@ -24,6 +25,6 @@ void quantize_by(const QuantizeArithmetic& rule, const Tensor& real, const Quant
 /// What is given for the input `index` of `model`, in the type that it wants; nothing where it has that type. `user` is the model as it was read, of which
 /// `model` is the dequantised form in the real domain. Throws Error for other types, and for values that no code stands for.
 [[nodiscard]] std::optional<Tensor> converted_input(const Model& user, const Model& model, const Backend& backend, std::int32_t index,
-                                                    const Tensor& given);
+                                                    const TensorView& given);
 
 }  // namespace lastbit

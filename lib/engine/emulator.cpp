@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <mutex>
 
@@ -18,6 +19,7 @@
 #include "engine/ops/prepare.hpp"
 #include "engine/parallel.hpp"
 #include "engine/placed.hpp"
+#include "lastbit/interruption.hpp"
 #include "lastbit/memory.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -237,6 +239,7 @@ void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Obser
   const bool counts = !observed.events.empty(), measures = !observed.costs.empty();
   for (std::size_t i = 0; i < executors.size(); ++i) {
     const Operation& operation = model().operations[i];
+    ask_interruption();
     inputs.clear();
     for (const auto index : operation.inputs)
       inputs.push_back(index == absent_tensor ? nullptr : &tensors.at(static_cast<std::size_t>(index), model()));
@@ -284,14 +287,13 @@ const Placement* Emulator::placement(std::size_t operation) const { return prepa
 /// One call of run(): a sample, or a batch of them.
 class Emulator::Prepared::Run {
  public:
-  Run(const Prepared& prepared, std::span<const Tensor> inputs, const RunOptions& options, Trace recycled)
+  Run(const Prepared& prepared, std::span<const TensorView> inputs, const RunOptions& options, Trace recycled)
       : prepared_(prepared), inputs_(inputs), options_(options), recycled_(std::move(recycled)) {}
 
   Trace finish() {
     count_samples();
     require_budget(*prepared_.user, prepared_.backend, options_, samples_);
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      converted_.push_back(converted_input(*prepared_.user, model_, prepared_.backend, model_.inputs[i], inputs_[i]));
+    convert_inputs();
     make_places();
     if (options_.count_events) trace_.events.resize(model_.operations.size());
     if (options_.measure) trace_.costs.resize(model_.operations.size());
@@ -311,7 +313,7 @@ class Emulator::Prepared::Run {
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const ModelTensor& wanted = model_.tensor(model_.inputs[i]);
-      const std::int64_t count = sample_count(wanted, inputs_[i]);
+      const std::int64_t count = sample_count(wanted, inputs_[i].shape());
       const bool extra = inputs_[i].shape() != wanted.shape;
       if (i > 0 && (extra != batched_ || count != samples_)) {
         throw Error(ErrorCode::shape_mismatch, "input '" + wanted.name + "'",
@@ -319,6 +321,14 @@ class Emulator::Prepared::Run {
       }
       batched_ = extra;
       samples_ = count;
+    }
+  }
+
+  void convert_inputs() {
+    converted_.reserve(inputs_.size());  // given_ refers to it
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      converted_.push_back(converted_input(*prepared_.user, model_, prepared_.backend, model_.inputs[i], inputs_[i]));
+      given_.push_back(converted_.back() ? TensorView(*converted_.back()) : inputs_[i]);
     }
   }
 
@@ -341,11 +351,16 @@ class Emulator::Prepared::Run {
 
   void run_samples(std::int64_t first, std::int64_t last) {
     SampleTensors tensors(model_.tensors.size());
-    for (std::int64_t sample = first; sample < last; ++sample) {
+    for (std::int64_t sample = first; sample < last && !ended_; ++sample) {
       if (!batched_ && recycled_.tensors.size() == model_.tensors.size()) tensors.spare = std::move(recycled_.tensors);
       give(tensors, sample);
       Observation observed{std::vector<Events>(trace_.events.size()), std::vector<OperationCost>(trace_.costs.size())};
-      prepared_.run_sample(tensors, options_.keep_all, observed);
+      try {
+        prepared_.run_sample(tensors, options_.keep_all, observed);
+      } catch (...) {
+        ended_ = true;
+        throw;
+      }
       std::vector<Tensor> after;
       for (std::size_t i = 0; carries_ && i < carried_.size(); ++i)
         after.push_back(tensors.at(static_cast<std::size_t>(model_.states[i].after), model_));
@@ -361,9 +376,8 @@ class Emulator::Prepared::Run {
   void give(SampleTensors& tensors, std::int64_t sample) const {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const auto index = static_cast<std::size_t>(model_.inputs[i]);
-      const Tensor& given = converted_[i] ? *converted_[i] : inputs_[i];
-      if (batched_) tensors.own[index] = slice_sample(given, model_.tensors[index].shape, sample);
-      else tensors.borrowed[index] = &given;
+      if (batched_ || given_[i].tensor() == nullptr) tensors.own[index] = slice_sample(given_[i], model_.tensors[index].shape, sample);
+      else tensors.borrowed[index] = given_[i].tensor();
     }
     for (std::size_t i = 0; i < model_.states.size(); ++i)
       tensors.borrowed[static_cast<std::size_t>(model_.states[i].before)] = carries_ ? &carried_[i] : &initial_[i];
@@ -388,11 +402,12 @@ class Emulator::Prepared::Run {
 
   const Prepared& prepared_;
   const Model& model_ = prepared_.model();
-  std::span<const Tensor> inputs_;
+  std::span<const TensorView> inputs_;
   const RunOptions& options_;
   Trace recycled_;
 
   std::vector<std::optional<Tensor>> converted_;  ///< inputs of another type than the model's
+  std::vector<TensorView> given_;                 ///< the inputs in the model's types
   std::int64_t samples_ = 1;
   bool batched_ = false;
   const bool carries_ = !model_.states.empty() && options_.states == StatesBetweenSamples::carried;
@@ -400,9 +415,14 @@ class Emulator::Prepared::Run {
   std::vector<Tensor> carried_ = initial_;
   Trace trace_{std::vector<std::optional<Tensor>>(model_.tensors.size()), {}, std::string(host_path())};
   std::mutex merging_;
+  std::atomic<bool> ended_ = false;  ///< by an exception, which the other threads need not wait for
 };
 
 Trace Emulator::run(std::span<const Tensor> inputs, const RunOptions& options, Trace recycled) const {
+  return run(std::vector<TensorView>(inputs.begin(), inputs.end()), options, std::move(recycled));
+}
+
+Trace Emulator::run(std::span<const TensorView> inputs, const RunOptions& options, Trace recycled) const {
   return Prepared::Run(*prepared_, inputs, options, std::move(recycled)).finish();
 }
 

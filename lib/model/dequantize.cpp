@@ -20,7 +20,7 @@ namespace {
 
 /// Calls convert(index, value) for every element of an integer tensor, or copies what has no scale.
 template <class Convert>
-Tensor converted(const Tensor& tensor, Convert&& convert) {
+Tensor converted(const TensorView& tensor, Convert&& convert) {
   Tensor real(ElementType::float32, tensor.shape());
   const std::span<float> out = real.values<float>();
   visit_element_type(tensor.type(), [&]<class T>() {
@@ -166,8 +166,8 @@ float real_of(std::int64_t code, double scale, std::int64_t zero_point) {
   return static_cast<float>(scale * static_cast<double>(code - zero_point));
 }
 
-Tensor dequantized(const Tensor& tensor, const Quantization& quantization) {
-  if (tensor.type() == ElementType::float32) return tensor;
+Tensor dequantized(const TensorView& tensor, const Quantization& quantization) {
+  if (tensor.type() == ElementType::float32) return tensor.copy();
   std::size_t channels = 1, inner = 1;
   if (quantization.scales.size() > 1 || quantization.zero_points.size() > 1) {
     const auto axis = static_cast<std::size_t>(quantization.axis);

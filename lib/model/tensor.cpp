@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/tensor.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
 #include "lastbit/error.hpp"
+#include "lastbit/tensor_view.hpp"
 
 namespace lastbit {
 namespace {
@@ -84,6 +86,12 @@ Tensor::Tensor(ElementType type, Shape shape) : type_(type), shape_(std::move(sh
   const auto count = checked_element_count(shape_.sizes(), type);
   if (!count) throw Error(ErrorCode::bad_input, "tensor", "shape " + shape_.text() + " is empty or too large");
   bytes_.resize(static_cast<std::size_t>(*count) * size_of(type));
+}
+
+Tensor TensorView::copy() const {
+  Tensor tensor(type_, shape_);
+  std::ranges::copy(bytes_, tensor.bytes().begin());
+  return tensor;
 }
 
 std::int64_t Tensor::integer_at(std::int64_t index) const {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "lastbit/rule_enumerations.hpp"
 #include "sheet/rule_table.hpp"
 #include "sheet/rule_values.hpp"
 
@@ -209,6 +210,19 @@ class Page {
 };
 
 }  // namespace
+
+std::vector<RuleEnumeration> rule_enumerations() {
+  std::vector<RuleEnumeration> found;
+  Types done;
+  for (const RuleType* const structure : structures()) {
+    for (const RuleMember& member : structure->members) {
+      if (member.type->kind != RuleType::Kind::enumeration || std::ranges::find(done, member.type) != done.end()) continue;
+      done.push_back(member.type);
+      found.push_back({type_name(*member.type), member.type->names, value_meanings(*member.type)});
+    }
+  }
+  return found;
+}
 
 std::string rules_page() {
   std::string page = Page().take();

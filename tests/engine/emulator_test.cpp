@@ -4,8 +4,11 @@
 // What the emulator promises besides the bits: batches, threads, kept samples, and what it refuses.
 #include "lastbit/emulator.hpp"
 
+#include <algorithm>
+
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/backends/vipnano.hpp"
+#include "lastbit/interruption.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/model_builder.hpp"
@@ -77,6 +80,43 @@ TEST_CASE("a sample of a batch is the sample alone, for any number of threads") 
   const auto got = output_of(single).values<std::int8_t>();
   CHECK(output_of(single).shape() == Shape{1, 10});
   CHECK(std::equal(want.begin(), want.end(), got.begin(), got.end()));
+}
+
+TEST_CASE("values that lie anywhere, a sample of which no kernel could load, give the bits of a tensor") {
+  const auto bytes = images()[0].bytes();
+  std::vector<std::byte> elsewhere(bytes.size() + 1);
+  std::ranges::copy(bytes, elsewhere.begin() + 1);
+  const auto look_at = [&](const Shape& shape, std::size_t size) {
+    return std::vector<TensorView>{{ElementType::int8, shape, std::span(elsewhere).subspan(1, size)}};
+  };
+  const Emulator emulator(digits(), tflite_double);
+  for (const int threads : {1, 3}) {
+    const RunOptions how{.threads = threads, .keep_all = true};
+    CHECK(emulator.run(look_at(images()[0].shape(), bytes.size()), how).tensors == emulator.run(images(), how).tensors);
+  }
+  const Shape one = digits().tensor(digits().inputs[0]).shape;
+  const auto size = static_cast<std::size_t>(one.element_count());
+  const std::vector<Tensor> first{Tensor::from<std::int8_t>(one, images()[0].values<std::int8_t>().first(size))};
+  CHECK(emulator.run(look_at(one, size)).tensors == emulator.run(first).tensors);
+}
+
+TEST_CASE("whoever began a run may end it, between two operations and for all threads") {
+  const Emulator emulator(digits(), tflite_double);
+  struct Ended {};
+  for (const int threads : {1, 3}) {
+    int asked = 0;
+    {
+      const Interruptible interruptible([&] {
+        if (++asked == 4) throw Ended{};
+      });
+      CHECK_THROWS_AS(emulator.run(images(), {.threads = threads}), Ended);
+      CHECK(asked == 4);
+      const Interruptible inner([] {});  // the innermost is asked
+      CHECK_NOTHROW(emulator.run(images()));
+    }
+    CHECK_NOTHROW(emulator.run(images(), {.threads = threads}));
+    CHECK(asked == 4);
+  }
 }
 
 TEST_CASE("of a batch, everything is kept, or the first samples of what is no output") {

@@ -12,6 +12,7 @@
 
 #include "lastbit/ratio_text.hpp"
 #include "lastbit/registry.hpp"
+#include "lastbit/rule_enumerations.hpp"
 #include "sheet/rule_values.hpp"
 #include "support/catch.hpp"
 
@@ -91,6 +92,20 @@ TEST_CASE("every value means something") {
   for (const Rule& rule : rule_table()) {
     INFO(rule.path);
     CHECK(value_meanings(*rule.type).size() == rule.type->names.size());
+  }
+}
+
+TEST_CASE("every enumeration of rules is listed once, with its values and their meanings") {
+  std::set<std::string> names;
+  for (const RuleEnumeration& one : rule_enumerations()) {
+    INFO(one.name);
+    CHECK(names.insert(one.name).second);
+    CHECK((!one.values.empty() && one.values.size() == one.meanings.size()));
+  }
+  for (const Rule& rule : rule_table()) {
+    if (rule.type->kind != RuleType::Kind::enumeration) continue;
+    INFO(rule.path);
+    CHECK(std::ranges::any_of(rule_enumerations(), [&](const RuleEnumeration& one) { return one.values == rule.type->names; }));
   }
 }
 

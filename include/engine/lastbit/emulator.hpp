@@ -16,6 +16,7 @@
 #include "lastbit/dequantize.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/model.hpp"
+#include "lastbit/tensor_view.hpp"
 
 namespace lastbit {
 
@@ -102,6 +103,8 @@ class Emulator {
   /// Throws Error(shape_mismatch | type_mismatch) naming the input.
   /// `recycled` is a trace of an earlier run that nobody needs any more: its memory is used again.
   [[nodiscard]] Trace run(std::span<const Tensor> inputs, const RunOptions& options = {}, Trace recycled = {}) const;
+  /// The same of values that lie anywhere: a sample at a time is brought to where the kernels want it.
+  [[nodiscard]] Trace run(std::span<const TensorView> inputs, const RunOptions& options = {}, Trace recycled = {}) const;
 
   /// One operation on the given data tensors (null for constants and absent ones): what this backend makes of another's inputs.
   [[nodiscard]] std::vector<Tensor> run_operation(std::size_t operation, std::span<const Tensor* const> inputs,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,9 @@ struct Layer {
 
 /// Throws Error naming `where` and the place in it. Files are relative to `directory`.
 [[nodiscard]] LayerDescription parse_layer(std::string_view json, const std::filesystem::path& directory, std::string_view where);
+/// The same with arrays that `array` gives by the names that the description has for its files.
+[[nodiscard]] LayerDescription parse_layer_of_arrays(std::string_view json, const std::function<Tensor(const std::string& file)>& array,
+                                                     std::string_view where);
 [[nodiscard]] LayerDescription read_layer(const std::filesystem::path& path);
 
 /// The model, validated. Integers change their type where every value fits. Real values of an integer type are rounded by the backend's rule for

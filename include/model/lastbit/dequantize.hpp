@@ -5,6 +5,7 @@
 #pragma once
 
 #include "lastbit/model.hpp"
+#include "lastbit/tensor_view.hpp"
 
 namespace lastbit {
 
@@ -15,6 +16,6 @@ namespace lastbit {
 [[nodiscard]] Model dequantized(const Model& model);
 
 /// One tensor's values as float32.
-[[nodiscard]] Tensor dequantized(const Tensor& tensor, const Quantization& quantization);
+[[nodiscard]] Tensor dequantized(const TensorView& tensor, const Quantization& quantization);
 
 }  // namespace lastbit

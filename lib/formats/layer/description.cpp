@@ -120,13 +120,14 @@ Tensor data_from(const JsonView& json) {
   return tensor;
 }
 
-LayerOperand operand_from(const JsonView& json, const std::string& name, const std::filesystem::path& directory) {
-  if (json.value().is_string()) return {.name = name, .values = read_array(directory / json.text())};
+using Arrays = std::function<Tensor(const std::string& file)>;
+
+LayerOperand operand_from(const JsonView& json, const std::string& name, const Arrays& array) {
+  if (json.value().is_string()) return {.name = name, .values = array(json.text())};
   json.only({"name", "file", "data", "type", "scale", "zero_point"});
   const auto file = json.find("file"), data = json.find("data"), type = json.find("type");
   if (file.has_value() == data.has_value()) json.fail("either 'file' or 'data' is needed");
-  LayerOperand operand{.name = json.find("name") ? json["name"].text() : name,
-                       .values = file ? read_array(directory / file->text()) : data_from(*data)};
+  LayerOperand operand{.name = json.find("name") ? json["name"].text() : name, .values = file ? array(file->text()) : data_from(*data)};
   if (operand.name.empty()) json.fail("an empty name");
   if (type) operand.type = type_from(*type);
   operand.quantization = quantization_from(json);
@@ -152,14 +153,12 @@ const Roles& roles_of(OperationKind kind) {
 constexpr std::string_view role_names[] = {"weights", "bias", "multiplier", "table", "feedback"};
 
 /// The first input, then what is named by its role, then further inputs and constants.
-void add_operands(const JsonView& json, const std::filesystem::path& directory, LayerDescription& layer) {
+void add_operands(const JsonView& json, const Arrays& array, LayerDescription& layer) {
   const JsonView inputs = json["inputs"];
   if (inputs.size() == 0) inputs.fail("an input is needed");
-  const auto input = [&](std::size_t i) {
-    return operand_from(inputs.at(i), i == 0 ? "input" : "input_" + std::to_string(i + 1), directory);
-  };
+  const auto input = [&](std::size_t i) { return operand_from(inputs.at(i), i == 0 ? "input" : "input_" + std::to_string(i + 1), array); };
   const auto constant = [&](const JsonView& operand, const std::string& name) {
-    LayerOperand read = operand_from(operand, name, directory);
+    LayerOperand read = operand_from(operand, name, array);
     read.constant = true;
     return read;
   };
@@ -262,7 +261,7 @@ void read_output(const JsonView& json, LayerDescription& layer) {
 
 }  // namespace
 
-LayerDescription parse_layer(std::string_view text, const std::filesystem::path& directory, std::string_view where) {
+LayerDescription parse_layer_of_arrays(std::string_view text, const Arrays& array, std::string_view where) {
   const Json parsed = parse_json(text, where);
   const JsonView json(parsed, std::string(where));
   json.only({"format", "op", "backend", "layout", "inputs", "weights", "bias", "multiplier", "table", "feedback", "constants", "attributes",
@@ -275,7 +274,7 @@ LayerDescription parse_layer(std::string_view text, const std::filesystem::path&
     if (name != "nhwc" && name != "nchw") layout->fail("'" + name + "' is neither \"nhwc\" nor \"nchw\"");
     layer.layout = name == "nchw" ? LayerLayout::channels_first : LayerLayout::channels_last;
   }
-  add_operands(json, directory, layer);
+  add_operands(json, array, layer);
   if (const auto output = json.find("output")) read_output(*output, layer);
   if (json["op"].text() == "diagonal") {
     if (layer.layout == LayerLayout::channels_first) json["layout"].fail("a diagonal layer reads channels last");
@@ -283,6 +282,11 @@ LayerDescription parse_layer(std::string_view text, const std::filesystem::path&
   }
   read_attributes(json, layer);
   return layer;
+}
+
+LayerDescription parse_layer(std::string_view text, const std::filesystem::path& directory, std::string_view where) {
+  return parse_layer_of_arrays(
+      text, [&](const std::string& file) { return read_array(directory / file); }, where);
 }
 
 LayerDescription read_layer(const std::filesystem::path& path) {

@@ -1,0 +1,22 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The enumerations that rules are values of, as data: for bindings to other languages.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lastbit {
+
+struct RuleEnumeration {
+  std::string name;  ///< "Rounding"
+  std::vector<std::string_view> values;
+  std::vector<std::string_view> meanings;  ///< one for each value
+};
+
+/// Each that a sheet uses, once, in the order of rules_page().
+[[nodiscard]] std::vector<RuleEnumeration> rule_enumerations();
+
+}  // namespace lastbit
