@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "lastbit/arith/binary_float.hpp"
@@ -161,6 +162,32 @@ void add_networks(StoryFigures& page, const SpecSheet& sheet) {
   }
 }
 
+/// The thread's figures of both together, beside random networks in the wrong order of memory whose inputs lie in [0, largest).
+void add_posts(StoryFigures& page, const SpecSheet& sheet) {
+  const auto cosines = [&](float largest, std::optional<double> factor) {
+    std::vector<double> all;
+    for (int seed = 0; seed < random_networks; ++seed) {
+      ConcatNetwork network = random_network(static_cast<std::uint64_t>(seed));
+      for (float& value : network.input.values<float>()) value *= largest;
+      const double calibrated = 16384 / largest_magnitude(network.input);
+      all.push_back(run_part(network, factor.value_or(calibrated), Part::whole, Memory::channel_major, sheet).cosine);
+    }
+    return all;
+  };
+  const auto median = [](const std::vector<double>& all) { return fixed(spread_of(all).median, 4); };
+  const auto share_up_to = [](const std::vector<double>& all, double most) {
+    return percent(static_cast<double>(std::ranges::count_if(all, [&](double cosine) { return cosine <= most; })) /
+                   static_cast<double>(all.size()));
+  };
+  const std::vector<double> fine = cosines(1, scale_factors.back()), coarse = cosines(1, 1.0), calibrated = cosines(1, std::nullopt);
+  page.tables["posts"] = {row("0.74 to 0.75", "factor 2048", "0 to 1", median(fine)), row("0.75", "factor 1", "0 to 1", median(coarse)),
+                          row("0.75", "factor 1", "0 to 255", median(cosines(255, 1.0))),
+                          row("0.60", "calibrated", "0 to 1", median(calibrated))};
+  page.texts.insert({{"factor 1", fixed(spread_of(coarse).median, 2)},
+                     {"up to 0.60", share_up_to(calibrated, 0.60)},
+                     {"up to 0.3", share_up_to(fine, 0.3)}});
+}
+
 /// The device with one rule of the convolution set to another of its values, for all of them that can run it.
 std::vector<SpecSheet> with_other_rules(const SpecSheet& sheet, const Model& network) {
   std::vector<SpecSheet> all;
@@ -208,6 +235,7 @@ StoryFigures gna_concat_figures(const std::filesystem::path& data) {
   const SpecSheet sheet = find_backend("gna2");
   StoryFigures figures{.texts = {{"networks", std::to_string(random_networks)}, {"device", sheet.name}}};
   add_networks(figures, sheet);
+  add_posts(figures, sheet);
   add_cause(figures, sheet);
   const RecordedRuns recorded = recorded_runs(data / "gna-concat", sheet);
   figures.texts.insert({{"runs", std::to_string(recorded.runs)},

@@ -138,7 +138,7 @@ void add_onnxruntime(std::vector<RuntimeCase>& all) {
        {{"QLinearConv, QLinearMatMul, average pool over the image", Nearness::nearest, "onnxruntime", "",
          "64-bit Arm scales in float and rounds half to even as well (vcvtnq); the order in which its products are summed was not read"},
         {"QLinearAdd", Nearness::nearest, "onnxruntime", "",
-         "in fixed point: (a-za)*Ma + (b-zb)*Mb with multipliers of 22 bits, rounded once, half away from zero"},
+         "in fixed point: (a-za)·Ma + (b-zb)·Mb with multipliers of 22 bits, rounded once, half away from zero"},
         {"everything else", Nearness::nearest, "onnxruntime", "", "not read; float32 sums run in other orders"}},
        "read, not run; which layers are fused on Arm was not read",
        ort_source});

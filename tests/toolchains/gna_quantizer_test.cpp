@@ -231,6 +231,53 @@ TEST_CASE("gna: what is joined has one factor, and pieces that are not aligned a
   }
 }
 
+namespace {
+
+enum class Joined { transposed, as_it_lies };
+/// Two inputs of 3 channels and 16 places, joined channel by channel, and a convolution that slides along the places.
+Network joined_line(Joined joined) {
+  Network network;
+  const auto a = network.real("a", {1, 3, 16}), b = network.real("b", {1, 3, 16}), all = network.real("all", {1, 6, 16}),
+             line = network.real("line", {1, 1, 16, 6}), y = network.real("y", {1, 1, 14, 4});
+  const auto w = network.constant<float>("w", {4, 1, 3, 6}, random_values(72, 0.5F, 7));
+  network.operation(Kind::concat, {a, b}, {all}, ConcatAttributes{1});
+  if (joined == Joined::transposed) {
+    const auto places_first = network.real("places first", {1, 16, 6});
+    network.operation(Kind::transpose, {all}, {places_first}, TransposeAttributes{{0, 2, 1}});
+    network.operation(Kind::reshape, {places_first}, {line});
+  } else {
+    network.operation(Kind::reshape, {all}, {line});
+  }
+  network.operation(Kind::conv2d, {line, w}, {y}, Conv2dAttributes{});
+  network.model.inputs = {a, b};
+  network.model.outputs = {y};
+  return network;
+}
+
+}  // namespace
+
+TEST_CASE("gna: behind a concat a convolution reads on request the memory that the plugin leaves") {
+  const QuantizationResult meant = on("gna2", joined_line(Joined::transposed));
+  const QuantizationResult compiled = on("gna2", joined_line(Joined::transposed), {{"behind_concat", "as_it_lies"}});
+  const QuantizationResult expected = on("gna2", joined_line(Joined::as_it_lies));
+  const Backend& device = find_backend("gna2").backend;
+  const std::vector<Tensor> inputs{Tensor::from<float>({1, 3, 16}, random_values(48, 2, 1)),
+                                   Tensor::from<float>({1, 3, 16}, random_values(48, 2, 2))};
+  const auto sums = [&](const QuantizationResult& result) {
+    Trace trace = run(result.model, device, inputs, {.keep_all = true});
+    const auto values = trace.tensors.at(static_cast<std::size_t>(result.model.find_tensor("y sums").value()))->values<std::int32_t>();
+    return std::vector<std::int32_t>(values.begin(), values.end());
+  };
+  CHECK(sums(compiled) == sums(expected));
+  CHECK(sums(compiled) != sums(meant));
+  REQUIRE(compiled.report.notes.size() == meant.report.notes.size() + 1);
+  CHECK(compiled.report.notes.back().find("as it lies") != std::string::npos);
+  // Where nothing is joined, nothing changes.
+  const auto end = [](Network&, std::int32_t y) { return y; };
+  CHECK(on("gna2", line(16, {}, end), {{"behind_concat", "as_it_lies"}}).model.operations.size() ==
+        on("gna2", line(16, {}, end)).model.operations.size());
+}
+
 TEST_CASE("gna: a convolution that pads reads zeros; an activation on its own gets a layer of a unit weight") {
   Network network;
   const auto x = network.real("x", {1, 1, 12, 8}), w = network.constant<float>("w", {4, 1, 3, 8}, random_values(96, 0.5F, 7)),

@@ -6,6 +6,7 @@
 #include "lastbit/ranges.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "lastbit/io/model_file.hpp"
@@ -292,4 +293,30 @@ TEST_CASE("given ranges: an operation with a scale of its own keeps it, unless a
   CHECK(ranged.chosen.size() == 1);
   CHECK(refused_with(network, "tflite_double", file_of({given_range("x", 0, 1), given_scale("y", 0.5)})).starts_with("logistic 'y': "));
   CHECK(with(network, "tflite_double", file_of({given_range("x", 0, 1)})).chosen.size() == 1);
+}
+
+TEST_CASE("given ranges: of a tensor that only reorders another, as an .onnx model's convolution has it, what holds the values first") {
+  Network network;
+  const auto x = network.real("x", {1, 3, 8}), places_first = network.real("x (NWC)", {1, 8, 3}),
+             line = network.real("x (NHWC)", {1, 1, 8, 3}), sums = network.real("y (NHWC)", {1, 1, 7, 2}),
+             flat = network.real("y (NWC)", {1, 7, 2}), y = network.real("y", {1, 2, 7});
+  const auto w = network.constant<float>("w", {2, 1, 2, 3}, {1, -1, 0.5F, 0.25F, 1, 1, -1, 0, 1, 0.5F, 0.5F, 1});
+  network.operation(Kind::transpose, {x}, {places_first}, TransposeAttributes{{0, 2, 1}});
+  network.operation(Kind::reshape, {places_first}, {line});
+  network.operation(Kind::conv2d, {line, w}, {sums}, Conv2dAttributes{});
+  network.operation(Kind::reshape, {sums}, {flat});
+  network.operation(Kind::transpose, {flat}, {y}, TransposeAttributes{{0, 2, 1}});
+  network.model.inputs = {x};
+  network.model.outputs = {y};
+  const RangeFile given = file_of({given_range("x", -2, 2), given_range("y", -12.7, 12.7)}, true);
+  for (const char* backend : {"n2d2_single_shift", "xnnpack"}) {
+    INFO(backend);
+    const auto ranged = with(network, backend, given);
+    CHECK(joined_notes(ranged).starts_with("2 ranges of given, a table\n"));
+    CHECK(named(ranged.result.model, "y (NHWC)").quantization.scale() == named(ranged.result.model, "y").quantization.scale());
+  }
+  CHECK(std::abs(named(with(network, "n2d2_single_shift", given).result.model, "y (NHWC)").quantization.scale() - 0.1) < 1e-7);
+  // The first one's own range counts.
+  const RangeFile both = file_of({given_range("x", -2, 2), given_range("y", -12.7, 12.7), given_range("y (NHWC)", -25.4, 25.4)}, true);
+  CHECK(std::abs(named(with(network, "n2d2_single_shift", both).result.model, "y").quantization.scale() - 0.2) < 1e-7);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "story_gna_concat.hpp"
 
+#include <cmath>
+
 #include "lastbit/registry.hpp"
 #include "story.hpp"
 #include "support/catch.hpp"
@@ -93,4 +95,20 @@ TEST_CASE("gna-concat: no rule of the convolution cures it") {
   CHECK(number("unchanged") > 0);
   CHECK(number("best") < number("first") + 0.05);
   CHECK(number("best") < 0.95);
+}
+
+TEST_CASE("gna-concat: the thread's figures: factor 1 is 2048's where inputs are large, calibration changes nothing, 0.60 and 0.3 occur") {
+  const tool::Rows& rows = figures().tables.at("posts");
+  REQUIRE(rows.size() == 4);
+  const double fine = std::stod(rows[0][3]), coarse = std::stod(rows[1][3]), large = std::stod(rows[2][3]),
+               calibrated = std::stod(rows[3][3]);
+  CHECK(std::abs(fine - 0.745) < 0.01);
+  CHECK(coarse < fine - 0.05);
+  CHECK(std::abs(large - fine) < 0.05);
+  CHECK(std::abs(calibrated - fine) < 0.001);
+  for (const char* text : {"up to 0.60", "up to 0.3"}) {
+    const double share = std::stod(figures().texts.at(text));
+    CHECK(share > 0);
+    CHECK(share < 50);
+  }
 }

@@ -15,10 +15,11 @@ const OutputBounds& bounds_of(const Operation& layer) {
   return std::get<Conv2dAttributes>(layer.attributes).bounds;
 }
 
-FloatNetwork::FloatNetwork(const Model& model) : model_(model), readers_(model.tensors.size()) {
+FloatNetwork::FloatNetwork(const Model& model) : model_(model), readers_(model.tensors.size()), writers_(model.tensors.size()) {
   for (std::size_t i = 0; i < model_.operations.size(); ++i) {
     for (const std::int32_t input : model_.operations[i].inputs)
       if (input != absent_tensor) readers_[static_cast<std::size_t>(input)].push_back(i);
+    for (const std::int32_t output : model_.operations[i].outputs) writers_[static_cast<std::size_t>(output)] = &model_.operations[i];
   }
   for (const std::int32_t output : model_.outputs) readers_[static_cast<std::size_t>(output)].push_back(model_.operations.size());
 }
@@ -28,6 +29,13 @@ std::optional<std::size_t> FloatNetwork::only_reader(const Operation& operation)
   const auto& readers = readers_[static_cast<std::size_t>(operation.outputs[0])];
   if (readers.size() != 1 || readers[0] == model_.operations.size()) return std::nullopt;
   return readers[0];
+}
+
+bool FloatNetwork::is_behind_concat(const Operation& layer) const {
+  const auto writer_of = [&](const Operation& operation) { return writers_[static_cast<std::size_t>(operation.inputs[0])]; };
+  const Operation* writer = writer_of(layer);
+  while (writer != nullptr && is_movement(writer->kind)) writer = writer_of(*writer);
+  return writer != nullptr && writer->kind == OperationKind::concat;
 }
 
 FusedLayer FloatNetwork::fused_layer_from(std::size_t index) const {

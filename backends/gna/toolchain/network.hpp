@@ -43,6 +43,8 @@ class FloatNetwork {
   }
   /// Whether the windows of a convolution slide along the width only.
   [[nodiscard]] bool is_line(const Operation& layer) const { return shape(layer.inputs[0])[1] == 1 && shape(layer.inputs[1])[1] == 1; }
+  /// Whether a layer reads a concat, with nothing between but moved data.
+  [[nodiscard]] bool is_behind_concat(const Operation& layer) const;
   /// The fused layer that begins with a layer, or with an activation that is part of none.
   [[nodiscard]] FusedLayer fused_layer_from(std::size_t operation) const;
 
@@ -50,6 +52,7 @@ class FloatNetwork {
   [[nodiscard]] std::optional<std::size_t> only_reader(const Operation& operation) const;
   const Model& model_;
   std::vector<std::vector<std::size_t>> readers_;  ///< of each tensor; the number of operations stands for the network's output
+  std::vector<const Operation*> writers_;          ///< of each tensor; of inputs and constants none
 };
 
 /// What a generation cannot do of it: one diagnostic per operation and limit.

@@ -11,6 +11,8 @@
 //   tables    every layer ends in a piecewise-linear table to int16. Factors of what it gives: 2048; of an identity 2049 or 1024.5, whichever
 //             stores the larger slope; halved where 2048 times the sum's factor passes int32; at most 32766 / max |x| of the calibration.
 //   concat    all that is joined, moved or pooled has one factor: a network input's, else that of the first layer that writes into it.
+//   memory    a convolution reads [time][channel], and so it gets its data; on request, behind a concat, [channel][time] as if it were that: the
+//             plugin's search for the convolution, for which it transposes what is joined, stops there.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -289,8 +291,23 @@ class GnaQuantizer {
     Padding2d padding{};
   };
 
+  /// The same memory with the channels outermost, read as if they were innermost.
+  std::int32_t as_it_lies(std::int32_t input, double input_factor) {
+    const Shape shape = model().tensor(input).shape;
+    const std::string name = model().tensor(input).name;
+    const Quantization unit = unit_of(input_factor);
+    const Shape channels_first{shape[0], shape[3], shape[1], shape[2]};
+    const std::int32_t memory = builder_.operation(transpose, {input}, {name + " in memory", ElementType::int16, channels_first, unit},
+                                                   TransposeAttributes{{0, 3, 1, 2}});
+    return builder_.operation(reshape, {memory}, {name + " as it lies", ElementType::int16, shape, unit});
+  }
+
   Parts add_parts(const Operation& layer) {
     Parts parts{.input = data(layer.inputs[0])};
+    if (layer.kind == conv2d && request_.option("behind_concat") == "as_it_lies" && network_.is_behind_concat(layer)) {
+      parts.input = as_it_lies(parts.input, factor(layer.inputs[0]));
+      notes_.push_back("'" + layer.name + "' reads the joined memory as it lies, [channel][time], as the plugin compiles it");
+    }
     const double input_factor = factor(layer.inputs[0]);
     const bool narrow = layer.kind == fully_connected && request_.option("weights") == "int8";
     const double weights_factor = layer_factor(layer, input_factor, narrow);
@@ -416,7 +433,11 @@ Quantizer quantizer(const std::string& name) {
           {{"input_scale_factor", "data", {}, "integer = real * factor, for every input; data: 16384 / the largest magnitude"},
            {"weights", "int16", {"int16", "int8"}, "of fully connected layers; int8 with a multiplier per row"},
            {"table_scale_factor", "limited", {"limited", "fixed"}, "2048 and the like as they are, or lowered until no value saturates"},
-           {"pwl_max_error_percent", "1", {}, "of tables for curved functions, of max - min"}},
+           {"pwl_max_error_percent", "1", {}, "of tables for curved functions, of max - min"},
+           {"behind_concat",
+            "transposed",
+            {"transposed", "as_it_lies"},
+            "what a convolution reads of joined inputs: what the network means, or the memory that the plugin fails to transpose"}},
       .quantize = quantize_for<limits>};
 }
 

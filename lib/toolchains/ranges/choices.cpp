@@ -42,6 +42,18 @@ class RangeNames {
     return of_operation(range.name, RangeOf::output, 0);
   }
 
+  /// The tensor that holds the same values before they were reordered: of an .onnx model's convolution the one in NHWC.
+  [[nodiscard]] std::int32_t before_reordering(std::int32_t tensor) const {
+    using enum OperationKind;
+    for (;;) {
+      const auto writer = writers_.find(model_.tensor(tensor).name);
+      if (writer == writers_.end()) return tensor;
+      const Operation& operation = model_.operations[writer->second];
+      if (operation.kind != transpose && operation.kind != reshape && operation.kind != squeeze) return tensor;
+      tensor = operation.inputs[0];
+    }
+  }
+
   [[nodiscard]] std::string nearest(const std::string& name) const {
     std::vector<std::string_view> names;
     for (const auto& [own, index] : tensors_) names.push_back(own);
@@ -121,6 +133,10 @@ RangeChoices::RangeChoices(const Model& real, const RangeFile& given) : real_(re
     if (is_new || (given.names_others && say_the_same(range, *place->second))) continue;
     if (!given.names_others) refuse_range(range, "has a range already, in " + place->second->where);
     ++contradicted_;
+  }
+  for (const auto& [tensor, range] : std::map(given_)) {
+    const std::int32_t origin = names.before_reordering(tensor);
+    if (origin != tensor && given_.emplace(origin, range).second) given_.erase(tensor);
   }
   if (given_.empty()) {
     throw Error(ErrorCode::bad_input, given.path,
