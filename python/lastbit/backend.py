@@ -1,6 +1,6 @@
 # Copyright lastbit authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Devices: built-in ones, files, dicts, and changed rules."""
+"""Devices: built-in ones, files, dicts, classes, and changed rules."""
 from __future__ import annotations
 
 import enum
@@ -12,12 +12,6 @@ from typing import NamedTuple
 
 from . import _lastbit
 from .errors import Error
-
-Rounding = enum.Enum("Rounding", {name: name for name in _lastbit.roundings}, type=str, module=__name__)
-Rounding.__doc__ = "Roundings, as values of rules; the name states what becomes of a tie."
-Overflow = enum.Enum("Overflow", {name: name for name in _lastbit.overflows}, type=str, module=__name__)
-Overflow.__doc__ = "What becomes of a sum that leaves its width, as a value of rules."
-
 
 class BackendInfo(NamedTuple):
     """A built-in backend, and how well its rules are known: "hardware" best, "guess" least."""
@@ -43,6 +37,42 @@ class RuleDifference(NamedTuple):
     path: str
     a: str
     b: str
+
+
+class Device:
+    """A device of one's own, as a class: what a backend file says (docs/own-device.md), as attributes.
+
+        class MyNpu(lastbit.Device):
+            "A private NPU: saturates at 24 bits, ties upward"
+            extends = "vipnano_v8"
+            rules = {"conv.i8.accumulator": {"bits": 24, "overflow": Overflow.saturate}, "conv.i8.output.chain.2.rounding": Rounding.half_up}
+
+    name: that of the class, where it is left out; title: the first line of its documentation. Rules of a class stand beside those of the classes that it
+    is derived from, and in place of those with the same path. An instance may set any attribute in __init__: devices with parameters. The class or
+    an instance goes wherever a backend does.
+    """
+
+    name: str
+    title: str
+    extends: str
+    rules: Mapping[str, object] = {}
+    evidence: Iterable[Mapping[str, str]]
+    settings: Iterable[Mapping[str, object]]
+    quantizer: str
+    layer_list: str
+
+
+def _description(device: type[Device] | Device) -> dict:
+    """The backend file that says the same."""
+    which = device if isinstance(device, type) else type(device)
+    file: dict = {"format": "lastbit.backend.v1", "name": which.__name__}
+    if which.__doc__ and which is not Device:
+        file["title"] = which.__doc__.strip().splitlines()[0]
+    file.update({key: getattr(device, key) for key in Device.__annotations__ if hasattr(device, key)})
+    rules: dict[str, object] = {}
+    for owner in (*reversed(which.__mro__), *([] if isinstance(device, type) else [device])):
+        rules.update(vars(owner).get("rules", {}))
+    return {**file, "rules": rules}
 
 
 class Backend:
@@ -110,14 +140,14 @@ def backends() -> list[BackendInfo]:
 def backend(which, *, rules: Mapping[str, object] | None = None, fallback=(), keep: Mapping | None = None) -> Backend:
     """A device, to be asked about.
 
-    which: a name ("vipnano_v8"), that of a chip ("imx8mp"), a file (.json), a dict as such a file holds, or a Backend. rules: others than its own, by
+    which: a name ("vipnano_v8"), that of a chip ("imx8mp"), a file (.json), a dict as such a file holds, a Device, or a Backend. rules: others than its own, by
     their paths. fallback: backends that compute what the device lacks, as a board's CPU does. keep: {layer, or tuple of layers: backend} that
     another backend computes in its place; a layer is called by its name or number. Raises Error.
     """
     made = _plain(which)
     if rules:
         made = made.with_rules(rules)
-    fallbacks = [fallback] if isinstance(fallback, (str, Mapping, Backend)) else list(fallback)
+    fallbacks = [fallback] if isinstance(fallback, (str, os.PathLike, Mapping, Backend, Device, type)) else list(fallback)
     kept = [(_layers(layers), _plain(other).native) for layers, other in (keep or {}).items()]
     if fallbacks or kept:
         made = Backend(made.native.with_others([_plain(each).native for each in fallbacks], kept))
@@ -129,13 +159,20 @@ def _layers(layers) -> list[str]:
     return [str(layer) for layer in ([layers] if one else layers)]
 
 
+def _plain_value(value):
+    """Of a dict what JSON does not know: numpy's numbers, paths."""
+    return value.item() if hasattr(value, "item") else str(value)
+
+
 def _plain(which) -> Backend:
     if isinstance(which, Backend):
         return which
+    if isinstance(which, Device) or (isinstance(which, type) and issubclass(which, Device)):
+        which = _description(which)
     if isinstance(which, Mapping):
-        return Backend(_lastbit.parse_backend(json.dumps(which)))
+        return Backend(_lastbit.parse_backend(json.dumps(which, default=_plain_value)))
     if not isinstance(which, (str, os.PathLike)):
-        raise Error([("unknown_backend", repr(which), "is no name, file, dict or Backend")])
+        raise Error([("unknown_backend", repr(which), "is no name, file, dict, Device or Backend")])
     return Backend(_lastbit.find_backend(os.fspath(which)))
 
 

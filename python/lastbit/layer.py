@@ -9,8 +9,6 @@ same layout. scale and zero_point are the output's; without a scale, sums are de
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from typing import NamedTuple
 
 import numpy as np
@@ -32,11 +30,10 @@ def _plain(value):
     return np.asarray(value).tolist() if value is not None and not isinstance(value, (str, int, float)) else value
 
 
-def _operand(operand, folder: str, name: str) -> dict:
+def _operand(operand, arrays: dict, name: str) -> dict:
     codes = operand if isinstance(operand, Codes) else Codes(operand)
-    file = name + ".npy"
-    np.save(os.path.join(folder, file), np.ascontiguousarray(codes.values))
-    described = {"file": file, "scale": _plain(codes.scale), "zero_point": _plain(codes.zero_point), "type": codes.type}
+    arrays[name] = np.asarray(codes.values)
+    described = {"file": name, "scale": _plain(codes.scale), "zero_point": _plain(codes.zero_point), "type": codes.type}
     return {key: value for key, value in described.items() if value is not None}
 
 
@@ -48,18 +45,18 @@ def run(op: str, *inputs, backend, weights=None, bias=None, constants=(), layout
     """
     output = {"type": type, "scale": _plain(scale), "zero_point": _plain(zero_point), "shape": _plain(shape), "count": count}
     output = {key: value for key, value in output.items() if value is not None}
-    with tempfile.TemporaryDirectory(prefix="lastbit") as folder:
-        layer = {"format": "lastbit.layer.v1", "op": op, "layout": layout,
-                 "inputs": [_operand(each, folder, f"input_{i}") for i, each in enumerate(inputs)],
-                 "attributes": {name: _plain(value) for name, value in attributes.items() if value is not None}}
-        for name, value in (("weights", weights), ("bias", bias)):
-            if value is not None:
-                layer[name] = _operand(value, folder, name)
-        if len(constants):
-            layer["constants"] = [_operand(each, folder, f"constant_{i}") for i, each in enumerate(constants)]
-        if output:
-            layer["output"] = output
-        _, _, outputs = _lastbit.run_layer(json.dumps(layer), folder, backend_of(backend).native)
+    arrays: dict[str, np.ndarray] = {}
+    layer = {"format": "lastbit.layer.v1", "op": op, "layout": layout,
+             "inputs": [_operand(each, arrays, f"input {i}") for i, each in enumerate(inputs)],
+             "attributes": {name: _plain(value) for name, value in attributes.items() if value is not None}}
+    for name, value in (("weights", weights), ("bias", bias)):
+        if value is not None:
+            layer[name] = _operand(value, arrays, name)
+    if len(constants):
+        layer["constants"] = [_operand(each, arrays, f"constant {i}") for i, each in enumerate(constants)]
+    if output:
+        layer["output"] = output
+    outputs = _lastbit.run_layer(json.dumps(layer), arrays, backend_of(backend).native)
     return outputs[0] if len(outputs) == 1 else outputs
 
 

@@ -13,6 +13,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .errors import Error
+from .questions import explain
+from .running import Trace
+
 __all__ = ["assert_matches"]
 
 
@@ -55,11 +59,9 @@ def _first(differs: np.ndarray, board: np.ndarray, expected: np.ndarray) -> str:
 
 def _explained(model, backend, board, inputs) -> str:
     """Which rule parts the board from the backend, or why that cannot be said."""
-    import lastbit
-
     try:
-        return str(lastbit.explain(model, backend, board=board, inputs=inputs))
-    except lastbit.Error as error:
+        return str(explain(model, backend, board=board, inputs=inputs))
+    except Error as error:
         return f"no explanation: {error}"
 
 
@@ -67,7 +69,8 @@ def assert_matches(board, expected, max_lsb: int = 1, max_share: float = 1e-3, *
     """Fails where arrays differ by more than max_lsb LSB, or in a larger share of their values than max_share (0 to 1).
 
     board, expected: arrays, dicts of arrays by tensors' names, or a Trace; names that only `expected` has are not asked for. Integers are codes,
-    floats are compared exactly. With model and backend (and inputs, where the board lacks them), the failure says which rule parts them.
+    floats are compared exactly. The failure says which rule parts them, where it is known what computed `expected`: a Trace says so itself, arrays with
+    model and backend (and inputs, where the board lacks them).
     """
     __tracebackhide__ = True
     mine, wanted = _named(board), _named(expected)
@@ -80,6 +83,8 @@ def assert_matches(board, expected, max_lsb: int = 1, max_share: float = 1e-3, *
         faults.append("nothing was compared")
     if not faults:
         return
+    if isinstance(expected, Trace):
+        model, backend, inputs = expected.model, expected.device, expected.inputs if inputs is None else inputs
     if model is not None and backend is not None:
         faults.append(_explained(model, backend, board, inputs))
     raise AssertionError("\n".join(faults))

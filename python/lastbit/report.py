@@ -43,6 +43,9 @@ class Report(Record):
     def __str__(self) -> str:
         return self._native.text(False)
 
+    def __repr__(self) -> str:
+        return f"<lastbit.{type(self).__name__}: {len(self.get(self.rows) or [])} {self.rows}{', passes' if self.passes else ''}>"
+
     def text(self, details: bool = False) -> str:
         """As the command line prints it; details: as with --details, where there are any."""
         return self._native.text(details)
@@ -71,15 +74,30 @@ class Report(Record):
         return pandas.json_normalize(self[rows or self.rows])
 
     def _repr_html_(self) -> str:
-        rows = self.get(self.rows) or []
-        columns = list(dict.fromkeys(key for row in rows for key, value in row.items() if not isinstance(value, (dict, list))))
         facts = ", ".join(f"{key}: {value}" for key, value in self.items() if isinstance(value, (str, int, float)) and key != "format")
-        head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
-        body = "".join("<tr>" + "".join(f"<td>{_cell(row.get(column))}</td>" for column in columns) + "</tr>" for row in rows)
-        return f"<p>{html.escape(facts)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return table_of(self.get(self.rows) or [], facts)
 
     def __reduce__(self):
         return Record, (dict(self),)
+
+
+def table_of(rows: list, title: str) -> str:
+    """HTML: a title and a row for each, with the members that are plain values, and how much differs."""
+    rows = [_flat(row) for row in rows]
+    columns = list(dict.fromkeys(key for row in rows for key, value in row.items() if value is not None))
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+    body = "".join("<tr>" + "".join(f"<td>{_cell(row.get(column))}</td>" for column in columns) + "</tr>" for row in rows)
+    return f"<p>{html.escape(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _flat(row: dict) -> dict:
+    flat = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            flat.update({f"{key} {name}": value[name] for name in ("differing", "largest_lsb") if name in value})
+        elif not isinstance(value, list):
+            flat[key] = value
+    return flat
 
 
 def _cell(value) -> str:

@@ -12,6 +12,7 @@ from . import _lastbit
 from .arrays import arrays_for
 from .backend import Backend, backend as backend_of
 from .model import Model, model_of
+from .report import table_of
 
 
 class Events(NamedTuple):
@@ -38,8 +39,10 @@ class Trace(Mapping):
     Of N samples every array has N in front of the model's shape. `outputs` has the network's outputs in its order.
     """
 
-    def __init__(self, model: Model, tensors, path: str, events, runner):
-        self._arrays = {}
+    def __init__(self, model: Model, device: Backend, inputs: list[np.ndarray], tensors, path: str, events, runner):
+        self.model, self.device = model, device  #: of which network, and on what
+        self.inputs = inputs  #: as they were given, in the network's order
+        self._arrays: dict[str, np.ndarray] = {}
         self.by_index: dict[int, np.ndarray] = {}  #: the same by their index in the network
         for index, name, array in tensors:
             self.by_index[index] = array
@@ -68,6 +71,19 @@ class Trace(Mapping):
     def __len__(self) -> int:
         return len(self._arrays)
 
+    def frame(self):
+        """What each tensor is, as a pandas.DataFrame: name, type, shape, minimum and maximum. Raises ImportError without pandas."""
+        import pandas
+
+        return pandas.DataFrame(self._rows())
+
+    def _rows(self) -> list[dict]:
+        return [{"tensor": name, "type": array.dtype.name, "shape": "x".join(map(str, array.shape)), "min": array.min().item(),
+                 "max": array.max().item()} for name, array in self.items()]
+
+    def _repr_html_(self) -> str:
+        return table_of(self._rows(), f"on {self.backend}")
+
     def __repr__(self) -> str:
         return f"<lastbit.Trace on {self.backend}: {', '.join(f'{name} {array.dtype}{list(array.shape)}' for name, array in self.items())}>"
 
@@ -87,11 +103,13 @@ class Emulator:
         """Computes the outputs, or with keep_all every tensor.
 
         inputs: an array, a list in the network's order, a dict by name, or files; each of the input's shape, or with N samples in front, or N in
-        place of a leading 1. Real values of a quantised input are quantised by the device's rule. threads never changes a bit. reset_states: of
+        place of a leading 1. Arrays are read where they lie, so nothing may write into them meanwhile. Real values of a quantised input are
+        quantised by the device's rule. threads never changes a bit. reset_states: of
         a network that remembers, begin every sample anew. Raises Error(shape_mismatch, type_mismatch) naming the input.
         """
-        tensors, path, events = self._runner.run(arrays_for(self.model, inputs), threads, keep_all, count_events, reset_states)
-        return Trace(self.model, tensors, path, events, self._runner)
+        arrays = arrays_for(self.model, inputs)
+        tensors, path, events = self._runner.run(arrays, threads, keep_all, count_events, reset_states)
+        return Trace(self.model, self.backend, arrays, tensors, path, events, self._runner)
 
     def __call__(self, inputs) -> list[np.ndarray]:
         """The outputs alone."""

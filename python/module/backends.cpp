@@ -8,6 +8,7 @@
 #include "lastbit/json_value.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/registry.hpp"
+#include "lastbit/rule_enumerations.hpp"
 #include "lastbit/rules.hpp"
 #include "subjects.hpp"
 
@@ -51,6 +52,18 @@ py::list rules_of(const Device& device) {
     const Evidence* evidence = evidence_for(device.sheet, rule.path);
     const py::object level = evidence == nullptr ? py::object(py::none()) : py::object(py::str(std::string(name_of(evidence->level))));
     list.append(py::make_tuple(rule.path, rule.value, level, evidence == nullptr ? std::string() : evidence->source));
+  }
+  return list;
+}
+
+/// [(name, [(value, meaning)])]
+py::list enumerations() {
+  py::list list;
+  for (const RuleEnumeration& enumeration : rule_enumerations()) {
+    py::list values;
+    for (std::size_t i = 0; i < enumeration.values.size(); ++i)
+      values.append(py::make_tuple(enumeration.values[i], enumeration.meanings[i]));
+    list.append(py::make_tuple(enumeration.name, values));
   }
   return list;
 }
@@ -121,10 +134,7 @@ void add_backends(py::module_& module) {
   module.def("parse_backend", [](const std::string& json) { return Device{.sheet = backend_from_json(json, "backend")}; });
   module.def("diff_backends", &differences_of);
   module.def("rules_page", &rules_page);
-  const auto roundings = names_of(Rounding{});
-  const auto overflows = names_of(Overflow{});
-  module.attr("roundings") = std::vector<std::string_view>(roundings.begin(), roundings.end());
-  module.attr("overflows") = std::vector<std::string_view>(overflows.begin(), overflows.end());
+  module.def("rule_enumerations", &enumerations);
 }
 
 }  // namespace lastbit::python

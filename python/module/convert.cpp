@@ -30,6 +30,28 @@ Tensor slice(const Tensor& tensor, const Shape& own, std::int64_t sample) {
   return part;
 }
 
+/// Row-major, aligned, in this machine's byte order: the array itself where it is.
+py::array in_order(const py::array& values, const std::string& where) {
+  constexpr int flags = int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
+  return py::array::ensure(values.attr("astype")(dtype_of(type_from(values, where)), py::arg("copy") = false), flags);
+}
+
+TensorView view_from(const py::array& ordered, const std::string& where) {
+  const ElementType type = type_from(ordered, where);
+  std::vector<std::int64_t> sizes(ordered.shape(), ordered.shape() + ordered.ndim());
+  if (!checked_element_count(sizes, type)) throw Error(ErrorCode::shape_mismatch, where, "a size below 1, or too large as a whole");
+  return {type, Shape(std::move(sizes)), {static_cast<const std::byte*>(ordered.data()), static_cast<std::size_t>(ordered.nbytes())}};
+}
+
+/// The samples that samples_in() finds become a leading dimension of their own.
+TensorView with_samples_apart(const TensorView& view, const Shape& own) {
+  const auto samples = samples_in(view.shape(), own);
+  if (!samples) return view;
+  std::vector<std::int64_t> sizes(own.sizes().begin(), own.sizes().end());
+  if (*samples > 0) sizes.insert(sizes.begin(), *samples);
+  return {view.type(), Shape(std::move(sizes)), view.bytes()};
+}
+
 }  // namespace
 
 py::array array_of(Tensor tensor) {
@@ -46,29 +68,26 @@ py::array view_of(const Tensor& tensor, const py::object& owner) {
 }
 
 Tensor tensor_from(const py::array& values, const std::string& where) {
-  const ElementType type = type_from(values, where);
-  const auto ordered = py::array::ensure(values.attr("astype")(dtype_of(type), py::arg("copy") = false), py::array::c_style);
-  std::vector<std::int64_t> sizes(ordered.shape(), ordered.shape() + ordered.ndim());
-  if (!checked_element_count(sizes, type)) throw Error(ErrorCode::shape_mismatch, where, "a size below 1, or too large as a whole");
-  Tensor tensor(type, Shape(std::move(sizes)));
-  std::memcpy(tensor.bytes().data(), ordered.data(), tensor.bytes().size());
-  return tensor;
+  const py::array ordered = in_order(values, where);
+  return view_from(ordered, where).copy();
 }
 
 std::vector<Tensor> inputs_from(const Model& model, const std::vector<py::array>& arrays) {
   std::vector<Tensor> inputs;
+  for (const TensorView& view : views_from(model, arrays).tensors) inputs.push_back(view.copy());
+  return inputs;
+}
+
+Views views_from(const Model& model, const std::vector<py::array>& arrays) {
+  Views views;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const bool known = i < model.inputs.size();
-    Tensor& values = inputs.emplace_back(tensor_from(arrays[i], known ? "input '" + model.tensor(model.inputs[i]).name + "'" : "inputs"));
-    if (!known) continue;
-    const Shape& own = model.tensor(model.inputs[i]).shape;
-    const auto samples = samples_in(values.shape(), own);
-    if (!samples) continue;
-    std::vector<std::int64_t> sizes(own.sizes().begin(), own.sizes().end());
-    if (*samples > 0) sizes.insert(sizes.begin(), *samples);
-    values.reshape(Shape(std::move(sizes)));
+    const std::string where = known ? "input '" + model.tensor(model.inputs[i]).name + "'" : "inputs";
+    views.kept.push_back(in_order(arrays[i], where));
+    const TensorView view = view_from(views.kept.back(), where);
+    views.tensors.push_back(known ? with_samples_apart(view, model.tensor(model.inputs[i]).shape) : view);
   }
-  return inputs;
+  return views;
 }
 
 std::vector<std::vector<Tensor>> samples_from(const Model& model, const std::vector<py::array>& arrays) {

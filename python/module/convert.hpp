@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // numpy arrays and the library's tensors. What the library computed is handed out without a copy: the array owns the tensor. What it is given
-// is copied once, as a Tensor owns its values.
+// it reads where it lies (Views), or copies once into a Tensor, which owns its values.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -12,6 +12,7 @@
 
 #include "lastbit/model.hpp"
 #include "lastbit/tensor.hpp"
+#include "lastbit/tensor_view.hpp"
 
 namespace lastbit::python {
 
@@ -27,6 +28,13 @@ namespace py = pybind11;
 
 /// The inputs of a model, in its order, with samples where samples_in() finds them.
 [[nodiscard]] std::vector<Tensor> inputs_from(const Model& model, const std::vector<py::array>& arrays);
+
+/// The inputs of a model without a copy. An array is kept, or a copy where it is not row-major, aligned and in this machine's byte order.
+struct Views {
+  std::vector<py::array> kept;
+  std::vector<TensorView> tensors;
+};
+[[nodiscard]] Views views_from(const Model& model, const std::vector<py::array>& arrays);
 
 /// One list of inputs for each sample. Throws Error(shape_mismatch) where an input has another shape, or another number of samples.
 [[nodiscard]] std::vector<std::vector<Tensor>> samples_from(const Model& model, const std::vector<py::array>& arrays);

@@ -52,12 +52,12 @@ py::list guesses_of(const Runner& runner) {
 py::tuple run(const Runner& runner, const std::vector<py::array>& arrays, int threads, bool keep_all, bool count_events,
               bool reset_states) {
   const Model& model = runner.emulator.model();
-  const std::vector<Tensor> inputs = inputs_from(*runner.model, arrays);
+  const Views inputs = views_from(*runner.model, arrays);
   const RunOptions how{.threads = threads,
                        .keep_all = keep_all,
                        .count_events = count_events,
                        .states = reset_states ? StatesBetweenSamples::reset : StatesBetweenSamples::carried};
-  Trace trace = released([&] { return runner.emulator.run(inputs, how); });
+  Trace trace = released([&] { return runner.emulator.run(inputs.tensors, how); });
   const py::list events = events_of(model, trace.events);
   return py::make_tuple(arrays_of(model, trace.tensors), trace.path, events);
 }

@@ -6,6 +6,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "lastbit/backend.hpp"
 #include "lastbit/compare.hpp"
+#include "lastbit/interruption.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/trace.hpp"
 
@@ -60,10 +62,26 @@ class Watch {
   const py::object* callback_;
 };
 
-/// Calls `work` without the GIL.
+/// Raises what a signal handler raised (KeyboardInterrupt), looked for ten times a second. For a thread without the GIL.
+class SignalCheck {
+ public:
+  void operator()() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    const py::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point next_{};
+};
+
+/// Calls `work` without the GIL; Ctrl-C ends it.
 template <class Work>
 auto released(Work work) {
   const py::gil_scoped_release release;
+  const Interruptible interruptible{SignalCheck()};
   return work();
 }
 

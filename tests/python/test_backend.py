@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import lastbit
+from lastbit import rules
+from lastbit.rules import Overflow, Rounding
 from conftest import DIGITS, IMAGES, SOURCE
 
 
@@ -37,6 +39,47 @@ def test_a_device_of_ones_own_as_file_dict_and_text(digits, images, tmp_path):
     lastbit.backend("vipnano_v8").save(tmp_path / "same.json")
     assert not lastbit.diff(tmp_path / "same.json", "vipnano_v8")
     assert lastbit.compare(digits, "vipnano_v8", tmp_path / "same.json", images[:4]).equal
+
+
+class TiesUpward(lastbit.Device):
+    """As vipnano_v8, but ties are rounded upward
+
+    (The first line is the title.)
+    """
+
+    extends = "vipnano_v8"
+    rules = {"conv.i8.output.chain.2.rounding": Rounding.half_up}
+    evidence = [{"rule": "conv.i8.output", "level": "document", "source": "design note 12"}]
+
+
+class Narrow(TiesUpward):
+    def __init__(self, bits):
+        self.name, self.title = f"narrow_{bits}", "with a narrow accumulator"
+        self.rules = {"conv.i8.accumulator": {"bits": np.int64(bits), "overflow": Overflow.saturate}}
+
+
+def test_a_device_of_ones_own_as_class_and_instance(digits, images):
+    made = lastbit.backend(TiesUpward)
+    assert (made.name, made.title) == ("TiesUpward", "As vipnano_v8, but ties are rounded upward")
+    assert [(each.path, each.b) for each in lastbit.diff("vipnano_v8", TiesUpward)] == [("conv.i8.output.chain.2.rounding", "half_up")]
+    assert next(rule for rule in made.evidence if rule.path == "conv.i8.output.chain.2.rounding").source == "design note 12"
+    by_rules = lastbit.backend("vipnano_v8", rules={"conv.i8.output.chain.2.rounding": "half_up"})
+    assert lastbit.compare(digits, by_rules, TiesUpward, images[:20]).equal
+    narrow = lastbit.backend(Narrow(12))
+    assert (narrow.name, narrow.title, narrow.rules["conv.i8.accumulator.bits"]) == ("narrow_12", "with a narrow accumulator", "12")
+    assert narrow.rules["conv.i8.output.chain.2.rounding"] == "half_up"  # of the base
+    assert lastbit.run(digits, Narrow(12), images[:2], count_events=True).events[0].accumulator_overflows > 0
+    with pytest.raises(lastbit.Error) as raised:
+        lastbit.backend(type("Wrong", (lastbit.Device,), {"extends": "vipnano_v8", "rules": {"conv.i8.no": 1}}))
+    assert raised.value.code == "malformed_file" and "conv.i8.no" in str(raised.value)
+
+
+def test_the_rules_as_enumerations_are_the_librarys():
+    for name, values in lastbit._lastbit.rule_enumerations():
+        members = getattr(rules, name)
+        assert [member.value for member in members] == [value for value, _ in values], f"{name}: tools/write_rules.py writes rules.py"
+        assert all(str(member) == member.value for member in members)
+    assert lastbit.Rounding is rules.Rounding and lastbit.Rounding.half_even == "half_even"
 
 
 def test_what_a_board_computes_beside_its_device(digits, tool):

@@ -34,8 +34,11 @@ def test_what_cannot_be_compared_does_not_match():
 def test_a_failure_explains(digits, images):
     board = dict(lastbit.run(digits, "vipnano_v8", images[0], keep_all=True))
     expected = lastbit.run(digits, "tflite_double", images[0], keep_all=True)
+    for more in ({}, {"inputs": images[0]}):  # a trace knows what computed it
+        with pytest.raises(AssertionError, match="(?s)conv1: 2 of 512 .*computed just so by vipnano_v8"):
+            assert_matches(board, expected, **more)
     with pytest.raises(AssertionError, match="(?s)conv1: 2 of 512 .*computed just so by vipnano_v8"):
-        assert_matches(board, expected, model=digits, backend="tflite_double")
+        assert_matches(board, dict(expected), model=digits, backend="tflite_double")
     assert_matches({"conv1": board["conv1"]}, expected, max_lsb=1, max_share=0.01)
 
 

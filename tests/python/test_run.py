@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -35,6 +36,37 @@ def test_results_are_the_librarys_memory(digits, images):
     kept = model.constant("conv1_weights")
     del model
     np.testing.assert_array_equal(kept, weights)  # keeps the network alive
+
+
+NO_COPY = """
+import resource, sys
+import numpy as np
+import lastbit
+model = lastbit.model_from({
+    "format": "lastbit.model.v1", "name": "pool",
+    "tensors": [{"name": "x", "type": "int8", "shape": [1, 64, 64, 4], "quantization": {"scale": [0.1], "zero_point": [0]}},
+                {"name": "y", "type": "int8", "shape": [1, 1, 1, 4], "quantization": {"scale": [0.1], "zero_point": [0]}}],
+    "operations": [{"op": "max_pool2d", "name": "pool", "inputs": ["x"], "outputs": ["y"], "attributes": {"filter": [64, 64]}}],
+    "inputs": ["x"], "outputs": ["y"]})
+batch = np.ones((8192, 64, 64, 4), np.int8)  # 128 MiB
+lastbit.run(model, "tflite_double", batch[:2])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+trace = lastbit.run(model, "tflite_double", batch)
+print(trace["y"].shape[0], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_a_batch_is_not_copied():
+    samples, kilobytes = map(int, subprocess.run([sys.executable, "-c", NO_COPY], capture_output=True, text=True, check=True).stdout.split())
+    assert samples == 8192 and kilobytes < 32 * 1024
+
+
+def test_arrays_that_no_kernel_could_read_are_brought_in_order(digits, images):
+    expected = lastbit.run(digits, "tflite_double", images[:4]).outputs[0]
+    real = digits.inputs[0].real(images[:4]).astype(np.float32)
+    unaligned = np.frombuffer(b"?" + real.tobytes(), np.float32, offset=1, count=real.size).reshape(real.shape)
+    for inputs in (real.astype(">f4"), np.asfortranarray(real), unaligned, real[::-1][::-1]):
+        np.testing.assert_array_equal(lastbit.run(digits, "tflite_double", inputs).outputs[0], expected)
 
 
 @pytest.mark.parametrize("form", ["array", "list", "dict", "file", "batch of the leading 1", "Python lists", "not contiguous"])
@@ -80,8 +112,10 @@ def test_a_network_is_written_and_read(digits, images, tmp_path):
     assert lastbit.model_from(digits.to_json()).name == digits.name
 
 
-def test_an_onnx_network_as_a_session():
-    session = lastbit.InferenceSession(SOURCE / "tests/vectors/cases/onnxruntime_averagepool_same_scale/model.onnx", "onnxruntime")
+@pytest.mark.parametrize("takes", ["a path", "bytes", "a model"])
+def test_an_onnx_network_as_a_session(takes):
+    file = SOURCE / "tests/vectors/cases/onnxruntime_averagepool_same_scale/model.onnx"
+    session = lastbit.InferenceSession({"a path": file, "bytes": file.read_bytes(), "a model": lastbit.load_model(file)}[takes], "onnxruntime")
     first = session.get_inputs()[0]
     assert first.type.startswith("tensor(") and session.get_outputs()
     outputs = session.run(None, {each.name: np.zeros(each.shape, each.type[7:-1].replace("float", "float32")) for each in session.get_inputs()})
@@ -94,5 +128,7 @@ def test_a_session_keeps_the_batch_in_its_place(images):
     (one,) = session.run(None, {"image": images[4]})
     assert many.shape == (5, 10) and one.shape == (1, 10)
     np.testing.assert_array_equal(many[4:], one)
+    as_theirs = lastbit.InferenceSession(str(DIGITS), "vipnano_v8", None, ["CPUExecutionProvider"])
+    np.testing.assert_array_equal(as_theirs.run(None, {"image": images[4]}, None)[0], one)
     with pytest.raises(lastbit.Error, match="no output 'logit'"):
         session.run(["logit"], {"image": images[0]})

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several threads, and Ctrl-C."""
 import concurrent.futures
+import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -68,6 +70,25 @@ def test_ctrl_c_ends_what_has_progress(digits):
     finally:
         signal.signal(signal.SIGINT, handler)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ctrl_c_ends_what_has_none(digits, images, threads):
+    begin = time.monotonic()
+    lastbit.run(digits, "vipnano_v8", images, threads=threads)
+    alone = time.monotonic() - begin
+    many = np.broadcast_to(images, (400, *images.shape)).reshape(-1, *images.shape[1:])
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            lastbit.run(digits, "vipnano_v8", many, threads=threads)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, handler)
+    assert time.monotonic() - begin < 200 * alone  # the whole of it takes 400 times as long
 
 
 def test_an_exception_of_a_callback_arrives(digits):
