@@ -60,7 +60,7 @@ if(NOT LASTBIT_PYTHON_MODULE STREQUAL "OFF" AND NOT CMAKE_CROSSCOMPILING AND NOT
   if(LASTBIT_PYTHON_MODULE STREQUAL "ON")
     set(required REQUIRED)
   endif()
-  if(LASTBIT_PYTHON)
+  if(LASTBIT_PYTHON AND NOT Python_EXECUTABLE)
     set(Python_EXECUTABLE "${LASTBIT_PYTHON}")
   endif()
   find_package(Python ${required} COMPONENTS Interpreter Development.Module)
