@@ -175,12 +175,14 @@ def test_a_float_network_is_quantised_by_a_devices_rules(images):
 
 def test_an_exported_program(images):
     """Of torch.export and PT2E quantisation, which Debian 13's torch has: arithmetic between dequantize and quantize becomes operations on codes."""
-    export = pytest.importorskip("torch.export", reason="skipped: this torch has no torch.export").export
+    torch_export = pytest.importorskip("torch.export", reason="skipped: this torch has no torch.export")
+    export = torch_export.export
     pt2e = pytest.importorskip("torch.ao.quantization.quantize_pt2e")
     xnnpack = pytest.importorskip("torch.ao.quantization.quantizer.xnnpack_quantizer")
     module = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, groups=8), nn.Flatten(), nn.Linear(640, 10)).eval()
     quantizer = xnnpack.XNNPACKQuantizer().set_global(xnnpack.get_symmetric_quantization_config(is_per_channel=True))
-    prepared = pt2e.prepare_pt2e(export(module, (images[:1],)).module(), quantizer)
+    captured = getattr(torch_export, "export_for_training", export)(module, (images[:1],))
+    prepared = pt2e.prepare_pt2e(captured.module(), quantizer)
     prepared(images[:1])
     program = export(pt2e.convert_pt2e(prepared), (images[:1],))
     forward = lastbit.torch.emulate(program, "xnnpack", keep_all=True)
