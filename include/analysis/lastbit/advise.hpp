@@ -94,6 +94,7 @@ enum class Objective : std::uint8_t { differing, cosine, top, distance, relative
 /// Smaller is better; 0: nothing to gain.
 [[nodiscard]] double cost_of(const Agreement& agreement, Objective objective);
 
+/// From low to high, both included.
 struct Interval {
   double low = 0;
   double high = 0;
@@ -112,6 +113,7 @@ struct FallbackPoint {
   Agreement agreement;
 };
 
+/// Which layers to keep off the device: what each search found.
 struct FallbackSearch {
   std::vector<FallbackPoint> alone;                    ///< every layer by itself
   std::vector<FallbackPoint> greedy;                   ///< none, then one layer more at a time, the best next one
@@ -126,6 +128,7 @@ struct FallbackSearch {
 /// Called with what is being done and the share of it that is done.
 using Progress = std::function<void(std::string_view what, double done)>;
 
+/// What advise() shall try, and by what it judges.
 struct AdviseOptions {
   std::size_t candidates = 12;                        ///< of the exact search; at most 20
   std::optional<Objective> objective = std::nullopt;  ///< absent: differing, or for float16 relative_error
@@ -222,10 +225,12 @@ struct RescalingPair {
   std::vector<std::size_t> producers, consumers;  ///< operations whose constants take 2^-exponent and 2^exponent
   int exponent = 0;
 };
+/// A tensor that leaves float16 and cannot be divided, and the operation that stands in the way.
 struct UnscalableTensor {
   std::int32_t tensor = 0;
   std::string why;
 };
+/// Constants to be multiplied by powers of two, so that values stay within float16.
 struct Rescaling {
   std::vector<RescalingPair> pairs;
   std::vector<UnscalableTensor> refused;  ///< tensors that leave float16 and cannot be scaled
@@ -237,11 +242,13 @@ struct Rescaling {
 /// The model with those constants: its real values are the same but for the scaled tensors.
 [[nodiscard]] Model rescaled(const Model& model, const Rescaling& rescaling);
 
+/// One way of running a float16 network on the data.
 struct Float16Figures {
   std::vector<std::size_t> kept;  ///< operations in float32
   std::int64_t left = 0;          ///< values that left float16
   Agreement agreement;            ///< with the float network
 };
+/// What can be done about values that leave float16 (65504).
 struct Float16Advice {
   std::vector<double> headroom;  ///< bits, by tensor of the model; NaN for what was not seen
   Float16Figures alone;          ///< everything in float16 that the device has
@@ -252,6 +259,7 @@ struct Float16Advice {
 
 // ---- The report ----
 
+/// One layer fed with a's tensors: what its own arithmetic does, and what it means at the end.
 struct LayerAdvice {
   std::size_t operation = 0;
   std::string name, kind;
@@ -271,6 +279,7 @@ struct Consequence {
   std::optional<Interval> distance;  ///< of the mean distance
 };
 
+/// What advise() found: layers, searches, scales, float16, and what users of the network would see.
 struct AdviseReport {
   std::string model, a, b;
   std::vector<std::string> names;      ///< of the operations: layer_name

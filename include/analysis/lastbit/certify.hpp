@@ -37,6 +37,7 @@ enum class DecidedBy : std::uint8_t { same_rules, accumulators, codes, pairs, wi
 enum class BoundBy : std::uint8_t { exact, intervals, type, nothing };
 [[nodiscard]] std::string_view name_of(BoundBy bound);
 
+/// How far apart two sides can be in a tensor, over all inputs, in LSB.
 struct TensorBound {
   std::optional<std::int64_t> lsb;  ///< at most so far apart; absent where there is no bound
   BoundBy by = BoundBy::nothing;
@@ -57,6 +58,7 @@ struct ShownDifference {
   std::string cause;  ///< what explain() attributes it to: "1 first rounding"
 };
 
+/// Whether two backends compute the same in one layer, for every input that its types and clamps allow.
 struct LayerCertificate {
   std::size_t operation = 0;  ///< position in the model
   std::string name{};         ///< layer_name()
@@ -76,6 +78,7 @@ struct LayerCertificate {
   [[nodiscard]] std::int64_t equal_channels() const;
 };
 
+/// The answer of certify() for a network: layer by layer, and its outputs with all differences together.
 struct Certificate {
   std::string model, a, b;
   InputRange range = InputRange::type;
@@ -88,6 +91,7 @@ struct Certificate {
   [[nodiscard]] std::int64_t open() const;                   ///< layers
 };
 
+/// For certify(): which inputs count, and which layer.
 struct CertifyOptions {
   InputRange range = InputRange::type;
   std::optional<std::string> layer{};  ///< only this one: an operation's number or name, or that of its output

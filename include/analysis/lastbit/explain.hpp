@@ -47,6 +47,7 @@ struct ValueTrace {
   std::int64_t output = 0;
 };
 
+/// One value on both sides, stage by stage.
 struct SideBySide {
   std::int64_t index = 0;
   ValueTrace a, b;
@@ -97,6 +98,7 @@ struct Origin {
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 
+/// Why one layer differs: every value that does, and the rules that explain it.
 struct LayerAttribution {
   std::size_t number = 0;  ///< of the operation in its model
   std::string name;        ///< of the tensor
@@ -127,6 +129,7 @@ struct RuleEvidence {
   friend bool operator==(const RuleEvidence&, const RuleEvidence&) = default;
 };
 
+/// Why two backends differ on a network, layer by layer.
 struct ExplainReport {
   std::string model;
   std::string a;
@@ -135,6 +138,7 @@ struct ExplainReport {
   std::vector<RuleEvidence> evidence;    ///< of the rules in the causes, on both sides
 };
 
+/// For explain(): which layer, and how much is shown of it.
 struct ExplainOptions {
   std::optional<std::string> layer;  ///< only this one: its number, or the name of the operation or of its output
   std::size_t top = 0;               ///< differing values of each layer to be shown stage by stage
@@ -175,6 +179,7 @@ struct CommonExplanation {
   std::int64_t layers = 0;
 };
 
+/// Why a board's dump differs from a backend, and which changed rules compute what it holds.
 struct DumpReport {
   std::string model;
   std::string dump;

@@ -15,6 +15,7 @@
 
 namespace lastbit {
 
+/// What a backend computes of one layer for every input, as a checksum.
 struct LayerFingerprint {
   std::size_t operation = 0;  ///< position in the model
   std::string name;           ///< layer_name()
@@ -23,12 +24,14 @@ struct LayerFingerprint {
   std::string checksum;                  ///< "fnv1a64:0123456789abcdef": enough to notice a change, not to withstand a forger
 };
 
+/// What a backend computes of a network for every input, as a checksum of those of its layers.
 struct Fingerprint {
   std::string model, backend;
   std::vector<LayerFingerprint> layers;  ///< in order
   std::string checksum;                  ///< of all layers and of how they follow each other
 };
 
+/// For fingerprint().
 struct FingerprintOptions {
   int threads = 1;
   std::function<void(std::size_t done, std::size_t all)> on_progress{};

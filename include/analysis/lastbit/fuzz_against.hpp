@@ -50,6 +50,7 @@ struct FuzzFiles {
 /// Runs the files; returns why it did not, or an empty text.
 using OtherSide = std::function<std::string(const FuzzFiles& files)>;
 
+/// For fuzz_against(): which networks are made, and what becomes of those that differ.
 struct FuzzOptions {
   FuzzFormat format = FuzzFormat::tflite;
   std::vector<OperationKind> operations;  ///< empty: all
@@ -65,6 +66,7 @@ struct FuzzOptions {
   std::function<void(std::size_t done, std::size_t all)> on_progress;
 };
 
+/// What was compared and differed, of one operation.
 struct FuzzRow {
   std::int64_t models = 0;     ///< networks with such an operation
   std::int64_t values = 0;     ///< of their outputs that were compared
@@ -85,6 +87,7 @@ struct FuzzDifference {
   std::int64_t trials = 0;
 };
 
+/// What differential testing found.
 struct FuzzReport {
   std::string backend, format, other;
   std::uint64_t seed = 0;

@@ -29,6 +29,7 @@ struct IdentifyPair {
   std::vector<Tensor> further{};  ///< what the device made in its other outputs, where it has any
 };
 
+/// For identify(): how much is reported, and how long is searched.
 struct IdentifyOptions {
   std::size_t runners_up = 3;  ///< classes reported behind the best one
   double most_seconds = 0;     ///< after which the search ends with what it has; 0: no limit
@@ -96,6 +97,7 @@ struct SkippedPair {
   std::int64_t differing = 0;  ///< of them
 };
 
+/// The rules that explain what a device computed, operation by operation.
 struct Identification {
   std::vector<OperationIdentification> operations;
   std::vector<SkippedPair> skipped;
@@ -134,6 +136,7 @@ struct Reproduction {
 /// Whether a probe may bring its own weights, bias and scales.
 enum class ProbeWeights : std::uint8_t { of_the_layer, free };
 
+/// For probes: their weights, and how long is searched.
 struct ProbeOptions {
   ProbeWeights weights = ProbeWeights::of_the_layer;
   unsigned seed = 1;

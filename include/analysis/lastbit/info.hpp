@@ -38,6 +38,7 @@ struct DeviceFit {
   std::vector<std::string> fallbacks{};
 };
 
+/// What a network is, and which devices run it.
 struct NetworkInfo {
   std::string name;
   std::vector<ModelTensor> inputs, outputs;  ///< without values

@@ -32,6 +32,7 @@ struct LayerShares {
   [[nodiscard]] bool equal() const { return open.empty() && differing == 0; }
 };
 
+/// Two backends on a network: what share of their outputs is expected to differ, layer by layer.
 struct PairShares {
   std::size_t a = 0, b = 0;  ///< of Matrix::backends
   std::vector<LayerShares> layers;
@@ -43,6 +44,7 @@ struct PairShares {
   [[nodiscard]] double expected() const;
 };
 
+/// Every pair of backends on a network.
 struct Matrix {
   std::string model;
   std::int64_t samples = 0;
@@ -53,6 +55,7 @@ struct Matrix {
   [[nodiscard]] const PairShares& pair(std::size_t a, std::size_t b) const;
 };
 
+/// For matrix().
 struct MatrixOptions {
   int threads = 1;
   std::function<void(std::size_t done, std::size_t all)> on_progress{};

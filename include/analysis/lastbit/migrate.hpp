@@ -32,6 +32,7 @@ enum class PairedBy : std::uint8_t { name, weights, place };
 enum class ChangeOf : std::uint8_t { wiring, type, shape, quantization, values, bounds, attribute, statement };
 [[nodiscard]] std::string_view name_of(ChangeOf what);
 
+/// One thing in which two versions of a network differ.
 struct LayerChange {
   ChangeOf of = ChangeOf::attribute;
   std::string what;      ///< "output scale", "weights", "activation"
@@ -62,6 +63,7 @@ struct LoneLayer {
   std::string name, kind;
 };
 
+/// Two versions of a network on one device: which layers are the same, changed, removed, added.
 struct NetworkMigration {
   std::string before, after;  ///< the networks
   std::string device;
@@ -76,11 +78,13 @@ struct NetworkMigration {
   [[nodiscard]] const MigratedLayer* first_not_equal() const;
 };
 
+/// A rule that two versions of a device state otherwise.
 struct ChangedRule {
   std::string path, from, to;       ///< empty: that side has no such rule
   std::vector<std::size_t> layers;  ///< numbers of the operations that read it
 };
 
+/// Two versions of a device under one network.
 struct DeviceMigration {
   std::string model;
   std::string before, after;       ///< the devices
@@ -97,6 +101,7 @@ struct Version {
   const SpecSheet& sheet;
 };
 
+/// For migrate().
 struct MigrateOptions {
   int threads = 1;
   std::function<void(std::size_t done, std::size_t all)> on_progress{};

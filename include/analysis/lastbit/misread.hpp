@@ -20,6 +20,7 @@ namespace lastbit {
 /// suspected: it may as well be the device's rules.
 enum class Certainty : std::uint8_t { certain, suspected };
 
+/// A tensor of a dump that is not what the model calls by its name, and how that shows.
 struct Misread {
   std::string tensor;
   std::string cause;  ///< "its values stand in the order NCHW, the model's in NHWC"

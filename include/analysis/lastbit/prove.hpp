@@ -66,6 +66,7 @@ struct OverflowExample {
 
 /// Overflows of one layer on given data.
 struct OverflowCount {
+  /// Where the first overflow stands: sample, output, and after how many terms.
   struct First {
     std::int64_t sample = 0, index = 0, step = 0, terms = 0;
     Int128 sum = 0;
@@ -113,6 +114,7 @@ struct Float16Tensor {
   std::optional<double> inside;  ///< of the sums inside the operation that are rounded to float16
 };
 
+/// Which tensors can leave float16, and what keeps them in.
 struct Float16Proof {
   std::vector<Float16Tensor> tensors;         ///< in the order of computation
   std::optional<std::size_t> first_on_data;   ///< of `tensors`: the first that leaves float16
@@ -131,6 +133,7 @@ struct Float16Proof {
   [[nodiscard]] bool safe() const { return !first_on_data && !first_by_bound; }
 };
 
+/// Whether the sums of a network can leave their accumulators, layer by layer.
 struct ProveReport {
   std::string model, backend;
   InputRange range = InputRange::type;
@@ -144,6 +147,7 @@ struct ProveReport {
   [[nodiscard]] bool safe() const;
 };
 
+/// For prove(): which inputs count, how wide the accumulator is, which layer.
 struct ProveOptions {
   InputRange range = InputRange::type;
   std::optional<int> bits{};           ///< another accumulator width, 2 to 64, for every layer

@@ -39,6 +39,7 @@ struct RecordingDifference {
   std::vector<RuleDifference> changed;  ///< rules that this operation reads, from the stored to the present ones
 };
 
+/// A recording computed again: what changed, in rules and values.
 struct RecordingReport {
   std::string folder, backend;
   std::string written_by;  ///< the version that wrote the store

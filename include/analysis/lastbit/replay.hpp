@@ -35,6 +35,7 @@ struct ReplayLayer {
   std::string counterpart;  ///< its name in the float network
 };
 
+/// Float, emulated and board, layer by layer.
 struct ReplayReport {
   std::string model;
   std::string float_network;  ///< empty: the model's own float path
@@ -60,6 +61,7 @@ struct ReplayReport {
   [[nodiscard]] bool equal() const;
 };
 
+/// For replay().
 struct ReplayOptions {
   const Model* float_network = nullptr;  ///< null: the model's own float path, as Golden::with computes it
   int threads = 1;

@@ -31,6 +31,7 @@ struct ShrinkCause {
   [[nodiscard]] std::string text() const;
 };
 
+/// How large a case is: what shrinking makes smaller.
 struct CaseSize {
   std::int64_t multiply_accumulates = 0;  ///< of convolutions and matrix products; 0 for other operations
   std::int64_t elements = 0;              ///< of all inputs that are data
@@ -38,6 +39,7 @@ struct CaseSize {
   [[nodiscard]] std::int64_t work() const { return multiply_accumulates > 0 ? multiply_accumulates : elements; }
 };
 
+/// For shrink(): where it begins.
 struct ShrinkOptions {
   std::optional<std::string> layer{};   ///< its number, or the name of the operation or of its output; absent: the first that differs
   std::optional<std::int64_t> index{};  ///< of the value in the layer's output; absent: one of the commonest cause

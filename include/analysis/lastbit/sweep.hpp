@@ -95,6 +95,7 @@ struct AnswerSums {
   friend bool operator==(const AnswerSums&, const AnswerSums&) = default;
 };
 
+/// What was counted of one backend, over all samples so far.
 struct BackendSums {
   std::vector<TensorSums> tensors;
   std::vector<AnswerSums> answers;
@@ -118,6 +119,7 @@ class SweepStatistics {
 
 // ---- The work ----
 
+/// For a Sweeper: how a data set is computed.
 struct SweepOptions {
   int threads = 1;
   std::int64_t batch = 0;  ///< samples computed together; 0: as many as make tensors of about 64 MiB, at most 256
@@ -194,6 +196,7 @@ class SweepState {
   std::chrono::steady_clock::time_point written_;
 };
 
+/// For sweep(): when the state is written, and when to stop.
 struct SweepControl {
   std::chrono::milliseconds interval{1000};  ///< between two writes of the state
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
@@ -205,6 +208,7 @@ void sweep(SweepState& state, const Sweeper& sweeper, SampleSource& source, cons
 
 // ---- The report ----
 
+/// A finished part of a sweep, to be printed.
 struct SweepReport {
   std::string model, data;           ///< as the user calls them
   const Sweeper* sweeper = nullptr;  ///< what was computed; must outlive the report

@@ -117,6 +117,7 @@ struct Tolerance {
 [[nodiscard]] Verdict judge(const Values& actual, const Values& expected, const Tolerance& tolerance,
                             const Computation* computation = nullptr);
 
+/// A matcher of Catch2 (2 and 3) and GoogleTest: values that lie within a tolerance of the expected ones.
 class Matcher {
  public:
   Matcher(Values expected, Tolerance tolerance) : expected_(std::move(expected)), tolerance_(tolerance) {}

@@ -42,6 +42,7 @@ struct CasePass {
   bool equal = true;  ///< else a tensor differs, within VerifyOptions::is_within
 };
 
+/// Recorded cases computed on a backend: how many are equal, and which are not.
 struct VerifyReport {
   std::int64_t passed = 0;
   std::int64_t within = 0;  ///< of them, cases that are not equal
@@ -51,6 +52,7 @@ struct VerifyReport {
   std::vector<CaseFailure> failures;
 };
 
+/// For verify().
 struct VerifyOptions {
   std::optional<SpecSheet> backend;  ///< instead of the one each case names
   /// Whether a tensor that differs is let pass.

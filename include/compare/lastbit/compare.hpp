@@ -148,6 +148,7 @@ struct DumpMatch {
   [[nodiscard]] bool enough() const;
 };
 
+/// What differs between two traces, or between a trace and a dump, layer by layer.
 struct CompareReport {
   std::string model;
   std::string a;
@@ -193,6 +194,7 @@ void add_guesses(CompareReport& report, const Model& model, std::span<const Spec
 void add_not_emulated(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
 
 enum class Golden : std::uint8_t { without, with };
+/// For compare_backends() and compare_with_dump().
 struct CompareOptions {
   Golden golden = Golden::without;
   int threads = 1;

@@ -23,6 +23,7 @@ namespace lastbit {
 /// (blocks of 16 or 32, whichever the file has), nc4hw4; nhwc4, nhwc8, nhwc16, nhwc32: each pixel's channels filled up to a multiple.
 [[nodiscard]] const std::vector<std::string_view>& dump_layouts();
 
+/// How the files of a dump are to be read where they do not say it.
 struct DumpOptions {
   std::string layout{};  ///< of every file with several axes; empty: what its name, shape or size tells, else the model's
   std::map<std::string, std::string> names{};  ///< of files, with or without their ending: the tensor, as in a table of --names

@@ -10,6 +10,7 @@
 
 namespace lastbit {
 
+/// One test case of JUnit.
 struct JunitCase {
   std::string group;    ///< the model, the file of cases
   std::string name;     ///< the tensor, the case

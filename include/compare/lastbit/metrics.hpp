@@ -21,6 +21,7 @@ struct Distribution {
   double deviation = 0;
 };
 
+/// How far apart two lists of real values are; each metric is defined by the function named beside it.
 struct ElementMetrics {
   std::int64_t values = 0;
   std::int64_t non_finite_mine = 0;

@@ -25,7 +25,9 @@ struct Tolerance {
   [[nodiscard]] bool given() const { return max_lsb || max_share || min_cosine; }
 };
 
+/// A tolerance for everything, and others for layers by name.
 struct Tolerances {
+  /// The tolerance of the layers that a pattern names.
   struct OfLayer {
     std::string layer;  ///< a number, a name, or a pattern with * and ?
     Tolerance tolerance;
@@ -53,7 +55,9 @@ void require_layers(const Tolerances& tolerances, std::span<const NamedLayer> la
 /// What exceeds the tolerance, or nothing.
 [[nodiscard]] std::string excess(const TensorDifference& difference, const Tolerance& tolerance);
 
+/// Which tensors are beyond their tolerance.
 struct ToleranceVerdict {
+  /// A tensor beyond its tolerance, and in what.
   struct Outside {
     std::optional<std::size_t> number;
     std::string name;

@@ -19,6 +19,7 @@
 
 namespace lastbit {
 
+/// A tensor of a trace, with its name and quantisation.
 struct NamedTensor {
   std::int32_t index = 0;  ///< in the model
   std::string name;        ///< as in the user's file
@@ -29,11 +30,13 @@ struct NamedTensor {
   std::optional<std::size_t> number{};  ///< of the operation that wrote it, where that is known
 };
 
+/// What was counted while one operation was computed.
 struct NamedEvents {
   std::string operation;  ///< its layer_name
   Events events;
 };
 
+/// A trace that stands alone.
 struct NamedTrace {
   std::string model;
   std::string backend;

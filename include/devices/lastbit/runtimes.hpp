@@ -49,6 +49,7 @@ struct RuntimeCase {
 /// All that is known, each runtime's cases together, the likelier first.
 [[nodiscard]] const std::vector<RuntimeCase>& runtime_cases();
 
+/// What a question like "tflite 2.9 aarch64" names.
 struct RuntimeAnswer {
   std::vector<const Chip*> chips;         ///< that the question names
   std::vector<const RuntimeCase*> cases;  ///< that fit, best first

@@ -64,6 +64,7 @@ struct OperationCost {
 /// computed one after the other. reset: every sample begins with the states at 0.
 enum class StatesBetweenSamples : std::uint8_t { carried, reset };
 
+/// How a model is run; none of these changes a bit of a result.
 struct RunOptions {
   int threads = 1;        ///< samples, or parts of operations, are shared among threads; never changes a bit
   bool keep_all = false;  ///< keep every tensor, not only the model's outputs

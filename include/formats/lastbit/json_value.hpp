@@ -21,6 +21,7 @@
 
 namespace lastbit {
 
+/// A JSON value to be written.
 class JsonValue {
  public:
   JsonValue(std::nullptr_t = nullptr) {}

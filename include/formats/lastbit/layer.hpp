@@ -31,6 +31,7 @@ struct LayerOperand {
   bool constant = false;              ///< part of the layer, not an input of a run
 };
 
+/// One operation, its tensors and its output, in the user's own layout.
 struct LayerDescription {
   OperationKind kind = OperationKind::conv2d;
   Attributes attributes;

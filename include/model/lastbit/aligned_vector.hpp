@@ -15,6 +15,7 @@ inline constexpr std::size_t cache_line = 64;  ///< bytes; a whole vector of any
 [[nodiscard]] void* allocate_at_line(std::size_t bytes);
 void free_at_line(void* storage) noexcept;
 
+/// An allocator for std::vector whose memory begins at a cache line.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;  // NOLINT(readability-identifier-naming): what allocators are asked for

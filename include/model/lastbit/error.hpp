@@ -24,6 +24,7 @@ enum class ErrorCode {
   unavailable_path,
 };
 
+/// One mistake of the user's: what, where, and the value allowed.
 struct Diagnostic {
   ErrorCode code;
   std::string where;    ///< file, layer or rule

@@ -71,6 +71,7 @@ enum class Activation : std::uint8_t { none, relu, relu6, relu_n1_to_1, absolute
 [[nodiscard]] std::string_view name_of(Activation activation);
 [[nodiscard]] std::optional<Activation> activation_from(std::string_view name);
 
+/// Rows and columns.
 struct Extent2d {
   std::int64_t height = 1;
   std::int64_t width = 1;
@@ -150,13 +151,15 @@ struct CrossTerms {
   friend bool operator==(const CrossTerms&, const CrossTerms&) = default;
 };
 
-struct Conv2dAttributes {  // conv2d, depthwise_conv2d, transposed_conv2d
+/// Of conv2d, depthwise_conv2d, transposed_conv2d.
+struct Conv2dAttributes {
   Extent2d stride{1, 1};
   Extent2d dilation{1, 1};
   Padding2d padding;
   OutputBounds bounds{};
   std::optional<CrossTerms> cross_terms{};  ///< of conv2d and depthwise_conv2d
 };
+/// Of fully_connected.
 struct FullyConnectedAttributes {
   OutputBounds bounds{};
   std::vector<std::int64_t> active_rows = {};    ///< rows of the weights that are computed, in this order; empty: all
@@ -164,12 +167,14 @@ struct FullyConnectedAttributes {
   bool stated_by_input = false;    ///< the file holds the weights as [inputs, outputs]; the order of sums in float32 follows it
   bool asymmetric_inputs = false;  ///< of a hybrid layer (is_hybrid): the codes of its data shall have a zero point
 };
+/// Of matmul.
 struct MatmulAttributes {
   bool transpose_a = false;
   bool transpose_b = false;
   OutputBounds bounds{};
 };
-struct Pool2dAttributes {  // max_pool2d, average_pool2d, sum_pool2d; filter is ignored by global_average_pool
+/// Of max_pool2d, average_pool2d, sum_pool2d; filter is ignored by global_average_pool.
+struct Pool2dAttributes {
   Extent2d filter{1, 1};
   Extent2d stride{1, 1};
   Padding2d padding;
@@ -179,7 +184,8 @@ struct Pool2dAttributes {  // max_pool2d, average_pool2d, sum_pool2d; filter is 
       false;  ///< average: padding counts (as part of the input); only what a last window adds to it lies beyond the image
 };
 enum class PoolKind : std::uint8_t { none, max, sum };
-struct FusedConv2dAttributes {  // fused_conv2d; the pool's windows are read where there is a pool
+/// Of fused_conv2d; the pool's windows are read where there is a pool.
+struct FusedConv2dAttributes {
   Extent2d stride{1, 1};
   Padding2d padding;
   PoolKind pool = PoolKind::none;
@@ -193,30 +199,37 @@ inline constexpr std::size_t fused_pwl_input = 3;                               
 inline constexpr std::size_t recurrent_feedback_input = 2, recurrent_pwl_input = 3;     // recurrent: input, weights, feedback, table,
 inline constexpr std::size_t recurrent_bias_input = 4, recurrent_multiplier_input = 5;  // bias, multiplier
 
-struct MeanAttributes {  // mean, reduce_sum, reduce_max, reduce_min
+/// Of mean, reduce_sum, reduce_max, reduce_min.
+struct MeanAttributes {
   std::vector<std::int64_t> axes;
   bool keep_dims = false;
 };
-struct ElementwiseAttributes {  // add, sub, mul, div, add_n
+/// Of add, sub, mul, div, add_n.
+struct ElementwiseAttributes {
   OutputBounds bounds{};
   bool power_of_two_scales = false;
 };
+/// Of concat.
 struct ConcatAttributes {
   std::int64_t axis = 0;
   Activation activation = Activation::none;
 };
+/// Of pad.
 struct PadAttributes {
   std::vector<std::array<std::int64_t, 2>> paddings;  ///< [before, after] per axis
   std::optional<std::int64_t> value;                  ///< quantised; absent: the zero point
   std::optional<double> real_value;                   ///< where the input is a float; what dequantized() makes of `value`
 };
+/// Of transpose: axis i of the output is axis permutation[i] of the input.
 struct TransposeAttributes {
   std::vector<std::int64_t> permutation;
 };
-struct SliceAttributes {  // slice, strided_slice; the size is the output's shape
+/// Of slice, strided_slice; the size is the output's shape.
+struct SliceAttributes {
   std::vector<std::int64_t> begin;
   std::vector<std::int64_t> strides;  ///< may be negative; empty: all 1
 };
+/// Of split: equal parts along an axis.
 struct SplitAttributes {
   std::int64_t axis = 0;
 };
@@ -224,12 +237,15 @@ struct SplitAttributes {
 struct GatherAttributes {
   std::int64_t axis = 0;
 };
-struct LeakyReluAttributes {  // leaky_relu, elu
+/// Of leaky_relu, elu.
+struct LeakyReluAttributes {
   double alpha = 0;
 };
+/// Of softmax and log_softmax: exp(beta * x).
 struct SoftmaxAttributes {
   double beta = 1;
 };
+/// Of clip.
 struct ClipAttributes {
   OutputBounds bounds{};
 };
@@ -244,11 +260,13 @@ struct LstmAttributes {
   double cell_clip = 0;     ///< the cell state stays within ± this; 0: unbounded
   bool time_major = false;  ///< [time, batch, values] instead of [batch, time, values]
 };
+/// Of requantize.
 struct RequantizeAttributes {
   OutputBounds bounds{};
 };
-struct ArgmaxAttributes {  // argmax, argmin
-  std::int64_t axis = 0;   ///< the output lacks it
+/// Of argmax, argmin.
+struct ArgmaxAttributes {
+  std::int64_t axis = 0;  ///< the output lacks it
 };
 
 /// Every output is the sum of the inputs before it along the axis and, unless exclusive, of the one in its place.
@@ -294,7 +312,8 @@ enum class ResizeCoordinates : std::uint8_t { half_pixel, asymmetric, align_corn
 [[nodiscard]] std::string_view name_of(ResizeCoordinates coordinates);
 [[nodiscard]] std::optional<ResizeCoordinates> resize_coordinates_from(std::string_view name);
 
-struct ResizeAttributes {  // the sizes are the output's
+/// Of the sizes are the output's.
+struct ResizeAttributes {
   ResizeMode mode = ResizeMode::nearest;
   ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
   Rounding nearest = Rounding::half_down;       ///< floor, ceil, half_down or half_up; read by nearest
@@ -339,6 +358,7 @@ enum class Statement : std::uint8_t { on_codes, fusible, fusible_as_uint8, fusib
 [[nodiscard]] std::string_view name_of(Statement statement);
 [[nodiscard]] std::optional<Statement> statement_from(std::string_view name);
 
+/// One operation of a model, on tensors by their indices.
 struct Operation {
   OperationKind kind = OperationKind::conv2d;
   std::string name;                   ///< never empty: the first output's name if the file has none
@@ -348,6 +368,7 @@ struct Operation {
   Statement stated = Statement::on_codes;
 };
 
+/// A tensor of a model: its type, shape and quantisation, and its values where the file has them.
 struct ModelTensor {
   std::string name;  ///< as in the user's file
   ElementType type = ElementType::int8;
@@ -365,6 +386,7 @@ struct State {
   std::int32_t after = 0;   ///< computed by an operation; of the same type, shape and quantisation
 };
 
+/// A network: tensors, operations in execution order, inputs, outputs and states.
 struct Model {
   std::string name;
   std::vector<ModelTensor> tensors;

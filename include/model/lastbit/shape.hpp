@@ -35,6 +35,7 @@ inline constexpr double smallest_scale = 0x1p-126;
 inline constexpr double smallest_data_scale = 0x1p-64;
 inline constexpr double largest_scale = 0x1p30;
 
+/// Rows and columns of padding on each side.
 struct ResolvedPadding {
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;
   friend constexpr bool operator==(const ResolvedPadding&, const ResolvedPadding&) = default;

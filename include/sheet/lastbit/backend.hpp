@@ -88,6 +88,7 @@ enum class RowMultiplier : std::uint8_t { absent, of_terms };
 
 /// What joins sums of the codes as they are, where a layer states `cross_terms` in place of zero points (op/conv2d.hpp).
 enum class CrossTermMethod : std::uint8_t { absent, each_shifted };
+/// Of such sums: what joins them, and how each term is rounded.
 struct CrossTermArithmetic {
   CrossTermMethod method = CrossTermMethod::absent;
   Rounding rounding = unstated<Rounding>;
@@ -128,6 +129,7 @@ struct MatmulByType {
 
 /// sum_pool2d (op/sum_pool.hpp): 8-bit data, wider data.
 enum class WindowOrder : std::uint8_t { rows_outermost, columns_outermost };
+/// Of sum_pool2d.
 struct SumPoolArithmetic {
   WindowOrder order = unstated<WindowOrder>;
   SumArithmetic i8{}, wide{};
@@ -136,6 +138,7 @@ struct SumPoolArithmetic {
 
 /// Segments with a base, a slope and a shift of 8, 16, 24 or 32 places (arith/pwl.hpp); then the output's type by `output_overflow`.
 enum class PwlMethod : std::uint8_t { absent, shifted_segments };
+/// Of pwl.
 struct PwlArithmetic {
   PwlMethod method = PwlMethod::absent;
   Overflow output_overflow = unstated<Overflow>;
@@ -146,6 +149,7 @@ struct PwlArithmetic {
 /// (added one by one, or compared) as they are, then narrowed as the convolution's accumulator is, then activated. activation_then_pool: each step as the
 /// operation of that name.
 enum class FusedOrder : std::uint8_t { absent, pool_then_activation, activation_then_pool };
+/// Of fused_conv2d: what comes first, and the sum.
 struct FusedConvArithmetic {
   FusedOrder order = FusedOrder::absent;
   AccumulatorRule sum{};  ///< read by pool_then_activation
@@ -161,6 +165,7 @@ enum class OutputScale : std::uint8_t { own, of_input, scale_of_input };
 /// in_order: the steps of op/pool.hpp in float32, each rounded, the values in the order of the window. No chain of integers says it: what is summed
 /// are rounded real values.
 enum class FloatAverageMethod : std::uint8_t { absent, in_order };
+/// Of an average pool that is computed in float.
 struct FloatAverageArithmetic {
   FloatAverageMethod method = FloatAverageMethod::absent;
   Rounding rounding = unstated<Rounding>;
@@ -195,6 +200,7 @@ struct MeanArithmetic {
 /// rounded to an integer. No chain of integers says it: the fraction is kept from term to term.
 /// dequantized: float(r1 + r2) * float(1 / out), rounded to an integer, plus the output's zero point; ri = fma(ini, qi, float(ini * -zero point i)).
 enum class FloatSumMethod : std::uint8_t { absent, fused, dequantized };
+/// Of an element-wise sum that is computed in float.
 struct FloatSumArithmetic {
   FloatSumMethod method = FloatSumMethod::absent;
   Rounding rounding = unstated<Rounding>;
@@ -212,6 +218,7 @@ struct AddArithmetic {
 /// copy: quantisations must be equal. scale_and_bias: round(q * s + b) with float s and b. dequantize: through float values.
 /// rescaled: every input requantised to the output's scale by the requantize rule.
 enum class ConcatMethod : std::uint8_t { absent, copy, scale_and_bias, dequantize, rescaled };
+/// Of concat: what becomes of inputs with other quantisations.
 struct ConcatArithmetic {
   ConcatMethod method = ConcatMethod::absent;
   ConcatMethod method_uint8 = ConcatMethod::absent;
@@ -233,6 +240,7 @@ struct QuantizeArithmetic {
 };
 /// Float to uint8. unsigned_range: over all x and 0, s = float(float(max - min)/255), 1 where x is 0; zero point = rounding(-min/s); codes by `quantize`.
 enum class DynamicQuantizeMethod : std::uint8_t { absent, unsigned_range };
+/// Of dynamic_quantize.
 struct DynamicQuantizeArithmetic {
   DynamicQuantizeMethod method = DynamicQuantizeMethod::absent;
   Rounding rounding = unstated<Rounding>;  ///< of the zero point
@@ -240,6 +248,7 @@ struct DynamicQuantizeArithmetic {
 };
 /// Integer to float: float(scale * (q - zero point)), the product in double or float.
 enum class DequantizeProduct : std::uint8_t { absent, f64, f32 };
+/// Of dequantize.
 struct DequantizeArithmetic {
   DequantizeProduct arithmetic = DequantizeProduct::absent;
   friend constexpr bool operator==(const DequantizeArithmetic&, const DequantizeArithmetic&) = default;
@@ -250,6 +259,7 @@ struct DequantizeArithmetic {
 enum class DynamicCodes : std::uint8_t { absent, symmetric, asymmetric, by_layer };
 /// What is multiplied first, in float32: sum * (in * weight), (sum * in) * weight, (sum * weight) * in.
 enum class DynamicProduct : std::uint8_t { scales_first, input_scale_first, weight_scale_first };
+/// Of a hybrid layer (op/dynamic_sum.hpp).
 struct DynamicArithmetic {
   DynamicCodes codes = DynamicCodes::absent;
   Rounding rounding = unstated<Rounding>;          ///< of codes and zero points
@@ -272,6 +282,7 @@ enum class BlockDivision : std::uint8_t { by_inverse, by_inverse_of_stored, by_s
 /// What is added to that in float32 before it is rounded. nothing: the zero point is added to the integer. fused_…: the product and this sum are rounded
 /// once.
 enum class BlockOffset : std::uint8_t { nothing, zero_point, zero_point_and_half, fused_zero_point_and_half };
+/// Of block_quantize.
 struct BlockQuantizeArithmetic {
   BlockScale scale = BlockScale::absent;
   Rounding stored = unstated<Rounding>;  ///< of d, to float16
@@ -295,6 +306,7 @@ enum class LaneOrder : std::uint8_t { sequential, pairwise, halves };
 /// Of several sums of several lanes. within_sums: the lanes of each, then the sums, one after the other. across_sums: the sums lane by lane, then
 /// the lanes.
 enum class LaneJoin : std::uint8_t { within_sums, across_sums };
+/// Of block_matmul.
 struct BlockMatmulArithmetic {
   BlockMatmulMethod method = BlockMatmulMethod::absent;
   DynamicProduct product = unstated<DynamicProduct>;
@@ -340,6 +352,7 @@ enum class FunctionMethod : std::uint8_t {
   float_table_onto_zero_point,
   table_entry
 };
+/// Of one function of a value, such as logistic.
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;
   RescaleRule rescale{};                   ///< read by rescaled
@@ -363,6 +376,7 @@ struct CubeArithmetic {
 
 /// before_sum: every value is multiplied by 1/count first. after_sum: the sum is.
 enum class MeanScaling : std::uint8_t { before_sum, after_sum };
+/// Of mean in float16.
 struct Float16Mean {
   SumRule sum{};
   MeanScaling scaling = unstated<MeanScaling>;
@@ -377,6 +391,7 @@ struct Float16Logistic {
   LogisticBound bound = unstated<LogisticBound>;
   friend constexpr bool operator==(const Float16Logistic&, const Float16Logistic&) = default;
 };
+/// Of a function in float16.
 struct Float16Function {
   StepPrecision steps = unstated<StepPrecision>;
   friend constexpr bool operator==(const Float16Function&, const Float16Function&) = default;
@@ -403,6 +418,7 @@ struct Float16Dequantize {
   friend constexpr bool operator==(const Float16Dequantize&, const Float16Dequantize&) = default;
 };
 
+/// Of div in float16.
 struct Float16Quotient {
   Float16Rules rounded{};
   Float16ZeroDivision zero_division = unstated<Float16ZeroDivision>;
@@ -501,6 +517,7 @@ enum class RunningMaximum : std::uint8_t { per_position, carried_over };
 /// Of a single channel. zero: its index. upper_half: 1 for values in the upper half of the type's range (signed: above 0; unsigned 8 bits:
 /// above 127), else 0.
 enum class SingleChannel : std::uint8_t { zero, upper_half };
+/// Of argmax.
 struct ArgmaxArithmetic {
   ArgmaxMethod method = ArgmaxMethod::absent;
   RunningMaximum running_maximum = unstated<RunningMaximum>;
@@ -548,6 +565,7 @@ struct LeftArithmetic {
   friend constexpr bool operator==(const LeftArithmetic&, const LeftArithmetic&) = default;
 };
 
+/// One device's arithmetic, operation by operation: the rules of its sheet. An operation that is absent is refused.
 struct Backend {
   Domain domain = Domain::integer;
   GoldenRange golden_range = unstated<GoldenRange>;  ///< of the real domain

@@ -10,6 +10,7 @@
 
 namespace lastbit {
 
+/// A type of rules whose values have names.
 struct RuleEnumeration {
   std::string name;  ///< "Rounding"
   std::vector<std::string_view> values;

@@ -11,6 +11,7 @@
 
 namespace lastbit {
 
+/// A vendor's word for a way of rounding.
 struct VendorWord {
   std::string_view word;
   std::string_view whose;

@@ -51,6 +51,7 @@ struct Calibration {
 /// Options by name; a quantiser lists those that it takes.
 using QuantizerOptions = std::map<std::string, std::string, std::less<>>;
 
+/// An option of a quantiser, as `--list-options` shows it.
 struct QuantizerOption {
   std::string name;
   std::string default_value;
@@ -83,11 +84,13 @@ struct QuantizationRequest {
   }
 };
 
+/// What a quantiser makes of a float network.
 struct QuantizedNetwork {
   Model model;
   std::vector<std::string> notes;  ///< what the procedure decided and a user should know, one line each
 };
 
+/// A vendor's way from a float network to a model of its device.
 struct Quantizer {
   std::string name;
   std::string title;
@@ -125,6 +128,7 @@ struct TensorQuality {
   Events events{};  ///< of the operation that writes it
 };
 
+/// What quantisation lost, tensor by tensor, over the samples.
 struct QuantizationReport {
   std::string backend;
   std::string quantizer;
@@ -136,6 +140,7 @@ struct QuantizationReport {
   std::vector<Guess> guesses;            ///< what the device's arithmetic rests on without evidence
 };
 
+/// A model of the device, and what was lost on the way.
 struct QuantizationResult {
   Model model;
   QuantizationReport report;

@@ -28,6 +28,7 @@ enum class RangeOf : std::uint8_t {
   network_input,  ///< a tensor; if none has the name, the network's input at `position`
 };
 
+/// What is given for one tensor: real bounds, or scale and zero point of its codes.
 struct TensorRange {
   std::string name;
   std::string where;  ///< file and line, for messages
@@ -38,6 +39,7 @@ struct TensorRange {
   std::size_t position = 0;
 };
 
+/// The ranges of a file, and what wrote it.
 struct RangeFile {
   std::string path;
   std::string form;           ///< what wrote it
@@ -51,6 +53,7 @@ struct RangeFile {
 /// In the project's own form; given back, the same model comes out.
 void write_ranges(const std::filesystem::path& file, std::span<const TensorRange> ranges);
 
+/// A quantisation, and the ranges by which it was made.
 struct RangedQuantization {
   QuantizationResult result;
   std::vector<TensorRange>

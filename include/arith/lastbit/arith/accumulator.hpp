@@ -52,6 +52,7 @@ struct TermsByGroup {
 enum class PartialMethod : std::uint8_t { absent, consecutive_terms, consecutive_codes };
 enum class PartialTail : std::uint8_t { exact, one_sum, dropped };
 
+/// A rule: terms are first added in a narrower register, groups at a time.
 struct PartialSums {
   PartialMethod method = PartialMethod::absent;
   TermsByGroup terms{2};    ///< of one partial sum
@@ -63,6 +64,7 @@ struct PartialSums {
   friend constexpr bool operator==(const PartialSums&, const PartialSums&) = default;
 };
 
+/// A device's accumulator: width in bits, what happens to a sum that leaves it, and when that is looked at.
 struct AccumulatorRule {
   std::uint8_t bits = 0;
   Overflow overflow = unstated<Overflow>;
@@ -85,6 +87,7 @@ struct AccumulatorRule {
   return once && !has_partial_sums(rule);
 }
 
+/// The running sum of one output by an AccumulatorRule.
 class Accumulator {
  public:
   /// `group`: how many vectors are processed together, this one among them. `multiplier`: below 2^31, as its products with terms fit 64 bits.

@@ -19,11 +19,13 @@ struct Decomposed {
 
 template <class Float>
 struct FloatFormat;
+/// IEEE 754 binary32.
 template <>
 struct FloatFormat<float> {
   using Bits = std::uint32_t;
   static constexpr int precision = 24, bias = 127, storage = 32;
 };
+/// IEEE 754 binary64.
 template <>
 struct FloatFormat<double> {
   using Bits = std::uint64_t;

@@ -31,6 +31,7 @@ namespace lastbit {
 
 enum class Sigmoid : std::uint8_t { logistic, tanh };
 
+/// Constants of one layer's logistic or tanh, as the kernel prepares them.
 struct SigmoidParameters {
   EncodedScale scale;
   std::int32_t radius = 0;
@@ -108,6 +109,7 @@ template <Sigmoid function>
   return static_cast<std::int32_t>(x > 0 ? entry - 32768 : 32768 - entry);
 }
 
+/// Constants of one layer's hard swish, as the kernel prepares them.
 struct HardSwishParameters {
   std::int32_t input_zero_point = 0;
   std::int32_t output_zero_point = 0;

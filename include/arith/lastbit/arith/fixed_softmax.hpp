@@ -33,6 +33,7 @@
 
 namespace lastbit {
 
+/// Constants of one layer's softmax, as the kernel prepares them.
 struct SoftmaxParameters {
   EncodedScale scale;
   std::int32_t smallest_difference = 0;

@@ -48,6 +48,7 @@ enum class Float16TopExponent : std::uint8_t { infinity_nan, ordinary };
 /// 0/x is a zero with the sign of the quotient, x/0 infinite, 0/0 NaN; or 0/x is +0, and x/0 and 0/0 are the pattern of a signed infinity.
 enum class Float16ZeroDivision : std::uint8_t { ieee, unsigned_zero };
 
+/// How a result becomes float16: its rounding, and what a value beyond 65504 becomes.
 struct Float16Rules {
   Rounding rounding = unstated<Rounding>;
   Float16Overflow overflow = unstated<Float16Overflow>;

@@ -30,6 +30,7 @@
 
 namespace lastbit {
 
+/// Of a matrix product: rows, columns, and terms of each sum.
 struct ProductShape {
   std::int64_t rows = 1, columns = 1, terms = 1;
   bool left_transposed = false;   ///< the left factor lies as [terms, rows]

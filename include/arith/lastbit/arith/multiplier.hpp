@@ -56,6 +56,7 @@ enum class MultiplierCarry : std::uint8_t { renormalize, saturate, keep, lost };
 /// What is added to a multiplier once it is rounded.
 enum class MultiplierAddend : std::uint8_t { nothing, one };
 
+/// A rule: how a real scale becomes the multiplier and exponent that a device holds.
 struct ScaleEncoding {
   ScaleArithmetic arithmetic = unstated<ScaleArithmetic>;
   std::uint8_t significant_bits = 0;

@@ -29,6 +29,7 @@ enum class StepPrecision : std::uint8_t { float16, float32 };
 
 enum class SumOrder : std::uint8_t { sequential, pairwise, blocks_sequential, blocks_pairwise, blocks_exact };
 
+/// A rule: the precision of the steps of a floating-point sum, and their order.
 struct SumRule {
   StepPrecision precision = unstated<StepPrecision>;
   SumOrder order = unstated<SumOrder>;

@@ -14,6 +14,7 @@
 
 namespace lastbit {
 
+/// From x_base on: y_base + ((x - x_base) * slope >> shift).
 struct PwlSegment {
   std::int32_t x_base = 0;
   std::int16_t y_base = 0;

@@ -19,6 +19,7 @@ namespace lastbit {
 /// common encoding of the operands (encode_together). weight: the weights' scale, or the second factor's. count: how many values were summed.
 enum class Quantity : std::uint8_t { one, in, first_in, larger_in, unit, weight, out, count };
 
+/// What a layer rescales by, a rule: over1 * over2 * 2^exponent / (under1 * under2).
 struct Ratio {
   std::array<Quantity, 2> over{}, under{};
   std::int8_t exponent = 0;

@@ -21,6 +21,7 @@ namespace lastbit {
 
 inline constexpr std::size_t max_stages = 12;
 
+/// Stages in hardware order, at most max_stages; a constant that can be a template argument.
 struct Chain {
   std::array<Stage, max_stages> stages{};
   std::uint8_t size = 0;

@@ -18,6 +18,7 @@
 
 namespace lastbit {
 
+/// From start on: (x * multiplier >> shift) + add, as the head of this header says.
 struct ScaleSegment {
   std::int64_t start = 0;
   std::int64_t multiplier = 0;

@@ -20,6 +20,7 @@
 
 namespace lastbit {
 
+/// In pixels.
 struct ImageSize {
   std::int64_t width = 0, height = 0;
   bool operator==(const ImageSize&) const = default;
@@ -34,6 +35,7 @@ struct ImageHeader {
   bool operator==(const ImageHeader&) const = default;
 };
 
+/// An image of 8 bits a channel.
 struct Image {
   ImageHeader header;
   std::vector<std::uint8_t> pixels{};  ///< rows from the top, pixels from the left, the channels of each together

@@ -14,6 +14,7 @@
 
 namespace lastbit {
 
+/// What a file leaves open, and which part of its network is read.
 struct ModelOptions {
   /// What an .onnx file may leave open, by the names of its inputs: see OnnxOptions; of a .tflite file the shapes. JSON leaves nothing open.
   std::map<std::string, Tensor, std::less<>> constants;

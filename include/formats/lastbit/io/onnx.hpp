@@ -20,6 +20,7 @@
 
 namespace lastbit {
 
+/// What an .onnx file leaves open.
 struct OnnxOptions {
   /// Values of graph inputs, by name: they are read as constants. What an operator needs to know while it is read (axes, scales, the condition
   /// of an If) may be an input in the file, and has a value only so.

@@ -33,6 +33,7 @@ namespace lastbit {
 
 /// What a layer brings to a sum: the scales and zero points of its operands, and its output's scale.
 struct SumLayer {
+  /// A tensor that is added.
   struct Operand {
     double scale = 1;
     std::int64_t zero_point = 0;
@@ -45,6 +46,7 @@ struct SumLayer {
 
 /// The rule with the layer's numbers: what executors compute, proofs bound and formulas state.
 struct ResolvedSum {
+  /// A code that is added, and how it is brought to the sum.
   struct Term {
     std::int64_t zero_point = 0;  ///< subtracted from the code
     std::int64_t sign = 1;
@@ -65,6 +67,7 @@ struct ResolvedSum {
 /// Steps 1 to 3.
 [[nodiscard]] std::int64_t sum_of(const SumArithmetic& rule, const ResolvedSum& sum, std::span<const std::int64_t> codes);
 
+/// Constants of a sum in float32.
 struct FloatSum {
   float ratio_a, ratio_b, fixed;
 };

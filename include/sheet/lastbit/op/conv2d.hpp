@@ -36,6 +36,7 @@
 
 namespace lastbit {
 
+/// The sizes of a convolution.
 struct ConvShape {
   std::int64_t batch = 1, in_height = 1, in_width = 1, in_channels = 1;
   std::int64_t out_height = 1, out_width = 1, out_channels = 1;
@@ -63,6 +64,7 @@ struct ConvShape {
   return narrow_saturate(static_cast<Int128>(shift_right(bias, shift, rounding)) << shift, 64);
 }
 
+/// An output: image, row, column, channel.
 struct ConvIndex {
   std::int64_t n = 0, y = 0, x = 0, o = 0;
 };

@@ -21,6 +21,7 @@
 
 namespace lastbit {
 
+/// What a tensor of data is quantised with.
 struct DynamicScale {
   float scale = 1;
   std::uint8_t zero_point = 0;

@@ -32,6 +32,7 @@ namespace lastbit {
 inline constexpr double lstm_gate_scale = 1.0 / 4096.0;         ///< of a gate before its function
 inline constexpr double lstm_activation_scale = 1.0 / 32768.0;  ///< of what logistic and tanh deliver
 
+/// The sizes of an lstm.
 struct LstmShape {
   std::int64_t batch = 1, steps = 1, inputs = 1, cells = 1;
   bool time_major = false;

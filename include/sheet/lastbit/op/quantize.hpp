@@ -67,6 +67,7 @@ template <std::floating_point Real>
   return static_cast<float>(scale) * static_cast<float>(centred);
 }
 
+/// Constants of a requantisation in float32.
 struct ScaleAndBias {
   float ratio, bias;
 };

@@ -24,6 +24,7 @@
 
 namespace lastbit {
 
+/// The sizes of an svdf.
 struct SvdfShape {
   std::int64_t batch = 1, inputs = 1, filters = 1, memory = 1, rank = 1;
   [[nodiscard]] constexpr std::int64_t units() const { return filters / rank; }

@@ -119,6 +119,7 @@ struct RescaleOperands {
   std::optional<StatedScale> below_zero{};
 };
 
+/// The values that come into a stage: from low to high.
 struct StageBounds {
   Int128 low = -static_cast<Int128>(~UInt128{0} >> 1) - 1;
   Int128 high = static_cast<Int128>(~UInt128{0} >> 1);
@@ -137,6 +138,7 @@ struct BinaryPlaces {
   int places = 0, fraction_before = 0, fraction_after = 0;
 };
 
+/// What other layers of the library ask of a stage.
 struct StageFacts {
   std::string_view name;
   std::string_view meaning;     ///< v, M, e, n as in docs/rules.md
