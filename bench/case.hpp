@@ -1,55 +1,50 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is timed: our way to a result, and the peers' ways to it.
+// What is timed: cases, each with the ways to one result. Every way is a benchmark of Google Benchmark, <case>/<side>.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lastbit/tensor.hpp"
-#include "timing.hpp"
 
 namespace lastbit::bench {
 
-/// What a rate counts; `milliseconds` and `megabytes` are shown as they are, everything else per second, in units of 10^9.
-enum class Unit : std::uint8_t { multiply_adds, values, operations, bytes, milliseconds, megabytes };
-
-/// Another way to the same result: another library's, or ours under other options.
-struct Peer {
-  std::string name;
-  std::function<void()> run;
-  std::function<Tensor()> output = {};   ///< where its arithmetic is ours, bit for bit; else empty
-  std::function<double()> seconds = {};  ///< where it is timed elsewhere: of one run, in place of `run`
-  /// A process of its own is measured under these variables, which a library reads once.
-  std::vector<std::pair<std::string, std::string>> environment = {};
-};
-
-/// Prepared to be run any number of times.
+/// One side, prepared to be run any number of times.
 struct Trial {
-  double work = 0;  ///< of one run, in the case's unit; not read for milliseconds
+  double work = 0;  ///< of one run, what the case's counter counts
   std::function<void()> run;
-  std::function<Tensor()> output;  ///< compared with the scalar path's and with the peers' before anything is timed
-  std::vector<Peer> peers = {};
+  std::function<Tensor()> output = {};               ///< empty: not the case's arithmetic, or no result of its own
+  std::function<double(std::int64_t)> seconds = {};  ///< of so many runs, in place of `run`, where another process does them
 };
 
-/// What bounds a rate (peaks.hpp).
-enum class Roof : std::uint8_t { none, byte_dot_product, word_dot_product, cache_copy };
+/// thread: processor time of the calling thread, in which nothing else on the machine counts. wall: what passed, for work that several
+/// threads share. other_process: what `Trial::seconds` says.
+enum class Clock : std::uint8_t { thread, wall, other_process };
 
-struct Case {
-  std::string name;  ///< <section>/<backend>/<types>/<shape>
-  Unit unit = Unit::multiply_adds;
-  Roof roof = Roof::none;
+/// Prepared when it is first timed, so that what a filter leaves out costs nothing.
+struct Side {
+  std::string name;
   std::function<Trial()> prepare;
   Clock clock = Clock::thread;
+  std::string variable = {};  ///< "NAME=VALUE", which a library reads once: then this program in another process runs it
+
+  [[nodiscard]] bool uses_other_process() const { return clock == Clock::other_process || !variable.empty(); }
 };
 
-/// Every section appends its cases; preparing them is left to the run, so that a filter costs nothing.
+struct Case {
+  std::string name;         ///< <section>/<backend>/<types>/<shape>
+  const char* counter;      ///< what a rate counts, per second: "MACs", "values", "operations", "bytes"; nullptr: a time is the result
+  const char* roof;         ///< the case of peaks.hpp that bounds the rate, or nullptr
+  std::vector<Side> sides;  ///< ours, "lastbit", is the first
+};
+
+/// Every section appends its cases.
 using Cases = std::vector<Case>;
+void add_peaks(Cases& cases);
 void add_convolutions(Cases& cases);
 void add_words(Cases& cases);
 void add_steps(Cases& cases);
@@ -57,5 +52,24 @@ void add_finishing(Cases& cases);
 void add_float16(Cases& cases);
 void add_networks(Cases& cases);
 void add_observation(Cases& cases);
+
+/// Makes its sides benchmarks. Each is prepared when it is first timed; its output, if it has one, is then compared with that of the first
+/// side on the scalar path. The case must live as long as they run.
+void register_case(const Case& one);
+
+/// The most memory that a run holds: benchmarks with a counter `held_bytes`, whose times say nothing.
+void register_memory();
+
+/// Whether an output differed so far: such a side is not timed.
+[[nodiscard]] bool found_difference();
+
+/// Runs the side of that benchmark as often as each line of the standard input says, and answers with the seconds of it.
+void serve(const Cases& cases, const std::string& benchmark);
+
+/// Without its output: for a side whose arithmetic or data are not the case's.
+[[nodiscard]] inline Trial only_timed(Trial trial) {
+  trial.output = nullptr;
+  return trial;
+}
 
 }  // namespace lastbit::bench

@@ -9,6 +9,7 @@
 #include "layers.hpp"
 #include "networks.hpp"
 #include "onnxruntime_peer.hpp"
+#include "peaks.hpp"
 #include "peers.hpp"
 
 namespace lastbit::bench {
@@ -31,17 +32,16 @@ constexpr Types layer_types[] = {
     {"onnxruntime", "s8s8", signed_types, Comparison::speed},       {"onnxruntime", "u8s8", unsigned_types, Comparison::output},
     {"onnxruntime", "u8s8_sums", unsigned_sums, Comparison::output}};
 
-Trial reference_trial(const TimedLayer& layer, const Types& types) {
-  const Model model = model_of(layer, types.types);
-  Trial trial = layer_trial(prepare_model(model, find_backend(types.backend).backend));
-  trial.peers = onednn_peers({model}, types.with_onednn);
-  if (layer.kernel == 1 && std::string_view(types.backend) == "tflite_double") {
-    for (Peer& peer : gemmlowp_peers(model)) trial.peers.push_back(std::move(peer));
-  }
-  if (std::string_view(types.backend) == "onnxruntime" && types.types.output != ElementType::int32) {
-    for (Peer& peer : onnxruntime_peers(model)) trial.peers.push_back(std::move(peer));
-  }
-  return trial;
+void append(std::vector<Side>& sides, std::vector<Side> more) { sides.insert(sides.end(), more.begin(), more.end()); }
+
+std::vector<Side> reference_sides(const TimedLayer& layer, const Types& types) {
+  const auto model = [&layer, &types] { return model_of(layer, types.types); };
+  const std::string_view backend = types.backend;
+  std::vector<Side> sides{{"lastbit", [=] { return layer_trial(prepare_model(model(), find_backend(backend).backend)); }}};
+  append(sides, onednn_sides([=] { return std::vector{model()}; }, types.with_onednn));
+  if (layer.kernel == 1 && backend == "tflite_double") append(sides, gemmlowp_sides(model));
+  if (backend == "onnxruntime" && types.types.output != ElementType::int32) append(sides, onnxruntime_sides(model));
+  return sides;
 }
 
 /// One layer on a path of our choice.
@@ -52,17 +52,22 @@ Trial path_trial(const TimedLayer& layer, const kernels::Path& path) {
 
 /// All convolutions of a network, one after the other; the output is the last one's.
 Trial network_trial(const char* network, const char* backend) {
-  const std::vector<Model> models = convolutions_of(network);
   std::vector<Trial> layers;
-  for (const Model& model : models) layers.push_back(layer_trial(prepare_model(model, find_backend(backend).backend)));
-  Trial all{0,
-            [layers] {
-              for (const Trial& layer : layers) layer.run();
-            },
-            layers.back().output};
-  for (const Trial& layer : layers) all.work += layer.work;
-  all.peers = onednn_peers(models, Comparison::speed);
-  return all;
+  for (const Model& model : convolutions_of(network)) layers.push_back(layer_trial(prepare_model(model, find_backend(backend).backend)));
+  double work = 0;
+  for (const Trial& layer : layers) work += layer.work;
+  const auto output = layers.back().output;
+  return {work,
+          [layers = std::move(layers)] {
+            for (const Trial& layer : layers) layer.run();
+          },
+          output};
+}
+
+std::vector<Side> network_sides(const char* network, const char* backend) {
+  std::vector<Side> sides{{"lastbit", [=] { return network_trial(network, backend); }}};
+  append(sides, onednn_sides([=] { return convolutions_of(network); }, Comparison::speed));
+  return sides;
 }
 
 }  // namespace
@@ -70,19 +75,21 @@ Trial network_trial(const char* network, const char* backend) {
 void add_convolutions(Cases& cases) {
   for (const Types& types : layer_types) {
     for (const TimedLayer& layer : reference_layers) {
-      cases.push_back({"conv/" + std::string(types.backend) + "/" + types.name + "/" + name_of(layer), Unit::multiply_adds,
-                       Roof::byte_dot_product, [&layer, &types] { return reference_trial(layer, types); }});
+      cases.push_back({"conv/" + std::string(types.backend) + "/" + types.name + "/" + name_of(layer), "MACs", peak::byte_dot_product,
+                       reference_sides(layer, types)});
     }
   }
   for (const kernels::Path& path : kernels::paths()) {
     if (!path.available()) continue;
-    cases.push_back({"path/" + std::string(path.name) + "/s8s8/" + name_of(reference_layers[0]), Unit::multiply_adds,
-                     Roof::byte_dot_product, [&path] { return path_trial(reference_layers[0], path); }});
+    cases.push_back({"path/" + std::string(path.name) + "/s8s8/" + name_of(reference_layers[0]),
+                     "MACs",
+                     peak::byte_dot_product,
+                     {{"lastbit", [&path] { return path_trial(reference_layers[0], path); }}}});
   }
   for (const char* network : {"ic_resnet8_int8", "mobilenet_v2_224_int8"}) {
     for (const char* backend : {"tflite_double", "xnnpack", "vipnano_v8", "onnxruntime"}) {
-      cases.push_back({"conv/" + std::string(backend) + "/s8s8/all_of_" + network, Unit::multiply_adds, Roof::byte_dot_product,
-                       [=] { return network_trial(network, backend); }});
+      cases.push_back(
+          {"conv/" + std::string(backend) + "/s8s8/all_of_" + network, "MACs", peak::byte_dot_product, network_sides(network, backend)});
     }
   }
 }

@@ -91,12 +91,12 @@ RescaleRule output_of(const char* backend) {
   return rules.requantize;
 }
 
-/// Beside VIPNano's output stage.
-Trial beside_vipnano(const char* backend, std::size_t operand_count) {
-  Trial trial = finishing_trial(output_of(backend), operand_count);
-  trial.peers = {{"vipnano_v8", finishing_trial(output_of("vipnano_v8"), operand_count).run}};
-  return trial;
+Side side_of(const char* backend, std::size_t operand_count) {
+  return {"lastbit", [=] { return finishing_trial(output_of(backend), operand_count); }};
 }
+
+/// VIPNano's output stage, for the others to stand beside.
+const Side vipnano{"vipnano_v8", [] { return only_timed(finishing_trial(output_of("vipnano_v8"), channels)); }};
 
 }  // namespace
 
@@ -104,16 +104,15 @@ void add_finishing(Cases& cases) {
   for (const char* backend : {"tflite_double", "tflite_single", "xnnpack", "onnxruntime", "vipnano_v8", "vipnano_v7", "n2d2_single_shift",
                               "n2d2_double_shift", "n2d2_fixed_mult16", "n2d2_fixed_mult32", "n2d2_float_mult", "bernoulli2"}) {
     for (const std::size_t count : {std::size_t{1}, channels}) {
-      cases.push_back({"finish/" + std::string(backend) + (count == 1 ? "/per_tensor" : "/per_channel"), Unit::values, Roof::none,
-                       [=] { return finishing_trial(output_of(backend), count); }});
+      cases.push_back(
+          {"finish/" + std::string(backend) + (count == 1 ? "/per_tensor" : "/per_channel"), "values", nullptr, {side_of(backend, count)}});
     }
   }
   for (const char* backend :
        {"gemmini",     "gemmini_shift", "max78000",       "espdl_s3",    "espdl_p4",    "esp_nn",    "pytorch_qnnpack",
         "pytorch_x86", "fbgemm",        "fbgemm_integer", "tosa_single", "tosa_double", "ethos_u",   "gap8",
         "k210",        "rk3588",        "rk3588_mesa",    "nvdla",       "sophgo",      "sophgo_qdm"}) {
-    cases.push_back(
-        {"finish/" + std::string(backend) + "/per_channel", Unit::values, Roof::none, [=] { return beside_vipnano(backend, channels); }});
+    cases.push_back({"finish/" + std::string(backend) + "/per_channel", "values", nullptr, {side_of(backend, channels), vipnano}});
   }
 }
 

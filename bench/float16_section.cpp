@@ -6,6 +6,7 @@
 #include "lastbit/registry.hpp"
 #include "layers.hpp"
 #include "networks.hpp"
+#include "peaks.hpp"
 
 namespace lastbit::bench {
 namespace {
@@ -52,9 +53,10 @@ Trial float16_trial(const Float16Operation& operation, const char* backend) {
 void add_float16(Cases& cases) {
   for (const char* backend : {"ascend910b", "ascend310"}) {
     for (const Float16Operation& operation : operations) {
-      cases.push_back({"float16/" + std::string(backend) + "/" + operation.name, is_cast(operation) ? Unit::bytes : Unit::operations,
-                       is_cast(operation) ? Roof::cache_copy : Roof::none,
-                       [&operation, backend] { return float16_trial(operation, backend); }});
+      cases.push_back({"float16/" + std::string(backend) + "/" + operation.name,
+                       is_cast(operation) ? "bytes" : "operations",
+                       is_cast(operation) ? peak::cache_copy : nullptr,
+                       {{"lastbit", [&operation, backend] { return float16_trial(operation, backend); }}}});
     }
   }
 }

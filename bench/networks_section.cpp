@@ -47,20 +47,16 @@ std::shared_ptr<Prepared> repeated(std::shared_ptr<Prepared> network) {
   return network;
 }
 
-Trial threads_trial(const std::shared_ptr<Prepared>& network) {
-  Trial two = trial(network, {.threads = 2});
-  two.peers = {{"one thread", runner(network, plain)}};
-  return two;
+/// Runs of one network under options, each side with a network of its own.
+Side side_of(const char* name, const std::function<std::shared_ptr<Prepared>()>& network, const RunOptions& options,
+             Clock clock = Clock::thread) {
+  return {name, [=] { return trial(network(), options); }, clock};
 }
 
-Trial observed_trial(const std::shared_ptr<Prepared>& network, const RunOptions& options) {
-  Trial observed = trial(network, options);
-  observed.peers = {{"nothing asked for", runner(network, plain)}};
-  return observed;
-}
+void add(Cases& cases, const std::string& name, std::vector<Side> sides) { cases.push_back({name, nullptr, nullptr, std::move(sides)}); }
 
-void add(Cases& cases, const std::string& name, std::function<Trial()> prepare, Clock clock = Clock::thread) {
-  cases.push_back({name, Unit::milliseconds, Roof::none, std::move(prepare), clock});
+void add_two_threads(Cases& cases, const std::string& name, const std::function<std::shared_ptr<Prepared>()>& network) {
+  add(cases, name, {side_of("lastbit", network, {.threads = 2}, Clock::wall), side_of("one_thread", network, plain, Clock::wall)});
 }
 
 }  // namespace
@@ -69,13 +65,12 @@ void add_networks(Cases& cases) {
   for (const std::string network : networks) {
     if (!has_network(network)) continue;
     for (const std::string backend : backends)
-      add(cases, "network/" + backend + "/" + network, [=] { return trial(prepare_network(network, backend), keeping_all); });
+      add(cases, "network/" + backend + "/" + network,
+          {side_of(
+              "lastbit", [=] { return prepare_network(network, backend); }, keeping_all)});
     for (const std::string backend : {"tflite_double", "vipnano_v8"}) {
-      add(
-          cases, "two_threads/" + backend + "/" + network, [=] { return threads_trial(prepare_network(network, backend)); }, Clock::wall);
-      add(
-          cases, "two_threads_batch_8/" + backend + "/" + network,
-          [=] { return threads_trial(repeated(prepare_network(network, backend))); }, Clock::wall);
+      add_two_threads(cases, "two_threads/" + backend + "/" + network, [=] { return prepare_network(network, backend); });
+      add_two_threads(cases, "two_threads_batch_8/" + backend + "/" + network, [=] { return repeated(prepare_network(network, backend)); });
     }
   }
 }
@@ -83,9 +78,10 @@ void add_networks(Cases& cases) {
 void add_observation(Cases& cases) {
   for (const std::string network : {"ic_resnet8_int8", "mobilenet_v2_224_int8"}) {
     if (!has_network(network)) continue;
+    const auto prepared = [=] { return prepare_network(network, "tflite_double"); };
     const auto observe = [&](const char* what, const RunOptions& options) {
       add(cases, "observe/tflite_double/" + std::string(what) + "/" + network,
-          [=] { return observed_trial(prepare_network(network, "tflite_double"), options); });
+          {side_of("lastbit", prepared, options), side_of("nothing_asked_for", prepared, plain)});
     };
     observe("every_tensor", keeping_all);
     observe("events", counting);

@@ -8,9 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
-#include "lastbit/error.hpp"
-#include "own_process.hpp"
+#include "layers.hpp"
+#include "other_process.hpp"
 
 namespace lastbit::bench {
 namespace {
@@ -115,24 +116,27 @@ std::string onnx_of(const Model& layer) {
   return model.SerializeAsString();
 }
 
+Trial onnxruntime_trial(const Model& layer, const char* package) {
+  const auto file = std::filesystem::temp_directory_path() / ("lastbit_bench_" + std::to_string(getpid()) + ".onnx");
+  std::ofstream(file, std::ios::binary) << onnx_of(layer);
+  const ModelTensor& in = layer.tensors[0];
+  std::vector<std::string> command{"node", LASTBIT_SOURCE_DIR "/bench/onnxruntime_peer.js", package, file.string(),
+                                   std::string(name_of(in.type))};
+  for (const std::size_t axis : {std::size_t{0}, std::size_t{3}, std::size_t{1}, std::size_t{2}})
+    command.push_back(std::to_string(in.shape[axis]));
+  const auto process = std::make_shared<OtherProcess>(command, "");
+  static_cast<void>(process->seconds(1));  // it has read the file
+  std::filesystem::remove(file);
+  return {
+      static_cast<double>(multiply_adds_of(layer)), {}, {}, [process](std::int64_t runs) { return process->seconds(runs) / chain_length; }};
+}
+
 }  // namespace
 
-std::vector<Peer> onnxruntime_peers(const Model& layer) {
+std::vector<Side> onnxruntime_sides(const std::function<Model()>& layer) {
   const char* const package = std::getenv("LASTBIT_ONNXRUNTIME");
   if (package == nullptr) return {};
-  const ModelTensor& in = layer.tensors[0];
-  const auto text = [&](std::size_t axis) { return std::to_string(in.shape[axis]); };
-  const std::vector<std::string> input{std::string(name_of(in.type)), text(0), text(3), text(1), text(2)};
-  const auto seconds = [input, bytes = onnx_of(layer), package = std::string(package)] {
-    const auto file = std::filesystem::temp_directory_path() / ("lastbit_bench_" + std::to_string(getpid()) + ".onnx");
-    std::ofstream(file, std::ios::binary) << bytes;
-    std::vector<std::string> command{"node", LASTBIT_SOURCE_DIR "/bench/onnxruntime_peer.js", package, file.string()};
-    command.insert(command.end(), input.begin(), input.end());
-    const double one_run = number_from_process(command, {});
-    std::filesystem::remove(file);
-    return one_run / chain_length;
-  };
-  return {{"ONNX Runtime", {}, {}, seconds}};
+  return {{"onnxruntime", [=] { return onnxruntime_trial(layer(), package); }, Clock::other_process}};
 }
 
 }  // namespace lastbit::bench

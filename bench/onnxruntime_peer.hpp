@@ -5,6 +5,7 @@
 // library comes with a documented way to call it but without a header. Debian has neither.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "case.hpp"
@@ -12,8 +13,7 @@
 
 namespace lastbit::bench {
 
-/// A convolution of as many output as input channels, stride 1, as a chain of QLinearConv on one thread: seconds for one of them. Empty where
-/// the variable is not set.
-[[nodiscard]] std::vector<Peer> onnxruntime_peers(const Model& layer);
+/// A convolution of as many output as input channels, stride 1, as a chain of QLinearConv on one thread. Empty where the variable is not set.
+[[nodiscard]] std::vector<Side> onnxruntime_sides(const std::function<Model()>& layer);
 
 }  // namespace lastbit::bench

@@ -5,17 +5,17 @@
 #include <benchmark/benchmark.h>
 
 #include <cstring>
-#include <functional>
+#include <vector>
 
-#include "timing.hpp"
+#include "case.hpp"
 
 namespace lastbit::bench {
 namespace {
 
+#if defined(__x86_64__)
 constexpr int rounds = 4096;
 constexpr int chains = 12;  // independent sums: more than the latency times the instructions per cycle
 
-#if defined(__x86_64__)
 // Nothing but the instruction is left to measure. Written out, because both compilers keep some of the sums in memory.
 #define LASTBIT_REPEATED(instruction)                                                                                             \
   for (int round = 0; round < rounds; ++round)                                                                                    \
@@ -28,27 +28,28 @@ void word_dot_products() { LASTBIT_REPEATED("vpdpwssd"); }
 #undef LASTBIT_REPEATED
 #endif
 
-double per_second(const std::function<void()>& run, double work, double budget) {
-  return work / seconds_in_turns({&run, 1}, budget, Clock::thread)[0];
+Trial copy_trial() {
+  constexpr std::size_t size = 384 << 10;
+  return {2.0 * size, [from = std::vector<char>(size, 1), to = std::vector<char>(size)]() mutable {
+            std::memcpy(to.data(), from.data(), size);
+            benchmark::DoNotOptimize(to.data());
+          }};
 }
 
 }  // namespace
 
-Peaks measure_peaks(double budget) {
-  Peaks peaks;
+void add_peaks(Cases& cases) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512vnni")) {
-    peaks.byte_dot_product = per_second(byte_dot_products, 64.0 * chains * rounds, budget);
-    peaks.word_dot_product = per_second(word_dot_products, 32.0 * chains * rounds, budget);
+    cases.push_back({peak::byte_dot_product, "MACs", nullptr, {{"vpdpbusd", [] {
+                                                                  return Trial{64.0 * chains * rounds, byte_dot_products};
+                                                                }}}});
+    cases.push_back({peak::word_dot_product, "MACs", nullptr, {{"vpdpwssd", [] {
+                                                                  return Trial{32.0 * chains * rounds, word_dot_products};
+                                                                }}}});
   }
 #endif
-  std::vector<char> from(384 << 10, 1), to(from.size());
-  const auto copy = [&] {
-    std::memcpy(to.data(), from.data(), from.size());
-    benchmark::DoNotOptimize(to.data());
-  };
-  peaks.cache_copy = per_second(copy, 2 * static_cast<double>(from.size()), budget);
-  return peaks;
+  cases.push_back({peak::cache_copy, "bytes", nullptr, {{"memcpy", copy_trial}}});
 }
 
 }  // namespace lastbit::bench

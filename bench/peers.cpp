@@ -19,33 +19,33 @@ namespace lastbit::bench {
 #if defined(LASTBIT_HAS_ONEDNN)
 namespace {
 
-using Convolutions = std::vector<std::unique_ptr<OnednnConvolution>>;
-
-/// Made when it first runs: by then the process has chosen its instruction set.
-std::function<Convolutions&()> made_once(const std::vector<Model>& layers) {
-  return [layers, made = std::make_shared<Convolutions>()]() -> Convolutions& {
+/// The primitives are made when it first runs: by then the process has chosen its instruction set.
+Trial onednn_trial(const std::vector<Model>& layers) {
+  const auto made = std::make_shared<std::vector<std::unique_ptr<OnednnConvolution>>>();
+  const auto run = [layers, made] {
     if (made->empty()) {
       for (const Model& layer : layers)
         made->push_back(std::make_unique<OnednnConvolution>(
-            layer, random_tensor(layer.tensors[static_cast<std::size_t>(layer.inputs[0])].type, layer.tensor(layer.inputs[0]).shape, 3)));
+            layer, random_tensor(layer.tensor(layer.inputs[0]).type, layer.tensor(layer.inputs[0]).shape, 3)));
     }
-    return *made;
+    for (const auto& convolution : *made) convolution->run();
   };
+  double work = 0;
+  for (const Model& layer : layers) work += static_cast<double>(multiply_adds_of(layer));
+  return {work, run, [run, made] {
+            run();
+            return made->back()->output();
+          }};
 }
 
 }  // namespace
 
-std::vector<Peer> onednn_peers(const std::vector<Model>& layers, Comparison comparison) {
-  const auto convolutions = made_once(layers);
-  const auto run = [convolutions] {
-    for (const auto& convolution : convolutions()) convolution->run();
-  };
-  std::vector<Peer> peers{{"oneDNN, AVX-512 VNNI", run}, {"oneDNN, uncapped", run, {}, {}, {{"ONEDNN_MAX_CPU_ISA", "DEFAULT"}}}};
-  if (comparison == Comparison::output) peers[0].output = [convolutions] { return convolutions()[0]->output(); };
-  return peers;
+std::vector<Side> onednn_sides(const std::function<std::vector<Model>()>& layers, Comparison comparison) {
+  const auto trial = [=] { return comparison == Comparison::output ? onednn_trial(layers()) : only_timed(onednn_trial(layers())); };
+  return {{"onednn_vnni", trial}, {"onednn_uncapped", trial, Clock::thread, "ONEDNN_MAX_CPU_ISA=DEFAULT"}};
 }
 #else
-std::vector<Peer> onednn_peers(const std::vector<Model>&, Comparison) { return {}; }
+std::vector<Side> onednn_sides(const std::function<std::vector<Model>()>&, Comparison) { return {}; }
 #endif
 
 void hold_peers_to_our_instructions() { setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI", 0); }
@@ -96,15 +96,19 @@ Tensor by_gemmlowp(const GemmlowpProduct& product, const Shape& shape) {
 
 }  // namespace
 
-std::vector<Peer> gemmlowp_peers(const Model& layer) {
-  const auto product = std::make_shared<const GemmlowpProduct>(product_of(layer));
-  const Shape shape = layer.tensors[3].shape;
-  const auto result = std::make_shared<std::vector<std::uint8_t>>(static_cast<std::size_t>(shape.element_count()));
-  return {{"gemmlowp, AVX2", [product, result] { multiply_with_gemmlowp(*product, result->data()); },
-           [product, shape] { return by_gemmlowp(*product, shape); }}};
+std::vector<Side> gemmlowp_sides(const std::function<Model()>& layer) {
+  return {{"gemmlowp_avx2", [layer] {
+             const Model model = layer();
+             const auto product = std::make_shared<const GemmlowpProduct>(product_of(model));
+             const Shape shape = model.tensors[3].shape;
+             const auto result = std::make_shared<std::vector<std::uint8_t>>(static_cast<std::size_t>(shape.element_count()));
+             return Trial{static_cast<double>(multiply_adds_of(model)),
+                          [product, result] { multiply_with_gemmlowp(*product, result->data()); },
+                          [product, shape] { return by_gemmlowp(*product, shape); }};
+           }}};
 }
 #else
-std::vector<Peer> gemmlowp_peers(const Model&) { return {}; }
+std::vector<Side> gemmlowp_sides(const std::function<Model()>&) { return {}; }
 #endif
 
 }  // namespace lastbit::bench

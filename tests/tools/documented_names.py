@@ -22,7 +22,7 @@ from documented_commands import blocks_of
 ELSEWHERE = re.compile(r"^(bench/lastbit_bench|(small/)?test_(catch2|googletest)\.cpp|build/.*|src/.*|tensorflow/.*|include/gemmini_params\.h|"
                        r"izer/simulate\.py|tests/requant_model\.h|out-cvt-converter\.md|lib/Support/\w+\.cpp|CNN_Activation_SQ8\.c|dl_\w+\.[ch]pp|quant_util\.h|(scaling|weight_compressor|register_command_stream_generator|high_level_command_to_npu_op)\.py|hbir\.hpp|ptq_process\.md|note\.md)$")
 # Options of other programs; attributes of `lastbit layer`, which takes those of every operation, and one that the guide mistypes.
-OTHER_OPTIONS = {"--allow-run-as-root", "--enable-recovery", "--install", "--prefix", "--list", "--select"} | {
+OTHER_OPTIONS = {"--allow-run-as-root", "--enable-recovery", "--install", "--prefix", "--list", "--select", "--against", "--benchmark"} | {
     "--activation", "--axis", "--filter", "--padding", "--stride", "--strid", "--allow-signed", "--level", "--profile", "--resume"}
 HISTORY = ("CHANGELOG.md",)  # speaks of files that are gone
 
