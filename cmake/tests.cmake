@@ -53,7 +53,7 @@ endfunction()
 # lastbit_test_every_path(name): the same test once more on each host path, not only on the one that dispatch picks here.
 function(lastbit_test_every_path name)
   get_test_property(${name} LABELS labels)
-  foreach(path IN ITEMS scalar avx2 avxvnni avx512vnni neon)
+  foreach(path IN ITEMS scalar sse42 avx2 avxvnni avx512vnni neon)
     add_test(NAME ${name}_${path} COMMAND ${name})
     set_tests_properties(
       ${name}_${path} PROPERTIES LABELS "${labels}" TIMEOUT 600 ENVIRONMENT LASTBIT_PATH=${path}

@@ -25,18 +25,26 @@ std::size_t finish_period(std::size_t channels, std::size_t lanes) {
 }
 
 template <class Lane>
+template <class T>
+const T* FinishPlanner<Lane>::keep(AlignedVector<T> list) {
+  const auto kept = std::make_shared<const AlignedVector<T>>(std::move(list));
+  lists_.push_back(kept);
+  return kept->data();
+}
+
+template <class Lane>
 template <class T, class List>
 LaneParameter<T> FinishPlanner<Lane>::parameter(const List& values, bool halves) {
   const bool uniform = std::all_of(values.begin(), values.end(), [&](const auto& value) { return value == values[0]; });
-  if (uniform) return {AlignedVector<T>(lanes_, static_cast<T>(values[0])), 0};
+  if (uniform) return {keep(AlignedVector<T>(lanes_, static_cast<T>(values[0]))), 0};
   per_channel_ = true;
-  LaneParameter<T> list{AlignedVector<T>((period_ + lanes_ - 1) / lanes_ * lanes_), 1};
-  for (std::size_t i = 0; i < list.values.size(); ++i) {
+  AlignedVector<T> list((period_ + lanes_ - 1) / lanes_ * lanes_);
+  for (std::size_t i = 0; i < list.size(); ++i) {
     const std::size_t lane = i % lanes_;
     const std::size_t place = halves && lanes_ > 1 ? i - lane + lane / 2 + lane % 2 * (lanes_ / 2) : i;
-    list.values[place] = static_cast<T>(values[i % values.size()]);
+    list[place] = static_cast<T>(values[i % values.size()]);
   }
-  return list;
+  return {keep(std::move(list)), 1};
 }
 
 template <class Lane>
@@ -238,7 +246,7 @@ template <class Lane>
 bool FinishPlanner<Lane>::shift_product(Rounding rule, const std::vector<int>& amounts) {
   if (width == 64 && std::all_of(ranges_.begin(), ranges_.end(), [](const ValueBounds& range) { return fits(range, 64); })) {
     const auto before = ranges_;
-    const auto steps = plan_.steps.size();
+    const auto steps = steps_.size();
     append(FinishOp::multiply).product.multiplier = parameter<std::int64_t>(factors_);
     const bool biased = std::any_of(bias_.begin(), bias_.end(), [](Int128 value) { return value != 0; });
     const Values bias = bias_;
@@ -247,7 +255,7 @@ bool FinishPlanner<Lane>::shift_product(Rounding rule, const std::vector<int>& a
       factors_.clear();
       return true;
     }
-    plan_.steps.resize(steps);
+    steps_.resize(steps);
     ranges_ = before;
   }
   const int product_bits = width == 32 ? 64 : 95;
@@ -372,16 +380,24 @@ bool FinishPlanner<Lane>::segments_in_integers(const std::vector<ReachedSegment>
   }
   Step& step = append(FinishOp::segments);
   step.form = form_of(stage.rounding);
-  for (const auto& [segment, values, products] : reached) {
-    const RoundingTerms terms = rounding_terms(stage.rounding, segment.shift);
-    if (!step.segments.multiplier.empty()) step.segments.starts.push_back(segment.start);
-    step.segments.multiplier.push_back(segment.multiplier);
-    step.segments.offset.push_back(narrow_wrap(-Int128{segment.start} * segment.multiplier, 64));
-    step.segments.amount.push_back(segment.shift);
-    step.segments.bias.push_back(static_cast<std::int64_t>(terms.bias));
-    step.segments.extra.push_back(static_cast<std::int64_t>(terms.extra));
-    step.segments.add.push_back(segment.add);
-  }
+  const auto list_of = [&](std::size_t first, auto&& function) {
+    AlignedVector<std::int64_t> list;
+    for (std::size_t s = first; s < reached.size(); ++s) {
+      const ScaleSegment& segment = reached[s].segment;
+      list.push_back(static_cast<std::int64_t>(function(segment, rounding_terms(stage.rounding, segment.shift))));
+    }
+    return keep(std::move(list));
+  };
+  const auto offset = [](const auto& segment, const auto&) { return narrow_wrap(-Int128{segment.start} * segment.multiplier, 64); };
+  kernels::SegmentParameters& q = step.segments;
+  q.starts = list_of(1, [](const auto& segment, const auto&) { return segment.start; });
+  q.start_count = reached.size() - 1;
+  q.multiplier = list_of(0, [](const auto& segment, const auto&) { return segment.multiplier; });
+  q.offset = list_of(0, offset);
+  q.amount = list_of(0, [](const auto& segment, const auto&) { return segment.shift; });
+  q.bias = list_of(0, [](const auto&, const auto& terms) { return terms.bias; });
+  q.extra = list_of(0, [](const auto&, const auto& terms) { return terms.extra; });
+  q.add = list_of(0, [](const auto& segment, const auto&) { return segment.add; });
   return true;
 }
 
@@ -427,7 +443,7 @@ bool FinishPlanner<Lane>::look_up(auto&&) {
   if (segments.empty()) return true;
   const std::vector<ReachedSegment> reached = reached_segments(segments);
   if (!(width == 32 ? segments_in_double(reached, stage) : segments_in_integers(reached, stage))) return false;
-  plan_.steps.back().segments.away_from_zero =
+  steps_.back().segments.away_from_zero =
       stage.step == RoundingStep::away_from_zero && std::ranges::any_of(reached, [](const auto& each) { return each.products.low < 0; });
   ValueBounds results{power(width), -power(width)};
   for (const auto& [segment, values, products] : reached) {
@@ -441,20 +457,26 @@ bool FinishPlanner<Lane>::look_up(auto&&) {
 /// The last addition and the last clamp go with the store.
 template <class Lane>
 void FinishPlanner<Lane>::split_last() {
-  auto& steps = plan_.steps;
-  Step& last = plan_.last;
   const Values none(1, 0);
-  if (!steps.empty() && steps.back().op == FinishOp::clamp) {
-    last = std::move(steps.back());
-    steps.pop_back();
+  if (!steps_.empty() && steps_.back().op == FinishOp::clamp) {
+    last_ = steps_.back();
+    steps_.pop_back();
   } else {
-    last.low = parameter<Lane>(Values(1, -power(width - 1)));
-    last.high = parameter<Lane>(Values(1, power(width - 1) - 1));
+    last_.low = parameter<Lane>(Values(1, -power(width - 1)));
+    last_.high = parameter<Lane>(Values(1, power(width - 1) - 1));
   }
-  last.bias = parameter<Lane>(none);
-  if (steps.empty() || steps.back().op != FinishOp::add) return;
-  last.bias = std::move(steps.back().bias);
-  steps.pop_back();
+  last_.bias = parameter<Lane>(none);
+  if (steps_.empty() || steps_.back().op != FinishOp::add) return;
+  last_.bias = steps_.back().bias;
+  steps_.pop_back();
+}
+
+template <class Lane>
+kernels::LanePlan<Lane> FinishPlanner<Lane>::take(std::vector<std::shared_ptr<const void>>& lists) {
+  const auto steps = std::make_shared<const std::vector<Step>>(std::move(steps_));
+  lists_.push_back(steps);
+  lists = std::move(lists_);
+  return {steps->data(), steps->size(), last_};
 }
 
 template <class Lane>
@@ -472,21 +494,22 @@ bool FinishPlanner<Lane>::plan(const Chain& chain) {
   return true;
 }
 
-std::optional<FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands, const FinisherInput& input,
-                                      std::size_t lanes) {
+std::optional<OwnedFinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands, const FinisherInput& input,
+                                           std::size_t lanes) {
   FinishPlanner<std::int32_t> narrow(operands, input, lanes);
-  FinishPlan plan;
+  OwnedFinishPlan owned;
+  FinishPlan& plan = owned.plan;
   if (narrow.plan(chain)) {
     plan.period = narrow.period();
-    plan.narrow = narrow.take();
-    return plan;
+    plan.narrow = narrow.take(owned.lists);
+    return owned;
   }
   FinishPlanner<std::int64_t> wide(operands, input, std::max<std::size_t>(1, lanes / 2));
   if (!wide.plan(chain)) return std::nullopt;
   plan.in_64_bits = true;
   plan.period = wide.period();
-  plan.wide = wide.take();
-  return plan;
+  plan.wide = wide.take(owned.lists);
+  return owned;
 }
 
 }  // namespace lastbit

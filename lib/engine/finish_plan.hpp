@@ -5,8 +5,10 @@
 // step is left out where it cannot act, and lanes of a width are chosen only where the ranges prove that the steps give the chain's bits.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "engine/finish_rounding.hpp"
 #include "engine/kernels/finish.hpp"
@@ -23,8 +25,14 @@ struct FinisherInput {
   [[nodiscard]] constexpr std::int64_t operator()(std::int64_t code) const { return code - zero_point; }
 };
 
+/// A plan, and the lists that its steps point at.
+struct OwnedFinishPlan {
+  kernels::FinishPlan plan;
+  std::vector<std::shared_ptr<const void>> lists;
+};
+
 /// A plan for a path whose vectors have `lanes` lanes of 32 bits; nothing where no width is proven.
-[[nodiscard]] std::optional<kernels::FinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands,
-                                                             const FinisherInput& input, std::size_t lanes);
+[[nodiscard]] std::optional<OwnedFinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands,
+                                                         const FinisherInput& input, std::size_t lanes);
 
 }  // namespace lastbit

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/finish_plan.hpp"
+#include "lastbit/aligned_vector.hpp"
 
 namespace lastbit {
 
@@ -72,7 +73,8 @@ class FinishPlanner {
   }
 
   [[nodiscard]] std::size_t period() const { return per_channel_ ? period_ : 0; }
-  [[nodiscard]] kernels::LanePlan<Lane> take() { return std::move(plan_); }
+  /// The steps, whose lists go to `lists`.
+  [[nodiscard]] kernels::LanePlan<Lane> take(std::vector<std::shared_ptr<const void>>& lists);
 
  private:
   using Step = kernels::FinishStep<Lane>;
@@ -80,8 +82,11 @@ class FinishPlanner {
   /// The same for all channels, or one value for each, in the order that the lanes read.
   template <class T, class List>
   kernels::LaneParameter<T> parameter(const List& values, bool halves = false);
+  /// Where a list lies as long as the plan is kept.
+  template <class T>
+  const T* keep(AlignedVector<T> list);
   Step& append(kernels::FinishOp op) {
-    Step& step = plan_.steps.emplace_back();
+    Step& step = steps_.emplace_back();
     step.op = op;
     return step;
   }
@@ -120,7 +125,9 @@ class FinishPlanner {
   std::vector<int> fraction_;
   std::size_t period_;
   bool per_channel_ = false;
-  kernels::LanePlan<Lane> plan_;
+  std::vector<Step> steps_;
+  Step last_;
+  std::vector<std::shared_ptr<const void>> lists_;
   Values factors_;  ///< of a product that the next shift will take in; empty: none
   Values bias_;     ///< what is added to it before
 };

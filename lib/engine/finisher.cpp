@@ -103,13 +103,13 @@ void Finisher::run_reference(const kernels::FinishWork& work) const {
   }
 }
 
-void Finisher::run(const std::optional<kernels::FinishPlan>& plan, kernels::FinishWork work, Events* events) const {
+void Finisher::run(const std::optional<OwnedFinishPlan>& plan, kernels::FinishWork work, Events* events) const {
   if (events != nullptr) {
     events->outputs += static_cast<std::int64_t>(work.count);
     work.moved_outputs = &events->saturated_outputs;
     work.moved_stages = &events->saturated_stages;
   }
-  if (plan) path_->finish(*plan, work);
+  if (plan) path_->finish(plan->plan, work);
   else run_reference(work);
 }
 

@@ -44,15 +44,15 @@ class Finisher {
   [[nodiscard]] bool is_planned() const { return plan_.has_value(); }
 
  private:
-  void run(const std::optional<kernels::FinishPlan>& plan, kernels::FinishWork work, Events* events) const;
+  void run(const std::optional<OwnedFinishPlan>& plan, kernels::FinishWork work, Events* events) const;
   void run_reference(const kernels::FinishWork& work) const;
 
   Chain chain_;
   std::size_t channels_ = 0;
   std::vector<RescaleOperands> operands_;  ///< empty where plans run everything
   const kernels::Path* path_ = nullptr;
-  std::optional<kernels::FinishPlan> plan_;         ///< nothing: no proof that the steps suffice, so the definition runs
-  std::optional<kernels::FinishPlan> plan_32_bit_;  ///< for sums of 32 bits, where the accumulator has more
+  std::optional<OwnedFinishPlan> plan_;         ///< nothing: no proof that the steps suffice, so the definition runs
+  std::optional<OwnedFinishPlan> plan_32_bit_;  ///< for sums of 32 bits, where the accumulator has more
   FinisherInput input_;
   bool has_32_bit_plan_ = false;
 };

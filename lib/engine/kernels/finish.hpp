@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A finishing chain as host paths run it: vector steps over lanes of 32 or 64 bits, made by engine/finish_plan.hpp, which proves that no
-// lane leaves its width where a step does not say that it wraps. The steps' text is finish_steps.inc, one for all paths.
+// lane leaves its width where a step does not say that it wraps. The steps' text is finish_steps.inc, one for all paths. Plain numbers and
+// pointers alone, so that a path calls nothing that belongs to others too.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "engine/kernels/float_codes.hpp"
-#include "lastbit/aligned_vector.hpp"
 #include "lastbit/tensor.hpp"
 
 namespace lastbit::kernels {
@@ -19,10 +17,8 @@ namespace lastbit::kernels {
 /// What one step reads for every lane: the same for all channels (stride 0), or one value per channel (stride 1).
 template <class T>
 struct LaneParameter {
-  AlignedVector<T> values;
+  const T* values = nullptr;
   std::size_t stride = 0;
-
-  [[nodiscard]] const T* at(std::size_t position) const { return values.data() + position * stride; }
 };
 
 /// x >> amount, rounded: every rule is one of these forms.
@@ -54,15 +50,15 @@ struct ProductParameters {
 /// Segments as lanes of 32 bits compute them, in double; `slope` holds floats, multiplier / 2^shift.
 struct DoubleSegments {
   static constexpr std::size_t count = 16;
-  std::array<std::int32_t, count>
-      tree{};  ///< the starts but the first as a search tree: below node n lie 2n and, for values above it, 2n + 1
-  std::array<std::int32_t, count> start{}, slope{}, add{};
+  std::int32_t tree[count]{};  ///< the starts but the first as a search tree: below node n lie 2n and, for values above it, 2n + 1
+  std::int32_t start[count]{}, slope[count]{}, add[count]{};
 };
 
 /// A function in segments, the same for all channels; every list but `starts` has an entry for each segment.
 struct SegmentParameters {
-  AlignedVector<std::int64_t> starts;  ///< of all but the first: a value belongs to the last segment whose start lies below it
-  AlignedVector<std::int64_t> multiplier, offset, amount, bias, extra, add;
+  const std::int64_t* starts = nullptr;  ///< of all but the first: a value belongs to the last segment whose start lies below it
+  std::size_t start_count = 0;
+  const std::int64_t *multiplier = nullptr, *offset = nullptr, *amount = nullptr, *bias = nullptr, *extra = nullptr, *add = nullptr;
   DoubleSegments in_double;
   bool away_from_zero = false;  ///< a product below 0 that is rounded up goes down by one from its floor
 };
@@ -91,7 +87,8 @@ struct FinishStep {
 /// The steps, and the last of all: v + bias into [low, high], stored as the output's type.
 template <class Lane>
 struct LanePlan {
-  std::vector<FinishStep<Lane>> steps;
+  const FinishStep<Lane>* steps = nullptr;
+  std::size_t step_count = 0;
   FinishStep<Lane> last;
 };
 
@@ -111,10 +108,6 @@ struct FinishWork {
   std::size_t count = 0;
   std::int64_t* moved_outputs = nullptr;  ///< receives how many values such clamps have moved; null: not counted
   std::int64_t* moved_stages = nullptr;
-
-  [[nodiscard]] std::int64_t* counter(Counted counted) const {
-    return counted == Counted::outputs ? moved_outputs : counted == Counted::stages ? moved_stages : nullptr;
-  }
 };
 
 using Finish = void (*)(const FinishPlan&, const FinishWork&);
@@ -126,18 +119,21 @@ namespace scalar {
 inline constexpr std::size_t finish_lanes = 1;
 void finish(const FinishPlan& plan, const FinishWork& work);
 }  // namespace scalar
-
-#if defined(__x86_64__)
+namespace sse42 {
+inline constexpr std::size_t finish_lanes = 4;
+void finish(const FinishPlan& plan, const FinishWork& work);
+}  // namespace sse42
 namespace avx2 {
 inline constexpr std::size_t finish_lanes = 8;
 void finish(const FinishPlan& plan, const FinishWork& work);
 }  // namespace avx2
-
-/// Needs avx512 f, bw, dq and vl.
 namespace avx512 {
 inline constexpr std::size_t finish_lanes = 16;
 void finish(const FinishPlan& plan, const FinishWork& work);
 }  // namespace avx512
-#endif
+namespace neon {
+inline constexpr std::size_t finish_lanes = 4;
+void finish(const FinishPlan& plan, const FinishWork& work);
+}  // namespace neon
 
 }  // namespace lastbit::kernels

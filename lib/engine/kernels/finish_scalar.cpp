@@ -1,11 +1,9 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of one lane.
-#include <array>
+// Vectors of one lane, in place of those of lanes.inc.
 #include <bit>
 #include <cmath>
-#include <tuple>
 #include <type_traits>
 
 #include "engine/kernels/finish.hpp"
@@ -16,19 +14,20 @@ namespace {
 
 /// Sums and products modulo the lane; shifts by the width or more leave nothing, or the sign.
 template <class T>
-struct Lane {
-  static constexpr std::size_t lanes = 1;
+struct Integer {
+  static constexpr std::size_t size = 1;
+  using Lane = Integer;
   using Unsigned = std::make_unsigned_t<T>;
   static constexpr T width = sizeof(T) * 8;
   T raw;
-  static Lane load(const T* at) { return {*at}; }
-  static Lane all(T value) { return {value}; }
-  void store(T* at) const { *at = raw; }
+  Integer(T value) : raw(value) {}
+  static Lane load_unaligned(const T* at) { return {*at}; }
+  void store_unaligned(T* at) const { *at = raw; }
   [[nodiscard]] Unsigned bits() const { return static_cast<Unsigned>(raw); }
 
   friend Lane operator+(Lane a, Lane b) { return {static_cast<T>(a.bits() + b.bits())}; }
   friend Lane operator-(Lane a, Lane b) { return {static_cast<T>(a.bits() - b.bits())}; }
-  friend Lane operator*(Lane a, Lane b) { return {static_cast<T>(a.bits() * b.bits())}; }
+  friend Lane times(Lane a, Lane b) { return {static_cast<T>(a.bits() * b.bits())}; }
   friend Lane operator&(Lane a, Lane b) { return {a.raw & b.raw}; }
   friend Lane operator|(Lane a, Lane b) { return {a.raw | b.raw}; }
   friend Lane smaller(Lane a, Lane b) { return {a.raw < b.raw ? a.raw : b.raw}; }
@@ -36,23 +35,21 @@ struct Lane {
   friend Lane shift_up(Lane v, Lane by) { return {by.raw >= width ? 0 : static_cast<T>(v.bits() << by.raw)}; }
   friend Lane shift_down(Lane v, Lane by) { return {v.raw >> (by.raw >= width ? width - 1 : by.raw)}; }
   friend Lane shift_down_logical(Lane v, Lane by) { return {by.raw >= width ? 0 : static_cast<T>(v.bits() >> by.raw)}; }
-  friend Lane greater(Lane a, Lane b) { return {a.raw > b.raw ? T{-1} : T{0}}; }
+  friend std::int64_t different_lanes(Lane a, Lane b, Lane&) { return a.raw != b.raw ? 1 : 0; }
+  friend bool operator>(Lane a, Lane b) { return a.raw > b.raw; }
+  friend Lane one_more_where(bool where, Lane n) { return {n.raw + T{where}}; }
   friend Lane looked_up(const T* list, Lane place) { return {list[place.raw]}; }
   friend Lane sign_of(Lane v) { return {v.raw >> (width - 1)}; }
   friend Lane one_unless_zero(Lane v) { return {v.raw != 0}; }
-  friend std::int64_t different_lanes(Lane a, Lane b, std::size_t) { return a.raw != b.raw ? 1 : 0; }
 };
-using I32 = Lane<std::int32_t>;
-using I64 = Lane<std::int64_t>;
+using I32 = Integer<std::int32_t>;
+using I64 = Integer<std::int64_t>;
 
-inline I32 one_more_where_greater(I32 n, I32 a, I32 b) { return {n.raw + static_cast<std::int32_t>(a.raw > b.raw)}; }
-
-using Words = std::array<std::int32_t, 16>;
 struct Words16 {
-  const Words* list;
-  static Words16 load(const Words& list) { return {&list}; }
+  const std::int32_t* list;
+  static Words16 load(const std::int32_t* list) { return {list}; }
 };
-inline I32 looked_up(Words16 words, I32 place) { return {(*words.list)[static_cast<std::size_t>(place.raw & 15)]}; }
+inline I32 looked_up(Words16 words, I32 place) { return {words.list[place.raw & 15]}; }
 inline I32 looked_up_below_8(Words16 words, I32 place) { return looked_up(words, place); }
 inline I32 looked_up_from_8(Words16 words, I32 place) { return looked_up(words, place); }
 
@@ -61,7 +58,6 @@ inline void store_as(V v, T* at) {
   *at = static_cast<T>(v.raw);
 }
 
-inline I32 times(I32 a, I32 b) { return a * b; }
 inline I64 shift_up_32(I64 v) { return shift_up(v, {32}); }
 inline I64 shift_down_32(I64 v) { return shift_down(v, {32}); }
 inline I64 shift_down_logical_32(I64 v) { return shift_down_logical(v, {32}); }
@@ -69,7 +65,7 @@ inline I64 low_half(I64 v) { return v & I64{0xFFFFFFFF}; }
 inline I64 multiply_low_halves(I64 a, I64 b) {
   return {static_cast<std::int64_t>(static_cast<std::int32_t>(a.raw)) * static_cast<std::int32_t>(b.raw)};
 }
-inline I64 multiply_low_halves_unsigned(I64 a, I64 b) { return low_half(a) * low_half(b); }
+inline I64 multiply_low_halves_unsigned(I64 a, I64 b) { return times(low_half(a), low_half(b)); }
 
 struct Halves {
   static constexpr std::size_t count = 1;
@@ -80,14 +76,14 @@ inline I32 merged(const Halves& v) { return {static_cast<std::int32_t>(v.part[0]
 
 template <class T>
 struct Real {
-  static constexpr std::size_t lanes = 1;
+  static constexpr std::size_t size = 1;
+  using value_type = T;  // NOLINT(readability-identifier-naming): as xsimd's
   T raw;
-  static Real load(const T* at) { return {*at}; }
-  static Real all(T value) { return {value}; }
+  Real(T value) : raw(value) {}
+  static Real load_unaligned(const T* at) { return {*at}; }
 
   friend Real operator+(Real a, Real b) { return {a.raw + b.raw}; }
   friend Real operator-(Real a, Real b) { return {a.raw - b.raw}; }
-  friend Real operator-(Real a) { return {-a.raw}; }
   friend Real operator*(Real a, Real b) { return {a.raw * b.raw}; }
   friend Real smaller(Real a, Real b) { return {a.raw < b.raw ? a.raw : b.raw}; }
   friend Real larger(Real a, Real b) { return {a.raw > b.raw ? a.raw : b.raw}; }
@@ -101,7 +97,7 @@ struct Real {
 using F32 = Real<float>;
 using F64 = Real<double>;
 
-inline F32 operator/(F32 a, F32 b) { return {a.raw / b.raw}; }
+inline F32 divided(F32 a, F32 b) { return {a.raw / b.raw}; }
 inline F32 fused(F32 a, F32 b, F32 c) { return {std::fma(a.raw, b.raw, c.raw)}; }
 inline bool all_within(F32 v, float limit) { return std::abs(v.raw) < limit; }
 inline F32 to_float(I32 v) { return {static_cast<float>(v.raw)}; }

@@ -46,14 +46,17 @@ struct FloatCodeKernels {
 namespace scalar {
 extern const FloatCodeKernels float_codes;
 }
-#if defined(__x86_64__)
-/// Needs avx2 and fma.
+namespace sse42 {
+extern const FloatCodeKernels float_codes;
+}
 namespace avx2 {
 extern const FloatCodeKernels float_codes;
 }
 namespace avx512 {
 extern const FloatCodeKernels float_codes;
 }
-#endif
+namespace neon {
+extern const FloatCodeKernels float_codes;
+}
 
 }  // namespace lastbit::kernels

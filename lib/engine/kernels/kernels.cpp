@@ -35,8 +35,8 @@ bool has_avxvnni() {
 }
 
 bool has_avx512vnni() {
-  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
 }
 #endif
 
@@ -58,6 +58,22 @@ constexpr std::array all_paths {
        &scalar::float_codes,
        nullptr},
 #if defined(__x86_64__)
+      Path{"sse42",
+           [] { return __builtin_cpu_supports("sse4.2") != 0; },
+           4,
+           nullptr,
+           nullptr,
+           scalar::dense_pairs,
+           scalar::dense_emptied_pairs,
+           scalar::dense_words,
+           scalar::depthwise_words,
+           scalar::dense_magnitudes,
+           scalar::depthwise_magnitudes,
+           scalar::steps,
+           sse42::finish,
+           sse42::finish_lanes,
+           &sse42::float_codes,
+           nullptr},
       Path{"avx2",
            has_avx2,
            8,
@@ -119,9 +135,9 @@ constexpr std::array all_paths {
            neon::dense_magnitudes,
            neon::depthwise_magnitudes,
            neon::steps,
-           scalar::finish,
-           scalar::finish_lanes,
-           &scalar::float_codes,
+           neon::finish,
+           neon::finish_lanes,
+           &neon::float_codes,
            nullptr},
 #endif
 };
