@@ -58,7 +58,9 @@ void add_tflm(std::vector<RuntimeCase>& all) {
                  "tflm esp-nn esp32 xtensa riscv",
                  {{"everything", Nearness::nearest, "esp_nn", "", "equal in its C code, which was run"},
                   {"convolutions and products on the ESP32-P4, or with CONFIG_NN_SKIP_NUDGE", Nearness::nearest, "esp_nn_fast", "",
-                   "its C form was run; on the ESP32-S3 the assembly leaves out the first rounding as well"}},
+                   "its C form was run"},
+                  {"convolutions on the ESP32-S3 with CONFIG_NN_SKIP_NUDGE", Nearness::none, "", "",
+                   "no backend: the assembly leaves out the first rounding as well"}},
                  "the assembly was read, not run",
                  "espressif/esp-nn d45b843"});
   all.push_back(
