@@ -76,18 +76,21 @@ struct Moved {
   std::int64_t outputs = 0, stages = 0;
 };
 
-/// Whether the stage saturates what it narrows: without that it would make something else of the value.
+/// A stage without what it narrows at its end.
+class Unnarrowed : public ExactMachine {
+ public:
+  using ExactMachine::ExactMachine;
+  static bool narrow(int, Overflow) { return true; }
+  bool add_and_narrow(auto&& addend, int, Overflow) { return add(addend); }
+};
+
+/// Whether the stage saturates what it narrows.
 bool saturates(const Stage& stage, const InFlight& at, const RescaleOperands& operands) {
-  if (stage.kind == StageKind::doubling_high_multiply) {
-    const Int128 product = shift_right(multiply_modulo(at.value, operands.scale.multiplier), stage.bits - 1, stage.rounding);
-    return narrow_saturate(product, stage.bits) != product;
-  }
-  if (!facts_of(stage).reads(stage).overflow || stage.overflow != Overflow::saturate) return false;
-  if (stage.kind == StageKind::narrow) return apply(stage, at, operands).value != at.value;
-  Stage wide = stage;
-  if (stage.bits < 64) wide.bits = 64;
-  else wide.overflow = Overflow::wrap;  // modulo 2^64 it is another value
-  return apply(stage, at, operands).value != apply(wide, at, operands).value;
+  const bool narrows = facts_of(stage).reads(stage).overflow && stage.overflow == Overflow::saturate;
+  if (!narrows && stage.kind != StageKind::doubling_high_multiply) return false;
+  Unnarrowed machine(at, operands);
+  run(stage, machine);
+  return narrow_saturate(machine.at().value, stage.bits) != machine.at().value;
 }
 
 /// What finish() does.
