@@ -1,28 +1,44 @@
+# Three components, of which cmake/package.cmake makes the packages: tool, the command line; library, for programs; python, in python/.
 include(CMakePackageConfigHelpers)
-
 set(LASTBIT_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/lastbit")
 get_property(layers GLOBAL PROPERTY LASTBIT_LAYERS)
 list(TRANSFORM layers PREPEND lastbit_)
-install(TARGETS ${layers} lastbit EXPORT lastbit-targets FILE_SET HEADERS)
+install(TARGETS ${layers} lastbit EXPORT lastbit-targets COMPONENT library FILE_SET HEADERS COMPONENT library)
 get_target_property(vendor_headers lastbit_devices LASTBIT_VENDOR_HEADERS)
-install(FILES ${vendor_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lastbit/backends")
-install(EXPORT lastbit-targets NAMESPACE lastbit:: DESTINATION "${LASTBIT_PACKAGE_DIR}")
+install(FILES ${vendor_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lastbit/backends" COMPONENT library)
+install(EXPORT lastbit-targets NAMESPACE lastbit:: DESTINATION "${LASTBIT_PACKAGE_DIR}" COMPONENT library)
 configure_package_config_file(cmake/lastbit-config.cmake.in lastbit-config.cmake INSTALL_DESTINATION "${LASTBIT_PACKAGE_DIR}")
 write_basic_package_version_file(lastbit-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/lastbit-config.cmake" "${PROJECT_BINARY_DIR}/lastbit-config-version.cmake"
-        DESTINATION "${LASTBIT_PACKAGE_DIR}")
+        DESTINATION "${LASTBIT_PACKAGE_DIR}" COMPONENT library)
+
 if(TARGET lastbit_tool)
-  install(TARGETS lastbit_tool)
+  install(TARGETS lastbit_tool COMPONENT tool)
+  install(
+    DIRECTORY examples/
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/lastbit/examples"
+    COMPONENT tool
+    PATTERN "*.cpp" EXCLUDE
+    PATTERN CMakeLists.txt EXCLUDE)
 endif()
 if(TARGET lastbit_shell_files)
   set(files "${PROJECT_BINARY_DIR}/tools/shell")
   # Debian's zsh looks below /usr into a folder of its own.
-  set(zsh_folder site-functions)
-  if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
-    set(zsh_folder vendor-completions)
-  endif()
-  install(FILES "${files}/bash/lastbit" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-  install(FILES "${files}/zsh/_lastbit" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/${zsh_folder}")
-  install(FILES "${files}/fish/lastbit.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
-  install(DIRECTORY "${files}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(CODE [[
+    set(zsh_folder site-functions)
+    if(CMAKE_INSTALL_PREFIX MATCHES "/usr/?$")
+      set(zsh_folder vendor-completions)
+    endif()]] COMPONENT tool)
+  install(FILES "${files}/bash/lastbit" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT tool)
+  install(FILES "${files}/zsh/_lastbit" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/\${zsh_folder}" COMPONENT tool)
+  install(FILES "${files}/fish/lastbit.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT tool)
+  install(DIRECTORY "${files}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tool)
 endif()
+
+# All that is installed: what `./dev install` and `./dev package` build.
+add_custom_target(lastbit_installed)
+foreach(target IN ITEMS lastbit_analysis lastbit_tool lastbit_shell_files lastbit_python)
+  if(TARGET ${target})
+    add_dependencies(lastbit_installed ${target})
+  endif()
+endforeach()

@@ -1,8 +1,10 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <system_error>
 
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
@@ -18,6 +20,14 @@ struct Options {
   std::string name;
   StoryOptions story;
 };
+
+/// Where an installed program finds what came with it; in a clone, whose program lies in the build folder, what the working directory has.
+std::filesystem::path examples_folder() {
+  std::error_code none;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
+  const std::filesystem::path installed = (program.parent_path() / LASTBIT_INSTALLED_EXAMPLES).lexically_normal();
+  return std::filesystem::is_directory(installed, none) ? installed : std::filesystem::path("examples");
+}
 
 int list(const StoryOptions& options) {
   if (!options.plot.empty()) throw Error(ErrorCode::bad_input, "--plot", "the name of a demo is needed");
@@ -60,7 +70,8 @@ void add_demo(CommandLine& line) {
   std::vector<std::string> names;
   for (const Story& story : stories()) names.push_back(story.name);
   command.option("name", options->name, "the demo to show").suggests(ValueKind::choice, names);
-  command.option("--examples", options->story.data, "the folder with the data of the demos").value_name("DIR").shows_default();
+  options->story.data = examples_folder();
+  command.option("--examples", options->story.data, "the folder with the data of the demos").value_name("DIR");
   command.renamed("--data", "--examples");
   add_plot_option(command, options->story.plot);
   add_json_option(command, options->story.json);

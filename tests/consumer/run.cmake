@@ -6,6 +6,9 @@ endfunction()
 file(REMOVE_RECURSE "${WORK_DIR}")
 if(KIND STREQUAL "installed")
   run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${WORK_DIR}/prefix")
+  if(EXISTS "${WORK_DIR}/prefix/bin/lastbit")  # finds the data of its demos
+    run("${WORK_DIR}/prefix/bin/lastbit" demo digits WORKING_DIRECTORY "${WORK_DIR}")
+  endif()
   set(lastbit_from "-DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix" -DCMAKE_BUILD_TYPE=Release)
 else()  # joined and not optimised: a third of the time
   set(lastbit_from "-DLASTBIT_SOURCE_DIR=${SOURCE_DIR}" -DCMAKE_UNITY_BUILD=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0)
