@@ -1,9 +1,16 @@
-# What cpack makes: Debian's packages, one of each component of cmake/install.cmake.
+# What cpack makes: Debian's packages, one of each component of cmake/install.cmake; of a command line that is linked to nothing, an archive.
 set(CPACK_PACKAGE_CONTACT "lastbit maintainers <maintainers@users.noreply.a-seed-87864129.example>")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)  # xz takes as many as there are processors
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+
+if(LASTBIT_STATIC)
+  set(CPACK_GENERATOR TXZ)
+  string(TOLOWER "${PROJECT_NAME}-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" CPACK_PACKAGE_FILE_NAME)
+  include(CPack)
+  return()
+endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL tool library)
