@@ -470,6 +470,7 @@ class StageKind(RuleValue):
     multiply_by_converter = "multiply_by_converter"  # v * the multiplier of the layer's `converter`, which has at most `bits` bits
     scale_below_zero = "scale_below_zero"  # where the layer states `below_zero`: v * M / 2^n by it of v < 0, saturated; else the low bits of v
     shift_right_by_sign = "shift_right_by_sign"  # where the layer states `below_zero`: v / 2^n, n its shift of v < 0, else that of `registers`; without it v
+    add_half_by_sign = "add_half_by_sign"  # v + 2^(n - 1), 1 less of v < 0, n > 0 of the shift to come, narrowed
     segments = "segments"  # (v - start) * multiplier / 2^shift + add, of the last of the layer's `segments` with start < v
 
 
