@@ -404,10 +404,16 @@ bool FinishPlanner<Lane>::segments_in_integers(const std::vector<ReachedSegment>
 /// In double: (v - start) * (multiplier / 2^shift) is exact, below 2^53, and rounded to a whole number once. What lies before a segment with a
 /// slope of 0 does not matter.
 template <class Lane>
-bool FinishPlanner<Lane>::segments_in_double(const std::vector<ReachedSegment>& reached, const Stage& stage) {
-  constexpr std::size_t nodes = kernels::DoubleSegments::count;
-  if (reached.size() > nodes || stage.rounding == Rounding::to_odd) return false;
-  kernels::DoubleSegments lists;
+bool FinishPlanner<Lane>::segments_in_real(const std::vector<ReachedSegment>& reached, const Stage& stage) {
+  using kernels::RealSegments;
+  if (reached.size() > RealSegments::count || stage.rounding == Rounding::to_odd) return false;
+  RealSegments lists;
+  lists.in_float = stage.rounding == Rounding::half_even;
+  const auto place_of = [](std::size_t segment, std::size_t levels) {
+    std::size_t place = 0;
+    for (std::size_t level = 0; level < levels; ++level) place |= (segment >> (RealSegments::levels - 1 - level) & 1) << level;
+    return place;
+  };
   for (std::size_t s = 0; s < reached.size(); ++s) {
     const auto& [segment, values, products] = reached[s];
     const double slope = std::ldexp(static_cast<double>(segment.multiplier), -segment.shift);
@@ -415,20 +421,24 @@ bool FinishPlanner<Lane>::segments_in_double(const std::vector<ReachedSegment>& 
     if (slope != 0 && (!fits({segment.start, segment.start}, width) || !fits(from_start, width))) return false;
     if (static_cast<float>(slope) != slope || !fits(products, 54) || !fits({segment.add, segment.add}, width)) return false;
     if (!fits({(products.low >> segment.shift) - 1, (products.high >> segment.shift) + 1}, width)) return false;
-    lists.start[s] = slope == 0 ? 0 : static_cast<std::int32_t>(segment.start);
-    lists.slope[s] = std::bit_cast<std::int32_t>(static_cast<float>(slope));
-    lists.add[s] = static_cast<std::int32_t>(segment.add);
+    if (slope != 0 && !(fits(from_start, 25) && fits({products.low >> segment.shift, products.high >> segment.shift}, 22)))
+      lists.in_float = false;
+    const std::size_t place = place_of(s, RealSegments::levels);
+    lists.start[place] = slope == 0 ? 0 : static_cast<std::int32_t>(segment.start);
+    lists.slope[place] = std::bit_cast<std::int32_t>(static_cast<float>(slope));
+    lists.add[place] = static_cast<std::int32_t>(segment.add);
   }
-  for (std::size_t level = 1, node = 1; level < nodes; level *= 2) {
-    for (std::size_t k = 0; k < level; ++k, ++node) {
-      const std::size_t s = (2 * k + 1) * (nodes / level / 2);
-      lists.tree[node] =
+  for (std::size_t level = 0; level < RealSegments::levels; ++level) {
+    const std::size_t step = RealSegments::count >> level;
+    for (std::size_t first = 0; first < RealSegments::count; first += step) {
+      const std::size_t s = first + step / 2;
+      lists.middle[level][place_of(first, level)] =
           s < reached.size() ? static_cast<std::int32_t>(reached[s].segment.start) : std::numeric_limits<std::int32_t>::max();
     }
   }
   Step& step = append(FinishOp::segments);
   step.rounding = float_rounding(stage.rounding, ProductArithmetic::f64);
-  step.segments.in_double = lists;
+  step.segments.real = lists;
   return true;
 }
 
@@ -442,7 +452,7 @@ bool FinishPlanner<Lane>::look_up(auto&&) {
   if (!std::ranges::all_of(operands_, is_same)) return false;
   if (segments.empty()) return true;
   const std::vector<ReachedSegment> reached = reached_segments(segments);
-  if (!(width == 32 ? segments_in_double(reached, stage) : segments_in_integers(reached, stage))) return false;
+  if (!(width == 32 ? segments_in_real(reached, stage) : segments_in_integers(reached, stage))) return false;
   steps_.back().segments.away_from_zero =
       stage.step == RoundingStep::away_from_zero && std::ranges::any_of(reached, [](const auto& each) { return each.products.low < 0; });
   ValueBounds results{power(width), -power(width)};

@@ -110,7 +110,7 @@ class FinishPlanner {
   bool shift_lanes(Rounding rule, const std::vector<int>& amounts);
   [[nodiscard]] std::vector<ReachedSegment> reached_segments(std::span<const ScaleSegment> segments) const;
   bool segments_in_integers(const std::vector<ReachedSegment>& reached, const Stage& stage);
-  bool segments_in_double(const std::vector<ReachedSegment>& reached, const Stage& stage);
+  bool segments_in_real(const std::vector<ReachedSegment>& reached, const Stage& stage);
   bool shift_product(Rounding rule, const std::vector<int>& amounts);
   void append_product(Rounding rule, const std::vector<int>& amounts, const Values& bias, const Values& extra);
   [[nodiscard]] bool absorbed(std::size_t channel, Int128 limit) const;

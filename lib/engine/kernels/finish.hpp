@@ -47,11 +47,13 @@ struct ProductParameters {
   LaneParameter<std::int64_t> up, down, keep_down;    ///< and the shift in parts: high << up | low >> amount | (high >> down & keep_down)
 };
 
-/// Segments as lanes of 32 bits compute them, in double; `slope` holds floats, multiplier / 2^shift.
-struct DoubleSegments {
-  static constexpr std::size_t count = 16;
-  std::int32_t tree[count]{};  ///< the starts but the first as a search tree: below node n lie 2n and, for values above it, 2n + 1
+/// Segments as lanes of 32 bits compute them, in float or double; `slope` holds floats, multiplier / 2^shift. A segment lies at the place whose
+/// bits, the lowest first, say whether its values are above the start in the middle of all, then of the half they are in, and so on.
+struct RealSegments {
+  static constexpr std::size_t levels = 4, count = 16;
+  std::int32_t middle[levels][count]{};  ///< of each level, at the place as the levels before have it
   std::int32_t start[count]{}, slope[count]{}, add[count]{};
+  bool in_float = false;  ///< v - start is a float's, ties go to even, and results are below 2^21
 };
 
 /// A function in segments, the same for all channels; every list but `starts` has an entry for each segment.
@@ -59,7 +61,7 @@ struct SegmentParameters {
   const std::int64_t* starts = nullptr;  ///< of all but the first: a value belongs to the last segment whose start lies below it
   std::size_t start_count = 0;
   const std::int64_t *multiplier = nullptr, *offset = nullptr, *amount = nullptr, *bias = nullptr, *extra = nullptr, *add = nullptr;
-  DoubleSegments in_double;
+  RealSegments real;
   bool away_from_zero = false;  ///< a product below 0 that is rounded up goes down by one from its floor
 };
 

@@ -29,6 +29,7 @@ inline I64 shift_down(I64 v, I64 by) {
 }
 inline I64 multiply_low_halves(I64 a, I64 b) { return _mm256_mul_epi32(a, b); }
 inline I64 multiply_low_halves_unsigned(I64 a, I64 b) { return _mm256_mul_epu32(a, b); }
+inline constexpr bool fuses_floats = true;
 inline F32 fused(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
 
 inline Doubles doubles_of(I32 v) {
@@ -45,13 +46,13 @@ inline I64 looked_up(const std::int64_t* list, I64 place) {
 }
 /// A place counts modulo 16, within a half modulo 8.
 struct Words16 {
+  static constexpr std::size_t together = 4;  ///< vectors whose searches are on their way at one time
   I32 below_8, from_8;
   static Words16 load(const std::int32_t* list) { return {I32::load_unaligned(list), I32::load_unaligned(list + 8)}; }
 };
 inline I32 looked_up_below_8(Words16 words, I32 place) { return _mm256_permutevar8x32_epi32(words.below_8, place); }
-inline I32 looked_up_from_8(Words16 words, I32 place) { return _mm256_permutevar8x32_epi32(words.from_8, place); }
 inline I32 looked_up(Words16 words, I32 place) {
-  const F32 below = as<float>(looked_up_below_8(words, place)), from = as<float>(looked_up_from_8(words, place));
+  const F32 below = as<float>(looked_up_below_8(words, place)), from = as<float>(I32(_mm256_permutevar8x32_epi32(words.from_8, place)));
   return as<std::int32_t>(F32(_mm256_blendv_ps(below, from, as<float>(place << 28))));
 }
 

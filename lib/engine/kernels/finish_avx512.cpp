@@ -29,6 +29,7 @@ inline I32 shift_down_logical(I32 v, I32 by) { return _mm512_srlv_epi32(v, by); 
 inline I64 shift_down_logical(I64 v, I64 by) { return _mm512_srlv_epi64(v, by); }
 inline I64 multiply_low_halves(I64 a, I64 b) { return _mm512_mul_epi32(a, b); }
 inline I64 multiply_low_halves_unsigned(I64 a, I64 b) { return _mm512_mul_epu32(a, b); }
+inline constexpr bool fuses_floats = true;
 inline F32 fused(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
 
 inline I32 merged(const Halves& v) {
@@ -49,12 +50,12 @@ inline F64 to_single(F64 v) { return _mm512_cvtps_pd(_mm512_cvtpd_ps(v)); }
 inline I64 looked_up(const std::int64_t* list, I64 place) { return _mm512_i64gather_epi64(place, list, 8); }
 /// A place counts modulo 16.
 struct Words16 {
+  static constexpr std::size_t together = 4;  ///< vectors whose searches are on their way at one time
   I32 words;
   static Words16 load(const std::int32_t* list) { return {I32::load_unaligned(list)}; }
 };
 inline I32 looked_up(Words16 list, I32 place) { return _mm512_permutexvar_epi32(place, list.words); }
 inline I32 looked_up_below_8(Words16 list, I32 place) { return looked_up(list, place); }
-inline I32 looked_up_from_8(Words16 list, I32 place) { return looked_up(list, place); }
 
 #include "engine/kernels/finish_steps.inc"
 

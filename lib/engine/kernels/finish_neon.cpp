@@ -27,6 +27,7 @@ inline I64 multiply_low_halves(I64 a, I64 b) { return vmull_s32(vmovn_s64(a), vm
 inline I64 multiply_low_halves_unsigned(I64 a, I64 b) {
   return vreinterpretq_s64_u64(vmull_u32(vmovn_u64(vreinterpretq_u64_s64(a)), vmovn_u64(vreinterpretq_u64_s64(b))));
 }
+inline constexpr bool fuses_floats = true;
 inline F32 fused(F32 a, F32 b, F32 c) { return vfmaq_f32(c, a, b); }
 inline F32 divided(F32 a, F32 b) { return vdivq_f32(a, b); }  // xsimd 8.1 multiplies by an approximate reciprocal
 
@@ -35,6 +36,7 @@ inline I64 looked_up(const std::int64_t* list, I64 place) {
 }
 /// A place counts modulo 16.
 struct Words16 {
+  static constexpr std::size_t together = 4;  ///< vectors whose searches are on their way at one time
   uint8x16x4_t bytes;
   static Words16 load(const std::int32_t* list) { return {vld1q_u8_x4(reinterpret_cast<const std::uint8_t*>(list))}; }
 };
@@ -43,7 +45,6 @@ inline I32 looked_up(Words16 words, I32 place) {
   return vreinterpretq_s32_u8(vqtbl4q_u8(words.bytes, vreinterpretq_u8_s32(bytes)));
 }
 inline I32 looked_up_below_8(Words16 words, I32 place) { return looked_up(words, place); }
-inline I32 looked_up_from_8(Words16 words, I32 place) { return looked_up(words, place); }
 
 /// Its least and greatest of a NaN and a number are NaN; here they are b, as everywhere.
 inline F32 smaller(F32 a, F32 b) { return xsimd::select(a < b, a, b); }

@@ -20,7 +20,7 @@ struct Integer {
   using Unsigned = std::make_unsigned_t<T>;
   static constexpr T width = sizeof(T) * 8;
   T raw;
-  Integer(T value) : raw(value) {}
+  Integer(T value = 0) : raw(value) {}
   static Lane load_unaligned(const T* at) { return {*at}; }
   void store_unaligned(T* at) const { *at = raw; }
   [[nodiscard]] Unsigned bits() const { return static_cast<Unsigned>(raw); }
@@ -38,6 +38,8 @@ struct Integer {
   friend std::int64_t different_lanes(Lane a, Lane b, Lane&) { return a.raw != b.raw ? 1 : 0; }
   friend bool operator>(Lane a, Lane b) { return a.raw > b.raw; }
   friend Lane one_more_where(bool where, Lane n) { return {n.raw + T{where}}; }
+  friend Lane chosen(bool where, Lane yes, Lane no) { return where ? yes : no; }
+  friend Lane added_where(bool where, Lane n, T addend) { return {where ? n.raw + addend : n.raw}; }
   friend Lane looked_up(const T* list, Lane place) { return {list[place.raw]}; }
   friend Lane sign_of(Lane v) { return {v.raw >> (width - 1)}; }
   friend Lane one_unless_zero(Lane v) { return {v.raw != 0}; }
@@ -46,12 +48,12 @@ using I32 = Integer<std::int32_t>;
 using I64 = Integer<std::int64_t>;
 
 struct Words16 {
+  static constexpr std::size_t together = 1;
   const std::int32_t* list;
   static Words16 load(const std::int32_t* list) { return {list}; }
 };
 inline I32 looked_up(Words16 words, I32 place) { return {words.list[place.raw & 15]}; }
 inline I32 looked_up_below_8(Words16 words, I32 place) { return looked_up(words, place); }
-inline I32 looked_up_from_8(Words16 words, I32 place) { return looked_up(words, place); }
 
 template <class V, class T>
 inline void store_as(V v, T* at) {
@@ -98,10 +100,13 @@ using F32 = Real<float>;
 using F64 = Real<double>;
 
 inline F32 divided(F32 a, F32 b) { return {a.raw / b.raw}; }
+inline constexpr bool fuses_floats = false;
 inline F32 fused(F32 a, F32 b, F32 c) { return {std::fma(a.raw, b.raw, c.raw)}; }
 inline bool all_within(F32 v, float limit) { return std::abs(v.raw) < limit; }
 inline F32 to_float(I32 v) { return {static_cast<float>(v.raw)}; }
 inline I32 to_integer(F32 v) { return {static_cast<std::int32_t>(v.raw)}; }
+template <bool away_from_zero>
+inline I32 whole_product(F32 a, F32 b);  // is for paths whose fused is an instruction
 inline F32 as_float(I32 v) { return {std::bit_cast<float>(v.raw)}; }
 inline F64 two_less_where_raised_below_zero(F64 whole, F64 x) { return {x.raw < 0 && whole.raw > x.raw ? whole.raw - 2 : whole.raw}; }
 inline F64 to_single(F64 v) { return {static_cast<double>(static_cast<float>(v.raw))}; }

@@ -55,20 +55,30 @@ inline I64 multiply_low_halves_unsigned(I64 a, I64 b) { return _mm_mul_epu32(a, 
 inline I64 looked_up(const std::int64_t* list, I64 place) {
   return _mm_set_epi64x(list[_mm_extract_epi64(place, 1)], list[_mm_cvtsi128_si64(place)]);
 }
-/// A place counts modulo 16.
+/// The bytes of 16 words, the lowest of all first. A place counts modulo 16.
 struct Words16 {
-  const std::int32_t* list;
-  static Words16 load(const std::int32_t* list) { return {list}; }
+  static constexpr std::size_t together = 1;
+  __m128i bytes[4];
+  static Words16 load(const std::int32_t* list) {
+    __m128i words[4];
+    for (int i = 0; i < 4; ++i) {
+      const __m128i four = _mm_loadu_si128(reinterpret_cast<const __m128i*>(list) + i);
+      words[i] = _mm_shuffle_epi8(four, _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    }
+    const __m128i low[] = {_mm_unpacklo_epi32(words[0], words[1]), _mm_unpacklo_epi32(words[2], words[3])};
+    const __m128i high[] = {_mm_unpackhi_epi32(words[0], words[1]), _mm_unpackhi_epi32(words[2], words[3])};
+    return {{_mm_unpacklo_epi64(low[0], low[1]), _mm_unpackhi_epi64(low[0], low[1]), _mm_unpacklo_epi64(high[0], high[1]),
+             _mm_unpackhi_epi64(high[0], high[1])}};
+  }
 };
 inline I32 looked_up(Words16 words, I32 place) {
-  std::int32_t values[4];
-  (place & I32(15)).store_unaligned(values);
-  for (std::int32_t& value : values) value = words.list[value];
-  return I32::load_unaligned(values);
+  const __m128i lowest = (place & I32(15)) | I32(static_cast<std::int32_t>(0x80808000));  // of every other byte's place the result is 0
+  const auto at = [&](int byte) { return _mm_slli_epi32(_mm_shuffle_epi8(words.bytes[byte], lowest), 8 * byte); };
+  return _mm_or_si128(_mm_or_si128(at(0), at(1)), _mm_or_si128(at(2), at(3)));
 }
 inline I32 looked_up_below_8(Words16 words, I32 place) { return looked_up(words, place); }
-inline I32 looked_up_from_8(Words16 words, I32 place) { return looked_up(words, place); }
 
+inline constexpr bool fuses_floats = false;
 inline F32 fused(F32 a, F32 b, F32 c) {
   float values[3][4];
   a.store_unaligned(values[0]), b.store_unaligned(values[1]), c.store_unaligned(values[2]);
