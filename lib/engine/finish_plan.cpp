@@ -170,7 +170,8 @@ bool FinishPlanner<Lane>::add_by_sign(auto&& addends) {
   if (!flush() || !all_fit(width)) return false;
   Values above(channels()), more_below(channels());
   for (std::size_t c = 0; c < channels(); ++c) {
-    const auto [first, second] = addends(operands_[c], fraction_[c]);
+    const std::pair<Int128, Int128> both = addends(operands_[c], fraction_[c]);
+    const Int128 first = both.first, second = both.second;
     if (!fits({first, first}, width)) return false;
     above[c] = first, more_below[c] = second - first;
     const auto moved = [&](Int128 value) { return value + (value < 0 ? second : first); };

@@ -135,7 +135,7 @@ void add_values(Document& page, const ExplainReport& report) {
       Plot plot{.title = title, .x_label = "accumulator", .y_label = "output"};
       plot.series = {stairs_of(*shown.stairs_a, report.a), stairs_of(*shown.stairs_b, report.b),
                      value_of(shown.a, "this value on " + report.a), value_of(shown.b, "this value on " + report.b)};
-      stairs.push_back(Figure{plot, subject_of(layer)});
+      stairs.emplace_back(Figure{plot, subject_of(layer)});
     }
   }
   page.add("Values stage by stage", "From the accumulator to the output, the first differing values of each layer; --top says how many.",

@@ -114,7 +114,7 @@ void ConvolutionRun::take_pairs() {
 /// Modulo 2^32, like the sums: the bias, and what unsigned codes add to every product.
 void ConvolutionRun::prepare_start() {
   start_ = spread_channels(*packed_, {});  // 0
-  if (route_ != Route::narrow) return;
+  if (route_ != Route::narrow && route_ != Route::pairs) return;
   adds_bias_ = layer_.bias_.size() > channels_;
   std::vector<std::int32_t> start(channels_);
   for (std::size_t o = 0; o < channels_; ++o) {

@@ -84,6 +84,8 @@ class ConvolutionRun {
                 Workspace& work) const;
   static void set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
                           std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets);
+  /// To the sums of a narrow tile, modulo 2^32, where there is one per position.
+  void add_bias(const Tile& tile) const;
   void narrow_tile(const Tile& tile) const;
   /// Adds the products of groups [first, last), counted through all runs, to work.wide.
   void add_products(std::size_t first, std::size_t last, std::size_t pixels, Workspace& work) const;
@@ -119,7 +121,7 @@ class ConvolutionRun {
   Route route_ = Route::step_by_step;
   BandForm form_ = BandForm::words;
   const PackedWeights* packed_ = nullptr;
-  bool adds_bias_ = false;  ///< after the sums of a narrow tile: there is one per position
+  bool adds_bias_ = false;  ///< after the sums of a tile of 32 bits: there is one per position
   int wraps_to_ = 32;       ///< a narrow tile
   AlignedVector<std::int32_t> start_;
   ZeroPointTerms zero_terms_;                  ///< of codes, which pairs take as they are

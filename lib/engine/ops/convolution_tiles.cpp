@@ -98,6 +98,12 @@ void ConvolutionRun::deliver(const Tile& tile, std::span<const std::int32_t> nar
   receive_({tile.first, narrow, wide, counts_ ? &tile.tally.events : nullptr});
 }
 
+void ConvolutionRun::add_bias(const Tile& tile) const {
+  if (!adds_bias_) return;
+  for (std::size_t i = 0; i < tile.work.narrow.size(); ++i)
+    tile.work.narrow[i] = static_cast<std::int32_t>(narrow_wrap(tile.work.narrow[i] + bias_of(tile.first + i), 32));
+}
+
 void ConvolutionRun::narrow_tile(const Tile& tile) const {
   const std::size_t count = tile.pixels * channels_;
   tile.work.narrow.resize(count);
@@ -106,8 +112,7 @@ void ConvolutionRun::narrow_tile(const Tile& tile) const {
   multiply(*packed_, tile.work.windows.data(), tile.pixels, {0, packed_->runs.runs.size(), 0, packed_->groups}, start_,
            tile.work.narrow.data(), bytes ? path.dense_bytes : path.dense_words, bytes ? path.depthwise_bytes : path.depthwise_words,
            tile.work);
-  for (std::size_t i = 0; adds_bias_ && i < count; ++i)
-    tile.work.narrow[i] = static_cast<std::int32_t>(narrow_wrap(tile.work.narrow[i] + bias_of(tile.first + i), 32));
+  add_bias(tile);
   if (wraps_to_ < 32) {
     for (std::size_t i = 0; i < count; ++i)
       tile.work.narrow[i] = static_cast<std::int32_t>(narrow_wrap(std::int64_t{tile.work.narrow[i]}, wraps_to_));
@@ -175,8 +180,9 @@ void ConvolutionRun::pairs_tile(const Tile& tile) const {
     const auto zero_terms = zero_terms_.at(tile.area.first_row + pixel / columns, tile.area.first_column + pixel % columns);
     std::int32_t* const sums = tile.work.narrow.data() + p * channels_;
     for (std::size_t c = 0; c < channels_; ++c)
-      sums[c] += static_cast<std::int32_t>(bias_of(tile.first + p * channels_ + c)) - zero_terms[c];
+      sums[c] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[c]) - static_cast<std::uint32_t>(zero_terms[c]));
   }
+  add_bias(tile);
   tile.tally.routes.step_by_step += static_cast<std::int64_t>(count);
   deliver(tile, tile.work.narrow, {});
 }
