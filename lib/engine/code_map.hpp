@@ -34,7 +34,7 @@ class CodeMap {
  private:
   template <class In, class Out>
   void map(std::span<const In> from, std::span<Out> to) const {
-    constexpr std::int64_t grain = sizeof(In) == 1 ? 65536 : 1024;
+    constexpr std::int64_t grain = units_per_part(sizeof(In) == 1 ? 0.3 : 20);
     std::vector<Out> table(table_.size());
     for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<Out>(table_[i]);
     for_each_part(static_cast<std::int64_t>(from.size()), grain, [&](std::int64_t first, std::int64_t last) {

@@ -9,7 +9,8 @@
 namespace lastbit {
 namespace {
 
-constexpr std::int64_t values_per_part = 32768;  ///< some 20 microseconds
+constexpr std::int64_t values_per_part = units_per_part(0.3);
+
 
 /// Counts what a stage narrows by saturating, too.
 class CountingMachine : public ExactMachine {

@@ -17,35 +17,49 @@ namespace {
 
 constexpr int parts_per_thread = 4;  // so that a thread which is held up leaves its share to the others
 
-thread_local bool inside_arena = false;  // of the calling thread, or of a worker that serves it
+/// Of the calling thread, or of a worker that serves it: what with_threads() allows, and of how many is the arena that runs it; 0: none does.
+struct Threads {
+  int allowed = 1, arena = 0;
+};
+thread_local Threads current;
 
-class Inside {
+class With {
  public:
-  Inside() = default;
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-  ~Inside() { inside_arena = before_; }
+  explicit With(Threads threads) : before_(std::exchange(current, threads)) {}
+  With(const With&) = delete;
+  With& operator=(const With&) = delete;
+  ~With() { current = before_; }
 
  private:
-  bool before_ = std::exchange(inside_arena, true);
+  Threads before_;
 };
+
+/// Kept for the next: an arena that is made anew loses its workers. Not within an arena, which may be this one.
+tbb::task_arena& kept_arena(int threads) {
+  thread_local std::optional<tbb::task_arena> arena;
+  if (!arena || arena->max_concurrency() != threads) arena.emplace(threads);
+  return *arena;
+}
 
 }  // namespace
 
 void for_each_part(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (count <= 0) return;
-  const int threads = inside_arena ? tbb::this_task_arena::max_concurrency() : 1;
-  if (threads == 1 || count <= grain) return body(0, count);
-  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads, count / grain);
-  tbb::parallel_for(
-      tbb::blocked_range<std::int64_t>(0, parts, 1),
-      [&](const tbb::blocked_range<std::int64_t>& range) {
-        for (std::int64_t part = range.begin(); part < range.end(); ++part) {
-          const Inside inside;
-          body(count * part / parts, count * (part + 1) / parts);
-        }
-      },
-      tbb::simple_partitioner());
+  const Threads threads = current;
+  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads.allowed, count / grain);
+  if (threads.allowed == 1 || parts <= 1) return body(0, count);
+  const auto run = [&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::int64_t>(0, parts, 1),
+        [&](const tbb::blocked_range<std::int64_t>& range) {
+          const With inside({threads.allowed, threads.allowed});
+          for (std::int64_t part = range.begin(); part < range.end(); ++part) body(count * part / parts, count * (part + 1) / parts);
+        },
+        tbb::simple_partitioner());
+  };
+  if (threads.arena == threads.allowed) run();
+  else if (threads.arena == 0) kept_arena(threads.allowed).execute(run);
+  else tbb::task_arena(threads.allowed).execute(run);
 }
 
 void with_threads(int threads, const std::function<void()>& body) {
@@ -54,11 +68,8 @@ void with_threads(int threads, const std::function<void()>& body) {
   std::optional<tbb::global_control> more;
   if (threads > tbb::info::default_concurrency())
     more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
-    const Inside inside;
-    body();
-  });
+  const With allowed({threads, current.arena});
+  body();
 }
 
 }  // namespace lastbit

@@ -9,6 +9,14 @@
 
 namespace lastbit {
 
+/// Work that is worth a part of its own, in nanoseconds: to wake a thread takes longer than a part of less.
+inline constexpr std::int64_t part_nanoseconds = 10'000;
+
+/// How many units of work are a part, by what one takes.
+[[nodiscard]] constexpr std::int64_t units_per_part(double nanoseconds) {
+  return nanoseconds < part_nanoseconds ? static_cast<std::int64_t>(part_nanoseconds / nanoseconds) : 1;
+}
+
 /// Calls body(first, last) for parts that together are [0, count), each of at least `grain` unless there is only one, on the threads of the
 /// enclosing with_threads(); on the caller's alone where there is none.
 void for_each_part(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);

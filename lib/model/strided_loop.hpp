@@ -5,6 +5,7 @@
 // Neighbouring axes that are contiguous in all of them are merged, so that the innermost rows are long.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +66,14 @@ class StridedLoop {
   /// Strides along a row.
   [[nodiscard]] const std::array<std::int64_t, tensors>& row_strides() const { return axes_.back().strides; }
 
+  /// The longest axis for rows, where these are short: what is visited is the same, in another order.
+  void lengthen_rows() {
+    constexpr std::int64_t short_row = 16;
+    if (row_length() >= short_row) return;
+    const auto longest = std::ranges::max_element(axes_, {}, &Axis::size);
+    std::iter_swap(longest, axes_.end() - 1);
+  }
+
   /// Calls visit(offsets) with where each row begins in each tensor, in row-major order.
   template <class Visit>
   void each_row(Visit&& visit) const {
@@ -105,23 +114,30 @@ class StridedLoop {
   std::vector<Axis> axes_;
 };
 
-/// A block copied between two layouts: [0] is read, [1] is written.
-inline void copy_block(const StridedLoop<2>& loop, std::size_t element_size, const std::byte* from, std::byte* to) {
-  const auto size = static_cast<std::int64_t>(element_size);
-  const std::int64_t length = loop.row_length();
-  const auto& step = loop.row_strides();
-  const bool contiguous = length == 1 || (step[0] == 1 && step[1] == 1);
+/// A block of elements of so many bytes copied between two layouts: [0] is read, [1] is written.
+template <std::int64_t size>
+void copy_block(StridedLoop<2> loop, const std::byte* from, std::byte* to) {
+  const auto is_contiguous = [&] { return loop.row_length() == 1 || (loop.row_strides()[0] == 1 && loop.row_strides()[1] == 1); };
+  if (!is_contiguous()) loop.lengthen_rows();
+  const bool contiguous = is_contiguous();
+  const std::int64_t length = loop.row_length(), step_from = loop.row_strides()[0] * size, step_to = loop.row_strides()[1] * size;
   loop.each_row([&](const std::array<std::int64_t, 2>& at) {
     const std::byte* source = from + at[0] * size;
     std::byte* target = to + at[1] * size;
     if (contiguous) {
-      std::memcpy(target, source, static_cast<std::size_t>(length) * element_size);
+      std::memcpy(target, source, static_cast<std::size_t>(length * size));
       return;
     }
-    for (std::int64_t i = 0; i < length; ++i) {
-      std::memcpy(target + i * step[1] * size, source + i * step[0] * size, element_size);
-    }
+    for (std::int64_t i = 0; i < length; ++i) std::memcpy(target + i * step_to, source + i * step_from, size);
   });
+}
+inline void copy_block(const StridedLoop<2>& loop, std::size_t element_size, const std::byte* from, std::byte* to) {
+  switch (element_size) {
+    case 1: return copy_block<1>(loop, from, to);
+    case 2: return copy_block<2>(loop, from, to);
+    case 4: return copy_block<4>(loop, from, to);
+    default: return copy_block<8>(loop, from, to);
+  }
 }
 
 }  // namespace lastbit

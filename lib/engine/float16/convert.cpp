@@ -17,7 +17,7 @@
 namespace lastbit {
 namespace {
 
-constexpr std::int64_t values_per_part = 16384;
+constexpr std::int64_t values_per_part = units_per_part(0.5);
 
 /// A finite positive float with only its leading significant bits.
 float leading_bits(float value, int bits) {

@@ -15,7 +15,7 @@
 namespace lastbit {
 namespace {
 
-constexpr std::int64_t values_per_part = 16384;
+constexpr std::int64_t values_per_part = units_per_part(0.5);
 
 /// An operation on two values: by definition, and by vectors.
 template <class Function>

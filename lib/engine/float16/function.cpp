@@ -44,7 +44,7 @@ Executor map_steps(const Float16Arithmetic& rules, StepPrecision precision, Func
 
 Executor bound(const Float16Arithmetic& rules, const RealBounds& bounds) {
   return [rules, bounds, half = half_kernels({&rules.conversion})](const Execution& run) {
-    constexpr std::int64_t values_per_part = 16384;
+    constexpr std::int64_t values_per_part = units_per_part(0.5);
     for_each_counted_part(run.events, run.outputs[0].element_count(), values_per_part,
                           [&](std::int64_t first, std::int64_t last, Events* events) {
                             Float16Rounder rounder(rules);

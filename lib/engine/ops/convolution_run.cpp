@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t band_bytes = 256 * 1024;       // of input rows at a time: they stay in the second-level cache
 constexpr std::int64_t tile_sums = 16 * 1024;        // 32 bits each
-constexpr std::int64_t grain_products = 256 * 1024;  // less is not worth another thread
+constexpr double products_per_nanosecond = 300, nanoseconds_per_output = 0.7;  // where a layer is done in the fastest way
 
 }  // namespace
 
@@ -180,16 +180,16 @@ void ConvolutionRun::operator()(Events* events, SumRoutes* routes) {
   const ConvShape& s = layer_.shape_;
   const std::int64_t rows = s.batch * s.out_height;
   const std::int64_t units = rows == 1 ? s.out_width : rows;
-  const std::int64_t products = s.out_count() * s.taps() / std::max<std::int64_t>(1, units);
+  const double outputs = static_cast<double>(s.out_count()) / static_cast<double>(std::max<std::int64_t>(1, units));
+  const double nanoseconds = outputs * (static_cast<double>(s.taps()) / products_per_nanosecond + nanoseconds_per_output);
   std::mutex merging;
-  for_each_part(units, std::max<std::int64_t>(1, grain_products / std::max<std::int64_t>(1, products)),
-                [&](std::int64_t first, std::int64_t last) {
-                  Tally tally;
-                  run_part(first, last, tally);
-                  const std::scoped_lock lock(merging);
-                  if (events != nullptr) *events += tally.events;
-                  if (routes != nullptr) *routes += tally.routes;
-                });
+  for_each_part(units, units_per_part(nanoseconds), [&](std::int64_t first, std::int64_t last) {
+    Tally tally;
+    run_part(first, last, tally);
+    const std::scoped_lock lock(merging);
+    if (events != nullptr) *events += tally.events;
+    if (routes != nullptr) *routes += tally.routes;
+  });
 }
 
 void Convolution::for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const {

@@ -79,7 +79,7 @@ class PwlFunction {
   }
 
  private:
-  static constexpr std::int64_t grain = 4096;
+  static constexpr std::int64_t grain = units_per_part(5);
 
   static void widen(const Tensor& tensor, std::size_t first, std::span<std::int64_t> values) {
     visit_element_type(tensor.type(), [&]<class T>() {

@@ -45,7 +45,7 @@ struct Pair {
 /// combine(values of a, values of b, where the results go, how many), then the finisher. `Value` holds operands and results.
 template <class Value, class Combine>
 Executor pairwise_in(Pair pair, Finisher finisher, Combine combine) {
-  constexpr std::int64_t values_per_part = 16384;
+  constexpr std::int64_t values_per_part = units_per_part(0.7);
   return [pair = std::move(pair), finisher = std::move(finisher), combine = std::move(combine)](const Execution& run) {
     Tensor& output = run.outputs[0];
     for_each_counted_part(run.events, output.element_count(), values_per_part, [&](std::int64_t first, std::int64_t last, Events* events) {

@@ -88,7 +88,7 @@ Executor prepare_leaky(const Model& model, const Operation& operation, const Bac
           sign = alpha < 0 ? -1 : 1,
           offsets = per_channel ? broadcast_offsets(alphas->shape, output.shape) : std::vector<std::int64_t>{}](const Execution& run) {
     const auto slopes = per_channel ? centred(*run.inputs[1], alpha_zero) : std::vector<std::int64_t>{};
-    constexpr std::int64_t values_per_part = 4096;
+    constexpr std::int64_t values_per_part = units_per_part(5);
     for_each_counted_part(
         run.events, run.outputs[0].element_count(), values_per_part, [&](std::int64_t first, std::int64_t last, Events* events) {
           std::vector<std::int64_t> rising, falling;

@@ -22,7 +22,7 @@
 namespace lastbit {
 namespace {
 
-constexpr std::int64_t values_per_part = 4096;
+constexpr std::int64_t values_per_part = units_per_part(2);
 constexpr const char* no_such_arithmetic = "the backend has no such arithmetic";
 
 void require_quantize(const Operation& operation, const Backend& backend) {
