@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::int64_t values_per_part = units_per_part(0.3);
 
-
 /// Counts what a stage narrows by saturating, too.
 class CountingMachine : public ExactMachine {
  public:

@@ -189,13 +189,8 @@ Document document_of(const AdviseReport& report, const Model& model) {
              {consequences_of(report)});
   std::map<std::size_t, double> shares;
   for (const LayerAdvice& layer : report.layers) shares[layer.operation] = share_of(layer.differing, layer.values);
-  if (report.names.size() == model.operations.size()) {
-    page.add("Network", "Each operation, coloured by the share of its values that differ when it is fed with a's tensors.",
-             {graph_of(model, [&](std::size_t operation) {
-               const auto found = shares.find(operation);
-               return found == shares.end() ? std::nullopt : std::optional(found->second);
-             })});
-  }
+  if (report.names.size() == model.operations.size())
+    add_network(page, model, "its values that differ when it is fed with a's tensors", shares);
   Plot plot = plot_of(report);
   plot.title.clear();
   page.add("Layers", "Each layer fed with a's tensors.", {Figure{plot, {}}, layers_of(report)});

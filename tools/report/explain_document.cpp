@@ -183,11 +183,7 @@ Document document_of(const ExplainReport& report, const Model& model) {
     histograms.push_back(tool::histogram_of(subject_of(layer), title_of(layer), histogram_of(layer)));
     add_grids(places.emplace_back(Grids{subject_of(layer), title_of(layer), {}}), places_of(layer, model), "same input");
   }
-  page.add("Network", "Each operation, coloured by the share of its values that differ when it is fed with a's tensors.",
-           {graph_of(model, [&](std::size_t operation) {
-             const auto found = shares.find(operation);
-             return found == shares.end() ? std::nullopt : std::optional(found->second);
-           })});
+  add_network(page, model, "its values that differ when it is fed with a's tensors", shares);
   Plot plot = plot_of(report);
   plot.title.clear();
   page.add("Layers", "", {Figure{plot, {}}, layers_of(report)});
@@ -261,11 +257,7 @@ Document document_of(const DumpReport& report, const Model& model) {
       histograms.push_back(histogram_of(subject, label_of(layer.number, layer.operation) + " " + layer.name, layer.histogram));
   }
   page.add("Notes", "", {List{report.notes}});
-  page.add("Network", "Each operation, coloured by the share of the dump's values that differ from the backend's.",
-           {graph_of(model, [&](std::size_t operation) {
-             const auto found = shares.find(operation);
-             return found == shares.end() ? std::nullopt : std::optional(found->second);
-           })});
+  add_network(page, model, "the dump's values that differ from the backend's", shares);
   Plot plot = plot_of(report);
   plot.title.clear();
   page.add("Layers", "Each layer fed with the dump's own tensors.", {Figure{plot, {}}, layers});

@@ -60,6 +60,13 @@ Graph graph_of(const Model& model, const ShareOf& share_of_operation) {
   return graph;
 }
 
+void add_network(Document& page, const Model& model, const std::string& of, const std::map<std::size_t, double>& shares) {
+  page.add("Network", "Each operation, coloured by the share of " + of + ".", {graph_of(model, [&](std::size_t operation) {
+             const auto found = shares.find(operation);
+             return found == shares.end() ? std::nullopt : std::optional(found->second);
+           })});
+}
+
 std::vector<std::int64_t> counts_of(const LsbHistogram& histogram) { return {histogram.counts.begin(), histogram.counts.end()}; }
 
 Histogram histogram_of(const Subject& subject, const std::string& title, const LsbHistogram& histogram) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ namespace lastbit::tool {
 /// What of an operation differs, by its number; nothing where that is not known.
 using ShareOf = std::function<std::optional<double>(std::size_t operation)>;
 [[nodiscard]] Graph graph_of(const Model& model, const ShareOf& share_of_operation);
+/// Its section, coloured by the shares "of …"; of an operation without one that is not known.
+void add_network(Document& page, const Model& model, const std::string& of, const std::map<std::size_t, double>& shares);
 
 [[nodiscard]] std::vector<std::int64_t> counts_of(const LsbHistogram& histogram);
 [[nodiscard]] Histogram histogram_of(const Subject& subject, const std::string& title, const LsbHistogram& histogram);

@@ -40,40 +40,40 @@ bool has_avx512vnni() {
 }
 #endif
 
-constexpr std::array all_paths {
-  Path{"scalar",
-       [] { return true; },
-       4,
-       nullptr,
-       nullptr,
-       scalar::dense_pairs,
-       scalar::dense_emptied_pairs,
-       scalar::dense_words,
-       scalar::depthwise_words,
-       scalar::dense_magnitudes,
-       scalar::depthwise_magnitudes,
-       scalar::steps,
-       scalar::finish,
-       scalar::finish_lanes,
-       &scalar::float_codes,
-       nullptr},
+constexpr Path scalar_path{"scalar",
+                           [] { return true; },
+                           4,
+                           nullptr,
+                           nullptr,
+                           scalar::dense_pairs,
+                           scalar::dense_emptied_pairs,
+                           scalar::dense_words,
+                           scalar::depthwise_words,
+                           scalar::dense_magnitudes,
+                           scalar::depthwise_magnitudes,
+                           scalar::steps,
+                           scalar::finish,
+                           scalar::finish_lanes,
+                           &scalar::float_codes,
+                           nullptr};
+
 #if defined(__x86_64__)
-      Path{"sse42",
-           [] { return __builtin_cpu_supports("sse4.2") != 0; },
-           4,
-           nullptr,
-           nullptr,
-           scalar::dense_pairs,
-           scalar::dense_emptied_pairs,
-           scalar::dense_words,
-           scalar::depthwise_words,
-           scalar::dense_magnitudes,
-           scalar::depthwise_magnitudes,
-           scalar::steps,
-           sse42::finish,
-           sse42::finish_lanes,
-           &sse42::float_codes,
-           nullptr},
+/// The scalar path with output stages and float codes over vectors.
+constexpr Path sse42_path = [] {
+  Path path = scalar_path;
+  path.name = "sse42";
+  path.available = [] { return __builtin_cpu_supports("sse4.2") != 0; };
+  path.finish = sse42::finish;
+  path.finish_lanes = sse42::finish_lanes;
+  path.float_codes = &sse42::float_codes;
+  return path;
+}();
+#endif
+
+constexpr std::array all_paths {
+  scalar_path,
+#if defined(__x86_64__)
+      sse42_path,
       Path{"avx2",
            has_avx2,
            8,
