@@ -46,7 +46,7 @@ tbb::task_arena& kept_arena(int threads) {
 void for_each_part(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (count <= 0) return;
   const Threads threads = current;
-  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads.allowed, count / grain);
+  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads.allowed, count / (ScopedFinestParts::any() ? 1 : grain));
   if (threads.allowed == 1 || parts <= 1) return body(0, count);
   const auto run = [&] {
     tbb::parallel_for(

@@ -4,6 +4,7 @@
 // Work shared among the threads of a run. What is computed never depends on how it is shared.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 
@@ -17,8 +18,21 @@ inline constexpr std::int64_t part_nanoseconds = 10'000;
   return nanoseconds < part_nanoseconds ? static_cast<std::int64_t>(part_nanoseconds / nanoseconds) : 1;
 }
 
+/// While one lives every unit of work may be a part. For tests, whose layers are small.
+class ScopedFinestParts {
+ public:
+  ScopedFinestParts() { ++living; }
+  ScopedFinestParts(const ScopedFinestParts&) = delete;
+  ScopedFinestParts& operator=(const ScopedFinestParts&) = delete;
+  ~ScopedFinestParts() { --living; }
+  [[nodiscard]] static bool any() { return living > 0; }
+
+ private:
+  static inline std::atomic<int> living = 0;
+};
+
 /// Calls body(first, last) for parts that together are [0, count), each of at least `grain` unless there is only one, on the threads of the
-/// enclosing with_threads(); on the caller's alone where there is none.
+/// enclosing with_threads(); on the caller's alone where there is none. With ScopedFinestParts `grain` is 1.
 void for_each_part(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
 /// Calls body() so that every for_each_part() in it has `threads` threads (at least 1). The first exception is passed on.

@@ -41,8 +41,8 @@ class KeptException {
 void for_each_part(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (count <= 0) return;
   const int threads = omp_get_num_threads();
-  if (threads == 1 || count <= grain) return body(0, count);
-  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads, count / grain);
+  const std::int64_t parts = std::min<std::int64_t>(parts_per_thread * threads, count / (ScopedFinestParts::any() ? 1 : grain));
+  if (threads == 1 || parts <= 1) return body(0, count);
   KeptException thrown;
 #pragma omp taskloop grainsize(1) shared(thrown, body)
   for (std::int64_t part = 0; part < parts; ++part) {

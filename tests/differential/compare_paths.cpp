@@ -7,6 +7,7 @@
 #include "engine/kernels/kernels.hpp"
 #include "engine/operands.hpp"
 #include "engine/ops/conv_layer.hpp"
+#include "engine/parallel.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 
@@ -14,13 +15,16 @@ namespace lastbit::test {
 namespace {
 
 struct Outcome {
-  std::optional<Tensor> output;  ///< nothing where a sum was refused that its output does not hold
+  std::vector<Tensor> outputs;  ///< none where a sum was refused that its output does not hold
   Events events;
 };
 
 Outcome run(const Emulator& emulator, const RandomLayer& layer, int threads, bool count) try {
   Trace trace = emulator.run(layer.inputs, {.threads = threads, .count_events = count});
-  return {std::move(*trace.tensors[static_cast<std::size_t>(layer.model.outputs[0])]), count ? trace.events[0] : Events{}};
+  Outcome outcome{{}, count ? trace.events[0] : Events{}};
+  for (const std::int32_t output : layer.model.outputs)
+    outcome.outputs.push_back(std::move(*trace.tensors[static_cast<std::size_t>(output)]));
+  return outcome;
 } catch (const Error&) {
   return {};
 }
@@ -73,11 +77,12 @@ std::optional<std::string> difference_from_steps(const RandomLayer& random, cons
     else
       expected =
           finish(output_chain(operation, layer.arithmetic.sum.output.chain, bounds_of_layer(operation)), expected, layer.operands_of(at.o));
-    if (scalar.output && scalar.output->integer_at(i) != expected)
-      return "element " + std::to_string(i) + " is " + std::to_string(scalar.output->integer_at(i)) + ", step by step " +
+    if (!scalar.outputs.empty() && scalar.outputs[0].integer_at(i) != expected)
+      return "element " + std::to_string(i) + " is " + std::to_string(scalar.outputs[0].integer_at(i)) + ", step by step " +
              std::to_string(expected);
   }
-  if (!scalar.output) return refused > 0 ? std::nullopt : std::optional<std::string>("refused, though every sum fits in its output");
+  if (scalar.outputs.empty())
+    return refused > 0 ? std::nullopt : std::optional<std::string>("refused, though every sum fits in its output");
   comparisons.values += count;
   ++comparisons.overflowing[left == 0 ? 0 : left < count ? 1 : 2];
   if (scalar.events.accumulator_overflows != overflows)
@@ -92,6 +97,7 @@ bool has_steps(const RandomLayer& layer) {
 }  // namespace
 
 std::optional<std::string> difference_between_paths(const RandomLayer& layer, Comparisons& comparisons) {
+  const ScopedFinestParts finest;
   std::optional<Outcome> scalar;
   for (const kernels::Path& path : kernels::paths()) {
     if (!path.available()) continue;
@@ -107,12 +113,15 @@ std::optional<std::string> difference_between_paths(const RandomLayer& layer, Co
         }
         const std::string where =
             std::string(path.name) + ", " + std::to_string(threads) + " threads, events " + (count ? "counted: " : "not counted: ");
-        if (outcome.output.has_value() != scalar->output.has_value()) return where + "only one of it and scalar refuses the layer";
-        if (!outcome.output) continue;
-        comparisons.values += outcome.output->element_count();
-        if (const auto at = first_difference(*outcome.output, *scalar->output))
-          return where + "element " + std::to_string(*at) + " is " + text_at(*outcome.output, *at) + ", scalar " +
-                 text_at(*scalar->output, *at);
+        if (outcome.outputs.size() != scalar->outputs.size()) return where + "only one of it and scalar refuses the layer";
+        if (outcome.outputs.empty()) continue;
+        for (std::size_t o = 0; o < outcome.outputs.size(); ++o) {
+          const Tensor &output = outcome.outputs[o], &wanted = scalar->outputs[o];
+          comparisons.values += output.element_count();
+          if (const auto at = first_difference(output, wanted))
+            return where + "output " + std::to_string(o) + ", element " + std::to_string(*at) + " is " + text_at(output, *at) +
+                   ", scalar " + text_at(wanted, *at);
+        }
         if (count && !equal(outcome.events, scalar->events)) return where + text(outcome.events) + "; scalar " + text(scalar->events);
       }
     }

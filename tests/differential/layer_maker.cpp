@@ -45,6 +45,8 @@ class LayerMaker : TensorMaker {
   Model sum_pool();
   Model fused_convolution();
   Model recurrent_layer();
+  Model filters_with_memory();
+  Model gates_with_memory();
 
   /// Every tensor that is no constant is an input; the output has the shape that follows, or that is given in out_shape_.
   Model finished(OperationKind kind, Attributes attributes, std::vector<std::int32_t> inputs, ElementType type,
@@ -353,6 +355,56 @@ Model LayerMaker::recurrent_layer() {
   return std::move(model_);
 }
 
+Model LayerMaker::filters_with_memory() {
+  const std::int64_t batch = choose_.between(1, 3), in = choose_.between(1, 20), rank = choose_.between(1, 2);
+  const std::int64_t outputs = choose_.between(1, 12), steps = choose_.between(1, 6), filters = rank * outputs;
+  const ElementType of_state = choose_.of({ElementType::int8, ElementType::int16});
+  const Quantization state = quantization(of_state);
+  const auto weights = [&](ElementType type, const Shape& shape) {
+    Tensor values = random_values(type, shape, choose_);
+    const double step = scale();
+    return add(type, shape, {{step}, {0}, 0}, std::move(values));
+  };
+  const std::int32_t data = add(ElementType::int8, {batch, in}, quantization(ElementType::int8));
+  const std::int32_t features = weights(ElementType::int8, {filters, in}), times = weights(of_state, {filters, steps});
+  const std::int32_t before = add(of_state, {batch, filters * steps}, state);
+  const std::int32_t bias = choose_.one_in(2) ? absent_tensor : weights(ElementType::int32, {outputs});
+  model_.inputs = {data, before};
+  model_.outputs = {add(ElementType::int8, {batch, outputs}, quantization(ElementType::int8)),
+                    add(of_state, {batch, filters * steps}, state)};
+  model_.operations = {{svdf, "layer", {data, features, times, before, bias}, model_.outputs, SvdfAttributes{rank, bounds().activation}}};
+  validate(model_, "random layer");
+  return std::move(model_);
+}
+
+Model LayerMaker::gates_with_memory() {
+  const bool wide = choose_.one_in(2);
+  const ElementType type = wide ? ElementType::int16 : ElementType::int8;
+  const std::int64_t batch = choose_.between(1, 3), steps = choose_.between(1, 4), in = choose_.between(1, 12),
+                     cells = choose_.between(1, 9);
+  const Quantization of_hidden = quantization(type);
+  const Quantization of_cell{{std::ldexp(1.0, static_cast<int>(choose_.between(-15, -9)))}, {0}, 0};
+  const auto constant = [&](ElementType of, const Shape& shape) {
+    Tensor values = of == ElementType::int8 ? random_values(of, shape, choose_) : random_bias(of, shape[0], choose_);
+    const double step = scale();
+    return add(of, shape, {{step}, {0}, 0}, std::move(values));
+  };
+  const std::int32_t data = add(type, {batch, steps, in}, quantization(type));
+  const std::int32_t hidden = add(type, {batch, cells}, of_hidden), cell = add(ElementType::int16, {batch, cells}, of_cell);
+  std::vector<std::int32_t> inputs{data, hidden, cell};
+  for (const Shape& shape : {Shape{cells, in}, Shape{cells, cells}})
+    for (int gate = 0; gate < 4; ++gate) inputs.push_back(constant(ElementType::int8, shape));
+  for (int gate = 0; gate < 4; ++gate) inputs.push_back(constant(wide ? ElementType::int64 : ElementType::int32, {cells}));
+  model_.inputs = {data, hidden, cell};
+  model_.outputs = {add(type, {batch, steps, cells}, of_hidden), add(type, {batch, cells}, of_hidden),
+                    add(ElementType::int16, {batch, cells}, of_cell)};
+  LstmAttributes attributes;
+  attributes.cell_clip = choose_.one_in(2) ? 0 : 0.001 * static_cast<double>(choose_.between(1, 9000));
+  model_.operations = {{lstm, "layer", std::move(inputs), model_.outputs, attributes}};
+  validate(model_, "random layer");
+  return std::move(model_);
+}
+
 std::optional<Model> LayerMaker::layer(OperationKind kind) {
   switch (kind) {
     case conv2d:
@@ -395,8 +447,8 @@ std::optional<Model> LayerMaker::layer(OperationKind kind) {
     case sum_pool2d: return sum_pool();
     case fused_conv2d: return fused_convolution();
     case recurrent: return recurrent_layer();
-    case svdf:
-    case lstm:
+    case svdf: return filters_with_memory();
+    case lstm: return gates_with_memory();
     case less:
     case less_or_equal:
     case equal:
@@ -420,7 +472,7 @@ Model make_layer(const Backend& backend, Choices& choose) {
       conv2d, conv2d, conv2d, conv2d, conv2d, conv2d, depthwise_conv2d, depthwise_conv2d, depthwise_conv2d, transposed_conv2d,
       transposed_conv2d, fully_connected, fully_connected, fully_connected, matmul, matmul, max_pool2d, average_pool2d, global_average_pool,
       mean, OperationKind::add, sub, mul, concat, softmax, requantize, quantize, dequantize, cast, relu, relu6, leaky_relu, hard_swish,
-      logistic, tanh}));
+      logistic, tanh, add_n, clip, prelu, resize, pwl, sum_pool2d, fused_conv2d, recurrent, svdf, lstm}));
   // clang-format on
 }
 
