@@ -402,8 +402,8 @@ bool FinishPlanner<Lane>::segments_in_integers(const std::vector<ReachedSegment>
   return true;
 }
 
-/// In double: (v - start) * (multiplier / 2^shift) is exact, below 2^53, and rounded to a whole number once. What lies before a segment with a
-/// slope of 0 does not matter.
+/// In double (v - start) * (multiplier / 2^shift) is exact, below 2^53, and rounded to a whole number once; in float a fused addition rounds it,
+/// once too. What lies before a segment with a slope of 0 does not matter.
 template <class Lane>
 bool FinishPlanner<Lane>::segments_in_real(const std::vector<ReachedSegment>& reached, const Stage& stage) {
   using kernels::RealSegments;
