@@ -20,6 +20,12 @@ if(LASTBIT_PRECOMPILE)
     <lastbit/io/npy.hpp> <lastbit/registry.hpp> <lastbit/rules.hpp>)
 endif()
 
+# What a test may take, on the slowest of machines.
+set(test_seconds 600)
+if(LASTBIT_SANITIZERS)
+  set(test_seconds 1800)
+endif()
+
 # lastbit_add_test(name LABELS label... SOURCES file... [LIBRARIES target...] [COMPUTES]): one Catch2 program, one ctest entry. What most tests
 # compute, the library computes: not optimised, they compile in half the time and run as fast. COMPUTES says that much is computed in the test
 # itself, in loops of its own or in templates that the linker then takes for the whole program: -O1; the exhaustive tests are nothing but such
@@ -44,7 +50,7 @@ function(lastbit_add_test name)
   endif()
   target_link_libraries(${name} PRIVATE lastbit_test_support ${arg_LIBRARIES})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${test_seconds})
   if("models" IN_LIST arg_LABELS)
     set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no folder of recorded networks")
   endif()
@@ -56,7 +62,7 @@ function(lastbit_test_every_path name)
   foreach(path IN ITEMS scalar sse42 avx2 avxvnni avx512vnni neon)
     add_test(NAME ${name}_${path} COMMAND ${name})
     set_tests_properties(
-      ${name}_${path} PROPERTIES LABELS "${labels}" TIMEOUT 600 ENVIRONMENT LASTBIT_PATH=${path}
+      ${name}_${path} PROPERTIES LABELS "${labels}" TIMEOUT ${test_seconds} ENVIRONMENT LASTBIT_PATH=${path}
                                  SKIP_REGULAR_EXPRESSION "no path '${path}' on this machine;skipped: no folder of recorded networks")
   endforeach()
 endfunction()
