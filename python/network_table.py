@@ -75,7 +75,7 @@ def share(part, whole):
     return "%.2f %%" % percent if percent >= 0.005 else "< 0.01 %"
 
 
-def guessed(rules):
+def assumed(rules):
     """The operations that they belong to, or the pattern that names them, and how many they are."""
     parts = sorted({"`%s`" % (rule if rule.startswith("*") else rule.split(".")[0]) for rule in rules})
     return "%s (%d %s)" % (", ".join(parts), len(rules), "rule" if len(rules) == 1 else "rules") if rules else "none"
@@ -98,7 +98,7 @@ def cells(report, classifies):
         share(clipped, values),
         share(sum(t["saturated_outputs"] for t in computed), outputs),
         str(sum(t["accumulator_overflows"] for t in computed)),
-        guessed([guess["rule"] for guess in report["guesses"]]),
+        assumed([each["rule"] for each in report["assumptions"]]),
     )
 
 
@@ -129,7 +129,7 @@ def table(tool, devices, network, count, timeout):
             report, why = measure(tool, device, model, samples, count, timeout, way_out.groups())
             rows.setdefault(cells(report, classifies) if report else why, []).append("`%s` with `%s`" % (device, way_out[1]))
     print("\n## %s\n\n%s.\n" % (name, title[0].upper() + title[1:]))
-    print("| devices | cosine | SQNR dB | top-1 as float | clipped | bounded | overflows | guesses |\n|---|---|---|---|---|---|---|---|")
+    print("| devices | cosine | SQNR dB | top-1 as float | clipped | bounded | overflows | assumptions |\n|---|---|---|---|---|---|---|---|")
     for row, of in rows.items():
         names = ", ".join(of)
         print("| %s | %s |" % (names, " | ".join(row)) if isinstance(row, tuple) else "| %s | %s |||||||" % (names, row))
@@ -156,7 +156,7 @@ own arithmetic. The result is compared with the float network over the same samp
 - **clipped**: share of all values that lie beyond their tensor's codes by more than half a step.
 - **bounded**: share of computed outputs moved by the bounds of type or activation: relu does that to every negative value, where it is no
   step of its own before (VIPNano). **overflows**: sums that left the accumulator.
-- **guesses**: of which operations rules were used that rest on no published evidence; `lastbit describe DEVICE` has the reasons.
+- **assumptions**: of which operations rules were used that rest on no published evidence; `lastbit describe DEVICE` has the reasons.
 """
 
 

@@ -158,8 +158,8 @@ void print_text(const Result& result, const Options& options, const std::vector<
   for (const std::string& file : files) std::cout << "written to " << file << "\n";
   if (!options.trace.empty()) std::cout << "trace written to " << options.trace << "\n";
   if (!options.emitted_model.empty()) std::cout << "model written to " << options.emitted_model << "\n";
-  if (!result.trace.guesses.empty()) std::cout << "This result rests on guesses:\n";
-  for (const Guess& guess : result.trace.guesses) std::cout << "  " << guess.rule << ": " << guess.source << "\n";
+  if (!result.trace.assumptions.empty()) std::cout << "This result rests on assumptions:\n";
+  for (const Assumption& assumption : result.trace.assumptions) std::cout << "  " << assumption.rule << ": " << assumption.source << "\n";
   if (result.report) std::cout << "\n" << to_text(*result.report);
 }
 
@@ -185,8 +185,9 @@ void print_json(const Result& result, const std::vector<std::string>& files) {
                     {"saturated_outputs", events.saturated_outputs},
                     {"outputs", events.outputs},
                     {"saturated_stages", events.saturated_stages}};
-  json["guesses"] = JsonValue::array();
-  for (const Guess& guess : result.trace.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  json["assumptions"] = JsonValue::array();
+  for (const Assumption& assumption : result.trace.assumptions)
+    json["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});
   if (result.report) json["compare"] = JsonValue::parse(to_json(*result.report));
   std::cout << json.text(2) << "\n";
 }

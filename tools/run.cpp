@@ -101,8 +101,8 @@ void print_text(const NamedTrace& trace, const std::vector<OutputReport>& output
       std::cout << "; of a batch, the outputs whole, the others' first " << count_of(options.trace_samples, "sample");
     std::cout << "\n";
   }
-  if (!trace.guesses.empty()) std::cout << "This result rests on guesses:\n";
-  for (const Guess& guess : trace.guesses) std::cout << "  " << guess.rule << ": " << guess.source << "\n";
+  if (!trace.assumptions.empty()) std::cout << "This result rests on assumptions:\n";
+  for (const Assumption& assumption : trace.assumptions) std::cout << "  " << assumption.rule << ": " << assumption.source << "\n";
 }
 
 /// Every operation: what it took and, where it is sums of products, how many of them may be added in any order, and why.
@@ -165,8 +165,9 @@ void print_json(const NamedTrace& trace, const std::vector<OutputReport>& output
                                  {"shape", values.shape().sizes()},
                                  {"largest_value_at", output.top}});
   }
-  report["guesses"] = JsonValue::array();
-  for (const Guess& guess : trace.guesses) report["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  report["assumptions"] = JsonValue::array();
+  for (const Assumption& assumption : trace.assumptions)
+    report["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});
   report["layers"] = std::move(layers);
   std::cout << report.text(2) << "\n";
 }

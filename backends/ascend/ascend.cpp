@@ -8,7 +8,7 @@ namespace {
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
 constexpr auto document = EvidenceLevel::document;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 std::string operators(const char* detail) { return std::string("Huawei's TBE operators, read: ") + detail; }
 
@@ -39,24 +39,26 @@ std::vector<Evidence> float16_evidence() {
       {"float16.method", document, "CANN: the vector unit computes float16 operations at float16 precision"},
       {"float16.cube.sum.precision", document, "CANN mmad: float16 times float16 into float32 partial sums in L0C"},
       {"float16.cube.sum.block", document, "CANN: one step of the cube is 16 x 16 x 16 float16 values"},
-      {"float16.cube.sum.order", guess, "the order of the additions inside a step is not public; assumed: a tree, then the partial sum"},
+      {"float16.cube.sum.order", assumption,
+       "the order of the additions inside a step is not public; assumed: a tree, then the partial sum"},
       {"float16.cube.terms", document, "NC1HWC0 and FRACTAL_Z: C1, kernel rows, kernel columns, then C0 = 16 channels"},
-      {"float16.cube.bias", guess, "assumed: the bias initialises L0C"},
+      {"float16.cube.bias", assumption, "assumed: the bias initialises L0C"},
       {"float16.add_n", source, operators("add_n: one vadd per input in turn, at the precision of the data")},
       {"float16.mean.scaling", source, operators("reduce_mean_d: vmuls by 1/count, then sum")},
       {"float16.mean.sum.precision", source, operators("reduce_mean_d: float32 where high precision is on and the chip is not the 310")},
-      {"float16.mean.sum", guess, "the order of a reduction depends on the schedule; assumed: sequential"},
-      {"float16.average_pool", guess, "assumed: float16 sums one after another, then a product with 1/count"},
+      {"float16.mean.sum", assumption, "the order of a reduction depends on the schedule; assumed: sequential"},
+      {"float16.average_pool", assumption, "assumed: float16 sums one after another, then a product with 1/count"},
       {"float16.logistic", source, operators("sigmoid: vmuls by -1, vexp, vadds 1, reciprocal; in float32 on 310P and 910B")},
       {"float16.tanh", source, operators("tanh: (x - x*e) / ((|x| + tiny) * (e + 1)), e = exp(-2|x|); in float32 where vexp takes it")},
-      {"float16.hard_swish", guess, "assumed: x + 3, bounded to 0 and 6, times x, times 1/6, each in float16"},
+      {"float16.hard_swish", assumption, "assumed: x + 3, bounded to 0 and 6, times x, times 1/6, each in float16"},
       {"float16.softmax", source, operators("softmax_v2: max and difference in float16, sum and quotient in float32")},
-      {"float16.softmax.sum.order", guess, "the order of a reduction depends on the schedule; assumed: sequential"},
-      {"float16.softmax.sum.block", guess, "read in blocks only"},
+      {"float16.softmax.sum.order", assumption, "the order of a reduction depends on the schedule; assumed: sequential"},
+      {"float16.softmax.sum.block", assumption, "read in blocks only"},
       {"float16.quantize", source, operators("ascend_quant: float32 data are cast to float16; vmuls by the scale, vadds the offset")},
-      {"float16.quantize.rounding", guess, "round_mode Round; assumed: half to even as TBE's round, not half away as AscendC's CAST_ROUND"},
+      {"float16.quantize.rounding", assumption,
+       "round_mode Round; assumed: half to even as TBE's round, not half away as AscendC's CAST_ROUND"},
       {"float16.dequantize", document, "Ascend C AscendDequant: int32 to float32, times the float32 deq_scale, cast to the output"},
-      {"float32", guess, "operations kept in float32 are taken as correctly rounded: the golden path"},
+      {"float32", assumption, "operations kept in float32 are taken as correctly rounded: the golden path"},
   };
 }
 
@@ -64,16 +66,16 @@ std::vector<Evidence> integer_evidence() {
   std::vector<Evidence> list{{"domain", document, "float16 and 8-bit integers"}};
   for (const char* operation : {"conv", "depthwise_conv", "transposed_conv", "fully_connected", "matmul"}) {
     list.push_back({operation, document, "CANN mmad: int8 times int8 into int32 accumulators"});
-    list.push_back({std::string(operation) + ".i8.accumulator", guess, "assumed to wrap; overflow is not documented"});
-    list.push_back({std::string(operation) + ".i8.output", guess, "AscendRequant: one float32 scale; its rounding is not documented"});
+    list.push_back({std::string(operation) + ".i8.accumulator", assumption, "assumed to wrap; overflow is not documented"});
+    list.push_back({std::string(operation) + ".i8.output", assumption, "AscendRequant: one float32 scale; its rounding is not documented"});
     if (operation != std::string_view("matmul"))
-      list.push_back({std::string(operation) + ".i8.bias", guess, "assumed: the bias initialises L0C"});
+      list.push_back({std::string(operation) + ".i8.bias", assumption, "assumed: the bias initialises L0C"});
   }
-  list.push_back({"max_pool", guess, "assumed: codes are compared"});
-  list.push_back({"requantize", guess, "assumed: as AscendRequant"});
+  list.push_back({"max_pool", assumption, "assumed: codes are compared"});
+  list.push_back({"requantize", assumption, "assumed: as AscendRequant"});
   list.push_back({"quantize", document, "AscendQuant: y = round(x * scale + offset)"});
-  list.push_back({"quantize.rounding", guess, "as float16.quantize.rounding"});
-  list.push_back({"quantize.out_of_range", guess, "assumed to saturate"});
+  list.push_back({"quantize.rounding", assumption, "as float16.quantize.rounding"});
+  list.push_back({"quantize.out_of_range", assumption, "assumed to saturate"});
   list.push_back({"dequantize", document, "Ascend C AscendDequant: int32 to float32, times the float32 deq_scale"});
   return list;
 }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto source = EvidenceLevel::vendor_source;
 constexpr auto document = EvidenceLevel::document;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* formula =
     "formula in comments of Horizon's PyTorch plugin, and hbir.hpp SConvolutionLayer, read; kernels are compiled";
@@ -20,16 +20,16 @@ std::vector<Evidence> convolution_evidence() {
     const std::string i8 = operation + ".i8";
     const std::vector<Evidence> own{
         {operation, source, formula},
-        {i8 + ".accumulator.overflow", guess, "int32 sums in the source; what happens beyond is not said"},
-        {i8 + ".bias_bits", guess, "b << bl in the formula; the width of b is not said"},
-        {i8 + ".bias_rounding", guess, "b << bl in the formula; how b is rounded is not said"},
-        {i8 + ".output.scale", guess, as_rescale},
-        {i8 + ".output.chain.0", guess, as_rescale},
+        {i8 + ".accumulator.overflow", assumption, "int32 sums in the source; what happens beyond is not said"},
+        {i8 + ".bias_bits", assumption, "b << bl in the formula; the width of b is not said"},
+        {i8 + ".bias_rounding", assumption, "b << bl in the formula; how b is rounded is not said"},
+        {i8 + ".output.scale", assumption, as_rescale},
+        {i8 + ".output.chain.0", assumption, as_rescale},
         {i8 + ".output.chain.0.kind", source, formula},
-        {i8 + ".output.chain.0.rounding", guess, "enable_rounding is false for bernoulli2 in the source; floor is assumed"},
-        {i8 + ".output.chain.3", guess, as_rescale},
+        {i8 + ".output.chain.0.rounding", assumption, "enable_rounding is false for bernoulli2 in the source; floor is assumed"},
+        {i8 + ".output.chain.3", assumption, as_rescale},
         {i8 + ".output.chain.3.kind", source, formula},
-        {i8 + ".output.chain.3.rounding", guess, "enable_rounding is false for bernoulli2 in the source; floor is assumed"},
+        {i8 + ".output.chain.3.rounding", assumption, "enable_rounding is false for bernoulli2 in the source; floor is assumed"},
     };
     list.insert(list.end(), own.begin(), own.end());
   }
@@ -39,11 +39,11 @@ std::vector<Evidence> convolution_evidence() {
 /// The chain of a rescaling, `prefix` before it.
 void add_rescaling(std::vector<Evidence>& list, const std::string& prefix) {
   list.push_back({prefix + ".scale", source, rescale_source});
-  list.push_back({prefix + ".scale.arithmetic", guess, "scales are float32 tensors there; the division is assumed to be in double"});
+  list.push_back({prefix + ".scale.arithmetic", assumption, "scales are float32 tensors there; the division is assumed to be in double"});
   list.push_back({prefix + ".chain", source, rescale_source});
   list.push_back({prefix + ".chain.0.rounding", source, "pre shift without rounding for bernoulli2, read"});
-  list.push_back({prefix + ".chain.1", guess, "a 16-bit factor; with calibrated scales nothing reaches the limit"});
-  list.push_back({prefix + ".chain.3.rounding", guess, "enable_rounding is true in the source; half up is assumed"});
+  list.push_back({prefix + ".chain.1", assumption, "a 16-bit factor; with calibrated scales nothing reaches the limit"});
+  list.push_back({prefix + ".chain.3.rounding", assumption, "enable_rounding is true in the source; half up is assumed"});
 }
 
 std::vector<Evidence> evidence() {
@@ -51,37 +51,37 @@ std::vector<Evidence> evidence() {
       {"domain", source, "integer kernels; the plugin's names and types"},
       {"coding", document, "quantisation is symmetric int8 on bernoulli2"},
       {"matmul", source, "int32 sum, then rescaled, read"},
-      {"matmul.i8.accumulator.overflow", guess, "int32 sums in the source; what happens beyond is not said"},
+      {"matmul.i8.accumulator.overflow", assumption, "int32 sums in the source; what happens beyond is not said"},
       {"max_pool", source, "int8 maximum, read"},
       {"average_pool", source, "int32 sum, then rescaled from s / (kh * kw); padding always counts, read"},
-      {"average_pool.output_scale", guess, "an own scale in the plugin; the operator list says 'same as input'"},
+      {"average_pool.output_scale", assumption, "an own scale in the plugin; the operator list says 'same as input'"},
       {"global_average_pool", source, "int32 sum, then rescaled from s / (h * w), read"},
-      {"global_average_pool.output_scale", guess, "the interface has an optional output scale: both forms exist"},
+      {"global_average_pool.output_scale", assumption, "the interface has an optional output scale: both forms exist"},
       {"mean", source, "int32 sum, then rescaled from s to out * n, read"},
       {"add", source, "derivation of the common scale in the compiler front end, read"},
-      {"add.i8.accumulator.overflow", guess, "int32 in the source; what happens beyond is not said"},
-      {"sub", guess, "assumed: add with the second operand negated"},
+      {"add.i8.accumulator.overflow", assumption, "int32 in the source; what happens beyond is not said"},
+      {"sub", assumption, "assumed: add with the second operand negated"},
       {"mul", source, "int32 product, then rescaled, read"},
       {"concat", source, "every input rescaled to the output's scale, then copied, read"},
       {"concat.method_uint8", document, "no unsigned codes"},
       {"quantize", document, "ptq_process: clamp(std::round(x / double(scale)))"},
-      {"quantize.out_of_range", guess, "not documented; saturation is assumed"},
-      {"dequantize", guess, "assumed: float(q) * scale"},
+      {"quantize.out_of_range", assumption, "not documented; saturation is assumed"},
+      {"dequantize", assumption, "assumed: float(q) * scale"},
       {"requantize", source, rescale_source},
-      {"leaky_relu", guess, "assumed to be an int8 table as exp is"},
-      {"hard_swish", guess, "assumed to be an int8 table as exp is"},
+      {"leaky_relu", assumption, "assumed to be an int8 table as exp is"},
+      {"hard_swish", assumption, "assumed to be an int8 table as exp is"},
       {"logistic", document, "int8 to int8 by table"},
       {"tanh", document, "int8 to int8 by table"},
       {"exp", document, "note.md: by look-up table on bernoulli2, with a risk for accuracy; the table itself is from the plugin's source"},
       {"softmax", document, "not on the BPU: the CPU computes it in float"},
       {"resize", document, "8 fraction bits on bernoulli and bernoulli2"},
       {"float32", document, "what the BPU does not do runs on the CPU in float"},
-      {"resize.grid", guess, "not documented"},
-      {"resize.grid_rounding", guess, "not documented"},
-      {"resize.rounding", guess, "not documented"},
+      {"resize.grid", assumption, "not documented"},
+      {"resize.grid_rounding", assumption, "not documented"},
+      {"resize.rounding", assumption, "not documented"},
   };
   for (const std::string table : {"leaky_relu", "hard_swish", "logistic", "tanh", "exp", "softmax"})
-    list.push_back({table + ".rounding", guess, "how entries are rounded is not documented; as quantisation"});
+    list.push_back({table + ".rounding", assumption, "how entries are rounded is not documented; as quantisation"});
   for (const std::string rescaled :
        {"matmul.i8.output", "average_pool.output", "global_average_pool.output", "mean.output", "add.i8.output", "mul", "requantize"})
     add_rescaling(list, rescaled);

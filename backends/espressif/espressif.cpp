@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* rounding = "espressif/esp-dl 12c0616d, dl_tool.cpp: shift_and_round and round, compiled and recorded";
 constexpr const char* buffers = "espressif/esp-dl 12c0616d, dl_base_activate_buffer.hpp, read";
@@ -31,7 +31,7 @@ std::vector<Evidence> of_espdl(std::vector<Evidence> beside) {
       {"coding", source, "espressif/esp-dl 12c0616d: one exponent for a tensor, no zero points"},
       {"*", source, buffers},
       {"conv.i8", code, rounding},
-      {"*.i16_bias64.per_channel", guess, "16-bit data of weights with an exponent per channel were not read"},
+      {"*.i16_bias64.per_channel", assumption, "16-bit data of weights with an exponent per channel were not read"},
       {"mul", code, rounding},
       {"requantize", code, rounding},
       {"average_pool", source, pools},
@@ -46,11 +46,11 @@ std::vector<Evidence> of_espdl(std::vector<Evidence> beside) {
 }
 
 std::vector<Evidence> espdl_s3_evidence() {
-  return of_espdl({{"*.i8.per_channel", guess, "the library loads no weights with an exponent per channel on this chip"}});
+  return of_espdl({{"*.i8.per_channel", assumption, "the library loads no weights with an exponent per channel on this chip"}});
 }
 
 std::vector<Evidence> espdl_p4_evidence() {
-  return of_espdl({{"*.i8_per_channel", source, assembly}, {"*.i8_per_channel.output.chain.0.rounding", guess, mode}});
+  return of_espdl({{"*.i8_per_channel", source, assembly}, {"*.i8_per_channel.output.chain.0.rounding", assumption, mode}});
 }
 
 std::vector<Setting> espdl_s3_settings() {

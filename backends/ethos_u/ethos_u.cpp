@@ -10,7 +10,7 @@ namespace {
 constexpr auto source = EvidenceLevel::vendor_source;
 constexpr auto document = EvidenceLevel::document;
 constexpr auto thread = EvidenceLevel::thread;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* vela = "Vela 3.10 (nxp-imx/ethos-u-vela a6f65663), read: scaling.py, weight_compressor.py";
 constexpr const char* modes =
@@ -29,7 +29,7 @@ const std::string sums_of_u85 =
 std::vector<Evidence> evidence(const std::vector<Evidence>& of_sums) {
   std::vector<Evidence> list{
       {"*", document, exactness},
-      {"*.*.accumulator", guess, "32 bits, 40 of 16-bit data, by the names of the registers; sums that leave them were not read"},
+      {"*.*.accumulator", assumption, "32 bits, 40 of 16-bit data, by the names of the registers; sums that leave them were not read"},
       {"*.*.output.scale", source, vela},
       {"*.*.output.by", source, vela},
       {"*.*.output.chain", thread, modes},
@@ -49,8 +49,8 @@ std::vector<Evidence> evidence(const std::vector<Evidence>& of_sums) {
 std::vector<Evidence> one_operand_scaled() {
   return {{"add.*.operand", source, sums},
           {"sub.*.operand", source, sums},
-          {"add.*.operand.chain", guess, operand},
-          {"sub.*.operand.chain", guess, operand}};
+          {"add.*.operand.chain", assumption, operand},
+          {"sub.*.operand.chain", assumption, operand}};
 }
 
 std::vector<Evidence> both_operands_scaled() { return {{"add.*.operand", source, sums_of_u85}, {"sub.*.operand", source, sums_of_u85}}; }

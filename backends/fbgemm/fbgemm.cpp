@@ -7,21 +7,21 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 std::vector<Evidence> evidence(const std::string& form) {
   const std::string run = "pytorch/FBGEMM 71d6f8b2, src/RefImplementations.cc, compiled and recorded: ";
   const std::string rescaled = run + "requantize_u8acc32_ref, " + form;
   return {
       {"domain", code, run + "integer between float scales"},
-      {"fusion", guess, "a library of products: it is asked for codes"},
+      {"fusion", assumption, "a library of products: it is asked for codes"},
       {"matmul", code, run + "matmul_u8i8acc16_ref"},
       {"matmul.u8.output", code, rescaled},
       {"fully_connected", code, run + "matmul_u8i8acc16_ref"},
       {"fully_connected.u8.output", code, rescaled},
       {"requantize.chain.*.rounding", source, "requantize_u8acc32_ref: no recorded sum is a tie"},
       {"*.u8.output.chain.*.rounding", source, "requantize_u8acc32_ref: no recorded sum is a tie"},
-      {"*.scale.arithmetic", guess, "the program brings the multiplier"},
+      {"*.scale.arithmetic", assumption, "the program brings the multiplier"},
       {"fully_connected.u8.bias", source, "requantize_u8acc32_ref adds it to the sums"},
       {"fully_connected.u8.per_channel", code, run + "one multiplier for each group of columns"},
       {"requantize", code, rescaled},

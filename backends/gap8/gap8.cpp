@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* kernels =
     "GreenWaves gap_sdk a2302650, tools/autotiler_v3/CNN_Libraries_SQ8 with the SDK's own host emulation, run and recorded";
@@ -18,19 +18,19 @@ constexpr const char* ratios = "the compiler's ratios of scales were not recorde
 std::vector<Evidence> evidence() {
   return {
       {"domain", code, kernels},
-      {"coding", guess, "zero points are 0 in SQ8; the constants that join behind an activation stand as zero points here"},
+      {"coding", assumption, "zero points are 0 in SQ8; the constants that join behind an activation stand as zero points here"},
       {"conv", source, "CNN_Activation_SQ8.c: as the fully connected layer"},
       {"depthwise_conv", source, "CNN_Activation_SQ8.c: as the fully connected layer"},
       {"fully_connected", code, kernels},
       {"*.i8.output.scale", source, scales},
       {"*.scale", source, scales},
       {"global_average_pool.output.scale", source, scales},
-      {"*.i8.output.by", guess, ratios},
-      {"*.by", guess, ratios},
-      {"global_average_pool.output.by", guess, ratios},
+      {"*.i8.output.by", assumption, ratios},
+      {"*.by", assumption, ratios},
+      {"global_average_pool.output.by", assumption, ratios},
       {"average_pool", code, std::string(kernels) + "; channels in multiples of four, beyond which the kernel reads the wrong ones"},
       {"global_average_pool", code, kernels},
-      {"max_pool", guess, "a maximum of codes; not recorded"},
+      {"max_pool", assumption, "a maximum of codes; not recorded"},
       {"add_n", code, kernels},
       {"mul", code, std::string(kernels) + ": the product in hswish"},
       {"requantize", code, kernels},

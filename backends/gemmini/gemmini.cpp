@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* macros = "ucb-bar/gemmini-rocc-tests 180c4684, gemmini_params.h";
 constexpr const char* generated = "gemmini_params.h as the default generator writes it: acc_t int32, elem_t int8, no zero points";
@@ -21,12 +21,12 @@ std::vector<Evidence> evidence() {
       {"fully_connected", source, "matmul_cpu: acc_t sums, scale_and_sat"},
       {"matmul", source, "matmul_cpu: acc_t sums, scale_and_sat"},
       {"*.rescale", code, std::string(macros) + ", ACC_SCALE or ROUNDING_RIGHT_SHIFT, compiled and recorded"},
-      {"*.i8.per_channel", guess, "one scale for every store command; a program may issue one for each channel"},
+      {"*.i8.per_channel", assumption, "one scale for every store command; a program may issue one for each channel"},
       {"max_pool", source, "the pool of a store command: the largest of the codes"},
       {"requantize", code, std::string(macros) + ", ACC_SCALE or ROUNDING_RIGHT_SHIFT, compiled and recorded"},
       {"add", code, std::string(macros) + ", MVIN_SCALE and ACC_SCALE, with the loop of resadd_cpu, compiled and recorded"},
-      {"add.i8.operand.by", guess, "the program brings both scales: here in / out, and 1 for the sum"},
-      {"add.i8.output.by", guess, "the program brings the scale of the sum"},
+      {"add.i8.operand.by", assumption, "the program brings both scales: here in / out, and 1 for the sum"},
+      {"add.i8.output.by", assumption, "the program brings the scale of the sum"},
   };
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 std::string library(const char* detail) { return std::string("Intel GNA library 3.0, 38f21f5, ") + detail; }
 
@@ -19,7 +19,7 @@ std::vector<Evidence> evidence() {
   list.push_back({"*.*.output", code, library("sums leave the layer as they are; the piecewise-linear function does all rescaling")});
   list.push_back({"concat", source, "OpenVINO GNA plugin: pieces lie side by side in memory, all of one scale"});
   list.push_back({"quantize", source, "OpenVINO GNA plugin: trunc(x * factor + 0.5 with the sign of x) in float32 (host side)"});
-  list.push_back({"dequantize", guess, "assumed: quotient by the scale factor in float32 (host side)"});
+  list.push_back({"dequantize", assumption, "assumed: quotient by the scale factor in float32 (host side)"});
   return list;
 }
 

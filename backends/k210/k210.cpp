@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* simulator = "nncase 99431d9d, modules/k210, k210_kernels.h, kpu_conv2d, compiled and recorded";
 constexpr const char* pools = "nncase 99431d9d, modules/k210, k210_kernels.h, kpu_pool2d, compiled and recorded";
@@ -21,13 +21,13 @@ std::vector<Evidence> evidence() {
       {"coding", source, std::string(compiler) + ": cross terms, padding and constant are made of the zero points, with shifts of 0"},
       {"*.u8", code, simulator},
       {"*.u8.accumulator", source, std::string(simulator) + ": asserts 36 bits"},
-      {"*.u8.output.scale", guess, "layers state the multiplier; that a scale without registers would be rounded so"},
+      {"*.u8.output.scale", assumption, "layers state the multiplier; that a scale without registers would be rounded so"},
       {"*.u8.output.scale.significant_bits", source, registers},
       {"*.u8.output.chain.*.bits", source, registers},
       {"*.u8.output.chain.*.limit", source, registers},
-      {"*.u8.output.by", guess, "layers state the multiplier"},
+      {"*.u8.output.by", assumption, "layers state the multiplier"},
       {"*.u8.per_channel", source, std::string(compiler) + ", quantize_bn: a multiplier for each channel"},
-      {"*.u8.bias", guess,
+      {"*.u8.bias", assumption,
        "the compiler makes it part of the registers' offset; one that a model states beside them is taken to join the sum"},
       {"max_pool", code, pools},
       {"average_pool", code, pools},

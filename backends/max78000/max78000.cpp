@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* simulator =
     "analogdevicesinc/ai8x-synthesis ab4f4c01, izer/simulate.py, run and recorded: it writes the chip's known-answer tests";
@@ -19,21 +19,21 @@ std::vector<Evidence> evidence() {
       {"domain", code, simulator},
       {"coding", code, simulator},
       {"conv", code, simulator},
-      {"*.i8.per_channel", guess, "the chip has one output_shift for a layer: a scale per channel must be the same power of two"},
+      {"*.i8.per_channel", assumption, "the chip has one output_shift for a layer: a scale per channel must be the same power of two"},
       {"depthwise_conv", source, read},
       {"transposed_conv", source, read},
       {"fully_connected", source, read},
       {"average_pool", code, std::string(simulator) + "; of height 1: always toward zero (pool1d)"},
       {"global_average_pool", source, "an average pool whose window is the image"},
-      {"*average_pool.padding", guess, "pools of the chip have no padding"},
+      {"*average_pool.padding", assumption, "pools of the chip have no padding"},
       {"add", code, simulator},
       {"sub", code, simulator},
       {"add_n", code, simulator},
       {"mul", code, simulator},
       {"bitwise", code, simulator},
       {"max_pool", source, "analogdevicesinc/ai8x-synthesis ab4f4c01, izer/compute.py, read: numpy's maximum"},
-      {"*.i8.output.chain", guess, eight_bits},
-      {"mul.chain", guess, eight_bits},
+      {"*.i8.output.chain", assumption, eight_bits},
+      {"mul.chain", assumption, eight_bits},
   };
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 std::string kernels(const char* detail) { return std::string("N2D2 ccce8ba export/CPP kernels, run and recorded: ") + detail; }
 std::string exporter(const char* detail) { return std::string("N2D2 ccce8ba, read: ") + detail; }
@@ -73,8 +73,8 @@ std::vector<Evidence> simulator_evidence() {
   list.push_back({"add*.above_one", source, exporter("a scale above 1 falls back to a 16-bit factor")});
   list.push_back({"add*.above_one.output.chain", code, run});
   const std::string sums = "float32 sums, exact to 2^24; beyond it the order of the host's library would show, which is not public";
-  list.push_back({"*conv.*.accumulator", guess, sums});
-  list.push_back({"fully_connected.*.accumulator", guess, sums});
+  list.push_back({"*conv.*.accumulator", assumption, sums});
+  list.push_back({"fully_connected.*.accumulator", assumption, sums});
   return list;
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* model = "nvdla/hw 8e06b1b9, cmod/hls/sdp/sdp_x.cpp and sdp_c.cpp, the golden model of the RTL, compiled and recorded";
 constexpr const char* compiler = "nvdla/sw 79538ba1, umd/core/src/compiler/include/priv/LowPrecision.h, scaleAndShiftFromScalarImpl2";
@@ -26,7 +26,7 @@ std::vector<Evidence> evidence() {
       {"*.i8.output.scale", source, compiler},
       {"*.i8.output.by", source, rescaling},
       {"*.i8.per_channel", source, std::string(rescaling) + ": a factor for each channel, one shift"},
-      {"depthwise_conv.i8", guess, "taken to leave by SDP as the convolution does"},
+      {"depthwise_conv.i8", assumption, "taken to leave by SDP as the convolution does"},
       {"fully_connected.i8", source, "engine-ast/FullyConnectedOp.cpp: a convolution"},
       {"max_pool", source, "cmod/pdp/NV_NVDLA_pdp.cpp: the largest code"},
       {"average_pool", source, pools},

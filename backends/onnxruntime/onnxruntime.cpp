@@ -6,7 +6,7 @@ namespace lastbit {
 namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 std::vector<Evidence> evidence() {
   const std::string run = "ONNX Runtime 1.30 CPU, run and recorded: ";
@@ -20,24 +20,24 @@ std::vector<Evidence> evidence() {
        "tests/vectors/cases; the sources of MLAS and of its reductions"},
       {"conv", code, run + "qlinearconv (u8s8, s8s8, u8u8; ties, extremes)"},
       {"depthwise_conv", code, run + "qlinearconv with groups"},
-      {"transposed_conv", guess, "no quantised operator; assumed to scale as QLinearConv"},
+      {"transposed_conv", assumption, "no quantised operator; assumed to scale as QLinearConv"},
       {"fully_connected", code, run + "qlinearmatmul"},
       {"matmul", code, run + "qlinearmatmul, integer_ops"},
       {"max_pool", EvidenceLevel::document, "ONNX standard, MaxPool of int8 and uint8 since version 12"},
       {"average_pool", code, "ONNX Runtime 1.30 QLinearAveragePool, run and recorded: tests/vectors/cases; its steps from the source"},
       {"global_average_pool", code, run + "ms_qlinear, QLinearGlobalAveragePool"},
       {"add", code, run + "ms_qlinear, QLinearAdd; order of the float operations from the AVX2 kernel's source"},
-      {"sub", guess, "no quantised operator; assumed to be QLinearAdd with the second input negated"},
+      {"sub", assumption, "no quantised operator; assumed to be QLinearAdd with the second input negated"},
       {"mul", code, run + "ms_qlinear, QLinearMul"},
       {"concat", code, run + "ms_qlinear, QLinearConcat"},
       {"quantize", code, run + "quantizelinear"},
       {"dequantize", code, run + "quantizelinear"},
       {"dynamic_quantize", EvidenceLevel::document, "ONNX standard, DynamicQuantizeLinear, and its recorded node tests"},
-      {"requantize", guess, "a dequantise and quantise pair merged into one float scale"},
+      {"requantize", assumption, "a dequantise and quantise pair merged into one float scale"},
       {"leaky_relu", code, run + "ms_qlinear, QLinearLeakyRelu"},
       {"logistic", code, run + "ms_qlinear, QLinearSigmoid"},
-      {"hard_swish", guess, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
-      {"tanh", guess, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
+      {"hard_swish", assumption, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
+      {"tanh", assumption, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
       {"softmax", code, "ONNX Runtime 1.30 QLinearSoftmax, run and recorded: tests/vectors/cases; its steps from the source"},
   };
 }
@@ -47,12 +47,12 @@ std::vector<Evidence> evidence_without_vnni() {
   std::vector<Evidence> list = evidence();
   for (const char* rule : {"conv.u8.accumulator", "fully_connected.u8.accumulator", "matmul.u8.accumulator"})
     list.push_back(
-        {rule, guess,
+        {rule, assumption,
          "onnxruntime issues 6004, 5849, 14642: pairs saturate at 16 bits. Taken to be neighbours at one position of the kernel, as in "
          "oneDNN; qlinearconv.cc, read, lays positions side by side and fills padding with the zero point, so that an odd number of "
          "channels, or a padded pair that saturates, comes out otherwise"});
   for (Evidence& one : list) {
-    if (one.rule == "float32") one = {"float32", guess, "as with AVX-512; the lanes of softmax are others"};
+    if (one.rule == "float32") one = {"float32", assumption, "as with AVX-512; the lanes of softmax are others"};
   }
   return list;
 }

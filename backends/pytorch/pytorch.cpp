@@ -6,7 +6,7 @@ namespace lastbit {
 namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* not_recorded = "PyTorch has the operator, but it was not recorded";
 
@@ -14,7 +14,7 @@ constexpr const char* not_recorded = "PyTorch has the operator, but it was not r
 std::vector<Evidence> evidence(const std::string& run) {
   return {
       {"domain", code, run},
-      {"fusion", guess, "PyTorch states its networks on codes: nothing is left to be fused"},
+      {"fusion", assumption, "PyTorch states its networks on codes: nothing is left to be fused"},
       {"conv", code, run + ": conv2d_u8s8, scale_ties"},
       {"depthwise_conv", code, run + ": conv2d_u8s8; the scale as that of conv, which scale_ties tells"},
       {"fully_connected", code, run + ": linear_u8s8, scale_ties"},
@@ -26,9 +26,9 @@ std::vector<Evidence> evidence(const std::string& run) {
       {"hard_swish", code, run + ": activations_u8, all codes; the last bit of the float product makes no difference there"},
       {"logistic", code, run + ": activations_u8, all codes, outputs of scale 1/256"},
       {"tanh", code, run + ": activations_u8, all codes, outputs of scale 1/128"},
-      {"max_pool", guess, not_recorded},
-      {"quantize", guess, not_recorded},
-      {"dequantize", guess, not_recorded},
+      {"max_pool", assumption, not_recorded},
+      {"quantize", assumption, not_recorded},
+      {"dequantize", assumption, not_recorded},
   };
 }
 
@@ -41,13 +41,14 @@ std::vector<Evidence> without_vnni() {
       {"conv", code, run + ": conv2d_u8s8"},
       {"depthwise_conv", code, run + ": conv2d_u8s8, sums as they are"},
       {"fully_connected", code, run + ": linear_u8s8"},
-      {"conv.u8.output.scale", guess, as_with_vnni + "; these recordings do not tell the order in which scales are divided"},
-      {"depthwise_conv.i8.output.scale", guess, as_with_vnni + "; these recordings do not tell the order in which scales are divided"},
-      {"fully_connected.u8.output.scale", guess, as_with_vnni + "; these recordings do not tell the order in which scales are divided"},
+      {"conv.u8.output.scale", assumption, as_with_vnni + "; these recordings do not tell the order in which scales are divided"},
+      {"depthwise_conv.i8.output.scale", assumption, as_with_vnni + "; these recordings do not tell the order in which scales are divided"},
+      {"fully_connected.u8.output.scale", assumption,
+       as_with_vnni + "; these recordings do not tell the order in which scales are divided"},
   };
   for (const char* rule : {"fusion", "average_pool", "global_average_pool", "add", "mul", "leaky_relu", "hard_swish", "logistic", "tanh",
                            "max_pool", "quantize", "dequantize"})
-    list.push_back({rule, guess, as_with_vnni});
+    list.push_back({rule, assumption, as_with_vnni});
   return list;
 }
 

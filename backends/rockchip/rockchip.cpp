@@ -9,7 +9,7 @@ constexpr auto hardware = EvidenceLevel::hardware;
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
 constexpr auto thread = EvidenceLevel::thread;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* measured =
     "gregordinary/rocket-userspace, out-cvt-converter.md of 2026-09-27: sweeps on an RK3588 and an RK3576, each leaving one of five rules";
@@ -25,7 +25,7 @@ std::vector<Evidence> evidence(const char* carry, EvidenceLevel of_carry) {
       {"domain", hardware, measured},
       {"coding", hardware, measured},
       {"*.i8", hardware, measured},
-      {"*.i8.accumulator", guess, "int32 sums were measured; what becomes of one that leaves 32 bits was not"},
+      {"*.i8.accumulator", assumption, "int32 sums were measured; what becomes of one that leaves 32 bits was not"},
       {"*.i8.output.scale", code, model},
       {"*.i8.output.scale.carry", of_carry, carry},
       {"requantize.scale", code, model},
@@ -35,14 +35,14 @@ std::vector<Evidence> evidence(const char* carry, EvidenceLevel of_carry) {
       {"*.i8_per_channel", hardware, bias_stage},
       {"*.i8_per_channel.output.scale", hardware,
        std::string(bias_stage) + "; layers state the registers: how a compiler makes them is not established"},
-      {"*.i8_per_channel.accumulator", guess, "as with one scale"},
-      {"*.i8_per_channel.bias", guess, "as with one scale"},
-      {"*.i8.bias", guess, "the bias stage adds before the converter; where in the sum does not show while none leaves 32 bits"},
-      {"depthwise_conv.i8", guess, "taken to leave by the converter as the convolution does"},
+      {"*.i8_per_channel.accumulator", assumption, "as with one scale"},
+      {"*.i8_per_channel.bias", assumption, "as with one scale"},
+      {"*.i8.bias", assumption, "the bias stage adds before the converter; where in the sum does not show while none leaves 32 bits"},
+      {"depthwise_conv.i8", assumption, "taken to leave by the converter as the convolution does"},
       {"fully_connected", source, "a convolution of one pixel in the drivers"},
-      {"max_pool", guess, "a maximum of codes; not measured"},
+      {"max_pool", assumption, "a maximum of codes; not measured"},
       {"requantize", hardware, measured},
-      {"requantize.by", guess, "a converter alone: in / out"},
+      {"requantize.by", assumption, "a converter alone: in / out"},
   };
 }
 

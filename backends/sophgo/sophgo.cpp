@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* interpreter =
     "sophgo/tpu-mlir lib/Support/MathUtils.cpp (blob 00058f6d), run and recorded: the host interpreter, which its checks demand the chip's "
@@ -21,12 +21,12 @@ std::vector<Evidence> evidence() {
       {"*.i8", source, convolution},
       {"*.i8.output.scale", code, interpreter},
       {"*.i8.output.chain", code, interpreter},
-      {"*.i8.output.by", guess, "the compiler's product of scales was not recorded"},
+      {"*.i8.output.by", assumption, "the compiler's product of scales was not recorded"},
       {"*.i8.accumulator", source, "float32 sums (oneDNN), exact below 2^24; larger ones are not modelled"},
-      {"depthwise_conv.i8", guess, "taken to leave as the convolution does"},
-      {"max_pool", guess, "a maximum of codes; not read"},
+      {"depthwise_conv.i8", assumption, "taken to leave as the convolution does"},
+      {"max_pool", assumption, "a maximum of codes; not read"},
       {"requantize", code, interpreter},
-      {"requantize.by", guess, "the scales of the way alone: in / out"},
+      {"requantize.by", assumption, "the scales of the way alone: in / out"},
   };
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto document = EvidenceLevel::document;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* apply_scale =
     "TOSA reference model, quant_util.h (Arm, 2020-2021): apply_scale_32, apply_scale_16, reciprocal_scale, compiled and recorded";
@@ -19,13 +19,13 @@ std::vector<Evidence> evidence() {
       {"*", document, specification},
       {"*.*.bias", document, "TOSA specification: after the sum; of exact sums it makes no difference"},
       {"*.*.output.chain", code, apply_scale},
-      {"*.*.output.scale", guess, compiler},
-      {"*.*.output.by", guess, compiler},
+      {"*.*.output.scale", assumption, compiler},
+      {"*.*.output.by", assumption, compiler},
       {"average_pool", code, apply_scale},
       {"global_average_pool", document, "TOSA specification: AVG_POOL2D whose window is the image"},
-      {"mul", guess, compiler},
+      {"mul", assumption, compiler},
       {"mul.chain", code, apply_scale},
-      {"requantize", guess, compiler},
+      {"requantize", assumption, compiler},
       {"requantize.chain", code, apply_scale},
   };
 }

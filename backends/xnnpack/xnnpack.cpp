@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
-constexpr auto guess = EvidenceLevel::guess;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr const char* networks = "recorded outputs of the XNNPACK delegate (tfjs-tflite wasm) on unmodified and power-of-two networks";
 /// Of fuzz-against on TensorFlow Lite 2022 with XNNPACK, the same wasm (0.0.1-alpha.10): docs/backends/xnnpack.md has the numbers.
@@ -34,7 +34,7 @@ std::vector<Evidence> of_sums() {
       {"transposed_conv", code,
        "random layers run on the same wasm: 0.2 % of the values differ, some with strides beyond the filter, which the delegate leaves"},
       {"matmul", source, read("the rescaling of fully_connected")},
-      {"*.i16_bias32", guess, "left to TensorFlow Lite's built-in kernel; not run"},
+      {"*.i16_bias32", assumption, "left to TensorFlow Lite's built-in kernel; not run"},
       {"fully_connected.i16_bias32", code, std::string("a matrix product that rounds once; ") + run_equal},
       {"*.i16_bias64", code, builtin},
       {"transposed_conv.i16_bias64", code, "left to the built-in kernel; random layers run on the same wasm, few values differ"},
@@ -67,7 +67,7 @@ std::vector<Evidence> of_others() {
       {"requantize", code, "TensorFlow Lite 2022 with XNNPACK, run and recorded: its kernel qs8-vcvt"},
       {"relu", code, builtin},
       {"leaky_relu", code, std::string("multipliers of 8 fraction bits; ") + run_equal},
-      {"prelu", guess, "left to TensorFlow Lite's built-in kernels; not run"},
+      {"prelu", assumption, "left to TensorFlow Lite's built-in kernels; not run"},
       {"hard_swish", code, builtin},
       {"logistic", source, read("a table of the float function; the last bit of expf is the platform's")},
       {"tanh", code,
@@ -85,8 +85,8 @@ std::vector<Evidence> of_others() {
       {"l2_normalization", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
       {"detection", source, "left to TensorFlow Lite's built-in kernel: detection_postprocess.cc"},
       {"abs", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
-      {"svdf", guess, unlike("")},
-      {"lstm", guess, unlike(", which computes logistic and tanh of 16 bits in another way")},
+      {"svdf", assumption, unlike("")},
+      {"lstm", assumption, unlike(", which computes logistic and tanh of 16 bits in another way")},
       {"delegated", code, profile},
       {"left", code, builtin},
       {"left.add", code, sums_left},

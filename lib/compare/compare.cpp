@@ -14,7 +14,7 @@
 #include "compare/trace_index.hpp"
 #include "lastbit/memory.hpp"
 #include "lastbit/registry.hpp"
-#include "sheet/guessed_rules.hpp"
+#include "sheet/assumed_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -203,8 +203,8 @@ const LayerDifference* CompareReport::first_divergence() const {
 }
 
 CompareReport compare_traces(const NamedTrace& a, const NamedTrace& b) {
-  CompareReport report{b.model, a.backend, b.backend, b.path, {}, {}, a.guesses, {}, {}};
-  for (const Guess& guess : b.guesses) add_once(report.guesses, guess);
+  CompareReport report{b.model, a.backend, b.backend, b.path, {}, {}, a.assumptions, {}, {}};
+  for (const Assumption& assumption : b.assumptions) add_once(report.assumptions, assumption);
   const TraceIndex of_a(a);
   for (const NamedTensor& tensor : b.tensors) {
     if (const NamedTensor* const other = of_a.counterpart(tensor.index, tensor.name))
@@ -273,16 +273,16 @@ void add_outputs(CompareReport& report, const Model& model, const NamedTrace& tr
   }
 }
 
-void add_guesses(CompareReport& report, const Model& model, std::span<const SpecSheet> sides) {
+void add_assumptions(CompareReport& report, const Model& model, std::span<const SpecSheet> sides) {
   const Layers layers(report);
-  const std::vector<GuessedRules> guessed(sides.begin(), sides.end());
+  const std::vector<AssumedRules> assumed(sides.begin(), sides.end());
   for (const Operation& operation : model.operations) {
-    std::vector<Guess> guesses;
+    std::vector<Assumption> assumptions;
     for (std::size_t side = 0; side < sides.size(); ++side) {
-      for (const Guess& guess : guessed[side].read_by(model, operation, sides[side].backend)) add_once(guesses, guess);
+      for (const Assumption& assumption : assumed[side].read_by(model, operation, sides[side].backend)) add_once(assumptions, assumption);
     }
     for (const std::int32_t output : operation.outputs) {
-      if (LayerDifference* const layer = layers.of(output)) layer->guesses = guesses;
+      if (LayerDifference* const layer = layers.of(output)) layer->assumptions = assumptions;
     }
   }
 }
@@ -304,7 +304,7 @@ CompareReport compare_backends(const Model& model, const SpecSheet& a, const Spe
   const NamedTrace trace_a = run_all(emulator_a, a, inputs, options.threads);
   const Emulator emulator_b(model, b.backend);
   CompareReport report = compare_with_run(model, trace_a, run_all(emulator_b, b, inputs, options.threads), emulator_b, inputs, options);
-  add_guesses(report, model, std::array{a, b});
+  add_assumptions(report, model, std::array{a, b});
   add_not_emulated(report, model, std::array{a, b});
   return report;
 }
@@ -359,7 +359,7 @@ CompareReport compare_dump_with_run(const Model& model, const NamedTrace& dump, 
   CompareReport report = compare_with_run(model, dump, run.trace, run.emulator, run.inputs, options);
   report.match = match_of(model, dump);
   report.match->required = options.required;
-  add_guesses(report, model, std::array{b});
+  add_assumptions(report, model, std::array{b});
   add_not_emulated(report, model, std::array{b});
   return report;
 }

@@ -25,7 +25,7 @@ JsonValue to_json(const LayerDifference& layer) {
   json["same_input"] = layer.same_input ? json_of(*layer.same_input) : JsonValue();
   if (layer.samples) json["first_samples_compared"] = *layer.samples;
   if (layer.golden) json["golden"] = {{"a", to_json(layer.golden->a)}, {"b", to_json(layer.golden->b)}};
-  json["guesses"] = json_of(layer.guesses);
+  json["assumptions"] = json_of(layer.assumptions);
   return json;
 }
 
@@ -65,9 +65,9 @@ JsonValue json_of(const TensorDifference& d) {
   return json;
 }
 
-JsonValue json_of(const std::vector<Guess>& guesses) {
+JsonValue json_of(const std::vector<Assumption>& assumptions) {
   JsonValue json = JsonValue::array();
-  for (const Guess& guess : guesses) json.push_back({{"rule", guess.rule}, {"source", guess.source}});
+  for (const Assumption& assumption : assumptions) json.push_back({{"rule", assumption.rule}, {"source", assumption.source}});
   return json;
 }
 
@@ -88,7 +88,7 @@ std::string csv_header() {
   for (const auto name : histogram_names) line += "," + std::string(name);
   line += ",first_index,first_a,first_b,saturated_a,saturated_b,non_finite_a,non_finite_b";
   for (const auto& field : metric_fields) line += "," + std::string(field.name);
-  return line + ",golden_cosine_a,golden_cosine_b,golden_sqnr_db_a,golden_sqnr_db_b,guesses\n";
+  return line + ",golden_cosine_a,golden_cosine_b,golden_sqnr_db_a,golden_sqnr_db_b,assumptions\n";
 }
 
 std::string csv_line(const LayerDifference& layer, std::string_view kind, const TensorDifference& d) {
@@ -98,7 +98,7 @@ std::string csv_line(const LayerDifference& layer, std::string_view kind, const 
     line += layer.golden ? "," + number_text(precise, layer.golden->a.*value) + "," + number_text(precise, layer.golden->b.*value) : ",,";
   }
   std::string rules;
-  for (const Guess& guess : layer.guesses) rules += (rules.empty() ? "" : " ") + guess.rule;
+  for (const Assumption& assumption : layer.assumptions) rules += (rules.empty() ? "" : " ") + assumption.rule;
   return line + "," + csv_cell(rules) + "\n";
 }
 
@@ -123,7 +123,7 @@ std::string to_json(const CompareReport& report) {
   json["layers"] = JsonValue::array();
   for (const LayerDifference& layer : report.layers) json["layers"].push_back(to_json(layer));
   json["outputs"] = json_of(report.outputs);
-  json["guesses"] = json_of(report.guesses);
+  json["assumptions"] = json_of(report.assumptions);
   if (report.match) json["match"] = json_of(*report.match);
   json["misread"] = report.misread;
   json["only_in_a"] = report.only_in_a;

@@ -12,7 +12,7 @@
 namespace lastbit {
 
 [[nodiscard]] JsonValue json_of(const TensorDifference& d);
-[[nodiscard]] JsonValue json_of(const std::vector<Guess>& guesses);
+[[nodiscard]] JsonValue json_of(const std::vector<Assumption>& assumptions);
 [[nodiscard]] JsonValue json_of(const DumpMatch& match);
 [[nodiscard]] JsonValue json_of(const std::vector<OutputAgreement>& outputs);
 

@@ -74,13 +74,13 @@ std::string partial_lines(const CompareReport& report) {
                  2);
 }
 
-std::string guess_lines(const CompareReport& report) {
-  if (report.guesses.empty()) return {};
-  const auto marked = std::ranges::count_if(report.layers, [](const LayerDifference& layer) { return !layer.guesses.empty(); });
-  std::string text = "Rests on guesses";
+std::string assumption_lines(const CompareReport& report) {
+  if (report.assumptions.empty()) return {};
+  const auto marked = std::ranges::count_if(report.layers, [](const LayerDifference& layer) { return !layer.assumptions.empty(); });
+  std::string text = "Rests on assumptions";
   if (marked > 0) text += " (?, " + std::to_string(marked) + " of " + std::to_string(report.layers.size()) + " tensors)";
   text += ":\n";
-  for (const Guess& guess : report.guesses) text += wrapped("  " + guess.rule + ": " + guess.source, 4);
+  for (const Assumption& assumption : report.assumptions) text += wrapped("  " + assumption.rule + ": " + assumption.source, 4);
   return text;
 }
 

@@ -27,6 +27,6 @@ namespace lastbit {
 /// How often the answers are the same; `against` says whose, if that is not clear.
 [[nodiscard]] std::string output_lines(const CompareReport& report, const std::string& against = {});
 [[nodiscard]] std::string partial_lines(const CompareReport& report);
-[[nodiscard]] std::string guess_lines(const CompareReport& report);
+[[nodiscard]] std::string assumption_lines(const CompareReport& report);
 
 }  // namespace lastbit

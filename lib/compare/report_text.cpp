@@ -63,7 +63,7 @@ std::vector<Column> summary_columns(bool golden) {
     columns.push_back(metric_column("", "SQNR", 6, "%.1f", &ElementMetrics::sqnr_db));
     columns.push_back(difference_column("", "values", 8, accumulated, [](const TensorDifference& d) { return std::to_string(d.values); }));
   }
-  columns.push_back({"", "", 1, Align::left, [](const LayerDifference& layer) { return layer.guesses.empty() ? "" : "?"; }});
+  columns.push_back({"", "", 1, Align::left, [](const LayerDifference& layer) { return layer.assumptions.empty() ? "" : "?"; }});
   return columns;
 }
 
@@ -192,7 +192,7 @@ std::string to_text(const CompareReport& report, Detail detail) {
           table(summary_columns(golden), all);
   if (detail == Detail::everything) text += detail_tables(report);
   text += reading_lines(report) + "\n" + misread_lines(report) + match_lines(report) + first_divergence_line(report) +
-          same_input_line(report) + output_lines(report) + non_finite_lines(report) + partial_lines(report) + guess_lines(report);
+          same_input_line(report) + output_lines(report) + non_finite_lines(report) + partial_lines(report) + assumption_lines(report);
   return text + list_line("Only in a:", report.only_in_a) + list_line("Only in b:", report.only_in_b);
 }
 

@@ -64,7 +64,8 @@ NamedTrace with_common_samples(const Model& model, NamedTrace trace) {
 }
 
 NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet) {
-  NamedTrace result{.model = model.name, .backend = sheet.name, .path = std::move(trace.path), .tensors = {}, .events = {}, .guesses = {}};
+  NamedTrace result{
+      .model = model.name, .backend = sheet.name, .path = std::move(trace.path), .tensors = {}, .events = {}, .assumptions = {}};
   const auto take = [&](std::int32_t index, std::string_view operation, std::optional<std::size_t> number = {}) {
     auto& values = trace.tensors[static_cast<std::size_t>(index)];
     if (!values) return;
@@ -80,7 +81,7 @@ NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet) {
   }
   for (const std::int32_t output : model.outputs) take(output, "constant");
   for (std::size_t i = 0; i < trace.events.size(); ++i) result.events.push_back({layer_name(model, i), trace.events[i]});
-  result.guesses = guesses_of(model, sheet);
+  result.assumptions = assumptions_of(model, sheet);
   return result;
 }
 

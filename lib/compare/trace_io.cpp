@@ -55,8 +55,9 @@ JsonValue trace_to_json(const NamedTrace& trace) {
   for (const NamedTensor& tensor : trace.tensors) json["tensors"].push_back(tensor_to_json(tensor));
   json["events"] = JsonValue::array();
   for (const NamedEvents& events : trace.events) json["events"].push_back(events_to_json(events));
-  json["guesses"] = JsonValue::array();
-  for (const Guess& guess : trace.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  json["assumptions"] = JsonValue::array();
+  for (const Assumption& assumption : trace.assumptions)
+    json["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});
   return json;
 }
 
@@ -107,7 +108,7 @@ NamedEvents events_from_json(const JsonView& json) {
 }
 
 NamedTrace trace_from_json(const JsonView& json, const std::filesystem::path& folder) {
-  json.only({"format", "model", "backend", "path", "tensors", "events", "guesses"});
+  json.only({"format", "model", "backend", "path", "tensors", "events", "assumptions", "guesses"});
   if (json["format"].text() != format) json["format"].fail("\"" + std::string(format) + "\" is needed");
   NamedTrace trace{json["model"].text(), json["backend"].text(), json["path"].text(), {}, {}, {}};
   const JsonView tensors = json["tensors"];
@@ -119,11 +120,12 @@ NamedTrace trace_from_json(const JsonView& json, const std::filesystem::path& fo
   }
   const JsonView events = json["events"];
   for (std::size_t i = 0; i < events.size(); ++i) trace.events.push_back(events_from_json(events.at(i)));
-  const JsonView guesses = json["guesses"];
-  for (std::size_t i = 0; i < guesses.size(); ++i) {
-    const JsonView guess = guesses.at(i);
-    guess.only({"rule", "source"});
-    trace.guesses.push_back({guess["rule"].text(), guess["source"].text()});
+  const auto former = json.find("guesses");
+  const JsonView assumptions = former ? *former : json["assumptions"];
+  for (std::size_t i = 0; i < assumptions.size(); ++i) {
+    const JsonView assumption = assumptions.at(i);
+    assumption.only({"rule", "source"});
+    trace.assumptions.push_back({assumption["rule"].text(), assumption["source"].text()});
   }
   return trace;
 }

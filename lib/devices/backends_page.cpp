@@ -25,7 +25,7 @@ EvidenceRange evidence_range(const SpecSheet& sheet) {
   for (const RuleText& rule : list_rules(sheet.backend)) {
     if (rule.value == "absent" || rule.value == "0") continue;
     const Evidence* evidence = evidence_for(sheet, rule.path);
-    const EvidenceLevel level = evidence == nullptr ? EvidenceLevel::guess : evidence->level;
+    const EvidenceLevel level = evidence == nullptr ? EvidenceLevel::assumption : evidence->level;
     range.strongest = std::min(range.strongest, level);
     range.weakest = std::max(range.weakest, level);
   }

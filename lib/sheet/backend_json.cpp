@@ -113,8 +113,9 @@ class Reader {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string key = "evidence." + std::to_string(i);
       check_members(list[i], key, {"rule", "level", "source"});
-      const auto level = enumerator_from<EvidenceLevel>(text(list[i], key, "level"));
-      if (!level) fail(key + ".level", "must be one of hardware, vendor_code, vendor_source, document, thread, guess");
+      const std::string word = text(list[i], key, "level");
+      const auto level = enumerator_from<EvidenceLevel>(word == "guess" ? "assumption" : word);  // its former name
+      if (!level) fail(key + ".level", "must be one of hardware, vendor_code, vendor_source, document, thread, assumption");
       entries.push_back({current_path(text(list[i], key, "rule")), *level, text(list[i], key, "source")});
       require_rule(key + ".rule", entries.back().rule);
     }

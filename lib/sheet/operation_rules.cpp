@@ -10,8 +10,8 @@
 #include "lastbit/rules.hpp"
 #include "model/operation_signature.hpp"
 #include "model/whole_numbers.hpp"
+#include "sheet/assumed_rules.hpp"
 #include "sheet/delegated.hpp"
-#include "sheet/guessed_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -55,8 +55,8 @@ const QuantizeArithmetic& quantization_by(const Backend& backend, const std::str
   throw Error(ErrorCode::unsupported_operation, where, "real values; the backend has no quantize, so integers must be given");
 }
 
-void add_once(std::vector<Guess>& guesses, const Guess& guess) {
-  if (std::find(guesses.begin(), guesses.end(), guess) == guesses.end()) guesses.push_back(guess);
+void add_once(std::vector<Assumption>& assumptions, const Assumption& assumption) {
+  if (std::find(assumptions.begin(), assumptions.end(), assumption) == assumptions.end()) assumptions.push_back(assumption);
 }
 
 bool computes_in_float32(const Operation& operation, const Backend& backend) {
@@ -356,41 +356,41 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
   return prefixes;
 }
 
-GuessedRules::GuessedRules(const SpecSheet& sheet) {
+AssumedRules::AssumedRules(const SpecSheet& sheet) {
   for (const RuleText& rule : list_rules(sheet.backend)) {
     const Evidence* const evidence = evidence_for(sheet, rule.path);
     if (evidence == nullptr) rules_.push_back({rule.path, {rule.path, "no evidence given"}});
-    else if (evidence->level == EvidenceLevel::guess) rules_.push_back({rule.path, {evidence->rule, evidence->source}});
+    else if (evidence->level == EvidenceLevel::assumption) rules_.push_back({rule.path, {evidence->rule, evidence->source}});
   }
 }
 
-std::vector<Guess> GuessedRules::read_by(const Model& model, const Operation& operation, const Backend& backend) const {
-  std::vector<Guess> guesses;
-  if (rules_.empty()) return guesses;
+std::vector<Assumption> AssumedRules::read_by(const Model& model, const Operation& operation, const Backend& backend) const {
+  std::vector<Assumption> assumptions;
+  if (rules_.empty()) return assumptions;
   const std::vector<std::string> prefixes = rule_prefixes(model, operation, backend);
   const bool per_tensor = !has_per_channel_weights(model, operation);
-  for (const auto& [path, guess] : rules_) {
+  for (const auto& [path, assumption] : rules_) {
     const auto is_read = [&path = path, per_tensor](const std::string& prefix) {
       return (path == prefix || path.starts_with(prefix + ".")) && !(per_tensor && path == prefix + ".per_channel");
     };
-    if (std::any_of(prefixes.begin(), prefixes.end(), is_read)) add_once(guesses, guess);
+    if (std::any_of(prefixes.begin(), prefixes.end(), is_read)) add_once(assumptions, assumption);
   }
-  return guesses;
+  return assumptions;
 }
 
-std::vector<Guess> guesses_of(const Model& model, const Operation& operation, const SpecSheet& sheet) {
-  return GuessedRules(sheet).read_by(model, operation, sheet.backend);
+std::vector<Assumption> assumptions_of(const Model& model, const Operation& operation, const SpecSheet& sheet) {
+  return AssumedRules(sheet).read_by(model, operation, sheet.backend);
 }
 
-std::vector<Guess> guesses_of(const Model& model, const SpecSheet& sheet) {
-  std::vector<Guess> all;
-  const GuessedRules guessed(sheet);
+std::vector<Assumption> assumptions_of(const Model& model, const SpecSheet& sheet) {
+  std::vector<Assumption> all;
+  const AssumedRules assumed(sheet);
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     const Operation& operation = model.operations[i];
     const Placement* const elsewhere = placement_by_name(model, i, sheet.backend);
-    const auto guesses =
-        elsewhere != nullptr ? guesses_of(model, operation, elsewhere->sheet) : guessed.read_by(model, operation, sheet.backend);
-    for (const Guess& guess : guesses) add_once(all, guess);
+    const auto assumptions =
+        elsewhere != nullptr ? assumptions_of(model, operation, elsewhere->sheet) : assumed.read_by(model, operation, sheet.backend);
+    for (const Assumption& assumption : assumptions) add_once(all, assumption);
   }
   return all;
 }

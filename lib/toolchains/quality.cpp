@@ -282,7 +282,7 @@ QuantizationReport quality_of(const Model& real, const Calibration& calibration,
   find_losses(device, rows, comparison.powers(), report.tensors);
   report.samples = static_cast<std::int64_t>(samples.size());
   report.outputs = comparison.agreements(report.samples);
-  report.guesses = guesses_of(device, sheet);
+  report.assumptions = assumptions_of(device, sheet);
   return report;
 }
 

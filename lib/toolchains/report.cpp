@@ -129,8 +129,8 @@ std::string to_text(const QuantizationReport& report) {
   for (const TensorQuality& tensor : report.tensors) text += line_of(tensor, std::ranges::find(worst, &tensor) != worst.end());
   text += report.samples > 0 ? measured_text(report, worst) : "\nWithout samples, nothing but the constants is measured.\n";
   for (const std::string& note : report.notes) text += wrapped("Note: " + note, 4);
-  if (!report.guesses.empty()) text += "The device's arithmetic rests on guesses:\n";
-  for (const Guess& guess : report.guesses) text += wrapped("- " + guess.rule + ": " + guess.source, 4);
+  if (!report.assumptions.empty()) text += "The device's arithmetic rests on assumptions:\n";
+  for (const Assumption& assumption : report.assumptions) text += wrapped("- " + assumption.rule + ": " + assumption.source, 4);
   return text;
 }
 
@@ -145,8 +145,9 @@ std::string to_json(const QuantizationReport& report) {
     json["outputs"].push_back({{"name", output.name}, {"samples", output.samples}, {"same_top", output.same_top}});
   }
   json["notes"] = report.notes;
-  json["guesses"] = JsonValue::array();
-  for (const Guess& guess : report.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  json["assumptions"] = JsonValue::array();
+  for (const Assumption& assumption : report.assumptions)
+    json["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});
   return json.text(2) + "\n";
 }
 

@@ -16,11 +16,11 @@ from .questions import (Identification, Quantization, advise, certify, check_cer
                         identify, info, matrix, prove, quantize, set_memory_budget, sweep)
 from .report import Record, Report
 from .rules import Overflow, Rounding
-from .running import Emulator, Events, Guess, Trace, run
+from .running import Assumption, Emulator, Events, Trace, run
 from .session import InferenceSession
 
 __all__ = [
-    "Backend", "BackendInfo", "Board", "Device", "Diagnostic", "Emulator", "Error", "Events", "Guess", "Identification", "InferenceSession", "MemoryRefused",
+    "Assumption", "Backend", "BackendInfo", "Board", "Device", "Diagnostic", "Emulator", "Error", "Events", "Identification", "InferenceSession", "MemoryRefused",
     "Model", "OperationInfo", "Overflow", "Quantization", "Record", "Report", "Rounding", "Rule", "RuleDifference", "TensorInfo", "Trace", "__version__",
     "advise", "backend", "backends", "certify", "check_certificate", "compare", "compare_traces", "describe", "diff", "equal_scales", "explain",
     "host_path", "identify", "info", "layer", "load_model", "matrix", "model_from", "prove", "quantize", "rules", "run", "set_memory_budget", "sweep",

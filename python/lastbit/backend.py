@@ -14,7 +14,7 @@ from . import _lastbit
 from .errors import Error
 
 class BackendInfo(NamedTuple):
-    """A built-in backend, and how well its rules are known: "hardware" best, "guess" least."""
+    """A built-in backend, and how well its rules are known: "hardware" best, "assumption" least."""
 
     name: str
     title: str

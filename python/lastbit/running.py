@@ -26,7 +26,7 @@ class Events(NamedTuple):
     saturated_stages: int
 
 
-class Guess(NamedTuple):
+class Assumption(NamedTuple):
     """A rule that the result rests on without evidence, and what it goes by."""
 
     rule: str
@@ -54,8 +54,8 @@ class Trace(Mapping):
         self._runner = runner
 
     @property
-    def guesses(self) -> list[Guess]:
-        return [Guess(*facts) for facts in self._runner.guesses()]
+    def assumptions(self) -> list[Assumption]:
+        return [Assumption(*facts) for facts in self._runner.assumptions()]
 
     @property
     def elsewhere(self) -> list[str]:

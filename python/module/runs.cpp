@@ -42,10 +42,10 @@ py::list events_of(const Model& model, const std::vector<Events>& events) {
   return list;
 }
 
-py::list guesses_of(const Runner& runner) {
+py::list assumptions_of(const Runner& runner) {
   py::list list;
-  for (const Guess& guess : lastbit::guesses_of(runner.emulator.model(), runner.sheet))
-    list.append(py::make_tuple(guess.rule, guess.source));
+  for (const Assumption& assumption : lastbit::assumptions_of(runner.emulator.model(), runner.sheet))
+    list.append(py::make_tuple(assumption.rule, assumption.source));
   return list;
 }
 
@@ -68,7 +68,7 @@ void add_runs(py::module_& module) {
   py::class_<Runner>(module, "Runner")
       .def(py::init(&prepare))
       .def("run", &run)
-      .def("guesses", &guesses_of)
+      .def("assumptions", &assumptions_of)
       .def_property_readonly("backend", [](const Runner& runner) { return runner.sheet.name; })
       .def_property_readonly("elsewhere", [](const Runner& runner) { return computed_elsewhere(*runner.model, runner.sheet); });
   module.def("host_path", &host_path);

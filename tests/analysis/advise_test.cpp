@@ -200,19 +200,19 @@ TEST_CASE("run_mixed: what b lacks runs on a, and what a lacks is an error") {
   REQUIRE_THROWS_AS(mixed.outputs(sample, OperationSet(2)), Error);
 }
 
-TEST_CASE("advice: a layer that stays on a rests on none of the device's guesses") {
+TEST_CASE("advice: a layer that stays on a rests on none of the device's assumptions") {
   test::ResidualNetwork residual(1);
   residual.model.tensors[9].quantization.scales = {1.0 / 128};  // the softmax kernel's is 1/256
   SpecSheet device = find_backend("tflite_double");
   device.evidence.clear();
-  const auto is_of = [](const char* rules) { return [rules](const Guess& guess) { return guess.rule.starts_with(rules); }; };
-  REQUIRE(std::ranges::any_of(guesses_of(residual.model, device), is_of("softmax")));
+  const auto is_of = [](const char* rules) { return [rules](const Assumption& assumption) { return assumption.rule.starts_with(rules); }; };
+  REQUIRE(std::ranges::any_of(assumptions_of(residual.model, device), is_of("softmax")));
   Tensor sample = residual.inputs[0];
   sample.reshape({1, 8, 8, 4});
   const AdviseReport report = advise(residual.model, find_backend("float"), device, std::vector<std::vector<Tensor>>{{sample}});
   REQUIRE(report.missing.size() == 1);
-  CHECK(std::ranges::none_of(report.guesses, is_of("softmax")));
-  CHECK(std::ranges::any_of(report.guesses, is_of("conv")));
+  CHECK(std::ranges::none_of(report.assumptions, is_of("softmax")));
+  CHECK(std::ranges::any_of(report.assumptions, is_of("conv")));
 }
 
 TEST_CASE("advice: pairs that the device merges are taken as the file states them, and it says so") {
@@ -227,8 +227,8 @@ TEST_CASE("advice: pairs that the device merges are taken as the file states the
   held.merged->scales[0] *= 4;
   const AdviseReport merged = advise(residual.model, base, device, samples);
   CHECK(merged.search.greedy[0].agreement.error_energy == stated.search.greedy[0].agreement.error_energy);
-  CHECK(std::ranges::any_of(merged.guesses, [](const Guess& guess) { return guess.rule == "fusion"; }));
-  CHECK(std::ranges::none_of(stated.guesses, [](const Guess& guess) { return guess.rule == "fusion"; }));
+  CHECK(std::ranges::any_of(merged.assumptions, [](const Assumption& assumption) { return assumption.rule == "fusion"; }));
+  CHECK(std::ranges::none_of(stated.assumptions, [](const Assumption& assumption) { return assumption.rule == "fusion"; }));
 }
 
 TEST_CASE("movements follow what they move") {

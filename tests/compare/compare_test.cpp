@@ -115,8 +115,8 @@ TEST_CASE("two backends, layer by layer, over a batch") {
   CHECK(report.layers[2].same_input->differing == 0);  // a reshape differs by its history only
   CHECK(report.outputs.size() == 1);
   CHECK(report.outputs[0].samples == 3);
-  CHECK(report.layers[2].guesses.empty());
-  CHECK_FALSE(report.layers[3].guesses.empty());
+  CHECK(report.layers[2].assumptions.empty());
+  CHECK_FALSE(report.layers[3].assumptions.empty());
   CHECK_FALSE(report.equal());
 }
 

@@ -46,8 +46,8 @@ TEST_CASE("a stored trace reads back as it was") {
   CHECK(read.model == written.model);
   CHECK(read.backend == "vipnano_v8");
   CHECK(read.path == written.path);
-  CHECK(read.guesses == written.guesses);
-  CHECK_FALSE(read.guesses.empty());
+  CHECK(read.assumptions == written.assumptions);
+  CHECK_FALSE(read.assumptions.empty());
   REQUIRE(read.tensors.size() == written.tensors.size());
   for (std::size_t i = 0; i < read.tensors.size(); ++i) {
     CHECK(read.tensors[i].index == written.tensors[i].index);
@@ -230,15 +230,15 @@ TEST_CASE("per-channel quantisation moves with the dimension of samples") {
   CHECK(quantization_in(tensor, {3, 4, 2}).axis == 2);
 }
 
-TEST_CASE("the rules an operation reads, and its guesses") {
+TEST_CASE("the rules an operation reads, and its assumptions") {
   const Model model = digits();
   const SpecSheet vipnano_v8 = find_backend("vipnano_v8");
   CHECK(rule_prefix(model, model.operations[0], vipnano_v8.backend) == "conv.i8");
-  CHECK_FALSE(guesses_of(model, model.operations[0], vipnano_v8).empty());  // per-channel weights
-  CHECK(guesses_of(model, find_backend("float")).empty());
+  CHECK_FALSE(assumptions_of(model, model.operations[0], vipnano_v8).empty());  // per-channel weights
+  CHECK(assumptions_of(model, find_backend("float")).empty());
   for (const Operation& operation : model.operations) {
     if (operation.kind != OperationKind::reshape) continue;
     CHECK(rule_prefix(model, operation, vipnano_v8.backend).empty());
-    CHECK(guesses_of(model, operation, vipnano_v8).empty());
+    CHECK(assumptions_of(model, operation, vipnano_v8).empty());
   }
 }

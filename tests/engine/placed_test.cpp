@@ -216,7 +216,8 @@ TEST_CASE("reports name who computes what") {
   REQUIRE(sheet.backend.elsewhere.list().size() == 1);
   CHECK(sheet.backend.elsewhere.list()[0].layers == std::vector<std::string>{"residual", "pool", "probabilities"});
   CHECK(computed_elsewhere(digits(), sheet) == lines);
-  CHECK(std::ranges::none_of(guesses_of(digits(), sheet), [](const Guess& guess) { return guess.rule.starts_with("softmax"); }));
+  CHECK(std::ranges::none_of(assumptions_of(digits(), sheet),
+                             [](const Assumption& assumption) { return assumption.rule.starts_with("softmax"); }));
   sheet.backend.elsewhere = {};
   CHECK(computed_elsewhere(digits(), sheet).empty());
 }

@@ -24,7 +24,7 @@ def test_every_tensor_is_that_of_the_command_line(digits, tmp_path):
         assert trace[tensor["name"]].dtype == expected.dtype
         np.testing.assert_array_equal(trace[tensor["name"]], expected)
     assert trace.events[0].outputs == 360 * 512
-    assert {guess.rule for guess in trace.guesses} and trace.backend == "vipnano_v8" and trace.path
+    assert {assumption.rule for assumption in trace.assumptions} and trace.backend == "vipnano_v8" and trace.path
 
 
 def test_results_are_the_librarys_memory(digits, images):

@@ -174,7 +174,7 @@ TEST_CASE("a pattern replaces a rule in every operation that exists, and in no o
 
 TEST_CASE("the longest evidence speaks") {
   SpecSheet sheet;
-  sheet.evidence = {{"add", EvidenceLevel::guess, "short"}, {"add.i8.output.scale", EvidenceLevel::hardware, "long"}};
+  sheet.evidence = {{"add", EvidenceLevel::assumption, "short"}, {"add.i8.output.scale", EvidenceLevel::hardware, "long"}};
   CHECK(evidence_for(sheet, "add.i8.output.scale.rounding")->source == "long");
   CHECK(evidence_for(sheet, "add.i8.output.chain.0.kind")->source == "short");
   CHECK(evidence_for(sheet, "adder") == nullptr);
@@ -246,7 +246,7 @@ TEST_CASE("a wrong backend file is refused in one line that names file, key and 
       {with_rules(R"({"conv.i8\u000a": 1})"), "my.json: 'conv.i8?' is a text with control characters"},
       {with_rules(R"({"conv.i8.bias": "\u001b[2J"})"), "my.json: '?[2J' is a text with control characters"},
       {head + R"("title": "two\nlines"})", "my.json: 'two?lines' is a text with control characters"},
-      {head + R"("extends": "xnnpack", "evidence": [{"rule": "conv.i9", "level": "guess", "source": ""}]})",
+      {head + R"("extends": "xnnpack", "evidence": [{"rule": "conv.i9", "level": "assumption", "source": ""}]})",
        "my.json: evidence.0.rule: no rule 'conv.i9'"},
       {"[]", "my.json: top level: must be an object"},
       {"{}", "my.json: format: must be given as a string"},

@@ -292,7 +292,7 @@ TEST_CASE("report: at most 100 columns, and the worst operations named") {
   }
   for (int i = 0; i < 40; ++i) report.options["option" + std::to_string(i)] = "value";
   report.notes.push_back("a note of many words " + std::string(60, 'x') + " " + std::string(60, 'y') + " " + std::string(30, 'z'));
-  report.guesses.push_back({"rule", std::string(90, 'g') + " because of " + std::string(90, 'h')});
+  report.assumptions.push_back({"rule", std::string(90, 'g') + " because of " + std::string(90, 'h')});
   const std::string text = to_text(report);
   std::size_t start = 0, marked = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; start = end + 1, end = text.find('\n', start)) {

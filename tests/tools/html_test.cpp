@@ -44,7 +44,7 @@ TEST_CASE("a page holds texts from anywhere as text, wherever they stand") {
        Figure{plot, subject}, std::vector<Histogram>{{subject, hostile, {hostile}, {3}}},
        std::vector<Grids>{{subject, hostile, {{hostile, hostile, hostile, 1, 2, {0, 1}}}}},
        Graph{{{subject, hostile, hostile, hostile, 0.5, {}}}}, Square{{hostile}, {{hostile}}},
-       Assumptions{{hostile, hostile, hostile, hostile}}});
+       AssumptionList{{hostile, hostile, hostile, hostile}}});
   const std::string text = html_of(page);
   CHECK(count_of(text, "<script>") == 1);
   CHECK(count_of(text, "alert(&quot;1&quot;)") > 20);

@@ -46,13 +46,13 @@ TEST_CASE("every demo has a name of its own, a title of one line and a function"
 }
 
 TEST_CASE("a page aligns tables by characters and wraps paragraphs at 100 columns") {
-  const Page page("name: title\n\n## Heading\n| net | cosine |\n{nets}\n* guess: a {what}\n    lastbit run\n",
+  const Page page("name: title\n\n## Heading\n| net | cosine |\n{nets}\n* assumption: a {what}\n    lastbit run\n",
                   {.texts = {{"what", "cause"}}, .tables = {{"nets", {{"µ-conv", "1"}, {"concat", "0.745"}}}}});
   CHECK(page.to_text() ==
-        "name: title\n\nHeading\n  net     cosine\n  µ-conv       1\n  concat   0.745\n  guess          a cause\n    lastbit run\n");
+        "name: title\n\nHeading\n  net     cosine\n  µ-conv       1\n  concat   0.745\n  assumption     a cause\n    lastbit run\n");
   const Page paragraph("n: t\n" + std::string(60, 'a') + "\n" + std::string(39, 'b') + " c\n", {});
   CHECK(paragraph.to_text() == "n: t\n\n" + std::string(60, 'a') + " " + std::string(39, 'b') + "\nc\n");
-  CHECK(page.to_json().find("\"evidence\": \"guess\"") != std::string::npos);
+  CHECK(page.to_json().find("\"evidence\": \"assumption\"") != std::string::npos);
 }
 
 TEST_CASE("a page says what stands on its plot, and every demo's does") {

@@ -210,7 +210,7 @@ Document document_of(const AdviseReport& report, const Model& model) {
   if (report.halves)
     page.add("float16", "Values that became the largest float16 or infinite on the way.",
              {halves_of(*report.halves), rescaling_of(*report.halves)});
-  page.add("Assumptions", assumptions_meaning, {assumptions_of(report.guesses, report.b)});
+  page.add("Assumptions", assumptions_meaning, {assumption_rows(report.assumptions, report.b)});
   return page;
 }
 

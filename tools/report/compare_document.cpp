@@ -56,7 +56,7 @@ Table layers_of(const CompareReport& report) {
                {"cosine"},
                {"SQNR, dB"},
                {"values"},
-               {"assumes", Alignment::left, "rests on a guess"}},
+               {"assumes", Alignment::left, "rests on an assumption"}},
               {}};
   if (golden) table.columns.insert(table.columns.end(), {{"cosine of a to float"}, {"cosine of b to float"}});
   for (const LayerDifference& layer : report.layers) {
@@ -74,7 +74,7 @@ Table layers_of(const CompareReport& report) {
                  number_cell(d.metrics.cosine, 8),
                  number_cell(d.metrics.sqnr_db, 4),
                  d.values,
-                 layer.guesses.empty() ? "" : "a guess"};
+                 layer.assumptions.empty() ? "" : "an assumption"};
     if (golden) {
       row.cells.push_back(layer.golden ? number_cell(layer.golden->a.cosine, 8) : Cell());
       row.cells.push_back(layer.golden ? number_cell(layer.golden->b.cosine, 8) : Cell());
@@ -154,12 +154,12 @@ List remarks_of(const CompareReport& report) {
   return list;
 }
 
-/// Each guess with how many layers rest on it.
-Assumptions counted_assumptions(const CompareReport& report) {
-  Assumptions found = assumptions_of(report.guesses, "");
+/// Each assumption with how many layers rest on it.
+AssumptionList counted_assumptions(const CompareReport& report) {
+  AssumptionList found = assumption_rows(report.assumptions, "");
   for (std::size_t i = 0; i < found.size(); ++i) {
     const auto layers = std::ranges::count_if(report.layers, [&](const LayerDifference& layer) {
-      return std::ranges::find(layer.guesses, report.guesses[i]) != layer.guesses.end();
+      return std::ranges::find(layer.assumptions, report.assumptions[i]) != layer.assumptions.end();
     });
     found[i].of = layers == 0 ? "" : count_of(layers, "layer");
   }

@@ -116,17 +116,18 @@ struct Square {
 };
 
 /// What a figure rests on.
-struct Assumption {
+struct AssumptionRow {
   std::string of{}, rule{}, level{}, source{};
 };
-using Assumptions = std::vector<Assumption>;
+using AssumptionList = std::vector<AssumptionRow>;
 
 struct Figure {
   Plot plot{};
   Subject subject{};
 };
 
-using Block = std::variant<Paragraph, Heading, List, Table, Figure, std::vector<Histogram>, std::vector<Grids>, Graph, Square, Assumptions>;
+using Block =
+    std::variant<Paragraph, Heading, List, Table, Figure, std::vector<Histogram>, std::vector<Grids>, Graph, Square, AssumptionList>;
 
 struct Section {
   std::string title{};

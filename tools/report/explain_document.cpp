@@ -147,8 +147,8 @@ void add_values(Document& page, const ExplainReport& report) {
            std::move(stairs));
 }
 
-Assumptions evidence_of(const std::vector<RuleEvidence>& evidence) {
-  Assumptions found;
+AssumptionList evidence_of(const std::vector<RuleEvidence>& evidence) {
+  AssumptionList found;
   for (const RuleEvidence& each : evidence) found.push_back({each.backend, each.rule, each.level, each.source});
   return found;
 }
@@ -171,13 +171,13 @@ Document document_of(const ExplainReport& report, const Model& model) {
   std::map<std::size_t, double> shares;
   std::vector<Histogram> histograms;
   std::vector<Grids> places;
-  Assumptions guesses;
+  AssumptionList assumptions;
   for (const LayerAttribution& layer : report.layers) {
     shares[layer.number] = share_of(differing_of(layer), layer.values);
-    for (const Assumption& guess : assumptions_of(layer.guesses, "")) {
-      const auto known =
-          std::ranges::find_if(guesses, [&](const Assumption& each) { return each.rule == guess.rule && each.source == guess.source; });
-      if (known == guesses.end()) guesses.push_back(guess);
+    for (const AssumptionRow& assumption : assumption_rows(layer.assumptions, "")) {
+      const auto known = std::ranges::find_if(
+          assumptions, [&](const AssumptionRow& each) { return each.rule == assumption.rule && each.source == assumption.source; });
+      if (known == assumptions.end()) assumptions.push_back(assumption);
     }
     if (layer.differing.empty()) continue;
     histograms.push_back(tool::histogram_of(subject_of(layer), title_of(layer), histogram_of(layer)));
@@ -193,7 +193,7 @@ Document document_of(const ExplainReport& report, const Model& model) {
   page.add("Where in the tensors", "By place, over all channels, and by channel, over all places.", {places, of_places});
   add_values(page, report);
   page.add("Evidence", "What the rules that make the difference rest on, on both sides.", {evidence_of(report.evidence)});
-  page.add("Assumptions", assumptions_meaning, {guesses});
+  page.add("Assumptions", assumptions_meaning, {assumptions});
   return page;
 }
 

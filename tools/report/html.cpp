@@ -104,9 +104,9 @@ std::string html(const Square& square) {
   return text + "</tbody></table></div>\n" + legend_of_levels();
 }
 
-std::string html(const Assumptions& assumptions) {
+std::string html(const AssumptionList& assumptions) {
   Table table{{{"of", Alignment::left}, {"rule", Alignment::left}, {"evidence", Alignment::left}, {"source", Alignment::left}}, {}};
-  for (const Assumption& each : assumptions)
+  for (const AssumptionRow& each : assumptions)
     table.rows.push_back({{each.of + " " + each.rule, Standing::none}, {each.of, each.rule, each.level, each.source}});
   return html(table);
 }

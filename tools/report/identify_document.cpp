@@ -90,12 +90,12 @@ Document document_of(const Identification& found, const std::optional<Reproducti
     page.add("Rules of " + operation.rules, head_of(operation),
              {rules_of(operation), proof_of(operation.best()), Heading{{}, "Classes of combinations, best first"}, classes_of(operation)});
   page.add("Layers that were not looked at", "", {skipped_of(found)});
-  Assumptions measured, guesses;
+  AssumptionList measured, assumptions;
   for (const Evidence& each : sheet.evidence)
-    (each.level == EvidenceLevel::guess ? guesses : measured)
+    (each.level == EvidenceLevel::assumption ? assumptions : measured)
         .push_back({sheet.name, each.rule, std::string(name_of(each.level)), each.source});
   page.add("Evidence", "What was measured.", {measured});
-  page.add("Assumptions", "What the data do not tell: the backend that --output writes holds one of the values.", {guesses});
+  page.add("Assumptions", "What the data do not tell: the backend that --output writes holds one of the values.", {assumptions});
   return page;
 }
 

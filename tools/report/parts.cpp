@@ -91,9 +91,9 @@ void add_grids(Grids& grids, const DifferencePlaces& where, const std::string& k
   grids.grids.push_back(std::move(of_channels));
 }
 
-Assumptions assumptions_of(const std::vector<Guess>& guesses, const std::string& of) {
-  Assumptions found;
-  for (const Guess& guess : guesses) found.push_back({of, guess.rule, "guess", guess.source});
+AssumptionList assumption_rows(const std::vector<Assumption>& assumptions, const std::string& of) {
+  AssumptionList found;
+  for (const Assumption& assumption : assumptions) found.push_back({of, assumption.rule, "assumption", assumption.source});
   return found;
 }
 

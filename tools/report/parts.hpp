@@ -46,8 +46,8 @@ template <class Picture>
   return {"The first " + std::to_string(most_pictures) + " of " + std::to_string(all) + " layers."};
 }
 
-[[nodiscard]] Assumptions assumptions_of(const std::vector<Guess>& guesses, const std::string& of);
+[[nodiscard]] AssumptionList assumption_rows(const std::vector<Assumption>& assumptions, const std::string& of);
 inline const std::string assumptions_meaning =
-    "Rules that no evidence supports, and what each guess goes by. Where a guess is wrong, the figures that rest on it are.";
+    "Rules that no evidence supports, and what each assumption goes by. Where an assumption is wrong, the figures that rest on it are.";
 
 }  // namespace lastbit::tool

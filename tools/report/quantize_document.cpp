@@ -68,7 +68,7 @@ Document document_of(const QuantizationReport& report, const std::string& model)
   plot.title.clear();
   page.add("Tensors", "SQNR of the quantised network against the float network. 'Only what differs' leaves what loses 3 dB or more.",
            {Figure{plot, {}}, tensors_of(report)});
-  page.add("Assumptions", assumptions_meaning, {assumptions_of(report.guesses, report.backend)});
+  page.add("Assumptions", assumptions_meaning, {assumption_rows(report.assumptions, report.backend)});
   return page;
 }
 

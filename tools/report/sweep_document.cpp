@@ -136,16 +136,16 @@ Document document_of(const SweepReport& report) {
     page.add("All backends", "", {Figure{plot, {}}});
   }
   for (std::size_t b = 1; b < backends.size(); ++b) Side(report, b).add_to(page);
-  Assumptions guesses;
+  AssumptionList assumptions;
   for (std::size_t b = 0; b < backends.size(); ++b) {
     const Side side(report, b);
     if (report.sweeper->options().golden == Golden::with)
       page.add(side.name() + " against float", "Bounded by what each tensor's codes stand for.", {side.golden()});
     if (report.sweeper->options().count_events) page.add("Events of " + side.name(), "Seen while computing.", {side.events()});
-    for (Assumption& each : assumptions_of(guesses_of(report.sweeper->model(), backends[b]), side.name()))
-      guesses.push_back(std::move(each));
+    for (AssumptionRow& each : assumption_rows(assumptions_of(report.sweeper->model(), backends[b]), side.name()))
+      assumptions.push_back(std::move(each));
   }
-  page.add("Assumptions", assumptions_meaning, {guesses});
+  page.add("Assumptions", assumptions_meaning, {assumptions});
   return page;
 }
 

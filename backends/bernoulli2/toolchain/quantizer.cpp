@@ -3,7 +3,7 @@
 //
 // Horizon's post-training quantisation for bernoulli2: symmetric int8, one scale per output channel for weights, one per tensor for data,
 // scale = threshold / 127. What follows is documented unless said otherwise:
-//   thresholds: max; max-percentile, a share of the magnitudes; KL (the divergence published for TensorRT: a guess, Horizon does not publish
+//   thresholds: max; max-percentile, a share of the magnitudes; KL (the divergence published for TensorRT: an assumption, Horizon does not publish
 //   its own); "default" tries the three and keeps the one whose outputs have the highest cosine with the float network on the first sample;
 //   a relu or clip that alone reads a convolution, fully connected layer or sum is part of it (one operation of the BPU, with one threshold: that of
 //   what comes out);

@@ -70,7 +70,7 @@ std::int64_t value_at_zero(const Tensor& table) {
   return evaluate_pwl(segments, 0);
 }
 
-/// int8 weights leave little room in the sums: the plugin shrinks their factor. Which of its four values it takes is a guess: the first that
+/// int8 weights leave little room in the sums: the plugin shrinks their factor. Which of its four values it takes is an assumption: the first that
 /// suffices, else the last.
 double narrow_share(double weights_factor, double input_factor) {
   constexpr double limit = (0x1p31 - 2) * 30;

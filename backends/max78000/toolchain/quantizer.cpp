@@ -8,7 +8,7 @@
 //   weights   one scale for a layer, a power of two: 2^-s / 128, s = floor(log2(1 / max(|weights|, |bias|))), from -15 to 15; codes half up, -128 ... 127
 //   bias      8 bits at the weights' scale, which the chip multiplies by 128
 //   output    output_shift = -s
-//   constants that are data: half up, a guess
+//   constants that are data: half up, an assumption
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

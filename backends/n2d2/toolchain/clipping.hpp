@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where N2D2 cuts off the outputs of a layer: 1000 candidates max * (1 - k / 1000), k = 0 … 999, over min(2^n * 64, 65536) bins; the largest of
-// equals. Source: src/Histogram.cpp, read; how the divergence spreads and smooths is the published procedure of thresholds.hpp, a guess here.
+// equals. Source: src/Histogram.cpp, read; how the divergence spreads and smooths is the published procedure of thresholds.hpp, an assumption here.
 #pragma once
 
 #include <cstddef>

@@ -300,7 +300,7 @@ struct AdviseReport {
   std::optional<double> sqnr_db_after;   ///< the same with the chosen scales
   std::optional<Float16Advice> halves;
   std::vector<Consequence> consequences;
-  std::vector<Guess> guesses;
+  std::vector<Assumption> assumptions;
 
   [[nodiscard]] bool equal() const { return search.greedy.empty() || search.greedy[0].agreement.error_energy == 0; }
 };

@@ -110,7 +110,7 @@ struct LayerAttribution {
   std::int64_t unexplained = 0;
   Origin in_network;              ///< values that differ where each side runs on its own history
   std::vector<SideBySide> shown;  ///< the first differing values, stage by stage, as many as asked for
-  std::vector<Guess> guesses;
+  std::vector<Assumption> assumptions;
 
   [[nodiscard]] std::int64_t attributed() const { return static_cast<std::int64_t>(differing.size()) - unexplained; }
 };
@@ -124,7 +124,7 @@ struct LayerAttribution {
 struct RuleEvidence {
   std::string rule;     ///< its path
   std::string backend;  ///< whose
-  std::string level;    ///< "vendor_code", "guess", …
+  std::string level;    ///< "vendor_code", "assumption", …
   std::string source;
   friend bool operator==(const RuleEvidence&, const RuleEvidence&) = default;
 };

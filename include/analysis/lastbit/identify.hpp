@@ -125,7 +125,7 @@ struct Reproduction {
 };
 [[nodiscard]] Reproduction reproduce(const Model& model, const NamedTrace& dump, const Backend& backend);
 
-/// A backend of the best classes. Rules that the data settle carry the evidence that they were measured, the others that they are a guess.
+/// A backend of the best classes. Rules that the data settle carry the evidence that they were measured, the others that they are an assumption.
 /// Operations that were not identified are those of `base`, where one is given.
 [[nodiscard]] SpecSheet identified_backend(const Identification& identification, const std::string& name, const SpecSheet* base = nullptr);
 

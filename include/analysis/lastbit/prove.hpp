@@ -142,7 +142,7 @@ struct ProveReport {
   std::vector<LayerProof> layers;  ///< in order
   std::int64_t without_sums = 0;   ///< operations that add nothing up
   std::optional<Float16Proof> float16;
-  std::vector<Guess> guesses;  ///< that the accumulators, or the operations in float16, rest on
+  std::vector<Assumption> assumptions;  ///< that the accumulators, or the operations in float16, rest on
 
   [[nodiscard]] bool safe() const;
 };

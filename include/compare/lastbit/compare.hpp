@@ -114,7 +114,7 @@ struct LayerDifference {
   TensorDifference accumulated;
   std::optional<TensorDifference> same_input;
   std::optional<GoldenMetrics> golden;
-  std::vector<Guess> guesses;
+  std::vector<Assumption> assumptions;
   std::optional<std::int64_t> samples;  ///< so many leading samples were compared, where one side holds more than the other
 };
 
@@ -156,7 +156,7 @@ struct CompareReport {
   std::string path;                      ///< the host path that computed b
   std::vector<LayerDifference> layers;   ///< in the order of computation, the model's inputs first
   std::vector<OutputAgreement> outputs;  ///< of the model; empty where only traces are at hand
-  std::vector<Guess> guesses;            ///< what either side rests on
+  std::vector<Assumption> assumptions;   ///< what either side rests on
   std::vector<std::string> only_in_a;    ///< tensors without counterpart
   std::vector<std::string> only_in_b;
   std::vector<std::string> not_emulated{};  ///< one text for each side that leaves operations to the golden path (float32_operations)
@@ -187,8 +187,8 @@ void add_golden(CompareReport& report, const NamedTrace& a, const NamedTrace& b,
 /// Of every output of the model that both sides have: in how many samples the largest value stands at the same position.
 void add_outputs(CompareReport& report, const Model& model, const NamedTrace& a, const NamedTrace& b);
 
-/// Which layers of either side rest on which guess.
-void add_guesses(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
+/// Which layers of either side rest on which assumption.
+void add_assumptions(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
 
 /// Which side computes operations that its device has no arithmetic for, and what is computed in its place.
 void add_not_emulated(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);

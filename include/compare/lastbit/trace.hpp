@@ -43,7 +43,7 @@ struct NamedTrace {
   std::string path;                     ///< the host path that computed it
   std::vector<NamedTensor> tensors;     ///< in the order of computation, the model's inputs first
   std::vector<NamedEvents> events;      ///< one per operation; empty unless counted
-  std::vector<Guess> guesses;           ///< what the result rests on without evidence
+  std::vector<Assumption> assumptions;  ///< what the result rests on without evidence
   std::vector<std::string> unfit{};     ///< names of files in a dump that fit no tensor (read_dump)
   std::vector<std::string> readings{};  ///< what was not as the model has it, and how it was read: "3 tensors in the order nchw: …"
 

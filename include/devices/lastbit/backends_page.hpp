@@ -12,7 +12,7 @@ namespace lastbit {
 
 /// The levels of evidence that speak for the rules of a backend.
 struct EvidenceRange {
-  EvidenceLevel strongest = EvidenceLevel::guess;
+  EvidenceLevel strongest = EvidenceLevel::assumption;
   EvidenceLevel weakest = EvidenceLevel::hardware;
 };
 [[nodiscard]] EvidenceRange evidence_range(const SpecSheet& sheet);

@@ -612,12 +612,12 @@ struct Backend {
 };
 
 /// How a rule is known, weakest last.
-enum class EvidenceLevel : std::uint8_t { hardware, vendor_code, vendor_source, document, thread, guess };
+enum class EvidenceLevel : std::uint8_t { hardware, vendor_code, vendor_source, document, thread, assumption };
 
 /// `rule` is a path or a prefix of paths ("conv.i8.output", "*.i8"); the longest match speaks for a rule.
 struct Evidence {
   std::string rule;
-  EvidenceLevel level = EvidenceLevel::guess;
+  EvidenceLevel level = EvidenceLevel::assumption;
   std::string source;
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };

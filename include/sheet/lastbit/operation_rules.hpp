@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rules of a backend an operation of a model reads, and which of them are guesses.
+// Which rules of a backend an operation of a model reads, and which of them are assumptions.
 #pragma once
 
 #include <string>
@@ -55,20 +55,20 @@ namespace lastbit {
 /// What the paths of every rule read by an operation begin with, rules of float16 and float32 data included; empty as above.
 [[nodiscard]] std::vector<std::string> rule_prefixes(const Model& model, const Operation& operation, const Backend& backend);
 
-/// A rule, or a group of them, whose evidence is a guess.
-struct Guess {
+/// A rule, or a group of them, whose evidence is an assumption.
+struct Assumption {
   std::string rule;    ///< as the sheet's evidence names it, or the rule's own path where the sheet says nothing of it
-  std::string source;  ///< what the guess goes by
-  friend bool operator==(const Guess&, const Guess&) = default;
+  std::string source;  ///< what the assumption goes by
+  friend bool operator==(const Assumption&, const Assumption&) = default;
 };
 
 /// Appends what is not yet there.
-void add_once(std::vector<Guess>& guesses, const Guess& guess);
+void add_once(std::vector<Assumption>& assumptions, const Assumption& assumption);
 
-/// The guesses that this operation rests on, each once.
-[[nodiscard]] std::vector<Guess> guesses_of(const Model& model, const Operation& operation, const SpecSheet& sheet);
+/// The assumptions that this operation rests on, each once.
+[[nodiscard]] std::vector<Assumption> assumptions_of(const Model& model, const Operation& operation, const SpecSheet& sheet);
 
-/// The guesses that any operation of the model rests on, each once.
-[[nodiscard]] std::vector<Guess> guesses_of(const Model& model, const SpecSheet& sheet);
+/// The assumptions that any operation of the model rests on, each once.
+[[nodiscard]] std::vector<Assumption> assumptions_of(const Model& model, const SpecSheet& sheet);
 
 }  // namespace lastbit

@@ -138,7 +138,7 @@ constexpr auto names_of(ArgmaxMethod) { return std::to_array<std::string_view>({
 constexpr auto names_of(RunningMaximum) { return std::to_array<std::string_view>({"per_position", "carried_over"}); }
 constexpr auto names_of(SingleChannel) { return std::to_array<std::string_view>({"zero", "upper_half"}); }
 constexpr auto names_of(EvidenceLevel) {
-  return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "guess"});
+  return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "assumption"});
 }
 
 template <class E>

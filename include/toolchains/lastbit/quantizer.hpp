@@ -137,7 +137,7 @@ struct QuantizationReport {
   QuantizerOptions options;  ///< as completed
   std::int64_t samples = 0;
   std::vector<OutputAgreement> outputs;  ///< of the quantised network with the float network, sample by sample
-  std::vector<Guess> guesses;            ///< what the device's arithmetic rests on without evidence
+  std::vector<Assumption> assumptions;   ///< what the device's arithmetic rests on without evidence
 };
 
 /// A model of the device, and what was lost on the way.

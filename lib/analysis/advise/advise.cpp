@@ -98,13 +98,13 @@ class Adviser {
       report_.judged_at += (report_.judged_at.empty() ? "" : ", ") + model_.tensor(output).name;
     report_.samples = static_cast<std::int64_t>(samples_.size());
     report_.missing = judge_.run().missing();
-    for (const Guess& guess : guesses_of(model_, a_)) add_once(report_.guesses, guess);
+    for (const Assumption& assumption : assumptions_of(model_, a_)) add_once(report_.assumptions, assumption);
     for (std::size_t i = 0; i < model_.operations.size(); ++i) {
       if (judge_.run().only_on_a()[i]) {  // nothing of the device's computes it
         report_.only_on_a.push_back(i);
         continue;
       }
-      for (const Guess& guess : guesses_of(model_, model_.operations[i], b_)) add_once(report_.guesses, guess);
+      for (const Assumption& assumption : assumptions_of(model_, model_.operations[i], b_)) add_once(report_.assumptions, assumption);
     }
   }
 
@@ -264,7 +264,8 @@ AdviseReport advise(const Model& model, const SpecSheet& a, const SpecSheet& b, 
   Samples given = float16 ? real_samples(model, samples) : Samples(samples.begin(), samples.end());
   Adviser adviser(std::move(judged), a, b, std::move(given), options);
   AdviseReport report = adviser.run(float16);
-  if (merges) add_once(report.guesses, {"fusion", "pairs in a row are taken as the file states them, where the device makes one of both"});
+  if (merges)
+    add_once(report.assumptions, {"fusion", "pairs in a row are taken as the file states them, where the device makes one of both"});
   return report;
 }
 

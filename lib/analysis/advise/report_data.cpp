@@ -136,8 +136,9 @@ std::string to_json(const AdviseReport& report) {
     entry["options"] = options_of(report, choice);
     json["consequences"].push_back(std::move(entry));
   }
-  json["guesses"] = JsonValue::array();
-  for (const Guess& guess : report.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  json["assumptions"] = JsonValue::array();
+  for (const Assumption& assumption : report.assumptions)
+    json["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});
   return json.text(1) + "\n";
 }
 

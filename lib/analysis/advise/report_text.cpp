@@ -44,7 +44,7 @@ class Writer {
     if (!report_.equal()) text += fallbacks();
     text += report_.halves ? halves() : scales();
     if (!report_.equal()) text += consequences();
-    return text + guesses();
+    return text + assumptions();
   }
 
  private:
@@ -239,10 +239,10 @@ class Writer {
     return text;
   }
 
-  [[nodiscard]] std::string guesses() const {
-    if (report_.guesses.empty()) return {};
-    std::string text = "\nRests on guesses:\n";
-    for (const Guess& guess : report_.guesses) text += wrapped("  " + guess.rule + ": " + guess.source, 4);
+  [[nodiscard]] std::string assumptions() const {
+    if (report_.assumptions.empty()) return {};
+    std::string text = "\nRests on assumptions:\n";
+    for (const Assumption& assumption : report_.assumptions) text += wrapped("  " + assumption.rule + ": " + assumption.source, 4);
     return text;
   }
 

@@ -180,7 +180,7 @@ LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, con
   result.operation = name_of(operation.kind);
   result.values = static_cast<std::int64_t>(of_a.size());
   for (const SpecSheet* sheet : {&a, &b}) {
-    for (const Guess& guess : guesses_of(layer, operation, *sheet)) add_once(result.guesses, guess);
+    for (const Assumption& assumption : assumptions_of(layer, operation, *sheet)) add_once(result.assumptions, assumption);
   }
   for (std::size_t i = 0; i < of_a.size(); ++i) {
     if (of_a[i] != of_b[i]) result.differing.push_back({static_cast<std::int64_t>(i), of_a[i], of_b[i], {}});

@@ -166,17 +166,17 @@ std::string present_path(const Backend& backend, std::string path) {
   return path;
 }
 
-/// Measured as a whole; a guess in what the data do not tell.
+/// Measured as a whole; an assumption in what the data do not tell.
 void add_evidence(SpecSheet& sheet, const OperationIdentification& operation, const std::string& path) {
   const std::string measured = std::to_string(operation.agreeing) + " of " + count_of(operation.values, "value") + " equal to the device's";
-  sheet.evidence.push_back({path, operation.exact() ? EvidenceLevel::hardware : EvidenceLevel::guess, measured});
+  sheet.evidence.push_back({path, operation.exact() ? EvidenceLevel::hardware : EvidenceLevel::assumption, measured});
   if (path != operation.rules) return;
   for (const RuleValues& rule : operation.best().rules) {
     if (rule.settled()) continue;
     const std::string place = present_path(sheet.backend, path_of(path, rule.rule)),
                       why = (rule.rule == place ? "" : rule.rule + ", ") + "not told by the data: " + joined(rule.values, 6);
     const auto known = std::find_if(sheet.evidence.begin(), sheet.evidence.end(), [&](const Evidence& one) { return one.rule == place; });
-    if (known == sheet.evidence.end()) sheet.evidence.push_back({place, EvidenceLevel::guess, why});
+    if (known == sheet.evidence.end()) sheet.evidence.push_back({place, EvidenceLevel::assumption, why});
     else known->source += "; " + why;
   }
 }
@@ -241,7 +241,7 @@ SpecSheet identified_backend(const Identification& identification, const std::st
   if (base != nullptr) {
     sheet.backend = base->backend;
     sheet.quantizer = base->quantizer;
-    sheet.evidence.push_back({"*", EvidenceLevel::guess, "not identified: taken from " + base->name});
+    sheet.evidence.push_back({"*", EvidenceLevel::assumption, "not identified: taken from " + base->name});
   }
   for (const OperationIdentification& operation : identification.operations) {
     const RuleClass& best = operation.best();

@@ -156,7 +156,7 @@ ProveReport prove_float16(const Model& model, const SpecSheet& sheet, std::span<
   report.float16 = Float16Prover(real, sheet.backend, calibration, options.range).prove();
   const OperationSet kept = smallest_float32_set(real, sheet.backend, calibration, samples);
   report.float16->keep = names_of(real, kept);
-  report.guesses = guesses_of(float16_network(real, kept, sheet.backend.float16.conversion), sheet);
+  report.assumptions = assumptions_of(float16_network(real, kept, sheet.backend.float16.conversion), sheet);
   if (report.float16->first_on_data) add_rescaling(*report.float16, real, sheet.backend, calibration, samples);
   report.float16->missing = names_of(real, without_float16(real, sheet.backend));
   return report;

@@ -40,12 +40,12 @@ void ask_for(Sums& sums, std::optional<int> bits) {
 }
 
 /// What the width is a member of: when and how the sums are narrowed.
-void add_guesses(std::vector<Guess>& guesses, const SpecSheet& sheet, const std::string& width_path) {
+void add_assumptions(std::vector<Assumption>& assumptions, const SpecSheet& sheet, const std::string& width_path) {
   const std::string accumulator = width_path.substr(0, width_path.rfind('.'));
   if (width_path.empty()) return;
   for (const char* rule : {".bits", ".overflow", ".when", ".tile", ".partial"}) {
     const Evidence* const evidence = evidence_for(sheet, accumulator + rule);
-    if (evidence != nullptr && evidence->level == EvidenceLevel::guess) add_once(guesses, {evidence->rule, evidence->source});
+    if (evidence != nullptr && evidence->level == EvidenceLevel::assumption) add_once(assumptions, {evidence->rule, evidence->source});
   }
 }
 
@@ -136,7 +136,7 @@ class Prover {
       Bounded found = bounded(sums);
       if (is_conv_layer(operation.kind)) outputs = range_of_outputs(*sums.layer, found.results);
       if (!is_chosen(index)) continue;
-      add_guesses(report_.guesses, sheet, sums.rule_path);
+      add_assumptions(report_.assumptions, sheet, sums.rule_path);
       report_.layers.push_back(finished(std::move(found.proof), sums, index, asked));
     }
     if (options_.range == InputRange::type)

@@ -133,9 +133,10 @@ std::string to_json(const ProveReport& report) {
                  {"layers", JsonValue::array()},
                  {"without_sums", report.without_sums},
                  {"float16", report.float16 ? json_of(*report.float16) : JsonValue()},
-                 {"guesses", JsonValue::array()}};
+                 {"assumptions", JsonValue::array()}};
   for (const LayerProof& layer : report.layers) json["layers"].push_back(json_of(layer));
-  for (const Guess& guess : report.guesses) json["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+  for (const Assumption& assumption : report.assumptions)
+    json["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});
   return json.text(2) + "\n";
 }
 

@@ -154,9 +154,9 @@ std::string question(const ProveReport& report) {
   return subject + " Inputs: every code that types, and sums and clamps before, allow.\n";
 }
 
-std::string guess_lines(const ProveReport& report) {
-  std::string text = report.guesses.empty() ? "" : "This rests on guesses:\n";
-  for (const Guess& guess : report.guesses) text += "  " + guess.rule + ": " + guess.source + "\n";
+std::string assumption_lines(const ProveReport& report) {
+  std::string text = report.assumptions.empty() ? "" : "This rests on assumptions:\n";
+  for (const Assumption& assumption : report.assumptions) text += "  " + assumption.rule + ": " + assumption.source + "\n";
   return text;
 }
 
@@ -214,13 +214,13 @@ std::string float16_text(const Float16Proof& proof) {
 std::string to_text(const ProveReport& report) {
   std::string text = report.model + " on " + report.backend + "\n" + question(report);
   if (report.bits) text += "Asked about accumulators of " + std::to_string(*report.bits) + " bits instead of the device's own.\n";
-  if (report.float16) return text + float16_text(*report.float16) + guess_lines(report);
+  if (report.float16) return text + float16_text(*report.float16) + assumption_lines(report);
   text += "\n" + right("no.", 3) + " " + left("layer", 20) + left("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
           right("running sums", 25) + " " + right("needs", 5) + " " + right("margin", 6) + " " + right("channel", 7) + "\n";
   for (const LayerProof& layer : report.layers) text += layer_row(layer);
   for (const LayerProof& layer : report.layers) text += tile_text(layer);
   for (const LayerProof& layer : report.layers) text += layer.safe() ? "" : overflow_text(layer, report.samples);
-  return text + totals(report) + guess_lines(report);
+  return text + totals(report) + assumption_lines(report);
 }
 
 }  // namespace lastbit

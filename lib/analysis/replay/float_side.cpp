@@ -43,7 +43,8 @@ std::vector<Tensor> real_inputs(const Model& model, const Model& float_network, 
 
 /// Every tensor of the model that has a counterpart, with the values that the float network computes.
 NamedTrace under_names_of(const Model& model, const FloatSide& side, const Model& float_network, const NamedTrace& computed) {
-  NamedTrace renamed{.model = model.name, .backend = computed.backend, .path = computed.path, .tensors = {}, .events = {}, .guesses = {}};
+  NamedTrace renamed{
+      .model = model.name, .backend = computed.backend, .path = computed.path, .tensors = {}, .events = {}, .assumptions = {}};
   const TraceIndex by_index(computed);
   const auto add = [&](std::int32_t index, std::string_view operation, std::optional<std::size_t> number) {
     const auto& counterpart = side.counterparts[static_cast<std::size_t>(index)];

@@ -32,7 +32,7 @@ JsonValue json_of(const ReplayLayer& layer, const LayerDifference* loss, const L
                  {"float_tensor", layer.match == MatchedBy::nothing ? JsonValue() : JsonValue(layer.counterpart)}};
   json["loss"] = both_differences(loss);
   json["deviation"] = both_differences(deviation);
-  json["guesses"] = deviation != nullptr ? json_of(deviation->guesses) : JsonValue::array();
+  json["assumptions"] = deviation != nullptr ? json_of(deviation->assumptions) : JsonValue::array();
   return json;
 }
 
@@ -61,7 +61,7 @@ std::string to_json(const ReplayReport& report) {
   for (const ReplayLayer& layer : report.layers)
     json["layers"].push_back(json_of(layer, loss.of(layer.tensor), deviation.of(layer.tensor)));
   json["outputs"] = {{"float", json_of(report.loss.outputs)}, {"board", json_of(board.outputs)}};
-  json["guesses"] = json_of(board.guesses);
+  json["assumptions"] = json_of(board.assumptions);
   if (board.match) json["match"] = json_of(*board.match);
   json["misread"] = board.misread;
   return json.text(1) + "\n";

@@ -70,7 +70,7 @@ std::vector<ReplayColumn> replay_columns() {
   add_deviation(columns, {"board, own", &ReplayRow::deviation, own_of}, {"", "not fed"});
   add_deviation(columns, {"accumulated", &ReplayRow::deviation, accumulated_of}, {"missing", ""});
   columns.push_back({"", "", 1, Align::left, [](const ReplayRow& row) {
-                       return std::string(row.deviation != nullptr && !row.deviation->guesses.empty() ? "?" : "");
+                       return std::string(row.deviation != nullptr && !row.deviation->assumptions.empty() ? "?" : "");
                      }});
   return columns;
 }
@@ -161,7 +161,7 @@ std::string to_text(const ReplayReport& report) {
   return head(report) + table(replay_columns(), all) + reading_lines(board) + "\n" + misread_lines(board) + match_lines(board) +
          input_lines(report) + match_text(report) + loss_line(report) + sheet_line(report) + cause_lines(report) +
          output_lines(report.loss, "float and emulated") + output_lines(board, "board and emulated") + partial_lines(board) +
-         guess_lines(board);
+         assumption_lines(board);
 }
 
 }  // namespace lastbit

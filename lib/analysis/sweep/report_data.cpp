@@ -127,9 +127,9 @@ std::string to_json(const SweepReport& report) {
         {"name", report.sweeper->backends()[b].name}, {"answers", answers_to_json(report, b)}, {"tensors", JsonValue::array()}};
     for (std::size_t t = 0; t < report.sweeper->tensors().size(); ++t) backend["tensors"].push_back(tensor_to_json(report, b, t));
     if (report.sweeper->options().count_events) backend["events"] = events_to_json(report, b);
-    backend["guesses"] = JsonValue::array();
-    for (const Guess& guess : guesses_of(report.sweeper->model(), report.sweeper->backends()[b]))
-      backend["guesses"].push_back({{"rule", guess.rule}, {"source", guess.source}});
+    backend["assumptions"] = JsonValue::array();
+    for (const Assumption& assumption : assumptions_of(report.sweeper->model(), report.sweeper->backends()[b]))
+      backend["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});
     json["backends"].push_back(std::move(backend));
   }
   return json.text(2) + "\n";

@@ -101,13 +101,13 @@ std::string events_table(const SweepReport& report) {
   return text;
 }
 
-std::string guess_lines(const SweepReport& report) {
+std::string assumption_lines(const SweepReport& report) {
   std::string text;
   for (const SpecSheet& sheet : report.sweeper->backends()) {
-    for (const Guess& guess : guesses_of(report.sweeper->model(), sheet))
-      text += wrapped("  " + sheet.name + ": " + guess.rule + ": " + guess.source, 4);
+    for (const Assumption& assumption : assumptions_of(report.sweeper->model(), sheet))
+      text += wrapped("  " + sheet.name + ": " + assumption.rule + ": " + assumption.source, 4);
   }
-  return text.empty() ? text : "This result rests on guesses:\n" + text;
+  return text.empty() ? text : "This result rests on assumptions:\n" + text;
 }
 
 std::string ranges_text(const SampleSet& samples) {
@@ -134,7 +134,7 @@ std::string to_text(const SweepReport& report) {
   if (backends.size() == 1 && report.sweeper->options().golden == Golden::with) text += answer_lines(report, 0);
   if (report.sweeper->options().count_events) text += "\n" + events_table(report);
   for (const std::string& line : report.sweeper->elsewhere()) text += wrapped(line, 2);
-  if (const std::string guesses = guess_lines(report); !guesses.empty()) text += "\n" + guesses;
+  if (const std::string assumptions = assumption_lines(report); !assumptions.empty()) text += "\n" + assumptions;
   return text;
 }
 

@@ -52,7 +52,7 @@ NamedTrace read_dump(const std::filesystem::path& folder, const Model& model, co
     throw Error(ErrorCode::bad_input, folder.string(),
                 "no file of values is named after a tensor of the model or its index (tensor_012.npy); --names says whose they are");
   }
-  NamedTrace dump{.model = model.name, .backend = "dump", .path = {}, .tensors = {}, .events = {}, .guesses = {}};
+  NamedTrace dump{.model = model.name, .backend = "dump", .path = {}, .tensors = {}, .events = {}, .assumptions = {}};
   std::vector<std::pair<std::string, std::string>> readings;
   for (NamedTensor& tensor : run_time_tensors(model)) {
     const auto file = files.by_tensor.find(tensor.index);

@@ -19,7 +19,7 @@
 // Shapes: [batch, height, width, channels] on both sides, batch and channels the same, no side above 2^24.
 // Units: codes of one quantisation, or reals; OtherQuantization::ignored: codes of two, taken as if they were of one. Errors: shape_mismatch, bad_attribute for a scale beyond 1e-6 … 1e6; unsupported_operation where
 //   the quantisations differ and the device does not ignore it, and for bilinear where the device has none.
-// Sources: the definition; fixed_point with f = 8 or 16: Horizon's operator documentation names the bits, the rest is a guess (docs/backends);
+// Sources: the definition; fixed_point with f = 8 or 16: Horizon's operator documentation names the bits, the rest is an assumption (docs/backends);
 //   step, float_…: TFLite reference ResizeBilinearInteger, ResizeBilinear, GetNearestNeighbor, and ResizeBilinearGenericSmallChannel.
 #pragma once
 
