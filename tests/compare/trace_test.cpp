@@ -38,6 +38,13 @@ void replace_in(const fs::path& file, const std::string& from, const std::string
 
 }  // namespace
 
+TEST_CASE("a stored trace that calls its assumptions guesses, as they were called, is read") {
+  const test::Scratch folder;
+  write_trace(folder.path(), vipnano());
+  replace_in(folder.path() / "trace.json", "\"assumptions\"", "\"guesses\"");
+  CHECK(read_trace(folder.path()).assumptions == vipnano().assumptions);
+}
+
 TEST_CASE("a stored trace reads back as it was") {
   const test::Scratch folder;
   const NamedTrace written = vipnano();

@@ -172,6 +172,14 @@ TEST_CASE("a pattern replaces a rule in every operation that exists, and in no o
   CHECK(backend.global_average_pool.padding == PaddingCount::included);
 }
 
+TEST_CASE("a sheet that calls an assumption a guess, as it was called, is read") {
+  const SpecSheet sheet = backend_from_json(R"({"format": "lastbit.backend.v1", "name": "mine", "extends": "float",
+    "evidence": [{"rule": "softmax", "level": "guess", "source": "nobody says"}]})",
+                                            "mine.json");
+  CHECK(evidence_for(sheet, "softmax")->level == EvidenceLevel::assumption);
+  CHECK(backend_to_json(sheet).find("guess") == std::string::npos);
+}
+
 TEST_CASE("the longest evidence speaks") {
   SpecSheet sheet;
   sheet.evidence = {{"add", EvidenceLevel::assumption, "short"}, {"add.i8.output.scale", EvidenceLevel::hardware, "long"}};
