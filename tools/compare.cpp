@@ -26,6 +26,7 @@
 #include "report/documents.hpp"
 #include "subcommand.hpp"
 #include "tolerance_option.hpp"
+#include "view_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -40,6 +41,7 @@ struct Options {
   std::string dump, required;
   std::string csv, junit;
   ToleranceRequest tolerances;
+  ViewRequest view{};
   int threads = 1;
   bool golden = false;
   bool details = false;
@@ -175,6 +177,7 @@ std::vector<JunitCase> junit_cases(const CompareReport& report, const Verdict& v
 int run(Options& options) {
   const auto [report, model] = compare(options);
   const Verdict verdict = verdict_of(report, options);
+  const LayerView view = view_from(options.view, model ? &*model : nullptr);
   if (!options.junit.empty()) write_text_file(options.junit, junit_text("lastbit compare", junit_cases(report, verdict)));
   draw_if_asked(report, options.plot);
   if (!options.html.empty()) write_html(document_of(report, model ? &*model : nullptr), options.html);
@@ -182,7 +185,7 @@ int run(Options& options) {
   if (!options.csv.empty() && !csv_to_stdout) write_text_file(options.csv, to_csv(report));
   if (csv_to_stdout) std::cout << to_csv(report);
   else if (options.json) std::cout << json_of(report, verdict).text(1) << "\n";
-  else std::cout << to_text(report, options.details ? Detail::everything : Detail::summary);
+  else std::cout << to_text(report, options.details ? Detail::everything : Detail::summary, view);
   if (verdict.tolerated && !options.json) {
     const std::string kept = text_of(*verdict.tolerated, report.layers.size());
     if (csv_to_stdout) log_note(kept);
@@ -214,6 +217,7 @@ void add_compare(CommandLine& line) {
   add_golden_option(command, options->golden);
   add_threads_option(command, options->threads);
   command.flag("--details", options->details, "print histograms in LSB, first index, errors and saturation of every layer that differs");
+  add_view_options(command, options->view);
   const Option csv = add_report_option(command, "--csv", options->csv);
   add_junit_option(command, options->junit);
   add_tolerance_options(command, options->tolerances);

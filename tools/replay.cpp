@@ -17,6 +17,7 @@
 #include "placement_option.hpp"
 #include "problem.hpp"
 #include "subcommand.hpp"
+#include "view_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -25,12 +26,12 @@ struct Options {
   std::string model, float_network, dump, required, csv;
   ChosenBackend backend;
   std::vector<std::string> inputs;
+  ViewRequest view{};
   int threads = 1;
   bool json = false;
 };
 
-ReplayReport replayed(const Options& options) {
-  const Model model = read_users_model(options.model);
+ReplayReport replayed(const Options& options, const Model& model) {
   std::optional<Model> real;
   if (!options.float_network.empty()) real = read_model(options.float_network);
   const SpecSheet backend = with_placements(reported_backend(options.backend.name, options.backend.settings), model);
@@ -50,11 +51,13 @@ int run(const Options& options) {
   if (options.dump.empty()) throw Error(ErrorCode::bad_input, "replay", "--dump is needed: what the board computed");
   if (options.backend.name.empty())
     throw Error(ErrorCode::bad_input, "replay", "--backend is needed: the device that the board is; lastbit backends lists them");
-  const ReplayReport report = replayed(options);
+  const Model model = read_users_model(options.model);
+  const LayerView view = view_from(options.view, &model);
+  const ReplayReport report = replayed(options, model);
   const bool csv_to_stdout = options.csv == "-";
   if (!options.csv.empty() && !csv_to_stdout) write_text_file(options.csv, to_csv(report));
   if (csv_to_stdout) std::cout << to_csv(report);
-  else std::cout << (options.json ? to_json(report) : to_text(report));
+  else std::cout << (options.json ? to_json(report) : to_text(report, view));
   return report.equal() ? equal : different;
 }
 
@@ -75,6 +78,7 @@ void add_replay(CommandLine& line) {
   add_placement_options(command);
   add_input_option(command, options->inputs);
   add_threads_option(command, options->threads);
+  add_view_options(command, options->view);
   const Option csv = add_report_option(command, "--csv", options->csv);
   add_memory_option(command);
   add_force_option(command);

@@ -26,6 +26,7 @@
 #include "report/documents.hpp"
 #include "subcommand.hpp"
 #include "sweep_ranks.hpp"
+#include "view_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -34,6 +35,7 @@ struct Options {
   std::string model, state, json, csv;
   std::vector<std::string> data, backends;
   SweepOptions sweep;
+  ViewRequest view{};
   std::filesystem::path plot{}, html{};
   double checkpoint = 1, lost_after = 30;
   bool golden = false;
@@ -63,9 +65,16 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
+LayerView sweep_view(const Options& options, const Model& model) {
+  LayerView view = view_from(options.view, &model);
+  if (view.order == LayerOrder::own) throw Error(ErrorCode::bad_input, "--sort own", "a sweep feeds no layer with the reference's tensors");
+  return view;
+}
+
 SweepWork prepare(const Options& options) {
   SweepWork work;
   work.model = std::make_unique<Model>(read_users_model(options.model));
+  static_cast<void>(sweep_view(options, *work.model));  // refused before anything is computed
   std::vector<SpecSheet> backends;
   for (const std::string& backend : options.backends) {
     SpecSheet sheet = selected_backend(backend, {});
@@ -103,7 +112,7 @@ int finish(const Options& options, const SweepWork& work, const SweepState& stat
     write(options.csv, to_csv(report));
     draw_if_asked(report, options.plot);
     if (!options.html.empty()) write_html(document_of(report), options.html);
-    if (options.json != "-" && options.csv != "-") std::cout << to_text(report) << std::flush;
+    if (options.json != "-" && options.csv != "-") std::cout << to_text(report, sweep_view(options, *work.model)) << std::flush;
   }
   if (end.error.empty() && report.complete()) return report.equal() ? equal : different;
   log_error("lastbit: " + end.error + "; " + kept_text(state));
@@ -163,6 +172,7 @@ void add_sweep(CommandLine& line) {
   command.renamed("--backends", "--backend");
   add_placement_options(command);
   add_golden_option(command, options->golden);
+  add_view_options(command, options->view);
   command.flag("--events", options->sweep.count_events, "count saturated outputs and sums that left the accumulator");
   command.option("--state", options->state, "keep what is done in FILE (of a folder, in sweep.json), and go on from what is there")
       .value_name("FILE|DIR");

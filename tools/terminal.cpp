@@ -3,8 +3,10 @@
 #include "terminal.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -39,6 +41,13 @@ int HarmlessOutput::sync() {
   const std::string rest = harmless(std::exchange(begun_, {}));
   const bool written = target_->sputn(rest.data(), static_cast<std::streamsize>(rest.size())) == static_cast<std::streamsize>(rest.size());
   return written && target_->pubsync() == 0 ? 0 : -1;
+}
+
+std::size_t terminal_width() {
+  constexpr std::size_t elsewhere = 100, least = 60;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return elsewhere;
+  return std::max<std::size_t>(size.ws_col, least);
 }
 
 void keep_standard_output() {

@@ -4,6 +4,7 @@
 // Standard output and error hold names, paths and texts of files that strangers made.
 #pragma once
 
+#include <cstddef>
 #include <ostream>
 #include <streambuf>
 #include <string>
@@ -28,6 +29,9 @@ class HarmlessOutput final : private std::streambuf {
   std::streambuf* target_;
   std::string begun_;  ///< not passed on yet: the beginning of a sequence
 };
+
+/// How many characters a line of standard output has: on a terminal what that has, but not fewer than 60, elsewhere 100.
+[[nodiscard]] std::size_t terminal_width();
 
 /// Whoever closed standard output is told so by what cannot be written, and no file that is opened later takes its place.
 void keep_standard_output();

@@ -10,6 +10,14 @@ namespace {
 /// A byte of a UTF-8 character behind its first.
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
+/// Where a character begins.
+std::size_t byte_of(const std::string& text, std::size_t character) {
+  std::size_t byte = 0;
+  for (; byte < text.size(); ++byte)
+    if (!continues(text[byte]) && character-- == 0) break;
+  return byte;
+}
+
 }  // namespace
 
 std::size_t columns_of(const std::string& text) {
@@ -22,13 +30,10 @@ std::string aligned(const std::string& text, std::size_t width, Align align) {
 }
 
 std::string shortened(const std::string& text, std::size_t width) {
-  std::size_t columns = columns_of(text), start = 0;
+  const std::size_t columns = columns_of(text);
   if (columns <= width) return text;
-  for (; columns >= width && start < text.size(); --columns) {
-    do ++start;
-    while (start < text.size() && continues(text[start]));
-  }
-  return "~" + text.substr(start);
+  const std::size_t kept = std::max<std::size_t>(width, 1) - 1, head = kept / 3;
+  return text.substr(0, byte_of(text, head)) + "~" + text.substr(byte_of(text, columns - (kept - head)));
 }
 
 std::string wrapped(const std::string& text, std::size_t indent) {

@@ -21,7 +21,7 @@ enum class Align : std::uint8_t { left, right };
 [[nodiscard]] inline std::string left(const std::string& text, std::size_t width) { return aligned(text, width, Align::left); }
 [[nodiscard]] inline std::string right(const std::string& text, std::size_t width) { return aligned(text, width, Align::right); }
 
-/// At most `width` wide: the end of a name says more than its beginning.
+/// At most `width` wide, "beginn~the end": cut within, so that names stay distinct; the end of a name says more than its beginning.
 [[nodiscard]] std::string shortened(const std::string& text, std::size_t width);
 
 /// Broken at spaces into lines of line_width; every line after the first is indented. Ends in a newline.

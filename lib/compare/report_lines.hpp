@@ -29,4 +29,7 @@ namespace lastbit {
 [[nodiscard]] std::string partial_lines(const CompareReport& report);
 [[nodiscard]] std::string assumption_lines(const CompareReport& report);
 
+/// What a view of the layers goes by.
+[[nodiscard]] ViewedLayer viewed(const LayerDifference& layer);
+
 }  // namespace lastbit

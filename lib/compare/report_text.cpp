@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
@@ -42,14 +43,14 @@ Column metric_column(std::string group, std::string title, std::size_t width, co
                            [=](const TensorDifference& d) { return number_text(format, d.metrics.*value); });
 }
 
-std::vector<Column> summary_columns(bool golden) {
+std::vector<Column> summary_columns(bool golden, const LayerView& view) {
   const auto golden_cosine = [](ElementMetrics GoldenMetrics::*side) {
     return
         [side](const LayerDifference& layer) { return layer.golden ? number_text("%.6f", ((*layer.golden).*side).cosine) : std::string(); };
   };
   std::vector<Column> columns{
       index_column(),
-      name_column(golden ? 18 : 20),
+      name_column(name_width(view, golden ? 18 : 20)),
       {"", "operation", 16, Align::left, [](const LayerDifference& layer) { return layer.operation.substr(0, 16); }},
       difference_column("same input", "differ", 7, same_input, differing_text),
       difference_column("same input", "max", 6, same_input, largest_text),
@@ -67,8 +68,8 @@ std::vector<Column> summary_columns(bool golden) {
   return columns;
 }
 
-std::vector<Column> histogram_columns(const DifferenceOf& of, const std::string& kind) {
-  std::vector<Column> columns{index_column(), name_column(18)};
+std::vector<Column> histogram_columns(const DifferenceOf& of, const std::string& kind, const LayerView& view) {
+  std::vector<Column> columns{index_column(), name_column(name_width(view, 18))};
   for (std::size_t i = 0; i < histogram_names.size(); ++i) {
     columns.push_back(difference_column("LSB of b - a, " + kind, std::string(histogram_names[i]), 7, of, [i](const TensorDifference& d) {
       return d.largest_lsb ? std::to_string(d.histogram.counts[i]) : std::string("real");
@@ -77,9 +78,9 @@ std::vector<Column> histogram_columns(const DifferenceOf& of, const std::string&
   return columns;
 }
 
-std::vector<Column> error_columns() {
+std::vector<Column> error_columns(const LayerView& view) {
   return {index_column(),
-          name_column(18),
+          name_column(name_width(view, 18)),
           difference_column("", "first at", 16, accumulated,
                             [](const TensorDifference& d) { return d.first ? coordinates_text(d.shape, d.first->index) : ""; }),
           metric_column("error of real values, accumulated", "rel.eucl.", 9, "%.3g", &ElementMetrics::relative_euclidean),
@@ -100,15 +101,26 @@ std::vector<const LayerDifference*> select(const CompareReport& report, const st
 
 bool differs(const TensorDifference* d) { return d != nullptr && d->differing > 0; }
 
-std::string detail_tables(const CompareReport& report) {
+using Rows = std::vector<const LayerDifference*>;
+
+Rows shown_layers(const CompareReport& report, const LayerView& view) {
+  std::vector<ViewedLayer> layers;
+  for (const LayerDifference& layer : report.layers) layers.push_back(viewed(layer));
+  Rows rows;
+  for (const std::size_t at : shown(view, layers)) rows.push_back(&report.layers[at]);
+  return rows;
+}
+
+std::string detail_tables(const Rows& shown, const LayerView& view) {
   std::string text;
   const auto add = [&](const std::vector<Column>& columns, const DifferenceOf& of) {
-    const auto rows = select(report, [&](const LayerDifference& layer) { return differs(of(layer)); });
+    Rows rows;
+    std::ranges::copy_if(shown, std::back_inserter(rows), [&](const LayerDifference* layer) { return differs(of(*layer)); });
     if (!rows.empty()) text += "\n" + table(columns, rows);
   };
-  add(histogram_columns(same_input, "same input"), same_input);
-  add(histogram_columns(accumulated, "accumulated"), accumulated);
-  add(error_columns(), accumulated);
+  add(histogram_columns(same_input, "same input", view), same_input);
+  add(histogram_columns(accumulated, "accumulated", view), accumulated);
+  add(error_columns(view), accumulated);
   return text;
 }
 
@@ -182,15 +194,21 @@ std::string golden_line(const CompareReport& report) {
   return wrapped("fl.: " + report.golden + (found == sheets.end() ? std::string() : ", " + found->title), 2);
 }
 
-std::string to_text(const CompareReport& report, Detail detail) {
-  const auto all = select(report, [](const LayerDifference&) { return true; });
-  const bool golden = std::any_of(all.begin(), all.end(), [](const LayerDifference* layer) { return layer->golden.has_value(); });
+ViewedLayer viewed(const LayerDifference& layer) {
+  const TensorDifference& d = layer.accumulated;
+  const double largest = d.largest_lsb ? static_cast<double>(*d.largest_lsb) : d.metrics.max_absolute_error;
+  return {layer.number, layer.name, d.share(), largest, layer.same_input ? layer.same_input->share() : 0};
+}
+
+std::string to_text(const CompareReport& report, Detail detail, const LayerView& view) {
+  const Rows rows = shown_layers(report, view);
+  const bool golden = std::ranges::any_of(report.layers, [](const LayerDifference& layer) { return layer.golden.has_value(); });
   std::string text;
   for (const std::string& side : report.not_emulated) text += wrapped("Not emulated: " + side + ".", 2);
   for (const std::string& line : report.elsewhere) text += wrapped(line, 2);
   text += wrapped("a: " + report.a, 2) + wrapped("b: " + report.b, 2) + golden_line(report) + wrapped("model: " + report.model, 2) +
-          table(summary_columns(golden), all);
-  if (detail == Detail::everything) text += detail_tables(report);
+          (rows.empty() ? "" : table(summary_columns(golden, view), rows)) + shown_line(rows.size(), report.layers.size());
+  if (detail == Detail::everything) text += detail_tables(rows, view);
   text += reading_lines(report) + "\n" + misread_lines(report) + match_lines(report) + first_divergence_line(report) +
           same_input_line(report) + output_lines(report) + non_finite_lines(report) + partial_lines(report) + assumption_lines(report);
   return text + list_line("Only in a:", report.only_in_a) + list_line("Only in b:", report.only_in_b);

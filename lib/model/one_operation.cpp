@@ -84,13 +84,20 @@ std::size_t computing(const Model& model, std::size_t operation) {
   return operation;
 }
 
+/// "begin~end" of it, as the tables shorten names, or what stands behind its last semicolon.
+bool is_shortened(std::string_view text, std::string_view name) {
+  const std::size_t cut = text.find('~');
+  if (cut == std::string_view::npos) return name.size() > text.size() && name.ends_with(text) && name[name.size() - text.size() - 1] == ';';
+  const std::string_view begin = text.substr(0, cut), end = text.substr(cut + 1);
+  return text.size() > 1 && name.size() >= begin.size() + end.size() && name.starts_with(begin) && name.ends_with(end);
+}
+
 }  // namespace
 
 std::size_t operation_called(const Model& model, std::string_view name, const std::string& where) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   if (error == std::errc() && end == name.data() + name.size() && number < model.operations.size()) return number;
-  const bool tail = name.starts_with('~') && name.size() > 1;
   std::vector<std::string_view> known;
   std::vector<std::size_t> ending;
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
@@ -99,7 +106,7 @@ std::size_t operation_called(const Model& model, std::string_view name, const st
     known.push_back(operation.name);
     if (std::find(known.end() - 1 - static_cast<std::ptrdiff_t>(operation.outputs.size()), known.end(), name) != known.end())
       return computing(model, i);
-    if (layer_name(model, i).ends_with(tail ? std::string(name.substr(1)) : ";" + std::string(name))) ending.push_back(i);
+    if (is_shortened(name, layer_name(model, i))) ending.push_back(i);
   }
   if (ending.size() == 1) return ending[0];
   throw Error(ErrorCode::bad_input, where,

@@ -76,7 +76,7 @@ struct ReplayOptions {
                                   const ReplayOptions& options = {});
 
 /// A table of at most 100 columns, and what to conclude from it.
-[[nodiscard]] std::string to_text(const ReplayReport& report);
+[[nodiscard]] std::string to_text(const ReplayReport& report, const LayerView& view = {});
 /// One line per layer and kind of difference (loss, loss_own, deviation, deviation_own), with the columns of a comparison's CSV.
 [[nodiscard]] std::string to_csv(const ReplayReport& report);
 [[nodiscard]] std::string to_json(const ReplayReport& report);

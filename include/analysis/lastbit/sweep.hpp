@@ -221,7 +221,7 @@ struct SweepReport {
 };
 
 /// At most 100 columns.
-[[nodiscard]] std::string to_text(const SweepReport& report);
+[[nodiscard]] std::string to_text(const SweepReport& report, const LayerView& view = {});
 /// One line per backend and tensor.
 [[nodiscard]] std::string to_csv(const SweepReport& report);
 /// Everything. Infinite and NaN figures are the texts "inf" and "nan".

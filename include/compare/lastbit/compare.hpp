@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lastbit/emulator.hpp"
+#include "lastbit/layer_view.hpp"
 #include "lastbit/metrics.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/registry.hpp"
@@ -214,8 +215,8 @@ struct CompareOptions {
 
 enum class Detail : std::uint8_t { summary, everything };
 
-/// Tables of at most 100 columns and what to conclude from them.
-[[nodiscard]] std::string to_text(const CompareReport& report, Detail detail = Detail::summary);
+/// Tables of the layers that the view shows, and what to conclude from all of them. Throws Error as shown() does.
+[[nodiscard]] std::string to_text(const CompareReport& report, Detail detail = Detail::summary, const LayerView& view = {});
 /// One line per layer and kind of difference. Infinite and NaN figures read inf and nan.
 [[nodiscard]] std::string to_csv(const CompareReport& report);
 /// Everything. Infinite and NaN figures are the texts "inf" and "nan".

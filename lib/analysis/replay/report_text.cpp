@@ -60,10 +60,11 @@ void add_deviation(std::vector<ReplayColumn>& columns, const ReplaySide& side, c
   columns.push_back(side_column(side, "max", 5, {}, largest_text));
 }
 
-std::vector<ReplayColumn> replay_columns() {
+std::vector<ReplayColumn> replay_columns(const LayerView& view) {
+  const std::size_t width = name_width(view, 16);
   std::vector<ReplayColumn> columns{
       {"", "no.", 4, Align::right, [](const ReplayRow& row) { return row.layer->number ? std::to_string(*row.layer->number) : ""; }},
-      {"", "layer", 16, Align::left, [](const ReplayRow& row) { return shortened(row.layer->name, 16); }},
+      {"", "layer", width, Align::left, [width](const ReplayRow& row) { return shortened(row.layer->name, width); }},
       {"", "operation", 16, Align::left, [](const ReplayRow& row) { return row.layer->operation.substr(0, 16); }}};
   add_loss(columns, {"loss, own", &ReplayRow::loss, own_of}, {"", "not fed"});
   add_loss(columns, {"accumulated", &ReplayRow::loss, accumulated_of}, {"no match", ""});
@@ -149,19 +150,27 @@ std::string input_lines(const ReplayReport& report) {
   return text;
 }
 
+/// By what the board deviates.
+ViewedLayer viewed(const ReplayRow& row) {
+  if (row.deviation != nullptr) return viewed(*row.deviation);
+  return {row.layer->number, row.layer->name};
+}
+
 }  // namespace
 
-std::string to_text(const ReplayReport& report) {
+std::string to_text(const ReplayReport& report, const LayerView& view) {
   std::vector<ReplayRow> rows;
   const LayerIndex loss(report.loss), deviation(report.deviation);
   for (const ReplayLayer& layer : report.layers) rows.push_back({&layer, loss.of(layer.tensor), deviation.of(layer.tensor)});
-  std::vector<const ReplayRow*> all;
-  for (const ReplayRow& row : rows) all.push_back(&row);
+  std::vector<ViewedLayer> layers;
+  for (const ReplayRow& row : rows) layers.push_back(viewed(row));
+  std::vector<const ReplayRow*> visible;
+  for (const std::size_t at : shown(view, layers)) visible.push_back(&rows[at]);
   const CompareReport& board = report.deviation;
-  return head(report) + table(replay_columns(), all) + reading_lines(board) + "\n" + misread_lines(board) + match_lines(board) +
-         input_lines(report) + match_text(report) + loss_line(report) + sheet_line(report) + cause_lines(report) +
-         output_lines(report.loss, "float and emulated") + output_lines(board, "board and emulated") + partial_lines(board) +
-         assumption_lines(board);
+  return head(report) + (visible.empty() ? "" : table(replay_columns(view), visible)) + shown_line(visible.size(), rows.size()) +
+         reading_lines(board) + "\n" + misread_lines(board) + match_lines(board) + input_lines(report) + match_text(report) +
+         loss_line(report) + sheet_line(report) + cause_lines(report) + output_lines(report.loss, "float and emulated") +
+         output_lines(board, "board and emulated") + partial_lines(board) + assumption_lines(board);
 }
 
 }  // namespace lastbit
