@@ -44,6 +44,26 @@ TEST_CASE("compare: 0 equal, 1 different, 2 error with one line") {
   }
 }
 
+TEST_CASE("compare shows the layers that are asked for; the verdict is of all") {
+  const Shell shell;
+  const std::string compare = "compare " + digits + images + " --a tflite_double --b vipnano_v8";
+  const auto line_of = [&](const char* layer) { return shell.text("out").find(layer); };
+  CHECK(shell.status(compare + " --layer conv1") == 1);
+  CHECK(line_of(" conv1 ") != std::string::npos);
+  CHECK(line_of(" of 15 layers is shown.\n") != std::string::npos);
+  CHECK(shell.status(compare + " --layer 1") == 1);
+  CHECK(shell.status(compare + " --only-differing --sort largest") == 1);
+  CHECK(line_of(" image ") == std::string::npos);
+  CHECK(shell.status("compare " + digits + images + " --a tflite_double --b tflite_double --only-differing") == 0);
+  CHECK(line_of("0 of ") != std::string::npos);
+  CHECK(shell.status(compare + " --layer conv7") == 2);
+  CHECK(shell.text("err").find("'conv1'") != std::string::npos);
+  CHECK(shell.status(compare + " --sort name") == 2);
+  CHECK(shell.status("sweep " + digits + images + " --backend tflite_double,vipnano_v8 --sort own") == 2);
+  CHECK(shell.status("sweep " + digits + images + " --backend tflite_double,vipnano_v8 --sort differing --only-differing") == 1);
+  CHECK(shell.text("out").find(" image ") == std::string::npos);
+}
+
 TEST_CASE("a rule set on one side makes the difference") {
   const Shell shell;
   const std::string compare =

@@ -105,7 +105,7 @@ TEST_CASE("a layer is meant by its number, its name, the operation's name, or a 
     const std::string option = std::string(command).starts_with("advise") ? " --at " : " --layer ";
     const std::string asked = command + (proves ? " --backend tflite_double" : sides) + " --json" + option;
     const Json answer = setting.answer(asked + "4");
-    for (const char* name : {"deep", "node_4", "~eep"}) {
+    for (const char* name : {"deep", "node_4", "~eep", "d~ep"}) {
       INFO(asked << name);
       CHECK(setting.answer(asked + name) == answer);
     }
