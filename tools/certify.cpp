@@ -21,6 +21,7 @@
 #include "progress.hpp"
 #include "report/documents.hpp"
 #include "subcommand.hpp"
+#include "view_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -29,6 +30,7 @@ struct Options {
   std::string model, range = "type", layer, output, check;
   ChosenBackend a, b;
   std::vector<std::string> inputs;
+  ViewRequest view{};
   int threads = 1;
   std::filesystem::path plot{}, html{};
   bool json = false, fingerprint = false;
@@ -75,7 +77,7 @@ int run(const Options& options) {
   draw_if_asked(certificate, options.plot);
   if (!options.html.empty()) write_html(document_of(certificate, model), options.html);
   std::cout << (options.json ? json_with_placements(to_json(certificate), model, {&a, &b})
-                             : to_text(certificate) + placement_text(model, {&a, &b}));
+                             : to_text(certificate, view_from(options.view, &model)) + placement_text(model, {&a, &b}));
   return certificate.equal() ? equal : different;
 }
 
@@ -91,6 +93,7 @@ void add_certify(CommandLine& line) {
   add_input_range_option(command, options->range);
   add_input_option(command, options->inputs);
   add_layer_option(command, options->layer);
+  add_order_options(command, options->view);
   add_output_option(command, options->output, "FILE");
   const Option check = add_check_option(command, options->check, "FILE");
   const Option fingerprint =

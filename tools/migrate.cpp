@@ -18,6 +18,7 @@
 #include "problem.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
+#include "view_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -26,6 +27,7 @@ struct Options {
   std::string before, after, model;
   ChosenBackend device;
   std::vector<std::string> inputs;
+  ViewRequest view{};
   int threads = 1;
   std::filesystem::path plot{};
   bool json = false;
@@ -50,7 +52,7 @@ int migrate_networks(const Options& options, const MigrateOptions& request, Prog
   migration.after = options.after;
   draw_if_asked(migration, options.plot);
   std::cout << (options.json ? json_with_placements(to_json(migration), after, {&sheet_after})
-                             : to_text(migration) + placement_text(after, {&sheet_after}));
+                             : to_text(migration, view_from(options.view, &before)) + placement_text(after, {&sheet_after}));
   return migration.equal() ? equal : different;
 }
 
@@ -67,7 +69,7 @@ int migrate_devices(const Options& options, const MigrateOptions& request, Progr
   if (migration.on_data) migration.on_data->model = options.model;
   draw_if_asked(migration, options.plot);
   std::cout << (options.json ? json_with_placements(to_json(migration), model, {&before, &after})
-                             : to_text(migration) + placement_text(model, {&before, &after}));
+                             : to_text(migration, view_from(options.view, &model)) + placement_text(model, {&before, &after}));
   return migration.equal() ? equal : different;
 }
 
@@ -92,6 +94,7 @@ void add_migrate(CommandLine& line) {
   add_set_option(command, options->device.settings);
   add_placement_options(command);
   add_input_option(command, options->inputs);
+  add_view_options(command, options->view);
   add_threads_option(command, options->threads);
   add_plot_option(command, options->plot);
   add_memory_option(command);

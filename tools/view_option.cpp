@@ -19,6 +19,10 @@ constexpr std::array<const char*, 4> orders{"network", "differing", "largest", "
 
 void add_view_options(Command& command, ViewRequest& request) {
   add_layer_option(command, request.layer);
+  add_order_options(command, request);
+}
+
+void add_order_options(Command& command, ViewRequest& request) {
   command.flag("--only-differing", request.only_differing, "leave out of the tables what is equal");
   command
       .option("--sort", request.order,

@@ -16,6 +16,8 @@ struct ViewRequest {
 };
 
 void add_view_options(Command& command, ViewRequest& request);
+/// Without --layer, where that means what is computed.
+void add_order_options(Command& command, ViewRequest& request);
 
 /// As wide as the terminal that standard output is. Without a model a layer is called by the number or name that the report has. Throws Error.
 [[nodiscard]] LayerView view_from(const ViewRequest& request, const Model* model);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "lastbit/emulator.hpp"
+#include "lastbit/layer_view.hpp"
 #include "lastbit/prove.hpp"
 #include "lastbit/staircase.hpp"
 
@@ -118,7 +119,7 @@ struct CertificateCheck {
                                                  const SpecSheet& b, std::span<const Tensor> inputs, const CertifyOptions& options = {});
 [[nodiscard]] std::string to_text(const CertificateCheck& check);
 
-[[nodiscard]] std::string to_text(const Certificate& certificate);
+[[nodiscard]] std::string to_text(const Certificate& certificate, const LayerView& view = {});
 [[nodiscard]] std::string to_json(const Certificate& certificate);
 
 }  // namespace lastbit

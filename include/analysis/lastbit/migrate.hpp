@@ -114,9 +114,9 @@ struct MigrateOptions {
 [[nodiscard]] DeviceMigration migrate_device(const Model& model, const SpecSheet& before, const SpecSheet& after,
                                              std::span<const Tensor> inputs, const MigrateOptions& options = {});
 
-[[nodiscard]] std::string to_text(const NetworkMigration& migration);
+[[nodiscard]] std::string to_text(const NetworkMigration& migration, const LayerView& view = {});
 [[nodiscard]] std::string to_json(const NetworkMigration& migration);
-[[nodiscard]] std::string to_text(const DeviceMigration& migration);
+[[nodiscard]] std::string to_text(const DeviceMigration& migration, const LayerView& view = {});
 [[nodiscard]] std::string to_json(const DeviceMigration& migration);
 
 }  // namespace lastbit

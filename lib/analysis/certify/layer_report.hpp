@@ -22,4 +22,7 @@ namespace lastbit {
 
 [[nodiscard]] JsonValue json_of(const LayerCertificate& layer);
 
+/// What a view of the layers goes by: of what is open, nothing is known.
+[[nodiscard]] ViewedLayer viewed(const LayerCertificate& layer);
+
 }  // namespace lastbit

@@ -1,6 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "analysis/certify/layer_report.hpp"
@@ -76,9 +77,10 @@ std::string network_bound_text(const LayerCertificate& layer) {
   return layer.in_network.by == BoundBy::exact ? "" : "; in the network: " + bound_text(layer.in_network);
 }
 
-std::string layer_text(const LayerCertificate& layer, bool in_network) {
+std::string layer_text(const LayerCertificate& layer, bool in_network, const LayerView& view) {
+  const std::size_t width = name_width(view, 24);
   const std::string place =
-      right(std::to_string(layer.operation), 3) + " " + left(shortened(layer.name, 23), 24) + left(layer.kind.substr(0, 17), 18);
+      right(std::to_string(layer.operation), 3) + " " + left(shortened(layer.name, width - 1), width) + left(layer.kind.substr(0, 17), 18);
   return wrapped(place + verdict_text(layer) + (in_network ? network_bound_text(layer) : ""), 6) + shown_text(layer);
 }
 
@@ -120,13 +122,24 @@ JsonValue json_of(const LayerCertificate& layer) {
   return json;
 }
 
-std::string to_text(const Certificate& certificate) {
+ViewedLayer viewed(const LayerCertificate& layer) {
+  const bool counted = !layer.is_open() && layer.cases > 0;
+  const double share = counted           ? static_cast<double>(layer.differing) / static_cast<double>(layer.cases)
+                       : layer.is_open() ? std::nan("")
+                                         : 0;
+  return {layer.operation, layer.name, share, layer.is_open() ? share : static_cast<double>(layer.largest), share};
+}
+
+std::string to_text(const Certificate& certificate, const LayerView& view) {
   std::string text =
       certificate.model + ": " + certificate.a + " against " + certificate.b + ", each layer for every input " +
       (certificate.range == InputRange::type ? "that its types and clamps allow" : "between the least and the largest of the data") +
       "\n\n";
-  for (const LayerCertificate& layer : certificate.layers) text += layer_text(layer, !certificate.outputs.empty());
-  return text + "\n" + network_text(certificate);
+  std::vector<ViewedLayer> layers;
+  for (const LayerCertificate& layer : certificate.layers) layers.push_back(viewed(layer));
+  const std::vector<std::size_t> rows = shown(view, layers);
+  for (const std::size_t row : rows) text += layer_text(certificate.layers[row], !certificate.outputs.empty(), view);
+  return text + shown_line(rows.size(), layers.size()) + "\n" + network_text(certificate);
 }
 
 std::string to_text(const CertificateCheck& check) {

@@ -50,8 +50,9 @@ std::string verdict_of(const MigratedLayer& layer) {
   return verdict_text(certificate);
 }
 
-std::string layer_text(const MigratedLayer& layer) {
-  const std::string place = right(std::to_string(layer.before), 3) + " " + left(shortened(layer.name_before, 23), 24) +
+std::string layer_text(const MigratedLayer& layer, const LayerView& view) {
+  const std::size_t width = name_width(view, 24);
+  const std::string place = right(std::to_string(layer.before), 3) + " " + left(shortened(layer.name_before, width - 1), width) +
                             left(layer.certificate.kind.substr(0, 17), 18);
   std::string text = wrapped(place + verdict_of(layer), 6);
   const auto add = [&](const std::string& line) { text += wrapped("      " + line, 6); };
@@ -135,12 +136,23 @@ JsonValue json_of(const std::vector<LoneLayer>& layers) {
   return list;
 }
 
+ViewedLayer viewed(const MigratedLayer& layer) {
+  ViewedLayer one = viewed(layer.certificate);
+  one.number = layer.before;
+  one.name = layer.name_before;
+  return one;
+}
+
 }  // namespace
 
-std::string to_text(const NetworkMigration& migration) {
+std::string to_text(const NetworkMigration& migration, const LayerView& view) {
   std::string text = "a: " + migration.before + "\nb: " + migration.after + "\non " + migration.device +
                      ", each layer for every input that its types and clamps allow\n\n";
-  for (const MigratedLayer& layer : migration.layers) text += layer_text(layer);
+  std::vector<ViewedLayer> layers;
+  for (const MigratedLayer& layer : migration.layers) layers.push_back(viewed(layer));
+  const std::vector<std::size_t> rows = shown(view, layers);
+  for (const std::size_t row : rows) text += layer_text(migration.layers[row], view);
+  text += shown_line(rows.size(), layers.size());
   text += "\n" + lone_text("removed", migration.removed) + lone_text("added", migration.added);
   for (const LayerChange& change : migration.ends) text += wrapped("  " + change_text(change));
   for (const OutputAgreement& output : migration.outputs)
@@ -167,14 +179,14 @@ std::string to_json(const NetworkMigration& migration) {
   return json.text(1) + "\n";
 }
 
-std::string to_text(const DeviceMigration& migration) {
+std::string to_text(const DeviceMigration& migration, const LayerView& view) {
   const auto read = std::ranges::count_if(migration.rules, [](const ChangedRule& rule) { return !rule.layers.empty(); });
   std::string text = wrapped(migration.before + " to " + migration.after + ": " + count_of(std::ssize(migration.rules), "rule") +
                              " changed, of which this network reads " + std::to_string(read));
   for (const ChangedRule& rule : migration.rules)
     if (!rule.layers.empty()) text += rule_text(rule);
-  text += "\n" + to_text(migration.certificate);
-  if (migration.on_data) text += "\non data:\n" + to_text(*migration.on_data);
+  text += "\n" + to_text(migration.certificate, view);
+  if (migration.on_data) text += "\non data:\n" + to_text(*migration.on_data, Detail::summary, view);
   return text;
 }
 
