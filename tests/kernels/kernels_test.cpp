@@ -132,20 +132,24 @@ struct StepCase {
   bool saturates;
   std::size_t period, pixels, length, channels;
   bool counts;
+  bool fits_words = false;
 };
 
 void compare_steps(const kernels::Path& path, const StepCase& of, Fill fill, Tally& tally) {
   std::mt19937_64 random(of.length * 13 + of.channels);
   const std::size_t row = kernels::whole_vectors(of.channels, 2 * path.lanes), run_count = 2;
-  const auto input = filled(of.length * (run_count + of.pixels) + 2, fill, random),
-             weights = filled(run_count * of.length * row, fill, random);
+  auto input = filled(of.length * (run_count + of.pixels) + 2, fill, random), weights = filled(run_count * of.length * row, fill, random);
+  if (of.fits_words) {  // differences of bytes, and bytes
+    for (std::int16_t& value : input) value = static_cast<std::int16_t>(value % 256);
+    for (std::int16_t& value : weights) value = static_cast<std::int16_t>(value % 129);
+  }
   std::vector<const std::int16_t*> windows;
   for (std::size_t p = 0; p < of.pixels; ++p) windows.push_back(input.data() + p);
   const std::ptrdiff_t runs[] = {static_cast<std::ptrdiff_t>(of.length), 0};
   std::vector<std::int64_t> start(row), sums(of.pixels * row), outside(of.pixels * row, -1);
   for (std::int64_t& value : start) value = narrow_wrap(static_cast<std::int64_t>(random()), of.bits);
   path.steps({windows.data(), of.pixels, runs, run_count, of.length, weights.data(), row, start.data(), min_of_width(of.bits),
-              max_of_width(of.bits), of.saturates, of.period, row, sums.data(), of.counts ? outside.data() : nullptr});
+              max_of_width(of.bits), of.saturates, of.fits_words, of.period, row, sums.data(), of.counts ? outside.data() : nullptr});
   const Overflow overflow = of.saturates ? Overflow::saturate : Overflow::wrap;
   for (std::size_t p = 0; p < of.pixels; ++p) {
     for (std::size_t c = 0; c < of.channels; ++c) {
@@ -204,13 +208,16 @@ TEST_CASE("sums of products: every path, kind, number of pixels and of channels,
 
 TEST_CASE("sums term by term: every path, width, overflow rule and period, counted or not") {
   on_every_path(70000, [](const kernels::Path& path, Tally& tally) {
-    for (const int bits : {8, 16, 24, 30, 31, 32, 33, 40, 48}) {
+    for (const int bits : {8, 12, 16, 24, 30, 31, 32, 33, 40, 48}) {
       for (const bool saturates : {true, false}) {
         for (const std::size_t period : {1U, 2U, 5U, 1000U}) {
           for (const bool counts : {true, false}) {
             for (const Fill fill : all_fills) {
               compare_steps(path, {bits, saturates, period, 1 + static_cast<std::size_t>(bits) % 11, 9, 5, counts}, fill, tally);
               compare_steps(path, {bits, saturates, period, 3, 1, 4 * path.lanes + 1, counts}, fill, tally);
+              compare_steps(path, {bits, saturates, period, 1 + static_cast<std::size_t>(bits) % 11, 30, 4 * path.lanes, counts, true},
+                            fill, tally);
+              compare_steps(path, {bits, saturates, period, 10, 7, 2 * path.lanes - 1, counts, true}, fill, tally);
             }
           }
         }

@@ -105,6 +105,18 @@ struct Seconds {
     return _mm512_add_epi32(sum, _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(second, 1)));
   }
 };
+struct Shorts {
+  using Vector = __m512i;
+  LASTBIT_TARGET static Vector broadcast(std::int16_t value) { return _mm512_set1_epi16(value); }
+  LASTBIT_TARGET static Vector multiply(Vector a, Vector b) { return _mm512_mullo_epi16(a, b); }
+  LASTBIT_TARGET static Vector add(Vector a, Vector b) { return _mm512_add_epi16(a, b); }
+  LASTBIT_TARGET static Vector add_saturating(Vector a, Vector b) { return _mm512_adds_epi16(a, b); }
+  LASTBIT_TARGET static Vector smaller(Vector a, Vector b) { return _mm512_min_epi16(a, b); }
+  LASTBIT_TARGET static Vector larger(Vector a, Vector b) { return _mm512_max_epi16(a, b); }
+  LASTBIT_TARGET static Vector add_differing(Vector counts, Vector a, Vector b) {
+    return _mm512_mask_add_epi16(counts, _mm512_cmpneq_epi16_mask(a, b), counts, _mm512_set1_epi16(1));
+  }
+};
 struct Saturating32 {
   LASTBIT_TARGET static __m512i add(__m512i sum, __m512i x, __m512i w, __m512i, __m512i) { return _mm512_dpwssds_epi32(sum, x, w); }
 };

@@ -56,6 +56,7 @@ struct StepTile {
   const std::int64_t* start;    ///< as many as a row has
   std::int64_t lower, upper;
   bool saturates;
+  bool fits_words;  ///< every product fits 16 bits
   std::size_t period;
   std::size_t channels;   ///< of whole vectors, as every row
   std::int64_t* sums;     ///< [pixels][row]

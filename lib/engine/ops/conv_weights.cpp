@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "lastbit/arith/overflow.hpp"
 
@@ -115,11 +116,22 @@ AlignedVector<std::int32_t> spread_channels(const PackedWeights& packed, std::sp
   return out;
 }
 
-WeightSums::WeightSums(std::span<const std::int16_t> weights, std::size_t channels) : positive_(channels), negative_(channels) {
+WeightSums::WeightSums(std::span<const std::int16_t> weights, std::size_t channels)
+    : positive_(channels), negative_(channels), least_(channels) {
   const std::size_t taps = weights.size() / channels;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (weights[i] > 0) positive_[i / taps] += weights[i];
-    else negative_[i / taps] -= weights[i];
+  constexpr std::size_t chunk = 32768;  // of which 32 bits hold the sums
+  for (std::size_t o = 0; o < channels; ++o) {
+    for (std::size_t first = 0; first < taps; first += chunk) {
+      std::int32_t positive = 0, all = 0, least = 0;
+      for (const std::int16_t weight : weights.subspan(o * taps + first, std::min(chunk, taps - first))) {
+        positive += std::max<std::int16_t>(weight, 0);
+        all += weight;
+        least += weight == std::numeric_limits<std::int16_t>::min() ? 1 : 0;
+      }
+      positive_[o] += positive;
+      negative_[o] += positive - all;
+      least_[o] += least;
+    }
   }
 }
 

@@ -62,10 +62,12 @@ class WeightSums {
   [[nodiscard]] SumBounds bounds(std::size_t channel, const IntegerRange& range, std::int64_t multiplier = 1) const;
   [[nodiscard]] std::int64_t total(std::size_t channel) const { return positive_[channel] - negative_[channel]; }
   [[nodiscard]] std::int64_t magnitude(std::size_t channel) const { return positive_[channel] + negative_[channel]; }
+  /// How many are -2^15.
+  [[nodiscard]] std::int64_t count_of_least(std::size_t channel) const { return least_[channel]; }
   [[nodiscard]] std::size_t channels() const { return positive_.size(); }
 
  private:
-  std::vector<std::int64_t> positive_, negative_;
+  std::vector<std::int64_t> positive_, negative_, least_;
 };
 
 /// Groups of the packed runs, counted through all of them, at which a sum of 32 bits must be taken off so that none of inputs of at most

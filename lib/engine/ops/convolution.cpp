@@ -66,9 +66,10 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
     accumulator_bits_ = rule().overflow == Overflow::exact ? 64 : rule().bits;
     return;
   }
+  if (is_one_tile()) arithmetic_.sum.accumulator.when = NarrowingPoint::at_end;  // what it comes to
   weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
   prove(largest_input);
-  if (proven_by_types_ || !has_partial_sums(rule())) {
+  if (!multipliers_.empty() && (proven_by_types_ || !has_partial_sums(rule()))) {
     fold_multipliers();
     weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
   }
@@ -76,6 +77,15 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
   pack(direction_ == Direction::transposed ? turned(weights_, shape_) : weights_);
   const bool in_kernels = !bytes_.bytes.empty() || accumulator_bits_ <= 32 || !cuts_.empty();
   if (proven_by_types_ && in_kernels) std::vector<std::int16_t>().swap(weights_);  // `= {}` would keep its memory
+}
+
+/// Whether the device narrows a sum after its last term only, and a bias before the first changes nothing by it.
+bool Convolution::is_one_tile() const {
+  if (rule().when != NarrowingPoint::every_tile || has_partial_sums(rule())) return false;
+  const bool at_start = arithmetic_.bias == BiasAt::accumulator_start;
+  const auto terms = static_cast<std::uint64_t>(shape_.taps() + (at_start ? 0 : 1));
+  const bool one = std::ranges::all_of(rule().tile.terms, [&](std::uint32_t tile) { return tile >= terms; });
+  return one && (!at_start || std::ranges::all_of(bias_, [&](std::int64_t bias) { return fits_width(bias, rule().bits); }));
 }
 
 /// Exact terms times the multiplier are exact terms of larger weights: 128 * 255 fits 16 bits.
@@ -193,6 +203,9 @@ void Convolution::pack(const std::vector<std::int16_t>& weights) {
   // [group][tap][channel]
   const auto groups = static_cast<std::size_t>(shape_.groups), channels = static_cast<std::size_t>(shape_.out_channels) / groups;
   const auto taps = static_cast<std::size_t>(shape_.taps());
+  std::int64_t largest_weight = 0;
+  for (const std::int16_t weight : weights) largest_weight = std::max<std::int64_t>(largest_weight, std::abs(std::int64_t{weight}));
+  step_products_fit_words_ = largest_weight * largest_input_ <= std::numeric_limits<std::int16_t>::max();
   step_row_ = kernels::whole_vectors(channels, 2 * path_->lanes);
   step_weights_.resize(groups * taps * step_row_);
   for (std::size_t o = 0; o < groups * channels; ++o) {

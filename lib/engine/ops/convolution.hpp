@@ -57,6 +57,7 @@ class Convolution {
 
  private:
   friend class ConvolutionRun;
+  [[nodiscard]] bool is_one_tile() const;
   void fold_multipliers();
   void prove(std::int64_t largest_input);
   void pack(const std::vector<std::int16_t>& weights);
@@ -99,6 +100,7 @@ class Convolution {
   PackedWeights low_, high_;                ///< w = low + 256 high; empty where words_ serve
   std::vector<std::int16_t> step_weights_;  ///< [group][tap][channels in whole vectors]
   std::size_t step_row_ = 0;
+  bool step_products_fit_words_ = false;
 };
 
 }  // namespace lastbit

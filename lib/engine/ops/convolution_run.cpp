@@ -35,7 +35,12 @@ OutputArea largest_area(const ConvGeometry& geometry, BandForm form) {
 std::int64_t tile_pixels(const ConvShape& shape) { return std::max<std::int64_t>(8, tile_sums / shape.out_channels); }
 
 ConvolutionRun::ConvolutionRun(const Convolution& layer, const ConvInput& input, const ReceiveSums& receive, bool counts)
-    : layer_(layer), input_(input), receive_(receive), counts_(counts), channels_(size_from(layer.shape_.out_channels)) {
+    : layer_(layer),
+      input_(input),
+      receive_(receive),
+      counts_(counts),
+      channels_(size_from(layer.shape_.out_channels)),
+      no_bias_(channels_) {
   choose_route();
   const bool may_step = route_ == Route::prove_outputs || route_ == Route::step_by_step;
   if (may_step && !has_step_kernel()) {
@@ -95,12 +100,12 @@ void ConvolutionRun::prove_each_output(const IntegerRange& range) {
   packed_ = &layer_.words_;
   prepare_start();
   unseen_.assign(channels_, 0);
-  const auto taps = size_from(layer_.shape_.taps());
   for (std::size_t o = 0; o < channels_; ++o) {
     if (range.min <= -32768) unseen_[o] += layer_.weight_sums_.magnitude(o);
-    for (std::size_t t = 0; t < taps; ++t)
-      if (layer_.weights_[o * taps + t] == -32768) unseen_[o] += layer_.largest_input_;
+    unseen_[o] += layer_.weight_sums_.count_of_least(o) * layer_.largest_input_;
   }
+  if (has_step_kernel() && mostly_fails())
+    route_ = Route::step_by_step;  // a pixel's sums are followed together: the proof would be for nothing
 }
 
 /// Of this input's codes, in the device's order.
@@ -126,17 +131,20 @@ void ConvolutionRun::prepare_start() {
   start_ = spread_channels(*packed_, start);
 }
 
+void ConvolutionRun::fill_bands(const OutputArea& area, Workspace& work) const {
+  if (route_ == Route::step_by_step && !has_step_kernel()) return;
+  const std::size_t lanes = layer_.path_->lanes;
+  work.band.fill(layer_.geometry_, input_, area, form_);
+  if (packed_ != nullptr && packed_->runs.depthwise) work.band.interleave(lanes);
+  if (route_ != Route::prove_outputs) return;
+  work.magnitudes.fill(layer_.geometry_, input_, area, BandForm::magnitudes);
+  if (packed_->runs.depthwise) work.magnitudes.interleave(lanes);
+}
+
 void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& tally) const {
   const ConvShape& s = layer_.shape_;
   const std::int64_t together = tile_pixels(s);
-  const bool has_bands = route_ != Route::step_by_step || has_step_kernel();
-  const std::size_t lanes = layer_.path_->lanes;
-  if (has_bands) work.band.fill(layer_.geometry_, input_, area, form_);
-  if (packed_ != nullptr && packed_->runs.depthwise) work.band.interleave(lanes);
-  if (route_ == Route::prove_outputs) {
-    work.magnitudes.fill(layer_.geometry_, input_, area, BandForm::magnitudes);
-    if (packed_->runs.depthwise) work.magnitudes.interleave(lanes);
-  }
+  fill_bands(area, work);
   const std::size_t area_start = size_from(((area.sample * s.out_height + area.first_row) * s.out_width + area.first_column)) * channels_;
   for (std::int64_t pixel = 0; pixel < area.pixels(); pixel += together) {
     const std::int64_t pixels = std::min(together, area.pixels() - pixel);
@@ -146,10 +154,7 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
       case Route::narrow: narrow_tile(tile); break;
       case Route::wide: wide_tile(tile); break;
       case Route::pairs: pairs_tile(tile); break;
-      case Route::prove_outputs:
-        set_windows(work.magnitudes, layer_.magnitudes_, pixel, pixels, work.magnitude_windows, work.offsets);
-        proven_tile(tile);
-        break;
+      case Route::prove_outputs: proven_tile(tile); break;
       case Route::step_by_step:
         work.wide.resize(size_from(pixels) * channels_);
         step_tile(tile, std::vector<char>(work.wide.size(), 1));

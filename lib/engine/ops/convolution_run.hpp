@@ -77,6 +77,8 @@ class ConvolutionRun {
   void prove_each_output(const IntegerRange& range);
   void take_pairs();
   void prepare_start();
+  /// The input's rows that an area needs, as the route's kernels read them.
+  void fill_bands(const OutputArea& area, Workspace& work) const;
   void run_area(const OutputArea& area, Workspace& work, Tally& tally) const;
   void run_part(std::int64_t first, std::int64_t last, Tally& tally) const;
   void multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
@@ -95,6 +97,12 @@ class ConvolutionRun {
     std::int64_t above = 0, below = 0, bias = 0;
   };
   [[nodiscard]] std::vector<BiasRoom> rooms_at(std::size_t first) const;
+  /// One for every channel of the pixel whose first output this is.
+  [[nodiscard]] std::span<const std::int64_t> biases_of(std::size_t first) const;
+  /// Marks the outputs that are not proven, puts sums into work.wide, and returns how many it marked.
+  std::int64_t prove_tile(const Tile& tile, std::vector<char>& wanted) const;
+  /// Whether most pixels have an output that is not proven.
+  [[nodiscard]] bool mostly_fails() const;
   void proven_tile(const Tile& tile) const;
   void deliver(const Tile& tile, std::span<const std::int32_t> narrow, std::span<const std::int64_t> wide) const;
 
@@ -125,6 +133,7 @@ class ConvolutionRun {
   int wraps_to_ = 32;       ///< a narrow tile
   AlignedVector<std::int32_t> start_;
   ZeroPointTerms zero_terms_;                  ///< of codes, which pairs take as they are
+  std::vector<std::int64_t> no_bias_;          ///< one 0 for every channel
   std::vector<char> proven_;                   ///< of every channel, by this input's range
   std::vector<std::int64_t> unseen_;           ///< of every channel: what magnitudes of 2^15 hide
   std::vector<std::int32_t> reference_input_;  ///< centred, for terms that no kernel follows

@@ -59,8 +59,8 @@ void ConvolutionRun::step_tiles(const Tile& tile, const std::vector<std::size_t>
   tile.work.wide.resize(count);
   tile.work.step_outside.assign(count, 0);
   const auto output_of = [&](std::size_t i) { return chosen[i / channels_] * channels_ + i % channels_; };
-  const auto settle = [&](std::size_t i, Int128 exact) {
-    tile.work.wide[i] = static_cast<std::int64_t>(narrow(exact, rule().bits, rule().overflow));
+  const auto settle = [&](std::size_t i, std::int64_t exact) {
+    tile.work.wide[i] = narrow(exact, rule().bits, rule().overflow);
     tile.work.step_outside[i] += tile.work.wide[i] != exact ? 1 : 0;
   };
   for (std::size_t i = 0; i < count; ++i) settle(i, bias_of(tile.first + output_of(i)));
@@ -109,8 +109,8 @@ void ConvolutionRun::step_group(const Tile& tile, const std::vector<std::size_t>
     tile.work.step_outside.assign(counts_ ? now.size() * row : 0, 0);
     layer_.path_->steps({tile.work.step_windows.data(), now.size(), offsets.data(), offsets.size(), runs.length,
                          layer_.step_weights_.data() + group * taps * row, row, tile.work.step_start.data(), min_of_width(rule().bits),
-                         max_of_width(rule().bits), rule().overflow == Overflow::saturate, period, row, tile.work.step_sums.data(),
-                         counts_ ? tile.work.step_outside.data() : nullptr});
+                         max_of_width(rule().bits), rule().overflow == Overflow::saturate, layer_.step_products_fit_words_, period, row,
+                         tile.work.step_sums.data(), counts_ ? tile.work.step_outside.data() : nullptr});
     for (std::size_t k = 0; k < now.size(); ++k) {
       for (std::size_t c = 0; c < per_group; ++c) {
         const std::size_t i = now[k] * channels_ + group * per_group + c;

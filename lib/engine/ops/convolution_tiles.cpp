@@ -136,7 +136,7 @@ void ConvolutionRun::add_products(std::size_t first, std::size_t last, std::size
   const bool split = !layer_.low_.bytes.empty();
   for (const PackedWeights* const part : {split ? &layer_.low_ : &layer_.words_, split ? &layer_.high_ : nullptr}) {
     if (part == nullptr) continue;
-    const std::int64_t factor = part == &layer_.high_ ? 256 : 1;
+    const int shift = part == &layer_.high_ ? 8 : 0;
     for (std::size_t at = first, end = 0; at < last; at = end) {
       const auto cut = std::upper_bound(layer_.cuts_.begin(), layer_.cuts_.end(), at);
       end = cut == layer_.cuts_.end() ? last : std::min(last, *cut);
@@ -146,7 +146,7 @@ void ConvolutionRun::add_products(std::size_t first, std::size_t last, std::size
       end = at + range.run_count * range.groups;
       multiply(*part, work.windows.data(), pixels, range, start_, work.part.data(), layer_.path_->dense_words,
                layer_.path_->depthwise_words, work);
-      for (std::size_t i = 0; i < count; ++i) work.wide[i] += factor * work.part[i];
+      for (std::size_t i = 0; i < count; ++i) work.wide[i] += std::int64_t{work.part[i]} << shift;
     }
   }
 }
@@ -155,14 +155,19 @@ void ConvolutionRun::wide_tile(const Tile& tile) const {
   const std::size_t count = tile.pixels * channels_;
   tile.work.wide.assign(count, 0);
   add_products(0, packed_->runs.runs.size() * packed_->groups, tile.pixels, tile.work);
-  const bool narrows = counted_as_ == &SumRoutes::order_free && rule().overflow != Overflow::exact;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto sum =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(tile.work.wide[i]) + static_cast<std::uint64_t>(bias_of(tile.first + i)));
-    tile.work.wide[i] = sum;
-    if (counted_as_ != &SumRoutes::order_free || fits_width(sum, rule().bits)) continue;
-    ++tile.tally.events.accumulator_overflows;
-    if (narrows) tile.work.wide[i] = narrow(sum, rule().bits, rule().overflow);
+  for (std::size_t p = 0; p < tile.pixels; ++p) {
+    const auto biases = biases_of(tile.first + p * channels_);
+    std::int64_t* const sums = tile.work.wide.data() + p * channels_;
+    for (std::size_t c = 0; c < channels_; ++c)
+      sums[c] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[c]) + static_cast<std::uint64_t>(biases[c]));
+  }
+  if (counted_as_ == &SumRoutes::order_free) {
+    std::int64_t outside = 0;
+    for (std::int64_t& sum : tile.work.wide) {
+      outside += fits_width(sum, rule().bits) ? 0 : 1;
+      sum = narrow(sum, rule().bits, rule().overflow);
+    }
+    tile.tally.events.accumulator_overflows += outside;
   }
   tile.tally.routes.*counted_as_ += static_cast<std::int64_t>(count);
   deliver(tile, {}, tile.work.wide);
@@ -198,21 +203,28 @@ std::vector<ConvolutionRun::BiasRoom> ConvolutionRun::rooms_at(std::size_t first
   return rooms;
 }
 
+std::span<const std::int64_t> ConvolutionRun::biases_of(std::size_t first) const {
+  const std::vector<std::int64_t>& bias = layer_.bias_.empty() ? no_bias_ : layer_.bias_;
+  return std::span(bias).subspan(first % bias.size(), channels_);
+}
+
 // With S the sum of all terms and A that of their magnitudes, the positive ones add up to (A + S) / 2 and the negative ones to (S - A) / 2:
 // between those lies every partial sum. A stops at 2^31 - 1, where nothing is proven; below it S is exact modulo 2^32.
-void ConvolutionRun::proven_tile(const Tile& tile) const {
+std::int64_t ConvolutionRun::prove_tile(const Tile& tile, std::vector<char>& wanted) const {
   const std::size_t count = tile.pixels * channels_;
   tile.work.narrow.resize(count);
   tile.work.size.resize(count);
+  tile.work.wide.resize(count);
+  wanted.resize(count);
   const GroupRange whole{0, packed_->runs.runs.size(), 0, packed_->groups};
   const kernels::Path& path = *layer_.path_;
+  set_windows(tile.work.magnitudes, layer_.magnitudes_, tile.first_pixel, static_cast<std::int64_t>(tile.pixels),
+              tile.work.magnitude_windows, tile.work.offsets);
   multiply(*packed_, tile.work.windows.data(), tile.pixels, whole, start_, tile.work.narrow.data(), path.dense_words, path.depthwise_words,
            tile.work);
   multiply(layer_.magnitudes_, tile.work.magnitude_windows.data(), tile.pixels, whole, start_, tile.work.size.data(), path.dense_magnitudes,
            path.depthwise_magnitudes, tile.work);
-  std::vector<char> wanted(count, 0);
-  std::int64_t failing = 0, by_input = 0;
-  tile.work.wide.resize(count);
+  std::int64_t failing = 0;
   const bool one_bias = layer_.bias_.size() <= channels_;
   std::vector<BiasRoom> rooms = one_bias ? rooms_at(tile.first) : std::vector<BiasRoom>{};
   for (std::size_t p = 0; p < tile.pixels; ++p) {
@@ -224,14 +236,37 @@ void ConvolutionRun::proven_tile(const Tile& tile) const {
       tile.work.wide[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(rooms[c].bias));
       wanted[i] = stays || proven_[c] != 0 ? 0 : 1;
       failing += wanted[i];
-      by_input += proven_[c];
     }
   }
+  return failing;
+}
+
+void ConvolutionRun::proven_tile(const Tile& tile) const {
+  std::vector<char> wanted;
+  const std::int64_t failing = prove_tile(tile, wanted);
+  const auto by_input = static_cast<std::int64_t>(tile.pixels) * std::ranges::count(proven_, char{1});
   tile.tally.routes.proven_by_input += by_input;
-  tile.tally.routes.proven_by_output += static_cast<std::int64_t>(count) - by_input - failing;
-  const bool any = failing > 0;
-  if (any) step_tile(tile, wanted);
+  tile.tally.routes.proven_by_output += static_cast<std::int64_t>(wanted.size()) - by_input - failing;
+  if (failing > 0) step_tile(tile, wanted);
   deliver(tile, {}, tile.work.wide);
+}
+
+/// Of some pixels in the middle of the first sample.
+bool ConvolutionRun::mostly_fails() const {
+  constexpr std::int64_t most_pixels = 16;
+  const ConvShape& s = layer_.shape_;
+  const std::int64_t pixels = std::min(most_pixels, s.out_width), y = s.out_height / 2, x = (s.out_width - pixels) / 2;
+  const OutputArea area{0, y, y + 1, x, x + pixels};
+  Workspace work;
+  Tally tally;
+  fill_bands(area, work);
+  set_windows(work.band, *packed_, 0, pixels, work.windows, work.offsets);
+  std::vector<char> wanted;
+  prove_tile({area, 0, size_from(y * s.out_width + x) * channels_, size_from(pixels), work, tally}, wanted);
+  std::int64_t failing = 0;
+  for (auto pixel = wanted.begin(); pixel != wanted.end(); pixel += static_cast<std::ptrdiff_t>(channels_))
+    failing += std::any_of(pixel, pixel + static_cast<std::ptrdiff_t>(channels_), [](char one) { return one != 0; }) ? 1 : 0;
+  return 2 * failing > pixels;
 }
 
 }  // namespace lastbit
