@@ -9,6 +9,7 @@
 #include <xsimd/xsimd.hpp>
 
 #include "engine/kernels/finish.hpp"
+#include "engine/kernels/half.hpp"
 
 namespace lastbit::kernels::avx2 {
 namespace {
@@ -62,13 +63,20 @@ inline void store_as(I32 v, std::int8_t* at) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(at), _mm_packus_epi16(words, words));
 }
 
+using HalfPatterns = __m128i;
+inline F32 floats_of(HalfPatterns v) { return _mm256_cvtph_ps(v); }
+inline HalfPatterns halves_of(F32 v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+
 #include "engine/kernels/finish_steps.inc"
 
 #include "engine/kernels/float_codes.inc"
+
+#include "engine/kernels/half.inc"
 
 }  // namespace
 
 void finish(const FinishPlan& plan, const FinishWork& work) { run_plan(plan, work); }
 const FloatCodeKernels float_codes{sum_in_float, product_in_float, codes_from_float};
+const HalfKernels half{F32::size, combine, from_float, to_float};
 
 }  // namespace lastbit::kernels::avx2

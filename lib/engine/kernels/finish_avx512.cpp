@@ -3,7 +3,8 @@
 //
 // Compiled for AVX-512 F, CD, BW, DQ and VL.
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // gcc 12's own _mm512_undefined_epi32 (gcc bug 105593)
+#pragma GCC diagnostic ignored "-Wuninitialized"  // gcc 12's own _mm512_undefined_epi32 (gcc bug 105593)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
 #include <immintrin.h>
@@ -13,6 +14,7 @@
 #include <xsimd/xsimd.hpp>
 
 #include "engine/kernels/finish.hpp"
+#include "engine/kernels/half.hpp"
 
 namespace lastbit::kernels::avx512 {
 namespace {
@@ -30,6 +32,7 @@ inline I64 shift_down_logical(I64 v, I64 by) { return _mm512_srlv_epi64(v, by); 
 inline I64 multiply_low_halves(I64 a, I64 b) { return _mm512_mul_epi32(a, b); }
 inline I64 multiply_low_halves_unsigned(I64 a, I64 b) { return _mm512_mul_epu32(a, b); }
 inline constexpr bool fuses_floats = true;
+inline I32 nearest_integer(F32 v) { return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline F32 fused(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
 
 inline I32 merged(const Halves& v) {
@@ -57,13 +60,20 @@ struct Words16 {
 inline I32 looked_up(Words16 list, I32 place) { return _mm512_permutexvar_epi32(place, list.words); }
 inline I32 looked_up_below_8(Words16 list, I32 place) { return looked_up(list, place); }
 
+using HalfPatterns = __m256i;
+inline F32 floats_of(HalfPatterns v) { return _mm512_cvtph_ps(v); }
+inline HalfPatterns halves_of(F32 v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+
 #include "engine/kernels/finish_steps.inc"
 
 #include "engine/kernels/float_codes.inc"
+
+#include "engine/kernels/half.inc"
 
 }  // namespace
 
 void finish(const FinishPlan& plan, const FinishWork& work) { run_plan(plan, work); }
 const FloatCodeKernels float_codes{sum_in_float, product_in_float, codes_from_float};
+const HalfKernels half{F32::size, combine, from_float, to_float};
 
 }  // namespace lastbit::kernels::avx512

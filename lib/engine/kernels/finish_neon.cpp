@@ -9,6 +9,7 @@
 #include <xsimd/xsimd.hpp>
 
 #include "engine/kernels/finish.hpp"
+#include "engine/kernels/half.hpp"
 
 namespace lastbit::kernels::neon {
 namespace {
@@ -62,13 +63,20 @@ inline void store_as(I32 v, std::int8_t* at) {
   __builtin_memcpy(at, &four, sizeof four);
 }
 
+using HalfPatterns = float16x4_t;
+inline F32 floats_of(HalfPatterns v) { return vcvt_f32_f16(v); }
+inline HalfPatterns halves_of(F32 v) { return vcvt_f16_f32(v); }
+
 #include "engine/kernels/finish_steps.inc"
 
 #include "engine/kernels/float_codes.inc"
+
+#include "engine/kernels/half.inc"
 
 }  // namespace
 
 void finish(const FinishPlan& plan, const FinishWork& work) { run_plan(plan, work); }
 const FloatCodeKernels float_codes{sum_in_float, product_in_float, codes_from_float};
+const HalfKernels half{F32::size, combine, from_float, to_float};
 
 }  // namespace lastbit::kernels::neon

@@ -34,12 +34,14 @@ struct HalfKernels {
 };
 
 #if defined(__x86_64__)
-/// Needs avx2 and f16c.
 namespace avx2 {
 extern const HalfKernels half;
 }
-/// Needs avx512 f, bw and vl.
 namespace avx512 {
+extern const HalfKernels half;
+}
+#elif defined(__aarch64__)
+namespace neon {
 extern const HalfKernels half;
 }
 #endif

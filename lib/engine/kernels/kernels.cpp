@@ -138,7 +138,7 @@ constexpr std::array all_paths {
            neon::finish,
            neon::finish_lanes,
            &neon::float_codes,
-           nullptr},
+           &neon::half},
 #endif
 };
 
