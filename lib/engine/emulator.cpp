@@ -95,7 +95,7 @@ std::vector<Tensor> allocate_outputs(const Model& model, const Operation& operat
     std::optional<Tensor> old;
     if (!spare.empty()) old.swap(spare[static_cast<std::size_t>(index)]);
     const bool fits = old && old->type() == wanted.type && old->shape() == wanted.shape;
-    outputs.push_back(fits ? std::move(*old) : Tensor(wanted.type, wanted.shape));
+    outputs.push_back(fits ? std::move(*old) : Tensor::unwritten(wanted.type, wanted.shape));
 #if !defined(NDEBUG)
     std::ranges::fill(outputs.back().bytes(), std::byte{0xA5});  // so that a test sees a value that nobody has written
 #endif

@@ -82,14 +82,20 @@ Tensor::~Tensor() = default;
 
 bool operator==(const Tensor& a, const Tensor& b) { return a.type_ == b.type_ && a.shape_ == b.shape_ && a.bytes_ == b.bytes_; }
 
-Tensor::Tensor(ElementType type, Shape shape) : type_(type), shape_(std::move(shape)) {
-  const auto count = checked_element_count(shape_.sizes(), type);
-  if (!count) throw Error(ErrorCode::bad_input, "tensor", "shape " + shape_.text() + " is empty or too large");
-  bytes_.resize(static_cast<std::size_t>(*count) * size_of(type));
+Tensor Tensor::unwritten(ElementType type, Shape shape) {
+  const auto count = checked_element_count(shape.sizes(), type);
+  if (!count) throw Error(ErrorCode::bad_input, "tensor", "shape " + shape.text() + " is empty or too large");
+  Tensor tensor;
+  tensor.type_ = type;
+  tensor.shape_ = std::move(shape);
+  tensor.bytes_.resize(static_cast<std::size_t>(*count) * size_of(type));
+  return tensor;
 }
 
+Tensor::Tensor(ElementType type, Shape shape) : Tensor(unwritten(type, std::move(shape))) { std::ranges::fill(bytes_, std::byte{}); }
+
 Tensor TensorView::copy() const {
-  Tensor tensor(type_, shape_);
+  Tensor tensor = Tensor::unwritten(type_, shape_);
   std::ranges::copy(bytes_, tensor.bytes().begin());
   return tensor;
 }

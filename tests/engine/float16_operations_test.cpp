@@ -3,6 +3,7 @@
 //
 // Vector operations on float16 data against steps rounded by definition.
 #include <cmath>
+#include <limits>
 
 #include "lastbit/backends/ascend.hpp"
 #include "lastbit/error.hpp"
@@ -133,6 +134,18 @@ TEST_CASE("casts from float32 round half to even, and saturate from 65520 on") {
   CHECK(computed(ascend910b, OperationKind::cast, {}, input, {9})[1] == pattern(0x7C00));
   CHECK(computed(ascend_ge2021, OperationKind::cast, {}, input, {9})[1] == pattern(0x7FFF));
   CHECK(computed(ascend_ge2021, OperationKind::cast, {}, input, {9})[2] == pattern(0x7BFF));
+}
+
+TEST_CASE("casts from float32 to float32 move their values") {
+  const std::vector<float> values{1e30F, -0x1p-140F, 1 + 0x1p-20F, -std::numeric_limits<float>::infinity(), 65520, -0.0F, 3};
+  const Shape shape{std::ssize(values)};
+  const Tensor input = Tensor::from<float>(shape, std::span(values));
+  for (const auto& [backend, oracle] : devices) {
+    const Trace trace = traced(backend, OperationKind::cast, {}, {input}, shape, ElementType::float32);
+    CHECK(*trace.tensors.back() == input);
+    CHECK(trace.events[0].outputs == shape[0]);
+    CHECK(trace.events[0].saturated_outputs == 0);
+  }
 }
 
 TEST_CASE("add_n adds input after input: with saturating sums the order is part of the result") {

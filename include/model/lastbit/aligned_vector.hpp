@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace lastbit {
@@ -27,6 +29,24 @@ struct AlignedAllocator {
   [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(allocate_at_line(count * sizeof(T))); }
   void deallocate(T* at, std::size_t) noexcept { free_at_line(at); }
   friend constexpr bool operator==(const AlignedAllocator&, const AlignedAllocator&) = default;
+};
+
+/// The same, but a vector's new elements that are given no value keep what the memory holds.
+template <class T>
+struct UnwrittenAllocator : AlignedAllocator<T> {
+  template <class U>
+  struct rebind {                         // NOLINT(readability-identifier-naming): what allocators are asked for
+    using other = UnwrittenAllocator<U>;  // NOLINT(readability-identifier-naming)
+  };
+
+  template <class U>
+  void construct(U* at) noexcept {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... Values>
+  void construct(U* at, Values&&... values) {
+    ::new (static_cast<void*>(at)) U(std::forward<Values>(values)...);
+  }
 };
 
 template <class T>

@@ -116,7 +116,10 @@ struct Quantization {
 class Tensor {
  public:
   Tensor();
+  /// Zeros. Throws Error(bad_input) where the shape is empty or too large.
   Tensor(ElementType type, Shape shape);
+  /// As the memory has them: every value must be written before it is read.
+  [[nodiscard]] static Tensor unwritten(ElementType type, Shape shape);
   Tensor(const Tensor& other);
   Tensor(Tensor&& other) noexcept;
   Tensor& operator=(const Tensor& other);
@@ -125,7 +128,7 @@ class Tensor {
 
   template <class T>
   [[nodiscard]] static Tensor from(Shape shape, std::span<const T> values) {
-    Tensor tensor(element_type_of<T>, std::move(shape));
+    Tensor tensor = unwritten(element_type_of<T>, std::move(shape));
     std::memcpy(tensor.bytes_.data(), values.data(), values.size_bytes());
     return tensor;
   }
@@ -155,7 +158,7 @@ class Tensor {
  private:
   ElementType type_ = ElementType::int8;
   Shape shape_;
-  AlignedVector<std::byte> bytes_;
+  std::vector<std::byte, UnwrittenAllocator<std::byte>> bytes_;
 };
 
 /// Calls `visitor.template operator()<T>()` with the C++ type of `type`.

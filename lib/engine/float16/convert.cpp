@@ -6,6 +6,7 @@
 //   quantize    v = x * s, or (x * r) * r; v = v + zero point; rounded to an integer and saturated to the type. s = 1/scale and
 //               r = sqrt(1/scale) are constants of the precision of the steps, and so is x. NaN and infinities give the bound on their side
 //   dequantize  float32(q - zero point) * s in float32, then converted; s is the float32 scale cut to its leading bits
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -51,7 +52,10 @@ Executor prepare_float16_cast(const Model& model, const Operation& operation, co
       const auto count = static_cast<std::size_t>(last - first);
       const auto halves = [&](const Tensor& tensor) { return tensor.values<Float16>().data() + first; };
       const auto out = [&] { return run.outputs[0].values<Float16>().data() + first; };
-      if (from_float32) {
+      if (from_float32 && to_float32_type) {  // which moves them
+        std::copy_n(run.inputs[0]->values<float>().data() + first, count, run.outputs[0].values<float>().data() + first);
+        counter.skip(count);
+      } else if (from_float32) {
         const float* const in = run.inputs[0]->values<float>().data() + first;
         each_half(
             half, count, counter, [&](std::size_t i, std::size_t left) { return half->from_float(in + i, patterns(out() + i), left); },
