@@ -1,10 +1,15 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "lastbit/compare.hpp"
+#include "lastbit/dequantize.hpp"
 
 namespace lastbit {
 namespace {
@@ -49,6 +54,61 @@ void count_lsb(std::span<const T> a, std::span<const T> b, TensorDifference& res
     if (further(lsb, largest)) largest = lsb;
   }
   result.largest_lsb = largest;
+}
+
+/// Of tensors of bytes: how often each pair of codes stands at one place. For their figures the order does not count.
+template <class T>
+class CodePairs {
+ public:
+  CodePairs(std::span<const T> a, std::span<const T> b) : counts_(codes * codes) {
+    for (std::size_t i = 0; i < a.size(); ++i) ++counts_[static_cast<std::uint8_t>(a[i]) * codes + static_cast<std::uint8_t>(b[i])];
+  }
+
+  /// add(code of a, code of b, count), of those that stand somewhere.
+  template <class Add>
+  void each(Add&& add) const {
+    for (std::size_t pair = 0; pair < counts_.size(); ++pair) {
+      const auto code = [](std::size_t byte) { return static_cast<T>(static_cast<std::uint8_t>(byte)); };
+      if (counts_[pair] != 0) add(code(pair / codes), code(pair % codes), std::int64_t{counts_[pair]});
+    }
+  }
+
+ private:
+  static constexpr std::size_t codes = 256;
+  std::vector<std::uint32_t> counts_;  ///< [code of a][code of b]
+};
+
+/// The first of the largest differences.
+template <class T>
+std::int64_t first_of_magnitude(std::span<const T> a, std::span<const T> b, std::int64_t magnitude) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::int64_t lsb = std::int64_t{b[i]} - a[i];
+    if (lsb == magnitude || lsb == -magnitude) return lsb;
+  }
+  return 0;
+}
+
+template <class T>
+void take_figures(std::span<const T> of_a, std::span<const T> of_b, const Quantization& quantization, TensorDifference& result) {
+  const CodePairs<T> pairs(of_a, of_b);
+  std::array<float, 256> reals{};
+  const auto real = [&](T code) -> float& { return reals[static_cast<std::uint8_t>(code)]; };
+  for (int code = std::numeric_limits<T>::min(); code <= std::numeric_limits<T>::max(); ++code)
+    real(static_cast<T>(code)) = real_of(code, quantization.scale(), quantization.zero_point());
+  std::vector<CountedPair> list;
+  std::int64_t most = 0, least = 0;
+  const auto is_end = [](T code) { return code == std::numeric_limits<T>::min() || code == std::numeric_limits<T>::max(); };
+  pairs.each([&](T a, T b, std::int64_t count) {
+    list.push_back({real(b), real(a), count});
+    const std::int64_t lsb = std::int64_t{b} - a;
+    result.histogram.add(lsb, count);
+    most = std::max(most, lsb);
+    least = std::min(least, lsb);
+    result.saturated_a += is_end(a) ? count : 0;
+    result.saturated_b += is_end(b) ? count : 0;
+  });
+  result.largest_lsb = most == -least ? first_of_magnitude(of_a, of_b, most) : most > -least ? most : least;
+  result.metrics = element_metrics(list);
 }
 
 std::int64_t count_saturated(const Tensor& tensor) {
@@ -105,16 +165,29 @@ double DifferencePlaces::share_of_channel(std::int64_t channel) const {
   return static_cast<double>(by_channel_[static_cast<std::size_t>(channel)]) / static_cast<double>(values);
 }
 
-void LsbHistogram::add(std::int64_t difference) {
-  ++counts[static_cast<std::size_t>(std::clamp(difference, -reach - 1, reach + 1) + reach + 1)];
+void LsbHistogram::add(std::int64_t difference, std::int64_t count) {
+  counts[static_cast<std::size_t>(std::clamp(difference, -reach - 1, reach + 1) + reach + 1)] += count;
 }
 
 TensorDifference difference(const Tensor& a, const Quantization& a_quantization, const Tensor& b, const Quantization& b_quantization) {
   TensorDifference result{
       .shape = b.shape(), .values = b.element_count(), .first = {}, .largest_lsb = {}, .histogram = {}, .where = {}, .metrics = {}};
+  const bool are_alike = a.type() == b.type() && a_quantization == b_quantization;
+  constexpr std::int64_t most_counted = std::int64_t{1} << 31;
+  const bool have_one_scale = a_quantization.scales.size() <= 1 && a_quantization.zero_points.size() <= 1;
+  const bool are_bytes = a.type() == ElementType::int8 || a.type() == ElementType::uint8;
+  if (are_alike && are_bytes && have_one_scale && result.values < most_counted) {
+    visit_element_type(a.type(), [&]<class T>() {
+      if constexpr (std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t>) {
+        count_differing<T>(a.values<T>(), b.values<T>(), identical, result);
+        take_figures(a.values<T>(), b.values<T>(), a_quantization, result);
+      }
+    });
+    return result;
+  }
   const Tensor real_a = dequantized(a, a_quantization);
   const Tensor real_b = dequantized(b, b_quantization);
-  if (a.type() == b.type() && a_quantization == b_quantization) {
+  if (are_alike) {
     visit_element_type(a.type(), [&]<class T>() {
       count_differing<T>(a.values<T>(), b.values<T>(), identical, result);
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) count_lsb(a.values<T>(), b.values<T>(), result);

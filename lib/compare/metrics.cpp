@@ -19,59 +19,56 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 double max_or_nan(double a, double b) { return std::isnan(b) || b > a ? b : a; }
 double min_or_nan(double a, double b) { return std::isnan(b) || b < a ? b : a; }
 
-/// What one side alone says.
+/// What one side alone says, of values that each stand at `count` places.
 struct Side {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
-  double norm = 0;
-  std::int64_t non_finite = 0;
-  Distribution distribution;
+  double sum = 0, squares = 0, spread = 0;
+  std::int64_t values = 0, non_finite = 0;
 
-  explicit Side(std::span<const float> values) {
-    double sum = 0;
-    double squares = 0;
-    for (const double value : values) {
-      min = min_or_nan(min, value);
-      max = max_or_nan(max, value);
-      sum += value;
-      squares += value * value;
-      if (!std::isfinite(value)) ++non_finite;
-    }
-    const auto count = static_cast<double>(values.size());
-    norm = std::sqrt(squares);
-    distribution.mean = sum / count;
-    double spread = 0;
-    for (const double value : values) spread += (value - distribution.mean) * (value - distribution.mean);
-    distribution.deviation = std::sqrt(spread / count);
+  void add(double value, std::int64_t count) {
+    const auto weight = static_cast<double>(count);
+    min = min_or_nan(min, value);
+    max = max_or_nan(max, value);
+    sum += weight * value;
+    squares += weight * (value * value);
+    values += count;
+    if (!std::isfinite(value)) non_finite += count;
   }
+  /// Once all were added.
+  void add_to_spread(double value, std::int64_t count) { spread += static_cast<double>(count) * ((value - mean()) * (value - mean())); }
 
+  [[nodiscard]] double mean() const { return sum / static_cast<double>(values); }
+  [[nodiscard]] double norm() const { return std::sqrt(squares); }
+  [[nodiscard]] Distribution distribution() const { return {mean(), std::sqrt(spread / static_cast<double>(values))}; }
   /// Scaled to [0, 1]; a constant stays itself.
   [[nodiscard]] double probability(double value) const {
     return max_or_nan(probability_floor, max == min ? value : (value - min) / (max - min));
   }
 };
 
-bool vanishes(const Side& side) { return side.norm <= eps; }
+bool vanishes(double norm) { return norm <= eps; }
 
-/// Sums over pairs, one pass.
+/// Sums over pairs.
 struct Pairs {
   double dot = 0, absolute = 0, largest = 0, squares = 0, relative = 0, largest_relative = 0;
   double p = 0, q = 0, p_log_ratio = 0;
 
-  void add(double x, double y, double px, double py) {
+  void add(double x, double y, double px, double py, std::int64_t count) {
+    const auto weight = static_cast<double>(count);
     const double error = std::abs(x - y);
-    dot += x * y;
-    absolute += error;
+    dot += weight * (x * y);
+    absolute += weight * error;
     largest = max_or_nan(largest, error);
-    squares += error * error;
+    squares += weight * (error * error);
     if (std::abs(y) > eps) {
       const double ratio = std::abs(x / y - 1);
-      relative += ratio;
+      relative += weight * ratio;
       largest_relative = max_or_nan(largest_relative, ratio);
     }
-    p += px;
-    q += py;
-    p_log_ratio += px * std::log(px / py);
+    p += weight * px;
+    q += weight * py;
+    p_log_ratio += weight * (px * std::log(px / py));
   }
 
   /// With p and q divided by their sums P and Q: sum p/P ln(p/q * Q/P).
@@ -80,6 +77,38 @@ struct Pairs {
     return std::abs(value) < eps ? 0 : value;
   }
 };
+
+/// `each` calls what it is given with x, y and at how many places they stand.
+template <class Each>
+ElementMetrics metrics_of(Each&& each) {
+  Side x, y;
+  each([&](double mine, double truth, std::int64_t count) {
+    x.add(mine, count);
+    y.add(truth, count);
+  });
+  Pairs pairs;
+  each([&](double mine, double truth, std::int64_t count) {
+    x.add_to_spread(mine, count);
+    y.add_to_spread(truth, count);
+    pairs.add(mine, truth, x.probability(mine), y.probability(truth), count);
+  });
+  const auto count = static_cast<double>(x.values);
+  return {.values = x.values,
+          .non_finite_mine = x.non_finite,
+          .non_finite_truth = y.non_finite,
+          .cosine = cosine_of(pairs.dot, x.norm(), y.norm()),
+          .sqnr_db = sqnr_db_of(y.norm() * y.norm(), pairs.squares),
+          .max_absolute_error = pairs.largest,
+          .mean_absolute_error = pairs.absolute / count,
+          .root_mean_square_error = std::sqrt(pairs.squares / count),
+          .relative_euclidean = vanishes(y.norm()) ? 0 : std::sqrt(pairs.squares) / y.norm(),
+          .kullback_leibler = pairs.divergence(),
+          .accumulated_relative_error = pairs.relative,
+          .max_relative_error = pairs.largest_relative,
+          .mean_relative_error = pairs.relative / count,
+          .mine = x.distribution(),
+          .truth = y.distribution()};
+}
 
 std::string fixed(const char* format, double value) {
   if (std::isnan(value)) return "nan";  // printf may print a sign
@@ -90,8 +119,12 @@ std::string fixed(const char* format, double value) {
 
 /// The analyzer says "1.0" and "NaN" where it decides without computing.
 std::string cosine_text(const ElementMetrics& metrics, std::span<const float> mine, std::span<const float> truth) {
-  const bool no_mine = vanishes(Side(mine));
-  const bool no_truth = vanishes(Side(truth));
+  const auto norm_of = [](std::span<const float> values) {
+    Side side;
+    for (const double value : values) side.add(value, 1);
+    return side.norm();
+  };
+  const bool no_mine = vanishes(norm_of(mine)), no_truth = vanishes(norm_of(truth));
   if (no_mine && no_truth) return "1.0";
   return no_mine || no_truth ? "NaN" : fixed("%.6f", metrics.cosine);
 }
@@ -114,26 +147,15 @@ double sqnr_db_of(double truth_energy, double error_energy) {
 }
 
 ElementMetrics element_metrics(std::span<const float> mine, std::span<const float> truth) {
-  const Side x(mine);
-  const Side y(truth);
-  Pairs pairs;
-  for (std::size_t i = 0; i < mine.size(); ++i) pairs.add(mine[i], truth[i], x.probability(mine[i]), y.probability(truth[i]));
-  const auto count = static_cast<double>(mine.size());
-  return {.values = static_cast<std::int64_t>(mine.size()),
-          .non_finite_mine = x.non_finite,
-          .non_finite_truth = y.non_finite,
-          .cosine = cosine_of(pairs.dot, x.norm, y.norm),
-          .sqnr_db = sqnr_db_of(y.norm * y.norm, pairs.squares),
-          .max_absolute_error = pairs.largest,
-          .mean_absolute_error = pairs.absolute / count,
-          .root_mean_square_error = std::sqrt(pairs.squares / count),
-          .relative_euclidean = vanishes(y) ? 0 : std::sqrt(pairs.squares) / y.norm,
-          .kullback_leibler = pairs.divergence(),
-          .accumulated_relative_error = pairs.relative,
-          .max_relative_error = pairs.largest_relative,
-          .mean_relative_error = pairs.relative / count,
-          .mine = x.distribution,
-          .truth = y.distribution};
+  return metrics_of([&](auto&& add) {
+    for (std::size_t i = 0; i < mine.size(); ++i) add(mine[i], truth[i], 1);
+  });
+}
+
+ElementMetrics element_metrics(std::span<const CountedPair> pairs) {
+  return metrics_of([&](auto&& add) {
+    for (const CountedPair& pair : pairs) add(pair.mine, pair.truth, pair.count);
+  });
 }
 
 std::vector<std::pair<std::string, std::string>> metrics_report(std::span<const float> mine, std::span<const float> truth) {

@@ -21,7 +21,7 @@ namespace {
 /// Calls convert(index, value) for every element of an integer tensor, or copies what has no scale.
 template <class Convert>
 Tensor converted(const TensorView& tensor, Convert&& convert) {
-  Tensor real(ElementType::float32, tensor.shape());
+  Tensor real = Tensor::unwritten(ElementType::float32, tensor.shape());
   const std::span<float> out = real.values<float>();
   visit_element_type(tensor.type(), [&]<class T>() {
     const std::span<const T> values = tensor.values<T>();
@@ -174,6 +174,10 @@ Tensor dequantized(const TensorView& tensor, const Quantization& quantization) {
     channels = static_cast<std::size_t>(tensor.shape()[axis]);
     for (std::size_t later = axis + 1; later < tensor.shape().rank(); ++later) inner *= static_cast<std::size_t>(tensor.shape()[later]);
   }
+  if (channels == 1)
+    return converted(tensor, [scale = quantization.scale(), zero_point = quantization.zero_point()](std::size_t, std::int64_t value) {
+      return real_of(value, scale, zero_point);
+    });
   return converted(tensor, [&](std::size_t i, std::int64_t value) {
     const std::size_t channel = i / inner % channels;
     return real_of(value, quantization.scale(channel), quantization.zero_point(channel));

@@ -362,7 +362,9 @@ std::vector<RuleDifference> diff_backends(const Backend& a, const Backend& b) {
 
 bool covers(std::string_view pattern, std::string_view path) {
   while (!pattern.empty()) {
-    if (path.empty() || !matches_component(take_component(pattern), take_component(path))) return false;
+    if (path.empty() || (pattern.front() != '*' && pattern.front() != path.front()))
+      return false;  // of most rules the first letter says it
+    if (!matches_component(take_component(pattern), take_component(path))) return false;
   }
   return true;
 }

@@ -56,13 +56,15 @@ class TensorTally {
  private:
   void count_levels(const Tensor& codes) {
     if (!is_integer(codes.type())) return;
-    if (size_of(codes.type()) > 2) {
-      for (std::int64_t i = 0; i < codes.element_count(); ++i) wide_levels_.insert(codes.integer_at(i));
-      return;
-    }
-    const std::int64_t lowest = range_of(codes.type()).min;
     levels_.resize(std::size_t{1} << 16, false);
-    for (std::int64_t i = 0; i < codes.element_count(); ++i) levels_[static_cast<std::size_t>(codes.integer_at(i) - lowest)] = true;
+    visit_element_type(codes.type(), [&]<class T>() {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        for (const T code : codes.values<T>()) {
+          if constexpr (sizeof(T) > 2) wide_levels_.insert(static_cast<std::int64_t>(code));
+          else levels_[static_cast<std::size_t>(code - std::numeric_limits<T>::min())] = true;
+        }
+      }
+    });
   }
   [[nodiscard]] std::int64_t levels_used() const {
     return std::ranges::count(levels_, true) + static_cast<std::int64_t>(wide_levels_.size());
@@ -88,13 +90,18 @@ class TensorTally {
       channels = quantization.scales.size();
       for (std::size_t later = axis + 1; later < device_.shape.rank(); ++later) inner *= static_cast<std::size_t>(device_.shape[later]);
     }
-    for (std::size_t i = 0; i < original.size(); ++i) {
-      const std::int64_t code = codes.integer_at(static_cast<std::int64_t>(i));
-      if (code != range.min && code != range.max) continue;
+    const auto count = [&](std::size_t i, std::int64_t code) {
+      if (code != range.min && code != range.max) return;
       const std::size_t channel = i / inner % channels;
       const double ideal = double{original[i]} / quantization.scale(channel) + static_cast<double>(quantization.zero_point(channel));
       clipped_ += code == range.min ? ideal < static_cast<double>(range.min) - 0.5 : ideal > static_cast<double>(range.max) + 0.5;
-    }
+    };
+    visit_element_type(codes.type(), [&]<class T>() {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        const auto values = codes.values<T>();
+        for (std::size_t i = 0; i < original.size(); ++i) count(i, static_cast<std::int64_t>(values[i]));
+      }
+    });
   }
 
   const ModelTensor& device_;

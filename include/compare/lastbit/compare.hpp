@@ -29,7 +29,7 @@ namespace lastbit {
 struct LsbHistogram {
   static constexpr std::int64_t reach = 3;
   std::array<std::int64_t, 2 * reach + 3> counts{};
-  void add(std::int64_t difference);
+  void add(std::int64_t difference, std::int64_t count = 1);
   friend bool operator==(const LsbHistogram&, const LsbHistogram&) = default;
 };
 

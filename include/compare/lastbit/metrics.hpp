@@ -49,6 +49,14 @@ struct ElementMetrics {
 /// Both spans have the same, positive size.
 [[nodiscard]] ElementMetrics element_metrics(std::span<const float> mine, std::span<const float> truth);
 
+/// A pair of values that stands at so many places.
+struct CountedPair {
+  float mine = 0, truth = 0;
+  std::int64_t count = 0;
+};
+/// The same figures, but for the last bits of their sums; no pair has the count 0, and there is one at least.
+[[nodiscard]] ElementMetrics element_metrics(std::span<const CountedPair> pairs);
+
 /// The ten figures of the analyzer's table, under its names and in its order, formatted as it formats them.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> metrics_report(std::span<const float> mine, std::span<const float> truth);
 
