@@ -39,6 +39,7 @@ std::vector<Side> reference_sides(const TimedLayer& layer, const Types& types) {
   const std::string_view backend = types.backend;
   std::vector<Side> sides{{"lastbit", [=] { return layer_trial(prepare_model(model(), find_backend(backend).backend)); }}};
   append(sides, onednn_sides([=] { return std::vector{model()}; }, types.with_onednn));
+  if (backend == "xnnpack") append(sides, xnnpack_sides([=] { return std::vector{model()}; }, Comparison::output));
   if (layer.kernel == 1 && backend == "tflite_double") append(sides, gemmlowp_sides(model));
   if (backend == "onnxruntime" && types.types.output != ElementType::int32) append(sides, onnxruntime_sides(model));
   return sides;
@@ -67,6 +68,7 @@ Trial network_trial(const char* network, const char* backend) {
 std::vector<Side> network_sides(const char* network, const char* backend) {
   std::vector<Side> sides{{"lastbit", [=] { return network_trial(network, backend); }}};
   append(sides, onednn_sides([=] { return convolutions_of(network); }, Comparison::speed));
+  if (backend == std::string_view("xnnpack")) append(sides, xnnpack_sides([=] { return convolutions_of(network); }, Comparison::speed));
   return sides;
 }
 

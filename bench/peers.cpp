@@ -13,39 +13,54 @@
 #if defined(LASTBIT_HAS_ONEDNN)
 #include "onednn_peer.hpp"
 #endif
+#if defined(LASTBIT_HAS_XNNPACK)
+#include "xnnpack_peer.hpp"
+#endif
 
 namespace lastbit::bench {
 
-#if defined(LASTBIT_HAS_ONEDNN)
 namespace {
 
-/// The primitives are made when it first runs: by then the process has chosen its instruction set.
-Trial onednn_trial(const std::vector<Model>& layers) {
-  const auto made = std::make_shared<std::vector<std::unique_ptr<OnednnConvolution>>>();
+/// A peer's convolutions of these layers, which are made when it first runs: by then the process has chosen its instruction set.
+template <class Convolution>
+[[maybe_unused]] Trial peer_trial(const std::vector<Model>& layers, Comparison comparison) {
+  const auto made = std::make_shared<std::vector<std::unique_ptr<Convolution>>>();
   const auto run = [layers, made] {
     if (made->empty()) {
       for (const Model& layer : layers)
-        made->push_back(std::make_unique<OnednnConvolution>(
+        made->push_back(std::make_unique<Convolution>(
             layer, random_tensor(layer.tensor(layer.inputs[0]).type, layer.tensor(layer.inputs[0]).shape, 3)));
     }
     for (const auto& convolution : *made) convolution->run();
   };
   double work = 0;
   for (const Model& layer : layers) work += static_cast<double>(multiply_adds_of(layer));
-  return {work, run, [run, made] {
-            run();
-            return made->back()->output();
-          }};
+  Trial trial{work, run};
+  if (comparison == Comparison::output)
+    trial.output = [run, made] {
+      run();
+      return made->back()->output();
+    };
+  return trial;
 }
 
 }  // namespace
 
+#if defined(LASTBIT_HAS_ONEDNN)
 std::vector<Side> onednn_sides(const std::function<std::vector<Model>()>& layers, Comparison comparison) {
-  const auto trial = [=] { return comparison == Comparison::output ? onednn_trial(layers()) : only_timed(onednn_trial(layers())); };
+  const auto trial = [=] { return peer_trial<OnednnConvolution>(layers(), comparison); };
   return {{"onednn_vnni", trial}, {"onednn_uncapped", trial, Clock::thread, "ONEDNN_MAX_CPU_ISA=DEFAULT"}};
 }
 #else
 std::vector<Side> onednn_sides(const std::function<std::vector<Model>()>&, Comparison) { return {}; }
+#endif
+
+#if defined(LASTBIT_HAS_XNNPACK)
+std::vector<Side> xnnpack_sides(const std::function<std::vector<Model>()>& layers, Comparison comparison) {
+  return {{"xnnpack", [=] { return peer_trial<XnnpackConvolution>(layers(), comparison); }}};
+}
+#else
+std::vector<Side> xnnpack_sides(const std::function<std::vector<Model>()>&, Comparison) { return {}; }
 #endif
 
 void hold_peers_to_our_instructions() { setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI", 0); }

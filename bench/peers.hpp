@@ -17,6 +17,9 @@ namespace lastbit::bench {
 enum class Comparison : std::uint8_t { speed, output };
 [[nodiscard]] std::vector<Side> onednn_sides(const std::function<std::vector<Model>()>& layers, Comparison comparison);
 
+/// XNNPACK on a list of one-layer models of int8 data, one after the other.
+[[nodiscard]] std::vector<Side> xnnpack_sides(const std::function<std::vector<Model>()>& layers, Comparison comparison);
+
 /// gemmlowp on a 1x1 convolution of int8 data under TFLite's double rounding. Its best code is for AVX2.
 [[nodiscard]] std::vector<Side> gemmlowp_sides(const std::function<Model()>& layer);
 
