@@ -11,7 +11,7 @@ namespace lastbit::tool {
 namespace {
 
 struct Given {
-  std::string mean, std, resize, color;
+  std::string mean, std, resize, channels;
 };
 Given& given() {
   static Given words;
@@ -54,22 +54,22 @@ void add_image_options(Command& command) {
   command.option("--std", given().std, "of an image: divide by this then; one number, or one per channel").value_name("S[,S…]");
   command.option("--resize", given().resize, "of an image: bring it to this size, bilinear; none: refuse an image of another size")
       .value_name("WxH|none");
-  command.option("--color", given().color, "of an image: the order of the input's channels; by default rgb, or gray of one")
+  command.option("--channels", given().channels, "of an image: the order of the input's channels; by default rgb, or gray of one")
       .one_of({"rgb", "bgr", "gray"});
 }
 
 ImageOptions given_image_options() {
   ImageOptions options{
       .mean = numbers_from("--mean", given().mean), .std = numbers_from("--std", given().std), .resize = size_from(given().resize)};
-  if (given().color == "rgb") options.colors = Colors::rgb;
-  else if (given().color == "bgr") options.colors = Colors::bgr;
-  else if (given().color == "gray") options.colors = Colors::gray;
+  if (given().channels == "rgb") options.colors = Colors::rgb;
+  else if (given().channels == "bgr") options.colors = Colors::bgr;
+  else if (given().channels == "gray") options.colors = Colors::gray;
   return options;
 }
 
 std::string given_image_option() {
   for (const auto& [option, text] : {std::pair{"--mean", &given().mean}, std::pair{"--std", &given().std},
-                                     std::pair{"--resize", &given().resize}, std::pair{"--color", &given().color}})
+                                     std::pair{"--resize", &given().resize}, std::pair{"--channels", &given().channels}})
     if (!text->empty()) return option;
   return {};
 }

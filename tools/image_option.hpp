@@ -9,7 +9,7 @@
 
 namespace lastbit::tool {
 
-/// Declares `--mean`, `--std`, `--resize` and `--color`.
+/// Declares `--mean`, `--std`, `--resize` and `--channels`.
 void add_image_options(Command& command);
 
 /// What was given. Throws Error naming the option.

@@ -10,6 +10,7 @@
 
 #include "lastbit/emulator.hpp"
 #include "lastbit/version.hpp"
+#include "terminal.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -43,6 +44,9 @@ void add_log_options(Command& command) {
           "--log-level", [](const std::string& name) { set_level(name); }, "say on standard error what is of this level or above")
       .one_of({"debug", "info", "warning", "error", "off"})
       .value_name("LEVEL");
+  command.option("--color", color_choice(), "colour what is equal, differs or is assumed: on a terminal, or always, or never")
+      .one_of({"auto", "always", "never"})
+      .shows_default();
 }
 
 void log_error(const std::string& text) { log(spdlog::level::err, text); }

@@ -1,5 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <exception>
 #include <iostream>
 #include <new>
@@ -63,7 +65,7 @@ int main(int count, char** arguments) {
   lastbit::tool::keep_standard_output();
   lastbit::tool::limit_to_free_memory();
   lastbit::set_replacing(lastbit::Replacing::own_kind);
-  const lastbit::tool::HarmlessOutput out(std::cout), error(std::cerr);
+  const lastbit::tool::HarmlessOutput out(std::cout, STDOUT_FILENO), error(std::cerr, STDERR_FILENO);
   lastbit::tool::start_log();
   return lastbit::tool::run(count, arguments);
 }

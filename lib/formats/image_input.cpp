@@ -94,7 +94,7 @@ ImageInput::ImageInput(const ModelTensor& input, ImageOptions options)
   size_ = {sizes[1], sizes[0]};
   channels_ = sizes[2];
   if (options_.colors != Colors::by_input && (options_.colors == Colors::gray) != (channels_ == 1))
-    throw Error(ErrorCode::bad_input, "--color",
+    throw Error(ErrorCode::bad_input, "--channels",
                 "input '" + name_ + "' has " + (channels_ == 1 ? "one channel: gray" : "three channels: rgb or bgr"));
   require_count("--mean", options_.mean, channels_);
   require_count("--std", options_.std, channels_);
@@ -113,7 +113,7 @@ void ImageInput::fail(const std::string& reason) const { throw Error(ErrorCode::
 
 void ImageInput::require(const ImageHeader& header, std::string_view where) const {
   if (header.channels == 3 && channels_ == 1 && options_.colors != Colors::gray)
-    throw Error(ErrorCode::bad_input, std::string(where), "a colour image; input '" + name_ + "' is gray: --color gray converts it");
+    throw Error(ErrorCode::bad_input, std::string(where), "a colour image; input '" + name_ + "' is gray: --channels gray converts it");
   if (header.size == size_ || options_.resize) return;
   throw Error(ErrorCode::shape_mismatch, std::string(where),
               "an image of " + header.size.text() + "; input '" + name_ + "' needs " + size_.text() + ": --resize " + size_.text() +

@@ -211,7 +211,7 @@ TEST_CASE("options and inputs that fit no image are refused with what would") {
   const Shape own{1, 4, 8, 3};
   CHECK_THAT(refused(ElementType::uint8, {1, 5, 8, 3}, {}, color),
              contains_text("a.png: an image of 8x4; input 'x' needs 8x5: --resize 8x5"));
-  CHECK_THAT(refused(ElementType::uint8, {1, 4, 8, 1}, {}, color), contains_text("--color gray converts it"));
+  CHECK_THAT(refused(ElementType::uint8, {1, 4, 8, 1}, {}, color), contains_text("--channels gray converts it"));
   CHECK_THAT(refused(ElementType::uint8, own, {.resize = ImageSize{9, 9}}, color),
              contains_text("--resize 9x9: input 'x' needs images of 8x4"));
   CHECK_THAT(refused(ElementType::uint8, own, {.colors = Colors::gray}, color), contains_text("three channels: rgb or bgr"));

@@ -96,8 +96,8 @@ TEST_CASE("images are inputs: as codes, by mean and deviation, resized") {
   CHECK_THAT(in.run_refusal("x.npy --mean 3"), contains_text("--mean: no input is an image"));
   CHECK_THAT(in.run_refusal("large.pgm --resize 8"), contains_text("--resize 8: must be a width and a height"));
   CHECK_THAT(in.run_refusal("large.pgm --mean 1,x"), contains_text("--mean 1,x: must be a number"));
-  CHECK_THAT(in.run_refusal("large.pgm --color bgr"), contains_text("--color: input 'image' has one channel"));
-  CHECK_THAT(in.run_refusal("large.pgm --color hsv"), contains_text("--color"));
+  CHECK_THAT(in.run_refusal("large.pgm --channels bgr"), contains_text("--channels: input 'image' has one channel"));
+  CHECK_THAT(in.run_refusal("large.pgm --channels hsv"), contains_text("--channels"));
 }
 
 TEST_CASE("every command takes a folder of images") {

@@ -54,3 +54,25 @@ TEST_CASE("-q tells why a command fails and nothing else; off not even that") {
   }
   CHECK_THAT(said(shell, run_on_chip + " --log-level loud", 2), test::contains_text("--log-level"));
 }
+
+TEST_CASE("--color marks the words of a verdict, and nothing where there is no terminal; JSON stays JSON") {
+  const Shell shell;
+  const std::string compared = "compare " + digits + " --a tflite_double --b vipnano_v8 --input " + images;
+  const std::string command = compared + " --layer features";
+  const auto shown = [&](const std::string& words) {
+    CHECK(shell.status(words) == 1);
+    return shell.text("out");
+  };
+  const std::string plain = shown(command);
+  CHECK_THAT(plain, test::contains_text("equal"));
+  CHECK(plain.find('\x1b') == std::string::npos);
+  CHECK(shown(command + " --color never") == plain);
+  std::string colored = shown(command + " --color always");
+  CHECK_THAT(colored, test::contains_text("\x1b[32mequal\x1b[0m"));
+  CHECK_THAT(colored, test::contains_text("\x1b[33massumptions\x1b[0m"));
+  for (const char* mark : {"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"}) {
+    for (std::size_t at = 0; (at = colored.find(mark)) != std::string::npos;) colored.erase(at, std::string(mark).size());
+  }
+  CHECK(colored == plain);
+  CHECK(shown(command + " --json --color always") == shown(command + " --json"));
+}

@@ -109,7 +109,8 @@ std::vector<Question> questions() {
       {{"shell", "man", "pro"}, {"prove"}},
       {{"demo", "gna"}, {"gna-concat"}},
       {{"run", "--col"}, {"--color"}},
-      {{"run", "model.json", "--color", ""}, {"bgr", "gray", "rgb"}},
+      {{"run", "model.json", "--color", ""}, {"always", "auto", "never"}},
+      {{"run", "model.json", "--channels", ""}, {"bgr", "gray", "rgb"}},
       {{"run", "--quiet", "--log-level", "w"}, {"warning"}},
       {{"layer", "conv2d", "--layout", "nh"}, {"nhwc"}},
       {{"describe", "vip"}, {"vipnano_v7", "vipnano_v8"}},
@@ -193,9 +194,9 @@ TEST_CASE("bash completes commands, options, choices and backends") {
   for (const std::string& name : everything)
     if (name.starts_with("vip")) listed.push_back("gna2," + name);
   all.push_back({{"sweep", "model.json", "--backend", "gna2,vip"}, listed});
-  all.push_back({{"run", "--color", "=", "g"}, {"gray"}});  // bash takes words apart at =
+  all.push_back({{"run", "--channels", "=", "g"}, {"gray"}});  // bash takes words apart at =
   all.push_back({{"run", "--backend", "=", "float", "--input", "x", "=", "y.npy", "--col"}, {"--color"}});
-  all.push_back({{"run", "--color", "gray", "mod"}, {}});  // files, by bash itself
+  all.push_back({{"run", "--channels", "gray", "mod"}, {}});  // files, by bash itself
   for (const Question& question : all) {
     CHECK(status_of(shell, "bash --norc ask.bash " + joined(question.words, "'")) == 0);
     check_answers(shell, question, lines_of(shell.text("out")));
