@@ -21,6 +21,7 @@
 #include "report/documents.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
+#include "view_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -30,6 +31,7 @@ struct Options {
   std::vector<std::string> settings_a, settings_b, inputs;
   std::int64_t samples = 0;
   AdviseOptions advice;
+  ViewRequest view{};
   std::filesystem::path plot{}, html{};
   bool json = false, scales = false;
 };
@@ -83,7 +85,7 @@ int run(const Options& options) {
   report.model = options.model;
   draw_if_asked(report, options.plot);
   if (!options.html.empty()) write_html(document_of(report, model), options.html);
-  std::cout << (options.json ? to_json(report) : to_text(report));
+  std::cout << (options.json ? to_json(report) : to_text(report, view_from(options.view, &model)));
   if (!options.output.empty()) {
     const LayerListFile list = layer_list(report, b);
     write_text_file(options.output, list.text);
@@ -118,6 +120,7 @@ void add_advise(CommandLine& line) {
   const Option scales = command.flag("--scales", options->scales,
                                      "only the output scales at which both sides are proven equal for every input; needs no data");
   add_output_option(command, options->output, "FILE");
+  add_view_options(command, options->view);
   add_threads_option(command, options->advice.threads);
   add_plot_option(command, options->plot).excludes(scales);
   add_html_option(command, options->html).excludes(scales);

@@ -23,6 +23,7 @@
 #include "problem.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -85,7 +86,8 @@ int run(const Options& options) {
   report.model = options.model;
   draw_if_asked(report, options.plot);
   const auto files = options.folder.empty() ? std::vector<std::string>{} : write_examples(report, options.folder);
-  std::cout << (options.json ? json_with_placements(to_json(report), model, {&sheet}) : to_text(report) + placement_text(model, {&sheet}));
+  std::cout << (options.json ? json_with_placements(to_json(report), model, {&sheet})
+                             : to_text(report, {.width = terminal_width()}) + placement_text(model, {&sheet}));
   for (const std::string& file : files)
     if (!options.json) std::cout << "written: " << file << "\n";
   if (report.layers.empty() && !report.float16)

@@ -21,6 +21,7 @@
 #include "report/documents.hpp"
 #include "samples.hpp"
 #include "subcommand.hpp"
+#include "view_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -30,6 +31,7 @@ struct Options {
   std::string backend;
   std::string output, ranges, save_ranges;
   std::vector<std::string> settings, inputs;
+  ViewRequest view{};
   std::int64_t most_samples = 0;
   int threads = 1;
   bool list = false;
@@ -113,7 +115,7 @@ int run(const Options& options) {
   if (!options.save_ranges.empty()) write_ranges(options.save_ranges, chosen);
   draw_if_asked(result.report, options.plot);
   if (!options.html.empty()) write_html(document_of(result.report, options.model), options.html);
-  std::cout << (options.json ? to_json(result.report) : to_text(result.report));
+  std::cout << (options.json ? to_json(result.report) : to_text(result.report, view_from(options.view, nullptr)));
   for (const std::string& file : {options.output, options.save_ranges})
     if (!options.json && !file.empty()) std::cout << "Written to " << file << ".\n";
   return equal;
@@ -134,6 +136,7 @@ void add_quantize(CommandLine& line) {
   command.option("--ranges", options->ranges, "take ranges from a file, instead of calibrating").value_name("FILE");
   command.option("--save-ranges", options->save_ranges, "write the ranges that were chosen, for --ranges").value_name("FILE");
   add_output_option(command, options->output, "FILE.json|.tflite");
+  add_view_options(command, options->view);
   add_threads_option(command, options->threads);
   command.flag("--list-options", options->list, "show the quantisers, or that of --backend, with their options");
   add_plot_option(command, options->plot);
@@ -145,6 +148,7 @@ void add_quantize(CommandLine& line) {
       "MODEL is a float network; of a quantised one, the real values are taken. --input: samples to calibrate with.\n"
       "--ranges: a table tensor,min,max or tensor,scale,zero_point; what N2D2, hb_mapper, TensorRT, POT or NNCF wrote; or a\n"
       "quantised model. What it lacks is calibrated with --input; if it lacks nothing, --input is not needed.\n"
+      "--layer: a tensor. --sort, --only-differing: by what is clipped (differing) or lost (largest, own) of a tensor.\n"
       "--output: the model, a .json file with .npy files beside it for large constants, or a .tflite.");
   command.runs([options] { return run(*options); });
 }

@@ -12,7 +12,7 @@
 namespace lastbit {
 namespace {
 
-constexpr std::size_t name_width = 25;
+constexpr std::size_t names_at_hundred = 25;
 constexpr double notable_loss_db = 3;  ///< half of the remaining accuracy
 constexpr std::size_t most_marked = 5;
 constexpr std::int64_t few_levels = 16;  ///< so few codes are named as a cause
@@ -46,8 +46,8 @@ std::vector<const TensorQuality*> worst_of(const QuantizationReport& report) {
 
 std::string real_text(double value) { return std::isnan(value) ? "-" : number_text("%.3g", value); }
 
-std::string line_of(const TensorQuality& tensor, bool marked) {
-  std::string line = left(shortened(tensor.name, name_width), name_width) + " " + left(shortened(tensor.type, 7), 7);
+std::string line_of(const TensorQuality& tensor, bool marked, std::size_t names) {
+  std::string line = left(shortened(tensor.name, names), names) + " " + left(shortened(tensor.type, 7), 7);
   line += right(real_text(tensor.min), 9) + right(real_text(tensor.max), 9);
   line += right(scale_text(tensor), 17) + right(zero_text(tensor), 5);
   line += right(tensor.levels_used == 0 ? "-" : std::to_string(tensor.levels_used), 6) + right(share_text(tensor.clipped_share), 7);
@@ -56,8 +56,8 @@ std::string line_of(const TensorQuality& tensor, bool marked) {
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
-std::string heading() {
-  return left("tensor", name_width) + " " + left("type", 7) + right("min", 9) + right("max", 9) + right("scale", 17) + right("zero", 5) +
+std::string heading(std::size_t names) {
+  return left("tensor", names) + " " + left("type", 7) + right("min", 9) + right("max", 9) + right("scale", 17) + right("zero", 5) +
          right("levels", 7) + right("clip", 6) + right("SQNR", 6) + right("lost", 5) + "\n";
 }
 
@@ -121,12 +121,21 @@ JsonValue to_json(const TensorQuality& tensor) {
 
 }  // namespace
 
-std::string to_text(const QuantizationReport& report) {
+std::string to_text(const QuantizationReport& report, const LayerView& view) {
+  const std::size_t names = name_width(view, names_at_hundred);
   const std::vector<const TensorQuality*> worst = worst_of(report);
   std::string text = wrapped("Quantised for " + report.backend + " by " + report.quantizer + options_text(report) + ", " +
                              count_of(report.samples, "sample") + ".") +
-                     "\n" + heading();
-  for (const TensorQuality& tensor : report.tensors) text += line_of(tensor, std::ranges::find(worst, &tensor) != worst.end());
+                     "\n" + heading(names);
+  std::vector<ViewedLayer> viewed;
+  for (const TensorQuality& tensor : report.tensors)
+    viewed.push_back({std::nullopt, tensor.name, tensor.clipped_share, tensor.lost_db, tensor.lost_db});
+  const std::vector<std::size_t> rows = shown(view, viewed);
+  for (const std::size_t row : rows) {
+    const TensorQuality& tensor = report.tensors[row];
+    text += line_of(tensor, std::ranges::find(worst, &tensor) != worst.end(), names);
+  }
+  if (rows.size() < viewed.size()) text += std::to_string(rows.size()) + " of " + std::to_string(viewed.size()) + " tensors are shown.\n";
   text += report.samples > 0 ? measured_text(report, worst) : "\nWithout samples, nothing but the constants is measured.\n";
   for (const std::string& note : report.notes) text += wrapped("Note: " + note, 4);
   if (!report.assumptions.empty()) text += "The device's arithmetic rests on assumptions:\n";

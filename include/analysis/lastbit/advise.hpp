@@ -326,7 +326,7 @@ struct LayerListFile {
 [[nodiscard]] LayerListFile layer_list(const AdviseReport& report, const SpecSheet& device);
 
 /// At most 100 columns.
-[[nodiscard]] std::string to_text(const AdviseReport& report);
+[[nodiscard]] std::string to_text(const AdviseReport& report, const LayerView& view = {});
 [[nodiscard]] std::string to_json(const AdviseReport& report);
 [[nodiscard]] std::string to_text(const EqualScales& scales);
 [[nodiscard]] std::string to_json(const EqualScales& scales);

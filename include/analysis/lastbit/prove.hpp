@@ -18,6 +18,7 @@
 
 #include "lastbit/arith/accumulator.hpp"
 #include "lastbit/emulator.hpp"
+#include "lastbit/layer_view.hpp"
 #include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
@@ -162,7 +163,7 @@ struct ProveOptions {
 [[nodiscard]] ProveReport prove(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs,
                                 const ProveOptions& options = {});
 
-[[nodiscard]] std::string to_text(const ProveReport& report);
+[[nodiscard]] std::string to_text(const ProveReport& report, const LayerView& view = {});
 [[nodiscard]] std::string to_json(const ProveReport& report);
 
 }  // namespace lastbit

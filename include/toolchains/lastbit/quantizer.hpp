@@ -152,7 +152,7 @@ struct QuantizationResult {
 [[nodiscard]] QuantizationResult quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
                                           const QuantizerOptions& options = {}, int threads = 1);
 
-[[nodiscard]] std::string to_text(const QuantizationReport& report);
+[[nodiscard]] std::string to_text(const QuantizationReport& report, const LayerView& view = {});
 [[nodiscard]] std::string to_json(const QuantizationReport& report);
 
 }  // namespace lastbit

@@ -37,7 +37,7 @@ std::string samples_text(std::int64_t count) { return count_of(count, "sample");
 
 class Writer {
  public:
-  explicit Writer(const AdviseReport& report) : report_(report) {}
+  Writer(const AdviseReport& report, const LayerView& view) : report_(report), view_(view) {}
 
   std::string text() const {
     std::string text = heading() + layers();
@@ -119,11 +119,18 @@ class Writer {
   }
 
   [[nodiscard]] std::string layers() const {
-    std::vector<Column> columns{{"no."}, {"layer", Align::left, 24}, {"operation", Align::left, 16}, {"MAC"}, {"differ"}, {"error"}};
+    std::vector<Column> columns{
+        {"no."}, {"layer", Align::left, name_width(view_, 24)}, {"operation", Align::left, 16}, {"MAC"}, {"differ"}, {"error"}};
     if (!report_.float16) columns.insert(columns.end(), {{"of all"}, {"at ties"}, {"tie, a"}, {"tie, b"}});
     columns.push_back({"alone on a"});
-    std::vector<std::vector<std::string>> rows;
+    std::vector<ViewedLayer> viewed;
     for (const LayerAdvice& layer : report_.layers) {
+      const double share = layer.values == 0 ? 0 : static_cast<double>(layer.differing) / static_cast<double>(layer.values);
+      viewed.push_back({layer.operation, layer.name, share, layer.error, share});
+    }
+    std::vector<std::vector<std::string>> rows;
+    for (const std::size_t position : shown(view_, viewed)) {
+      const LayerAdvice& layer = report_.layers[position];
       std::vector<std::string> row{std::to_string(layer.operation),        name(layer.operation),    layer.kind, macs_text(layer.macs),
                                    percent(layer.differing, layer.values), short_number(layer.error)};
       if (!report_.float16) {
@@ -136,7 +143,8 @@ class Writer {
       row.push_back(layer.alone ? cost_text(*layer.alone) : "");
       rows.push_back(std::move(row));
     }
-    std::string text = "\nEach layer fed with a's tensors (" + samples_text(report_.layer_samples) + ")\n" + table(columns, rows);
+    std::string text = "\nEach layer fed with a's tensors (" + samples_text(report_.layer_samples) + ")\n";
+    text += table(columns, rows, view_.width) + shown_line(rows.size(), viewed.size());
     text += wrapped("  differ, error: its own; alone on a: what is left at the end if this layer alone is computed on a.", 2);
     if (!report_.float16)
       text += wrapped(
@@ -247,10 +255,11 @@ class Writer {
   }
 
   const AdviseReport& report_;
+  const LayerView& view_;
 };
 
 }  // namespace
 
-std::string to_text(const AdviseReport& report) { return Writer(report).text(); }
+std::string to_text(const AdviseReport& report, const LayerView& view) { return Writer(report, view).text(); }
 
 }  // namespace lastbit

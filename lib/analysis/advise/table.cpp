@@ -9,13 +9,13 @@ namespace lastbit {
 namespace {
 
 /// Names give way where the line is too long, the widest first.
-void fit(const std::vector<Column>& columns, std::vector<std::size_t>& widths) {
+void fit(const std::vector<Column>& columns, std::vector<std::size_t>& widths, std::size_t width) {
   constexpr std::size_t narrowest = 8;
   std::size_t total = std::accumulate(widths.begin(), widths.end(), widths.size() + 1);
-  while (total > line_width) {
+  while (total > width) {
     std::size_t widest = columns.size();
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      const bool is_name = columns[c].align == Align::left && columns[c].widest < line_width && widths[c] > narrowest;
+      const bool is_name = columns[c].align == Align::left && columns[c].widest < width && widths[c] > narrowest;
       if (is_name && (widest == columns.size() || widths[c] > widths[widest])) widest = c;
     }
     if (widest == columns.size()) return;
@@ -26,7 +26,7 @@ void fit(const std::vector<Column>& columns, std::vector<std::size_t>& widths) {
 
 }  // namespace
 
-std::string table(const std::vector<Column>& columns, std::vector<std::vector<std::string>> rows) {
+std::string table(const std::vector<Column>& columns, std::vector<std::vector<std::string>> rows, std::size_t width) {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     widths.push_back(columns[c].title.size());
@@ -35,7 +35,7 @@ std::string table(const std::vector<Column>& columns, std::vector<std::vector<st
       widths[c] = std::max(widths[c], columns_of(row[c]));
     }
   }
-  fit(columns, widths);
+  fit(columns, widths, width);
   for (auto& row : rows) {
     for (std::size_t c = 0; c < columns.size(); ++c) row[c] = shortened(row[c], widths[c]);
   }
@@ -48,7 +48,7 @@ std::string table(const std::vector<Column>& columns, std::vector<std::vector<st
     std::string line = " ";
     for (std::size_t c = 0; c < columns.size(); ++c) line += " " + aligned(row[c], widths[c], columns[c].align);
     line = line.substr(0, line.find_last_not_of(' ') + 1);
-    if (line.size() > line_width) line.replace(line_width - 4, std::string::npos, " ...");
+    if (line.size() > width) line.replace(width - 4, std::string::npos, " ...");
     text += line.append("\n");
   }
   return text;

@@ -18,7 +18,8 @@ struct Column {
   std::size_t widest = 24;
 };
 
-/// Columns as wide as what stands in them. Where that is too wide names give way, then the end of the line.
-[[nodiscard]] std::string table(const std::vector<Column>& columns, std::vector<std::vector<std::string>> rows);
+/// Columns as wide as what stands in them. Where that is wider than `width` names give way, then the end of the line.
+[[nodiscard]] std::string table(const std::vector<Column>& columns, std::vector<std::vector<std::string>> rows,
+                                std::size_t width = line_width);
 
 }  // namespace lastbit

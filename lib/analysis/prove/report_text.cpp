@@ -40,9 +40,9 @@ std::string plural(std::int64_t count, const std::string& word) { return std::to
 /// Rounded down: what is said to be left is left, and what is missing is missing.
 std::string margin_text(double margin) { return real_text("%.1f", std::floor(margin * 10) / 10); }
 
-std::string layer_row(const LayerProof& layer) {
+std::string layer_row(const LayerProof& layer, std::size_t names) {
   const SumRange sums = layer.sums();
-  return right(std::to_string(layer.operation), 3) + " " + left(shortened(layer.name, 19), 20) +
+  return right(std::to_string(layer.operation), 3) + " " + left(shortened(layer.name, names - 1), names) +
          left(operation_text(layer).substr(0, 16), 17) + right(std::to_string(layer.terms), 6) + " " +
          right(layer.has_width ? std::to_string(layer.rule.bits) : "-", 5) + " " +
          right(short_text(sums.lower) + " to " + short_text(sums.upper), 25) + " " + right(std::to_string(layer.bits()), 5) + " " +
@@ -163,11 +163,12 @@ std::string assumption_lines(const ProveReport& report) {
 std::string magnitude_text(const std::optional<double>& value) { return value ? real_text("%.5g", *value) : "-"; }
 std::string headroom_text(const std::optional<double>& value) { return value ? real_text("%+.2f", float16_headroom(*value)) : "-"; }
 
-std::string float16_row(const Float16Tensor& tensor) {
+std::string float16_row(const Float16Tensor& tensor, std::size_t names) {
   std::optional<double> most = tensor.bound;
   if (most && tensor.inside) most = std::max(*most, *tensor.inside);
-  return left(shortened(tensor.name, 36), 37) + left(tensor.kind.substr(0, 20), 21) + right(magnitude_text(tensor.largest_on_data), 12) +
-         right(headroom_text(tensor.largest_on_data), 8) + right(magnitude_text(most), 13) + right(headroom_text(most), 8) + "\n";
+  return left(shortened(tensor.name, names - 1), names) + left(tensor.kind.substr(0, 20), 21) +
+         right(magnitude_text(tensor.largest_on_data), 12) + right(headroom_text(tensor.largest_on_data), 8) +
+         right(magnitude_text(most), 13) + right(headroom_text(most), 8) + "\n";
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -193,11 +194,12 @@ std::string rescaling_text(const Float16Proof& proof) {
   return text;
 }
 
-std::string float16_text(const Float16Proof& proof) {
-  std::string text = "\n" + left("tensor", 37) + left("operation", 21) + right("on the data", 12) + right("bits", 8) +
+std::string float16_text(const Float16Proof& proof, const LayerView& view) {
+  const std::size_t names = name_width(view, 37);
+  std::string text = "\n" + left("tensor", names) + left("operation", 21) + right("on the data", 12) + right("bits", 8) +
                      right("at most", 13) + right("bits", 8) + "\n";
   for (const Float16Tensor& tensor : proof.tensors) {
-    if (!tensor.constant || float16_headroom(tensor.largest_on_data) < 0) text += float16_row(tensor);
+    if (!tensor.constant || float16_headroom(tensor.largest_on_data) < 0) text += float16_row(tensor, names);
   }
   text += "\nbits: headroom, log2(65504 / magnitude). At most: for every input, roundings and the sums inside included.\n";
   if (proof.first_on_data) text += "The first to leave float16 on the data: " + written_by(proof.tensors[*proof.first_on_data]) + ".\n";
@@ -211,13 +213,14 @@ std::string float16_text(const Float16Proof& proof) {
 
 }  // namespace
 
-std::string to_text(const ProveReport& report) {
+std::string to_text(const ProveReport& report, const LayerView& view) {
+  const std::size_t names = name_width(view, 20);
   std::string text = report.model + " on " + report.backend + "\n" + question(report);
   if (report.bits) text += "Asked about accumulators of " + std::to_string(*report.bits) + " bits instead of the device's own.\n";
-  if (report.float16) return text + float16_text(*report.float16) + assumption_lines(report);
-  text += "\n" + right("no.", 3) + " " + left("layer", 20) + left("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
+  if (report.float16) return text + float16_text(*report.float16, view) + assumption_lines(report);
+  text += "\n" + right("no.", 3) + " " + left("layer", names) + left("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
           right("running sums", 25) + " " + right("needs", 5) + " " + right("margin", 6) + " " + right("channel", 7) + "\n";
-  for (const LayerProof& layer : report.layers) text += layer_row(layer);
+  for (const LayerProof& layer : report.layers) text += layer_row(layer, names);
   for (const LayerProof& layer : report.layers) text += tile_text(layer);
   for (const LayerProof& layer : report.layers) text += layer.safe() ? "" : overflow_text(layer, report.samples);
   return text + totals(report) + assumption_lines(report);
