@@ -16,13 +16,12 @@ void succeed(xnn_status status, const char* what) {
   if (status != xnn_status_success) throw std::runtime_error(std::string("XNNPACK: ") + what + " ends with " + std::to_string(status));
 }
 
-struct DeleteOperator {
-  void operator()(xnn_operator_t one) const { static_cast<void>(xnn_delete_operator(one)); }
-};
-
 }  // namespace
 
 struct XnnpackConvolution::Parts {
+  struct DeleteOperator {
+    void operator()(xnn_operator_t one) const { static_cast<void>(xnn_delete_operator(one)); }
+  };
   std::vector<std::int8_t> input;  ///< and what the library may read beyond it
   Tensor output;
   std::unique_ptr<xnn_operator, DeleteOperator> made;

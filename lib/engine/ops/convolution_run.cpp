@@ -40,6 +40,7 @@ ConvolutionRun::ConvolutionRun(const Convolution& layer, const ConvInput& input,
       receive_(receive),
       counts_(counts),
       channels_(size_from(layer.shape_.out_channels)),
+      width_{min_of_width(layer.rule().bits), max_of_width(layer.rule().bits)},
       no_bias_(channels_) {
   choose_route();
   const bool may_step = route_ == Route::prove_outputs || route_ == Route::step_by_step;

@@ -4,6 +4,7 @@
 // One run of a convolution: which route every output takes, and the tiles in which its sums are made.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -97,6 +98,18 @@ class ConvolutionRun {
     std::int64_t above = 0, below = 0, bias = 0;
   };
   [[nodiscard]] std::vector<BiasRoom> rooms_at(std::size_t first) const;
+  /// By the accumulator's rule; counts a sum that leaves its width.
+  [[nodiscard]] std::int64_t settled(std::int64_t exact, std::int64_t& outside) const {
+    outside += exact < width_.min || exact > width_.max ? 1 : 0;
+    if (rule().overflow == Overflow::saturate) return std::clamp(exact, width_.min, width_.max);
+    return narrow(exact, rule().bits, rule().overflow);
+  }
+  [[nodiscard]] std::int64_t settled(std::int64_t sum, std::int64_t bias, std::int64_t& outside) const {
+    std::int64_t exact = 0;
+    if (!__builtin_add_overflow(sum, bias, &exact)) return settled(exact, outside);
+    ++outside;
+    return narrow(Int128{sum} + bias, rule().bits, rule().overflow);
+  }
   /// One for every channel of the pixel whose first output this is.
   [[nodiscard]] std::span<const std::int64_t> biases_of(std::size_t first) const;
   /// Marks the outputs that are not proven, puts sums into work.wide, and returns how many it marked.
@@ -126,6 +139,7 @@ class ConvolutionRun {
   const ReceiveSums& receive_;
   bool counts_;
   std::size_t channels_;
+  IntegerRange width_;  ///< of the accumulator
   Route route_ = Route::step_by_step;
   BandForm form_ = BandForm::words;
   const PackedWeights* packed_ = nullptr;

@@ -59,10 +59,7 @@ void ConvolutionRun::step_tiles(const Tile& tile, const std::vector<std::size_t>
   tile.work.wide.resize(count);
   tile.work.step_outside.assign(count, 0);
   const auto output_of = [&](std::size_t i) { return chosen[i / channels_] * channels_ + i % channels_; };
-  const auto settle = [&](std::size_t i, std::int64_t exact) {
-    tile.work.wide[i] = narrow(exact, rule().bits, rule().overflow);
-    tile.work.step_outside[i] += tile.work.wide[i] != exact ? 1 : 0;
-  };
+  const auto settle = [&](std::size_t i, std::int64_t exact) { tile.work.wide[i] = settled(exact, tile.work.step_outside[i]); };
   for (std::size_t i = 0; i < count; ++i) settle(i, bias_of(tile.first + output_of(i)));
   for (std::size_t g = 0; g < groups; g += period / 2) {
     add_products(g, std::min(groups, g + period / 2), chosen.size(), tile.work);
@@ -85,10 +82,6 @@ void ConvolutionRun::step_group(const Tile& tile, const std::vector<std::size_t>
   const ConvRuns& runs = layer_.words_.runs;
   const bool at_start = layer_.arithmetic_.bias == BiasAt::accumulator_start;
   const bool one_bias = layer_.bias_.size() <= channels_;
-  const auto settle = [&](Int128 exact, std::int64_t& sum) {
-    sum = static_cast<std::int64_t>(narrow(exact, rule().bits, rule().overflow));
-    return std::int64_t{sum != exact};
-  };
   std::vector<std::ptrdiff_t> offsets;
   for (const auto& run : runs.runs)
     offsets.push_back(tile.work.band.offset(run.ky, run.kx) / 2 +
@@ -103,7 +96,7 @@ void ConvolutionRun::step_group(const Tile& tile, const std::vector<std::size_t>
     tile.work.step_start.assign(row, 0);
     std::vector<std::int64_t> outside_at_start(per_group);
     for (std::size_t c = 0; at_start && c < per_group; ++c) {
-      outside_at_start[c] = settle(bias_of(tile.first + now[0] * channels_ + group * per_group + c), tile.work.step_start[c]);
+      tile.work.step_start[c] = settled(bias_of(tile.first + now[0] * channels_ + group * per_group + c), outside_at_start[c]);
     }
     tile.work.step_sums.resize(now.size() * row);
     tile.work.step_outside.assign(counts_ ? now.size() * row : 0, 0);
@@ -111,20 +104,20 @@ void ConvolutionRun::step_group(const Tile& tile, const std::vector<std::size_t>
                          layer_.step_weights_.data() + group * taps * row, row, tile.work.step_start.data(), min_of_width(rule().bits),
                          max_of_width(rule().bits), rule().overflow == Overflow::saturate, layer_.step_products_fit_words_, period, row,
                          tile.work.step_sums.data(), counts_ ? tile.work.step_outside.data() : nullptr});
+    std::int64_t outside = 0, followed = 0;
     for (std::size_t k = 0; k < now.size(); ++k) {
+      const std::size_t first = now[k] * channels_ + group * per_group;
+      const auto biases = biases_of(tile.first + now[k] * channels_).subspan(group * per_group, per_group);
       for (std::size_t c = 0; c < per_group; ++c) {
-        const std::size_t i = now[k] * channels_ + group * per_group + c;
-        if (wanted[i] == 0) continue;
-        std::int64_t sum = tile.work.step_sums[k * row + c];
-        std::int64_t outside = outside_at_start[c] + (counts_ ? tile.work.step_outside[k * row + c] : 0);
-        if (!at_start) {
-          outside += settle(Int128{sum} + bias_of(tile.first + i), sum);
-        }
-        tile.work.wide[i] = sum;
-        tile.tally.events.accumulator_overflows += outside;
-        ++tile.tally.routes.step_by_step;
+        if (wanted[first + c] == 0) continue;
+        const std::int64_t sum = tile.work.step_sums[k * row + c];
+        outside += outside_at_start[c] + (counts_ ? tile.work.step_outside[k * row + c] : 0);
+        tile.work.wide[first + c] = at_start ? sum : settled(sum, biases[c], outside);
+        ++followed;
       }
     }
+    tile.tally.events.accumulator_overflows += outside;
+    tile.tally.routes.step_by_step += followed;
   }
 }
 

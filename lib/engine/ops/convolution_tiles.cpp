@@ -163,9 +163,15 @@ void ConvolutionRun::wide_tile(const Tile& tile) const {
   }
   if (counted_as_ == &SumRoutes::order_free) {
     std::int64_t outside = 0;
-    for (std::int64_t& sum : tile.work.wide) {
-      outside += fits_width(sum, rule().bits) ? 0 : 1;
-      sum = narrow(sum, rule().bits, rule().overflow);
+    if (rule().overflow == Overflow::saturate) {
+      const IntegerRange width = width_;  // of its own: the sums are as wide, and would be taken for it
+      for (std::int64_t& sum : tile.work.wide) {
+        const std::int64_t exact = sum;
+        sum = std::clamp(exact, width.min, width.max);
+        outside += sum != exact ? 1 : 0;
+      }
+    } else {
+      for (std::int64_t& sum : tile.work.wide) sum = settled(sum, outside);
     }
     tile.tally.events.accumulator_overflows += outside;
   }
