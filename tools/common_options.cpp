@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common_options.hpp"
 
+#include <algorithm>
+#include <thread>
+
 #include "model_option.hpp"
 
 namespace lastbit::tool {
@@ -56,7 +59,10 @@ Option add_samples_option(Command& command, std::int64_t& samples) {
 }
 
 Option add_threads_option(Command& command, int& threads) {
-  return command.option("--threads", threads, "share the work among so many threads; never changes a bit").within(1, 1024);
+  constexpr unsigned most = 1024;
+  threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, most));
+  return command.option("--threads", threads, "share the work among so many threads, by default as many as the machine has; never changes a bit")
+      .within(1, int{most});
 }
 
 Option add_top_option(Command& command, std::size_t& top) {

@@ -29,6 +29,7 @@ Option add_layer_option(Command& command, std::string& layer);
 Option add_trace_option(Command& command, std::string& folder);
 Option add_golden_option(Command& command, bool& golden);
 Option add_samples_option(Command& command, std::int64_t& samples);
+/// Sets `threads` to what the machine has.
 Option add_threads_option(Command& command, int& threads);
 Option add_top_option(Command& command, std::size_t& top);
 /// `--json`, a flag.

@@ -181,6 +181,7 @@ void add_sweep(CommandLine& line) {
       .shows_default();
   command.option("--batch", options->sweep.batch, "compute so many samples together; 0: as memory suggests").within(0, 65536);
   add_threads_option(command, options->sweep.threads);
+  if (launched_processes() > 1) options->sweep.threads = 1;  // the launcher has shared the machine out
   command.option("--lost-after", options->lost_after, "under mpirun: deal a rank's samples again after so many seconds of silence")
       .within(1.0, 86400.0)
       .shows_default();
