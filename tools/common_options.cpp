@@ -61,7 +61,8 @@ Option add_samples_option(Command& command, std::int64_t& samples) {
 Option add_threads_option(Command& command, int& threads) {
   constexpr unsigned most = 1024;
   threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, most));
-  return command.option("--threads", threads, "share the work among so many threads, by default as many as the machine has; never changes a bit")
+  return command
+      .option("--threads", threads, "share the work among so many threads, by default as many as the machine has; never changes a bit")
       .within(1, int{most});
 }
 

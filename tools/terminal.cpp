@@ -28,6 +28,12 @@ constexpr ColoredWord colored_words[]{
     {"assumption", yellow}, {"assumptions", yellow}, {"assumed", yellow}, {"?", yellow},
 };
 
+/// 0 where it is no terminal, or one that nobody sees: a launcher's, for the processes that it starts.
+std::size_t columns_of_terminal(int descriptor) {
+  winsize size{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 bool is_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || static_cast<unsigned char>(c) > 127;
 }
@@ -45,7 +51,8 @@ bool has_colors(int descriptor) {
     const char* const value = std::getenv(name);
     return std::string_view(value == nullptr ? "" : value);
   };
-  return ::isatty(descriptor) == 1 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  const std::string_view terminal = variable("TERM");
+  return columns_of_terminal(descriptor) > 0 && variable("NO_COLOR").empty() && !terminal.empty() && terminal != "dumb";
 }
 
 std::string with_colors(const std::string& line) {
@@ -114,9 +121,8 @@ int HarmlessOutput::sync() { return put(std::exchange(begun_, {})) && target_->p
 
 std::size_t terminal_width() {
   constexpr std::size_t elsewhere = 100, least = 60;
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return elsewhere;
-  return std::max<std::size_t>(size.ws_col, least);
+  const std::size_t columns = columns_of_terminal(STDOUT_FILENO);
+  return columns == 0 ? elsewhere : std::max(columns, least);
 }
 
 void keep_standard_output() {
