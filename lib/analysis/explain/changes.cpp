@@ -250,22 +250,28 @@ Substitution another_method(const std::string& of_a, const std::string& of_b, co
 
 }  // namespace
 
-Substitution substitution(const Model& model, const Operation& operation, const Backend& a, const Backend& b, ChainView view) {
-  const std::vector<std::string> of_a = rule_prefixes(model, operation, a), of_b = rule_prefixes(model, operation, b);
-  if (of_a.empty() || of_b.empty()) return {a, {}};
+const Substitution& Substitutions::of(const Model& model, const Operation& operation, ChainView view) {
+  const std::tuple key{rule_prefixes(model, operation, a_), rule_prefixes(model, operation, b_), view};
+  const auto known = found_.find(key);
+  if (known != found_.end()) return known->second;
+  return found_.emplace(key, find(std::get<0>(key), std::get<1>(key), view)).first->second;
+}
+
+Substitution Substitutions::find(const Places& of_a, const Places& of_b, ChainView view) const {
+  if (of_a.empty() || of_b.empty()) return {a_, {}};
   if (of_a.front() == of_b.front()) {
-    std::vector<std::string> either = of_a;
+    Places either = of_a;
     std::ranges::copy_if(of_b, std::back_inserter(either),
                          [&](const std::string& path) { return std::ranges::find(of_a, path) == of_a.end(); });
-    return collect_all(either, a, b, view);
+    return collect_all(either, a_, b_, view);
   }
   // One backend has rules of its own for this data type, the other uses those of another: compare what each reads, in one place.
-  Backend of_b_at_a = b;
-  const auto* const read = structure_at<ConvArithmetic>(b, of_b.front());
+  Backend of_b_at_a = b_;
+  const auto* const read = structure_at<ConvArithmetic>(b_, of_b.front());
   auto* const place = structure_at<ConvArithmetic>(of_b_at_a, of_a.front());
-  if (read == nullptr || place == nullptr) return another_method(of_a.front(), of_b.front(), a, b);
+  if (read == nullptr || place == nullptr) return another_method(of_a.front(), of_b.front(), a_, b_);
   *place = *read;
-  return collect_all(of_a, a, of_b_at_a, view);
+  return collect_all(of_a, a_, of_b_at_a, view);
 }
 
 }  // namespace lastbit

@@ -5,6 +5,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "lastbit/explain.hpp"
@@ -25,7 +28,20 @@ struct Substitution {
 /// How the ways to the output are taken apart where their stages differ: by what they decide, or each as one change.
 enum class ChainView : std::uint8_t { decisions, whole };
 
-/// `operation` of `model` on both. Rules that do not concern it are left out.
-[[nodiscard]] Substitution substitution(const Model& model, const Operation& operation, const Backend& a, const Backend& b, ChainView view);
+/// Of two backends, which outlive it.
+class Substitutions {
+ public:
+  Substitutions(const Backend& a, const Backend& b) : a_(a), b_(b) {}
+  /// `operation` of `model` on both. Rules that do not concern it are left out. Found once for all operations of the same rules.
+  [[nodiscard]] const Substitution& of(const Model& model, const Operation& operation, ChainView view);
+
+ private:
+  using Places = std::vector<std::string>;  ///< of the rules that an operation reads
+  [[nodiscard]] Substitution find(const Places& of_a, const Places& of_b, ChainView view) const;
+
+  const Backend& a_;
+  const Backend& b_;
+  std::map<std::tuple<Places, Places, ChainView>, Substitution> found_;
+};
 
 }  // namespace lastbit

@@ -33,13 +33,13 @@ class LayerRuns {
 };
 
 /// The substitution whose start computes a's values and whose end computes b's: by decisions if that is exact, else by whole ways.
-Substitution exact_substitution(const Model& model, const LayerRuns& layer, const Backend& a, const Backend& b,
-                                const std::vector<std::int64_t>& of_a, const std::vector<std::int64_t>& of_b) {
-  Substitution result = substitution(model, model.operations[0], a, b, ChainView::decisions);
+const Substitution& exact_substitution(const Model& model, const LayerRuns& layer, Substitutions& substitutions,
+                                       const std::vector<std::int64_t>& of_a, const std::vector<std::int64_t>& of_b) {
+  const Substitution& result = substitutions.of(model, model.operations[0], ChainView::decisions);
   Backend end = result.start;
   for (const AppliedChange& change : result.changes) change.apply(end);
   if (layer.on_hybrid(result.start) == of_a && layer.on_hybrid(end) == of_b) return result;
-  return substitution(model, model.operations[0], a, b, ChainView::whole);
+  return substitutions.of(model, model.operations[0], ChainView::whole);
 }
 
 /// Every set of `size` out of `count`, in lexical order. False from visit ends it.
@@ -168,9 +168,8 @@ Origin origin_of(const std::vector<std::int64_t>& y_a, const std::vector<std::in
   return origin;
 }
 
-}  // namespace
-
-LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b) {
+LayerAttribution explain_by(Substitutions& substitutions, const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a,
+                            const SpecSheet& b) {
   const LayerRuns runs(layer, inputs);
   const Operation& operation = layer.operations.at(0);
   const ModelTensor& output = layer.tensor(operation.outputs[0]);
@@ -186,12 +185,19 @@ LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, con
     if (of_a[i] != of_b[i]) result.differing.push_back({static_cast<std::int64_t>(i), of_a[i], of_b[i], {}});
   }
   if (result.differing.empty()) return result;
-  const Substitution substitution = exact_substitution(layer, runs, a.backend, b.backend, of_a, of_b);
+  const Substitution& substitution = exact_substitution(layer, runs, substitutions, of_a, of_b);
   for (const AppliedChange& change : substitution.changes) result.changes.push_back(change.change);
   Attributor(runs, substitution, result).attribute();
   count_negative(result, output.quantization.zero_point());
   count_ties(result, layer, inputs, a.backend, b.backend);
   return result;
+}
+
+}  // namespace
+
+LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b) {
+  Substitutions substitutions(a.backend, b.backend);
+  return explain_by(substitutions, layer, inputs, a, b);
 }
 
 ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
@@ -201,12 +207,13 @@ ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs
   const Trace of_a = run(model, a.backend, inputs, everything), of_b = run(model, b.backend, inputs, everything);
   ExplainReport report{model.name, a.name, b.name, {}, {}};
   const OperationRange asked = operations_called(model, options.layer, "explain");
+  Substitutions substitutions(a.backend, b.backend);
   for (std::size_t i = asked.first; i < asked.end; ++i) {
     const Operation& operation = model.operations[i];
     if (!is_explainable(model, operation, a.backend, b.backend)) continue;
     const Model only = extract_operation(model, i);
     const std::vector<Tensor> given = inputs_of(model, i, of_a.tensors);
-    LayerAttribution& layer = report.layers.emplace_back(explain(only, given, a, b));
+    LayerAttribution& layer = report.layers.emplace_back(explain_by(substitutions, only, given, a, b));
     layer.number = i;
     show_first(layer, options.top, only, given, a, b);
     add_evidence(report.evidence, layer, a, b);

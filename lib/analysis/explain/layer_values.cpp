@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <type_traits>
 
 #include "engine/held_codes.hpp"
 #include "lastbit/rules.hpp"
@@ -20,11 +21,12 @@ std::int64_t place_among_numbers(Bits bits) {
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-std::int64_t code_at(const Tensor& tensor, std::int64_t index) {
-  const auto i = static_cast<std::size_t>(index);
-  if (tensor.type() == ElementType::float32) return place_among_numbers(std::bit_cast<std::uint32_t>(tensor.values<float>()[i]));
-  if (tensor.type() == ElementType::float16) return place_among_numbers(tensor.values<Float16>()[i].bits);
-  return tensor.integer_at(index);
+template <class T>
+std::int64_t code_of(T value) {
+  if constexpr (std::is_same_v<T, float>) return place_among_numbers(std::bit_cast<std::uint32_t>(value));
+  else if constexpr (std::is_same_v<T, double>) return place_among_numbers(std::bit_cast<std::uint64_t>(value));
+  else if constexpr (std::is_same_v<T, Float16>) return place_among_numbers(value.bits);
+  else return static_cast<std::int64_t>(value);
 }
 
 bool has_rules(const Backend& backend) { return backend.domain == Domain::integer; }
@@ -80,7 +82,7 @@ std::string parting(const ValueTrace& a, const ValueTrace& b) {
 
 std::vector<std::int64_t> codes_of(const Tensor& tensor) {
   std::vector<std::int64_t> codes(static_cast<std::size_t>(tensor.element_count()));
-  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = code_at(tensor, static_cast<std::int64_t>(i));
+  visit_element_type(tensor.type(), [&]<class T>() { std::ranges::transform(tensor.values<T>(), codes.begin(), code_of<T>); });
   return codes;
 }
 
