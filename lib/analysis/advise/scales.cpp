@@ -3,6 +3,7 @@
 //
 // Output scales at which both sides compute the same for every input.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <utility>
@@ -202,16 +203,21 @@ class ScaleSearch {
     const std::vector<std::size_t> others = touched(model_, changed);
     const auto is_input = [&](std::int32_t input) { return has_other_scale(model_, changed, input); };
     if (others.empty() || std::ranges::any_of(changed.inputs, is_input)) return std::nullopt;
-    for (const std::size_t other : others)
-      for (const SpecSheet* const side : {&a_, &b_})
-        if (runs(model_, other, *side) && !runs(changed, other, *side)) return std::nullopt;
-    const Count count = count_alone(changed, operation, most);
+    if (!still_runs(changed, operation)) return std::nullopt;
+    const Count count = count_alone(changed, operation, most);  // by which most scales are refused
     if (!count.open.empty() || count.differing > most) return std::nullopt;
+    for (const std::size_t other : others)
+      if (other != operation && !still_runs(changed, other)) return std::nullopt;
     for (const std::size_t other : others)
       if (other < operation && equal_[other] && !count_alone(changed, other, 0).equal()) return std::nullopt;
     return count.differing;
   }
 
+  /// On either side, where it ran before.
+  [[nodiscard]] bool still_runs(const Model& changed, std::size_t operation) const {
+    return std::ranges::all_of(std::array{&a_, &b_},
+                               [&](const SpecSheet* side) { return runs(changed, operation, *side) || !runs(model_, operation, *side); });
+  }
   [[nodiscard]] static bool runs(const Model& model, std::size_t operation, const SpecSheet& side) {
     return check(extract_operation(model, operation), side.backend).empty();
   }

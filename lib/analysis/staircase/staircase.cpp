@@ -16,14 +16,13 @@ class Climber {
 
   /// False where there are too many steps.
   [[nodiscard]] bool climb(const IntegerRange& piece) {
-    std::int64_t at = piece.min, output = output_of(at);
-    const std::int64_t last = output_of(piece.max);
-    add(at, output);
+    StaircaseStep at{piece.min, output_of(piece.min)};
+    const StaircaseStep last{piece.max, output_of(piece.max)};
+    add(at);
     width_ = std::max<std::int64_t>(1, width_);
-    while (output != last) {
-      at = next(at, output, piece.max);
-      output = output_of(at);
-      add(at, output);
+    while (at.output != last.output) {
+      at = next(at, last);
+      add(at);
       if (static_cast<std::int64_t>(steps.size()) > most_staircase_steps) return false;
     }
     return true;
@@ -34,26 +33,28 @@ class Climber {
  private:
   [[nodiscard]] std::int64_t output_of(std::int64_t accumulator) const { return finish(chain_, accumulator, operands_); }
 
-  void add(std::int64_t at, std::int64_t output) {
-    if (steps.empty() || steps.back().output != output) steps.push_back({at, output});
+  void add(const StaircaseStep& step) {
+    if (steps.empty() || steps.back().output != step.output) steps.push_back(step);
   }
 
-  /// The first accumulator behind `same` with another output than it has; the piece's last one has another. Steps are about as wide as the one before.
-  [[nodiscard]] std::int64_t next(std::int64_t same, std::int64_t output, std::int64_t other) {
-    const std::int64_t begin = same;
+  /// The step behind the one that begins with `begin`: of the first accumulator with another output; `other`, the piece's last one, has another.
+  /// Steps are about as wide as the one before.
+  [[nodiscard]] StaircaseStep next(const StaircaseStep& begin, StaircaseStep other) {
+    std::int64_t same = begin.first;
     const auto take = [&](std::int64_t at) {
-      const bool is_same = output_of(at) == output;
-      (is_same ? same : other) = at;
-      return is_same;
+      const std::int64_t output = output_of(at);
+      if (output == begin.output) same = at;
+      else other = {at, output};
+      return output == begin.output;
     };
-    if (width_ < other - same) {
+    if (width_ < other.first - same) {
       const bool rises = take(same + width_);
-      for (std::int64_t stride = 1; other - same > stride; stride *= 2) {
-        if (take(rises ? same + stride : other - stride) != rises) break;
+      for (std::int64_t stride = 1; other.first - same > stride; stride *= 2) {
+        if (take(rises ? same + stride : other.first - stride) != rises) break;
       }
     }
-    while (other - same > 1) take(same + (other - same) / 2);
-    width_ = other - begin;
+    while (other.first - same > 1) take(same + (other.first - same) / 2);
+    width_ = other.first - begin.first;
     return other;
   }
 

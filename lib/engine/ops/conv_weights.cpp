@@ -40,9 +40,10 @@ void each_packed(const ConvGeometry& geometry, const PackedWeights& packed, std:
         }
         continue;
       }
-      for (std::size_t i = 0; i < packed.runs.length; ++i)
-        visit(first + (i / values_per_group * lanes + lane) * values_per_group + i % values_per_group,
-              o * taps + r * packed.runs.length + i);
+      const std::size_t length = packed.runs.length, weight = o * taps + r * length;
+      std::size_t at = first + lane * values_per_group;
+      for (std::size_t i = 0; i < length; i += values_per_group, at += lanes * values_per_group)
+        for (std::size_t j = 0; j < std::min(values_per_group, length - i); ++j) visit(at + j, weight + i + j);
     }
   }
 }
