@@ -127,7 +127,7 @@ class Tensor {
   ~Tensor();
 
   template <class T>
-  [[nodiscard]] static Tensor from(Shape shape, std::span<const T> values) {
+  [[nodiscard]] static Tensor from(Shape shape, std::span<const T> values) {  // NOLINT(performance-unnecessary-value-param): it is moved on
     Tensor tensor = unwritten(element_type_of<T>, std::move(shape));
     std::memcpy(tensor.bytes_.data(), values.data(), values.size_bytes());
     return tensor;
