@@ -328,7 +328,6 @@ bool FinishPlanner<Lane>::scale_in_float(auto&& real, Rounding rule) {
   const bool in_double = rest_[0].arithmetic == ProductArithmetic::f64;
   const bool onto_zero = facts_of(rest_[0]).zero_point == ZeroPointUse::before_rounding;
   const double limit = width == 32 ? 0x1p30 : 0x1p50;
-  bool held = false;
   std::vector<double> scales(channels()), zeros(channels());
   for (std::size_t c = 0; c < channels(); ++c) {
     const RescaleOperands& operands = operands_[c];
@@ -339,7 +338,6 @@ bool FinishPlanner<Lane>::scale_in_float(auto&& real, Rounding rule) {
     ValueBounds range{bounded(ranges_[c].low), bounded(ranges_[c].high)};
     const auto end = static_cast<Int128>(limit);
     if (range.low <= -end || range.high >= end) {
-      held = true;
       if (!absorbed(c, end)) return false;
       range = {std::clamp(range.low, -end, end), std::clamp(range.high, -end, end)};
     }
@@ -350,7 +348,6 @@ bool FinishPlanner<Lane>::scale_in_float(auto&& real, Rounding rule) {
   step.in_double = in_double;
   step.onto_zero = onto_zero;
   step.limit = limit;
-  step.held = held;
   step.scale_f64 = parameter<double>(scales);
   step.zero_f64 = parameter<double>(zeros);
   step.scale_f32 = parameter<float>(scales);

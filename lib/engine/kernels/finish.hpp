@@ -34,7 +34,7 @@ enum class FinishOp : std::uint8_t {
   shift_right,     ///< rounded; v + bias + extra fits the lane
   multiply,        ///< lanes of 64 bits: v * multiplier, which fits
   multiply_shift,  ///< v * multiplier, rounded shift of the exact product: 64 bits for lanes of 32, 96 for lanes of 64
-  float_scale,     ///< v * scale + zero in float or double, held within [-limit, limit] where it may lie beyond, rounded
+  float_scale,     ///< v * scale + zero in float or double, held within [-limit, limit], rounded
   segments,        ///< of the segment of v, v * multiplier + offset, which fits 64 bits, or a double, its rounded shift, + add
 };
 
@@ -81,7 +81,6 @@ struct FinishStep {
   FloatRounding rounding;
   bool in_double = false;
   bool onto_zero = false;
-  bool held = false;  ///< some value may lie beyond the limit
   LaneParameter<float> scale_f32, zero_f32;
   LaneParameter<double> scale_f64, zero_f64;
   double limit = 0;

@@ -32,7 +32,6 @@ inline I64 shift_down_logical(I64 v, I64 by) { return _mm512_srlv_epi64(v, by); 
 inline I64 multiply_low_halves(I64 a, I64 b) { return _mm512_mul_epi32(a, b); }
 inline I64 multiply_low_halves_unsigned(I64 a, I64 b) { return _mm512_mul_epu32(a, b); }
 inline constexpr bool fuses_floats = true;
-inline I32 nearest_integer(F32 v) { return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline F32 fused(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
 
 inline I32 merged(const Halves& v) {

@@ -107,7 +107,6 @@ inline F32 to_float(I32 v) { return {static_cast<float>(v.raw)}; }
 inline I32 to_integer(F32 v) { return {static_cast<std::int32_t>(v.raw)}; }
 template <bool away_from_zero>
 inline I32 whole_product(F32 a, F32 b);  // is for paths whose fused is an instruction
-inline I32 nearest_integer(F32 v) { return to_integer(nearest_even(v)); }
 inline F32 as_float(I32 v) { return {std::bit_cast<float>(v.raw)}; }
 inline F64 two_less_where_raised_below_zero(F64 whole, F64 x) { return {x.raw < 0 && whole.raw > x.raw ? whole.raw - 2 : whole.raw}; }
 inline F64 to_single(F64 v) { return {static_cast<double>(static_cast<float>(v.raw))}; }
