@@ -56,6 +56,12 @@ void count_lsb(std::span<const T> a, std::span<const T> b, TensorDifference& res
   result.largest_lsb = largest;
 }
 
+/// The least or the largest value of its type.
+template <class T>
+bool is_end(T value) {
+  return value == std::numeric_limits<T>::min() || value == std::numeric_limits<T>::max();
+}
+
 /// Of tensors of bytes: how often each pair of codes stands at one place. For their figures the order does not count.
 template <class T>
 class CodePairs {
@@ -88,6 +94,7 @@ std::int64_t first_of_magnitude(std::span<const T> a, std::span<const T> b, std:
   return 0;
 }
 
+/// All but where they differ.
 template <class T>
 void take_figures(std::span<const T> of_a, std::span<const T> of_b, const Quantization& quantization, TensorDifference& result) {
   const CodePairs<T> pairs(of_a, of_b);
@@ -97,15 +104,14 @@ void take_figures(std::span<const T> of_a, std::span<const T> of_b, const Quanti
     real(static_cast<T>(code)) = real_of(code, quantization.scale(), quantization.zero_point());
   std::vector<CountedPair> list;
   std::int64_t most = 0, least = 0;
-  const auto is_end = [](T code) { return code == std::numeric_limits<T>::min() || code == std::numeric_limits<T>::max(); };
   pairs.each([&](T a, T b, std::int64_t count) {
     list.push_back({real(b), real(a), count});
     const std::int64_t lsb = std::int64_t{b} - a;
     result.histogram.add(lsb, count);
     most = std::max(most, lsb);
     least = std::min(least, lsb);
-    result.saturated_a += is_end(a) ? count : 0;
-    result.saturated_b += is_end(b) ? count : 0;
+    result.saturated_a += is_end<T>(a) ? count : 0;
+    result.saturated_b += is_end<T>(b) ? count : 0;
   });
   result.largest_lsb = most == -least ? first_of_magnitude(of_a, of_b, most) : most > -least ? most : least;
   result.metrics = element_metrics(list);
@@ -119,8 +125,7 @@ std::int64_t count_saturated(const Tensor& tensor) {
   if (!is_integer(tensor.type())) return 0;
   return visit_element_type(tensor.type(), [&]<class T>() -> std::int64_t {
     const auto values = tensor.values<T>();
-    return std::count_if(values.begin(), values.end(),
-                         [](T value) { return value == std::numeric_limits<T>::min() || value == std::numeric_limits<T>::max(); });
+    return std::count_if(values.begin(), values.end(), is_end<T>);
   });
 }
 

@@ -3,8 +3,7 @@
 //
 // Compiled for AVX-512 F, CD, BW, DQ and VL.
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"  // gcc 12's own _mm512_undefined_epi32 (gcc bug 105593)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // gcc 12's own _mm512_undefined_epi32 (gcc bug 105593)
 #endif
 
 #include <immintrin.h>
