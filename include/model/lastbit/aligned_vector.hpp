@@ -34,6 +34,7 @@ struct AlignedAllocator {
 /// The same, but a vector's new elements that are given no value keep what the memory holds.
 template <class T>
 struct UnwrittenAllocator : AlignedAllocator<T> {
+  /// The allocator of another element, which the base's rebind would make without this one's construct.
   template <class U>
   struct rebind {                         // NOLINT(readability-identifier-naming): what allocators are asked for
     using other = UnwrittenAllocator<U>;  // NOLINT(readability-identifier-naming)
