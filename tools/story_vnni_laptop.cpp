@@ -64,14 +64,14 @@ Model quantised(const Model& network, const Samples& calibration, const char* re
 Model with_narrow_weights(Model model) {
   for (ModelTensor& tensor : model.tensors) {
     if (tensor.type != ElementType::int8 || !tensor.constant) continue;
-    for (std::int8_t& code : tensor.constant->values<std::int8_t>())
+    for (std::int8_t& code : tensor.constant.edit().values<std::int8_t>())
       code = static_cast<std::int8_t>(round_to_integer(code / 2.0, Rounding::half_even));
     for (double& scale : tensor.quantization.scales) scale *= 2;
   }
   for (const Operation& operation : model.operations) {
     ModelTensor& bias = model.tensors[static_cast<std::size_t>(operation.inputs.at(2))];
     for (double& scale : bias.quantization.scales) scale *= 2;
-    for (std::int32_t& code : bias.constant->values<std::int32_t>())
+    for (std::int32_t& code : bias.constant.edit().values<std::int32_t>())
       code = static_cast<std::int32_t>(round_to_integer(code / 2.0, Rounding::half_even));
   }
   return model;

@@ -68,7 +68,7 @@ double unit_of_sums(const Model& model, const Operation& operation) {
   const double input_scale = model.tensor(writer->inputs[0]).quantization.scale();
   const Quantization& weights = model.tensor(writer->inputs[1]).quantization;
   const bool multiplies = writer->inputs.size() > multiplier_input && writer->inputs[multiplier_input] != absent_tensor;
-  const std::optional<Tensor> multipliers = multiplies ? model.tensor(writer->inputs[multiplier_input]).constant : std::nullopt;
+  const Constant multipliers = multiplies ? model.tensor(writer->inputs[multiplier_input]).constant : Constant();
   std::optional<double> unit;
   const std::size_t rows = multipliers ? static_cast<std::size_t>(multipliers->element_count()) : 1;
   for (std::size_t c = 0; c < std::max(weights.scales.size(), rows); ++c) {

@@ -102,9 +102,9 @@ void give_constants_one_reader(Model& model) {
 void invert_constant_divisors(Model& model) {
   for (Operation& operation : model.operations) {
     if (operation.kind != OperationKind::div) continue;
-    std::optional<Tensor>& divisor = model.tensors[static_cast<std::size_t>(operation.inputs[1])].constant;
+    Constant& divisor = model.tensors[static_cast<std::size_t>(operation.inputs[1])].constant;
     if (!divisor || divisor->type() != ElementType::float32) continue;
-    for (float& value : divisor->values<float>()) value = 1 / value;
+    for (float& value : divisor.edit().values<float>()) value = 1 / value;
     operation.kind = OperationKind::mul;
   }
 }

@@ -20,7 +20,7 @@ const Shape pixel{1, 1, 1, 4};
 struct Builder {
   Model model;
 
-  std::int32_t tensor(const std::string& name, const Shape& shape, std::optional<Tensor> constant = {}) {
+  std::int32_t tensor(const std::string& name, const Shape& shape, Constant constant = {}) {
     model.tensors.push_back({name, ElementType::float32, shape, {}, std::move(constant)});
     return static_cast<std::int32_t>(model.tensors.size()) - 1;
   }

@@ -49,7 +49,7 @@ struct BoundedLayer {
   std::string width;  ///< rule
 };
 
-ModelTensor int8_tensor(const std::string& name, const Shape& shape, std::int64_t zero_point, std::optional<Tensor> constant = {}) {
+ModelTensor int8_tensor(const std::string& name, const Shape& shape, std::int64_t zero_point, Constant constant = {}) {
   return {name, ElementType::int8, shape, {{0.05}, {zero_point}, 0}, std::move(constant)};
 }
 

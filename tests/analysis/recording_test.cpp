@@ -99,7 +99,7 @@ TEST_CASE("recording: another model, and a spoiled value") {
   write_recording(folder.path(), digits(), sheet, images());
   Model model = digits();
   for (ModelTensor& tensor : model.tensors)
-    if (tensor.constant && tensor.type == ElementType::int8) tensor.constant->bytes()[0] ^= std::byte{1};
+    if (tensor.constant && tensor.type == ElementType::int8) tensor.constant.edit().bytes()[0] ^= std::byte{1};
   const RecordingReport other = check_recording(folder.path(), model, sheet);
   CHECK(other.model_changed);
   CHECK_FALSE(other.passed());

@@ -248,7 +248,7 @@ TEST_CASE("replay: a name that may mean two tensors means none") {
 TEST_CASE("replay: what is not finite feeds no layer, and no layer loses most by it") {
   const TwoConvolutions network(46, 1.0);
   Model real = in_float(network.model);
-  real.tensors[1].constant->values<float>()[0] = std::numeric_limits<float>::infinity();
+  real.tensors[1].constant.edit().values<float>()[0] = std::numeric_limits<float>::infinity();
   const ReplayReport report = replayed(network.model, real, network.inputs);
   CHECK(report.loss_of(2)->accumulated.metrics.non_finite_truth > 0);
   CHECK(report.loss_of(2)->same_input);

@@ -180,7 +180,7 @@ TEST_CASE("shrink: rows that a device may process together go one by one, and ta
                          {"w", ElementType::int16, weights, {{1.0}, {0}, 0}, Tensor(ElementType::int16, weights)},
                          {"y", ElementType::int32, Shape{3, 2}, {}, {}}};
   layer.inputs = {Tensor(ElementType::int16, in)};
-  for (Tensor* tensor : {&*layer.model.tensors[1].constant, &layer.inputs[0]})
+  for (Tensor* tensor : {&layer.model.tensors[1].constant.edit(), &layer.inputs[0]})
     std::ranges::fill(tensor->values<std::int16_t>(), std::int16_t{-32768});
   layer.model.operations = {{OperationKind::fully_connected, "y", {0, 1}, {2}, FullyConnectedAttributes{}}};
   layer.model.inputs = {0};

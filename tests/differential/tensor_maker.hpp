@@ -77,7 +77,7 @@ class TensorMaker {
     for (std::int64_t o = 0; o < channels; ++o) per_channel.scales.push_back(scale());
     return per_channel;
   }
-  std::int32_t add(ElementType type, const Shape& shape, Quantization quantization, std::optional<Tensor> constant = {}) {
+  std::int32_t add(ElementType type, const Shape& shape, Quantization quantization, Constant constant = {}) {
     model_.tensors.push_back({"t" + std::to_string(model_.tensors.size()), type, shape, std::move(quantization), std::move(constant)});
     return static_cast<std::int32_t>(model_.tensors.size()) - 1;
   }

@@ -331,7 +331,7 @@ TEST_CASE("sums wrap in 32 bits") {
   const Layer layer{.kind = fully_connected, .input = {1, terms}, .weights = {1, terms}, .output = {1, 1}, .has_bias = false};
   Made wide = made(layer, 1);
   std::ranges::fill(wide.input.values<float>(), 1.0F);
-  std::ranges::fill(wide.model.tensors[1].constant->values<std::int8_t>(), std::int8_t{127});
+  std::ranges::fill(wide.model.tensors[1].constant.edit().values<std::int8_t>(), std::int8_t{127});
   const std::int64_t sum = 127 * 127 * terms - (std::int64_t{1} << 32);
   const auto scale = static_cast<float>(wide.model.tensors[1].quantization.scales[0]);
   const float in = 1.0F / 127.0F;

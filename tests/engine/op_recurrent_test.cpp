@@ -73,7 +73,7 @@ void fill(Tensor& tensor, std::int64_t limit, std::mt19937& random) {
 /// New random constants, and inputs for `samples` calls.
 Tensor randomized(Model& model, std::int64_t samples, std::mt19937& random) {
   for (ModelTensor& tensor : model.tensors)
-    if (tensor.constant) fill(*tensor.constant, size_of(tensor.type) == 1 ? 128 : 3000, random);
+    if (tensor.constant) fill(tensor.constant.edit(), size_of(tensor.type) == 1 ? 128 : 3000, random);
   const ModelTensor& input = model.tensor(model.inputs[0]);
   std::vector<std::int64_t> sizes{samples};
   sizes.insert(sizes.end(), input.shape.sizes().begin(), input.shape.sizes().end());
@@ -252,7 +252,7 @@ void retype(Model& model, const std::vector<std::string>& names, ElementType typ
     ModelTensor& tensor = tensor_of(model, name);
     tensor.type = type;
     tensor.quantization = quantization;
-    if (tensor.constant) tensor.constant.emplace(type, tensor.shape);
+    if (tensor.constant) tensor.constant = Tensor(type, tensor.shape);
   }
 }
 
@@ -296,7 +296,7 @@ TEST_CASE("svdf without bias starts from 0, and a fused activation bounds only w
   std::mt19937 random(4);
   Model model = seed_model("svdf");
   const Tensor inputs = randomized(model, 8, random);
-  for (auto& value : tensor_of(model, "bias").constant->values<std::int32_t>()) value = 0;
+  for (auto& value : tensor_of(model, "bias").constant.edit().values<std::int32_t>()) value = 0;
   const Numbers with_zeros = traced(model, run(model, tflite_double, {&inputs, 1}), "y");
   model.operations[0].inputs.pop_back();
   CHECK(traced(model, run(model, tflite_double, {&inputs, 1}), "y") == with_zeros);

@@ -181,7 +181,7 @@ TEST_CASE("structures that only a program can build are refused") {
   CHECK(refusal_after("add", [](Model& model) { model.operations[0].name.clear(); }).says("name is empty"));
   CHECK(refusal_after("add", [](Model& model) { model.operations[0].name = "\xFF"; }).says("not printable"));
   CHECK(refusal_after("add", [](Model& model) { model.tensors[0].name = "two\nlines"; }).says("not printable"));
-  CHECK(refusal_after("add", [](Model& model) { model.tensors[1].constant->reshape({7}); }).says("type and shape"));
+  CHECK(refusal_after("add", [](Model& model) { model.tensors[1].constant.edit().reshape({7}); }).says("type and shape"));
   CHECK(refusal_after("add", [](Model& model) {
           model.tensors[0].quantization.scales = {std::numeric_limits<double>::quiet_NaN()};
         }).says("scale"));

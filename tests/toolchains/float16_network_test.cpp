@@ -18,7 +18,7 @@ namespace {
 
 const Shape row{1, 4};
 
-std::int32_t tensor(Model& model, const std::string& name, std::optional<Tensor> constant = {}) {
+std::int32_t tensor(Model& model, const std::string& name, Constant constant = {}) {
   model.tensors.push_back({name, ElementType::float32, row, {}, std::move(constant)});
   return static_cast<std::int32_t>(model.tensors.size()) - 1;
 }

@@ -146,7 +146,7 @@ TEST_CASE("gna: a curve within the error asked for, and no segment more than equ
 
 TEST_CASE("gna: factors of a fully connected layer, its bias and its table") {
   Network network = dense(8, 4);
-  network.model.tensors[1].constant->values<float>()[0] = 0.5F;  // the largest
+  network.model.tensors[1].constant.edit().values<float>()[0] = 0.5F;  // the largest
   const QuantizationResult result = on("gna2", network, {{"input_scale_factor", "1024"}});
   CHECK(factor(result.model, "x") == 1024);
   CHECK(factor(result.model, "w") == 32768);
@@ -162,7 +162,7 @@ TEST_CASE("gna: factors of a fully connected layer, its bias and its table") {
 
 TEST_CASE("gna: a large bias sets the factor of the weights, and says so") {
   Network network = dense(8, 4, 1, 64);
-  network.model.tensors[2].constant->values<float>()[0] = 64;
+  network.model.tensors[2].constant.edit().values<float>()[0] = 64;
   const QuantizationResult result = on("gna2", network, {{"input_scale_factor", "2048"}});
   CHECK(std::abs(factor(result.model, "b") / (0x1p30 / 64) - 1) < 1e-9);
   CHECK(result.report.notes.at(0).find("the bias, at most 2^30") != std::string::npos);

@@ -179,7 +179,7 @@ TEST_CASE("calibration: what is not finite is refused where it comes in, and cou
   const Calibration calibration = calibrate(network.model, std::vector<std::vector<Tensor>>{{row({0, 0, 0, 3e38F})}}, 4);
   CHECK(calibration.tensors[3].non_finite == 1);
   CHECK(calibration.tensors[3].max == 3);
-  network.model.tensors[2].constant->values<float>()[1] = nan;
+  network.model.tensors[2].constant.edit().values<float>()[1] = nan;
   CHECK(refused({{row({0, 0, 0, 0})}}) == "constant 'c': value 1 is NaN");
 }
 

@@ -21,6 +21,7 @@
 #include "lastbit/arith/rounding.hpp"
 #include "lastbit/arith/scale_segment.hpp"
 #include "lastbit/block_format.hpp"
+#include "lastbit/constant.hpp"
 #include "lastbit/tensor.hpp"
 
 namespace lastbit {
@@ -374,7 +375,7 @@ struct ModelTensor {
   ElementType type = ElementType::int8;
   Shape shape;
   Quantization quantization;
-  std::optional<Tensor> constant;  ///< weights and other data stored in the file
+  Constant constant;  ///< weights and other data stored in the file
   /// Of codes between two pairs of QuantizeLinear and DequantizeLinear, one directly behind the other: what a runtime that fuses makes of both pairs.
   std::optional<Quantization> merged{};
 };

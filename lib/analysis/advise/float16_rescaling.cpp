@@ -161,7 +161,7 @@ void scale_constant(Model& model, std::int32_t& index, int exponent) {
     index = static_cast<std::int32_t>(model.tensors.size());
     model.tensors.push_back(std::move(copy));
   }
-  for (float& value : model.tensors[static_cast<std::size_t>(index)].constant->values<float>()) value = std::ldexp(value, exponent);
+  for (float& value : model.tensors[static_cast<std::size_t>(index)].constant.edit().values<float>()) value = std::ldexp(value, exponent);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ void rescale_bias(Model& model, Operation& operation, double factor) {
   for (double& scale : bias.quantization.scales) scale *= factor;
   visit_element_type(bias.type, [&]<class T>() {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      for (T& value : bias.constant->values<T>()) value = static_cast<T>(rescaled_code(value, 0, factor, range));
+      for (T& value : bias.constant.edit().values<T>()) value = static_cast<T>(rescaled_code(value, 0, factor, range));
     }
   });
   operation.inputs[bias_input] = static_cast<std::int32_t>(model.tensors.size());

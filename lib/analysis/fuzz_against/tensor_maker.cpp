@@ -62,8 +62,7 @@ Quantization TensorMaker::near(double scale) {
   return with_scale(scale * random_.odd_number(-2, 2));
 }
 
-std::int32_t TensorMaker::add(const std::string& name, ElementType type, Shape shape, Quantization quantization,
-                              std::optional<Tensor> constant) {
+std::int32_t TensorMaker::add(const std::string& name, ElementType type, Shape shape, Quantization quantization, Constant constant) {
   const auto index = static_cast<std::int32_t>(model_.tensors.size());
   model_.tensors.push_back({name + std::to_string(index), type, std::move(shape), std::move(quantization), std::move(constant)});
   return index;

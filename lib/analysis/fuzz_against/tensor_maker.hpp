@@ -29,7 +29,7 @@ class TensorMaker {
   /// Of what an operation makes of values of this scale: the same at times, a power of two apart, or anything near.
   [[nodiscard]] Quantization near(double scale);
 
-  std::int32_t add(const std::string& name, ElementType type, Shape shape, Quantization quantization, std::optional<Tensor> constant = {});
+  std::int32_t add(const std::string& name, ElementType type, Shape shape, Quantization quantization, Constant constant = {});
   /// An input of the network.
   std::int32_t add_input(const Shape& shape, const Quantization& quantization);
   /// A constant of the data's type.

@@ -44,7 +44,7 @@ struct Source {
   std::int64_t zero_point = 0;
   IntegerRange values{};
   std::vector<std::int64_t> offsets;
-  std::optional<Tensor> constant;
+  Constant constant;
   ElementType type = ElementType::int8;
   Shape shape;
 };

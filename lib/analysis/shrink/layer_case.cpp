@@ -11,11 +11,24 @@
 
 namespace lastbit {
 
+std::optional<std::size_t> LayerCase::place_among_inputs(std::int32_t which) const {
+  const auto found = std::ranges::find(layer.inputs, which);
+  if (found == layer.inputs.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - layer.inputs.begin());
+}
+
+const Tensor* LayerCase::values(std::int32_t which) const {
+  if (which == absent_tensor) return nullptr;
+  if (tensor(which).constant) return &*tensor(which).constant;
+  const auto place = place_among_inputs(which);
+  return place ? &inputs[*place] : nullptr;
+}
+
 Tensor* LayerCase::values(std::int32_t which) {
   if (which == absent_tensor) return nullptr;
-  if (auto& constant = tensor(which).constant) return &*constant;
-  const auto found = std::find(layer.inputs.begin(), layer.inputs.end(), which);
-  return found == layer.inputs.end() ? nullptr : &inputs[static_cast<std::size_t>(found - layer.inputs.begin())];
+  if (tensor(which).constant) return &tensor(which).constant.edit();
+  const auto place = place_among_inputs(which);
+  return place ? &inputs[*place] : nullptr;
 }
 
 std::int64_t offset_of(const Shape& shape, const std::vector<std::int64_t>& at) {

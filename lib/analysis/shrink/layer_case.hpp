@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "lastbit/compare.hpp"
@@ -31,8 +32,9 @@ struct LayerCase {
   [[nodiscard]] const Shape& output_shape() const { return tensor(output_tensor()).shape; }
 
   /// The values of a constant or of an input; nullptr: of an output.
+  [[nodiscard]] const Tensor* values(std::int32_t tensor) const;
   [[nodiscard]] Tensor* values(std::int32_t tensor);
-  [[nodiscard]] const Tensor* values(std::int32_t tensor) const { return const_cast<LayerCase*>(this)->values(tensor); }
+  [[nodiscard]] std::optional<std::size_t> place_among_inputs(std::int32_t tensor) const;
 };
 
 /// The inverse of coordinates() (compare.hpp).

@@ -45,7 +45,7 @@ void dequantize_bias(RealOperation& alone) {
   const auto in = static_cast<float>(input.merged.value_or(input.quantization).scale());  // merged: as the file states it (held_codes.hpp)
   const Quantization& weights = alone.of_codes(1).quantization;
   const auto index = static_cast<std::size_t>(alone.operation().inputs[bias_input]);
-  const std::span<float> values = alone.real.tensors[index].constant->values<float>();
+  const std::span<float> values = alone.real.tensors[index].constant.edit().values<float>();
   for (std::size_t c = 0; c < values.size(); ++c)
     values[c] = static_cast<float>(bias.constant->integer_at(static_cast<std::int64_t>(c))) * (in * static_cast<float>(weights.scale(c)));
 }

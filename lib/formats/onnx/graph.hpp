@@ -30,7 +30,7 @@ struct Value {
   Shape shape;
   Quantization quantization;
   std::optional<Quantization> merged;  ///< ModelTensor::merged
-  std::optional<Tensor> constant;
+  Constant constant;
   std::int32_t plain = absent_tensor;
   std::int32_t image = absent_tensor;
   ValueId quantized = no_value;  ///< the integers whose dequantised values these are, by their own `quantization`
