@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <mutex>
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
@@ -18,6 +19,7 @@
 #include "output_option.hpp"
 #include "placement_option.hpp"
 #include "problem.hpp"
+#include "progress.hpp"
 #include "report/documents.hpp"
 #include "subcommand.hpp"
 
@@ -31,6 +33,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::size_t top = 0;
   std::filesystem::path plot{}, html{};
+  int threads = 1;
   bool json = false;
 };
 
@@ -38,11 +41,26 @@ void refuse(bool mistake, const std::string& message) {
   if (mistake) throw Error(ErrorCode::bad_input, "explain", message);
 }
 
-int explain_runs(const Options& options, const Model& model, const std::optional<std::string>& layer) {
+/// Shows how far it is, from any thread, and is gone before anything is printed.
+template <class Explain>
+auto with_progress(const Options& options, std::size_t top, Explain&& explain) {
+  Progress progress("explaining");
+  std::mutex showing;
+  const auto show = [&](std::size_t done, std::size_t all) {
+    const std::scoped_lock lock(showing);
+    progress.show(done, all);
+  };
+  const auto layer = options.layer.empty() ? std::nullopt : std::optional(options.layer);
+  return explain(ExplainOptions{.layer = layer, .top = top, .threads = options.threads, .on_progress = show});
+}
+
+int explain_runs(const Options& options, const Model& model) {
   const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
   const std::size_t for_page = options.html.empty() ? 0 : 1;  // a page shows one of each layer unasked
-  ExplainReport report = explain_network(model, read_inputs(model, options.inputs), a, b, {layer, std::max(options.top, for_page)});
+  const std::vector<Tensor> inputs = read_inputs(model, options.inputs);
+  ExplainReport report = with_progress(options, std::max(options.top, for_page),
+                                       [&](const ExplainOptions& how) { return explain_network(model, inputs, a, b, how); });
   report.model = options.model;
   draw_if_asked(report, options.plot);
   if (!options.html.empty()) write_html(document_of(report, model), options.html);
@@ -52,12 +70,13 @@ int explain_runs(const Options& options, const Model& model, const std::optional
                                                                                                                           : different;
 }
 
-int explain_board(const Options& options, const Model& model, const std::optional<std::string>& layer) {
+int explain_board(const Options& options, const Model& model) {
   refuse(options.b.given(), "with --dump, the board is side b: --b and --set-b mean nothing");
   refuse(options.top > 0, "--top shows two backends side by side; a dump has no stages");
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
   const SpecSheet a = with_placements(reported_backend(options.a.name, options.a.settings), model);
-  DumpReport report = explain_dump(model, read_given_dump(options.dump, model), a, inputs, layer);
+  const NamedTrace board = read_given_dump(options.dump, model);
+  DumpReport report = with_progress(options, 0, [&](const ExplainOptions& how) { return explain_dump(model, board, a, inputs, how); });
   report.model = options.model;
   report.dump = options.dump;
   draw_if_asked(report, options.plot);
@@ -74,8 +93,7 @@ int run(Options& options) {
   else refuse(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
   refuse(options.a.name.empty(), "--a is needed: the backend that is expected");
   const Model model = read_users_model(options.model);
-  const auto layer = options.layer.empty() ? std::nullopt : std::optional(options.layer);
-  return options.dump.empty() ? explain_runs(options, model, layer) : explain_board(options, model, layer);
+  return options.dump.empty() ? explain_runs(options, model) : explain_board(options, model);
 }
 
 }  // namespace
@@ -96,6 +114,7 @@ void add_explain(CommandLine& line) {
   add_top_option(command, options->top);
   add_plot_option(command, options->plot);
   add_html_option(command, options->html);
+  add_threads_option(command, options->threads);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

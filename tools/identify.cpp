@@ -39,6 +39,7 @@ struct Options {
   std::size_t top = 3;
   unsigned seed = 1;
   double max_time = 600;
+  int threads = 1;
   std::filesystem::path html{};
   bool json = false, free_weights = false;
 };
@@ -211,9 +212,10 @@ int run(const Options& options) {
   Source source;
   const std::vector<IdentifyPair> pairs = read_pairs(options, source, skipped);
   Progress bar("identify: percent");
-  Identification found = identify(pairs, {.runners_up = options.top, .most_seconds = options.max_time, .progress = [&](double share) {
-                                            bar.show(static_cast<std::size_t>(share * 100), 100);
-                                          }});
+  Identification found = identify(
+      pairs, {.runners_up = options.top, .most_seconds = options.max_time, .threads = options.threads, .progress = [&](double share) {
+                bar.show(static_cast<std::size_t>(share * 100), 100);
+              }});
   bar.clear();
   found.skipped.insert(found.skipped.end(), skipped.begin(), skipped.end());
   const auto base = options.base.empty() ? std::nullopt : std::optional(named_backend(options.base));
@@ -254,6 +256,7 @@ void add_identify(CommandLine& line) {
       .not_negative();
   add_top_option(command, options->top);
   add_html_option(command, options->html);
+  add_threads_option(command, options->threads);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

@@ -10,6 +10,7 @@
 #include "backend_option.hpp"
 #include "common_options.hpp"
 #include "html_option.hpp"
+#include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/registry.hpp"
@@ -22,6 +23,7 @@
 #include "progress.hpp"
 #include "report/documents.hpp"
 #include "subcommand.hpp"
+#include "view_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -30,6 +32,7 @@ struct Options {
   std::string model, csv;
   std::filesystem::path plot, html;
   std::vector<std::string> backends, inputs;
+  ViewRequest view{};
   int threads = 1;
   bool pairs = false, json = false;
 };
@@ -62,8 +65,16 @@ HeatMap heat_map_of(const Matrix& found) {
   return map;
 }
 
+LayerView pair_view(const Options& options, const Model& model) {
+  LayerView view = view_from(options.view, &model);
+  if (view.order == LayerOrder::largest)
+    throw Error(ErrorCode::bad_input, "--sort largest", "a matrix has shares, and no difference in LSB");
+  return view;
+}
+
 int run(const Options& options) {
   const Model model = read_users_model(options.model);
+  const LayerView view = pair_view(options, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
   const std::vector<SpecSheet> sheets = sheets_of(options, model);
   Progress progress("comparing pairs");
@@ -79,7 +90,7 @@ int run(const Options& options) {
   else std::cout << (options.json ? to_json(found) : to_text(found));
   const bool in_detail = options.pairs || found.pairs.size() == 1;
   for (const PairShares& pair : found.pairs)
-    if (in_detail && !options.json && options.csv != "-" && !pair.equal()) std::cout << "\n" << to_text(found, pair);
+    if (in_detail && !options.json && options.csv != "-" && !pair.equal()) std::cout << "\n" << to_text(found, pair, view);
   return std::ranges::all_of(found.pairs, &PairShares::equal) ? equal : different;
 }
 
@@ -94,6 +105,7 @@ void add_matrix(CommandLine& line) {
   add_placement_options(command);
   add_input_option(command, options->inputs);
   command.flag("--pairs", options->pairs, "every pair that differs, layer by layer");
+  add_view_options(command, options->view);
   add_plot_option(command, options->plot);
   add_html_option(command, options->html);
   add_threads_option(command, options->threads);

@@ -26,6 +26,7 @@ struct Options {
   std::string model, a, b, layer, output;
   std::vector<std::string> settings_a, settings_b, inputs;
   std::optional<std::int64_t> index;
+  int threads = 1;
   bool json = false;
 };
 
@@ -35,7 +36,7 @@ int run(const Options& options) {
   model.name = (path.parent_path().filename() / path.filename()).string();  // tells networks apart wherever the files go
   Progress progress("shrink");
   ShrinkOptions how{
-      .layer = options.layer.empty() ? std::nullopt : std::optional(options.layer), .index = options.index, .on_progress = {}};
+      .layer = options.layer.empty() ? std::nullopt : std::optional(options.layer), .index = options.index, .threads = options.threads};
   how.on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
   const SpecSheet a = with_fallbacks(reported_backend(options.a, options.settings_a), model);
   const SpecSheet b = with_placements(reported_backend(options.b, options.settings_b), model);
@@ -68,6 +69,7 @@ void add_shrink(CommandLine& line) {
   add_layer_option(command, options->layer);
   command.option("--index", options->index, "this value of the layer's output (over all samples) instead of one of the commonest cause");
   add_output_option(command, options->output, "DIR");
+  add_threads_option(command, options->threads);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);

@@ -61,7 +61,7 @@ def compare_traces(a, b) -> Report:
     return Report(_lastbit.compare_folders(os.fspath(a), os.fspath(b)))
 
 
-def explain(model, a, b=None, inputs=None, *, board=None, layer=None, top: int = 0, layout: str = "", names=None) -> Report:
+def explain(model, a, b=None, inputs=None, *, board=None, layer=None, top: int = 0, layout: str = "", names=None, threads: int = 1) -> Report:
     """Which rule makes each value that differs, between two backends; or which single change of backend a computes what a board did.
 
     layer: only this one, its number or name. top: so many values of each layer stage by stage.
@@ -70,10 +70,11 @@ def explain(model, a, b=None, inputs=None, *, board=None, layer=None, top: int =
     if (b is None) == (board is None):
         raise bad_input("explain", "either b, a backend, or a board is needed")
     if board is None:
-        return Report(_lastbit.explain(model.native, model.called, _device(a), _device(b), arrays_for(model, inputs), _layer(layer), top))
+        return Report(_lastbit.explain(model.native, model.called, _device(a), _device(b), arrays_for(model, inputs), _layer(layer), top,
+                                       threads))
     tensors = board_of(model, board, names, layout)
     return Report(_lastbit.explain_board(model.native, model.called, tensors.native, tensors.called, _device(a), arrays_for(model, inputs),
-                                         _layer(layer)))
+                                         _layer(layer), threads))
 
 
 def certify(model, a, b, inputs=None, *, input_range: str = "type", layer=None, threads: int = 1, progress=None) -> Report:
@@ -110,14 +111,15 @@ class Identification(Report):
 
 
 def identify(model, board, *, name: str = "identified", base=None, top: int = 3, max_time: float = 600, layout: str = "", names=None,
-             progress=None) -> Identification:
+             threads: int = 1, progress=None) -> Identification:
     """The rules of a device from what it computed. base: the backend of operations that are not found. max_time: seconds; 0: no limit.
 
     `report.passes`: the backend computes every value. Rows: "operations". Raises Error where the board's tensors were misread.
     """
     model = model_of(model)
     tensors = board_of(model, board, names, layout)
-    found, device, decided = _lastbit.identify(model.native, tensors.native, name, None if base is None else _device(base), top, float(max_time), progress)
+    found, device, decided = _lastbit.identify(model.native, tensors.native, name, None if base is None else _device(base), top, float(max_time), threads,
+                                               progress)
     report = Identification(found, "operations")
     report.__dict__.update(backend=Backend(device), decided=decided)
     return report

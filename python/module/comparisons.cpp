@@ -86,11 +86,12 @@ py::tuple within(const Report& report, std::optional<std::int64_t> max_lsb, std:
 }
 
 Report explain(const ModelPointer& model, const std::string& called, const Device& a, const Device& b, const Arrays& arrays,
-               const std::optional<std::string>& layer, std::size_t top) {
+               const std::optional<std::string>& layer, std::size_t top, int threads) {
   const std::vector<Tensor> inputs = inputs_from(*model, arrays);
   return released([&] {
     const SpecSheet side_a = a.on(*model), side_b = b.on(*model);
-    const auto found = std::make_shared<ExplainReport>(explain_network(*model, inputs, side_a, side_b, {layer, top}));
+    const auto found =
+        std::make_shared<ExplainReport>(explain_network(*model, inputs, side_a, side_b, {.layer = layer, .top = top, .threads = threads}));
     found->model = called;
     Report report{.json = [found] { return to_json(*found); }, .text = [found](bool) { return to_text(*found); }};
     report.passes = std::ranges::all_of(found->layers, [](const auto& each) { return each.differing.empty(); });
@@ -99,11 +100,11 @@ Report explain(const ModelPointer& model, const std::string& called, const Devic
 }
 
 Report explain_board(const ModelPointer& model, const std::string& called, const NamedTrace& board, const std::string& board_called,
-                     const Device& device, const Arrays& arrays, const std::optional<std::string>& layer) {
+                     const Device& device, const Arrays& arrays, const std::optional<std::string>& layer, int threads) {
   const std::vector<Tensor> inputs = inputs_from(*model, arrays);
   return released([&] {
     const SpecSheet side = device.on(*model);
-    const auto found = std::make_shared<DumpReport>(explain_dump(*model, board, side, inputs, layer));
+    const auto found = std::make_shared<DumpReport>(explain_dump(*model, board, side, inputs, {.layer = layer, .threads = threads}));
     found->model = called;
     found->dump = board_called;
     Report report{.json = [found] { return to_json(*found); }, .text = [found](bool) { return to_text(*found); }};

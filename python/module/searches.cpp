@@ -23,7 +23,7 @@ using Arrays = std::vector<py::array>;
 
 /// The report, the backend that was found, and whether the search came to an end.
 py::tuple identify(const ModelPointer& model, const NamedTrace& board, const std::string& name, const std::optional<Device>& base,
-                   std::size_t top, double most_seconds, const py::object& progress) {
+                   std::size_t top, double most_seconds, int threads, const py::object& progress) {
   bool decided = false;
   Device device;
   Report report = released([&] {
@@ -32,7 +32,7 @@ py::tuple identify(const ModelPointer& model, const NamedTrace& board, const std
     const std::vector<IdentifyPair> pairs = pairs_of(*model, board, &skipped);
     const Watch watch(progress);
     const auto found = std::make_shared<Identification>(
-        lastbit::identify(pairs, {.runners_up = top, .most_seconds = most_seconds, .progress = [&](double share) {
+        lastbit::identify(pairs, {.runners_up = top, .most_seconds = most_seconds, .threads = threads, .progress = [&](double share) {
                                     watch(static_cast<std::size_t>(share * 100), 100);
                                   }}));
     found->skipped.insert(found->skipped.end(), skipped.begin(), skipped.end());

@@ -59,7 +59,7 @@ TEST_CASE("explain a dump: the rule that was changed is named, and what is named
         for (const RuleChange& change : layer.explanations) {
           SpecSheet named = base;
           set_rule(named.backend, change.name, change.what.substr(change.what.find("-> ") + 3));
-          CHECK(explain_dump(network.model, dump, named, {}, layer.name).layers.at(0).differing == 0);
+          CHECK(explain_dump(network.model, dump, named, {}, {.layer = layer.name}).layers.at(0).differing == 0);
         }
       }
     }
@@ -224,7 +224,7 @@ TEST_CASE("explain a dump: another layout or scale is no arithmetic") {
   auto& y = *std::find_if(dump.tensors.begin(), dump.tensors.end(), [](const NamedTensor& tensor) { return tensor.name == "y"; });
   auto values = y.values.values<std::int8_t>();
   std::reverse(values.begin(), values.end());
-  const DumpReport turned = explain_dump(network.model, dump, sheet, {}, "y");
+  const DumpReport turned = explain_dump(network.model, dump, sheet, {}, {.layer = "y"});
   REQUIRE(turned.layers.size() == 1);
   INFO(to_text(turned));
   CHECK(turned.layers[0].note.find("another order") != std::string::npos);
@@ -254,7 +254,7 @@ TEST_CASE("explain a dump: what is missing is said") {
   std::erase_if(dump.tensors, [](const NamedTensor& tensor) { return tensor.name == "x"; });
   CHECK_THROWS_AS(explain_dump(network.model, dump, sheet, {}), Error);
   CHECK_NOTHROW(explain_dump(network.model, dump, sheet, network.inputs));
-  CHECK_THROWS_AS(explain_dump(network.model, dump, sheet, network.inputs, "nothing"), Error);
+  CHECK_THROWS_AS(explain_dump(network.model, dump, sheet, network.inputs, {.layer = "nothing"}), Error);
 }
 
 TEST_CASE("alternatives of a rule are all others that the backend takes") {

@@ -65,7 +65,7 @@ TEST_CASE("explain a dump: of one layer the further samples of the others are no
   y = first_samples(y, batch.model.tensor(2).shape, 1);
   batch.values("z").values<std::int8_t>().back() ^= 1;  // of the second sample
   CHECK_FALSE(batch.report().one_device);
-  CHECK(explain_dump(batch.model, batch.dump, batch.base, {}, "z").one_device);
+  CHECK(explain_dump(batch.model, batch.dump, batch.base, {}, {.layer = "z"}).one_device);
 }
 
 TEST_CASE("explain a dump: one constant, and one channel, are seen as such") {

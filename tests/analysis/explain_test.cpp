@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/explain.hpp"
 
+#include <atomic>
 #include <numeric>
 #include <random>
 
+#include "engine/parallel.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
@@ -133,6 +135,12 @@ TEST_CASE("explain: the network's layers are fed with a's tensors, and its own h
   REQUIRE(to_text(report).find("first rounding on ties\n            half_up -> none") != std::string::npos);
   const auto only = explain_network(two, layer.inputs, find_backend("tflite_double"), find_backend("vipnano_v8"), {.layer = "second"});
   REQUIRE(only.layers.size() == 1);
+  const ScopedFinestParts finest;
+  std::atomic<std::size_t> told = 0;
+  const auto threaded = explain_network(two, layer.inputs, find_backend("tflite_double"), find_backend("vipnano_v8"),
+                                        {.threads = 3, .on_progress = [&](std::size_t, std::size_t) { ++told; }});
+  REQUIRE(to_json(threaded) == to_json(report));
+  REQUIRE(told == 2);
   REQUIRE_THROWS_AS(explain_network(two, layer.inputs, find_backend("tflite_double"), find_backend("vipnano_v8"), {.layer = "nothing"}),
                     Error);
 }

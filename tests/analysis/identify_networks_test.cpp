@@ -18,10 +18,10 @@ using namespace lastbit::test;
 
 Tensor& values_of(NamedTrace& dump, const std::string& name) { return std::ranges::find(dump.tensors, name, &NamedTensor::name)->values; }
 
-Identification identified(const Model& model, const NamedTrace& dump, double seconds = 0) {
+Identification identified(const Model& model, const NamedTrace& dump, double seconds = 0, int threads = 1) {
   std::vector<SkippedPair> skipped;
   const std::vector<IdentifyPair> pairs = pairs_of(model, dump, &skipped);
-  Identification found = identify(pairs, {.runners_up = 1, .most_seconds = seconds});
+  Identification found = identify(pairs, {.runners_up = 1, .most_seconds = seconds, .threads = threads});
   found.skipped.insert(found.skipped.end(), skipped.begin(), skipped.end());
   return found;
 }
@@ -51,6 +51,7 @@ TEST_CASE("identify a network: all samples and all layers are counted, the saved
   CHECK(text.find("16384 values of 16 samples") != std::string::npos);
   CHECK(text.find("on all 16 samples 16384 of 16384 values are equal") != std::string::npos);
   CHECK(text.find("7 layers covered, 2 not:") != std::string::npos);
+  CHECK(to_json(identified(network.model, dump, 0, 3)) == to_json(found));
   const SpecSheet saved = backend_from_json(backend_to_json(identified_backend(found, "mine")), "saved");
   const Reproduction whole = reproduce(network.model, dump, saved.backend);
   CHECK(whole.impossible.empty());

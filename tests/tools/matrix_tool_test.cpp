@@ -41,3 +41,22 @@ TEST_CASE("matrix takes every device that runs the network, and writes its figur
   CHECK(shell.status(matrix_digits + " --backend tflite_double,vipnano_v8 --json") == 1);
   CHECK(shell.text("out").find("\"lastbit.matrix.v1\"") != std::string::npos);
 }
+
+TEST_CASE("matrix shows of a pair the layers that are asked for") {
+  const Shell shell;
+  const std::string pair = matrix_digits + " --backend tflite_double,vipnano_v8";
+  CHECK(shell.status(pair + " --only-differing") == 1);
+  CHECK(shell.text("out").find("  6 features") == std::string::npos);
+  CHECK(shell.text("out").find("  8 probabilities") != std::string::npos);  // open
+  CHECK(shell.text("out").find("8 of 9 layers are shown.\n") != std::string::npos);
+  CHECK(shell.status(pair + " --sort differing") == 1);
+  const std::string sorted = shell.text("out");
+  CHECK(sorted.find("  4 residual") < sorted.find("  5 pool"));
+  CHECK(sorted.find("  5 pool") < sorted.find("  0 conv1"));
+  CHECK(shell.status(pair + " --layer conv2") == 1);
+  CHECK(shell.text("out").find("1 of 9 layers is shown.\n") != std::string::npos);
+  CHECK(shell.status(pair + " --layer conv9") == 2);
+  CHECK(shell.text("err").find("did you mean 'conv") != std::string::npos);
+  CHECK(shell.status(pair + " --sort largest") == 2);
+  CHECK(shell.text("err").find("--sort largest: a matrix has shares, and no difference in LSB") != std::string::npos);
+}

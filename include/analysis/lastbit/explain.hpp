@@ -8,7 +8,9 @@
 // A board's dump has no rules to substitute: explain_dump() asks instead which single change of a known backend makes it compute the dump.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -138,10 +140,12 @@ struct ExplainReport {
   std::vector<RuleEvidence> evidence;    ///< of the rules in the causes, on both sides
 };
 
-/// For explain(): which layer, and how much is shown of it.
+/// For explain_network() and explain_dump(): which layer, how much is shown of it, and on how many threads.
 struct ExplainOptions {
-  std::optional<std::string> layer;  ///< only this one: its number, or the name of the operation or of its output
-  std::size_t top = 0;               ///< differing values of each layer to be shown stage by stage
+  std::optional<std::string> layer{};  ///< only this one: its number, or the name of the operation or of its output
+  std::size_t top = 0;                 ///< differing values of each layer to be shown stage by stage; a dump has no stages
+  int threads = 1;                     ///< never changes a bit
+  std::function<void(std::size_t done, std::size_t all)> on_progress{};  ///< layers of a network, steps of a dump's search; from any thread
 };
 
 /// Every layer of the model, fed with a's tensors.
@@ -197,7 +201,7 @@ struct DumpReport {
 /// is fed with the dump's tensors; where the dump lacks one, a change is made in all layers since the last that it has.
 /// Throws Error where an input is missing, where floats of the dump are no codes of their tensor, or the name is of no such layer.
 [[nodiscard]] DumpReport explain_dump(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> inputs,
-                                      const std::optional<std::string>& layer = std::nullopt);
+                                      const ExplainOptions& options = {});
 [[nodiscard]] std::string to_text(const DumpReport& report);
 [[nodiscard]] std::string to_json(const DumpReport& report);
 

@@ -33,6 +33,7 @@ struct IdentifyPair {
 struct IdentifyOptions {
   std::size_t runners_up = 3;  ///< classes reported behind the best one
   double most_seconds = 0;     ///< after which the search ends with what it has; 0: no limit
+  int threads = 1;             ///< never changes a bit of what is found in the time there is
   std::int64_t most_proof_outputs =
       std::int64_t{1} << 30;  ///< of chains, that are computed to prove what a class is: some seconds; of whole layers, a sixteenth
   std::function<void(double)> progress{};  ///< receives the share of the work that is done

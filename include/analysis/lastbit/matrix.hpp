@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lastbit/certify.hpp"
+#include "lastbit/layer_view.hpp"
 
 namespace lastbit {
 
@@ -67,8 +68,8 @@ struct MatrixOptions {
 
 /// Above the diagonal how many layers can differ, below it the share of outputs that is expected to.
 [[nodiscard]] std::string to_text(const Matrix& matrix);
-/// Layer by layer.
-[[nodiscard]] std::string to_text(const Matrix& matrix, const PairShares& pair);
+/// Layer by layer. A view orders by the share of outputs that differ; there is no difference in LSB to order by.
+[[nodiscard]] std::string to_text(const Matrix& matrix, const PairShares& pair, const LayerView& view = {});
 [[nodiscard]] std::string to_csv(const Matrix& matrix);
 [[nodiscard]] std::string to_json(const Matrix& matrix);
 

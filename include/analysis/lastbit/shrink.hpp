@@ -43,6 +43,7 @@ struct CaseSize {
 struct ShrinkOptions {
   std::optional<std::string> layer{};   ///< its number, or the name of the operation or of its output; absent: the first that differs
   std::optional<std::int64_t> index{};  ///< of the value in the layer's output; absent: one of the commonest cause
+  int threads = 1;                      ///< never changes a bit
   std::function<void(std::size_t done, std::size_t all)> on_progress{};  ///< steps
 };
 

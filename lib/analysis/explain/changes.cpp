@@ -252,6 +252,7 @@ Substitution another_method(const std::string& of_a, const std::string& of_b, co
 
 const Substitution& Substitutions::of(const Model& model, const Operation& operation, ChainView view) {
   const std::tuple key{rule_prefixes(model, operation, a_), rule_prefixes(model, operation, b_), view};
+  const std::scoped_lock lock(finding_);
   const auto known = found_.find(key);
   if (known != found_.end()) return known->second;
   return found_.emplace(key, find(std::get<0>(key), std::get<1>(key), view)).first->second;

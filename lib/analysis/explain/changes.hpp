@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -33,6 +34,7 @@ class Substitutions {
  public:
   Substitutions(const Backend& a, const Backend& b) : a_(a), b_(b) {}
   /// `operation` of `model` on both. Rules that do not concern it are left out. Found once for all operations of the same rules.
+  /// From any thread.
   [[nodiscard]] const Substitution& of(const Model& model, const Operation& operation, ChainView view);
 
  private:
@@ -41,6 +43,7 @@ class Substitutions {
 
   const Backend& a_;
   const Backend& b_;
+  std::mutex finding_;
   std::map<std::tuple<Places, Places, ChainView>, Substitution> found_;
 };
 

@@ -11,6 +11,7 @@
 #include "analysis/explain/part.hpp"
 #include "analysis/explain/text.hpp"
 #include "engine/finisher.hpp"
+#include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/identify.hpp"
 #include "lastbit/misread.hpp"
@@ -247,10 +248,8 @@ void note_other_differences(const std::vector<PartJudge>& judges, DumpReport& re
   }
 }
 
-}  // namespace
-
-DumpReport explain_dump(const Model& model, const NamedTrace& whole, const SpecSheet& backend, std::span<const Tensor> inputs,
-                        const std::optional<std::string>& layer) {
+DumpReport judged(const Model& model, const NamedTrace& whole, const SpecSheet& backend, std::span<const Tensor> inputs,
+                  const ExplainOptions& options) {
   DumpReport report;
   report.model = model.name;
   report.dump = whole.backend;
@@ -258,24 +257,33 @@ DumpReport explain_dump(const Model& model, const NamedTrace& whole, const SpecS
   const NamedTrace dump = with_common_samples(model, whole);
   for (const std::string& reading : dump.readings) report.notes.push_back("dump: " + reading);
   const DumpWalk walk(model, dump, backend, inputs);
-  const std::vector<PartJudge> judges = walk.judges(layer);
+  const std::vector<PartJudge> judges = walk.judges(options.layer);
   if (judges.empty()) {
-    throw Error(
-        ErrorCode::bad_input, "explain",
-        layer ? "the dump has no layer with arithmetic called '" + *layer + "'" : "the dump has the output of no layer with arithmetic");
+    throw Error(ErrorCode::bad_input, "explain",
+                options.layer ? "the dump has no layer with arithmetic called '" + *options.layer + "'"
+                              : "the dump has the output of no layer with arithmetic");
   }
   for (const PartJudge& judge : judges) report.layers.push_back(walk.first_look(judge));
   mark_misshapen(model, dump, judges, report);
   const bool is_whole = find_misshapen(model, dump).empty();
-  search_changes(judges, backend.backend, report);
+  search_changes(judges, backend.backend, report, options.on_progress);
   report.one_device = report.one_device && is_whole;
-  if (!layer && dump.readings.size() > whole.readings.size()) judge_further_samples(model, whole, backend.backend, report);
+  if (!options.layer && dump.readings.size() > whole.readings.size()) judge_further_samples(model, whole, backend.backend, report);
   mark_misread(model, dump, judges, report);
   note_other_differences(judges, report);
   report.common = cover(report.layers);
   for (const DumpVerdict& verdict : report.layers) {
     for (const RuleChange& change : verdict.explanations) add_evidence(report.evidence, change, {&backend});
   }
+  return report;
+}
+
+}  // namespace
+
+DumpReport explain_dump(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> inputs,
+                        const ExplainOptions& options) {
+  DumpReport report;
+  with_threads(options.threads, [&] { report = judged(model, dump, backend, inputs, options); });
   return report;
 }
 

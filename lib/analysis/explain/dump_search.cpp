@@ -63,10 +63,13 @@ class ComponentSearch {
   ComponentSearch(const std::vector<PartJudge>& judges, const Backend& backend, Component& component, DumpReport& report)
       : judges_(judges), backend_(backend), component_(component), report_(report) {}
 
-  void search() {
+  void search(const std::function<void(std::size_t done, std::size_t all)>& on_progress) {
     std::ranges::stable_sort(component_.differing, {}, [&](std::size_t part) { return judges_[part].work(); });
     const std::vector<Candidate> singles = single_candidates(backend_, component_.prefixes);
-    for (const Candidate& candidate : singles) try_everywhere(candidate);
+    for (std::size_t i = 0; i < singles.size(); ++i) {
+      if (on_progress) on_progress(i, singles.size());
+      try_everywhere(singles[i]);
+    }
     if (component_.fits.empty()) try_pairs(singles);
     for (const std::size_t part : component_.differing) settle(report_.layers[part]);
   }
@@ -281,11 +284,12 @@ class Conclusion {
 
 }  // namespace
 
-void search_changes(const std::vector<PartJudge>& judges, const Backend& backend, DumpReport& report) {
+void search_changes(const std::vector<PartJudge>& judges, const Backend& backend, DumpReport& report,
+                    const std::function<void(std::size_t done, std::size_t all)>& on_progress) {
   std::vector<Component> components = components_of(judges, report);
   for (DumpVerdict& verdict : report.layers) verdict.nearest_differing = verdict.differing;
   for (Component& component : components) {
-    if (!component.differing.empty()) ComponentSearch(judges, backend, component, report).search();
+    if (!component.differing.empty()) ComponentSearch(judges, backend, component, report).search(on_progress);
   }
   find_backends(judges, report);
   report.one_device = std::ranges::all_of(report.layers, [](const DumpVerdict& verdict) { return verdict.differing == 0; });

@@ -4,6 +4,8 @@
 // Which change of a backend makes it compute a dump: one and the same for every layer that reads the rules changed.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "analysis/explain/part.hpp"
@@ -11,7 +13,9 @@
 
 namespace lastbit {
 
-/// Completes the verdicts of `report`, one for each of `judges`, and says whether one device can have made the dump.
-void search_changes(const std::vector<PartJudge>& judges, const Backend& backend, DumpReport& report);
+/// Completes the verdicts of `report`, one for each of `judges`, and says whether one device can have made the dump. `on_progress` as in
+/// ExplainOptions: changes of single rules that were tried.
+void search_changes(const std::vector<PartJudge>& judges, const Backend& backend, DumpReport& report,
+                    const std::function<void(std::size_t done, std::size_t all)>& on_progress);
 
 }  // namespace lastbit

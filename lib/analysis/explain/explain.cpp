@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "analysis/explain/changes.hpp"
 #include "analysis/explain/layer_values.hpp"
+#include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/memory.hpp"
 
@@ -193,6 +195,50 @@ LayerAttribution explain_by(Substitutions& substitutions, const Model& layer, st
   return result;
 }
 
+/// Layer after layer of a network, or several at a time.
+class NetworkAttributor {
+ public:
+  NetworkAttributor(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
+                    const ExplainOptions& options)
+      : model_(model),
+        a_(a),
+        b_(b),
+        options_(options),
+        of_a_(run(model, a.backend, inputs, {.threads = options.threads, .keep_all = true})),
+        of_b_(run(model, b.backend, inputs, {.threads = options.threads, .keep_all = true})),
+        substitutions_(a.backend, b.backend) {}
+
+  void fill(const std::vector<std::size_t>& operations, ExplainReport& report) {
+    std::atomic<std::size_t> done = 0;
+    for_each_part(std::ssize(operations), 1, [&](std::int64_t first, std::int64_t last) {
+      for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+        report.layers[i] = attribution_of(operations[i]);
+        if (options_.on_progress) options_.on_progress(++done, operations.size());
+      }
+    });
+  }
+
+ private:
+  LayerAttribution attribution_of(std::size_t operation) {
+    const Model only = extract_operation(model_, operation);
+    const std::vector<Tensor> given = inputs_of(model_, operation, of_a_.tensors);
+    LayerAttribution layer = explain_by(substitutions_, only, given, a_, b_);
+    layer.number = operation;
+    show_first(layer, options_.top, only, given, a_, b_);
+    const auto output = static_cast<std::size_t>(model_.operations[operation].outputs[0]);
+    layer.in_network =
+        origin_of(codes_of(*of_a_.tensors[output]), layer_codes(only, a_.backend, inputs_of(model_, operation, of_b_.tensors)),
+                  codes_of(*of_b_.tensors[output]));
+    return layer;
+  }
+
+  const Model& model_;
+  const SpecSheet &a_, &b_;
+  const ExplainOptions& options_;
+  const Trace of_a_, of_b_;
+  Substitutions substitutions_;
+};
+
 }  // namespace
 
 LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b) {
@@ -202,25 +248,15 @@ LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, con
 
 ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
                               const ExplainOptions& options) {
-  require_memory(model, std::array{&a.backend, &b.backend}, inputs);  // both are held
-  const RunOptions everything{.keep_all = true};
-  const Trace of_a = run(model, a.backend, inputs, everything), of_b = run(model, b.backend, inputs, everything);
+  require_memory(model, std::array{&a.backend, &b.backend}, inputs, options.threads);  // both are held
   ExplainReport report{model.name, a.name, b.name, {}, {}};
   const OperationRange asked = operations_called(model, options.layer, "explain");
-  Substitutions substitutions(a.backend, b.backend);
-  for (std::size_t i = asked.first; i < asked.end; ++i) {
-    const Operation& operation = model.operations[i];
-    if (!is_explainable(model, operation, a.backend, b.backend)) continue;
-    const Model only = extract_operation(model, i);
-    const std::vector<Tensor> given = inputs_of(model, i, of_a.tensors);
-    LayerAttribution& layer = report.layers.emplace_back(explain_by(substitutions, only, given, a, b));
-    layer.number = i;
-    show_first(layer, options.top, only, given, a, b);
-    add_evidence(report.evidence, layer, a, b);
-    const auto output = static_cast<std::size_t>(operation.outputs[0]);
-    layer.in_network = origin_of(codes_of(*of_a.tensors[output]), layer_codes(only, a.backend, inputs_of(model, i, of_b.tensors)),
-                                 codes_of(*of_b.tensors[output]));
-  }
+  std::vector<std::size_t> explainable;
+  for (std::size_t i = asked.first; i < asked.end; ++i)
+    if (is_explainable(model, model.operations[i], a.backend, b.backend)) explainable.push_back(i);
+  report.layers.resize(explainable.size());
+  with_threads(options.threads, [&] { NetworkAttributor(model, inputs, a, b, options).fill(explainable, report); });
+  for (const LayerAttribution& layer : report.layers) add_evidence(report.evidence, layer, a, b);
   if (report.layers.empty() && options.layer)
     throw Error(ErrorCode::bad_input, "explain",
                 "layer " + std::to_string(asked.first) + ", '" + layer_name(model, asked.first) +

@@ -13,6 +13,7 @@
 #include "analysis/identify/samples.hpp"
 #include "analysis/identify/walk_proof.hpp"
 #include "analysis/try_run.hpp"
+#include "engine/parallel.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -291,14 +292,25 @@ std::optional<Found> identify_by_walk(const Searched& searched, const IdentifyOp
                }};
 }
 
+/// Of each pair what a backend makes of it.
+std::vector<Judgement> judged(const std::vector<const IdentifyPair*>& pairs, const Backend& backend) {
+  std::vector<Judgement> judgements(pairs.size());
+  for_each_part(std::ssize(pairs), 1, [&](std::int64_t first, std::int64_t last) {
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) judgements[i] = judge(*pairs[i], backend);
+  });
+  return judgements;
+}
+
 /// The best class on every sample. Returns what it fails, the smallest layers first.
 std::vector<std::pair<const IdentifyPair*, Judgement>> verify(const Group& group, OperationIdentification& found) {
   std::vector<std::pair<const IdentifyPair*, Judgement>> failed;
   found.searched = found.values;
   found.values = found.agreeing = found.samples = 0;
   found.pairs = static_cast<std::int64_t>(group.pairs.size());
-  for (const IdentifyPair* pair : group.pairs) {
-    Judgement judgement = judge(*pair, found.best().backend);
+  std::vector<Judgement> judgements = judged(group.pairs, found.best().backend);
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    const IdentifyPair* const pair = group.pairs[i];
+    Judgement& judgement = judgements[i];
     found.samples = std::max(found.samples, samples_of(*pair));
     found.values += pair->output.element_count();
     if (judgement.possible) found.agreeing += pair->output.element_count() - judgement.differing;
@@ -352,7 +364,9 @@ bool Identification::decided() const {
          std::ranges::none_of(skipped, [](const SkippedPair& one) { return one.reason == out_of_time; });
 }
 
-Identification identify(std::span<const IdentifyPair> pairs, const IdentifyOptions& options) {
+namespace {
+
+Identification identified(std::span<const IdentifyPair> pairs, const IdentifyOptions& options) {
   Identification result;
   const std::vector<Group> groups = grouped(pairs, result);
   if (groups.empty()) {
@@ -373,6 +387,14 @@ Identification identify(std::span<const IdentifyPair> pairs, const IdentifyOptio
     for (const IdentifyPair* pair : groups[i].pairs) result.skipped.push_back({pair->name, out_of_time});
   }
   return result;
+}
+
+}  // namespace
+
+Identification identify(std::span<const IdentifyPair> pairs, const IdentifyOptions& options) {
+  Identification found;
+  with_threads(options.threads, [&] { found = identified(pairs, options); });
+  return found;
 }
 
 }  // namespace lastbit

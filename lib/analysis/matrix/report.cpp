@@ -1,11 +1,13 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/layer_view.hpp"
 #include "lastbit/matrix.hpp"
 
 namespace lastbit {
@@ -56,6 +58,13 @@ JsonValue json_of(const LayerShares& layer) {
   return json;
 }
 
+/// Of its outputs, what is known best of how many differ; NaN where nothing is.
+double share_of(const LayerShares& layer) {
+  if (layer.measured && *layer.measured > 0) return *layer.measured;
+  if (!layer.open.empty()) return std::nan("");
+  return layer.by_data.value_or(layer.by_ranges.value_or(layer.differing > 0 ? 1 : 0));
+}
+
 std::string number_or_nothing(const std::optional<double>& value) { return value ? number_text("%.9g", *value) : ""; }
 
 }  // namespace
@@ -79,15 +88,21 @@ std::string to_text(const Matrix& matrix) {
   return text;
 }
 
-std::string to_text(const Matrix& matrix, const PairShares& pair) {
+std::string to_text(const Matrix& matrix, const PairShares& pair, const LayerView& view) {
+  const std::size_t names = name_width(view, 25);
   std::string text = matrix.backends[pair.a] + " against " + matrix.backends[pair.b] +
-                     ": share of all cases, share of outputs expected by ranges and by data, and measured\n" +
-                     "no. layer                    operation            cases   ranges     data measured\n";
-  for (const LayerShares& layer : pair.layers)
-    text += right(std::to_string(layer.operation), 3) + " " + left(shortened(layer.name, 24), 25) + left(layer.kind.substr(0, 16), 17) +
-            right(verdict_text(layer), 10) + right(percent(layer.by_ranges), 9) + right(percent(layer.by_data), 9) +
-            right(percent(layer.measured), 9) + "\n";
-  return text;
+                     ": share of all cases, share of outputs expected by ranges and by data, and measured\n" + "no. " +
+                     left("layer", names) + "operation            cases   ranges     data measured\n";
+  std::vector<ViewedLayer> layers;
+  for (const LayerShares& layer : pair.layers) layers.push_back({layer.operation, layer.name, share_of(layer), 0, share_of(layer)});
+  const std::vector<std::size_t> rows = shown(view, layers);
+  for (const std::size_t row : rows) {
+    const LayerShares& layer = pair.layers[row];
+    text += right(std::to_string(layer.operation), 3) + " " + left(shortened(layer.name, names - 1), names) +
+            left(layer.kind.substr(0, 16), 17) + right(verdict_text(layer), 10) + right(percent(layer.by_ranges), 9) +
+            right(percent(layer.by_data), 9) + right(percent(layer.measured), 9) + "\n";
+  }
+  return text + shown_line(rows.size(), layers.size());
 }
 
 std::string to_csv(const Matrix& matrix) {

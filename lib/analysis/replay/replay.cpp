@@ -84,12 +84,13 @@ void add_layers(ReplayReport& report, const Model& model, const FloatSide& side,
 }
 
 /// Which rule makes the first layer that deviates another than the sheet's.
-void find_cause(ReplayReport& report, const Model& model, NamedTrace board, const SpecSheet& backend, std::span<const Tensor> inputs) {
+void find_cause(ReplayReport& report, const Model& model, NamedTrace board, const SpecSheet& backend, std::span<const Tensor> inputs,
+                int threads) {
   const LayerDifference* const first = report.first_deviation();
   if (first == nullptr) return;
   std::erase_if(board.tensors, [&](const NamedTensor& tensor) { return tensor.values.type() != model.tensor(tensor.index).type; });
   try {
-    report.cause = explain_dump(model, board, backend, inputs, std::to_string(*first->number));
+    report.cause = explain_dump(model, board, backend, inputs, {.layer = std::to_string(*first->number), .threads = threads});
     report.cause->model = report.model;
     report.cause->dump = report.board;
   } catch (const Error& error) {
@@ -166,7 +167,7 @@ ReplayReport replay(const Model& model, const NamedTrace& dump, const SpecSheet&
   add_same_input(report.loss, in_codes(side.trace, emulator.model(), backend.backend), side.trace, emulator);
   add_outputs(report.loss, model, side.trace, emulated);
   add_layers(report, model, side, options.float_network);
-  find_cause(report, model, fed, backend, inputs);
+  find_cause(report, model, fed, backend, inputs, options.threads);
   return report;
 }
 

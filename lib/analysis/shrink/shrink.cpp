@@ -7,6 +7,7 @@
 
 #include "analysis/shrink/crop.hpp"
 #include "analysis/shrink/reduce.hpp"
+#include "engine/parallel.hpp"
 #include "lastbit/emulator.hpp"
 
 namespace lastbit {
@@ -207,11 +208,15 @@ std::string ShrinkCause::text() const {
 
 std::optional<ShrunkCase> shrink(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
                                  const ShrinkOptions& options) {
-  const Locator locator(model, inputs, a, b);
-  const auto layer = locator.find(options.layer);
-  if (!layer) return std::nullopt;
-  const SpecSheet of_a = computing(layer->layer, a), of_b = computing(layer->layer, b);
-  return Shrinker(of_a, of_b, options).shrink(model, *layer);
+  std::optional<ShrunkCase> shrunk;
+  with_threads(options.threads, [&] {
+    const Locator locator(model, inputs, a, b);
+    const auto layer = locator.find(options.layer);
+    if (!layer) return;
+    const SpecSheet of_a = computing(layer->layer, a), of_b = computing(layer->layer, b);
+    shrunk = Shrinker(of_a, of_b, options).shrink(model, *layer);
+  });
+  return shrunk;
 }
 
 }  // namespace lastbit
