@@ -5,6 +5,7 @@
 
     PYTHONPATH=build/strict/python tools/write_rules.py >rules.py && mv rules.py python/lastbit/
 """
+import json
 import keyword
 
 from lastbit import _lastbit
@@ -13,13 +14,19 @@ HEAD = '''# Copyright lastbit authors.
 # SPDX-License-Identifier: Apache-2.0
 """The values that rules have, as enumerations. tools/write_rules.py writes this file; docs/rules.md says which rules have which.
 
-A member goes wherever a value of a rule does: in a Device, a dict, and in backend(rules=…).
+A member goes wherever a value of a rule does: in a Device, a dict, and in backend(rules=…). Its documentation says what it means.
 """
 import enum
 
 
 class RuleValue(str, enum.Enum):
     """A word of a backend file."""
+
+    def __new__(cls, word: str, meaning: str):
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.__doc__ = meaning
+        return member
 
     def __str__(self) -> str:
         return self.value
@@ -31,7 +38,7 @@ def text():
     for name, values in _lastbit.rule_enumerations():
         lines = [f"class {name}(RuleValue):"]
         for value, meaning in values:
-            lines.append(f"    {value + '_' * keyword.iskeyword(value)} = \"{value}\"  # {meaning}")
+            lines.append(f"    {value + '_' * keyword.iskeyword(value)} = {json.dumps(value)}, {json.dumps(meaning, ensure_ascii=False)}")
         parts.append("\n".join(lines) + "\n")
     return "\n\n".join(parts)
 

@@ -16,6 +16,7 @@ from .errors import Error, bad_input
 
 
 def is_place(value) -> bool:
+    """Whether it names a file or folder."""
     return isinstance(value, (str, os.PathLike))
 
 
@@ -116,4 +117,5 @@ class Board:
 
 
 def board_of(model, source, names=None, layout: str = "") -> Board:
+    """A board's tensors, or where they lie."""
     return source if isinstance(source, Board) else Board(model, source, names, layout)

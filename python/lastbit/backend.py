@@ -83,10 +83,12 @@ class Backend:
 
     @property
     def name(self) -> str:
+        """As --backend takes it; of a device of one's own what its file, dict or class says."""
         return self.native.name
 
     @property
     def title(self) -> str:
+        """The device in words."""
         return self.native.title
 
     @property
@@ -118,6 +120,7 @@ class Backend:
         return self.native.json()
 
     def save(self, path) -> None:
+        """Writes the backend file. Raises OSError."""
         with open(os.fspath(path), "w", encoding="utf-8") as file:
             file.write(self.to_json())
 

@@ -29,14 +29,17 @@ class Error(Exception):
 
     @property
     def code(self) -> str:
+        """The kind of mistake: "shape_mismatch", "unknown_rule", …"""
         return self.diagnostics[0].code
 
     @property
     def where(self) -> str:
+        """The file, layer, input or rule that it is about."""
         return self.diagnostics[0].where
 
     @property
     def message(self) -> str:
+        """What was found, and what is allowed."""
         return self.diagnostics[0].message
 
 
@@ -45,4 +48,5 @@ class MemoryRefused(Error):
 
 
 def bad_input(where: str, message: str) -> Error:
+    """An error with the code "bad_input", to be raised."""
     return Error([("bad_input", where, message)])

@@ -63,6 +63,7 @@ class Model:
 
     @property
     def name(self) -> str:
+        """What the file calls the network; it may be empty."""
         return self.native.name
 
     @property

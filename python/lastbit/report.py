@@ -38,6 +38,7 @@ class Report(Record):
 
     @property
     def passes(self) -> bool:
+        """The command's exit status 0: all equal, all safe, all explained."""
         return self._native.passes
 
     def __str__(self) -> str:

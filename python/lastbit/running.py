@@ -55,6 +55,7 @@ class Trace(Mapping):
 
     @property
     def assumptions(self) -> list[Assumption]:
+        """The rules without evidence that this result rests on; empty: none."""
         return [Assumption(*facts) for facts in self._runner.assumptions()]
 
     @property

@@ -39,12 +39,15 @@ class InferenceSession:
         self._threads = getattr(sess_options, "intra_op_num_threads", 0) or threads
 
     def get_inputs(self) -> list[NodeArg]:
+        """What run() is fed with, in the network's order."""
         return [_node(tensor) for tensor in self._emulator.model.inputs]
 
     def get_outputs(self) -> list[NodeArg]:
+        """What run() answers with, in the network's order."""
         return [_node(tensor) for tensor in self._emulator.model.outputs]
 
     def get_providers(self) -> list[str]:
+        """One: "lastbit " and the backend's name."""
         return [f"lastbit {self._emulator.backend.name}"]
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, np.ndarray], run_options=None) -> list[np.ndarray]:

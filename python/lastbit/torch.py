@@ -97,6 +97,7 @@ class Emulated(torch.nn.Module):
         self._emulator = Emulator(self.model, self.backend)
 
     def forward(self, *inputs: torch.Tensor):
+        """What the module returns, as the backend computes it."""
         if self.model is None:
             self.prepare(*inputs)
         self.trace = self._emulator.run([array_of(each) for each in inputs], keep_all=self.keep_all, threads=self.threads)

@@ -79,6 +79,7 @@ def test_the_rules_as_enumerations_are_the_librarys():
         members = getattr(rules, name)
         assert [member.value for member in members] == [value for value, _ in values], f"{name}: tools/write_rules.py writes rules.py"
         assert all(str(member) == member.value for member in members)
+        assert [member.__doc__ for member in members] == [meaning for _, meaning in values]
     assert lastbit.Rounding is rules.Rounding and lastbit.Rounding.half_even == "half_even"
 
 
