@@ -7,6 +7,7 @@
 #include "engine/kernels/kernels.hpp"
 #include "engine/operands.hpp"
 #include "engine/ops/conv_layer.hpp"
+#include "engine/output_lines.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
@@ -98,6 +99,7 @@ bool has_steps(const RandomLayer& layer) {
 
 std::optional<std::string> difference_between_paths(const RandomLayer& layer, Comparisons& comparisons) {
   const ScopedFinestParts finest;
+  const ScopedEagerLines eager;
   std::optional<Outcome> scalar;
   for (const kernels::Path& path : kernels::paths()) {
     if (!path.available()) continue;

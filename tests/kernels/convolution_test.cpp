@@ -5,6 +5,8 @@
 #include "engine/ops/convolution.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <mutex>
 #include <vector>
 
 #include "engine/kernels/kernels.hpp"
@@ -108,8 +110,50 @@ ConvolutionCase random_layer(Direction direction, const AccumulatorRule& rule, B
   return layer;
 }
 
+/// How many outputs were made between lines, and how many of them the lines left open.
+struct MadeByLines {
+  std::int64_t outputs = 0, open = 0;
+};
+
+/// Every third channel's sum comes to another output, and below 0 to a half more: whoever makes it, a tile of sums, lines of an eighth around, or the sum
+/// of which they leave open what it comes to.
+MadeByLines compare_lines(const Convolution& convolution, const ConvInput& input, const std::vector<std::int64_t>& sums, Tally& tally) {
+  const auto channels = static_cast<std::size_t>(convolution.shape().out_channels);
+  ChannelLines lines;
+  lines.gap = 0.25F, lines.smallest = -100, lines.largest = 90;
+  for (std::size_t c = 0; c < channels; ++c) {
+    lines.slope.push_back(std::ldexp(1.0F, -4 - 3 * static_cast<int>(c % 3)));
+    lines.above.push_back(static_cast<float>(c % 5) - 0.125F);
+    lines.below.push_back(lines.above.back() + 0.5F);
+  }
+  const auto output_of = [&](std::size_t channel, std::int64_t sum) {
+    const double addend = double{sum < 0 ? lines.below[channel] : lines.above[channel]} + 0.125;
+    const double real = static_cast<double>(sum) * double{lines.slope[channel]} + addend;
+    return static_cast<std::int8_t>(std::clamp(std::nearbyint(real), -100.0, 90.0));
+  };
+  std::vector<std::int8_t> outputs(sums.size(), 101);
+  MadeByLines made{std::ssize(sums), 0};
+  std::mutex counting;
+  const PackedLines packed = convolution.packed(lines);
+  const OutputsByLines by_lines{packed, outputs.data(), [&](std::size_t channel, std::int32_t sum) {
+                                  const std::scoped_lock lock(counting);
+                                  ++made.open;
+                                  return output_of(channel, sum);
+                                }};
+  const auto receive = [&](const SumTile& tile) {
+    const std::scoped_lock lock(counting);
+    const std::vector<std::int64_t> all = tile.wide.empty() ? std::vector<std::int64_t>(tile.narrow.begin(), tile.narrow.end())
+                                                            : std::vector<std::int64_t>(tile.wide.begin(), tile.wide.end());
+    for (std::size_t i = 0; i < all.size(); ++i) outputs[tile.first + i] = output_of((tile.first + i) % channels, all[i]);
+    made.outputs -= std::ssize(all);
+  };
+  convolution.for_each_tile(input, receive, nullptr, nullptr, &by_lines);
+  for (std::size_t i = 0; i < sums.size(); ++i) tally.equal(outputs[i], output_of(i % channels, sums[i]), i, sums[i], channels);
+  return made;
+}
+
 /// Compares one layer, with and without counting events; says how the sums were found.
-SumRoutes compare(const ConvolutionCase& layer, Tally& tally) {
+SumRoutes compare(const ConvolutionCase& layer, Tally& tally, MadeByLines* made = nullptr) {
   const ConvShape& s = layer.shape;
   const auto sum = layer.direction == Direction::forward ? accumulate : accumulate_transposed;
   const Convolution convolution(s, layer.direction, layer.arithmetic, layer.weights, layer.bias, ElementType::int16, layer.largest_input);
@@ -120,6 +164,10 @@ SumRoutes compare(const ConvolutionCase& layer, Tally& tally) {
   const ConvInput input = conv_input(std::span<const std::int16_t>(layer.input));
   convolution.sums(input, found, nullptr, &routes);
   convolution.sums(input, observed, &events, &observed_routes);
+  if (made != nullptr) {
+    const MadeByLines here = compare_lines(convolution, input, found, tally);
+    made->outputs += here.outputs, made->open += here.open;
+  }
   const AccumulatorRule& rule = layer.arithmetic.sum.accumulator;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const auto pixel = static_cast<std::int64_t>(i) / s.out_channels, row = pixel / s.out_width;
@@ -149,16 +197,20 @@ void compare_many(Direction direction, int rounds) {
     std::mt19937_64 random(seed);
     Tally tally;
     SumRoutes routes;
+    MadeByLines made;
     int layers = 0;
     for (const AccumulatorRule& rule : accumulator_rules()) {
       for (const BiasAt bias_at : {BiasAt::accumulator_start, BiasAt::accumulator_end}) {
-        for (int round = 0; round < rounds; ++round, ++layers) routes += compare(random_layer(direction, rule, bias_at, random), tally);
+        for (int round = 0; round < rounds; ++round, ++layers)
+          routes += compare(random_layer(direction, rule, bias_at, random), tally, &made);
       }
     }
     tally.check(layers * 3);
     for (const std::int64_t met :
          {routes.order_free, routes.proven_by_type, routes.proven_by_input, routes.proven_by_output, routes.step_by_step})
       CHECK(met > 0);
+    CHECK((made.outputs > 0) == (path.line_outputs != nullptr));
+    CHECK((made.open > 0) == (path.line_outputs != nullptr));
   }
 }
 

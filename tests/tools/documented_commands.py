@@ -35,7 +35,7 @@ import tempfile
 ANY = "…"
 # What depends on the machine and not on the program.
 VARIES = [
-    (re.compile(r"\b(scalar|sse42|avx2|avxvnni|avx512vnni|neon)( path|\"|$)"), r"PATH\2"),
+    (re.compile(r"\b(scalar|sse42|avx2|avxvnni|avx512vnni|amx|neon)( path|\"|$)"), r"PATH\2"),
     (re.compile(r'"seconds": [0-9.e-]+'), '"seconds": TIME'),
 ]
 COMMANDS = ("lastbit ", "./dev ", "python3 ", "/usr/bin/python3 ", "mpirun ", "for ", "OMP_NUM_THREADS=1 ", "LASTBIT_PRESET=")

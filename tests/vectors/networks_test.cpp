@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "engine/output_lines.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npy.hpp"
@@ -44,6 +45,7 @@ std::size_t check_network(const fs::path& folder, const char* backend, const cha
   if (!fs::exists(folder / output_file)) return 0;
   const Model model = read_model(folder / "model.tflite");
   const std::vector<Tensor> inputs{read_npy(folder / "input.npy")};
+  const ScopedEagerLines eager;
   const Trace trace = run(model, find_backend(backend).backend, inputs, {.threads = 2, .keep_all = true});
   INFO(folder << " on " << backend);
   CHECK(differing(read_npy(folder / output_file), *trace.tensors[static_cast<std::size_t>(model.outputs[0])]) == 0);

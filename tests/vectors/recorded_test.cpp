@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every recorded case below tests/vectors, on the backend it names: every value equal. A new folder needs no line here.
+#include "engine/output_lines.hpp"
 #include "lastbit/verify.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 
-TEST_CASE("every recorded value is computed exactly") {
+namespace {
+
+void check_all() {
   const auto report = lastbit::verify(lastbit::test::source_directory() / "tests/vectors");
   for (const auto& failure : report.failures) {
     UNSCOPED_INFO(failure.file << " " << failure.name << " " << failure.tensor << "[" << failure.index << "] expected " << failure.expected
@@ -15,6 +18,15 @@ TEST_CASE("every recorded value is computed exactly") {
   CHECK(report.failures.empty());
   CHECK(report.passed > 1300);
   CHECK(report.values > 500000);
+}
+
+}  // namespace
+
+TEST_CASE("every recorded value is computed exactly") { check_all(); }
+
+TEST_CASE("and where outputs of bytes are made between lines, as those of large layers are") {
+  const lastbit::ScopedEagerLines eager;
+  check_all();
 }
 
 TEST_CASE("the recorded cases hold as well when every sum is computed step by step") {

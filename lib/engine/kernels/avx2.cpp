@@ -2,49 +2,55 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // 256-bit vectors. The pairwise multiply-add of 16-bit words may wrap for two products of (-2^15)^2: modulo 2^32 that is still the sum. The one
-// of bytes saturates at 16 bits and serves no exact sum, so bytes travel as words.
-#include "engine/kernels/paths.hpp"
-#include "engine/kernels/unroll.hpp"
-
-#if defined(__x86_64__)
-
+// of bytes saturates at 16 bits and serves no exact sum, so bytes travel as words. Compiled for AVX2.
 #include <immintrin.h>
 
+#include <type_traits>
 #include <utility>
+#include <xsimd/xsimd.hpp>
 
-#define LASTBIT_TARGET __attribute__((target("avx2")))
+#include "engine/kernels/paths.hpp"
+#include "engine/kernels/unroll.hpp"
 
 namespace lastbit::kernels::avx2 {
 namespace {
 
-#include "engine/kernels/avx2_lanes.inc"
+using Arch = xsimd::avx2;
+inline constexpr std::size_t vector_registers = 16, vectors_together = 2, pixels_together = 4;
+
+#include "engine/kernels/vectors.inc"
+
+inline void store_lanes(std::int32_t* at, I32 v, std::size_t n) {
+  const I32 places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  _mm256_maskstore_epi32(at, as<std::int32_t>(I32(static_cast<std::int32_t>(n)) > places), v);
+}
+
+#include "engine/kernels/product_lanes.inc"
+
+inline I64 multiply_low_halves(I64 a, I64 b) { return _mm256_mul_epi32(a, b); }
+inline I16 sums_of_pairs(I32 x, I32 w) { return _mm256_maddubs_epi16(x, w); }
 
 struct Words {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w)); }
+  static I32 add(I32 sum, I32 x, I32 w) { return sum + I32(_mm256_madd_epi16(x, w)); }
 };
 struct Magnitudes {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) {
+  static I32 add(I32 sum, I32 x, I32 w) {
     return _mm256_min_epu32(Words::add(sum, x, w), _mm256_set1_epi32(0x7FFFFFFF));  // two that are below 2^31
   }
 };
 /// Two pairs of bytes, each brought into 16 bits, and their sum.
 struct Pairs {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) {
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)));
-  }
+  static I32 add(I32 sum, I32 x, I32 w) { return sum + I32(_mm256_madd_epi16(sums_of_pairs(x, w), _mm256_set1_epi16(1))); }
 };
 struct Bounded {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w, __m256i lower, __m256i upper) {
-    return _mm256_max_epi32(_mm256_min_epi32(Words::add(sum, x, w), upper), lower);
-  }
+  static I32 add(I32 sum, I32 x, I32 w, I32 lower, I32 upper) { return larger(smaller(Words::add(sum, x, w), upper), lower); }
 };
 /// A sum of equal signs whose sign differs has left 32 bits, on the side of those signs.
 struct Saturating32 {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w, __m256i, __m256i upper) {
-    const __m256i product = _mm256_madd_epi16(x, w), wrapped = _mm256_add_epi32(sum, product);
-    const __m256i left = _mm256_andnot_si256(_mm256_xor_si256(sum, product), _mm256_xor_si256(sum, wrapped));
-    const __m256i end = _mm256_xor_si256(_mm256_srai_epi32(sum, 31), upper);
-    return _mm256_blendv_epi8(wrapped, end, _mm256_srai_epi32(left, 31));
+  static I32 add(I32 sum, I32 x, I32 w, I32, I32 upper) {
+    const I32 product = _mm256_madd_epi16(x, w), wrapped = sum + product;
+    const I32 left = (sum ^ wrapped) & ~(sum ^ product);
+    return _mm256_blendv_epi8(wrapped, sign_of(sum) ^ upper, sign_of(left));
   }
 };
 
@@ -65,5 +71,3 @@ void depthwise_magnitudes(const ProductTile& tile) { depthwise<Magnitudes>(tile)
 void steps(const StepTile& tile) { any_steps(tile); }
 
 }  // namespace lastbit::kernels::avx2
-
-#endif

@@ -1,45 +1,53 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// 256-bit vectors and the dot products of AVX-VNNI: u8 x s8 (vpdpbusd) and s16 x s16 (vpdpwssd) into 32 bits, for processors without AVX-512.
-#include "engine/kernels/paths.hpp"
-#include "engine/kernels/unroll.hpp"
-
-#if defined(__x86_64__)
-
+// 256-bit vectors and the dot products of AVX-VNNI: u8 x s8 (vpdpbusd) and s16 x s16 (vpdpwssd) into 32 bits, for processors without AVX-512. Compiled for
+// AVX2 and AVX-VNNI.
 #include <immintrin.h>
 
+#include <type_traits>
 #include <utility>
+#include <xsimd/xsimd.hpp>
 
-#define LASTBIT_TARGET __attribute__((target("avx2,avxvnni")))
+#include "engine/kernels/paths.hpp"
+#include "engine/kernels/unroll.hpp"
 
 namespace lastbit::kernels::avxvnni {
 namespace {
 
-#include "engine/kernels/avx2_lanes.inc"
+using Arch = xsimd::avx2;
+inline constexpr std::size_t vector_registers = 16, vectors_together = 2, pixels_together = 4;
+
+#include "engine/kernels/vectors.inc"
+
+inline void store_lanes(std::int32_t* at, I32 v, std::size_t n) {
+  const I32 places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  _mm256_maskstore_epi32(at, as<std::int32_t>(I32(static_cast<std::int32_t>(n)) > places), v);
+}
+
+#include "engine/kernels/product_lanes.inc"
+
+inline I64 multiply_low_halves(I64 a, I64 b) { return _mm256_mul_epi32(a, b); }
+inline I16 sums_of_pairs(I32 x, I32 w) { return _mm256_maddubs_epi16(x, w); }
 
 struct Bytes {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_dpbusd_avx_epi32(sum, x, w); }
+  static I32 add(I32 sum, I32 x, I32 w) { return _mm256_dpbusd_avx_epi32(sum, x, w); }
 };
 struct Words {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_dpwssd_avx_epi32(sum, x, w); }
+  static I32 add(I32 sum, I32 x, I32 w) { return _mm256_dpwssd_avx_epi32(sum, x, w); }
 };
 struct Magnitudes {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) { return _mm256_dpwssds_avx_epi32(sum, x, w); }
+  static I32 add(I32 sum, I32 x, I32 w) { return _mm256_dpwssds_avx_epi32(sum, x, w); }
 };
 /// Two pairs of bytes, each brought into 16 bits, and their sum.
 struct Pairs {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w) {
-    return _mm256_dpwssd_avx_epi32(sum, _mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1));
-  }
+  static I32 add(I32 sum, I32 x, I32 w) { return _mm256_dpwssd_avx_epi32(sum, sums_of_pairs(x, w), _mm256_set1_epi16(1)); }
 };
 struct Bounded {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w, __m256i lower, __m256i upper) {
-    return _mm256_max_epi32(_mm256_min_epi32(Words::add(sum, x, w), upper), lower);
-  }
+  static I32 add(I32 sum, I32 x, I32 w, I32 lower, I32 upper) { return larger(smaller(Words::add(sum, x, w), upper), lower); }
 };
 struct Saturating32 {
-  LASTBIT_TARGET static __m256i add(__m256i sum, __m256i x, __m256i w, __m256i, __m256i) { return _mm256_dpwssds_avx_epi32(sum, x, w); }
+  static I32 add(I32 sum, I32 x, I32 w, I32, I32) { return _mm256_dpwssds_avx_epi32(sum, x, w); }
 };
 
 #include "engine/kernels/narrow_steps.inc"
@@ -61,5 +69,3 @@ void depthwise_magnitudes(const ProductTile& tile) { depthwise<Magnitudes>(tile)
 void steps(const StepTile& tile) { any_steps(tile); }
 
 }  // namespace lastbit::kernels::avxvnni
-
-#endif

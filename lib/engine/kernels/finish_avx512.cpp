@@ -14,6 +14,7 @@
 
 #include "engine/kernels/finish.hpp"
 #include "engine/kernels/half.hpp"
+#include "engine/kernels/lines.hpp"
 
 namespace lastbit::kernels::avx512 {
 namespace {
@@ -68,9 +69,13 @@ inline HalfPatterns halves_of(F32 v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_N
 
 #include "engine/kernels/half.inc"
 
+#include "engine/kernels/lines.inc"
+inline I32 nearest_integer(F32 v) { return _mm512_cvtps_epi32(v); }
+
 }  // namespace
 
 void finish(const FinishPlan& plan, const FinishWork& work) { run_plan(plan, work); }
+void line_outputs(const LineBlock& block) { run_block(block); }
 const FloatCodeKernels float_codes{sum_in_float, product_in_float, codes_from_float};
 const HalfKernels half{F32::size, combine, from_float, to_float};
 

@@ -10,6 +10,7 @@
 
 #include "engine/kernels/finish.hpp"
 #include "engine/kernels/half.hpp"
+#include "engine/kernels/lines.hpp"
 
 namespace lastbit::kernels::neon {
 namespace {
@@ -73,9 +74,13 @@ inline HalfPatterns halves_of(F32 v) { return vcvt_f16_f32(v); }
 
 #include "engine/kernels/half.inc"
 
+#include "engine/kernels/lines.inc"
+inline I32 nearest_integer(F32 v) { return vcvtnq_s32_f32(v); }
+
 }  // namespace
 
 void finish(const FinishPlan& plan, const FinishWork& work) { run_plan(plan, work); }
+void line_outputs(const LineBlock& block) { run_block(block); }
 const FloatCodeKernels float_codes{sum_in_float, product_in_float, codes_from_float};
 const HalfKernels half{F32::size, combine, from_float, to_float};
 

@@ -55,6 +55,7 @@ constexpr Path scalar_path{"scalar",
                            scalar::finish,
                            scalar::finish_lanes,
                            &scalar::float_codes,
+                           nullptr,
                            nullptr};
 
 #if defined(__x86_64__)
@@ -66,6 +67,32 @@ constexpr Path sse42_path = [] {
   path.finish = sse42::finish;
   path.finish_lanes = sse42::finish_lanes;
   path.float_codes = &sse42::float_codes;
+  return path;
+}();
+constexpr Path avx512vnni_path{"avx512vnni",
+                               has_avx512vnni,
+                               16,
+                               avx512vnni::dense_bytes,
+                               avx512vnni::depthwise_bytes,
+                               avx512vnni::dense_pairs,
+                               avx512vnni::dense_emptied_pairs,
+                               avx512vnni::dense_words,
+                               avx512vnni::depthwise_words,
+                               avx512vnni::dense_magnitudes,
+                               avx512vnni::depthwise_magnitudes,
+                               avx512vnni::steps,
+                               avx512::finish,
+                               avx512::finish_lanes,
+                               &avx512::float_codes,
+                               &avx512::half,
+                               avx512::line_outputs};
+
+/// The same, with products of bytes by the matrix unit.
+constexpr Path amx_path = [] {
+  Path path = avx512vnni_path;
+  path.name = "amx";
+  path.available = [] { return has_avx512vnni() && amx::is_available(); };
+  path.dense_bytes = amx::dense_bytes;
   return path;
 }();
 #endif
@@ -89,7 +116,8 @@ constexpr std::array all_paths {
            avx2::finish,
            avx2::finish_lanes,
            &avx2::float_codes,
-           &avx2::half},
+           &avx2::half,
+           avx2::line_outputs},
       Path{"avxvnni",
            has_avxvnni,
            8,
@@ -105,23 +133,9 @@ constexpr std::array all_paths {
            avx2::finish,
            avx2::finish_lanes,
            &avx2::float_codes,
-           &avx2::half},
-      Path{"avx512vnni",
-           has_avx512vnni,
-           16,
-           avx512vnni::dense_bytes,
-           avx512vnni::depthwise_bytes,
-           avx512vnni::dense_pairs,
-           avx512vnni::dense_emptied_pairs,
-           avx512vnni::dense_words,
-           avx512vnni::depthwise_words,
-           avx512vnni::dense_magnitudes,
-           avx512vnni::depthwise_magnitudes,
-           avx512vnni::steps,
-           avx512::finish,
-           avx512::finish_lanes,
-           &avx512::float_codes,
-           &avx512::half},
+           &avx2::half,
+           avx2::line_outputs},
+      avx512vnni_path, amx_path,
 #elif defined(__aarch64__)
       Path{"neon",
            [] { return true; },
@@ -138,7 +152,8 @@ constexpr std::array all_paths {
            neon::finish,
            neon::finish_lanes,
            &neon::float_codes,
-           &neon::half},
+           &neon::half,
+           neon::line_outputs},
 #endif
 };
 

@@ -11,6 +11,7 @@
 
 #include "engine/kernels/finish.hpp"
 #include "engine/kernels/half.hpp"
+#include "engine/kernels/lines.hpp"
 
 namespace lastbit::kernels {
 
@@ -34,6 +35,13 @@ struct ProductTile {
   std::int32_t* sums;
   std::size_t stride;
   std::size_t emptied = 0;  ///< of emptied pairs: how many a second sum takes in
+
+  /// Not null: outputs[p * stride + c] in place of the sums, as lines.hpp has it.
+  FinishBlock finish = nullptr;
+  OutputLines lines{};
+  std::int8_t* outputs = nullptr;
+  std::size_t first_output = 0;  ///< as which outputs[0] is listed
+  UndecidedSums* undecided = nullptr;
 };
 using SumProducts = void (*)(const ProductTile& tile);
 /// magnitudes: words of which none is negative; a sum that would be more than 2^31 - 1 is 2^31 - 1.
@@ -76,7 +84,8 @@ struct Path {
   Finish finish;
   std::size_t finish_lanes;  ///< of 32 bits, in which a plan for `finish` is laid out
   const FloatCodeKernels* float_codes;
-  const HalfKernels* half;  ///< null: binary16 value by value
+  const HalfKernels* half;   ///< null: binary16 value by value
+  FinishBlock line_outputs;  ///< null: products are delivered as sums alone
 };
 
 /// A row of StepTile holds whole pairs of a path's vectors.

@@ -39,6 +39,11 @@ LASTBIT_PAIR_FUNCTIONS
 LASTBIT_BYTE_FUNCTIONS
 LASTBIT_WORD_FUNCTIONS
 }  // namespace avx512vnni
+namespace amx {
+/// Whether this process may use the unit, and its sums are right.
+[[nodiscard]] bool is_available();
+void dense_bytes(const ProductTile& tile);
+}  // namespace amx
 namespace neon {
 LASTBIT_WORD_FUNCTIONS
 }

@@ -8,12 +8,10 @@
 #include "engine/kernels/paths.hpp"
 #include "engine/kernels/unroll.hpp"
 
-#define LASTBIT_TARGET
-
 namespace lastbit::kernels::scalar {
 namespace {
 
-struct Lanes {
+struct Sums {
   static constexpr std::size_t count = 4, columns = 2;
   static constexpr std::size_t registers = 16;
   struct Vector {
@@ -38,8 +36,8 @@ std::int32_t dot(std::int32_t x, std::int32_t w) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(low) + static_cast<std::uint32_t>((x >> 16) * (w >> 16)));
 }
 struct Words {
-  static Lanes::Vector add(Lanes::Vector sum, const Lanes::Vector& x, const Lanes::Vector& w) {
-    for (std::size_t i = 0; i < Lanes::count; ++i)
+  static Sums::Vector add(Sums::Vector sum, const Sums::Vector& x, const Sums::Vector& w) {
+    for (std::size_t i = 0; i < Sums::count; ++i)
       sum.lane[i] =
           static_cast<std::int32_t>(static_cast<std::uint32_t>(sum.lane[i]) + static_cast<std::uint32_t>(dot(x.lane[i], w.lane[i])));
     return sum;
@@ -53,8 +51,8 @@ std::int32_t pair(std::int32_t x, std::int32_t w, int first) {
   return sum > 32767 ? 32767 : sum < -32768 ? -32768 : sum;
 }
 struct Pairs {
-  static Lanes::Vector add(Lanes::Vector sum, const Lanes::Vector& x, const Lanes::Vector& w) {
-    for (std::size_t i = 0; i < Lanes::count; ++i) {
+  static Sums::Vector add(Sums::Vector sum, const Sums::Vector& x, const Sums::Vector& w) {
+    for (std::size_t i = 0; i < Sums::count; ++i) {
       const std::int32_t added = pair(x.lane[i], w.lane[i], 0) + pair(x.lane[i], w.lane[i], 16);
       sum.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum.lane[i]) + static_cast<std::uint32_t>(added));
     }
@@ -64,33 +62,33 @@ struct Pairs {
 struct Seconds {
   static constexpr std::size_t pixels = 4;
   struct Vector {
-    std::int16_t lane[2 * Lanes::count];
+    std::int16_t lane[2 * Sums::count];
   };
   static Vector zero() { return {}; }
-  static Lanes::Vector load_pair(const std::byte* at) {
+  static Sums::Vector load_pair(const std::byte* at) {
     std::uint16_t codes = 0;
     std::memcpy(&codes, at, sizeof codes);
     const auto both = static_cast<std::int32_t>(std::uint32_t{codes} << 16 | codes);
     return {both, both, both, both};
   }
-  static Vector add(Vector second, const Lanes::Vector& x, const Lanes::Vector& w) {
-    for (std::size_t i = 0; i < 2 * Lanes::count; ++i) {
+  static Vector add(Vector second, const Sums::Vector& x, const Sums::Vector& w) {
+    for (std::size_t i = 0; i < 2 * Sums::count; ++i) {
       const std::int32_t sum = second.lane[i] + pair(x.lane[i / 2], w.lane[i / 2], i % 2 == 0 ? 0 : 16);
       second.lane[i] = static_cast<std::int16_t>(sum > 32767 ? 32767 : sum < -32768 ? -32768 : sum);
     }
     return second;
   }
-  static Lanes::Vector added(Lanes::Vector sum, const std::int16_t* from) {
-    for (std::size_t i = 0; i < Lanes::count; ++i)
+  static Sums::Vector added(Sums::Vector sum, const std::int16_t* from) {
+    for (std::size_t i = 0; i < Sums::count; ++i)
       sum.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum.lane[i]) + static_cast<std::uint32_t>(std::int32_t{from[i]}));
     return sum;
   }
-  static Lanes::Vector add_low(const Lanes::Vector& sum, const Vector& second) { return added(sum, second.lane); }
-  static Lanes::Vector add_high(const Lanes::Vector& sum, const Vector& second) { return added(sum, second.lane + Lanes::count); }
+  static Sums::Vector add_low(const Sums::Vector& sum, const Vector& second) { return added(sum, second.lane); }
+  static Sums::Vector add_high(const Sums::Vector& sum, const Vector& second) { return added(sum, second.lane + Sums::count); }
 };
 struct Magnitudes {
-  static Lanes::Vector add(const Lanes::Vector& sum, const Lanes::Vector& x, const Lanes::Vector& w) {
-    Lanes::Vector out = Words::add(sum, x, w);  // below 2^32
+  static Sums::Vector add(const Sums::Vector& sum, const Sums::Vector& x, const Sums::Vector& w) {
+    Sums::Vector out = Words::add(sum, x, w);  // below 2^32
     for (std::int32_t& lane : out.lane) lane = lane < 0 ? 0x7FFFFFFF : lane;
     return out;
   }
@@ -128,10 +126,10 @@ struct Wide {
   static Vector bitwise_and(const Vector& a, const Vector& b) {
     return each(a, b, [](Lane x, Lane y) { return x & y; });
   }
-  static Vector smaller(const Vector& a, const Vector& b) {
+  static Vector least(const Vector& a, const Vector& b) {
     return each(a, b, [](Lane x, Lane y) { return x < y ? x : y; });
   }
-  static Vector larger(const Vector& a, const Vector& b) {
+  static Vector greatest(const Vector& a, const Vector& b) {
     return each(a, b, [](Lane x, Lane y) { return x > y ? x : y; });
   }
   static Vector add_differing(const Vector& counts, const Vector& a, const Vector& b) {

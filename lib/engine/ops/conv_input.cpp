@@ -165,10 +165,22 @@ void Band::fill(const ConvGeometry& geometry, const ConvInput& input, const Outp
   });
 }
 
-const std::byte* Band::window(std::int64_t pixel) const {
-  const std::int64_t row = pixel / area_.columns(), column = pixel % area_.columns();
-  return rows_.data() + static_cast<std::size_t>(row * rows_axis_.output_step) * row_bytes_ +
-         static_cast<std::size_t>(column * columns_axis_.output_step) * pixel_bytes_;
+void Band::windows_at(std::int64_t first, const std::byte* begin, std::size_t column_bytes, std::size_t row_bytes,
+                      std::span<const std::byte*> to) const {
+  const std::int64_t columns = area_.columns();
+  std::int64_t column = first % columns;
+  const std::byte* row = begin + static_cast<std::size_t>(first / columns) * row_bytes;
+  for (const std::byte*& window : to) {
+    window = row + static_cast<std::size_t>(column) * column_bytes;
+    if (++column < columns) continue;
+    column = 0;
+    row += row_bytes;
+  }
+}
+
+void Band::windows(std::int64_t first, std::span<const std::byte*> to) const {
+  windows_at(first, rows_.data(), static_cast<std::size_t>(columns_axis_.output_step) * pixel_bytes_,
+             static_cast<std::size_t>(rows_axis_.output_step) * row_bytes_, to);
 }
 
 std::ptrdiff_t Band::offset(std::int64_t ky, std::int64_t kx) const {
@@ -240,11 +252,9 @@ void Band::interleave(std::size_t lanes) {
   }
 }
 
-const std::byte* Band::interleaved_window(std::int64_t pixel) const {
-  const auto row = static_cast<std::size_t>(pixel / area_.columns()), column = static_cast<std::size_t>(pixel % area_.columns());
-  return interleaved_.data() + (row * row_groups_ * static_cast<std::size_t>(columns_axis_.length) +
-                                column * static_cast<std::size_t>(columns_axis_.output_step)) *
-                                   group_pixel_bytes_;
+void Band::interleaved_windows(std::int64_t first, std::span<const std::byte*> to) const {
+  windows_at(first, interleaved_.data(), static_cast<std::size_t>(columns_axis_.output_step) * group_pixel_bytes_,
+             row_groups_ * static_cast<std::size_t>(columns_axis_.length) * group_pixel_bytes_, to);
 }
 
 std::ptrdiff_t Band::interleaved_offset(std::int64_t row_group, std::int64_t kx) const {

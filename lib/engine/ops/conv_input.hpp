@@ -78,18 +78,27 @@ class Band {
   /// What one row of outputs and each further one need, in bytes.
   [[nodiscard]] static std::size_t bytes_for(const ConvGeometry& geometry, std::int64_t rows, std::int64_t columns, BandForm form);
 
-  /// Where the window of an output begins; `pixel` counts the area's outputs.
-  [[nodiscard]] const std::byte* window(std::int64_t pixel) const;
+  /// Where the windows of outputs begin, `first` and those behind it; they count the area's outputs.
+  void windows(std::int64_t first, std::span<const std::byte*> to) const;
+  [[nodiscard]] const std::byte* window(std::int64_t pixel) const {
+    const std::byte* at = nullptr;
+    windows(pixel, {&at, 1});
+    return at;
+  }
   /// Of kernel row ky and column kx from there.
   [[nodiscard]] std::ptrdiff_t offset(std::int64_t ky, std::int64_t kx) const;
 
   /// Rows of the band for rows ky of the kernel side by side, `together` (4 bytes or 2 words) of them for every channel: what a depthwise
   /// product reads. [rows of outputs][columns][ky / together][channels in whole vectors] groups.
   void interleave(std::size_t lanes);
-  [[nodiscard]] const std::byte* interleaved_window(std::int64_t pixel) const;
+  void interleaved_windows(std::int64_t first, std::span<const std::byte*> to) const;
   [[nodiscard]] std::ptrdiff_t interleaved_offset(std::int64_t row_group, std::int64_t kx) const;
 
  private:
+  /// The same, so many bytes from one column and from one row to the next.
+  void windows_at(std::int64_t first, const std::byte* begin, std::size_t column_bytes, std::size_t row_bytes,
+                  std::span<const std::byte*> to) const;
+
   ConvGeometry geometry_;
   OutputArea area_;
   BandForm form_ = BandForm::words;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <numeric>
 
 #include "engine/broadcast.hpp"
@@ -198,10 +199,40 @@ void join_cross_terms(const Operation& operation, ConvLayer& layer) {
   layer.data_term = DataTerm{terms->data, rounding, layer.zero_points.front() * layer.shape.taps()};
 }
 
+/// What finishes a layer's sums: its chain, and where outputs are bytes the lines between which they lie.
+class LayerFinisher {
+ public:
+  LayerFinisher(Finisher finisher, LineFinder finder) : finisher_(std::move(finisher)), finder_(std::move(finder)) {}
+
+  [[nodiscard]] const Finisher& chain() const { return finisher_; }
+  /// Of a run that counts nothing; nothing where the chain must say what every output is.
+  [[nodiscard]] std::optional<OutputsByLines> by_lines(const LayerSums& sums, const Execution& run) const {
+    Tensor& output = run.outputs[0];
+    if (run.events != nullptr || size_of(output.type()) != 1 || !finisher_.is_planned()) return std::nullopt;
+    const ChannelLines* const lines = finder_.lines(output.element_count(), [&](std::span<std::int64_t> values) { finisher_(values); });
+    if (lines == nullptr) return std::nullopt;
+    std::call_once(packing_, [&] { packed_ = sums.packed(*lines); });
+    const auto decide = [this](std::size_t channel, std::int32_t sum) {
+      std::vector<std::int64_t> row(finisher_.channels(), 0);
+      std::int64_t& value = row[row.size() == 1 ? 0 : channel];
+      value = sum;
+      finisher_(row);
+      return static_cast<std::int8_t>(value);
+    };
+    return OutputsByLines{packed_, reinterpret_cast<std::int8_t*>(output.bytes().data()), decide};
+  }
+
+ private:
+  Finisher finisher_;
+  LineFinder finder_;
+  mutable std::once_flag packing_;
+  mutable PackedLines packed_;
+};
+
 /// Finishes every tile of sums into its place, or delivers it as it is.
 template <class Sums>
 void run_layer(const Operation& operation, const Sums& sums, const ConvInput& input, const Finisher* finisher, const Execution& run,
-               std::size_t offset = 0) {
+               std::size_t offset = 0, const OutputsByLines* by_lines = nullptr) {
   sums.for_each_tile(
       input,
       [&](const SumTile& tile) {
@@ -212,7 +243,7 @@ void run_layer(const Operation& operation, const Sums& sums, const ConvInput& in
         } else if (tile.wide.empty()) (*finisher)(tile.narrow, output, offset + tile.first, tile.events);
         else (*finisher)(tile.wide, output, offset + tile.first, tile.events);
       },
-      run.events, run.routes);
+      run.events, run.routes, by_lines);
 }
 
 }  // namespace
@@ -304,8 +335,9 @@ std::optional<Convolution> windows_of(const ConvLayer& layer) {
 LayerSums::LayerSums(const ConvLayer& layer)
     : rule_(layer.arithmetic.sum.accumulator), data_term_(layer.data_term), products_(products_of(layer)), windows_(windows_of(layer)) {}
 
-void LayerSums::for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const {
-  if (!data_term_) return products_.for_each_tile(input, receive, events, routes);
+void LayerSums::for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes,
+                              const OutputsByLines* by_lines) const {
+  if (!data_term_) return products_.for_each_tile(input, receive, events, routes, by_lines);
   const ConvShape& shape = products_.shape();
   const std::int64_t together = shape.out_channels / shape.groups;  // channels of one window
   std::vector<std::int64_t> terms(static_cast<std::size_t>(shape.out_count() / together));
@@ -380,10 +412,18 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
   const std::vector<std::int64_t> zero_points = layer.zero_points;
   std::vector<RescaleOperands> operands = std::move(layer.operands);
   const auto sums = std::make_shared<LayerSums>(layer);
-  std::shared_ptr<const Finisher> finisher;
-  if (!raw) finisher = std::make_shared<Finisher>(make_finisher(operation, arithmetic.sum, std::move(operands), sums->accumulator_bits()));
+  if (raw)
+    return [sums, zero_points, operation](const Execution& run) {
+      run_layer(operation, *sums, conv_input(*run.inputs[0], zero_points), nullptr, run);
+    };
+  const Chain chain = output_chain(operation, arithmetic.sum.output.chain, output_bounds(operation));
+  const int bits = sums->accumulator_bits();
+  LineFinder finder(chain, operands, {min_of_width(std::min(bits, 32)), max_of_width(std::min(bits, 32))});
+  Finisher by_chain(chain, std::move(operands), bits);
+  const auto finisher = std::make_shared<const LayerFinisher>(std::move(by_chain), std::move(finder));
   return [sums, finisher, zero_points, operation](const Execution& run) {
-    run_layer(operation, *sums, conv_input(*run.inputs[0], zero_points), finisher.get(), run);
+    const std::optional<OutputsByLines> by_lines = finisher->by_lines(*sums, run);
+    run_layer(operation, *sums, conv_input(*run.inputs[0], zero_points), &finisher->chain(), run, 0, by_lines ? &*by_lines : nullptr);
   };
 }
 

@@ -83,8 +83,10 @@ class LayerSums {
  public:
   explicit LayerSums(const ConvLayer& layer);
   /// As of Convolution.
-  void for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const;
+  void for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes,
+                     const OutputsByLines* by_lines = nullptr) const;
   [[nodiscard]] std::vector<std::int64_t> all(const ConvInput& input) const;
+  [[nodiscard]] PackedLines packed(const ChannelLines& lines) const { return products_.packed(lines); }
   [[nodiscard]] int accumulator_bits() const { return data_term_ ? width_of_sums(rule_) : products_.accumulator_bits(); }
 
  private:

@@ -110,11 +110,12 @@ PackedWeights pack_pairs(const ConvGeometry& geometry, std::span<const std::int1
   return packed;
 }
 
-AlignedVector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel) {
-  AlignedVector<std::int32_t> out(packed.conv_groups * packed.group_vectors * packed.lanes);
-  for (std::size_t o = 0; o < per_channel.size(); ++o)
-    out[o / packed.group_channels * packed.group_vectors * packed.lanes + o % packed.group_channels] = per_channel[o];
-  return out;
+PackedLines pack_lines(const PackedWeights& packed, const ChannelLines& lines) {
+  const auto spread = [&](const std::vector<float>& values) {
+    const std::size_t channels = packed.conv_groups * packed.group_channels;
+    return spread_channels<float>(packed, values.size() == 1 ? std::vector<float>(channels, values[0]) : values);
+  };
+  return {spread(lines.slope), spread(lines.above), spread(lines.below), lines.gap, lines.by_sign(), lines.smallest, lines.largest};
 }
 
 WeightSums::WeightSums(std::span<const std::int16_t> weights, std::size_t channels)

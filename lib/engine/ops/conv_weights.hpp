@@ -11,6 +11,7 @@
 
 #include "engine/kernels/kernels.hpp"
 #include "engine/ops/conv_input.hpp"
+#include "engine/output_lines.hpp"
 #include "lastbit/aligned_vector.hpp"
 #include "lastbit/arith/integer.hpp"
 
@@ -47,7 +48,22 @@ struct PackedWeights {
 [[nodiscard]] PackedWeights pack_pairs(const ConvGeometry& geometry, std::span<const std::int16_t> weights, std::size_t lanes,
                                        bool emptied);
 /// One number per channel in the order of the packed vectors, 0 beside them.
-[[nodiscard]] AlignedVector<std::int32_t> spread_channels(const PackedWeights& packed, std::span<const std::int32_t> per_channel);
+template <class T>
+[[nodiscard]] AlignedVector<T> spread_channels(const PackedWeights& packed, std::span<const T> per_channel) {
+  AlignedVector<T> out(packed.conv_groups * packed.group_vectors * packed.lanes);
+  for (std::size_t o = 0; o < per_channel.size(); ++o)
+    out[o / packed.group_channels * packed.group_vectors * packed.lanes + o % packed.group_channels] = per_channel[o];
+  return out;
+}
+
+/// Of ChannelLines (engine/output_lines.hpp) those of every channel, in that order.
+struct PackedLines {
+  AlignedVector<float> slope, above, below;
+  float gap = 0;
+  bool by_sign = false;
+  std::int32_t smallest = 0, largest = 0;
+};
+[[nodiscard]] PackedLines pack_lines(const PackedWeights& packed, const ChannelLines& lines);
 
 /// Every sum of a channel's terms, in any order and of any part of them, lies between lower and upper.
 struct SumBounds {

@@ -35,6 +35,14 @@ struct SumTile {
 };
 using ReceiveSums = std::function<void(const SumTile&)>;
 
+/// Where a layer's outputs are bytes that lie between two lines, tiles of proven sums make them themselves and deliver nothing.
+struct OutputsByLines {
+  const PackedLines& lines;
+  std::int8_t* outputs;  ///< of the layer; they receive the low bits
+  /// What the chain makes of a sum of a channel that the lines leave open.
+  std::function<std::int8_t(std::size_t channel, std::int32_t sum)> decide;
+};
+
 /// Weights and bias of one layer, centred, with what is proven about their sums.
 class Convolution {
  public:
@@ -47,9 +55,13 @@ class Convolution {
               std::vector<RescaleOperands> term_operands = {}, std::int64_t code_zero = 0);
 
   /// Every sum, in tiles that come in any order and from any of the run's threads. `input` has the type given to the constructor.
-  void for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const;
+  void for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes,
+                     const OutputsByLines* by_lines = nullptr) const;
   /// All of them at once, [batch, out_height, out_width, out_channels].
   void sums(const ConvInput& input, std::span<std::int64_t> out, Events* events, SumRoutes* routes = nullptr) const;
+
+  /// For sums of 32 bits, whose products are of bytes where they can be.
+  [[nodiscard]] PackedLines packed(const ChannelLines& lines) const { return pack_lines(bytes_.bytes.empty() ? words_ : bytes_, lines); }
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   /// Width that every sum fits.

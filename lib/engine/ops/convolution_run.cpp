@@ -34,15 +34,18 @@ OutputArea largest_area(const ConvGeometry& geometry, BandForm form) {
 
 std::int64_t tile_pixels(const ConvShape& shape) { return std::max<std::int64_t>(8, tile_sums / shape.out_channels); }
 
-ConvolutionRun::ConvolutionRun(const Convolution& layer, const ConvInput& input, const ReceiveSums& receive, bool counts)
+ConvolutionRun::ConvolutionRun(const Convolution& layer, const ConvInput& input, const ReceiveSums& receive, bool counts,
+                               const OutputsByLines* by_lines)
     : layer_(layer),
       input_(input),
       receive_(receive),
       counts_(counts),
       channels_(size_from(layer.shape_.out_channels)),
       width_{min_of_width(layer.rule().bits), max_of_width(layer.rule().bits)},
+      by_lines_(by_lines),
       no_bias_(channels_) {
   choose_route();
+  allow_lines();
   const bool may_step = route_ == Route::prove_outputs || route_ == Route::step_by_step;
   if (may_step && !has_step_kernel()) {
     reference_input_.resize(input_.count);
@@ -120,7 +123,7 @@ void ConvolutionRun::take_pairs() {
 
 /// Modulo 2^32, like the sums: the bias, and what unsigned codes add to every product.
 void ConvolutionRun::prepare_start() {
-  start_ = spread_channels(*packed_, {});  // 0
+  start_ = spread_channels<std::int32_t>(*packed_, {});  // 0
   if (route_ != Route::narrow && route_ != Route::pairs) return;
   adds_bias_ = layer_.bias_.size() > channels_;
   std::vector<std::int32_t> start(channels_);
@@ -129,7 +132,14 @@ void ConvolutionRun::prepare_start() {
     if (form_ == BandForm::unsigned_bytes) sum -= static_cast<std::uint64_t>(layer_.weight_sums_.total(o) * unsigned_zero_point(input_));
     start[o] = static_cast<std::int32_t>(narrow_wrap(static_cast<std::int64_t>(sum), 32));
   }
-  start_ = spread_channels(*packed_, start);
+  start_ = spread_channels<std::int32_t>(*packed_, start);
+}
+
+/// Where the sums of a tile are what the chain would be given.
+void ConvolutionRun::allow_lines() {
+  const bool may_leave = rule().when == NarrowingPoint::at_end && counted_as_ == &SumRoutes::order_free;
+  if (counts_ || route_ != Route::narrow || adds_bias_ || wraps_to_ < 32 || may_leave || layer_.path_->line_outputs == nullptr)
+    by_lines_ = nullptr;
 }
 
 void ConvolutionRun::fill_bands(const OutputArea& area, Workspace& work) const {
@@ -199,8 +209,9 @@ void ConvolutionRun::operator()(Events* events, SumRoutes* routes) {
   });
 }
 
-void Convolution::for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes) const {
-  ConvolutionRun(*this, input, receive, events != nullptr)(events, routes);
+void Convolution::for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes,
+                                const OutputsByLines* by_lines) const {
+  ConvolutionRun(*this, input, receive, events != nullptr, by_lines)(events, routes);
 }
 
 }  // namespace lastbit

@@ -30,6 +30,7 @@ struct Workspace {
   std::vector<std::int64_t> wide;
   std::vector<const std::int16_t*> step_windows;
   std::vector<std::int64_t> step_sums, step_outside, step_start;
+  std::vector<kernels::UndecidedSum> undecided;  ///< only ever grows: what it holds is not read
 };
 
 /// Groups [first_group, first_group + groups) of each of the runs [first_run, first_run + run_count).
@@ -56,7 +57,7 @@ class ZeroPointTerms {
 /// Everything about a run that its tiles share.
 class ConvolutionRun {
  public:
-  ConvolutionRun(const Convolution& layer, const ConvInput& input, const ReceiveSums& receive, bool counts);
+  ConvolutionRun(const Convolution& layer, const ConvInput& input, const ReceiveSums& receive, bool counts, const OutputsByLines* by_lines);
   void operator()(Events* events, SumRoutes* routes);
 
  private:
@@ -74,22 +75,30 @@ class ConvolutionRun {
     Workspace& work;
     Tally& tally;
   };
+  /// In place of the sums of products, the tile's outputs.
+  struct MadeOutputs {
+    std::int8_t* outputs;
+    kernels::UndecidedSums* undecided;
+  };
   void choose_route();
   void prove_each_output(const IntegerRange& range);
   void take_pairs();
   void prepare_start();
+  void allow_lines();
   /// The input's rows that an area needs, as the route's kernels read them.
   void fill_bands(const OutputArea& area, Workspace& work) const;
   void run_area(const OutputArea& area, Workspace& work, Tally& tally) const;
   void run_part(std::int64_t first, std::int64_t last, Tally& tally) const;
   void multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
                 std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense, kernels::SumProducts depthwise,
-                Workspace& work) const;
+                Workspace& work, const MadeOutputs* made = nullptr) const;
   static void set_windows(const Band& band, const PackedWeights& packed, std::int64_t first, std::int64_t count,
                           std::vector<const std::byte*>& windows, std::vector<std::ptrdiff_t>& offsets);
   /// To the sums of a narrow tile, modulo 2^32, where there is one per position.
   void add_bias(const Tile& tile) const;
   void narrow_tile(const Tile& tile) const;
+  /// Its outputs, where they lie between lines.
+  void lines_tile(const Tile& tile) const;
   /// Adds the products of groups [first, last), counted through all runs, to work.wide.
   void add_products(std::size_t first, std::size_t last, std::size_t pixels, Workspace& work) const;
   void wide_tile(const Tile& tile) const;
@@ -146,6 +155,7 @@ class ConvolutionRun {
   bool adds_bias_ = false;  ///< after the sums of a tile of 32 bits: there is one per position
   int wraps_to_ = 32;       ///< a narrow tile
   AlignedVector<std::int32_t> start_;
+  const OutputsByLines* by_lines_;             ///< null: sums are delivered
   ZeroPointTerms zero_terms_;                  ///< of codes, which pairs take as they are
   std::vector<std::int64_t> no_bias_;          ///< one 0 for every channel
   std::vector<char> proven_;                   ///< of every channel, by this input's range

@@ -61,14 +61,15 @@ void ConvolutionRun::set_windows(const Band& band, const PackedWeights& packed, 
   windows.resize(size_from(count));
   offsets.clear();
   const bool depthwise = packed.runs.depthwise;
-  for (std::int64_t p = 0; p < count; ++p) windows[size_from(p)] = depthwise ? band.interleaved_window(first + p) : band.window(first + p);
+  if (depthwise) band.interleaved_windows(first, windows);
+  else band.windows(first, windows);
   for (const auto& run : packed.runs.runs)
     offsets.push_back(depthwise ? band.interleaved_offset(run.ky, run.kx) : band.offset(run.ky, run.kx));
 }
 
 void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
                               std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense,
-                              kernels::SumProducts depthwise, Workspace& work) const {
+                              kernels::SumProducts depthwise, Workspace& work, const MadeOutputs* made) const {
   const std::size_t skipped = (segment.first_run * packed.groups + segment.first_group) * layer_.path_->lanes * kernels::group_bytes;
   std::vector<std::ptrdiff_t>& offsets = work.group_offsets;
   offsets.resize(segment.run_count);
@@ -77,19 +78,34 @@ void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* cons
     for (std::size_t r = 0; r < segment.run_count; ++r)
       offsets[r] =
           work.offsets[segment.first_run + r] + static_cast<std::ptrdiff_t>(channel_bytes + segment.first_group * kernels::group_bytes);
-    const std::size_t vector = group * packed.group_vectors;
-    const kernels::ProductTile tile{windows,
-                                    pixels,
-                                    offsets.data(),
-                                    segment.run_count,
-                                    segment.groups,
-                                    packed.bytes.data() + vector * packed.vector_bytes + skipped,
-                                    packed.vector_bytes,
-                                    start.data() + vector * packed.lanes,
-                                    packed.group_channels,
-                                    sums + group * packed.group_channels,
-                                    channels_,
-                                    size_from(rule().partial.emptied) / 2};
+    const std::size_t vector = group * packed.group_vectors, channel = group * packed.group_channels;
+    kernels::ProductTile tile{windows,
+                              pixels,
+                              offsets.data(),
+                              segment.run_count,
+                              segment.groups,
+                              packed.bytes.data() + vector * packed.vector_bytes + skipped,
+                              packed.vector_bytes,
+                              start.data() + vector * packed.lanes,
+                              packed.group_channels,
+                              sums == nullptr ? nullptr : sums + channel,
+                              channels_,
+                              size_from(rule().partial.emptied) / 2};
+    if (made != nullptr) {
+      const PackedLines& lines = by_lines_->lines;
+      const std::size_t lane = vector * packed.lanes;
+      tile.finish = layer_.path_->line_outputs;
+      tile.lines = {lines.slope.data() + lane,
+                    lines.above.data() + lane,
+                    lines.below.data() + lane,
+                    lines.gap,
+                    lines.by_sign,
+                    lines.smallest,
+                    lines.largest};
+      tile.outputs = made->outputs + channel;
+      tile.first_output = channel;
+      tile.undecided = made->undecided;
+    }
     (packed.runs.depthwise ? depthwise : dense)(tile);
   }
 }
@@ -104,7 +120,21 @@ void ConvolutionRun::add_bias(const Tile& tile) const {
     tile.work.narrow[i] = static_cast<std::int32_t>(narrow_wrap(tile.work.narrow[i] + bias_of(tile.first + i), 32));
 }
 
+void ConvolutionRun::lines_tile(const Tile& tile) const {
+  const bool bytes = form_ == BandForm::unsigned_bytes;
+  const kernels::Path& path = *layer_.path_;
+  if (tile.work.undecided.size() < tile.pixels * channels_) tile.work.undecided.resize(tile.pixels * channels_);
+  kernels::UndecidedSums undecided{tile.work.undecided.data()};
+  const MadeOutputs made{by_lines_->outputs + tile.first, &undecided};
+  multiply(*packed_, tile.work.windows.data(), tile.pixels, {0, packed_->runs.runs.size(), 0, packed_->groups}, start_, nullptr,
+           bytes ? path.dense_bytes : path.dense_words, bytes ? path.depthwise_bytes : path.depthwise_words, tile.work, &made);
+  for (const auto& [output, sum] : std::span(tile.work.undecided).first(undecided.count))
+    made.outputs[output] = by_lines_->decide(output % channels_, sum);
+  tile.tally.routes.*counted_as_ += static_cast<std::int64_t>(tile.pixels * channels_);
+}
+
 void ConvolutionRun::narrow_tile(const Tile& tile) const {
+  if (by_lines_ != nullptr) return lines_tile(tile);
   const std::size_t count = tile.pixels * channels_;
   tile.work.narrow.resize(count);
   const bool bytes = form_ == BandForm::unsigned_bytes;

@@ -1,0 +1,56 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Outputs of one byte straight from the sums of a tile's block, while they are near. Of every sum two lines are computed between whose roundings the
+// output lies (engine/output_lines.hpp proves that): where both are the same integer, that is the output; the others are listed. The text is
+// lines.inc, one for all paths. Plain numbers and pointers alone, as in finish.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lastbit::kernels {
+
+/// sum * slope + (sum < 0 ? below : above) in float, rounded once, and `gap` more: each list has as many entries as the vectors have lanes.
+struct OutputLines {
+  const float *slope = nullptr, *above = nullptr, *below = nullptr;
+  float gap = 0;
+  bool by_sign = false;  ///< `above` and `below` are not the same
+  std::int32_t smallest = 0, largest = 0;
+};
+
+/// A sum whose lines are rounded to different integers.
+struct UndecidedSum {
+  std::uint32_t output;  ///< of the tile
+  std::int32_t sum;
+};
+struct UndecidedSums {
+  UndecidedSum* list = nullptr;  ///< with room for every output of the tile
+  std::size_t count = 0;
+};
+
+/// Sums of some pixels and some vectors of channels, in whole vectors.
+struct LineBlock {
+  const OutputLines* lines = nullptr;
+  std::size_t first_channel = 0;  ///< of the lines'
+  const std::int32_t* sums = nullptr;
+  std::size_t sum_stride = 0;  ///< from one pixel to the next
+  std::size_t pixels = 0, channels = 0;
+  std::int8_t* outputs = nullptr;  ///< which receive the low bits
+  std::size_t output_stride = 0;
+  std::size_t first_output = 0;  ///< of the tile
+  UndecidedSums* undecided = nullptr;
+};
+using FinishBlock = void (*)(const LineBlock& block);
+
+namespace avx2 {
+void line_outputs(const LineBlock& block);
+}  // namespace avx2
+namespace avx512 {
+void line_outputs(const LineBlock& block);
+}  // namespace avx512
+namespace neon {
+void line_outputs(const LineBlock& block);
+}  // namespace neon
+
+}  // namespace lastbit::kernels

@@ -1,0 +1,80 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A finishing chain whose outputs are bytes, as two straight lines for every channel between whose roundings each output lies. Where both lines are
+// rounded to the same integer, that is the output; elsewhere, for one sum of some ten thousand, the chain says what it is. So whatever a device's rounding,
+// most of its outputs cost a product in float.
+//
+// What a chain makes of the sums of a channel is a staircase of at most 255 steps: chains keep order. The place of every step is found by the chain
+// itself; the lines are laid beside all of them, with room for what a float rounds away.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lastbit/arith/rescale.hpp"
+#include "lastbit/tensor.hpp"
+
+namespace lastbit {
+
+/// Of a sum v: v * slope + (v < 0 ? below : above), and `gap` more, in float with one rounding each; the lists have an entry for all channels or one for each.
+struct ChannelLines {
+  std::vector<float> slope, above, below;
+  float gap = 0;
+  std::int32_t smallest = 0, largest = 0;  ///< outputs; an integer beyond is the nearer of them
+
+  [[nodiscard]] bool by_sign() const { return above != below; }
+};
+
+/// Finishes values [rows, channels] in place, by the chain itself.
+using FinishRows = std::function<void(std::span<std::int64_t>)>;
+
+/// While one lives lines are looked for at once. For tests, whose layers are small.
+class ScopedEagerLines {
+ public:
+  ScopedEagerLines() { ++living; }
+  ScopedEagerLines(const ScopedEagerLines&) = delete;
+  ScopedEagerLines& operator=(const ScopedEagerLines&) = delete;
+  ~ScopedEagerLines() { --living; }
+  [[nodiscard]] static bool any() { return living > 0; }
+
+ private:
+  static inline std::atomic<int> living = 0;
+};
+
+/// Looks for lines once that is worth it. For any thread.
+class LineFinder {
+ public:
+  /// `operands` has one entry for all channels or one per channel; `sums` are those that can come.
+  LineFinder(const Chain& chain, std::span<const RescaleOperands> operands, const IntegerRange& sums);
+
+  /// For a run of so many outputs. Null where the chain has none, and until as many outputs were finished as finding them costs.
+  [[nodiscard]] const ChannelLines* lines(std::int64_t outputs, const FinishRows& finish) const;
+
+ private:
+  /// v * slope + (v < 0 ? below : above) is what a channel's chain computes, but for rounding and bounds.
+  struct Trend {
+    double slope = 0, above = 0, below = 0;
+  };
+  class Search;
+  struct Found {
+    std::atomic<bool> looked = false;
+    std::atomic<std::int64_t> outputs = 0;
+    std::mutex looking;
+    std::optional<ChannelLines> lines;
+  };
+
+  [[nodiscard]] static std::optional<Trend> trend_of(const Chain& chain, const RescaleOperands& operands, const IntegerRange& sums);
+
+  IntegerRange sums_;
+  std::vector<Trend> trends_;  ///< empty: there are no lines
+  std::shared_ptr<Found> found_ = std::make_shared<Found>();
+};
+
+}  // namespace lastbit
