@@ -41,7 +41,7 @@ std::vector<Side> reference_sides(const TimedLayer& layer, const Types& types) {
   append(sides, onednn_sides([=] { return std::vector{model()}; }, types.with_onednn));
   if (backend == "xnnpack") append(sides, xnnpack_sides([=] { return std::vector{model()}; }, Comparison::output));
   if (layer.kernel == 1 && backend == "tflite_double") append(sides, gemmlowp_sides(model));
-  if (backend == "onnxruntime" && types.types.output != ElementType::int32) append(sides, onnxruntime_sides(model));
+  if (backend == "onnxruntime" && types.types.output != ElementType::int32) append(sides, onnxruntime_layer(model));
   return sides;
 }
 

@@ -8,6 +8,7 @@
 
 #include "case.hpp"
 #include "networks.hpp"
+#include "onnxruntime_peer.hpp"
 
 namespace lastbit::bench {
 namespace {
@@ -64,10 +65,13 @@ void add_two_threads(Cases& cases, const std::string& name, const std::function<
 void add_networks(Cases& cases) {
   for (const std::string network : networks) {
     if (!has_network(network)) continue;
-    for (const std::string backend : backends)
-      add(cases, "network/" + backend + "/" + network,
-          {side_of(
-              "lastbit", [=] { return prepare_network(network, backend); }, keeping_all)});
+    for (const std::string backend : backends) {
+      const auto prepared = [=] { return prepare_network(network, backend); };
+      std::vector<Side> sides{side_of("lastbit", prepared, keeping_all)};
+      if (backend == "onnxruntime")
+        for (Side& side : onnxruntime_network([=] { return prepared()->model; })) sides.push_back(std::move(side));
+      add(cases, "network/" + backend + "/" + network, std::move(sides));
+    }
     for (const std::string backend : {"tflite_double", "vipnano_v8"}) {
       add_two_threads(cases, "two_threads/" + backend + "/" + network, [=] { return prepare_network(network, backend); });
       add_two_threads(cases, "two_threads_batch_8/" + backend + "/" + network, [=] { return repeated(prepare_network(network, backend)); });

@@ -13,7 +13,9 @@
 
 namespace lastbit::bench {
 
-/// A convolution of as many output as input channels, stride 1, as a chain of QLinearConv on one thread. Empty where the variable is not set.
-[[nodiscard]] std::vector<Side> onnxruntime_sides(const std::function<Model()>& layer);
+/// On one thread; empty where the variable is not set. A convolution of as many output as input channels, stride 1, as a chain of QLinearConv.
+[[nodiscard]] std::vector<Side> onnxruntime_layer(const std::function<Model()>& layer);
+/// A network of one image, as its operations are stated: QLinear operators, or DequantizeLinear and QuantizeLinear, which are fused.
+[[nodiscard]] std::vector<Side> onnxruntime_network(const std::function<Model()>& network);
 
 }  // namespace lastbit::bench

@@ -19,7 +19,7 @@ async function main() {
   const [type, ...shape] = process.argv.slice(4);
   const sizes = shape.map(Number);
   const values = random_bytes(type, sizes.reduce((product, size) => product * size, 1));
-  const feeds = {x: new onnxruntime.Tensor(type, values, sizes)};
+  const feeds = {[session.inputNames[0]]: new onnxruntime.Tensor(type, values, sizes)};
   for await (const line of readline.createInterface({input: process.stdin})) {
     const before = process.cpuUsage();
     for (let i = 0; i < Number(line); ++i) await session.run(feeds);
