@@ -9,7 +9,6 @@
 #include <fstream>
 #include <memory>
 
-#include "lastbit/error.hpp"
 #include "lastbit/fuzz_against.hpp"
 #include "layers.hpp"
 #include "other_process.hpp"

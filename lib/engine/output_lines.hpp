@@ -5,8 +5,8 @@
 // rounded to the same integer, that is the output; elsewhere, for one sum of some ten thousand, the chain says what it is. So whatever a device's rounding,
 // most of its outputs cost a product in float.
 //
-// What a chain makes of the sums of a channel is a staircase of at most 255 steps: chains keep order. The place of every step is found by the chain
-// itself; the lines are laid beside all of them, with room for what a float rounds away.
+// What a chain that keeps order makes of the sums of a channel is a staircase of at most 255 steps; other chains have no lines. The place of every step is
+// found by the chain itself; the lines are laid beside all of them, with room for what a float rounds away.
 #pragma once
 
 #include <atomic>
@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/scoped_wish.hpp"
 #include "lastbit/arith/rescale.hpp"
 #include "lastbit/tensor.hpp"
 
@@ -36,17 +37,7 @@ struct ChannelLines {
 using FinishRows = std::function<void(std::span<std::int64_t>)>;
 
 /// While one lives lines are looked for at once. For tests, whose layers are small.
-class ScopedEagerLines {
- public:
-  ScopedEagerLines() { ++living; }
-  ScopedEagerLines(const ScopedEagerLines&) = delete;
-  ScopedEagerLines& operator=(const ScopedEagerLines&) = delete;
-  ~ScopedEagerLines() { --living; }
-  [[nodiscard]] static bool any() { return living > 0; }
-
- private:
-  static inline std::atomic<int> living = 0;
-};
+using ScopedEagerLines = ScopedWish<struct EagerLines>;
 
 /// Looks for lines once that is worth it. For any thread.
 class LineFinder {

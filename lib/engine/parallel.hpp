@@ -4,9 +4,10 @@
 // Work shared among the threads of a run. What is computed never depends on how it is shared.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
+
+#include "engine/scoped_wish.hpp"
 
 namespace lastbit {
 
@@ -19,17 +20,7 @@ inline constexpr std::int64_t part_nanoseconds = 10'000;
 }
 
 /// While one lives every unit of work may be a part. For tests, whose layers are small.
-class ScopedFinestParts {
- public:
-  ScopedFinestParts() { ++living; }
-  ScopedFinestParts(const ScopedFinestParts&) = delete;
-  ScopedFinestParts& operator=(const ScopedFinestParts&) = delete;
-  ~ScopedFinestParts() { --living; }
-  [[nodiscard]] static bool any() { return living > 0; }
-
- private:
-  static inline std::atomic<int> living = 0;
-};
+using ScopedFinestParts = ScopedWish<struct FinestParts>;
 
 /// Calls body(first, last) for parts that together are [0, count), each of at least `grain` unless there is only one, on the threads of the
 /// enclosing with_threads(); on the caller's alone where there is none. With ScopedFinestParts `grain` is 1.

@@ -45,9 +45,6 @@ struct Magnitudes {
 struct Pairs {
   static I32 add(I32 sum, I32 x, I32 w) { return _mm512_dpwssd_epi32(sum, sums_of_pairs(x, w), _mm512_set1_epi16(1)); }
 };
-struct Bounded {
-  static I32 add(I32 sum, I32 x, I32 w, I32 lower, I32 upper) { return larger(smaller(Words::add(sum, x, w), upper), lower); }
-};
 struct Saturating32 {
   static I32 add(I32 sum, I32 x, I32 w, I32, I32) { return _mm512_dpwssds_epi32(sum, x, w); }
 };

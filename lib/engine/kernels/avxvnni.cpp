@@ -15,20 +15,7 @@
 namespace lastbit::kernels::avxvnni {
 namespace {
 
-using Arch = xsimd::avx2;
-inline constexpr std::size_t vector_registers = 16, vectors_together = 2, pixels_together = 4;
-
-#include "engine/kernels/vectors.inc"
-
-inline void store_lanes(std::int32_t* at, I32 v, std::size_t n) {
-  const I32 places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  _mm256_maskstore_epi32(at, as<std::int32_t>(I32(static_cast<std::int32_t>(n)) > places), v);
-}
-
-#include "engine/kernels/product_lanes.inc"
-
-inline I64 multiply_low_halves(I64 a, I64 b) { return _mm256_mul_epi32(a, b); }
-inline I16 sums_of_pairs(I32 x, I32 w) { return _mm256_maddubs_epi16(x, w); }
+#include "engine/kernels/avx2_lanes.inc"
 
 struct Bytes {
   static I32 add(I32 sum, I32 x, I32 w) { return _mm256_dpbusd_avx_epi32(sum, x, w); }
@@ -42,9 +29,6 @@ struct Magnitudes {
 /// Two pairs of bytes, each brought into 16 bits, and their sum.
 struct Pairs {
   static I32 add(I32 sum, I32 x, I32 w) { return _mm256_dpwssd_avx_epi32(sum, sums_of_pairs(x, w), _mm256_set1_epi16(1)); }
-};
-struct Bounded {
-  static I32 add(I32 sum, I32 x, I32 w, I32 lower, I32 upper) { return larger(smaller(Words::add(sum, x, w), upper), lower); }
 };
 struct Saturating32 {
   static I32 add(I32 sum, I32 x, I32 w, I32, I32) { return _mm256_dpwssds_avx_epi32(sum, x, w); }

@@ -64,9 +64,8 @@ std::vector<RescaleOperands> term_operands(const Operation& operation, const Sum
   return chain_operands(operation, sum.operand, input, weights, output, bounds);
 }
 
-/// The output chain with the operands of every output channel.
-Finisher make_finisher(const Operation& operation, const SumArithmetic& sum, std::vector<RescaleOperands> operands, int accumulator_bits) {
-  return Finisher(output_chain(operation, sum.output.chain, output_bounds(operation)), std::move(operands), accumulator_bits);
+Chain chain_of(const Operation& operation, const SumArithmetic& sum) {
+  return output_chain(operation, sum.output.chain, output_bounds(operation));
 }
 
 const std::optional<CrossTerms>& cross_terms_of(const Operation& operation) {
@@ -416,7 +415,7 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
     return [sums, zero_points, operation](const Execution& run) {
       run_layer(operation, *sums, conv_input(*run.inputs[0], zero_points), nullptr, run);
     };
-  const Chain chain = output_chain(operation, arithmetic.sum.output.chain, output_bounds(operation));
+  const Chain chain = chain_of(operation, arithmetic.sum);
   const int bits = sums->accumulator_bits();
   LineFinder finder(chain, operands, {min_of_width(std::min(bits, 32)), max_of_width(std::min(bits, 32))});
   Finisher by_chain(chain, std::move(operands), bits);
@@ -493,8 +492,8 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
   require_per_column(operation, b, b_transposed);
   const Finisher finisher =
       raw ? Finisher()
-          : make_finisher(operation, sum, chain_operands(operation, sum.output, a, b.quantization, output, output_bounds(operation)),
-                          width_of_sums(sum.accumulator));
+          : Finisher(chain_of(operation, sum), chain_operands(operation, sum.output, a, b.quantization, output, output_bounds(operation)),
+                     width_of_sums(sum.accumulator));
   return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),
           a_zero_points = subtracted(sum, a), b_zero_points = subtracted(sum, b), terms = matmul_term_operands(model, operation, backend),
           largest = largest_value(sum, a), code_zero = centred_by(sum.centring, a.quantization.zero_point())](const Execution& run) {
