@@ -5,22 +5,20 @@
 // rounded to the same integer, that is the output; elsewhere, for one sum of some ten thousand, the chain says what it is. So whatever a device's rounding,
 // most of its outputs cost a product in float.
 //
-// What a chain that keeps order makes of the sums of a channel is a staircase of at most 255 steps; other chains have no lines. The place of every step is
-// found by the chain itself; the lines are laid beside all of them, with room for what a float rounds away.
+// The lines are laid beside all steps of a channel's outputs (engine/output_steps.hpp), with room for what a float rounds away; a chain whose steps are not
+// found has none.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "engine/output_steps.hpp"
 #include "engine/scoped_wish.hpp"
-#include "lastbit/arith/rescale.hpp"
-#include "lastbit/tensor.hpp"
 
 namespace lastbit {
 
@@ -32,9 +30,6 @@ struct ChannelLines {
 
   [[nodiscard]] bool by_sign() const { return above != below; }
 };
-
-/// Finishes values [rows, channels] in place, by the chain itself.
-using FinishRows = std::function<void(std::span<std::int64_t>)>;
 
 /// While one lives lines are looked for at once. For tests, whose layers are small.
 using ScopedEagerLines = ScopedWish<struct EagerLines>;
@@ -49,11 +44,6 @@ class LineFinder {
   [[nodiscard]] const ChannelLines* lines(std::int64_t outputs, const FinishRows& finish) const;
 
  private:
-  /// v * slope + (v < 0 ? below : above) is what a channel's chain computes, but for rounding and bounds.
-  struct Trend {
-    double slope = 0, above = 0, below = 0;
-  };
-  class Search;
   struct Found {
     std::atomic<bool> looked = false;
     std::atomic<std::int64_t> outputs = 0;
@@ -61,10 +51,8 @@ class LineFinder {
     std::optional<ChannelLines> lines;
   };
 
-  [[nodiscard]] static std::optional<Trend> trend_of(const Chain& chain, const RescaleOperands& operands, const IntegerRange& sums);
-
   IntegerRange sums_;
-  std::vector<Trend> trends_;  ///< empty: there are no lines
+  std::vector<OutputTrend> trends_;  ///< empty: there are no lines
   std::shared_ptr<Found> found_ = std::make_shared<Found>();
 };
 
