@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "analysis/advise/every_input.hpp"
+#include "analysis/certify/differing_accumulators.hpp"
 #include "engine/ops/conv_layer.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/advise.hpp"
+#include "lastbit/memory.hpp"
 #include "lastbit/one_operation.hpp"
 
 namespace lastbit {
@@ -29,25 +31,57 @@ struct Count {
   [[nodiscard]] bool equal() const { return open.empty() && differing == 0; }
 };
 
+/// How many columns at a time are counted: by the definition each costs what all of these do by the path's vectors.
+constexpr std::int64_t columns_by_vectors = 32;
+
 /// Some more than `most` may stand for all that differ.
-Count count_columns(const SharedSums& sums, std::int64_t most) {
-  Count count{.open = sums.open};
-  if (!count.open.empty()) return count;
-  std::atomic<std::int64_t> cases = 0, differing = 0;
-  std::atomic<bool> listed = true;
-  for_each_part(std::ssize(sums.columns), 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t c = first; c < last && differing <= most && listed; ++c) {
-      const StaircaseDifference found = difference(sums, sums.columns[static_cast<std::size_t>(c)]).same;
-      if (found.accumulators == 0) listed = false;
-      cases += found.accumulators;
-      differing += found.differing;
+class ColumnCount {
+ public:
+  ColumnCount(const SharedSums& sums, std::int64_t most) : sums_(sums), most_(most) {}
+
+  Count by_definition() {
+    for_each_part(std::ssize(sums_.columns), 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t c = first; c < last && goes_on(); ++c) add_by_definition(columns(c, 1));
+    });
+    return count();
+  }
+  Count by_vectors() {
+    const std::int64_t all = std::ssize(sums_.columns), parts = (all + columns_by_vectors - 1) / columns_by_vectors;
+    for_each_part(parts, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t part = first; part < last && goes_on(); ++part) {
+        const std::int64_t begin = part * columns_by_vectors;
+        const auto some = columns(begin, std::min(columns_by_vectors, all - begin));
+        if (const auto found = differing_accumulators(sums_, some)) differing_ += *found;
+        else add_by_definition(some);
+      }
+    });
+    return count();
+  }
+
+ private:
+  [[nodiscard]] bool goes_on() const { return differing_ <= most_ && listed_; }
+  [[nodiscard]] std::span<const SharedSums::Column> columns(std::int64_t first, std::int64_t number) const {
+    return std::span(sums_.columns).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(number));
+  }
+  void add_by_definition(std::span<const SharedSums::Column> columns) {
+    for (const SharedSums::Column& column : columns) {
+      const StaircaseDifference found = difference(sums_, column).same;
+      if (found.accumulators == 0) listed_ = false;
+      differing_ += found.differing;
     }
-  });
-  if (!listed) count.open = "the way behind its sums has too many steps to be listed";
-  count.cases = cases;
-  count.differing = differing;
-  return count;
-}
+  }
+  [[nodiscard]] Count count() const {
+    Count count{.differing = differing_};
+    if (!listed_) count.open = "the way behind its sums has too many steps to be listed";
+    for (const SharedSums::Column& column : sums_.columns) count.cases += column.accumulators.max - column.accumulators.min + 1;
+    return count;
+  }
+
+  const SharedSums& sums_;
+  const std::int64_t most_;
+  std::atomic<std::int64_t> differing_ = 0;
+  std::atomic<bool> listed_ = true;
+};
 
 Count count_codes(const LayerOnBoth& layer) {
   const std::optional<EveryCode> found = compare_every_code(layer);
@@ -61,8 +95,44 @@ Count count_codes(const LayerOnBoth& layer) {
 Count counted(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, std::int64_t most = INT64_MAX) {
   if (have_same_rules(layer)) return {};
   if (layer.is_real()) return {.open = "one side computes in real numbers"};
-  return sums ? count_columns(*sums, most) : count_codes(layer);
+  if (!sums) return count_codes(layer);
+  if (!sums->open.empty()) return {.open = sums->open};
+  return ColumnCount(*sums, most).by_definition();
 }
+
+/// One layer by itself.
+class LayerAlone {
+ public:
+  /// `ranges`: what tensors of the network can hold, where that is known.
+  LayerAlone(const Model& network, std::size_t operation, const SpecSheet& a, const SpecSheet& b,
+             const std::vector<std::optional<IntegerRange>>& ranges)
+      : model_(extract_operation(network, operation)), certifier_(model_, a, b, {}, whole_) {
+    for (std::size_t i = 0; i < model_.operations[0].inputs.size(); ++i) {
+      const std::int32_t input = network.operations[operation].inputs[i];
+      if (input == absent_tensor || network.tensor(input).constant) continue;
+      if (const auto& range = ranges[static_cast<std::size_t>(input)]) certifier_.set_range(model_.operations[0].inputs[i], *range);
+    }
+    certifier_.each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+      layer_.emplace(layer);
+      sums_ = sums;
+    });
+  }
+
+  [[nodiscard]] Count count(std::int64_t most = INT64_MAX) const { return counted(*layer_, sums_, most); }
+  /// Where its output has another scale; nothing where that is not known without going through the layer anew.
+  [[nodiscard]] std::optional<Count> count_at(const Model& rescaled, std::int64_t most) const {
+    if (!sums_ || !sums_->open.empty() || !sums_->layer_a) return std::nullopt;
+    const std::optional<SharedSums> sums = at_other_scale(*sums_, *layer_, rescaled);
+    return sums ? std::optional(ColumnCount(*sums, most).by_vectors()) : std::nullopt;
+  }
+
+ private:
+  const CertifyOptions whole_;
+  const Model model_;
+  Certifier certifier_;
+  std::optional<LayerOnBoth> layer_;  ///< of the certifier
+  std::optional<SharedSums> sums_;
+};
 
 bool has_other_scale(const Model& model, const Model& changed, std::int32_t tensor) {
   return tensor != absent_tensor && static_cast<std::size_t>(tensor) < model.tensors.size() &&
@@ -154,30 +224,24 @@ class ScaleSearch {
     return layer.ranges[static_cast<std::size_t>(tensor)];
   }
 
-  /// One layer by itself.
-  [[nodiscard]] Count count_alone(const Model& model, std::size_t operation, std::int64_t most = INT64_MAX) const {
-    const Model alone = extract_operation(model, operation);
-    const CertifyOptions only_layer;
-    Certifier certifier(alone, a_, b_and_a_, {}, only_layer);
-    for (std::size_t i = 0; i < alone.operations[0].inputs.size(); ++i) {
-      const std::int32_t input = model.operations[operation].inputs[i];
-      if (input == absent_tensor || model.tensor(input).constant || has_other_scale(given_, model, input)) continue;
-      if (const auto& range = ranges_[static_cast<std::size_t>(input)]) certifier.set_range(alone.operations[0].inputs[i], *range);
-    }
-    Count count;
-    certifier.each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) { count = counted(layer, sums, most); });
-    return count;
+  /// Of a model with other scales no more is known of its tensors than their types say where those are other.
+  [[nodiscard]] LayerAlone alone(const Model& model, std::size_t operation) const {
+    std::vector<std::optional<IntegerRange>> ranges = ranges_;
+    for (const std::int32_t input : model.operations[operation].inputs)
+      if (has_other_scale(given_, model, input)) ranges[static_cast<std::size_t>(input)].reset();
+    return {model, operation, a_, b_and_a_, ranges};
   }
 
   void choose(std::size_t operation) {
-    const Count now = count_alone(model_, operation);
+    const LayerAlone layer = alone(model_, operation);
+    const Count now = layer.count();
     equal_.push_back(now.equal());
     if (!now.open.empty() || now.equal()) return;
     Choice& choice = choices_.emplace_back(Choice{operation});
     choice.left = now.differing / 2 + 1;
     for (const double factor : factors_for(operation, now.differing <= a_handful ? many_steps : some_steps)) {
       ++choice.tried;
-      const std::optional<std::int64_t> left = left_at(operation, factor, choice.left - 1);
+      const std::optional<std::int64_t> left = left_at(layer, operation, factor, choice.left - 1);
       if (!left || *left >= choice.left) continue;
       choice.factor = factor;
       choice.left = *left;
@@ -198,19 +262,33 @@ class ScaleSearch {
   }
 
   /// What differs at another scale; nothing where it cannot have it, or where that would make a layer before it differ.
-  [[nodiscard]] std::optional<std::int64_t> left_at(std::size_t operation, double factor, std::int64_t most) const {
+  [[nodiscard]] std::optional<std::int64_t> left_at(const LayerAlone& layer, std::size_t operation, double factor,
+                                                    std::int64_t most) const {
     const Model changed = with_output_scale(model_, operation, factor);
     const std::vector<std::size_t> others = touched(model_, changed);
     const auto is_input = [&](std::int32_t input) { return has_other_scale(model_, changed, input); };
     if (others.empty() || std::ranges::any_of(changed.inputs, is_input)) return std::nullopt;
-    if (!still_runs(changed, operation)) return std::nullopt;
-    const Count count = count_alone(changed, operation, most);  // by which most scales are refused
+    const Count count = count_at(layer, changed, operation, most);  // by which most scales are refused
     if (!count.open.empty() || count.differing > most) return std::nullopt;
     for (const std::size_t other : others)
-      if (other != operation && !still_runs(changed, other)) return std::nullopt;
+      if (!still_runs(changed, other)) return std::nullopt;
     for (const std::size_t other : others)
-      if (other < operation && equal_[other] && !count_alone(changed, other, 0).equal()) return std::nullopt;
+      if (other < operation && equal_[other] && !alone(changed, other).count(0).equal()) return std::nullopt;
     return count.differing;
+  }
+
+  [[nodiscard]] Count count_at(const LayerAlone& layer, const Model& changed, std::size_t operation, std::int64_t most) const {
+    const bool reads_other = std::ranges::any_of(model_.operations[operation].inputs,
+                                                 [&](std::int32_t input) { return has_other_scale(model_, changed, input); });
+    try {
+      if (reads_other) return alone(changed, operation).count(most);
+      if (const auto count = layer.count_at(extract_operation(changed, operation), most)) return *count;
+      return alone(changed, operation).count(most);
+    } catch (const MemoryRefused&) {
+      throw;
+    } catch (const Error& error) {
+      return {.open = error.what()};
+    }
   }
 
   /// On either side, where it ran before.

@@ -128,6 +128,26 @@ std::optional<std::vector<Tensor>> input_for(const Sums& sums, std::int64_t chan
   return found;
 }
 
+/// The ways behind the sums.
+void set_chains(SharedSums& shared) {
+  const ConvLayer &a = *shared.layer_a, &b = *shared.layer_b;
+  if (a.delivers_sums()) return;
+  shared.a = a.arithmetic.sum.output.chain;
+  shared.b = b.arithmetic.sum.output.chain;
+  for (SharedSums::Column& column : shared.columns) {
+    column.a = a.operands_of(column.channel);
+    column.b = b.operands_of(column.channel);
+  }
+}
+
+/// Whether the sums of one layer are those of the other.
+bool same_sums(const ConvLayer& a, const ConvLayer& b) {
+  const SumArithmetic &of_a = a.arithmetic.sum, &of_b = b.arithmetic.sum;
+  return a.weights == b.weights && a.bias == b.bias && a.multipliers == b.multipliers && a.zero_points == b.zero_points &&
+         of_a.accumulator == of_b.accumulator && of_a.operand == of_b.operand && a.arithmetic.bias == b.arithmetic.bias &&
+         same_scales(a.term_operands, b.term_operands) && !a.data_term && !b.data_term && a.delivers_sums() == b.delivers_sums();
+}
+
 void add_terms(const ConvLayer& layer, Checksum& sum) {
   sum.add(std::as_bytes(std::span(layer.weights)));
   for (const auto* const numbers : {&layer.bias, &layer.multipliers, &layer.zero_points}) {
@@ -155,25 +175,32 @@ SharedSums convolution_sums_of(const LayerOnBoth& layer) {
   shared.open = layer_a.data_term || layer_b.data_term ? "cross terms join its sums" : unlike_layers(layer_a, layer_b);
   if (shared.open.empty()) shared.open = unlike_sums(*both);
   if (!shared.open.empty()) return shared;
-  if (!layer_a.delivers_sums()) {
-    shared.a = layer_a.arithmetic.sum.output.chain;
-    shared.b = layer_b.arithmetic.sum.output.chain;
-  }
+  shared.layer_a = both->a.layer;
+  shared.layer_b = both->b.layer;
   shared.exact = is_exact(both->of_a) && is_exact(both->of_b) && both->a.term_operands.empty();
   shared.add_terms = [both](Checksum& sum) { add_terms(*both->a.layer, sum); };
   for (std::size_t c = 0; c < both->of_a.results.size(); ++c) {
     const auto channel = static_cast<std::int64_t>(c);
     SharedSums::Column& column = shared.columns.emplace_back(SharedSums::Column{channel, both->of_a.results[c], {}, {}});
     if (layer_a.bias != layer_b.bias) column.accumulators_b = both->of_b.results[c];
-    if (layer_a.delivers_sums()) continue;
-    column.a = layer_a.operands_of(channel);
-    column.b = layer_b.operands_of(channel);
   }
+  set_chains(shared);
   add_moments(both->a, shared.columns);
   if (!shared.exact)  // what leaves an accumulator that wraps can move by any amount
     for (SharedSums::Column& column : shared.columns) column.gain = INT64_MAX;
   shared.input_for = [both](const SharedSums::Column& column, std::int64_t sum) { return input_for(both->a, column.channel, sum); };
   return shared;
+}
+
+std::optional<SharedSums> at_other_scale(const SharedSums& sums, const LayerOnBoth& layer, const Model& rescaled) {
+  SharedSums other;
+  const Operation& operation = rescaled.operations.front();
+  other.layer_a = std::make_shared<const ConvLayer>(conv_layer(rescaled, operation, layer.a.backend()));
+  other.layer_b = std::make_shared<const ConvLayer>(conv_layer(rescaled, operation, layer.b.backend()));
+  if (!same_sums(*other.layer_a, *sums.layer_a) || !same_sums(*other.layer_b, *sums.layer_b)) return std::nullopt;
+  other.columns = sums.columns;
+  set_chains(other);
+  return other;
 }
 
 namespace {

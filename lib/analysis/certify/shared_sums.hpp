@@ -5,11 +5,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/certify/both_sides.hpp"
+#include "engine/ops/conv_layer.hpp"
 #include "lastbit/arith/rescale.hpp"
 #include "model/checksum.hpp"
 
@@ -35,11 +37,15 @@ struct SharedSums {
   std::function<void(Checksum& sum)> add_terms{};
   /// An input with which a sum of the column is exactly this; nothing where none is found.
   std::function<std::optional<std::vector<Tensor>>(const Column& column, std::int64_t sum)> input_for{};
-  std::optional<IntegerRange> outputs_a{}, outputs_b{};  ///< of convolutions: what the layer's output can hold
+  std::optional<IntegerRange> outputs_a{}, outputs_b{};   ///< of convolutions: what the layer's output can hold
+  std::shared_ptr<const ConvLayer> layer_a{}, layer_b{};  ///< of convolutions
 };
 
 /// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected with constant weights.
 [[nodiscard]] SharedSums convolution_sums_of(const LayerOnBoth& layer);
+/// The sums of a convolution that was gone through, where its output has another scale: `rescaled` is the layer alone. Nothing where they are not the same
+/// sums then. Throws Error for what a side cannot do.
+[[nodiscard]] std::optional<SharedSums> at_other_scale(const SharedSums& sums, const LayerOnBoth& layer, const Model& rescaled);
 /// average_pool2d, global_average_pool.
 [[nodiscard]] SharedSums window_sums_of(const LayerOnBoth& layer);
 
