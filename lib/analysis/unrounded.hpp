@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "lastbit/arith/rescale.hpp"
 
@@ -18,11 +19,12 @@ struct Unrounded {
   bool is_real = false;
 };
 
-/// Computes as ExactMachine and remembers the last value that was rounded.
+/// Computes as ExactMachine and remembers the last value that was rounded, where places were dropped.
 class RoundingMachine : public ExactMachine {
  public:
   using ExactMachine::ExactMachine;
-  [[nodiscard]] const std::optional<Unrounded>& unrounded() const { return unrounded_; }
+  /// Since it was last asked.
+  [[nodiscard]] std::optional<Unrounded> take_unrounded() { return std::exchange(unrounded_, std::nullopt); }
 
   bool shift_right(auto&& amount, Rounding rounding) {
     const int places = amount(operands(), at().fraction_bits);
@@ -46,7 +48,7 @@ class RoundingMachine : public ExactMachine {
 [[nodiscard]] inline std::optional<Unrounded> unrounded(const Stage& stage, const InFlight& at, const RescaleOperands& operands) {
   RoundingMachine machine(at, operands);
   run(stage, machine);
-  return machine.unrounded();
+  return machine.take_unrounded();
 }
 
 }  // namespace lastbit
