@@ -32,10 +32,13 @@ namespace lastbit {
 class MixedRun {
  public:
   /// a must have every operation, or Error is thrown; those that b lacks always run on a. `model` must outlive the object.
-  MixedRun(const Model& model, const Backend& a, const Backend& b, std::size_t most_bytes_kept = std::size_t{1} << 29);
+  MixedRun(const Model& model, const Backend& a, const Backend& b, std::size_t most_bytes_kept = std::size_t{1} << 26);
   ~MixedRun();
   MixedRun(MixedRun&&) noexcept;
   MixedRun& operator=(MixedRun&&) noexcept;
+
+  /// Another with both sides in common, for another thread: it keeps its own results and states.
+  [[nodiscard]] MixedRun sibling() const;
 
   /// Operations that b lacks, and why.
   [[nodiscard]] const OperationSet& only_on_a() const;
@@ -55,6 +58,7 @@ class MixedRun {
 
  private:
   struct Work;
+  explicit MixedRun(std::unique_ptr<Work> work);
   std::unique_ptr<Work> work_;
 };
 

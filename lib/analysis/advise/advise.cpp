@@ -9,6 +9,7 @@
 #include "analysis/advise/search.hpp"
 #include "analysis/advise/side.hpp"
 #include "engine/held_codes.hpp"
+#include "engine/parallel.hpp"
 #include "lastbit/backends/golden.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/quantizer.hpp"
@@ -59,7 +60,7 @@ class Adviser {
         b_(b),
         samples_(std::move(samples)),
         options_(options),
-        judge_(model_, a.backend, b.backend, samples_) {
+        judge_(model_, a.backend, b.backend, samples_, options.threads) {
     if (!judge_.layers().empty()) return;
     const std::vector<Diagnostic>& missing = judge_.run().missing();
     throw Error(ErrorCode::unsupported_operation, b.name,
@@ -263,7 +264,8 @@ AdviseReport advise(const Model& model, const SpecSheet& a, const SpecSheet& b, 
   const bool merges = forget_merged_pairs(judged, a.backend.fusion) || forget_merged_pairs(judged, b.backend.fusion);
   Samples given = float16 ? real_samples(model, samples) : Samples(samples.begin(), samples.end());
   Adviser adviser(std::move(judged), a, b, std::move(given), options);
-  AdviseReport report = adviser.run(float16);
+  AdviseReport report;
+  with_threads(options.threads, [&] { report = adviser.run(float16); });
   if (merges)
     add_once(report.assumptions, {"fusion", "pairs in a row are taken as the file states them, where the device makes one of both"});
   return report;

@@ -88,19 +88,19 @@ Tensor initial_state(const ModelTensor& tensor) {
 }  // namespace
 
 struct MixedRun::Work {
-  Work(const Model& network, const Backend& of_a, const Backend& of_b, std::size_t most)
-      : model(network), a(network, of_a), b(network, of_b), needed(needed_operations(network)), most_bytes(most) {
-    if (!a.missing().empty()) throw Error(a.missing());
-    for (std::size_t i = 0; i < model.operations.size(); ++i) only_on_a.push_back(!b.has(i));
+  Work(const Model& network, std::shared_ptr<const Side> of_a, std::shared_ptr<const Side> of_b, std::size_t most)
+      : model(network), a(std::move(of_a)), b(std::move(of_b)), needed(needed_operations(network)), most_bytes(most) {
+    if (!a->missing().empty()) throw Error(a->missing());
+    for (std::size_t i = 0; i < model.operations.size(); ++i) only_on_a.push_back(!b->has(i));
   }
 
   void run(std::span<const Tensor> sample, const OperationSet& on_a);
   void compute(std::size_t operation, Origin side);
   const Tensor* form(std::int32_t tensor, Origin side);
-  [[nodiscard]] const Side& of(Origin side) const { return side == Origin::a ? a : b; }
+  [[nodiscard]] const Side& of(Origin side) const { return side == Origin::a ? *a : *b; }
 
   const Model& model;
-  Side a, b;
+  const std::shared_ptr<const Side> a, b;
   OperationSet only_on_a, needed;
   std::size_t most_bytes;
   std::int64_t computed = 0;
@@ -167,16 +167,20 @@ void MixedRun::Work::run(std::span<const Tensor> sample, const OperationSet& on_
 }
 
 MixedRun::MixedRun(const Model& model, const Backend& a, const Backend& b, std::size_t most_bytes_kept)
-    : work_(std::make_unique<Work>(model, a, b, most_bytes_kept)) {}
+    : MixedRun(
+          std::make_unique<Work>(model, std::make_shared<const Side>(model, a), std::make_shared<const Side>(model, b), most_bytes_kept)) {}
+MixedRun::MixedRun(std::unique_ptr<Work> work) : work_(std::move(work)) {}
 MixedRun::~MixedRun() = default;
 MixedRun::MixedRun(MixedRun&&) noexcept = default;
 MixedRun& MixedRun::operator=(MixedRun&&) noexcept = default;
 
+MixedRun MixedRun::sibling() const { return MixedRun(std::make_unique<Work>(work_->model, work_->a, work_->b, work_->most_bytes)); }
+
 const OperationSet& MixedRun::only_on_a() const { return work_->only_on_a; }
-const std::vector<Diagnostic>& MixedRun::missing() const { return work_->b.missing(); }
+const std::vector<Diagnostic>& MixedRun::missing() const { return work_->b->missing(); }
 std::int64_t MixedRun::computed() const { return work_->computed; }
 void MixedRun::reset_states() { work_->states.clear(); }
-Tensor MixedRun::as_on_b(std::int32_t tensor, const Tensor& values) const { return work_->b.in_form(values, tensor); }
+Tensor MixedRun::as_on_b(std::int32_t tensor, const Tensor& values) const { return work_->b->in_form(values, tensor); }
 
 std::vector<Tensor> MixedRun::outputs(std::span<const Tensor> sample, const OperationSet& on_a) {
   work_->run(sample, on_a);

@@ -6,10 +6,12 @@
 #include "analysis/advise/search.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <thread>
 #include <utility>
 
-#include "analysis/advise/agreement.hpp"
+#include "engine/parallel.hpp"
 
 namespace lastbit {
 namespace {
@@ -33,11 +35,12 @@ bool fewer_macs(const FallbackPoint& x, const FallbackPoint& y) { return x.macs 
 
 }  // namespace
 
-Judge::Judge(const Model& model, const Backend& a, const Backend& b, std::span<const std::vector<Tensor>> samples)
+Judge::Judge(const Model& model, const Backend& a, const Backend& b, std::span<const std::vector<Tensor>> samples, int threads)
     : model_(model), run_(model, a, b), samples_(samples) {
   const OperationSet all(model.operations.size(), true);
   for (const std::vector<Tensor>& sample : samples) expected_.push_back(run_.outputs(sample, all));
   for (const Operation& operation : model.operations) work_ += work_of(model, operation);
+  for (int thread = 1; thread < threads; ++thread) others_.push_back(run_.sibling());
 }
 
 OperationSet Judge::choice(std::span<const std::size_t> layers) const {
@@ -50,7 +53,7 @@ std::vector<Agreement> Judge::judge(std::span<const std::size_t> layers, std::si
   const OperationSet on_a = choice(layers);
   run_.reset_states();
   std::vector<Agreement> agreements;
-  for (std::size_t s = 0; s < samples; ++s) agreements.push_back(agreement_of(model_, run_, expected_[s], run_.outputs(samples_[s], on_a)));
+  for (std::size_t s = 0; s < samples; ++s) agreements.push_back(agreement(run_, s, on_a));
   return agreements;
 }
 
@@ -58,17 +61,30 @@ std::vector<Agreement> Judge::judge(std::span<const std::size_t> layers, std::si
 std::vector<Agreement> Judge::judge_all(std::span<const std::vector<std::size_t>> choices, std::size_t samples,
                                         const std::function<void(double)>& progress) {
   std::vector<Agreement> totals(choices.size());
-  const bool by_choice = !model_.states.empty();
-  const std::size_t steps = by_choice ? choices.size() : samples * choices.size();
-  for (std::size_t step = 0; step < steps; ++step) {
-    const std::size_t c = step % choices.size(), s = step / choices.size();
-    if (by_choice) {
-      for (const Agreement& one : judge(choices[c], samples)) totals[c].add(one);
-    } else {
-      totals[c].add(agreement_of(model_, run_, expected_[s], run_.outputs(samples_[s], choice(choices[c]))));
+  std::atomic<std::size_t> judged = 0;
+  const auto caller = std::this_thread::get_id();
+  const auto add = [&](MixedRun& run, std::size_t c, std::size_t s) {
+    totals[c].add(agreement(run, s, choice(choices[c])));
+    ++judged;
+    if (progress && std::this_thread::get_id() == caller)
+      progress(static_cast<double>(judged) / static_cast<double>(samples * choices.size()));
+  };
+  const auto judge_some = [&](MixedRun& run, std::size_t first, std::size_t last) {
+    if (model_.states.empty()) {
+      for (std::size_t s = 0; s < samples; ++s)
+        for (std::size_t c = first; c < last; ++c) add(run, c, s);
+      return;
     }
-    if (progress) progress(static_cast<double>(step + 1) / static_cast<double>(steps));
-  }
+    for (std::size_t c = first; c < last; ++c) {
+      run.reset_states();
+      for (std::size_t s = 0; s < samples; ++s) add(run, c, s);
+    }
+  };
+  const std::size_t shares = others_.size() + 1;
+  for_each_part(static_cast<std::int64_t>(shares), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto share = static_cast<std::size_t>(begin); share < static_cast<std::size_t>(end); ++share)
+      judge_some(share == 0 ? run_ : others_[share - 1], choices.size() * share / shares, choices.size() * (share + 1) / shares);
+  });
   return totals;
 }
 
@@ -245,8 +261,12 @@ FallbackSearch search_with(const Model& model, Judge& judge, Objective objective
 FallbackSearch search_fallbacks(const Model& model, const Backend& a, const Backend& b, std::span<const std::vector<Tensor>> samples,
                                 Objective objective, const AdviseOptions& options) {
   if (samples.empty()) throw Error(ErrorCode::bad_input, "advise", "at least one sample is needed");
-  Judge judge(model, a, b, samples);
-  return search_with(model, judge, objective, options);
+  FallbackSearch found;
+  with_threads(options.threads, [&] {
+    Judge judge(model, a, b, samples, options.threads);
+    found = search_with(model, judge, objective, options);
+  });
+  return found;
 }
 
 }  // namespace lastbit

@@ -8,13 +8,15 @@
 #include <span>
 #include <vector>
 
+#include "analysis/advise/agreement.hpp"
 #include "lastbit/advise.hpp"
 
 namespace lastbit {
 
 class Judge {
  public:
-  Judge(const Model& model, const Backend& a, const Backend& b, std::span<const std::vector<Tensor>> samples);
+  /// Choices are shared among the threads.
+  Judge(const Model& model, const Backend& a, const Backend& b, std::span<const std::vector<Tensor>> samples, int threads = 1);
 
   /// Operations that compute and that b has.
   [[nodiscard]] std::vector<std::size_t> layers() const;
@@ -33,8 +35,13 @@ class Judge {
   [[nodiscard]] std::span<const std::vector<Tensor>> data() const { return samples_; }
 
  private:
+  [[nodiscard]] Agreement agreement(MixedRun& run, std::size_t sample, const OperationSet& on_a) const {
+    return agreement_of(model_, run, expected_[sample], run.outputs(samples_[sample], on_a));
+  }
+
   const Model& model_;
   MixedRun run_;
+  std::vector<MixedRun> others_{};  ///< for the other threads
   std::span<const std::vector<Tensor>> samples_;
   std::vector<std::vector<Tensor>> expected_;
   double work_ = 0;
