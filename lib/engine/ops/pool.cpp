@@ -173,9 +173,11 @@ MeanRuns mean_runs(const Shape& in, const std::vector<std::int64_t>& axes) {
     });
     const bool last = axis + 1 == in.rank();
     if (last) runs.length = static_cast<std::size_t>(in[axis]), runs.summed = reduced;
+    const std::int64_t count = last ? 1 : in[axis];
     std::vector<std::int64_t> next;
+    next.reserve(runs.targets.size() * static_cast<std::size_t>(count));
     for (const std::int64_t target : runs.targets) {
-      for (std::int64_t i = 0; i < (last ? 1 : in[axis]); ++i) next.push_back(reduced ? target : target * in[axis] + i);
+      for (std::int64_t i = 0; i < count; ++i) next.push_back(reduced ? target : target * in[axis] + i);
     }
     runs.targets = std::move(next);
   }
