@@ -132,7 +132,8 @@ Page::Page(std::string_view text, const StoryFigures& figures, const std::string
     } else if (line.starts_with("|")) {
       const std::vector<std::string> columns = cells_of(line);
       std::getline(lines, line);
-      const Rows& rows = figure(figures.tables, line.substr(1, line.size() - 2), where);
+      const std::string table = line.substr(1, line.size() - 2);
+      const Rows& rows = figure(figures.tables, table, where);
       add({{"columns", columns}, {"rows", rows}}, aligned(rows, columns));
     } else if (line.starts_with("plot |")) {
       plot_ = labelled(figures.plot, cells_of(filled(line.substr(5), figures, where)), where);

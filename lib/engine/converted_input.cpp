@@ -40,7 +40,8 @@ Tensor in_form(const Tensor& given, ElementType wanted, const ModelTensor& coded
   Tensor real = dequantized(given, coded.quantization);
   if (wanted == ElementType::float16) return halves_of(real, reader.float16.conversion);
   if (!is_integer(wanted)) return real;
-  const QuantizeArithmetic& rule = quantization_by(reader, "tensor '" + coded.name + "'");
+  const std::string where = "tensor '" + coded.name + "'";
+  const QuantizeArithmetic& rule = quantization_by(reader, where);
   const ChannelIndex channel_of(coded);
   const IntegerRange range = range_of(wanted);
   Tensor codes(wanted, given.shape());
