@@ -22,6 +22,7 @@ namespace {
 /// Scales tried on either side of the model's. A handful of cases that differ may happen to agree at one of many; of hundreds some always differ.
 constexpr int many_steps = 100, some_steps = 20;
 constexpr std::int64_t a_handful = 64;
+constexpr std::size_t trials_at_a_time = 8;  // for as many threads; those behind one at which nothing differs are for nothing
 
 /// How many cases of a layer differ.
 struct Count {
@@ -239,13 +240,20 @@ class ScaleSearch {
     if (!now.open.empty() || now.equal()) return;
     Choice& choice = choices_.emplace_back(Choice{operation});
     choice.left = now.differing / 2 + 1;
-    for (const double factor : factors_for(operation, now.differing <= a_handful ? many_steps : some_steps)) {
-      ++choice.tried;
-      const std::optional<std::int64_t> left = left_at(layer, operation, factor, choice.left - 1);
-      if (!left || *left >= choice.left) continue;
-      choice.factor = factor;
-      choice.left = *left;
-      if (*left == 0) break;
+    const std::vector<double> factors = factors_for(operation, now.differing <= a_handful ? many_steps : some_steps);
+    for (std::size_t first = 0; first < factors.size() && choice.left > 0; first += trials_at_a_time) {
+      const std::span<const double> some = std::span(factors).subspan(first, std::min(trials_at_a_time, factors.size() - first));
+      std::vector<std::optional<std::int64_t>> left(some.size());
+      for_each_part(std::ssize(some), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+          left[i] = left_at(layer, operation, some[i], choice.left - 1);
+      });
+      for (std::size_t i = 0; i < some.size() && choice.left > 0; ++i) {
+        ++choice.tried;
+        if (!left[i] || *left[i] >= choice.left) continue;
+        choice.factor = some[i];
+        choice.left = *left[i];
+      }
     }
     if (choice.left > 0) return;
     model_ = with_output_scale(model_, operation, choice.factor);

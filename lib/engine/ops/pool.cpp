@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <type_traits>
 
@@ -174,10 +175,13 @@ MeanRuns mean_runs(const Shape& in, const std::vector<std::int64_t>& axes) {
     const bool last = axis + 1 == in.rank();
     if (last) runs.length = static_cast<std::size_t>(in[axis]), runs.summed = reduced;
     const std::int64_t count = last ? 1 : in[axis];
-    std::vector<std::int64_t> next;
-    next.reserve(runs.targets.size() * static_cast<std::size_t>(count));
+    if (count == 1 && (reduced || in[axis] == 1)) continue;
+    std::vector<std::int64_t> next(runs.targets.size() * static_cast<std::size_t>(count));
+    auto to = next.begin();
     for (const std::int64_t target : runs.targets) {
-      for (std::int64_t i = 0; i < count; ++i) next.push_back(reduced ? target : target * in[axis] + i);
+      if (reduced) std::fill_n(to, count, target);
+      else std::iota(to, to + count, target * in[axis]);
+      to += count;
     }
     runs.targets = std::move(next);
   }
