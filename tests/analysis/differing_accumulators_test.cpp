@@ -106,6 +106,24 @@ TEST_CASE("accumulators that differ: by the path's vectors as many as by the def
   CHECK(devices.size() >= 15);
 }
 
+TEST_CASE("accumulators that differ: where outputs are far apart, each counts once") {
+  std::mt19937_64 random(7);
+  const Model model = layer(true, ElementType::int8, random);
+  int seen = 0;
+  with_sums(model, find_backend("tflite_double"), find_backend("vipnano_v8"), [&](const LayerOnBoth& of_layer, const SharedSums& sums) {
+    for (const double factor : {0.4, 0.97, 1.2, 3.0}) {
+      INFO(factor);
+      const std::optional<SharedSums> at = at_other_scale(sums, of_layer, with_output_scale(model, 0, factor));
+      REQUIRE(at);
+      SharedSums apart = sums;
+      for (std::size_t c = 0; c < apart.columns.size(); ++c) apart.columns[c].b = at->columns[c].b;
+      CHECK(differing_accumulators(apart, apart.columns) == by_definition(apart));
+      ++seen;
+    }
+  });
+  CHECK(seen == 4);
+}
+
 TEST_CASE("accumulators that differ: outputs of 16 bits are left to the definition") {
   std::mt19937_64 random(5);
   const Model model = layer(false, ElementType::int16, random);

@@ -50,9 +50,12 @@ class Unit {
 
 using test::Tally;
 
+/// How the pixels lie: each as far behind the one before; anyhow; the last of every sixteen elsewhere.
+enum class Layout : std::uint8_t { evenly, anyhow, last_apart };
+
 struct Shape {
   std::size_t pixels, channels, runs, groups;
-  bool evenly;
+  Layout layout;
 };
 
 std::int32_t expected(const ProductTile& tile, std::size_t pixel, std::size_t channel) {
@@ -75,8 +78,11 @@ void compare(const Shape& shape, std::mt19937_64& random, Tally& tally) {
   std::vector<std::int32_t> start(vectors * 16), sums(shape.pixels * stride, 77);
   for (std::int32_t& value : start) value = static_cast<std::int32_t>(random());
   std::vector<const std::byte*> windows;
-  for (std::size_t p = 0; p < shape.pixels; ++p) windows.push_back(data.data() + p * row + (shape.evenly ? 0 : random() % 8));
-  if (!shape.evenly && random() % 2 == 0) std::ranges::reverse(windows);
+  for (std::size_t p = 0; p < shape.pixels; ++p) {
+    const bool is_moved = shape.layout == Layout::anyhow || (shape.layout == Layout::last_apart && p % 16 == 15);
+    windows.push_back(data.data() + p * row + (is_moved ? 1 + random() % 7 : 0));
+  }
+  if (shape.layout == Layout::anyhow && random() % 2 == 0) std::ranges::reverse(windows);
   std::vector<std::ptrdiff_t> runs;
   for (std::size_t r = 0; r < shape.runs; ++r) runs.push_back(static_cast<std::ptrdiff_t>(r * row));
   ProductTile tile{windows.data(), shape.pixels,   runs.data(), shape.runs, shape.groups, weights.data(), shape.runs * shape.groups * 64,
@@ -93,8 +99,10 @@ TEST_CASE("sums by tiles: whole and partial ones, pixels that lie evenly or anyh
   Tally tally;
   for (const std::size_t pixels : {1U, 2U, 15U, 16U, 17U, 31U, 32U, 33U, 49U, 70U})
     for (const std::size_t channels : {1U, 15U, 16U, 17U, 32U, 33U, 50U})
-      for (const bool evenly : {true, false}) compare({pixels, channels, 1 + random() % 3, 1 + random() % 40, evenly}, random, tally);
-  for (std::size_t groups = 0; groups <= 48; ++groups) compare({32, 32, 2, groups, true}, random, tally);
+      for (const Layout layout : {Layout::evenly, Layout::anyhow, Layout::last_apart})
+        compare({pixels, channels, 1 + random() % 3, 1 + random() % 40, layout}, random, tally);
+  for (std::size_t groups = 0; groups <= 48; ++groups)
+    for (const Layout layout : {Layout::evenly, Layout::last_apart}) compare({32, 32, 2, groups, layout}, random, tally);
   tally.check(150'000);
 }
 
