@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many accumulators differ, counted in a hundredth of the time that their staircases take: the steps of all columns are looked for by the path's vectors
+// How many accumulators differ, in a fraction of the time that their staircases take: the steps of all columns are looked for by the path's vectors
 // (engine/output_steps.hpp), not by the definition. For searches, whose findings the definition then confirms.
 #pragma once
 
