@@ -31,12 +31,18 @@ double work_of(const Model& model, const Operation& operation) {
 
 using Cost = std::pair<double, double>;  ///< the objective, and where that is equal the error
 
+/// What each thread's runs may keep of their results: together no more than two threads have, but a few runs of a network in any case.
+std::size_t kept_by_each(int threads) {
+  constexpr std::size_t together = std::size_t{1} << 27, least = std::size_t{1} << 24;
+  return std::max(together / static_cast<std::size_t>(std::max(threads, 2)), least);
+}
+
 bool fewer_macs(const FallbackPoint& x, const FallbackPoint& y) { return x.macs < y.macs; }
 
 }  // namespace
 
 Judge::Judge(const Model& model, const Backend& a, const Backend& b, std::span<const std::vector<Tensor>> samples, int threads)
-    : model_(model), run_(model, a, b), samples_(samples) {
+    : model_(model), run_(model, a, b, kept_by_each(threads)), samples_(samples) {
   const OperationSet all(model.operations.size(), true);
   for (const std::vector<Tensor>& sample : samples) expected_.push_back(run_.outputs(sample, all));
   for (const Operation& operation : model.operations) work_ += work_of(model, operation);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "analysis/advise/agreement.hpp"
-#include "lastbit/advise.hpp"
 
 namespace lastbit {
 
