@@ -4,107 +4,13 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <tuple>
 #include <utility>
 
-#include "analysis/prove/sums.hpp"
-#include "analysis/staircase/pieces.hpp"
-#include "engine/finisher.hpp"
-#include "engine/operands.hpp"
-#include "lastbit/staircase.hpp"
+#include "analysis/identify/bounded_layer.hpp"
+#include "engine/made_by_parts.hpp"
 
 namespace lastbit {
 namespace {
-
-/// What a way to sum makes of a layer's exact sums.
-struct Narrowed {
-  std::string open{};  ///< why that is not known; empty: it is
-  int bits = 0;        ///< that they are narrowed to; 0: they all fit
-  Overflow overflow = Overflow::exact;
-  std::vector<std::int64_t> shift{};  ///< by channel: the bias as it is stored less the bias; empty: none
-
-  friend bool operator==(const Narrowed&, const Narrowed&) = default;
-  friend bool operator<(const Narrowed& a, const Narrowed& b) {
-    return std::tie(a.open, a.bits, a.overflow, a.shift) < std::tie(b.open, b.bits, b.overflow, b.shift);
-  }
-};
-
-/// A layer whose sums are bounded.
-class BoundedLayer {
- public:
-  BoundedLayer(const ConvSpace& space, const IdentifyPair& pair) : space_(space), data_(pair) {
-    const ConvLayer& layer = variant().layer();
-    if (layer.delivers_sums()) open_ = "the sums themselves are delivered";
-    else if (!layer.multipliers.empty()) open_ = "rows are multiplied";
-    else bound(range_of(pair.layer.tensor(pair.layer.inputs[0]).type));
-  }
-
-  [[nodiscard]] const std::string& open() const { return open_; }
-  [[nodiscard]] const std::vector<IntegerRange>& sums() const { return sums_; }
-  [[nodiscard]] bool has_one_scale() const { return variant().scales().index(1) == 0; }
-
-  [[nodiscard]] Narrowed narrowed(const SumRules& rules) const {
-    Narrowed result;
-    if (rules.per_channel != PerChannelLowering::native && data_.variants.size() > 1) result.open = "weights that are brought to one scale";
-    const std::vector<std::int64_t>& given = variant().given_bias();
-    for (const std::int64_t value : given) result.shift.push_back(stored_bias(value, rules.bias_bits, rules.bias_rounding) - value);
-    if (std::ranges::all_of(result.shift, [](std::int64_t shift) { return shift == 0; })) result.shift.clear();
-    else if (std::ssize(given) != variant().layer().shape.out_channels) result.open = "a bias of which parts are dropped";
-    const std::int64_t more =
-        result.shift.empty() ? 0 : std::abs(*std::ranges::max_element(result.shift, {}, [](auto x) { return std::abs(x); }));
-    const AccumulatorRule& rule = rules.accumulator;
-    if (has_partial_sums(rule)) result.open = "sums of several terms in an accumulator of their own";
-    else if (fits_width(partial_.min - more, rule.bits) && fits_width(partial_.max + more, rule.bits)) return result;
-    else if (!is_order_independent(rule)) result.open = "sums that can leave their accumulator, where the order of the additions counts";
-    else if (rule.overflow != Overflow::exact) result.bits = rule.bits, result.overflow = rule.overflow;
-    return result;
-  }
-
-  /// A chain with its operands on a channel; nothing where the device of this rule has no such scale.
-  [[nodiscard]] std::optional<RescaleOperands> operands(std::uint32_t rescale, std::int64_t channel) const {
-    const ChannelScales& scales = variant().scales();
-    const std::vector<EncodedScale>* const encoded = scales.encoded(space_.rescales[rescale].scale, space_.encodings[rescale]);
-    if (encoded == nullptr) return std::nullopt;
-    RescaleOperands operands = scales.operands(channel);
-    operands.scale = (*encoded)[scales.index(channel)];
-    return operands;
-  }
-
- private:
-  [[nodiscard]] const ConvVariant& variant() const { return data_.variants[0]; }
-
-  /// Of every sum as it is, and of all parts of it in any order.
-  void bound(const IntegerRange& codes) {
-    const ConvLayer& layer = variant().layer();
-    std::vector<IntegerRange> inputs;
-    for (const std::int64_t zero : layer.zero_points) inputs.push_back(centred(codes, zero));
-    if (inputs.empty()) inputs.push_back(codes);
-    const Sums sums = sums_of_layer(layer, std::move(inputs), "");
-    std::vector<std::optional<IntegerRange>> found(static_cast<std::size_t>(sums.channels));
-    sums.each([&](const Sum& sum) {
-      Int128 low = sum.bias.lower, high = sum.bias.upper, least = std::min<Int128>(0, low), most = std::max<Int128>(0, high);
-      for (const SumTerm& term : sum.terms) {
-        const IntegerRange one = product(sums.range_of(term.input), {term.weight, term.weight});
-        low += one.min;
-        high += one.max;
-        least += std::min<std::int64_t>(0, one.min);
-        most += std::max<std::int64_t>(0, one.max);
-      }
-      auto& channel = found[static_cast<std::size_t>(sum.channel)];
-      const IntegerRange range{narrow_saturate(low, 62), narrow_saturate(high, 62)};
-      channel = channel ? IntegerRange{std::min(channel->min, range.min), std::max(channel->max, range.max)} : range;
-      partial_ = {std::min(partial_.min, narrow_saturate(least, 62)), std::max(partial_.max, narrow_saturate(most, 62))};
-    });
-    for (const auto& channel : found) sums_.push_back(channel.value_or(IntegerRange{}));
-  }
-
-  const ConvSpace& space_;
-  ConvData data_;
-  std::string open_;
-  std::vector<IntegerRange> sums_;  ///< by channel
-  IntegerRange partial_{0, 0};
-};
 
 /// Ways to sum that make the same of the sums of every layer.
 struct SumClass {
@@ -119,92 +25,30 @@ struct Candidate {
   Indices ways{};
 };
 using Part = std::vector<const Candidate*>;
+using Candidates = std::span<const Candidate* const>;
 
-/// Where a candidate's accumulators of a channel lie, and its value there.
-class OnColumn {
- public:
-  static constexpr std::size_t most_edges = std::size_t{1} << 17;
+/// Candidates by what they make of some sums.
+using ByOutputs = std::map<std::vector<std::int64_t>, Part>;
 
-  OnColumn(const Chain& chain, const RescaleOperands& operands, const Narrowed& narrowed, std::int64_t shift, const IntegerRange& sums)
-      : chain_(chain), operands_(operands), narrowed_(narrowed), shift_(shift), sums_(sums) {}
-
-  [[nodiscard]] std::vector<std::int64_t> outputs(std::span<const std::int64_t> sums) const {
-    std::vector<std::int64_t> values(sums.begin(), sums.end());
-    for (std::int64_t& value : values) value = accumulator(value);
-    Finisher(chain_, {operands_}, 64)(values);
-    return values;
-  }
-
-  /// Intervals of sums on which the output never turns round; nothing where they cannot be had.
-  [[nodiscard]] std::optional<std::vector<IntegerRange>> pieces() const {
-    std::vector<IntegerRange> all;
-    const std::vector<IntegerRange> straights = straight_parts();
-    if (straights.size() > most_pieces) return std::nullopt;
-    for (const IntegerRange& straight : straights) {
-      const IntegerRange inside{accumulator(straight.min), accumulator(straight.max)};
-      if (inside.min == inside.max) {
-        all.push_back(straight);
-        continue;
-      }
-      const auto parts = monotone_pieces(chain_, operands_, inside, most_pieces);
-      if (!parts || all.size() + parts->size() > most_pieces) return std::nullopt;
-      for (const IntegerRange& part : *parts)
-        all.push_back({straight.min + (part.min - inside.min), straight.min + (part.max - inside.min)});
-    }
-    return all;
-  }
-
-  /// Sums beside which the output changes, both sides of each, and the ends; nothing where they cannot be listed.
-  [[nodiscard]] std::optional<std::vector<std::int64_t>> edges() const {
-    std::vector<std::int64_t> found{sums_.min, sums_.max};
-    const std::vector<IntegerRange> straights = straight_parts();
-    if (straights.size() > most_pieces) return std::nullopt;
-    for (const IntegerRange& straight : straights) {
-      found.insert(found.end(), {straight.min, straight.max});
-      const IntegerRange inside{accumulator(straight.min), accumulator(straight.max)};
-      if (inside.min == inside.max) continue;
-      const auto stairs = staircase(chain_, operands_, inside);
-      if (!stairs || found.size() + 2 * stairs->steps.size() > most_edges) return std::nullopt;
-      for (std::size_t step = 1; step < stairs->steps.size(); ++step) {
-        const std::int64_t first = straight.min + (stairs->steps[step].first - inside.min);
-        found.insert(found.end(), {first - 1, first});
-      }
-    }
-    std::ranges::sort(found);
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return found;
-  }
-
- private:
-  static constexpr std::size_t most_pieces = 4096;
-
-  [[nodiscard]] std::int64_t accumulator(std::int64_t sum) const {
-    return narrowed_.bits == 0 ? sum + shift_ : narrow(sum + shift_, narrowed_.bits, narrowed_.overflow);
-  }
-
-  /// Intervals of sums that the accumulator only moves, or makes one number of.
-  [[nodiscard]] std::vector<IntegerRange> straight_parts() const {
-    if (narrowed_.bits == 0) return {sums_};
-    std::vector<IntegerRange> parts;
-    const std::int64_t half = std::int64_t{1} << (narrowed_.bits - 1);
-    for (std::int64_t first = sums_.min; first <= sums_.max && parts.size() <= most_pieces;) {
-      const std::int64_t place = first + shift_;
-      std::int64_t end = sums_.max + 1;  // of this part
-      if (narrowed_.overflow == Overflow::wrap) end = std::min(end, first + (half - narrow_wrap(place, narrowed_.bits)));
-      else if (place < -half) end = std::min(end, -half - shift_);
-      else if (place < half) end = std::min(end, half - shift_);
-      parts.push_back({first, end - 1});
-      first = end;
-    }
-    return parts;
-  }
-
-  const Chain& chain_;
-  RescaleOperands operands_;
-  const Narrowed& narrowed_;
-  std::int64_t shift_;
-  IntegerRange sums_;
+/// Candidates told from one of them, or not, over a whole column.
+struct Told {
+  Part same, open;  ///< open: they turn round too often
+  ByOutputs others;
+  std::vector<TellingSum> telling;
 };
+
+void append(Part& part, const Part& more) { part.insert(part.end(), more.begin(), more.end()); }
+
+void append(ByOutputs& all, const ByOutputs& more) {
+  for (const auto& [outputs, members] : more) append(all[outputs], members);
+}
+
+void append(Told& all, const Told& more) {
+  append(all.same, more.same);
+  append(all.open, more.open);
+  append(all.others, more.others);
+  all.telling.insert(all.telling.end(), more.telling.begin(), more.telling.end());
+}
 
 class Parter {
  public:
@@ -223,9 +67,9 @@ class Parter {
     for (const Candidate& candidate : candidates_) parts[0].push_back(&candidate);
     if (parts[0].empty()) parts.clear();
     for (std::size_t l = 0; l < layers_.size() && !parts.empty(); ++l) {
-      for (const auto& [channel, sums] : columns_of(l)) {
+      for (const Column& column : columns_of(l)) {
         std::vector<Part> next;
-        for (Part& part : parts) split(l, channel, sums, std::move(part), next);
+        for (Part& part : parts) split(column, std::move(part), next);
         parts = std::move(next);
       }
     }
@@ -269,46 +113,42 @@ class Parter {
     for (const Candidate* const each : part) leave_open(std::ssize(each->ways), why);
   }
 
-  /// Channels with what their sums can be; of a layer with one scale, where no bias is moved, all channels at once.
-  [[nodiscard]] std::vector<std::pair<std::int64_t, IntegerRange>> columns_of(std::size_t layer) const {
+  /// Every channel; of a layer with one scale, where no bias is moved, all channels at once.
+  [[nodiscard]] std::vector<Column> columns_of(std::size_t layer) const {
     const std::vector<IntegerRange>& sums = layers_[layer].sums();
     const bool moves = std::ranges::any_of(sums_, [&](const SumClass& each) { return !each.by_layer[layer].shift.empty(); });
-    std::vector<std::pair<std::int64_t, IntegerRange>> columns;
+    std::vector<Column> columns;
     for (std::size_t c = 0; c < sums.size(); ++c) {
-      IntegerRange* const first = columns.empty() ? nullptr : &columns.front().second;
+      IntegerRange* const first = columns.empty() ? nullptr : &columns.front().sums;
       // Neighbouring or overlapping intervals make one.
       const bool joins =
           first != nullptr && layers_[layer].has_one_scale() && !moves && sums[c].min <= first->max + 1 && first->min <= sums[c].max + 1;
       if (joins) *first = {std::min(first->min, sums[c].min), std::max(first->max, sums[c].max)};
-      else columns.emplace_back(static_cast<std::int64_t>(c), sums[c]);
+      else columns.push_back({layer, static_cast<std::int64_t>(c), sums[c]});
     }
     return columns;
   }
 
-  [[nodiscard]] std::optional<OnColumn> on(std::size_t layer, std::int64_t channel, const IntegerRange& sums,
-                                           const Candidate& candidate) const {
-    const auto operands = layers_[layer].operands(candidate.rescale, channel);
+  [[nodiscard]] std::optional<OnColumn> on(const Column& column, const Candidate& candidate) const {
+    const auto operands = layers_[column.layer].operands(candidate.rescale, column.channel);
     if (!operands) return std::nullopt;
-    const Narrowed& narrowed = sums_[candidate.sums].by_layer[layer];
-    const std::int64_t shift = narrowed.shift.empty() ? 0 : narrowed.shift[static_cast<std::size_t>(channel)];
-    return OnColumn(space_.rescales[candidate.rescale].chain, *operands, narrowed, shift, sums);
+    return OnColumn(space_.rescales[candidate.rescale].chain, *operands, sums_[candidate.sums].by_layer[column.layer], column);
   }
 
   /// Where all wrap alike, all that there is between two wraps, if the column holds it: it comes again and again.
-  [[nodiscard]] IntegerRange narrower(std::size_t layer, std::int64_t channel, const IntegerRange& sums, const Part& group) const {
-    const auto of = [&](const Candidate* each) -> const Narrowed& { return sums_[each->sums].by_layer[layer]; };
+  [[nodiscard]] Column narrower(const Column& column, const Part& group) const {
+    const auto of = [&](const Candidate* each) -> const Narrowed& { return sums_[each->sums].by_layer[column.layer]; };
     const Narrowed& first = of(group.front());
     if (first.overflow != Overflow::wrap || !std::ranges::all_of(group, [&](const Candidate* each) { return of(each) == first; }))
-      return sums;
-    const std::int64_t half = std::int64_t{1} << (first.bits - 1),
-                       shift = first.shift.empty() ? 0 : first.shift[static_cast<std::size_t>(channel)];
+      return column;
+    const std::int64_t half = std::int64_t{1} << (first.bits - 1), shift = first.shift_of(column.channel);
     const IntegerRange once{-half - shift, half - 1 - shift};
-    return sums.min <= once.min && sums.max >= once.max ? once : sums;
+    return column.sums.min <= once.min && column.sums.max >= once.max ? Column{column.layer, column.channel, once} : column;
   }
 
   /// Into those that are the same on the whole column. The first is listed as a staircase; another is the same where it has the same outputs on both sides
   /// of each step, and at the ends of all its pieces, on each of which it never turns round.
-  void split(std::size_t layer, std::int64_t channel, const IntegerRange& sums, Part part, std::vector<Part>& parts) {
+  void split(const Column& whole, Part part, std::vector<Part>& parts) {
     std::vector<Part> left;
     left.push_back(std::move(part));
     while (!left.empty()) {
@@ -324,8 +164,8 @@ class Parter {
         parts.push_back(std::move(group));
         continue;
       }
-      const IntegerRange column = narrower(layer, channel, sums, group);
-      const auto first = on(layer, channel, column, *group.front());
+      const Column column = narrower(whole, group);
+      const auto first = on(column, *group.front());
       const auto edges = first ? first->edges() : std::nullopt;
       if (first) computed_ += static_cast<std::int64_t>((edges ? edges->size() : OnColumn::most_edges) * outputs_to_find_an_edge);
       if (!edges) {
@@ -335,68 +175,101 @@ class Parter {
         continue;
       }
       computed_ += static_cast<std::int64_t>(group.size() * std::min(edges->size(), some_edges));
-      if (edges->size() > some_edges && part_on_some(layer, channel, column, group, *edges, left)) continue;
+      if (edges->size() > some_edges && part_on_some(column, group, *first, *edges, left)) continue;
       computed_ += static_cast<std::int64_t>(group.size() * edges->size());
-      const std::vector<std::int64_t> expected = first->outputs(*edges);
-      Part same;
-      std::map<std::vector<std::int64_t>, Part> others;
-      for (const Candidate* const each : group) {
-        const auto other = on(layer, channel, column, *each);
-        const auto pieces = other ? other->pieces() : std::nullopt;
-        if (!pieces) {
-          leave_open({each}, "a way behind the sums turns round too often");
-          continue;
-        }
-        std::vector<std::int64_t> outputs = other->outputs(*edges);
-        std::vector<std::int64_t> ends;
-        if (outputs == expected && pieces->size() > 1)
-          for (const IntegerRange& piece : *pieces) ends.insert(ends.end(), {piece.min, piece.max});
-        const std::vector<std::int64_t> at_ends = other->outputs(ends);
-        if (outputs == expected && at_ends == first->outputs(ends)) {
-          same.push_back(each);
-          continue;
-        }
-        note(layer, channel, *group.front(), *each, outputs == expected ? ends : *edges,
-             outputs == expected ? first->outputs(ends) : expected, outputs == expected ? at_ends : outputs);
-        outputs.insert(outputs.end(), at_ends.begin(), at_ends.end());
-        others[std::move(outputs)].push_back(each);
-      }
-      if (!same.empty()) parts.push_back(std::move(same));
-      for (auto& [outputs, members] : others) left.push_back(std::move(members));
+      Told told = told_from(*first, column, group, *edges);
+      leave_open(told.open, "a way behind the sums turns round too often");
+      note(told.telling);
+      if (!told.same.empty()) parts.push_back(std::move(told.same));
+      for (auto& [outputs, members] : told.others) left.push_back(std::move(members));
     }
   }
 
   /// A few of very many edges tell most candidates apart; whether they do.
-  bool part_on_some(std::size_t layer, std::int64_t channel, const IntegerRange& column, const Part& group,
-                    const std::vector<std::int64_t>& edges, std::vector<Part>& left) {
+  bool part_on_some(const Column& column, const Part& group, const OnColumn& first, const std::vector<std::int64_t>& edges,
+                    std::vector<Part>& left) {
     std::vector<std::int64_t> some;
     for (std::size_t i = 0; i < some_edges; ++i) some.push_back(edges[i * edges.size() / some_edges]);
-    std::map<std::vector<std::int64_t>, Part> by_outputs;
-    for (const Candidate* const each : group) {
-      const auto one = on(layer, channel, column, *each);
-      by_outputs[one ? one->outputs(some) : std::vector<std::int64_t>{}].push_back(each);
-    }
+    ByOutputs by_outputs;
+    const auto make = [&](Candidates part) {
+      ByOutputs own;
+      for (const Candidate* const each : part) {
+        const auto one = on(column, *each);
+        own[one ? one->outputs(some) : std::vector<std::int64_t>{}].push_back(each);
+      }
+      return own;
+    };
+    for (const ByOutputs& own : made_by_parts(Candidates(group), candidates_per_part(some_edges), make)) append(by_outputs, own);
     if (by_outputs.size() == 1) return false;
-    const std::vector<std::int64_t> expected = on(layer, channel, column, *group.front())->outputs(some);
+    const std::vector<std::int64_t> expected = first.outputs(some);
     for (auto& [outputs, members] : by_outputs) {
-      if (!outputs.empty() && outputs != expected) note(layer, channel, *group.front(), *members.front(), some, expected, outputs);
+      if (!outputs.empty() && outputs != expected) note({telling(column, *group.front(), *members.front(), some, expected, outputs)});
       left.push_back(std::move(members));
     }
     return true;
   }
 
-  void note(std::size_t layer, std::int64_t channel, const Candidate& a, const Candidate& b, std::span<const std::int64_t> sums,
-            std::span<const std::int64_t> of_a, std::span<const std::int64_t> of_b) {
-    if (found_.telling.size() >= PartedClass::most_telling) return;
+  /// By all edges, and the ends of all pieces.
+  [[nodiscard]] Told told_from(const OnColumn& first, const Column& column, const Part& group,
+                               const std::vector<std::int64_t>& edges) const {
+    const std::vector<std::int64_t> expected = first.outputs(edges);
+    Told all;
+    const auto make = [&](Candidates part) {
+      Told own;
+      for (const Candidate* const each : part) tell(*each, first, *group.front(), column, edges, expected, own);
+      return own;
+    };
+    for (const Told& own : made_by_parts(Candidates(group), candidates_per_part(edges.size()), make)) append(all, own);
+    return all;
+  }
+  void tell(const Candidate& candidate, const OnColumn& first, const Candidate& whose, const Column& column,
+            const std::vector<std::int64_t>& edges, const std::vector<std::int64_t>& expected, Told& told) const {
+    const auto other = on(column, candidate);
+    const auto pieces = other ? other->pieces() : std::nullopt;
+    if (!pieces) {
+      told.open.push_back(&candidate);
+      return;
+    }
+    std::vector<std::int64_t> outputs = other->outputs(edges);
+    if (outputs != expected) {
+      told.telling.push_back(telling(column, whose, candidate, edges, expected, outputs));
+      told.others[std::move(outputs)].push_back(&candidate);
+      return;
+    }
+    std::vector<std::int64_t> ends;
+    if (pieces->size() > 1)
+      for (const IntegerRange& piece : *pieces) ends.insert(ends.end(), {piece.min, piece.max});
+    const std::vector<std::int64_t> at_ends = other->outputs(ends), expected_at_ends = first.outputs(ends);
+    if (at_ends == expected_at_ends) {
+      told.same.push_back(&candidate);
+      return;
+    }
+    told.telling.push_back(telling(column, whose, candidate, ends, expected_at_ends, at_ends));
+    outputs.insert(outputs.end(), at_ends.begin(), at_ends.end());
+    told.others[std::move(outputs)].push_back(&candidate);
+  }
+
+  [[nodiscard]] TellingSum telling(const Column& column, const Candidate& a, const Candidate& b, std::span<const std::int64_t> sums,
+                                   std::span<const std::int64_t> of_a, std::span<const std::int64_t> of_b) const {
     const auto at = static_cast<std::size_t>(std::ranges::mismatch(of_a, of_b).in1 - of_a.begin());
-    found_.telling.push_back({layer,
-                              channel,
-                              sums[at],
-                              of_a[at],
-                              of_b[at],
-                              {a.ways.front(), a.rescale},
-                              {b.ways.front(), b.rescale},
-                              layers_[layer].has_one_scale()});
+    return {column.layer,
+            column.channel,
+            sums[at],
+            of_a[at],
+            of_b[at],
+            {a.ways.front(), a.rescale},
+            {b.ways.front(), b.rescale},
+            layers_[column.layer].has_one_scale()};
+  }
+
+  void note(const std::vector<TellingSum>& more) {
+    const std::size_t room = PartedClass::most_telling - found_.telling.size();
+    found_.telling.insert(found_.telling.end(), more.begin(), more.begin() + static_cast<std::ptrdiff_t>(std::min(room, more.size())));
+  }
+
+  [[nodiscard]] static std::int64_t candidates_per_part(std::size_t outputs) {
+    constexpr double to_prepare = 5'000, an_output = 2;  // nanoseconds
+    return units_per_part(to_prepare + an_output * static_cast<double>(outputs));
   }
 
   [[nodiscard]] static std::vector<Block> blocks_of(const Part& part) {

@@ -95,8 +95,9 @@ EncodedScale ChannelScales::encoded_one(const ScaleEncoding& encoding, std::size
 }
 
 const std::vector<EncodedScale>* ChannelScales::encoded(const ScaleEncoding& encoding, std::size_t number) const {
-  if (known_.size() <= number) known_.resize(number + 1);
-  Known& known = known_[number];
+  const std::scoped_lock lock(known_->finding);
+  if (known_->by_number.size() <= number) known_->by_number.resize(number + 1);
+  Encoded& known = known_->by_number[number];
   if (!known.computed) {
     known.computed = true;
     const std::vector<double>& real = real_[static_cast<std::size_t>(encoding.arithmetic)];

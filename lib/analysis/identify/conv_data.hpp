@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,11 +27,15 @@ class ChannelScales {
   ChannelScales(std::span<const ConvLayer> layers, std::vector<ScaleRegister> registers);
 
   /// The scale of every channel, encoded, or as the registers state it; nullptr where the encoding does not hold one of them. `number` is the encoding's own, by
-  /// which it is found again.
+  /// which it is found again. For any thread.
   [[nodiscard]] const std::vector<EncodedScale>* encoded(const ScaleEncoding& encoding, std::size_t number) const;
   [[nodiscard]] std::vector<RescaleOperands> all(const std::vector<EncodedScale>& scales) const;
-  /// Operands with a place for the scale.
-  [[nodiscard]] RescaleOperands& operands(std::int64_t channel) const { return operands_[index(channel)]; }
+  /// With the scale of some encoding.
+  [[nodiscard]] RescaleOperands operands(std::int64_t channel, const std::vector<EncodedScale>& scales) const {
+    RescaleOperands operands = operands_[index(channel)];
+    operands.scale = scales[index(channel)];
+    return operands;
+  }
   [[nodiscard]] std::size_t index(std::int64_t channel) const { return operands_.size() == 1 ? 0 : static_cast<std::size_t>(channel); }
 
  private:
@@ -36,12 +43,16 @@ class ChannelScales {
 
   std::vector<std::vector<double>> real_;  ///< by ScaleArithmetic
   std::vector<ScaleRegister> registers_;
-  mutable std::vector<RescaleOperands> operands_;
-  struct Known {
+  std::vector<RescaleOperands> operands_;
+  struct Encoded {
     bool computed = false, held = false;
     std::vector<EncodedScale> scales;
   };
-  mutable std::vector<Known> known_;
+  struct Known {
+    std::mutex finding;
+    std::deque<Encoded> by_number;  ///< which stay where they are while others join
+  };
+  std::unique_ptr<Known> known_ = std::make_unique<Known>();
 };
 
 /// The layer, with an input, as one way to lower per-channel scales makes it.

@@ -3,12 +3,14 @@
 #include "analysis/identify/conv_search.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <numeric>
 #include <unordered_map>
 
 #include "analysis/identify/telling_order.hpp"
 #include "engine/finisher.hpp"
+#include "engine/made_by_parts.hpp"
 #include "engine/operands.hpp"
 
 namespace lastbit {
@@ -47,6 +49,10 @@ class Level {
       : space_(space), data_(data), values_(values) {
     std::size_t count = 0;
     for (const ConvData& each : data) count += each.expected.size();
+    for (const auto& [d, index] : values) {
+      const auto at = static_cast<std::size_t>(index);
+      wanted_.push_back({d, data[d].channel(data[d].outputs[at]), data[d].expected[at]});
+    }
     in_rows_ = std::ranges::all_of(data, &ConvData::is_whole) && values.size() == count && count >= rows_pay * data.size() &&
                std::is_sorted(values.begin(), values.end(),
                               [](const Value& a, const Value& b) { return a.data != b.data ? a.data < b.data : a.index < b.index; });
@@ -82,8 +88,8 @@ class Level {
       const std::size_t size = data.expected.size();
       const auto begin = group.values.begin() + static_cast<std::ptrdiff_t>(first);
       std::vector<std::int64_t> values(begin, begin + static_cast<std::ptrdiff_t>(size));
-      const int bits = has_partial_sums(sums.accumulator) ? 64 : width_of_sums(sums.accumulator);
-      Finisher(rule.chain, variant.scales().all(*scales), bits)(values);
+      const auto [least, most] = std::ranges::minmax_element(values);
+      Finisher(rule.chain, variant.scales().all(*scales), FinisherInput{*least, *most})(values);
       for (std::size_t i = 0; i < size; ++i) {
         hash = mixed(hash, values[i]);
         count += values[i] != data.expected[i] ? 1 : 0;
@@ -93,6 +99,11 @@ class Level {
     }
     outputs = hash;
     return count;
+  }
+
+  [[nodiscard]] std::int64_t rescales_per_part() const {
+    constexpr double a_value = 50;  // nanoseconds; most combinations are given up on the first few
+    return units_per_part(a_value * static_cast<double>(std::min<std::size_t>(values_.size(), 4)));
   }
 
   /// How many values differ, counted up to `limit`; -1: the device of this rule has no such scale.
@@ -105,24 +116,19 @@ class Level {
     std::uint64_t hash = 1;
     std::uint32_t current = std::numeric_limits<std::uint32_t>::max();
     const std::vector<EncodedScale>* scales = nullptr;
-    const ConvVariant* variant = nullptr;
-    for (std::size_t i = 0; i < values_.size() && count <= limit; ++i) {
-      const auto [d, index] = values_[i];
-      if (d != current) {
-        current = d;
-        variant = &data_[d].variant(lowering);
-        scales = scaled ? variant->scales().encoded(rule.scale, space_.encodings[rescale]) : nullptr;
+    const ChannelScales* layer = nullptr;
+    for (std::size_t i = 0; i < wanted_.size() && count <= limit; ++i) {
+      const Wanted& wanted = wanted_[i];
+      if (wanted.data != current) {
+        current = wanted.data;
+        layer = &data_[current].variant(lowering).scales();
+        scales = scaled ? layer->encoded(rule.scale, space_.encodings[rescale]) : nullptr;
         if (scaled && scales == nullptr) return -1;
       }
       std::int64_t output = group.values[i];
-      if (scaled) {
-        const std::int64_t channel = data_[d].channel(data_[d].outputs[static_cast<std::size_t>(index)]);
-        RescaleOperands& operands = variant->scales().operands(channel);
-        operands.scale = (*scales)[variant->scales().index(channel)];
-        output = finish(rule.chain, output, operands);
-      }
+      if (scaled) output = finish(rule.chain, output, layer->operands(wanted.channel, *scales));
       hash = mixed(hash, output);
-      count += output != data_[d].expected[static_cast<std::size_t>(index)] ? 1 : 0;
+      count += output != wanted.output ? 1 : 0;
     }
     outputs = hash;
     return count;
@@ -142,6 +148,12 @@ class Level {
   const ConvSpace& space_;
   std::span<const ConvData> data_;
   std::span<const Value> values_;
+  /// By value: its layer, its channel, what the device made.
+  struct Wanted {
+    std::uint32_t data = 0;
+    std::int64_t channel = 0, output = 0;
+  };
+  std::vector<Wanted> wanted_;
   bool in_rows_ = false;
 };
 
@@ -153,35 +165,63 @@ struct Survivors {
 };
 
 /// Judges every combination of the blocks, those that it comes to until the deadline. Counting stops once a combination is clearly worse than
-/// the best.
-Survivors judge(const Level& level, const std::vector<Block>& blocks, std::int64_t slack, const Share& progress, const Deadline& deadline) {
-  Survivors result;
-  std::int64_t best = std::numeric_limits<std::int64_t>::max() / 4;
-  std::size_t done = 0;
-  for (const Block& block : blocks) {
-    if (!result.complete) break;
-    if (progress) progress(static_cast<double>(done++) / static_cast<double>(blocks.size()));
-    for (SumGroup& group : level.groups(block.sums, deadline)) {
-      const auto number = static_cast<std::uint32_t>(result.groups.size());
-      for (const std::uint32_t rescale : block.rescales) {
-        if (!result.judged.empty() && deadline.passed()) {
-          result.complete = false;
-          break;
-        }
-        Judged judged{number, rescale, 0, 0};
-        const std::int64_t limit = best + best / 2 + slack;
-        judged.differing = level.differing(group, rescale, limit, judged.outputs);
-        if (judged.differing < 0 || judged.differing > limit) continue;
-        best = std::min(best, judged.differing);
-        result.judged.push_back(judged);
+/// the best so far: what is kept in the end is the same, whatever came first.
+class Judge {
+ public:
+  Judge(const Level& level, std::int64_t slack, const Deadline& deadline) : level_(level), slack_(slack), deadline_(deadline) {}
+
+  [[nodiscard]] Survivors judge(const std::vector<Block>& blocks, const Share& progress) {
+    Survivors result;
+    std::size_t done = 0;
+    for (const Block& block : blocks) {
+      if (is_late_) break;
+      if (progress) progress(static_cast<double>(done++) / static_cast<double>(blocks.size()));
+      for (SumGroup& group : level_.groups(block.sums, deadline_)) {
+        const auto number = static_cast<std::uint32_t>(result.groups.size());
+        const auto make = [&](std::span<const std::uint32_t> rescales) { return judged(group, number, rescales); };
+        for (const std::vector<Judged>& own : made_by_parts(std::span(block.rescales), level_.rescales_per_part(), make))
+          result.judged.insert(result.judged.end(), own.begin(), own.end());
+        result.groups.push_back(std::move(group));
       }
-      result.groups.push_back(std::move(group));
+      if (deadline_.passed()) is_late_ = true;
     }
-    if (deadline.passed()) result.complete = false;
+    result.complete = !is_late_;
+    std::erase_if(result.judged, [&](const Judged& each) { return each.differing > limit(); });
+    return result;
   }
-  std::erase_if(result.judged, [&](const Judged& each) { return each.differing > best + best / 2 + slack; });
-  return result;
-}
+
+ private:
+  [[nodiscard]] std::int64_t limit() const {
+    const std::int64_t best = best_;
+    return best + best / 2 + slack_;
+  }
+
+  /// One at least is judged in any case.
+  [[nodiscard]] std::vector<Judged> judged(const SumGroup& group, std::uint32_t number, std::span<const std::uint32_t> rescales) {
+    std::vector<Judged> list;
+    for (const std::uint32_t rescale : rescales) {
+      if (best_ < none && deadline_.passed()) {
+        is_late_ = true;
+        break;
+      }
+      Judged judged{number, rescale, 0, 0};
+      judged.differing = level_.differing(group, rescale, limit(), judged.outputs);
+      if (judged.differing < 0 || judged.differing > limit()) continue;
+      for (std::int64_t best = best_; judged.differing < best && !best_.compare_exchange_weak(best, judged.differing);) {
+      }
+      list.push_back(judged);
+    }
+    return list;
+  }
+
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max() / 4;
+
+  const Level& level_;
+  const std::int64_t slack_;
+  const Deadline& deadline_;
+  std::atomic<std::int64_t> best_ = none;  ///< how many values differ
+  std::atomic<bool> is_late_ = false;
+};
 
 /// When time is up: the best few.
 void keep_few(std::vector<Judged>& judged) {
@@ -291,7 +331,7 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
     const auto share = [&](double of_level) {
       if (progress) progress(done + 0.15 * of_level);
     };
-    Survivors survivors = judge(Level(space_, data_, some), blocks, slack, share, deadline);
+    Survivors survivors = Judge(Level(space_, data_, some), slack, deadline).judge(blocks, share);
     done += 0.15;
     result.complete = survivors.complete;
     if (!result.complete) {
@@ -311,7 +351,7 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
     if (progress) progress(done + (1 - done) * of_level);
   };
   // The few that are left when time is up are judged on all values.
-  Survivors survivors = judge(Level(space_, data_, all), blocks, slack, share, result.complete ? deadline : Deadline());
+  Survivors survivors = Judge(Level(space_, data_, all), slack, result.complete ? deadline : Deadline()).judge(blocks, share);
   result.complete = result.complete && survivors.complete;
   result.distinct_sums = static_cast<std::int64_t>(survivors.groups.size());
   result.classes = classes_of(std::move(survivors), result.values, most_classes);

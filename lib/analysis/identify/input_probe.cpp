@@ -92,8 +92,7 @@ class InputDesigner {
         applies_scale(rule.chain) ? scales.encoded(rule.scale, space_.encodings[number]) : nullptr;
     if (encoded == nullptr || random_() % 6 == 0) return static_cast<std::int64_t>(random_()) >> (32 + random_() % 20);
     const std::int64_t channel = data_.channel(index);
-    RescaleOperands operands = scales.operands(channel);
-    operands.scale = (*encoded)[scales.index(channel)];
+    const RescaleOperands operands = scales.operands(channel, *encoded);
     const std::int64_t output =
         operands.min + 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(operands.max - operands.min));
     return threshold(rule.chain, operands, output, {-(std::int64_t{1} << 40), std::int64_t{1} << 40}) +

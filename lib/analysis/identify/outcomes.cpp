@@ -19,12 +19,9 @@ std::vector<std::int64_t> outputs_of(const ConvVariant& variant, const ConvData&
   std::vector<std::int64_t> outputs = sums;
   if (!applies_scale(rule.chain)) return outputs;
   const std::vector<EncodedScale>* const scales = variant.scales().encoded(rule.scale, encoding);
-  for (std::size_t v = 0; v < outputs.size(); ++v) {
-    const std::int64_t channel = data.channel(values[v]);
-    RescaleOperands& operands = variant.scales().operands(channel);
-    if (scales != nullptr) operands.scale = (*scales)[variant.scales().index(channel)];
-    outputs[v] = scales == nullptr ? refused : finish(rule.chain, outputs[v], operands);
-  }
+  if (scales == nullptr) return std::vector<std::int64_t>(sums.size(), refused);
+  for (std::size_t v = 0; v < outputs.size(); ++v)
+    outputs[v] = finish(rule.chain, outputs[v], variant.scales().operands(data.channel(values[v]), *scales));
   return outputs;
 }
 

@@ -245,9 +245,7 @@ class FreeDesigner {
     const ChannelScales& scales = data.variants[0].scales();
     const std::vector<EncodedScale>* const encoded = scales.encoded(rule.scale, space_.encodings[rescale]);
     if (encoded == nullptr) return std::nullopt;
-    ChainOperands result{&rule.chain, scales.operands(channel)};
-    result.second.scale = (*encoded)[scales.index(channel)];
-    return result;
+    return ChainOperands{&rule.chain, scales.operands(channel, *encoded)};
   }
 
   [[nodiscard]] std::uint32_t any_rescale() {

@@ -54,8 +54,9 @@ std::int64_t rescale(const RescaleRule& rule, const std::vector<std::int64_t>& i
     refuse("rescale", "shift", in[2], rule.scale.min_exponent, rule.scale.max_exponent);
   Chain chain = rule.chain;
   while (ends_in(chain, StageKind::clamp) || ends_in(chain, StageKind::add_zero_point)) --chain.size;
-  return finish(chain, in[0],
-                {.scale = {.multiplier = in[1], .significant_bits = 31, .fraction_bits = 31, .exponent = static_cast<int>(in[2])}});
+  RescaleOperands operands;
+  operands.scale = {.multiplier = in[1], .significant_bits = 31, .fraction_bits = 31, .exponent = static_cast<int>(in[2])};
+  return finish(chain, in[0], operands);
 }
 
 /// The rounding of the segments in which a backend's convolutions end.
