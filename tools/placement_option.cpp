@@ -61,7 +61,8 @@ SpecSheet placed(SpecSheet sheet, const Model& model, std::vector<Placement> pla
   for (const std::string& name : given().fallbacks) placements.push_back({named_backend(name), {}});
   sheet.backend.elsewhere = Placements(std::move(placements));
   remember_backend(sheet);
-  if (check(model, sheet.backend).empty()) sheet.backend.elsewhere = placements_for(model, sheet.backend);
+  if (!sheet.backend.elsewhere.empty() && check(model, sheet.backend).empty())
+    sheet.backend.elsewhere = placements_for(model, sheet.backend);
   return sheet;
 }
 

@@ -12,6 +12,8 @@
 
 #include "compare/runs.hpp"
 #include "compare/trace_index.hpp"
+#include "engine/batch.hpp"
+#include "engine/for_each_index.hpp"
 #include "lastbit/memory.hpp"
 #include "lastbit/registry.hpp"
 #include "sheet/assumed_rules.hpp"
@@ -86,10 +88,8 @@ class Feed {
   /// False where `a` lacks a tensor or holds it in a type, or means by its codes what cannot be fed.
   bool gather(const Model& model, const Operation& operation, const TraceIndex& a) {
     for (const std::int32_t index : operation.inputs) {
-      if (index == absent_tensor || model.tensor(index).constant) {
-        batches_.emplace_back();
-        continue;
-      }
+      Input& input = inputs_.emplace_back();
+      if (index == absent_tensor || model.tensor(index).constant) continue;
       const ModelTensor& wanted = model.tensor(index);
       const NamedTensor* const given = a.counterpart(index, wanted.name);
       if (given == nullptr) return false;
@@ -98,8 +98,9 @@ class Feed {
       const std::int64_t samples = given->values.element_count() / wanted.shape.element_count();
       if (samples < 1 || (samples_ && samples != *samples_)) return false;
       samples_ = samples;
-      batches_.emplace_back(to_real ? dequantized(given->values, given->quantization) : given->values);
-      samples_of_inputs_.emplace_back(wanted.type, wanted.shape);
+      if (to_real) input.real = dequantized(given->values, given->quantization);
+      else input.given = &given->values;
+      if (input.batch().shape() != wanted.shape) input.sample = Tensor(wanted.type, wanted.shape);
     }
     return samples_.has_value();
   }
@@ -107,39 +108,44 @@ class Feed {
   [[nodiscard]] std::int64_t samples() const { return *samples_; }
 
   [[nodiscard]] std::vector<const Tensor*> sample(std::int64_t number) {
-    std::vector<const Tensor*> inputs;
-    auto slot = samples_of_inputs_.begin();
-    for (const auto& batch : batches_) {
-      if (!batch) {
-        inputs.push_back(nullptr);
-        continue;
-      }
-      const auto bytes = slot->bytes();
-      std::memcpy(bytes.data(), batch->bytes().data() + static_cast<std::size_t>(number) * bytes.size(), bytes.size());
-      inputs.push_back(&*slot++);
-    }
-    return inputs;
+    std::vector<const Tensor*> tensors;
+    for (Input& input : inputs_) tensors.push_back(input.is_fed() ? &input.at(number) : nullptr);
+    return tensors;
   }
 
  private:
-  std::vector<std::optional<Tensor>> batches_;
-  std::vector<Tensor> samples_of_inputs_;
+  struct Input {
+    const Tensor* given = nullptr;
+    std::optional<Tensor> real, sample;  ///< where it is given as codes; where what is given has another shape than one sample
+
+    [[nodiscard]] bool is_fed() const { return given != nullptr || real; }
+    [[nodiscard]] const Tensor& batch() const { return real ? *real : *given; }
+    [[nodiscard]] const Tensor& at(std::int64_t number) {
+      if (!sample) return batch();
+      const auto bytes = sample->bytes();
+      std::memcpy(bytes.data(), batch().bytes().data() + static_cast<std::size_t>(number) * bytes.size(), bytes.size());
+      return *sample;
+    }
+  };
+  std::vector<Input> inputs_;
   std::optional<std::int64_t> samples_;
 };
 
 /// One operation of b on every sample of a's tensors: its outputs, each with the samples one after the other.
 std::vector<Tensor> run_on(const Emulator& b, std::size_t operation, Feed& feed) {
   std::vector<Tensor> all;
-  for (const std::int32_t output : b.model().operations[operation].outputs) {
-    const ModelTensor& tensor = b.model().tensor(output);
-    std::vector<std::int64_t> sizes{feed.samples()};
-    sizes.insert(sizes.end(), tensor.shape.sizes().begin(), tensor.shape.sizes().end());
-    all.emplace_back(tensor.type, Shape(std::move(sizes)));
-  }
   for (std::int64_t sample = 0; sample < feed.samples(); ++sample) {
-    const std::vector<Tensor> outputs = b.run_operation(operation, feed.sample(sample));
+    std::vector<Tensor> outputs = b.run_operation(operation, feed.sample(sample));
     for (std::size_t o = 0; o < outputs.size(); ++o) {
-      const auto bytes = outputs[o].bytes();
+      Tensor& output = outputs[o];
+      const Shape shape = with_samples(output.shape(), feed.samples());
+      if (feed.samples() == 1) {
+        output.reshape(shape);
+        all.push_back(std::move(output));
+        continue;
+      }
+      if (sample == 0) all.emplace_back(output.type(), shape);
+      const auto bytes = output.bytes();
       std::memcpy(all[o].bytes().data() + static_cast<std::size_t>(sample) * bytes.size(), bytes.data(), bytes.size());
     }
   }
@@ -158,6 +164,23 @@ ElementMetrics against_golden(const NamedTensor& tensor, const NamedTensor& gold
 void require_budget(const Model& model, std::vector<const Backend*> runs, std::span<const Tensor> inputs, const CompareOptions& options) {
   if (options.golden == Golden::with) runs.push_back(&golden_sheet().backend);
   require_memory(model, runs, inputs, options.threads);
+}
+
+struct Side {
+  std::optional<Emulator> emulator;
+  NamedTrace trace;
+};
+
+/// Samples are shared among the threads; of a single one both sides.
+std::array<Side, 2> run_both(const Model& model, const std::array<const SpecSheet*, 2>& sheets, std::span<const Tensor> inputs,
+                             int threads) {
+  std::array<Side, 2> sides;
+  const auto run = [&](std::size_t side) {
+    const Emulator& emulator = sides[side].emulator.emplace(model, sheets[side]->backend);
+    sides[side].trace = run_all(emulator, *sheets[side], inputs, threads);
+  };
+  for_each_index(sides.size(), run, is_batch(model, inputs));
+  return sides;
 }
 
 /// Everything that needs the model, of side b's own run.
@@ -206,10 +229,11 @@ CompareReport compare_traces(const NamedTrace& a, const NamedTrace& b) {
   CompareReport report{b.model, a.backend, b.backend, b.path, {}, {}, a.assumptions, {}, {}};
   for (const Assumption& assumption : b.assumptions) add_once(report.assumptions, assumption);
   const TraceIndex of_a(a);
-  for (const NamedTensor& tensor : b.tensors) {
-    if (const NamedTensor* const other = of_a.counterpart(tensor.index, tensor.name))
-      report.layers.push_back(compare_layer(*other, tensor));
-  }
+  std::vector<std::pair<const NamedTensor*, const NamedTensor*>> pairs;
+  for (const NamedTensor& tensor : b.tensors)
+    if (const NamedTensor* const other = of_a.counterpart(tensor.index, tensor.name)) pairs.emplace_back(other, &tensor);
+  report.layers.resize(pairs.size());
+  for_each_index(pairs.size(), [&](std::size_t i) { report.layers[i] = compare_layer(*pairs[i].first, *pairs[i].second); });
   if (report.layers.empty()) throw Error(ErrorCode::bad_input, "compare", "no tensor of one side has the name of a tensor of the other");
   report.only_in_a = names_without_layer(a, report);
   report.only_in_b = names_without_layer(b, report);
@@ -222,26 +246,26 @@ void add_same_input(CompareReport& report, const NamedTrace& fed, const NamedTra
   const Model& model = b.model();
   const TraceIndex inputs(fed), truths(expected);
   const Layers layers(report);
-  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+  for_each_index(model.operations.size(), [&](std::size_t i) {
     const Operation& operation = model.operations[i];
     const bool wanted =
         std::any_of(operation.outputs.begin(), operation.outputs.end(), [&](auto index) { return layers.of(index) != nullptr; });
     Feed feed;
-    if (!wanted || !feed.gather(model, operation, inputs)) continue;
-    const std::vector<Tensor> outputs = run_on(b, i, feed);
+    if (!wanted || !feed.gather(model, operation, inputs)) return;
+    std::vector<Tensor> outputs = run_on(b, i, feed);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const ModelTensor& tensor = model.tensor(operation.outputs[o]);
       LayerDifference* const layer = layers.of(operation.outputs[o]);
       const NamedTensor* const truth = truths.counterpart(operation.outputs[o], tensor.name);
       if (layer == nullptr || truth == nullptr) continue;
-      Tensor output = outputs[o];
+      Tensor& output = outputs[o];
       if (output.element_count() == truth->values.element_count()) output.reshape(truth->values.shape());
       const Quantization quantization = quantization_in(tensor, output.shape());
       layer->same_input = on_common_samples(tensor.name, truth->values, output, [&](const Tensor& wanted_values, const Tensor& judged) {
         return difference(wanted_values, truth->quantization, judged, quantization);
       });
     }
-  }
+  });
 }
 
 void add_golden(CompareReport& report, const NamedTrace& trace_a, const NamedTrace& trace_b, const NamedTrace& golden) {
@@ -300,10 +324,11 @@ void add_not_emulated(CompareReport& report, const Model& model, std::span<const
 CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                const CompareOptions& options) {
   require_budget(model, {&a.backend, &b.backend}, inputs, options);
-  const Emulator emulator_a(model, a.backend);
-  const NamedTrace trace_a = run_all(emulator_a, a, inputs, options.threads);
-  const Emulator emulator_b(model, b.backend);
-  CompareReport report = compare_with_run(model, trace_a, run_all(emulator_b, b, inputs, options.threads), emulator_b, inputs, options);
+  CompareReport report;
+  with_threads(options.threads, [&] {
+    const std::array<Side, 2> sides = run_both(model, {&a, &b}, inputs, options.threads);
+    report = compare_with_run(model, sides[0].trace, sides[1].trace, *sides[1].emulator, inputs, options);
+  });
   add_assumptions(report, model, std::array{a, b});
   add_not_emulated(report, model, std::array{a, b});
   return report;

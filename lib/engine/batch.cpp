@@ -20,6 +20,10 @@ std::int64_t sample_count(const ModelTensor& expected, const Shape& given) {
   return sizes[0];
 }
 
+bool is_batch(const Model& model, std::span<const Tensor> inputs) {
+  return !inputs.empty() && !model.inputs.empty() && inputs[0].shape() != model.tensor(model.inputs[0]).shape;
+}
+
 Shape with_samples(const Shape& shape, std::int64_t samples) {
   std::vector<std::int64_t> sizes{samples};
   sizes.insert(sizes.end(), shape.sizes().begin(), shape.sizes().end());

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "lastbit/model.hpp"
 #include "lastbit/tensor_view.hpp"
@@ -13,6 +14,9 @@ namespace lastbit {
 
 /// How many samples an input carries: 1 for the model's own shape, N for one extra leading dimension. Throws Error for any other shape.
 [[nodiscard]] std::int64_t sample_count(const ModelTensor& expected, const Shape& given);
+
+/// Whether what is given to the model is not one sample of it.
+[[nodiscard]] bool is_batch(const Model& model, std::span<const Tensor> inputs);
 
 [[nodiscard]] Shape with_samples(const Shape& shape, std::int64_t samples);
 

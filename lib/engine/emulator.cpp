@@ -197,8 +197,8 @@ Executor Emulator::Prepared::placed(std::size_t operation, const Placement& plac
 /// Where the user puts the layer; else on the device, or what it lacks on the first fallback that has it.
 void Emulator::Prepared::prepare(std::size_t operation) {
   const auto take = [&](Executor executor, const Placement* placement) {
-    executors.push_back(std::move(executor));
-    placements.push_back(placement);
+    executors[operation] = std::move(executor);
+    placements[operation] = placement;
   };
   const Placement* const named = placement_by_name(*user, operation, backend);
   if (named != nullptr) return take(placed(operation, *named), named);
@@ -264,14 +264,21 @@ Emulator::Emulator(const Model& model, const Backend& backend) : prepared_(std::
   require_budget(model, backend, {}, 1);
   if (backend.domain == Domain::real) prepared_->own = dequantized(model);
   else prepared_->own = with_merged_pairs(model, backend.fusion);
-  std::vector<Diagnostic> problems;
-  for (std::size_t i = 0; i < model.operations.size(); ++i) {
-    try {
-      in_layer(model, i, [&] { prepared_->prepare(i); });
-    } catch (const Error& error) {
-      problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+  const std::size_t count = model.operations.size();
+  prepared_->executors.resize(count);
+  prepared_->placements.resize(count);
+  std::vector<std::vector<Diagnostic>> found(count);
+  for_each_part(std::ssize(found), 1, [&](std::int64_t first, std::int64_t last) {
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+      try {
+        in_layer(model, i, [&] { prepared_->prepare(i); });
+      } catch (const Error& error) {
+        found[i] = error.diagnostics();
+      }
     }
-  }
+  });
+  std::vector<Diagnostic> problems;
+  for (std::vector<Diagnostic>& each : found) std::ranges::move(each, std::back_inserter(problems));
   if (!problems.empty()) throw Error(std::move(problems));
   prepared_->find_last_uses();
 }

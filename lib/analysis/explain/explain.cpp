@@ -8,6 +8,8 @@
 
 #include "analysis/explain/changes.hpp"
 #include "analysis/explain/layer_values.hpp"
+#include "engine/batch.hpp"
+#include "engine/for_each_index.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/memory.hpp"
@@ -19,14 +21,18 @@ namespace {
 class LayerRuns {
  public:
   LayerRuns(const Model& model, std::span<const Tensor> inputs) : model_(model), inputs_(inputs) {}
-  [[nodiscard]] std::vector<std::int64_t> on(const Backend& backend) const { return layer_codes(model_, backend, inputs_); }
+  [[nodiscard]] Tensor on(const Backend& backend) const { return layer_output(model_, backend, inputs_); }
   /// Nothing where rules of both sides, mixed, cannot compute the layer.
-  [[nodiscard]] std::vector<std::int64_t> on_hybrid(const Backend& backend) const {
+  [[nodiscard]] std::optional<Tensor> on_hybrid(const Backend& backend) const {
     try {
       return on(backend);
     } catch (const Error&) {
-      return {};
+      return std::nullopt;
     }
+  }
+  [[nodiscard]] bool computes(const Backend& backend, const Tensor& output) const {
+    const std::optional<Tensor> own = on_hybrid(backend);
+    return own && own->type() == output.type() && differing_places(*own, output).empty();
   }
 
  private:
@@ -35,12 +41,12 @@ class LayerRuns {
 };
 
 /// The substitution whose start computes a's values and whose end computes b's: by decisions if that is exact, else by whole ways.
-const Substitution& exact_substitution(const Model& model, const LayerRuns& layer, Substitutions& substitutions,
-                                       const std::vector<std::int64_t>& of_a, const std::vector<std::int64_t>& of_b) {
+const Substitution& exact_substitution(const Model& model, const LayerRuns& layer, Substitutions& substitutions, const Tensor& of_a,
+                                       const Tensor& of_b) {
   const Substitution& result = substitutions.of(model, model.operations[0], ChainView::decisions);
   Backend end = result.start;
   for (const AppliedChange& change : result.changes) change.apply(end);
-  if (layer.on_hybrid(result.start) == of_a && layer.on_hybrid(end) == of_b) return result;
+  if (layer.computes(result.start, of_a) && layer.computes(end, of_b)) return result;
   return substitutions.of(model, model.operations[0], ChainView::whole);
 }
 
@@ -86,12 +92,12 @@ class Attributor {
   std::int64_t attempt(const std::vector<std::size_t>& chosen) {
     Backend hybrid = substitution_.start;
     for (const std::size_t change : chosen) substitution_.changes[change].apply(hybrid);
-    const std::vector<std::int64_t> values = layer_.on_hybrid(hybrid);
-    if (values.empty()) return 0;
+    const std::optional<Tensor> values = layer_.on_hybrid(hybrid);
+    if (!values) return 0;
     Cause cause{chosen, 0, 0, 0, 0, {}};
     const std::size_t number = result_.causes.size();
     for (AttributedValue& value : result_.differing) {
-      if (values[static_cast<std::size_t>(value.index)] != value.b) continue;
+      if (code_at(*values, value.index) != value.b) continue;
       if (value.cause) {
         Cause& earlier = result_.causes[*value.cause];
         if (earlier.changes.size() == chosen.size()) ++earlier.alternatives;
@@ -142,9 +148,11 @@ void count_ties(LayerAttribution& result, const Model& layer, std::span<const Te
 
 void show_first(LayerAttribution& result, std::size_t top, const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a,
                 const SpecSheet& b) {
-  for (std::size_t i = 0; i < std::min(top, result.differing.size()); ++i) {
-    if (auto both = side_by_side(layer, inputs, result.differing[i].index, a, b)) result.shown.push_back(std::move(*both));
-  }
+  const std::size_t count = std::min(top, result.differing.size());
+  if (count == 0) return;
+  const auto of_a = ValueTracer::make(layer, a.backend, inputs), of_b = ValueTracer::make(layer, b.backend, inputs);
+  if (!of_a || !of_b) return;
+  for (std::size_t i = 0; i < count; ++i) result.shown.push_back(side_by_side(*of_a, *of_b, result.differing[i].index));
 }
 
 void add_evidence(std::vector<RuleEvidence>& evidence, const LayerAttribution& layer, const SpecSheet& a, const SpecSheet& b) {
@@ -160,11 +168,11 @@ bool is_explainable(const Model& model, const Operation& operation, const Backen
 }
 
 /// x_a, x_b: what the layer was given; y_a, y_b: what came out. a on x_b tells the inherited part from the layer's own.
-Origin origin_of(const std::vector<std::int64_t>& y_a, const std::vector<std::int64_t>& a_of_x_b, const std::vector<std::int64_t>& y_b) {
+Origin origin_of(const Tensor& y_a, const Tensor& a_of_x_b, const Tensor& y_b) {
   Origin origin;
-  for (std::size_t i = 0; i < y_a.size(); ++i) {
-    if (y_a[i] == y_b[i]) continue;
-    const bool own = a_of_x_b[i] != y_b[i], inherited = a_of_x_b[i] != y_a[i];
+  for (const std::int64_t i : differing_places(y_a, y_b)) {
+    const std::int64_t value = code_at(a_of_x_b, i);
+    const bool own = value != code_at(y_b, i), inherited = value != code_at(y_a, i);
     ++(own && inherited ? origin.both : own ? origin.own : origin.inherited);
   }
   return origin;
@@ -175,17 +183,15 @@ LayerAttribution explain_by(Substitutions& substitutions, const Model& layer, st
   const LayerRuns runs(layer, inputs);
   const Operation& operation = layer.operations.at(0);
   const ModelTensor& output = layer.tensor(operation.outputs[0]);
-  const std::vector<std::int64_t> of_a = runs.on(a.backend), of_b = runs.on(b.backend);
+  const Tensor of_a = runs.on(a.backend), of_b = runs.on(b.backend);
   LayerAttribution result;
   result.name = output.name;
   result.operation = name_of(operation.kind);
-  result.values = static_cast<std::int64_t>(of_a.size());
+  result.values = of_a.element_count();
   for (const SpecSheet* sheet : {&a, &b}) {
     for (const Assumption& assumption : assumptions_of(layer, operation, *sheet)) add_once(result.assumptions, assumption);
   }
-  for (std::size_t i = 0; i < of_a.size(); ++i) {
-    if (of_a[i] != of_b[i]) result.differing.push_back({static_cast<std::int64_t>(i), of_a[i], of_b[i], {}});
-  }
+  for (const std::int64_t i : differing_places(of_a, of_b)) result.differing.push_back({i, code_at(of_a, i), code_at(of_b, i), {}});
   if (result.differing.empty()) return result;
   const Substitution& substitution = exact_substitution(layer, runs, substitutions, of_a, of_b);
   for (const AppliedChange& change : substitution.changes) result.changes.push_back(change.change);
@@ -200,13 +206,12 @@ class NetworkAttributor {
  public:
   NetworkAttributor(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
                     const ExplainOptions& options)
-      : model_(model),
-        a_(a),
-        b_(b),
-        options_(options),
-        of_a_(run(model, a.backend, inputs, {.threads = options.threads, .keep_all = true})),
-        of_b_(run(model, b.backend, inputs, {.threads = options.threads, .keep_all = true})),
-        substitutions_(a.backend, b.backend) {}
+      : model_(model), a_(a), b_(b), options_(options), substitutions_(a.backend, b.backend) {
+    const auto run_side = [&](std::size_t side) {
+      (side == 0 ? of_a_ : of_b_) = run(model, (side == 0 ? a : b).backend, inputs, {.threads = options.threads, .keep_all = true});
+    };
+    for_each_index(2, run_side, is_batch(model, inputs));
+  }
 
   void fill(const std::vector<std::size_t>& operations, ExplainReport& report) {
     std::atomic<std::size_t> done = 0;
@@ -226,16 +231,15 @@ class NetworkAttributor {
     layer.number = operation;
     show_first(layer, options_.top, only, given, a_, b_);
     const auto output = static_cast<std::size_t>(model_.operations[operation].outputs[0]);
-    layer.in_network =
-        origin_of(codes_of(*of_a_.tensors[output]), layer_codes(only, a_.backend, inputs_of(model_, operation, of_b_.tensors)),
-                  codes_of(*of_b_.tensors[output]));
+    layer.in_network = origin_of(*of_a_.tensors[output], layer_output(only, a_.backend, inputs_of(model_, operation, of_b_.tensors)),
+                                 *of_b_.tensors[output]);
     return layer;
   }
 
   const Model& model_;
   const SpecSheet &a_, &b_;
   const ExplainOptions& options_;
-  const Trace of_a_, of_b_;
+  Trace of_a_, of_b_;
   Substitutions substitutions_;
 };
 

@@ -6,7 +6,9 @@
 #include <bit>
 #include <cstdlib>
 #include <type_traits>
+#include <utility>
 
+#include "engine/converted_input.hpp"
 #include "engine/held_codes.hpp"
 #include "lastbit/rules.hpp"
 
@@ -86,13 +88,33 @@ std::vector<std::int64_t> codes_of(const Tensor& tensor) {
   return codes;
 }
 
-std::vector<std::int64_t> layer_codes(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) {
+std::int64_t code_at(const Tensor& tensor, std::int64_t index) {
+  return visit_element_type(tensor.type(), [&]<class T>() { return code_of(tensor.values<T>()[static_cast<std::size_t>(index)]); });
+}
+
+std::vector<std::int64_t> differing_places(const Tensor& a, const Tensor& b) {
+  LASTBIT_ASSERT(a.type() == b.type() && a.element_count() == b.element_count());
+  std::vector<std::int64_t> places;
+  if (std::ranges::equal(a.bytes(), b.bytes())) return places;
+  visit_element_type(a.type(), [&]<class T>() {
+    const std::span<const T> of_a = a.values<T>(), of_b = b.values<T>();
+    for (std::size_t i = 0; i < of_a.size(); ++i)
+      if (code_of(of_a[i]) != code_of(of_b[i])) places.push_back(static_cast<std::int64_t>(i));
+  });
+  return places;
+}
+
+Tensor layer_output(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) {
   if (!has_rules(backend)) {
     throw Error(ErrorCode::bad_input, "explain",
                 "a backend of real numbers has no rules that could make a difference; compare shows how far");
   }
-  const Trace trace = run(layer, backend, inputs);
-  return codes_of(*trace.tensors[static_cast<std::size_t>(layer.outputs[0])]);
+  Trace trace = run(layer, backend, inputs);
+  return std::move(*trace.tensors[static_cast<std::size_t>(layer.outputs[0])]);
+}
+
+std::vector<std::int64_t> layer_codes(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) {
+  return codes_of(layer_output(layer, backend, inputs));
 }
 
 void add_evidence(std::vector<RuleEvidence>& evidence, const RuleChange& change, std::initializer_list<const SpecSheet*> sheets) {
@@ -106,12 +128,8 @@ void add_evidence(std::vector<RuleEvidence>& evidence, const RuleChange& change,
 
 namespace {
 
-/// Nothing for other operations, and where sums are delivered as they are.
-std::optional<ConvLayer> traced_layer(const Model& layer, const Backend& backend) {
-  const Operation& operation = layer.operations.at(0);
-  if (!is_conv_layer(operation.kind) || !has_rules(backend)) return std::nullopt;
-  const std::optional<Model> merged = with_merged_pairs(layer, backend.fusion);
-  const Model& held = merged ? *merged : layer;
+/// As the backend holds it; nothing where sums are delivered as they are.
+std::optional<ConvLayer> traced_layer(const Model& held, const Backend& backend) {
   ConvLayer conv = conv_layer(held, held.operations[0], backend);
   return conv.delivers_sums() ? std::nullopt : std::optional(std::move(conv));
 }
@@ -120,17 +138,21 @@ std::optional<ConvLayer> traced_layer(const Model& layer, const Backend& backend
 
 std::optional<ValueTracer> ValueTracer::make(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) {
   const Operation& operation = layer.operations.at(0);
-  const auto input = static_cast<std::size_t>(operation.inputs.at(0));
-  if (!is_conv_layer(operation.kind) || !is_integer(layer.tensors[input].type) || inputs.empty()) return std::nullopt;
-  const Trace trace = run(layer, backend, inputs.first(1), {.keep_all = true});
-  std::optional<ConvLayer> conv = traced_layer(layer, backend);
+  const std::int32_t input = operation.inputs.at(0);
+  if (!is_conv_layer(operation.kind) || !is_integer(layer.tensor(input).type) || inputs.empty() || !has_rules(backend)) return std::nullopt;
+  const std::optional<Model> merged = with_merged_pairs(layer, backend.fusion);
+  const Model& held = merged ? *merged : layer;
+  std::optional<ConvLayer> conv = traced_layer(held, backend);
   if (!conv) return std::nullopt;
-  auto centred = std::make_shared<const std::vector<std::int32_t>>(centred_input(*conv, *trace.tensors[input]));
+  const std::optional<Tensor> codes = converted_input(layer, held, backend, input, inputs[0]);
+  auto centred = std::make_shared<const std::vector<std::int32_t>>(centred_input(*conv, codes ? *codes : inputs[0]));
   return ValueTracer(std::move(*conv), std::move(centred));
 }
 
 std::optional<ValueTracer> ValueTracer::on(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) const {
-  std::optional<ConvLayer> conv = traced_layer(layer, backend);
+  if (!has_rules(backend)) return std::nullopt;
+  const std::optional<Model> merged = with_merged_pairs(layer, backend.fusion);
+  std::optional<ConvLayer> conv = traced_layer(merged ? *merged : layer, backend);
   if (!conv) return std::nullopt;
   if (conv->zero_points != layer_.zero_points) return make(layer, backend, inputs);
   return ValueTracer(std::move(*conv), input_);
@@ -184,14 +206,18 @@ void add_stairs(SideBySide& both, const ValueTracer& of_a, const ValueTracer& of
 
 }  // namespace
 
+SideBySide side_by_side(const ValueTracer& of_a, const ValueTracer& of_b, std::int64_t index) {
+  SideBySide both{index, of_a.trace(index), of_b.trace(index), {}};
+  both.parts_at = parting(both.a, both.b);
+  add_stairs(both, of_a, of_b);
+  return both;
+}
+
 std::optional<SideBySide> side_by_side(const Model& layer, std::span<const Tensor> inputs, std::int64_t index, const SpecSheet& a,
                                        const SpecSheet& b) {
   const auto of_a = ValueTracer::make(layer, a.backend, inputs), of_b = ValueTracer::make(layer, b.backend, inputs);
   if (!of_a || !of_b) return std::nullopt;
-  SideBySide both{index, of_a->trace(index), of_b->trace(index), {}};
-  both.parts_at = parting(both.a, both.b);
-  add_stairs(both, *of_a, *of_b);
-  return both;
+  return side_by_side(*of_a, *of_b, index);
 }
 
 }  // namespace lastbit

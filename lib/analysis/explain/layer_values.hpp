@@ -19,7 +19,13 @@ namespace lastbit {
 /// Integers as they are; floating-point values by their place among the numbers of their type, so that neighbours differ by 1.
 [[nodiscard]] std::vector<std::int64_t> codes_of(const Tensor& tensor);
 
-/// Of the layer's first output. Throws Error where the backend cannot run it.
+[[nodiscard]] std::int64_t code_at(const Tensor& tensor, std::int64_t index);
+/// Where two tensors of one type hold other codes.
+[[nodiscard]] std::vector<std::int64_t> differing_places(const Tensor& a, const Tensor& b);
+
+/// The layer's first output. Throws Error where the backend cannot run it.
+[[nodiscard]] Tensor layer_output(const Model& layer, const Backend& backend, std::span<const Tensor> inputs);
+/// Its codes.
 [[nodiscard]] std::vector<std::int64_t> layer_codes(const Model& layer, const Backend& backend, std::span<const Tensor> inputs);
 
 /// What the sheets say of the change's first rule; nothing for a sheet that is silent.
@@ -50,5 +56,8 @@ class ValueTracer {
   ConvLayer layer_;
   std::shared_ptr<const std::vector<std::int32_t>> input_;
 };
+
+/// One output on both sides.
+[[nodiscard]] SideBySide side_by_side(const ValueTracer& of_a, const ValueTracer& of_b, std::int64_t index);
 
 }  // namespace lastbit
