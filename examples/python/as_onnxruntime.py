@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # Copyright lastbit authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A script for ONNX Runtime, with one line changed: as_onnxruntime.py [MODEL.onnx [BACKEND]]."""
+"""A script for ONNX Runtime, with one line changed: as_onnxruntime.py [MODEL [BACKEND]]."""
 import pathlib
 import sys
 
@@ -9,7 +9,7 @@ import numpy as np
 
 import lastbit
 
-MODEL = pathlib.Path(__file__).resolve().parents[2] / "tests/vectors/networks/onnx_residual_u8/model.onnx"
+MODEL = pathlib.Path(__file__).resolve().parents[1] / "digits/model.json"  # yours is an .onnx
 
 path = sys.argv[1] if len(sys.argv) > 1 else MODEL
 # session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])

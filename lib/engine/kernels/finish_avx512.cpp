@@ -52,7 +52,7 @@ inline F64 to_single(F64 v) { return _mm512_cvtps_pd(_mm512_cvtpd_ps(v)); }
 inline I64 looked_up(const std::int64_t* list, I64 place) { return _mm512_i64gather_epi64(place, list, 8); }
 /// A place counts modulo 16.
 struct Words16 {
-  static constexpr std::size_t together = 4;  ///< vectors whose searches are on their way at one time
+  static constexpr std::size_t together = 8;  ///< vectors whose searches are on their way at one time
   I32 words;
   static Words16 load(const std::int32_t* list) { return {I32::load_unaligned(list)}; }
 };
