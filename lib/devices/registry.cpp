@@ -3,7 +3,10 @@
 #include "lastbit/registry.hpp"
 
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <mutex>
 
 #include "devices/vendors.hpp"
 #include "lastbit/chips.hpp"
@@ -41,9 +44,15 @@ SpecSheet read_backend_file(const std::string& file) {
   return backend_from_json(text, file);
 }
 
+/// Those that have been asked for: all of them together are no small part of what a small network needs.
 const SpecSheet* builtin(std::string_view name) {
-  for (const SpecSheet& sheet : builtin_backends())
-    if (sheet.name == name) return &sheet;
+  static std::mutex finding;
+  static std::map<std::string, SpecSheet, std::less<>> known;
+  const std::scoped_lock lock(finding);
+  if (const auto found = known.find(name); found != known.end()) return &found->second;
+  for (const Vendor& vendor : vendors())
+    for (SpecSheet& sheet : vendor.sheets())
+      if (sheet.name == name) return &known.emplace(name, std::move(sheet)).first->second;
   return nullptr;
 }
 
