@@ -72,7 +72,7 @@ std::int32_t expected(const ProductTile& tile, std::size_t pixel, std::size_t ch
 
 void compare(const Shape& shape, std::mt19937_64& random, Tally& tally) {
   const std::size_t vectors = (shape.channels + 15) / 16, row = shape.groups * group_bytes + random() % 9, stride = shape.channels + 3;
-  std::vector<std::byte> data((shape.pixels + shape.runs + 4) * (row + 8) + 64), weights(vectors * shape.runs * shape.groups * 64);
+  std::vector<std::byte> data((shape.pixels + shape.runs + 4) * (row + 8) + 64), weights(vectors * (shape.runs * shape.groups + 1) * 64);
   for (auto* const bytes : {&data, &weights})
     for (std::byte& each : *bytes) each = random() % 4 == 0 ? std::byte{0x80} : static_cast<std::byte>(random());
   std::vector<std::int32_t> start(vectors * 16), sums(shape.pixels * stride, 77);
