@@ -63,6 +63,7 @@ int run(int count, const char* const* words) {
 
 int main(int count, char** arguments) {
   lastbit::tool::keep_standard_output();
+  lastbit::tool::keep_freed_memory();
   lastbit::tool::limit_to_free_memory();
   lastbit::set_replacing(lastbit::Replacing::own_kind);
   const lastbit::tool::HarmlessOutput out(std::cout, STDOUT_FILENO), error(std::cerr, STDERR_FILENO);

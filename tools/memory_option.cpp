@@ -8,6 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "lastbit/error.hpp"
 #include "lastbit/memory.hpp"
 
@@ -71,6 +75,13 @@ std::optional<std::size_t> free_memory(const std::filesystem::path& root) {
 
 void limit_to_free_memory() {
   if (const auto free = free_memory("/")) set_memory_budget(std::max<std::size_t>(1, *free / 10 * 9));
+}
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that may be asked for
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
 }
 
 std::size_t bytes_from(const std::string& text) {

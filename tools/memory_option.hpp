@@ -19,6 +19,9 @@ namespace lastbit::tool {
 /// Without --max-memory: what is free as the process begins, less a tenth. No limit where the machine does not say.
 void limit_to_free_memory();
 
+/// Where tensors lay others will lie: what is given back to the system is cleared page by page when it is asked for again, a fifth of a comparison's time.
+void keep_freed_memory();
+
 /// Declares `--max-memory BYTES`.
 void add_memory_option(Command& command);
 
