@@ -5,10 +5,15 @@
 #include <atomic>
 #include <mutex>
 #include <set>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "engine/for_each_index.hpp"
+#include "engine/made_by_parts.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -74,4 +79,75 @@ TEST_CASE("parts within parts, and an exception of one of them") {
   };
   CHECK_THROWS_AS(with_threads(3, [&] { for_each_part(10, 1, fail); }), std::runtime_error);
   CHECK(parts_of(10, 1, 3).met == std::vector<int>(10, 1));  // as if nothing had happened
+}
+
+TEST_CASE("what parts make is in their order") {
+  std::vector<int> numbers(500);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int>(i);
+  for (const int threads : {1, 2, 5}) {
+    std::vector<int> met;
+    std::size_t parts = 0;
+    with_threads(threads, [&] {
+      const auto make = [](std::span<const int> part) { return std::vector<int>(part.begin(), part.end()); };
+      for (const std::vector<int>& part : made_by_parts(std::span<const int>(numbers), 7, make)) {
+        met.insert(met.end(), part.begin(), part.end());
+        ++parts;
+      }
+    });
+    INFO(threads);
+    CHECK(met == numbers);
+    CHECK((parts == 1) == (threads == 1));
+  }
+  CHECK(made_by_parts(std::span<const int>(), 1, [](std::span<const int>) { return 0; }).empty());
+}
+
+namespace {
+
+/// What is told where some indices are refused.
+std::string told(const std::set<std::size_t>& refused, int threads, bool together) {
+  try {
+    with_threads(threads, [&] {
+      const auto body = [&](std::size_t i) {
+        if (refused.contains(i)) throw std::runtime_error(std::to_string(i));
+      };
+      for_each_index(40, body, together);
+    });
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+TEST_CASE("of indices that are refused the first is told, whatever the number of threads") {
+  for (const int threads : {1, 2, 4}) {
+    for (const bool together : {false, true}) {
+      INFO(threads << ' ' << together);
+      CHECK(told({}, threads, together) == "nothing");
+      CHECK(told({39}, threads, together) == "39");
+      for (int i = 0; i < 50; ++i) CHECK(told({7, 8, 20, 21, 38}, threads, together) == "7");
+    }
+  }
+}
+
+TEST_CASE("indices behind one that is refused are left out, those before it are not") {
+  std::vector<int> met(100);
+  const auto body = [&](std::size_t i) {
+    ++met[i];
+    if (i == 30) throw std::runtime_error("thirty");
+  };
+  CHECK_THROWS_AS(for_each_index(met.size(), body), std::runtime_error);
+  CHECK(std::vector<int>(met.begin(), met.begin() + 31) == std::vector<int>(31, 1));
+  CHECK(std::vector<int>(met.begin() + 31, met.end()) == std::vector<int>(69, 0));
+  std::vector<std::atomic<int>> shared(100);
+  with_threads(4, [&] {
+    CHECK_THROWS_AS(for_each_index(shared.size(),
+                                   [&](std::size_t i) {
+                                     ++shared[i];
+                                     if (i >= 30) throw std::runtime_error("thirty and more");
+                                   }),
+                    std::runtime_error);
+  });
+  for (std::size_t i = 0; i <= 30; ++i) CHECK(shared[i] == 1);
 }
