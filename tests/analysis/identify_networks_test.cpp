@@ -4,6 +4,7 @@
 // identify on a network and its dump: every sample and every layer is accounted for, and what is saved computes the dump.
 #include <cstdio>
 
+#include "engine/parallel.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/misread.hpp"
@@ -51,7 +52,10 @@ TEST_CASE("identify a network: all samples and all layers are counted, the saved
   CHECK(text.find("16384 values of 16 samples") != std::string::npos);
   CHECK(text.find("on all 16 samples 16384 of 16384 values are equal") != std::string::npos);
   CHECK(text.find("7 layers covered, 2 not:") != std::string::npos);
-  CHECK(to_json(identified(network.model, dump, 0, 3)) == to_json(found));
+  {
+    const ScopedFinestParts finest;
+    CHECK(to_json(identified(network.model, dump, 0, 3)) == to_json(found));
+  }
   const SpecSheet saved = backend_from_json(backend_to_json(identified_backend(found, "mine")), "saved");
   const Reproduction whole = reproduce(network.model, dump, saved.backend);
   CHECK(whole.impossible.empty());

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "compare/report_fields.hpp"
+#include "engine/parallel.hpp"
 #include "lastbit/io/json_model.hpp"
 #include "lastbit/model_builder.hpp"
 #include "lastbit/registry.hpp"
@@ -153,6 +154,17 @@ TEST_CASE("what the float path computes for a device is named in the first line"
 TEST_CASE("a backend equals itself") {
   const SpecSheet sheet = find_backend("xnnpack");
   CHECK(compare_backends(halving(), sheet, sheet, samples()).equal());
+}
+
+TEST_CASE("the same report on any number of threads, of one sample and of several") {
+  const ScopedFinestParts finest;
+  for (const std::vector<Tensor>& inputs : {samples(), std::vector<Tensor>{int8({1, 2}, {1, 4})}}) {
+    const auto report = [&](int threads) {
+      return to_json(compare_backends(halving(), find_backend("tflite_double"), find_backend("vipnano_v8"), inputs,
+                                      {.golden = Golden::with, .threads = threads}));
+    };
+    for (const int threads : {2, 3}) CHECK(report(threads) == report(1));
+  }
 }
 
 TEST_CASE("the golden column holds both sides against the float path") {
