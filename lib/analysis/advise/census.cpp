@@ -37,6 +37,40 @@ Int128 position(const Unrounded& at, Rounding rounding) {
   return 2 * below + (below * 2 * at.unit == from_step ? 1 : 2);
 }
 
+/// Knows whether a stage rounds, if only by no place.
+class AskedToRound : public ExactMachine {
+ public:
+  using ExactMachine::ExactMachine;
+  [[nodiscard]] bool is_asked() const { return is_asked_; }
+
+  bool shift_right(auto&& amount, Rounding rounding) {
+    is_asked_ = true;
+    return ExactMachine::shift_right(amount, rounding);
+  }
+  bool divide(auto&& divisor, Rounding rounding) {
+    is_asked_ = true;
+    return ExactMachine::divide(divisor, rounding);
+  }
+  bool scale_in_float(auto&& real, Rounding rounding) {
+    is_asked_ = true;
+    return ExactMachine::scale_in_float(real, rounding);
+  }
+
+ private:
+  bool is_asked_ = false;
+};
+
+/// The chain up to its last stage that rounds.
+Chain up_to_last_rounding(Chain chain, const RescaleOperands& operands) {
+  const auto rounds = [&](const Stage& stage) {
+    AskedToRound machine({}, operands);
+    run(stage, machine);
+    return machine.is_asked();
+  };
+  while (!chain.empty() && !rounds(chain.stages[chain.size - 1U])) --chain.size;
+  return chain;
+}
+
 /// The last stage that rounds, and what it rounds there.
 struct LastRounding {
   std::size_t stage = 0;
@@ -74,7 +108,10 @@ RescaleOperands stepped(const Chain& chain, RescaleOperands operands, int step) 
 class TieFinder {
  public:
   TieFinder(const Chain& chain, const RescaleOperands& operands)
-      : chain_(chain), operands_(operands), smaller_(stepped(chain, operands, -1)), larger_(stepped(chain, operands, 1)) {}
+      : chain_(up_to_last_rounding(chain, operands)),
+        operands_(operands),
+        smaller_(stepped(chain, operands, -1)),
+        larger_(stepped(chain, operands, 1)) {}
 
   [[nodiscard]] std::optional<TiePlace> operator()(std::int64_t accumulator) const {
     const auto at = last_rounding(chain_, accumulator, operands_);
@@ -88,7 +125,7 @@ class TieFinder {
   }
 
  private:
-  const Chain& chain_;
+  const Chain chain_;
   const RescaleOperands& operands_;
   const RescaleOperands smaller_, larger_;
 };

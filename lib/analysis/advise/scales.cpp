@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "analysis/advise/every_input.hpp"
@@ -101,6 +102,30 @@ Count counted(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, s
   return ColumnCount(*sums, most).by_definition();
 }
 
+/// What a count follows from beside the operation, its scales and both sides' rules.
+struct AroundLayer {
+  std::vector<IntegerRange> ranges;  ///< of the data inputs
+  std::vector<ElementType> types;    ///< on either side
+  friend bool operator==(const AroundLayer&, const AroundLayer&) = default;
+};
+AroundLayer around(const LayerOnBoth& layer) {
+  AroundLayer found;
+  const auto add_types = [&](const LayerSide& side) {
+    for (const auto* const list : {&side.operation.inputs, &side.operation.outputs})
+      for (const std::int32_t tensor : *list)
+        if (tensor != absent_tensor) found.types.push_back(side.model().tensor(tensor).type);
+  };
+  for (const std::int32_t input : layer.operation().inputs)
+    if (input != absent_tensor && !layer.a.model().tensor(input).constant)
+      found.ranges.push_back(layer.ranges[static_cast<std::size_t>(input)]);
+  for (const std::int32_t input : layer.b.operation.inputs)
+    if (input != absent_tensor && !layer.b.model().tensor(input).constant)
+      found.ranges.push_back(layer.ranges_b[static_cast<std::size_t>(input)]);
+  add_types(layer.a);
+  add_types(layer.b);
+  return found;
+}
+
 /// One layer by itself.
 class LayerAlone {
  public:
@@ -119,6 +144,7 @@ class LayerAlone {
     });
   }
 
+  [[nodiscard]] const LayerOnBoth& on_both() const { return *layer_; }
   [[nodiscard]] Count count(std::int64_t most = INT64_MAX) const { return counted(*layer_, sums_, most); }
   /// Where its output has another scale; nothing where that is not known without going through the layer anew.
   [[nodiscard]] std::optional<Count> count_at(const Model& rescaled, std::int64_t most) const {
@@ -187,7 +213,7 @@ class ScaleSearch {
       : given_(model), model_(model), a_(a), b_(b), b_and_a_(with_fallback(b, a)), options_(options), ranges_(model.tensors.size()) {}
 
   EqualScales run() {
-    const std::vector<Count> before = count_all(given_, true);
+    count_given();
     found_.network = given_.name;
     found_.a = a_.name;
     found_.b = b_.name;
@@ -197,24 +223,40 @@ class ScaleSearch {
       if (options_.progress) options_.progress("output scales", static_cast<double>(i) / static_cast<double>(given_.operations.size()));
       choose(i);
     }
-    const std::vector<Count> after = count_all(model_, false);
-    for (std::size_t i = 0; i < before.size(); ++i) report(i, before[i], after[i]);
+    const std::vector<Count> after = count_chosen();
+    for (std::size_t i = 0; i < before_.size(); ++i) report(i, before_[i].count, after[i]);
     found_.model = std::move(model_);
     return std::move(found_);
   }
 
  private:
   /// Of the network as it runs on both sides.
-  std::vector<Count> count_all(const Model& model, bool keep_ranges) {
-    std::vector<Count> counts;
-    const CertifyOptions every_layer;
-    Certifier(model, a_, b_and_a_, {}, every_layer).each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
-      counts.push_back(counted(layer, sums));
+  void count_given() {
+    each(given_, [&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+      before_.push_back({around(layer), counted(layer, sums)});
       for (const std::int32_t input : layer.operation().inputs)
-        if (keep_ranges && input != absent_tensor && is_held_alike(layer, input))
-          ranges_[static_cast<std::size_t>(input)] = range_of(layer, input);
+        if (input != absent_tensor && is_held_alike(layer, input)) ranges_[static_cast<std::size_t>(input)] = range_of(layer, input);
+    });
+  }
+  [[nodiscard]] std::vector<Count> count_chosen() const {
+    std::vector<Count> counts;
+    each(model_, [&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
+      const std::optional<Count> known = counted_before(counts.size(), layer);
+      counts.push_back(known ? *known : counted(layer, sums));
     });
     return counts;
+  }
+  void each(const Model& model, const std::function<void(const LayerOnBoth&, const std::optional<SharedSums>&)>& visit) const {
+    const CertifyOptions every_layer;
+    Certifier(model, a_, b_and_a_, {}, every_layer).each(visit);
+  }
+  /// Of a layer of the model with the scales chosen so far, in the network or alone, that is as it was given.
+  [[nodiscard]] std::optional<Count> counted_before(std::size_t operation, const LayerOnBoth& layer) const {
+    const Operation& at = given_.operations[operation];
+    const auto is_other = [&](std::int32_t tensor) { return has_other_scale(given_, model_, tensor); };
+    if (std::ranges::any_of(at.inputs, is_other) || std::ranges::any_of(at.outputs, is_other)) return std::nullopt;
+    const Before& before = before_[operation];
+    return around(layer) == before.around ? std::optional(before.count) : std::nullopt;
   }
   /// Whether both sides have its codes as the model has them.
   [[nodiscard]] bool is_held_alike(const LayerOnBoth& layer, std::int32_t tensor) const {
@@ -235,7 +277,8 @@ class ScaleSearch {
 
   void choose(std::size_t operation) {
     const LayerAlone layer = alone(model_, operation);
-    const Count now = layer.count();
+    const std::optional<Count> before = counted_before(operation, layer.on_both());
+    const Count now = before ? *before : layer.count();
     equal_.push_back(now.equal());
     if (!now.open.empty() || now.equal()) return;
     Choice& choice = choices_.emplace_back(Choice{operation});
@@ -334,12 +377,18 @@ class ScaleSearch {
     std::int64_t left = 0, tried = 0;
   };
 
+  struct Before {
+    AroundLayer around;
+    Count count;
+  };
+
   const Model& given_;
   Model model_;  ///< with the scales chosen so far
   const SpecSheet &a_, &b_;
   const SpecSheet b_and_a_;
   const AdviseOptions& options_;
   std::vector<std::optional<IntegerRange>> ranges_;  ///< that inputs of layers can hold, by tensor
+  std::vector<Before> before_;                       ///< by layer, as the model was given
   std::vector<bool> equal_;                          ///< layers so far
   std::vector<Choice> choices_;
   EqualScales found_;

@@ -77,6 +77,11 @@ void BoundedLayer::bound(const IntegerRange& codes) {
   for (const auto& channel : found) sums_.push_back(channel.value_or(IntegerRange{}));
 }
 
+FinisherInput accumulators_of(const IntegerRange& sums, int bits, std::int64_t shift) {
+  if (bits > 0) return FinisherInput::of_width(bits);
+  return {sums.min + shift, sums.max + shift};
+}
+
 OnColumn::OnColumn(const Chain& chain, const RescaleOperands& operands, const Narrowed& narrowed, const Column& column)
     : chain_(chain),
       operands_(operands),
@@ -84,7 +89,7 @@ OnColumn::OnColumn(const Chain& chain, const RescaleOperands& operands, const Na
       overflow_(narrowed.overflow),
       shift_(narrowed.shift_of(column.channel)),
       sums_(column.sums),
-      finisher_(chain, {operands}, accumulators()) {}
+      finisher_(chain, {operands}, accumulators_of(sums_, bits_, shift_)) {}
 
 std::vector<std::int64_t> OnColumn::outputs(std::span<const std::int64_t> sums) const {
   std::vector<std::int64_t> values(sums.begin(), sums.end());
@@ -131,11 +136,6 @@ std::optional<std::vector<std::int64_t>> OnColumn::edges() const {
 }
 
 std::int64_t OnColumn::accumulator(std::int64_t sum) const { return bits_ == 0 ? sum + shift_ : narrow(sum + shift_, bits_, overflow_); }
-
-FinisherInput OnColumn::accumulators() const {
-  if (bits_ > 0) return FinisherInput::of_width(bits_);
-  return {sums_.min + shift_, sums_.max + shift_};
-}
 
 std::vector<IntegerRange> OnColumn::straight_parts() const {
   if (bits_ == 0) return {sums_};

@@ -60,6 +60,9 @@ struct Column {
   IntegerRange sums;
 };
 
+/// What sums become that are moved, and narrowed to a width other than 0.
+[[nodiscard]] FinisherInput accumulators_of(const IntegerRange& sums, int bits, std::int64_t shift);
+
 /// Where the accumulators of a column lie, and what a chain makes of them.
 class OnColumn {
  public:
@@ -76,8 +79,6 @@ class OnColumn {
 
  private:
   [[nodiscard]] std::int64_t accumulator(std::int64_t sum) const;
-  /// Those that any sum of the column makes.
-  [[nodiscard]] FinisherInput accumulators() const;
   /// Intervals of sums that the accumulator only moves, or makes one number of.
   [[nodiscard]] std::vector<IntegerRange> straight_parts() const;
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/identify/bounded_layer.hpp"
+#include "analysis/identify/idle_widths.hpp"
 #include "engine/made_by_parts.hpp"
 
 namespace lastbit {
@@ -27,8 +29,51 @@ struct Candidate {
 using Part = std::vector<const Candidate*>;
 using Candidates = std::span<const Candidate* const>;
 
+void append(Part& part, const Part& more) { part.insert(part.end(), more.begin(), more.end()); }
+
 /// Candidates by what they make of some sums.
 using ByOutputs = std::map<std::vector<std::int64_t>, Part>;
+
+/// What a candidate does to the sums of a column, as far as it can be told without computing any.
+struct OnSums {
+  Chain chain;  ///< less its idle widths
+  EncodedScale scale;
+  int bits = 0;
+  Overflow overflow = Overflow::exact;
+  std::int64_t shift = 0;
+  friend bool operator==(const OnSums&, const OnSums&) = default;
+};
+struct HashOfOnSums {
+  std::size_t operator()(const OnSums& on) const { return mixed(mixed(mixed(hash_of(on.chain), on.scale.multiplier), on.bits), on.shift); }
+};
+
+/// Candidates that are alike on a column, by the first of them, which is looked at for all.
+class Alike {
+ public:
+  void add(const OnSums& on, const Candidate* candidate) {
+    const auto [at, fresh] = first_.try_emplace(on, candidate);
+    if (fresh) firsts_.push_back(candidate);
+    members_[at->second].push_back(candidate);
+  }
+  void add_alone(const Candidate* candidate) {
+    firsts_.push_back(candidate);
+    members_[candidate].push_back(candidate);
+  }
+
+  [[nodiscard]] const Part& firsts() const { return firsts_; }
+  /// In the order of the candidates.
+  [[nodiscard]] Part all_of(const Part& firsts) const {
+    Part all;
+    for (const Candidate* const first : firsts) append(all, members_.at(first));
+    std::ranges::sort(all);
+    return all;
+  }
+
+ private:
+  Part firsts_;
+  std::unordered_map<OnSums, const Candidate*, HashOfOnSums> first_;
+  std::unordered_map<const Candidate*, Part> members_;
+};
 
 /// Candidates told from one of them, or not, over a whole column.
 struct Told {
@@ -36,8 +81,6 @@ struct Told {
   ByOutputs others;
   std::vector<TellingSum> telling;
 };
-
-void append(Part& part, const Part& more) { part.insert(part.end(), more.begin(), more.end()); }
 
 void append(ByOutputs& all, const ByOutputs& more) {
   for (const auto& [outputs, members] : more) append(all[outputs], members);
@@ -135,6 +178,37 @@ class Parter {
     return OnColumn(space_.rescales[candidate.rescale].chain, *operands, sums_[candidate.sums].by_layer[column.layer], column);
   }
 
+  [[nodiscard]] std::optional<OnSums> on_sums(const Column& column, const Candidate& candidate) const {
+    const auto operands = layers_[column.layer].operands(candidate.rescale, column.channel);
+    if (!operands) return std::nullopt;
+    const Chain& chain = space_.rescales[candidate.rescale].chain;
+    const Narrowed& narrowed = sums_[candidate.sums].by_layer[column.layer];
+    const std::int64_t shift = narrowed.shift_of(column.channel);
+    const FinisherInput accumulators = accumulators_of(column.sums, narrowed.bits, shift);
+    const StageBits acting = acting_widths(chain, *operands, {accumulators.smallest, accumulators.largest});
+    EncodedScale scale = operands->scale;
+    if (!reads_real_scale(chain)) scale.real_f32 = 0, scale.real_f64 = 0;
+    return OnSums{without_idle_widths(chain, acting), scale, narrowed.bits, narrowed.overflow, shift};
+  }
+
+  [[nodiscard]] Alike alike_on(const Column& column, const Part& part) const {
+    const auto make = [&](Candidates some) {
+      std::vector<std::optional<OnSums>> own;
+      for (const Candidate* const each : some) own.push_back(on_sums(column, *each));
+      return own;
+    };
+    Alike alike;
+    auto candidate = part.begin();
+    for (const auto& own : made_by_parts(Candidates(part), units_per_part(400), make)) {
+      for (const std::optional<OnSums>& on : own) {
+        if (on) alike.add(*on, *candidate);
+        else alike.add_alone(*candidate);
+        ++candidate;
+      }
+    }
+    return alike;
+  }
+
   /// Where all wrap alike, all that there is between two wraps, if the column holds it: it comes again and again.
   [[nodiscard]] Column narrower(const Column& column, const Part& group) const {
     const auto of = [&](const Candidate* each) -> const Narrowed& { return sums_[each->sums].by_layer[column.layer]; };
@@ -149,19 +223,24 @@ class Parter {
   /// Into those that are the same on the whole column. The first is listed as a staircase; another is the same where it has the same outputs on both sides
   /// of each step, and at the ends of all its pieces, on each of which it never turns round.
   void split(const Column& whole, Part part, std::vector<Part>& parts) {
-    std::vector<Part> left;
-    left.push_back(std::move(part));
+    if (part.size() == 1) {
+      parts.push_back(std::move(part));
+      return;
+    }
+    const Alike alike = alike_on(whole, part);
+    computed_ += static_cast<std::int64_t>(part.size() * outputs_to_tell_alike);
+    std::vector<Part> left{alike.firsts()};
     while (!left.empty()) {
       Part group = std::move(left.back());
       left.pop_back();
       if (group.size() == 1) {
-        parts.push_back(std::move(group));
+        parts.push_back(alike.all_of(group));
         continue;
       }
       if (deadline_.passed() || computed_ >= most_outputs_) {  // what is in other groups differs from it all the same
-        leave_open(Part(group.begin() + 1, group.end()), deadline_.passed() ? "time was up" : "more outputs than are computed");
+        leave_open(alike.all_of({group.begin() + 1, group.end()}), deadline_.passed() ? "time was up" : "more outputs than are computed");
         group.resize(1);
-        parts.push_back(std::move(group));
+        parts.push_back(alike.all_of(group));
         continue;
       }
       const Column column = narrower(whole, group);
@@ -169,7 +248,7 @@ class Parter {
       const auto edges = first ? first->edges() : std::nullopt;
       if (first) computed_ += static_cast<std::int64_t>((edges ? edges->size() : OnColumn::most_edges) * outputs_to_find_an_edge);
       if (!edges) {
-        leave_open({group.front()}, "a way behind the sums has too many steps to be listed");
+        leave_open(alike.all_of({group.front()}), "a way behind the sums has too many steps to be listed");
         group.erase(group.begin());
         if (!group.empty()) left.push_back(std::move(group));
         continue;
@@ -178,9 +257,9 @@ class Parter {
       if (edges->size() > some_edges && part_on_some(column, group, *first, *edges, left)) continue;
       computed_ += static_cast<std::int64_t>(group.size() * edges->size());
       Told told = told_from(*first, column, group, *edges);
-      leave_open(told.open, "a way behind the sums turns round too often");
+      leave_open(alike.all_of(told.open), "a way behind the sums turns round too often");
       note(told.telling);
-      if (!told.same.empty()) parts.push_back(std::move(told.same));
+      if (!told.same.empty()) parts.push_back(alike.all_of(told.same));
       for (auto& [outputs, members] : told.others) left.push_back(std::move(members));
     }
   }
@@ -280,7 +359,7 @@ class Parter {
     return blocks;
   }
 
-  static constexpr std::size_t unknown = SIZE_MAX, some_edges = 256, outputs_to_find_an_edge = 16;
+  static constexpr std::size_t unknown = SIZE_MAX, some_edges = 256, outputs_to_find_an_edge = 16, outputs_to_tell_alike = 200;
 
   const ConvSpace& space_;
   const Deadline& deadline_;

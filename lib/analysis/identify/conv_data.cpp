@@ -38,6 +38,21 @@ ConvLayer prepared(const Model& model, const Operation& operation, ScaleArithmet
   return conv_layer(model, operation, backend_of(plain_arithmetic(arithmetic, lowering, multiplies_rows)));
 }
 
+template <class T>
+bool is_same_span(std::span<T> a, std::span<T> b) {
+  return a.data() == b.data() && a.size() == b.size();
+}
+
+bool are_same_but_for_scale(const RescaleOperands& a, const RescaleOperands& b) {
+  const auto& [a_scale, a_zero_point, a_min, a_max, a_rectifier, a_table, a_pwl, a_segments, a_data_bits, a_output_bits, a_clip,
+               a_storage_min, a_storage_max, a_count, a_offset, a_converter, a_below_zero] = a;
+  return a_zero_point == b.zero_point && a_min == b.min && a_max == b.max && a_rectifier == b.rectifier && a_table.first == b.table.first &&
+         is_same_span(a_table.values, b.table.values) && is_same_span(a_pwl, b.pwl) && is_same_span(a_segments, b.segments) &&
+         a_data_bits == b.data_bits && a_output_bits == b.output_bits && a_clip == b.clip && a_storage_min == b.storage_min &&
+         a_storage_max == b.storage_max && a_count == b.count && a_offset == b.offset && a_converter == b.converter &&
+         a_below_zero == b.below_zero;
+}
+
 int bits_for(Int128 magnitude) {
   int bits = 1;
   while (bits < 100 && (Int128{1} << (bits - 1)) <= magnitude) ++bits;
@@ -86,6 +101,9 @@ ChannelScales::ChannelScales(std::span<const ConvLayer> layers, std::vector<Scal
     std::vector<double>& scales = real_.emplace_back();
     for (const RescaleOperands& each : layer.operands) scales.push_back(each.scale.real_f64);
   }
+  if (!operands_.empty() &&
+      std::ranges::all_of(operands_, [&](const RescaleOperands& each) { return are_same_but_for_scale(each, operands_[0]); }))
+    operands_.resize(1);
 }
 
 EncodedScale ChannelScales::encoded_one(const ScaleEncoding& encoding, std::size_t channel, double real, double largest) const {
@@ -94,25 +112,30 @@ EncodedScale ChannelScales::encoded_one(const ScaleEncoding& encoding, std::size
   return as_registers(encoding, stated.multiplier, stated.shift, real);
 }
 
-const std::vector<EncodedScale>* ChannelScales::encoded(const ScaleEncoding& encoding, std::size_t number) const {
+const ChannelScales::Encoded& ChannelScales::find(const ScaleEncoding& encoding, std::size_t number) const {
   const std::scoped_lock lock(known_->finding);
-  if (known_->by_number.size() <= number) known_->by_number.resize(number + 1);
-  Encoded& known = known_->by_number[number];
-  if (!known.computed) {
-    known.computed = true;
-    const std::vector<double>& real = real_[static_cast<std::size_t>(encoding.arithmetic)];
-    const double largest = real.empty() ? 0 : *std::max_element(real.begin(), real.end());
-    for (std::size_t c = 0; c < real.size(); ++c) known.scales.push_back(encoded_one(encoding, c, real[c], largest));
-    known.held = std::all_of(known.scales.begin(), known.scales.end(), [&](const EncodedScale& scale) {
-      return registers_.empty() ? holds(encoding, scale) : fits_width(scale.multiplier, encoding.significant_bits + 1);
-    });
-  }
-  return known.held ? &known.scales : nullptr;
+  const auto [at, fresh] = known_->all.try_emplace(number);
+  Encoded& found = at->second;
+  if (!fresh) return found;
+  const std::vector<double>& real = real_[static_cast<std::size_t>(encoding.arithmetic)];
+  const double largest = real.empty() ? 0 : *std::max_element(real.begin(), real.end());
+  for (std::size_t c = 0; c < real.size(); ++c) found.scales.push_back(encoded_one(encoding, c, real[c], largest));
+  found.held = std::all_of(found.scales.begin(), found.scales.end(), [&](const EncodedScale& scale) {
+    return registers_.empty() ? holds(encoding, scale) : fits_width(scale.multiplier, encoding.significant_bits + 1);
+  });
+  if (number < known_->by_number.size()) known_->by_number[number].store(&found, std::memory_order_release);
+  return found;
+}
+
+const std::vector<EncodedScale>* ChannelScales::encoded(const ScaleEncoding& encoding, std::size_t number) const {
+  const Encoded* const known = number < known_->by_number.size() ? known_->by_number[number].load(std::memory_order_acquire) : nullptr;
+  const Encoded& found = known != nullptr ? *known : find(encoding, number);
+  return found.held ? &found.scales : nullptr;
 }
 
 std::vector<RescaleOperands> ChannelScales::all(const std::vector<EncodedScale>& scales) const {
-  std::vector<RescaleOperands> list = operands_;
-  for (std::size_t c = 0; c < list.size(); ++c) list[c].scale = scales[c];
+  std::vector<RescaleOperands> list;
+  for (std::size_t c = 0; c < scales.size(); ++c) list.push_back(operands(static_cast<std::int64_t>(c), scales));
   return list;
 }
 

@@ -4,8 +4,9 @@
 // One convolution-like layer with what the device made of it, ready to be summed by any rule and finished by any chain.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,26 +33,35 @@ class ChannelScales {
   [[nodiscard]] std::vector<RescaleOperands> all(const std::vector<EncodedScale>& scales) const;
   /// With the scale of some encoding.
   [[nodiscard]] RescaleOperands operands(std::int64_t channel, const std::vector<EncodedScale>& scales) const {
-    RescaleOperands operands = operands_[index(channel)];
+    RescaleOperands operands = operands_[operands_.size() == 1 ? 0 : index(channel)];
     operands.scale = scales[index(channel)];
     return operands;
   }
-  [[nodiscard]] std::size_t index(std::int64_t channel) const { return operands_.size() == 1 ? 0 : static_cast<std::size_t>(channel); }
+  /// Those of any channel of this layer, made those of another.
+  void move_to(std::int64_t channel, const std::vector<EncodedScale>& scales, RescaleOperands& operands) const {
+    if (operands_.size() > 1) operands = operands_[index(channel)];
+    operands.scale = scales[index(channel)];
+  }
+  [[nodiscard]] bool differ_in_scale_alone() const { return operands_.size() == 1; }
+  [[nodiscard]] std::size_t index(std::int64_t channel) const { return real_[0].size() == 1 ? 0 : static_cast<std::size_t>(channel); }
 
  private:
   [[nodiscard]] EncodedScale encoded_one(const ScaleEncoding& encoding, std::size_t channel, double real, double largest) const;
 
   std::vector<std::vector<double>> real_;  ///< by ScaleArithmetic
   std::vector<ScaleRegister> registers_;
-  std::vector<RescaleOperands> operands_;
+  std::vector<RescaleOperands> operands_;  ///< by channel, or one where channels differ in their scales at most
   struct Encoded {
-    bool computed = false, held = false;
+    bool held = false;
     std::vector<EncodedScale> scales;
   };
   struct Known {
     std::mutex finding;
-    std::deque<Encoded> by_number;  ///< which stay where they are while others join
+    std::map<std::size_t, Encoded> all;                         ///< by number
+    std::array<std::atomic<const Encoded*>, 1024> by_number{};  ///< the same once they are found, of as many numbers
   };
+  [[nodiscard]] const Encoded& find(const ScaleEncoding& encoding, std::size_t number) const;
+
   std::unique_ptr<Known> known_ = std::make_unique<Known>();
 };
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "analysis/identify/alike_chains.hpp"
 #include "analysis/identify/telling_order.hpp"
 #include "engine/finisher.hpp"
 #include "engine/made_by_parts.hpp"
@@ -101,7 +102,22 @@ class Level {
     return count;
   }
 
-  [[nodiscard]] std::int64_t rescales_per_part() const {
+  /// Lists of chains that make the same of the values of a group; each alone where finding out would take longer than judging it.
+  [[nodiscard]] std::vector<Indices> alike(const AlikeChains& alike, const SumGroup& group, const Indices& rescales) const {
+    if (values_.size() < alike_pay) {
+      std::vector<Indices> lists;
+      for (const std::uint32_t rescale : rescales) lists.push_back({rescale});
+      return lists;
+    }
+    std::vector<IntegerRange> sums(data_.size(), {0, 0});
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      IntegerRange& range = sums[wanted_[i].data];
+      range = {std::min(range.min, group.values[i]), std::max(range.max, group.values[i])};
+    }
+    return alike.lists(rescales, space_.sums[group.sums.front()].per_channel, sums);
+  }
+
+  [[nodiscard]] std::int64_t lists_per_part() const {
     constexpr double a_value = 50;  // nanoseconds; most combinations are given up on the first few
     return units_per_part(a_value * static_cast<double>(std::min<std::size_t>(values_.size(), 4)));
   }
@@ -117,6 +133,7 @@ class Level {
     std::uint32_t current = std::numeric_limits<std::uint32_t>::max();
     const std::vector<EncodedScale>* scales = nullptr;
     const ChannelScales* layer = nullptr;
+    RescaleOperands operands;
     for (std::size_t i = 0; i < wanted_.size() && count <= limit; ++i) {
       const Wanted& wanted = wanted_[i];
       if (wanted.data != current) {
@@ -124,9 +141,13 @@ class Level {
         layer = &data_[current].variant(lowering).scales();
         scales = scaled ? layer->encoded(rule.scale, space_.encodings[rescale]) : nullptr;
         if (scaled && scales == nullptr) return -1;
+        if (scaled) operands = layer->operands(wanted.channel, *scales);
       }
       std::int64_t output = group.values[i];
-      if (scaled) output = finish(rule.chain, output, layer->operands(wanted.channel, *scales));
+      if (scaled) {
+        layer->move_to(wanted.channel, *scales, operands);
+        output = finish(rule.chain, output, operands);
+      }
       hash = mixed(hash, output);
       count += output != wanted.output ? 1 : 0;
     }
@@ -143,7 +164,8 @@ class Level {
     return sums;
   }
 
-  static constexpr std::size_t rows_pay = 200;  ///< values of a layer
+  static constexpr std::size_t rows_pay = 200;   ///< values of a layer
+  static constexpr std::size_t alike_pay = 500;  ///< values in all
 
   const ConvSpace& space_;
   std::span<const ConvData> data_;
@@ -168,7 +190,8 @@ struct Survivors {
 /// the best so far: what is kept in the end is the same, whatever came first.
 class Judge {
  public:
-  Judge(const Level& level, std::int64_t slack, const Deadline& deadline) : level_(level), slack_(slack), deadline_(deadline) {}
+  Judge(const Level& level, const AlikeChains& alike, std::int64_t slack, const Deadline& deadline)
+      : level_(level), alike_(alike), slack_(slack), deadline_(deadline) {}
 
   [[nodiscard]] Survivors judge(const std::vector<Block>& blocks, const Share& progress) {
     Survivors result;
@@ -178,8 +201,9 @@ class Judge {
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(blocks.size()));
       for (SumGroup& group : level_.groups(block.sums, deadline_)) {
         const auto number = static_cast<std::uint32_t>(result.groups.size());
-        const auto make = [&](std::span<const std::uint32_t> rescales) { return judged(group, number, rescales); };
-        for (const std::vector<Judged>& own : made_by_parts(std::span(block.rescales), level_.rescales_per_part(), make))
+        const std::vector<Indices> lists = level_.alike(alike_, group, block.rescales);
+        const auto make = [&](std::span<const Indices> part) { return judged(group, number, part); };
+        for (const std::vector<Judged>& own : made_by_parts(std::span(lists), level_.lists_per_part(), make))
           result.judged.insert(result.judged.end(), own.begin(), own.end());
         result.groups.push_back(std::move(group));
       }
@@ -196,20 +220,20 @@ class Judge {
     return best + best / 2 + slack_;
   }
 
-  /// One at least is judged in any case.
-  [[nodiscard]] std::vector<Judged> judged(const SumGroup& group, std::uint32_t number, std::span<const std::uint32_t> rescales) {
+  /// Of each list the first, for all of them. One at least is judged in any case.
+  [[nodiscard]] std::vector<Judged> judged(const SumGroup& group, std::uint32_t number, std::span<const Indices> lists) {
     std::vector<Judged> list;
-    for (const std::uint32_t rescale : rescales) {
+    for (const Indices& alike : lists) {
       if (best_ < none && deadline_.passed()) {
         is_late_ = true;
         break;
       }
-      Judged judged{number, rescale, 0, 0};
-      judged.differing = level_.differing(group, rescale, limit(), judged.outputs);
+      Judged judged{number, alike.front(), 0, 0};
+      judged.differing = level_.differing(group, judged.rescale, limit(), judged.outputs);
       if (judged.differing < 0 || judged.differing > limit()) continue;
       for (std::int64_t best = best_; judged.differing < best && !best_.compare_exchange_weak(best, judged.differing);) {
       }
-      list.push_back(judged);
+      for (const std::uint32_t rescale : alike) list.push_back({number, rescale, judged.differing, judged.outputs});
     }
     return list;
   }
@@ -217,6 +241,7 @@ class Judge {
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max() / 4;
 
   const Level& level_;
+  const AlikeChains& alike_;
   const std::int64_t slack_;
   const Deadline& deadline_;
   std::atomic<std::int64_t> best_ = none;  ///< how many values differ
@@ -317,6 +342,7 @@ std::int64_t count_of(std::span<const Block> blocks) {
 ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t most_classes, const std::function<void(double)>& progress,
                                     const Deadline& deadline) const {
   const std::vector<Value> order = in_telling_order(data_);
+  const AlikeChains alike(space_, data_);
   ConvSearchResult result;
   result.values = static_cast<std::int64_t>(order.size());
   std::vector<Block> blocks = start;
@@ -331,7 +357,7 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
     const auto share = [&](double of_level) {
       if (progress) progress(done + 0.15 * of_level);
     };
-    Survivors survivors = Judge(Level(space_, data_, some), slack, deadline).judge(blocks, share);
+    Survivors survivors = Judge(Level(space_, data_, some), alike, slack, deadline).judge(blocks, share);
     done += 0.15;
     result.complete = survivors.complete;
     if (!result.complete) {
@@ -351,7 +377,7 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
     if (progress) progress(done + (1 - done) * of_level);
   };
   // The few that are left when time is up are judged on all values.
-  Survivors survivors = Judge(Level(space_, data_, all), slack, result.complete ? deadline : Deadline()).judge(blocks, share);
+  Survivors survivors = Judge(Level(space_, data_, all), alike, slack, result.complete ? deadline : Deadline()).judge(blocks, share);
   result.complete = result.complete && survivors.complete;
   result.distinct_sums = static_cast<std::int64_t>(survivors.groups.size());
   result.classes = classes_of(std::move(survivors), result.values, most_classes);

@@ -74,7 +74,7 @@ Executor prepare_convolution(const Model& model, const Operation& operation, con
   const ConvArithmetic arithmetic = layer.arithmetic;
   const std::vector<std::int64_t> zero_points = layer.zero_points;
   std::vector<RescaleOperands> operands = std::move(layer.operands);
-  const auto sums = std::make_shared<LayerSums>(layer);
+  const auto sums = std::make_shared<LayerSums>(std::move(layer));
   if (raw)
     return [sums, zero_points, operation](const Execution& run) {
       run_layer(operation, *sums, conv_input(*run.inputs[0], zero_points), nullptr, run);

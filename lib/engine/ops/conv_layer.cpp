@@ -232,8 +232,11 @@ std::optional<Convolution> windows_of(const ConvLayer& layer) {
 
 }  // namespace
 
-LayerSums::LayerSums(const ConvLayer& layer)
-    : rule_(layer.arithmetic.sum.accumulator), data_term_(layer.data_term), products_(products_of(layer)), windows_(windows_of(layer)) {}
+LayerSums::LayerSums(ConvLayer layer)
+    : rule_(layer.arithmetic.sum.accumulator),
+      data_term_(layer.data_term),
+      windows_(windows_of(layer)),
+      products_(products_of(std::move(layer))) {}
 
 void LayerSums::for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes,
                               const OutputsByLines* by_lines) const {

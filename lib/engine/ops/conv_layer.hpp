@@ -81,7 +81,7 @@ struct ConvLayer {
 /// All that a layer sums up: its products, and the data of each window where the layer states cross terms.
 class LayerSums {
  public:
-  explicit LayerSums(const ConvLayer& layer);
+  explicit LayerSums(ConvLayer layer);
   /// As of Convolution.
   void for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes,
                      const OutputsByLines* by_lines = nullptr) const;
@@ -92,8 +92,8 @@ class LayerSums {
  private:
   AccumulatorRule rule_;
   std::optional<DataTerm> data_term_;
-  Convolution products_;
   std::optional<Convolution> windows_;  ///< one output for each group of channels, every weight 1
+  Convolution products_;
 };
 
 /// What a matmul's operand chain takes, for every scale of its second factor; empty where it has no such chain.

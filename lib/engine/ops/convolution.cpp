@@ -74,7 +74,8 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
     weight_sums_ = WeightSums(weights_, static_cast<std::size_t>(shape_.out_channels));
   }
   if (input_type_ == ElementType::uint16) return;
-  pack(direction_ == Direction::transposed ? turned(weights_, shape_) : weights_);
+  if (direction_ == Direction::transposed) pack(turned(weights_, shape_));
+  else pack(weights_);
   const bool in_kernels = !bytes_.bytes.empty() || accumulator_bits_ <= 32 || !cuts_.empty();
   if (proven_by_types_ && in_kernels) std::vector<std::int16_t>().swap(weights_);  // `= {}` would keep its memory
 }

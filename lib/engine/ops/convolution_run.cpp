@@ -16,6 +16,7 @@ constexpr std::size_t band_bytes = 256 * 1024;   // of input rows at a time: the
 constexpr std::int64_t tile_sums = 16 * 1024;    // 32 bits each
 constexpr double products_per_nanosecond = 300;  // where a layer is done in the fastest way
 constexpr double nanoseconds_per_output = 0.25;
+constexpr double nanoseconds_per_depthwise_output = 0.5;  // a lane has products of one output, and nothing to share
 
 }  // namespace
 
@@ -198,7 +199,9 @@ void ConvolutionRun::operator()(Events* events, SumRoutes* routes) {
   const std::int64_t rows = s.batch * s.out_height;
   const std::int64_t units = rows == 1 ? s.out_width : rows;
   const double outputs = static_cast<double>(s.out_count()) / static_cast<double>(std::max<std::int64_t>(1, units));
-  const double nanoseconds = outputs * (static_cast<double>(s.taps()) / products_per_nanosecond + nanoseconds_per_output);
+  const bool is_depthwise = packed_ != nullptr && packed_->runs.depthwise;
+  const double per_output = is_depthwise ? nanoseconds_per_depthwise_output : nanoseconds_per_output;
+  const double nanoseconds = outputs * (static_cast<double>(s.taps()) / products_per_nanosecond + per_output);
   std::mutex merging;
   for_each_part(units, units_per_part(nanoseconds), [&](std::int64_t first, std::int64_t last) {
     Tally tally;

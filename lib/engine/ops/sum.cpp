@@ -15,7 +15,7 @@
 namespace lastbit {
 namespace {
 
-constexpr std::int64_t blocks_per_part = units_per_part(0.7 * kernels::finish_block);
+constexpr std::int64_t blocks_per_part = units_per_part(1.2 * kernels::finish_block);
 
 /// A layer's sum, one resolution for all channels or one per channel of operands that have a scale per channel.
 class LayerSum {
