@@ -39,6 +39,7 @@ class Laying {
       if (!(reach < 0x1p29)) return std::nullopt;
       bind(c);
     }
+    join();
     return laid();
   }
 
@@ -76,12 +77,24 @@ class Laying {
       if (const std::int64_t output = steps_.output(c, most); output < steps_.largest) require_at_most(c, most, output);
   }
 
-  [[nodiscard]] std::optional<ChannelLines> laid() const {
+  [[nodiscard]] double widest_of(const std::vector<Room>& rooms) const {
     double gap = 0;
-    for (const auto* const rooms : {&above_, &below_})
-      for (const Room& room : *rooms) gap = std::max(gap, room.gap());
+    for (const Room& room : rooms) gap = std::max(gap, room.gap());
+    return gap + 0x1p-14;  // what addends lose as floats
+  }
+
+  /// One line for all sums saves looking at their signs, where that leaves few more to the chain.
+  void join() {
+    std::vector<Room> joint;
+    for (std::size_t c = 0; c < channels_; ++c)
+      joint.push_back({std::max(above_[c].least, below_[c].least), std::min(above_[c].most, below_[c].most)});
+    const double gap = std::max(widest_of(above_), widest_of(below_));
+    if (widest_of(joint) <= std::max(2 * gap, 0x1p-12)) above_ = below_ = std::move(joint);
+  }
+
+  [[nodiscard]] std::optional<ChannelLines> laid() const {
     ChannelLines lines;
-    lines.gap = static_cast<float>(gap + 0x1p-14);  // what addends lose as floats
+    lines.gap = static_cast<float>(std::max(widest_of(above_), widest_of(below_)));
     lines.smallest = static_cast<std::int32_t>(steps_.smallest);
     lines.largest = static_cast<std::int32_t>(steps_.largest);
     if (lines.gap > widest_gap) return std::nullopt;

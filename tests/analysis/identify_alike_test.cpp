@@ -50,7 +50,8 @@ std::vector<std::int64_t> outputs(const ConvSpace& space, std::uint32_t rescale,
   const auto* const encoded = scales.encoded(space.rescales[rescale].scale, space.encodings[rescale]);
   std::vector<std::int64_t> made;
   for (std::int64_t channel = 0; encoded != nullptr && channel < 3; ++channel)
-    for (const std::int64_t sum : accumulators) made.push_back(finish(space.rescales[rescale].chain, sum, scales.operands(channel, *encoded)));
+    for (const std::int64_t sum : accumulators)
+      made.push_back(finish(space.rescales[rescale].chain, sum, scales.operands(channel, *encoded)));
   return made;
 }
 
@@ -146,7 +147,8 @@ TEST_CASE("behind a value that has wrapped every width counts: between two ends 
   const RescaleOperands operands = operands_of(1 << 30, -6);
   const Chain reduced = without_idle_widths(chain, acting_widths(chain, operands, {-65536, 65536}));
   CHECK(reduced == chain);
-  CHECK(finish(chain, 20000, operands) != finish({narrow_to(16, Overflow::wrap), multiply(), shift_right(Rounding::half_up), clamp()}, 20000, operands));
+  CHECK(finish(chain, 20000, operands) !=
+        finish({narrow_to(16, Overflow::wrap), multiply(), shift_right(Rounding::half_up), clamp()}, 20000, operands));
 }
 
 }  // namespace lastbit

@@ -157,6 +157,21 @@ TEST_CASE("lines are refused where outputs do not keep the order of sums, or are
   CHECK(has_lines(usual, operands));
 }
 
+TEST_CASE("sums of both signs have one line where they are rounded alike, and two where they are not") {
+  const auto has_two = [](const char* backend) {
+    const RescaleRule& rule = find_backend(backend).backend.conv.i8.sum.output;
+    const RescaleOperands operands{.scale = encode(rule.scale, 0x1.5p-7), .zero_point = 3, .min = -128, .max = 127};
+    const Finisher finisher(rule.chain, {operands}, 24);
+    const LineFinder finder(rule.chain, std::vector{operands}, {min_of_width(24), max_of_width(24)});
+    const ChannelLines* const lines = lines_of(finder, finisher);
+    REQUIRE(lines != nullptr);
+    return lines->by_sign();
+  };
+  CHECK_FALSE(has_two("xnnpack"));        // nearest, ties to even
+  CHECK_FALSE(has_two("tflite_single"));  // nearest, ties up
+  CHECK(has_two("tflite_double"));  // doubled and shifted: ties away from zero
+}
+
 TEST_CASE("lines are looked for once as many outputs were finished as they cost") {
   const Layer layer{find_backend("xnnpack").backend.conv.i8.sum.output.chain,
                     {{.scale = encode(find_backend("xnnpack").backend.conv.i8.sum.output.scale, 0x1.5p-9), .min = -128, .max = 127}},

@@ -45,7 +45,9 @@ class EndsMachine {
     return true;
   }
   bool clamp(auto&& bounds) { return low_.clamp(bounds) && high_.clamp(bounds); }
-  bool scale_in_float(auto&& real, Rounding rounding) { return low_.scale_in_float(real, rounding) && high_.scale_in_float(real, rounding); }
+  bool scale_in_float(auto&& real, Rounding rounding) {
+    return low_.scale_in_float(real, rounding) && high_.scale_in_float(real, rounding);
+  }
   bool divide(auto&& divisor, Rounding rounding) { return low_.divide(divisor, rounding) && high_.divide(divisor, rounding); }
   bool piecewise(auto&& acts, auto&& piece_of, auto&& function) {
     if (acts(operands_)) keeps_order_ = false;
@@ -95,8 +97,13 @@ bool reads_real_scale(const Chain& chain) {
 std::uint64_t hash_of(const Chain& chain) {
   std::uint64_t hash = chain.size;
   for (const Stage& stage : chain) {
-    const int members[] = {static_cast<int>(stage.kind),   static_cast<int>(stage.rounding), static_cast<int>(stage.overflow), stage.bits,
-                           static_cast<int>(stage.amount), stage.constant,                   stage.limit};
+    const int members[] = {static_cast<int>(stage.kind),
+                           static_cast<int>(stage.rounding),
+                           static_cast<int>(stage.overflow),
+                           stage.bits,
+                           static_cast<int>(stage.amount),
+                           stage.constant,
+                           stage.limit};
     for (const int member : members) hash = mixed(hash, member);
   }
   return hash;

@@ -105,7 +105,7 @@ class Band {
   BandAxis rows_axis_, columns_axis_;
   std::size_t pixel_bytes_ = 0, row_bytes_ = 0;
   std::size_t group_pixel_bytes_ = 0, row_groups_ = 0, vector_channels_ = 0;
-  AlignedVector<std::byte> rows_, interleaved_;
+  std::vector<std::byte, UnwrittenAllocator<std::byte>> rows_, interleaved_;
 };
 
 }  // namespace lastbit
