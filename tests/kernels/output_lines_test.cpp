@@ -169,7 +169,7 @@ TEST_CASE("sums of both signs have one line where they are rounded alike, and tw
   };
   CHECK_FALSE(has_two("xnnpack"));        // nearest, ties to even
   CHECK_FALSE(has_two("tflite_single"));  // nearest, ties up
-  CHECK(has_two("tflite_double"));  // doubled and shifted: ties away from zero
+  CHECK(has_two("tflite_double"));        // doubled and shifted: ties away from zero
 }
 
 TEST_CASE("lines are looked for once as many outputs were finished as they cost") {
