@@ -81,6 +81,7 @@ inline I32 nearest_integer(F32 v) { return vcvtnq_s32_f32(v); }
 
 void finish(const FinishPlan& plan, const FinishWork& work) { run_plan(plan, work); }
 void line_outputs(const LineBlock& block) { run_block(block); }
+std::size_t pair_outputs(const PairBlock& block) { return run_pairs(block); }
 const FloatCodeKernels float_codes{sum_in_float, product_in_float, codes_from_float};
 const HalfKernels half{F32::size, combine, from_float, to_float};
 

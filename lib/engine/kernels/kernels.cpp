@@ -56,6 +56,7 @@ constexpr Path scalar_path{"scalar",
                            scalar::finish_lanes,
                            &scalar::float_codes,
                            nullptr,
+                           nullptr,
                            nullptr};
 
 #if defined(__x86_64__)
@@ -85,7 +86,8 @@ constexpr Path avx512vnni_path{"avx512vnni",
                                avx512::finish_lanes,
                                &avx512::float_codes,
                                &avx512::half,
-                               avx512::line_outputs};
+                               avx512::line_outputs,
+                               avx512::pair_outputs};
 
 /// The same, with products of bytes by the matrix unit.
 constexpr Path amx_path = [] {
@@ -117,7 +119,8 @@ constexpr std::array all_paths {
            avx2::finish_lanes,
            &avx2::float_codes,
            &avx2::half,
-           avx2::line_outputs},
+           avx2::line_outputs,
+           avx2::pair_outputs},
       Path{"avxvnni",
            has_avxvnni,
            8,
@@ -134,7 +137,8 @@ constexpr std::array all_paths {
            avx2::finish_lanes,
            &avx2::float_codes,
            &avx2::half,
-           avx2::line_outputs},
+           avx2::line_outputs,
+           avx2::pair_outputs},
       avx512vnni_path, amx_path,
 #elif defined(__aarch64__)
       Path{"neon",
@@ -153,7 +157,8 @@ constexpr std::array all_paths {
            neon::finish_lanes,
            &neon::float_codes,
            &neon::half,
-           neon::line_outputs},
+           neon::line_outputs,
+           neon::pair_outputs},
 #endif
 };
 

@@ -86,6 +86,7 @@ struct Path {
   const FloatCodeKernels* float_codes;
   const HalfKernels* half;   ///< null: binary16 value by value
   FinishBlock line_outputs;  ///< null: products are delivered as sums alone
+  FinishPairs pair_outputs;  ///< null: sums of codes go through their chains alone
 };
 
 /// A row of StepTile holds whole pairs of a path's vectors.

@@ -43,14 +43,35 @@ struct LineBlock {
 };
 using FinishBlock = void (*)(const LineBlock& block);
 
+/// The same for outputs of two codes: a * slope_a + (b * slope_b + offset) in float, each product rounded with its addition, and `gap` more.
+struct PairLines {
+  float slope_a = 0, slope_b = 0, offset = 0, gap = 0;
+  std::int32_t smallest = 0, largest = 0;
+};
+
+/// Codes of 8 bits side by side.
+struct PairBlock {
+  const PairLines* lines = nullptr;
+  const void *a = nullptr, *b = nullptr;
+  bool is_signed = true;  ///< both
+  std::size_t count = 0;
+  std::int8_t* outputs = nullptr;      ///< which receive the low bits
+  std::uint32_t* undecided = nullptr;  ///< with room for `count`
+};
+/// Lists the undecided ones, and says how many there are.
+using FinishPairs = std::size_t (*)(const PairBlock& block);
+
 namespace avx2 {
 void line_outputs(const LineBlock& block);
+std::size_t pair_outputs(const PairBlock& block);
 }  // namespace avx2
 namespace avx512 {
 void line_outputs(const LineBlock& block);
+std::size_t pair_outputs(const PairBlock& block);
 }  // namespace avx512
 namespace neon {
 void line_outputs(const LineBlock& block);
+std::size_t pair_outputs(const PairBlock& block);
 }  // namespace neon
 
 }  // namespace lastbit::kernels

@@ -9,12 +9,15 @@
 
 #include "engine/counted_parts.hpp"
 #include "engine/ops/elementwise.hpp"
+#include "engine/output_steps.hpp"
+#include "engine/pair_lines.hpp"
 #include "lastbit/op/add.hpp"
 #include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 namespace {
 
+constexpr int narrowest_sum = 16;  // bits that any sum of codes has; along them a chain is followed for how steep it is
 constexpr std::int64_t blocks_per_part = units_per_part(1.2 * kernels::finish_block);
 
 /// A layer's sum, one resolution for all channels or one per channel of operands that have a scale per channel.
@@ -70,6 +73,15 @@ class LayerSum {
     return Finisher(rule_.operand.chain, std::move(channels), input);
   }
   [[nodiscard]] std::int64_t sign(std::size_t operand) const { return sums_[0].terms[operand].sign; }
+
+  /// By how much the sum grows with an operand, but for rounding; 0 where that is not known.
+  [[nodiscard]] double slope(std::size_t operand) const {
+    if (const auto factor = weight(operand)) return static_cast<double>(*factor);
+    const ResolvedSum::Term& term = sums_[0].terms[operand];
+    const IntegerRange range = range_of(inputs_[operand]->type);
+    const auto trends = output_trends(rule_.operand.chain, {{term.rescale}}, {range.min - term.zero_point, range.max - term.zero_point});
+    return trends.empty() ? 0 : static_cast<double>(term.sign) * trends[0].slope;
+  }
 
  private:
   const SumArithmetic& rule_;
@@ -192,16 +204,20 @@ Executor integer_sum(const Model& model, const Operation& operation, const SumAr
   const bool modulo_32 = accumulator.bits == 32 && accumulator.overflow == Overflow::wrap;
   const bool in_32_bits = layer.is_narrow() && ((proven && fits_32) || modulo_32);
   const int width = proven ? 1 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest))) : width_of_sums(accumulator);
-  Finisher finisher = delivers_sums(output)
-                          ? sum_finisher(operation, output, bounds, width)
-                          : Finisher(output_chain(operation, rule.output.chain, bounds),
-                                     layer_operands(operation, rule.output.scale, layer.output_scales(), output, bounds), width);
+  const Chain chain = output_chain(operation, rule.output.chain, bounds);
+  std::vector<RescaleOperands> rescale;
+  if (!delivers_sums(output)) rescale = layer_operands(operation, rule.output.scale, layer.output_scales(), output, bounds);
+  const auto trends = output_trends(chain, rescale, {min_of_width(narrowest_sum), max_of_width(narrowest_sum)});
+  Finisher finisher = delivers_sums(output) ? sum_finisher(operation, output, bounds, width) : Finisher(chain, std::move(rescale), width);
   Narrowing narrowing;
   if (!proven && !in_32_bits && accumulator.overflow != Overflow::exact) narrowing.rule = accumulator;
   std::int64_t offset = layer.offset();
   if (narrowing.rule && accumulator.when != NarrowingPoint::at_end) offset = narrow(offset, accumulator.bits, accumulator.overflow);
-  if (in_32_bits) return SumExecutor<std::int32_t>(std::move(operands), offset, narrowing, std::move(finisher));
-  return SumExecutor<std::int64_t>(std::move(operands), offset, narrowing, std::move(finisher));
+  Executor sum;
+  if (in_32_bits) sum = SumExecutor<std::int32_t>(std::move(operands), offset, narrowing, std::move(finisher));
+  else sum = SumExecutor<std::int64_t>(std::move(operands), offset, narrowing, std::move(finisher));
+  if (trends.size() != 1 || layer.operands() != 2) return sum;
+  return by_pair_lines(std::move(sum), model, operation, layer.slope(0) * trends[0].slope, layer.slope(1) * trends[0].slope);
 }
 
 /// Reals added and quantised again.
@@ -243,7 +259,8 @@ Executor float_sum(const Model& model, const Operation& operation, const FloatSu
   Pair pair = pair_of(model, operation, 0, 0);
   if (pair.narrow && has_float_codes(output, rule.rounding)) {
     const kernels::FloatPair floats{sum.ratio_a, sum.ratio_b, sum.fixed, float_rounding(rule.rounding)};
-    return in_float(std::move(pair), kernels::selected_path().float_codes->sum, floats, output, range);
+    Executor exact = in_float(std::move(pair), kernels::selected_path().float_codes->sum, floats, output, range);
+    return by_pair_lines(std::move(exact), model, operation, double{sum.ratio_a}, double{sum.ratio_b});
   }
   Finisher finisher({clamp()}, {operands_for({}, output, range)}, 64);
   return pairwise_in<std::int64_t>(
