@@ -21,10 +21,10 @@ namespace lastbit {
 namespace {
 
 constexpr std::int64_t codes = 256, pairs = codes * codes;
-constexpr std::int64_t worth = 8 * pairs;        // outputs that finding the lines takes as long as
+constexpr std::int64_t worth = 8 * pairs;           // outputs that finding the lines takes as long as
 constexpr std::size_t most_undecided = pairs / 64;  // beyond it too many outputs are left to be looked up
-constexpr double rounded_away = 0x1p-13;         // by float32, in two products and two additions
-constexpr double steepest = 8;                   // beyond it float32 rounds away more, and few outputs lie within the bounds
+constexpr double rounded_away = 0x1p-13;            // by float32, in two products and two additions
+constexpr double steepest = 8;                      // beyond it float32 rounds away more, and few outputs lie within the bounds
 constexpr std::int64_t outputs_per_part = units_per_part(0.15);
 
 /// All pairs of codes with what the definition makes of them, a few thousand at a time: layers are small, and so is what they may hold beside their tensors.
@@ -65,14 +65,13 @@ struct Found {
 
 /// The outputs of a run from `first` on; open(place) is called of those that the lines leave open.
 template <class Open>
-void compute(const kernels::Path& path, const kernels::PairLines& lines, const Tensor& a, const Tensor& b, Tensor& output, std::size_t first,
-             std::size_t count, Open&& open) {
+void compute(const kernels::Path& path, const kernels::PairLines& lines, const Tensor& a, const Tensor& b, Tensor& output,
+             std::size_t first, std::size_t count, Open&& open) {
   std::array<std::uint32_t, kernels::finish_block> undecided;
   for (std::size_t at = first; at < first + count; at += undecided.size()) {
     auto* const outputs = reinterpret_cast<std::int8_t*>(output.bytes().data()) + at;
-    const std::size_t listed =
-        path.pair_outputs({&lines, a.bytes().data() + at, b.bytes().data() + at, a.type() == ElementType::int8,
-                           std::min(undecided.size(), first + count - at), outputs, undecided.data()});
+    const std::size_t listed = path.pair_outputs({&lines, a.bytes().data() + at, b.bytes().data() + at, a.type() == ElementType::int8,
+                                                  std::min(undecided.size(), first + count - at), outputs, undecided.data()});
     for (std::size_t i = 0; i < listed; ++i) open(at + undecided[i]);
   }
 }
