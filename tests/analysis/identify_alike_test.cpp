@@ -127,6 +127,15 @@ TEST_CASE("of scales with one exponent the largest decides whether a width count
   CHECK(lists(30000) == 1);
 }
 
+TEST_CASE("a chain without a scale asks for none: layers that deliver their sums have none") {
+  std::mt19937_64 random(13);
+  const ConvSpace space = conv_space({.sums_only = true});
+  std::vector<ConvData> data;
+  data.push_back(data_of(three_channels(random), random));
+  const std::vector<IntegerRange> sums{{-1000, 1000}};
+  CHECK(AlikeChains(space, data).lists({0}, PerChannelLowering::native, sums) == std::vector<Indices>{{0}});
+}
+
 TEST_CASE("a width counts where a value of the interval leaves it, and only there") {
   const Chain wraps{narrow_to(16, Overflow::wrap), multiply(), shift_right(Rounding::half_up), clamp()};
   const Chain saturates{narrow_to(16, Overflow::saturate), multiply(), shift_right(Rounding::half_up), clamp()};

@@ -74,6 +74,7 @@ const AlikeChains::Encoded& AlikeChains::encoded(std::uint32_t rescale, PerChann
 
 AlikeChains::Key AlikeChains::key(std::uint32_t rescale, PerChannelLowering lowering, std::span<const IntegerRange> sums) const {
   const Chain& chain = space_.rescales[rescale].chain;
+  if (!applies_scale(chain)) return {chain, space_.encodings[rescale]};
   const Encoded& scales = encoded(rescale, lowering);
   StageBits acting = scales.bounds_channels ? 0 : ~StageBits{0};
   for (std::size_t layer = 0; layer < sums.size() && acting != ~StageBits{0}; ++layer) {
