@@ -247,5 +247,34 @@ TEST_CASE("blocks on every path: outputs as the lines say, undecided sums listed
   }
 }
 
+TEST_CASE("blocks of two codes on every path: outputs as the lines say, undecided ones listed, nothing else written") {
+  const kernels::PairLines lines{.slope_a = 0.61F, .slope_b = -0.37F, .offset = 3.2F, .gap = 0.01F, .smallest = -100, .largest = 90};
+  std::vector<std::int8_t> a, b;
+  for (int i = 0; i < 65536; ++i)
+    a.push_back(static_cast<std::int8_t>(i % 256 - 128)), b.push_back(static_cast<std::int8_t>(i / 256 - 128));
+  const auto nearest = [](float value) { return static_cast<std::int32_t>(std::nearbyint(value)); };
+  for (const kernels::Path& path : kernels::paths()) {
+    if (path.pair_outputs == nullptr || !path.available()) continue;
+    INFO("path " << path.name);
+    for (const std::size_t count : {std::size_t{1}, std::size_t{511}, std::size_t{1037}, std::size_t{65536}}) {
+      std::vector<std::int8_t> outputs(count + 1, 77);
+      std::vector<std::uint32_t> undecided(count);
+      undecided.resize(path.pair_outputs({&lines, a.data(), b.data(), true, count, outputs.data(), undecided.data()}));
+      Tally tally;
+      std::vector<std::uint32_t> expected;
+      for (std::size_t i = 0; i < count; ++i) {
+        const float lower =
+            std::fma(static_cast<float>(a[i]), lines.slope_a, std::fma(static_cast<float>(b[i]), lines.slope_b, lines.offset));
+        const std::int32_t low = nearest(lower);
+        if (low != nearest(lower + lines.gap)) expected.push_back(static_cast<std::uint32_t>(i));
+        tally.equal(std::int64_t{outputs[i]}, std::int64_t{std::clamp(low, lines.smallest, lines.largest)}, i);
+      }
+      tally.check(static_cast<std::int64_t>(count));
+      CHECK(undecided == expected);
+      CHECK(outputs[count] == 77);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lastbit
