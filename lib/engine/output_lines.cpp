@@ -12,17 +12,22 @@ namespace lastbit {
 namespace {
 
 constexpr std::int64_t worth = 20;      // outputs of a channel that finding one of its steps takes as long as
-constexpr double widest_gap = 0x1p-10;  // beyond it too many sums are left to the chain
+// Beyond the fewest, too many sums are left to the chain; beyond the most, float does not tell places apart.
+constexpr int fewest_fraction_bits = 10, most_fraction_bits = 16;
+constexpr int enough_fraction_bits = 12;
 
-/// Between which two numbers the addend of a line lies: the upper line's at or above `least`, the lower one's at or below `most`.
+/// Where the addend of a line lies: at or above `least`, at or below `most`; or, where there is no such place, as little outside as can be.
 struct Room {
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
 
-  [[nodiscard]] double gap() const { return std::max(0.0, least - most); }
   /// As far from both; of one that does not bind, what was expected.
   [[nodiscard]] double middle(double expected) const {
     if (std::isfinite(least) && std::isfinite(most)) return (least + most) / 2;
     return std::max(least, std::min(most, expected));
+  }
+  /// Not further outside than a place may be rounded to the next.
+  [[nodiscard]] bool holds(double addend, double half_a_place) const {
+    return addend >= least - half_a_place && addend <= most + half_a_place;
   }
 };
 
@@ -34,33 +39,34 @@ class Laying {
 
   /// Nothing where there is no room for them.
   std::optional<ChannelLines> lines() {
-    for (std::size_t c = 0; c < channels_; ++c) {
-      const double reach = std::abs(trends_[c].slope) * std::max(-static_cast<double>(sums_.min), static_cast<double>(sums_.max));
-      if (!(reach < 0x1p29)) return std::nullopt;
-      bind(c);
-    }
-    join();
-    return laid();
+    for (std::size_t c = 0; c < channels_; ++c) bind(c);
+    std::vector<Room> joint;
+    for (std::size_t c = 0; c < channels_; ++c)
+      joint.push_back({std::max(above_[c].least, below_[c].least), std::min(above_[c].most, below_[c].most)});
+    // One line for all sums saves looking at their signs, where that leaves few more to the chain.
+    std::optional<ChannelLines> one = finest(joint, joint);
+    if (one && one->fraction_bits >= enough_fraction_bits) return one;
+    std::optional<ChannelLines> two = finest(above_, below_);
+    return one && two && one->fraction_bits + 1 >= two->fraction_bits ? one : two;
   }
 
  private:
-  /// At least `output` comes of the sum: the upper line must say so; at most `output`: the lower one.
+  /// At least `output` comes of the sum, or at most: so must its place say, if it is not rounded to the end of what is left open.
   void require_at_least(std::size_t c, std::int64_t sum, std::int64_t output) {
     Room& room = (sum < 0 ? below_ : above_)[c];
-    room.least = std::max(room.least, half_below(output) - exact(c, sum) + error(c, sum, output));
+    room.least = std::max(room.least, static_cast<double>(output) - exact(c, sum) + error(c, sum, output));
   }
   void require_at_most(std::size_t c, std::int64_t sum, std::int64_t output) {
     Room& room = (sum < 0 ? below_ : above_)[c];
-    room.most = std::min(room.most, half_below(output + 1) - exact(c, sum) - error(c, sum, output + 1));
+    room.most = std::min(room.most, static_cast<double>(output + 1) - exact(c, sum) - error(c, sum, output + 1));
   }
-  static double half_below(std::int64_t output) { return static_cast<double>(output) - 0.5; }
   [[nodiscard]] double exact(std::size_t c, std::int64_t sum) const {
     return static_cast<double>(static_cast<float>(trends_[c].slope)) * static_cast<double>(sum);
   }
-  /// What float can be off near an output: in the product with its addend, in the gap that is added, in a sum of more than 24 bits; and a bit.
+  /// What float can be off near an output: in the product with its addend, and in a sum of more than 24 bits; and a bit.
   [[nodiscard]] double error(std::size_t c, std::int64_t sum, std::int64_t output) const {
     const double of_sum = std::abs(sum) < (1 << 24) ? 0 : std::abs(exact(c, sum));
-    return 0x1p-24 * (2 * (std::abs(static_cast<double>(output)) + 1) + of_sum) + 0x1p-30;
+    return 0x1p-24 * (std::abs(static_cast<double>(output)) + 1 + of_sum) + 0x1p-30;
   }
 
   /// To the outputs of both sums of every step, of the least and of the largest sum, and on both sides of 0, where another line begins.
@@ -77,36 +83,30 @@ class Laying {
       if (const std::int64_t output = steps_.output(c, most); output < steps_.largest) require_at_most(c, most, output);
   }
 
-  [[nodiscard]] double widest_of(const std::vector<Room>& rooms) const {
-    double gap = 0;
-    for (const Room& room : rooms) gap = std::max(gap, room.gap());
-    return gap + 0x1p-14;  // what addends lose as floats
+  /// The lines that leave the fewest sums to the chain.
+  [[nodiscard]] std::optional<ChannelLines> finest(const std::vector<Room>& above, const std::vector<Room>& below) const {
+    std::optional<ChannelLines> lines;
+    for (int bits = most_fraction_bits; bits >= fewest_fraction_bits && !lines; --bits) lines = laid(above, below, bits);
+    return lines;
   }
 
-  /// One line for all sums saves looking at their signs, where that leaves few more to the chain.
-  void join() {
-    std::vector<Room> joint;
-    for (std::size_t c = 0; c < channels_; ++c)
-      joint.push_back({std::max(above_[c].least, below_[c].least), std::min(above_[c].most, below_[c].most)});
-    const double gap = std::max(widest_of(above_), widest_of(below_));
-    if (widest_of(joint) <= std::max(2 * gap, 0x1p-12)) above_ = below_ = std::move(joint);
-  }
-
-  [[nodiscard]] std::optional<ChannelLines> laid() const {
+  [[nodiscard]] std::optional<ChannelLines> laid(const std::vector<Room>& above, const std::vector<Room>& below, int fraction_bits) const {
     ChannelLines lines;
-    lines.gap = static_cast<float>(std::max(widest_of(above_), widest_of(below_)));
+    lines.fraction_bits = fraction_bits;
     lines.smallest = static_cast<std::int32_t>(steps_.smallest);
     lines.largest = static_cast<std::int32_t>(steps_.largest);
-    if (lines.gap > widest_gap) return std::nullopt;
+    const auto in_places = [&](float outputs) { return std::ldexp(outputs, fraction_bits); };  // exact
     for (std::size_t c = 0; c < channels_; ++c) {
-      lines.slope.push_back(static_cast<float>(trends_[c].slope));
+      lines.slope.push_back(in_places(static_cast<float>(trends_[c].slope)));
+      const double reach = std::abs(trends_[c].slope) * std::max(-static_cast<double>(sums_.min), static_cast<double>(sums_.max));
       for (auto [rooms, addends, expected] :
-           {std::tuple(&above_, &lines.above, trends_[c].above), std::tuple(&below_, &lines.below, trends_[c].below)}) {
+           {std::tuple(&above, &lines.above, trends_[c].above), std::tuple(&below, &lines.below, trends_[c].below)}) {
         const Room& room = (*rooms)[c];
         // Where nothing binds, half a sum beside the trend: on it, sums of a scale of a power of two would be ties.
-        const auto addend = static_cast<float>(room.middle(expected + trends_[c].slope / 2) - double{lines.gap} / 2);
-        if (!(double{addend} <= room.most && double{addend} + double{lines.gap} >= room.least)) return std::nullopt;
-        addends->push_back(addend);
+        const auto addend = static_cast<float>(room.middle(expected + 0.5 + trends_[c].slope / 2));
+        if (!room.holds(double{addend}, std::ldexp(0.5, -fraction_bits))) return std::nullopt;
+        if (!(reach + std::abs(double{addend}) < std::ldexp(0x1p30, -fraction_bits))) return std::nullopt;  // places are integers of 32 bits
+        addends->push_back(in_places(addend));
       }
     }
     return lines;

@@ -1,12 +1,12 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A finishing chain whose outputs are bytes, as two straight lines for every channel between whose roundings each output lies. Where both lines are
-// rounded to the same integer, that is the output; elsewhere, for one sum of some ten thousand, the chain says what it is. So whatever a device's rounding,
-// most of its outputs cost a product in float.
+// A finishing chain whose outputs are bytes, as a straight line for every channel on which each sum has a place. A place between two outputs is the lower
+// one; where it is an output itself, for one sum of some ten thousand, the chain says whether it is that or the one before. So whatever a device's
+// rounding, most of its outputs cost a product in float.
 //
-// The lines are laid beside all steps of a channel's outputs (engine/output_steps.hpp), with room for what a float rounds away; a chain whose steps are not
-// found has none.
+// The lines are laid through all steps of a channel's outputs (engine/output_steps.hpp), with room for what a float rounds away; a chain whose steps are
+// not found has none.
 #pragma once
 
 #include <atomic>
@@ -22,10 +22,12 @@
 
 namespace lastbit {
 
-/// Of a sum v: v * slope + (v < 0 ? below : above), and `gap` more, in float with one rounding each; the lists have an entry for all channels or one for each.
+/// Of a sum v: v * slope + (v < 0 ? below : above) in float, rounded once, and then to the nearest integer, is its place, in 2^-fraction_bits of an output.
+/// Shifted down by fraction_bits that is the output, unless the bits that are lost are all 0: then the output is that, or one less. The lists have an
+/// entry for all channels or one for each.
 struct ChannelLines {
   std::vector<float> slope, above, below;
-  float gap = 0;
+  int fraction_bits = 0;
   std::int32_t smallest = 0, largest = 0;  ///< outputs; an integer beyond is the nearer of them
 
   [[nodiscard]] bool by_sign() const { return above != below; }

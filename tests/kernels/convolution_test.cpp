@@ -110,26 +110,25 @@ ConvolutionCase random_layer(Direction direction, const AccumulatorRule& rule, B
   return layer;
 }
 
-/// How many outputs were made between lines, and how many of them the lines left open.
+/// How many outputs were made by lines, and how many of them the lines left open.
 struct MadeByLines {
   std::int64_t outputs = 0, open = 0;
 };
 
-/// Every third channel's sum comes to another output, and below 0 to a half more: whoever makes it, a tile of sums, lines of an eighth around, or the sum
-/// of which they leave open what it comes to.
+/// Every third channel's sum comes to another output, and below 0 to a half more: whoever makes it, a tile of sums, lines that leave open what lies within
+/// an eighth of the next output, or the sum that they leave open.
 MadeByLines compare_lines(const Convolution& convolution, const ConvInput& input, const std::vector<std::int64_t>& sums, Tally& tally) {
   const auto channels = static_cast<std::size_t>(convolution.shape().out_channels);
   ChannelLines lines;
-  lines.gap = 0.25F, lines.smallest = -100, lines.largest = 90;
+  lines.fraction_bits = 2, lines.smallest = -100, lines.largest = 90;
   for (std::size_t c = 0; c < channels; ++c) {
-    lines.slope.push_back(std::ldexp(1.0F, -4 - 3 * static_cast<int>(c % 3)));
-    lines.above.push_back(static_cast<float>(c % 5) - 0.125F);
-    lines.below.push_back(lines.above.back() + 0.5F);
+    lines.slope.push_back(std::ldexp(1.0F, -2 - 3 * static_cast<int>(c % 3)));
+    lines.above.push_back(4 * static_cast<float>(c % 5) + 2);
+    lines.below.push_back(lines.above.back() + 2);
   }
   const auto output_of = [&](std::size_t channel, std::int64_t sum) {
-    const double addend = double{sum < 0 ? lines.below[channel] : lines.above[channel]} + 0.125;
-    const double real = static_cast<double>(sum) * double{lines.slope[channel]} + addend;
-    return static_cast<std::int8_t>(std::clamp(std::nearbyint(real), -100.0, 90.0));
+    const double places = static_cast<double>(sum) * double{lines.slope[channel]} + double{(sum < 0 ? lines.below : lines.above)[channel]};
+    return static_cast<std::int8_t>(std::clamp(std::floor(places / 4), -100.0, 90.0));
   };
   std::vector<std::int8_t> outputs(sums.size(), 101);
   MadeByLines made{std::ssize(sums), 0};

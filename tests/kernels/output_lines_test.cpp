@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines between which a chain's outputs lie: every output does, for every built-in chain that has them; and blocks make of them what the definition
+// Lines on which a chain's sums have places: every output is what its sum's place says, for every built-in chain that has them; and blocks make of them what the definition
 // says, on every path. (convolution_test.cpp has layers that are finished so.)
 #include "engine/output_lines.hpp"
 
@@ -45,10 +45,10 @@ struct Layer {
   [[nodiscard]] IntegerRange sums() const { return {min_of_width(bits), max_of_width(bits)}; }
 };
 
-/// A layer as networks have them: an output step is 2^3 to 2^17 steps of the sum.
+/// A layer as networks have them: an output step is 2^3 to 2^17 steps of the sum, and no sum 2^20 outputs away.
 Layer random_layer(const RescaleRule& rule, std::size_t channels, std::mt19937_64& random) {
   Layer layer{rule.chain, {}, static_cast<int>(20 + random() % 13)};
-  const int exponent = -3 - static_cast<int>(random() % 15);
+  const int exponent = std::min(20 - layer.bits, -3 - static_cast<int>(random() % 15));
   const bool is_unsigned = random() % 4 == 0, exact = random() % 4 == 0;
   const std::int64_t zero_point = random() % 3 == 0 ? 0 : static_cast<std::int64_t>(random() % 256) - (is_unsigned ? 0 : 128);
   for (std::size_t c = 0; c < channels; ++c) {
@@ -80,18 +80,19 @@ std::int64_t step_to(std::int64_t output, const Layer& layer, std::size_t channe
   return low;
 }
 
-/// What both lines are rounded to, within the bounds.
-struct Rounded {
-  std::int64_t low = 0, high = 0;
+/// What the place of a sum says its output is, within the bounds.
+struct Said {
+  std::int64_t least = 0, most = 0;
   bool is_decided = false;
 };
-Rounded rounded(const ChannelLines& lines, std::size_t channel, std::int64_t sum) {
+Said said(const ChannelLines& lines, std::size_t channel, std::int64_t sum) {
   const auto of_channel = [&](const std::vector<float>& list) { return list[list.size() == 1 ? 0 : channel]; };
-  const float lower = std::fma(static_cast<float>(sum), of_channel(lines.slope), of_channel(sum < 0 ? lines.below : lines.above));
-  const auto nearest = [](float value) { return static_cast<std::int64_t>(std::nearbyint(value)); };
-  const std::int64_t low = nearest(lower), high = nearest(lower + lines.gap);
+  const float exact = std::fma(static_cast<float>(sum), of_channel(lines.slope), of_channel(sum < 0 ? lines.below : lines.above));
+  const auto place = static_cast<std::int64_t>(std::nearbyint(exact)), whole = std::int64_t{1} << lines.fraction_bits;
+  const bool is_decided = place % whole != 0;
   const auto bounded = [&](std::int64_t value) { return std::clamp<std::int64_t>(value, lines.smallest, lines.largest); };
-  return {bounded(low), bounded(high), low == high};
+  const auto output = static_cast<std::int64_t>(std::floor(static_cast<double>(place) / static_cast<double>(whole)));
+  return {bounded(is_decided ? output : output - 1), bounded(output), is_decided};
 }
 
 /// Sums around every step, the ends, 0, and any others.
@@ -106,7 +107,7 @@ std::vector<std::int64_t> telling_sums(const Layer& layer, std::size_t channel, 
   return sums;
 }
 
-TEST_CASE("every output lies between the roundings of its channel's lines, and where they agree it is theirs") {
+TEST_CASE("every output is what its sum's place on the channel's line says") {
   INFO("seed " << seed);
   std::mt19937_64 random(seed);
   const std::vector<RescaleRule> rules = convolution_rules();
@@ -125,10 +126,9 @@ TEST_CASE("every output lies between the roundings of its channel's lines, and w
       for (std::size_t c = 0; c < layer.operands.size(); ++c) {
         for (const std::int64_t sum : telling_sums(layer, c, random)) {
           const std::int64_t output = finish(layer.chain, sum, layer.operands[c]);
-          const Rounded both = rounded(*lines, c, sum);
-          tally.equal(both.low <= output && output <= both.high ? 1 : 0, 1, r, round, c, sum, output, both.low, both.high);
-          if (both.is_decided) tally.equal(both.low, output, r, round, c, sum);
-          ++(both.is_decided ? decided : open);
+          const Said place = said(*lines, c, sum);
+          tally.equal(place.least <= output && output <= place.most ? 1 : 0, 1, r, round, c, sum, output, place.least, place.most);
+          ++(place.is_decided ? decided : open);
         }
       }
     }
@@ -155,6 +155,8 @@ TEST_CASE("lines are refused where outputs do not keep the order of sums, or are
   operands.min = -128, operands.max = 127;
   operands.scale = encode(tflite::multiplier_q31, 0x1.5p-30);  // one output for all sums
   CHECK(has_lines(usual, operands));
+  operands.scale = encode(tflite::multiplier_q31, 0x1.5p-2);  // places of 2^22 outputs, too coarse for 32 bits
+  CHECK_FALSE(has_lines(usual, operands));
 }
 
 TEST_CASE("sums of both signs have one line where they are rounded alike, and two where they are not") {
@@ -205,12 +207,13 @@ TEST_CASE("blocks on every path: outputs as the lines say, undecided sums listed
       const std::size_t stride = channels + random() % 5;
       std::vector<float> slope(row, 0), above(row, 0), below(row, 0);
       const bool by_sign = random() % 2 == 0;
+      const int fraction_bits = 5 + static_cast<int>(random() % 3), largest = random() % 2 == 0 ? 100 : 127;
       for (std::size_t c = 0; c < channels; ++c) {
-        slope[c] = std::ldexp(1 + static_cast<float>(random() % 0x800000) / 0x800000, -9);
-        above[c] = static_cast<float>(random() % 1000) / 1000 - 3;
-        below[c] = by_sign ? above[c] - 0.25F : above[c];
+        slope[c] = std::ldexp(1 + static_cast<float>(random() % 0x800000) / 0x800000, fraction_bits - 9);
+        above[c] = std::ldexp(static_cast<float>(random() % 1000) / 1000 - 3, fraction_bits);
+        below[c] = by_sign ? above[c] - 16 : above[c];
       }
-      const kernels::OutputLines lines{slope.data(), above.data(), below.data(), 0x1p-6F, by_sign, -128, 100};
+      const kernels::OutputLines lines{slope.data(), above.data(), below.data(), fraction_bits, by_sign, -128, largest};
       std::vector<std::int32_t> sums(pixels * row);
       for (std::int32_t& sum : sums) sum = static_cast<std::int32_t>(random()) >> (random() % 24);
       std::vector<std::int8_t> outputs(pixels * stride, 77);
@@ -227,16 +230,16 @@ TEST_CASE("blocks on every path: outputs as the lines say, undecided sums listed
             continue;
           }
           const std::int32_t sum = sums[p * row + c];
-          const float lower = std::fma(static_cast<float>(sum), slope[c], sum < 0 ? below[c] : above[c]);
-          if (std::abs(lower) >= 0x1p30F) continue;
-          const auto low = static_cast<std::int64_t>(std::nearbyint(lower)),
-                     high = static_cast<std::int64_t>(std::nearbyint(lower + lines.gap));
+          const float exact = std::fma(static_cast<float>(sum), slope[c], sum < 0 ? below[c] : above[c]);
+          if (std::abs(exact) >= 0x1p30F) continue;
+          const auto place = static_cast<std::int64_t>(std::nearbyint(exact)), whole = std::int64_t{1} << fraction_bits;
+          const auto output = static_cast<std::int64_t>(std::floor(static_cast<double>(place) / static_cast<double>(whole)));
           const auto end = list.begin() + static_cast<std::ptrdiff_t>(undecided.count);
           const auto found = std::find_if(list.begin(), end, [&](const auto& each) { return each.output == first + at; });
-          tally.equal(found != end ? 1 : 0, low != high ? 1 : 0, round, p, c, sum);
+          tally.equal(found != end ? 1 : 0, place % whole == 0 ? 1 : 0, round, p, c, sum);
           if (found != end) tally.equal(found->sum, sum);
-          else tally.equal(outputs[at], std::clamp<std::int64_t>(low, -128, 100), round, p, c, sum);
-          expected_listed += low != high ? 1U : 0U;
+          else tally.equal(outputs[at], std::clamp<std::int64_t>(output, -128, largest), round, p, c, sum);
+          expected_listed += place % whole == 0 ? 1U : 0U;
         }
       }
       listed += expected_listed;

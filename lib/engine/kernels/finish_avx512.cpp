@@ -29,6 +29,7 @@ inline I32 shift_down(I32 v, I32 by) { return _mm512_srav_epi32(v, by); }
 inline I64 shift_down(I64 v, I64 by) { return _mm512_srav_epi64(v, by); }
 inline I32 shift_down_logical(I32 v, I32 by) { return _mm512_srlv_epi32(v, by); }
 inline I64 shift_down_logical(I64 v, I64 by) { return _mm512_srlv_epi64(v, by); }
+inline void store_saturated(I32 v, std::int8_t* at) { _mm_storeu_si128(reinterpret_cast<__m128i*>(at), _mm512_cvtsepi32_epi8(v)); }
 inline I64 multiply_low_halves(I64 a, I64 b) { return _mm512_mul_epi32(a, b); }
 inline I64 multiply_low_halves_unsigned(I64 a, I64 b) { return _mm512_mul_epu32(a, b); }
 inline constexpr bool fuses_floats = true;

@@ -1,9 +1,9 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Outputs of one byte straight from the sums of a tile's block, while they are near. Of every sum two lines are computed between whose roundings the
-// output lies (engine/output_lines.hpp proves that): where both are the same integer, that is the output; the others are listed. The text is
-// lines.inc, one for all paths. Plain numbers and pointers alone, as in finish.hpp.
+// Outputs of one byte straight from the sums of a tile's block, while they are near. Of every sum its place on a line is computed, in fractions of an
+// output (engine/output_lines.hpp lays the lines, and proves what follows). A place between two outputs is the lower one; a sum whose place is an output
+// itself may belong to the one before, and is listed. The text is lines.inc, one for all paths. Plain numbers and pointers alone, as in finish.hpp.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,16 @@
 
 namespace lastbit::kernels {
 
-/// sum * slope + (sum < 0 ? below : above) in float, rounded once, and `gap` more: each list has as many entries as the vectors have lanes.
+/// sum * slope + (sum < 0 ? below : above) in float, rounded once, and then to the nearest integer: how many times 2^-fraction_bits the place is. Each
+/// list has as many entries as the vectors have lanes.
 struct OutputLines {
   const float *slope = nullptr, *above = nullptr, *below = nullptr;
-  float gap = 0;
+  int fraction_bits = 0;
   bool by_sign = false;  ///< `above` and `below` are not the same
   std::int32_t smallest = 0, largest = 0;
 };
 
-/// A sum whose lines are rounded to different integers.
+/// A sum whose place has no fraction.
 struct UndecidedSum {
   std::uint32_t output;  ///< of the tile
   std::int32_t sum;
@@ -43,7 +44,8 @@ struct LineBlock {
 };
 using FinishBlock = void (*)(const LineBlock& block);
 
-/// The same for outputs of two codes: a * slope_a + (b * slope_b + offset) in float, each product rounded with its addition, and `gap` more.
+/// Of two codes two lines: a * slope_a + (b * slope_b + offset) in float, each product rounded with its addition, and `gap` more. Where both are rounded
+/// to the same integer, that is the output; the others are listed.
 struct PairLines {
   float slope_a = 0, slope_b = 0, offset = 0, gap = 0;
   std::int32_t smallest = 0, largest = 0;

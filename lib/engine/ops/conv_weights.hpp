@@ -47,19 +47,19 @@ struct PackedWeights {
 /// Bytes for pairs of codes, or for emptied pairs; no pair lies at two positions of the kernel.
 [[nodiscard]] PackedWeights pack_pairs(const ConvGeometry& geometry, std::span<const std::int16_t> weights, std::size_t lanes,
                                        bool emptied);
-/// One number per channel in the order of the packed vectors, 0 beside them.
+/// One number per channel in the order of the packed vectors, and another one beside them.
 template <class T>
-[[nodiscard]] AlignedVector<T> spread_channels(const PackedWeights& packed, std::span<const T> per_channel) {
-  AlignedVector<T> out(packed.conv_groups * packed.group_vectors * packed.lanes);
+[[nodiscard]] AlignedVector<T> spread_channels(const PackedWeights& packed, std::span<const T> per_channel, T beside = 0) {
+  AlignedVector<T> out(packed.conv_groups * packed.group_vectors * packed.lanes, beside);
   for (std::size_t o = 0; o < per_channel.size(); ++o)
     out[o / packed.group_channels * packed.group_vectors * packed.lanes + o % packed.group_channels] = per_channel[o];
   return out;
 }
 
-/// Of ChannelLines (engine/output_lines.hpp) those of every channel, in that order.
+/// Of ChannelLines (engine/output_lines.hpp) those of every channel, in that order; beside them, where every place has a fraction.
 struct PackedLines {
   AlignedVector<float> slope, above, below;
-  float gap = 0;
+  int fraction_bits = 0;
   bool by_sign = false;
   std::int32_t smallest = 0, largest = 0;
 };

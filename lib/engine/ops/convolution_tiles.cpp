@@ -98,7 +98,7 @@ void ConvolutionRun::multiply(const PackedWeights& packed, const std::byte* cons
       tile.lines = {lines.slope.data() + lane,
                     lines.above.data() + lane,
                     lines.below.data() + lane,
-                    lines.gap,
+                    lines.fraction_bits,
                     lines.by_sign,
                     lines.smallest,
                     lines.largest};
