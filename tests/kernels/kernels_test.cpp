@@ -201,6 +201,8 @@ TEST_CASE("sums of products: every path, kind, number of pixels and of channels,
       }
       for (std::size_t groups = 0; is_dense(kind) && groups <= 40; ++groups)
         compare_products(path, kind, {3, 1, groups, 7, 1, Fill::mostly_smallest}, tally);
+      for (std::size_t run_count = 0; run_count <= 12; ++run_count)  // some kernels keep the weights of a few
+        compare_products(path, kind, {7, run_count, is_dense(kind) ? std::size_t{3} : 1, 2 * path.lanes + 1, 1, Fill::random}, tally);
       compare_products(path, kind, {2, 40, is_dense(kind) ? std::size_t{200} : 1, 20, 2, Fill::random}, tally);
     }
   });

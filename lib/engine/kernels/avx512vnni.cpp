@@ -54,6 +54,9 @@ struct Saturating32 {
 
 #include "engine/kernels/emptied_pairs.inc"
 
+inline I32 widened_bytes(const std::uint8_t* at) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at))); }
+#include "engine/kernels/input_bytes.inc"
+
 }  // namespace
 
 void dense_bytes(const ProductTile& tile) { dense<Bytes>(tile); }
@@ -66,5 +69,7 @@ void dense_magnitudes(const ProductTile& tile) { dense<Magnitudes>(tile); }
 void depthwise_magnitudes(const ProductTile& tile) { depthwise<Magnitudes>(tile); }
 
 void steps(const StepTile& tile) { any_steps(tile); }
+
+const InputKernels input{flip_bytes, interleave_bytes};
 
 }  // namespace lastbit::kernels::avx512vnni

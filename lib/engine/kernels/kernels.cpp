@@ -87,7 +87,8 @@ constexpr Path avx512vnni_path{"avx512vnni",
                                &avx512::float_codes,
                                &avx512::half,
                                avx512::line_outputs,
-                               avx512::pair_outputs};
+                               avx512::pair_outputs,
+                               &avx512vnni::input};
 
 /// The same, with products of bytes by the matrix unit.
 constexpr Path amx_path = [] {
@@ -138,7 +139,8 @@ constexpr std::array all_paths {
            &avx2::float_codes,
            &avx2::half,
            avx2::line_outputs,
-           avx2::pair_outputs},
+           avx2::pair_outputs,
+           &avxvnni::input},
       avx512vnni_path, amx_path,
 #elif defined(__aarch64__)
       Path{"neon",

@@ -11,6 +11,7 @@
 
 #include "engine/kernels/finish.hpp"
 #include "engine/kernels/half.hpp"
+#include "engine/kernels/input_bytes.hpp"
 #include "engine/kernels/lines.hpp"
 
 namespace lastbit::kernels {
@@ -87,6 +88,7 @@ struct Path {
   const HalfKernels* half;   ///< null: binary16 value by value
   FinishBlock line_outputs;  ///< null: products are delivered as sums alone
   FinishPairs pair_outputs;  ///< null: sums of codes go through their chains alone
+  const InputKernels* input = nullptr;  ///< null where the instruction set has no exact product of bytes
 };
 
 /// A row of StepTile holds whole pairs of a path's vectors.

@@ -30,7 +30,7 @@ void with_values(const ConvInput& input, Visit&& visit) {
 }
 
 /// Writes the pixels of a band's row, the first of which is at column `first` of the input: those of the tensor where there are any, `padding`
-/// elsewhere.
+/// elsewhere. convert(from, count, to)
 template <class T, class Value, class Convert>
 void fill_row(const ConvGeometry& geometry, const T* row, std::int64_t first, const BandAxis& columns, Value padding, Value* to,
               Convert&& convert) {
@@ -43,8 +43,7 @@ void fill_row(const ConvGeometry& geometry, const T* row, std::int64_t first, co
     pad(0, begin);
     const T* const from = row + (first + begin) * channels;
     Value* const out = to + begin * channels;
-    const std::int64_t count = (end - begin) * channels;
-    for (std::int64_t i = 0; i < count; ++i) out[i] = convert(from[i]);
+    convert(from, (end - begin) * channels, out);
     return pad(end, columns.length);
   }
   for (std::int64_t column = 0; column < columns.length; ++column) {
@@ -56,12 +55,23 @@ void fill_row(const ConvGeometry& geometry, const T* row, std::int64_t first, co
     const T* const pixel = row + at / step * geometry.shape.in_channels;
     Value* const out = to + column * channels;
     if (geometry.repeat == 1) {
-      for (std::int64_t c = 0; c < channels; ++c) out[c] = convert(pixel[c]);
+      convert(pixel, channels, out);
       continue;
     }
-    for (std::int64_t c = 0; c < channels; ++c) out[c] = convert(pixel[c / geometry.repeat]);
+    for (std::int64_t c = 0; c < channels; ++c) convert(pixel + c / geometry.repeat, 1, out + c);
   }
 }
+
+/// As fill_row wants it, of what one value becomes.
+template <class One>
+auto each_value(One one) {
+  return [one](const auto* from, std::int64_t count, auto* to) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = one(from[i]);
+  };
+}
+
+/// What turns a code's bits into those of an unsigned byte.
+std::uint8_t flip_of(const ConvInput& input) { return input.type == ElementType::int8 ? 0x80 : 0; }
 
 }  // namespace
 
@@ -118,7 +128,7 @@ std::size_t Band::bytes_for(const ConvGeometry& geometry, std::int64_t rows, std
          bytes_of(form);
 }
 
-void Band::fill(const ConvGeometry& geometry, const ConvInput& input, const OutputArea& area, BandForm form) {
+void Band::begin(const ConvGeometry& geometry, const OutputArea& area, BandForm form) {
   const ConvShape& s = geometry.shape;
   geometry_ = geometry;
   area_ = area;
@@ -127,6 +137,11 @@ void Band::fill(const ConvGeometry& geometry, const ConvInput& input, const Outp
   columns_axis_ = BandAxis(area.columns(), s.kernel_width, s.stride_width, s.dilation_width);
   pixel_bytes_ = static_cast<std::size_t>(geometry.channels()) * bytes_of(form);
   row_bytes_ = static_cast<std::size_t>(columns_axis_.length) * pixel_bytes_;
+}
+
+void Band::fill(const ConvGeometry& geometry, const ConvInput& input, const OutputArea& area, BandForm form, const kernels::Path& path) {
+  const ConvShape& s = geometry.shape;
+  begin(geometry, area, form);
   rows_.resize(static_cast<std::size_t>(rows_axis_.length) * row_bytes_ + slack);
   const std::int64_t first_row = area.first_row * s.stride_height - s.pad_top;
   const std::int64_t first_column = area.first_column * s.stride_width - s.pad_left;
@@ -142,23 +157,27 @@ void Band::fill(const ConvGeometry& geometry, const ConvInput& input, const Outp
       switch (form) {
         case BandForm::unsigned_bytes:
           fill_row(geometry, row, first_column, columns_axis_, static_cast<std::uint8_t>(unsigned_zero_point(input)),
-                   reinterpret_cast<std::uint8_t*>(to), [flip = input.type == ElementType::int8 ? 0x80U : 0U](T v) {
-                     return static_cast<std::uint8_t>(static_cast<std::uint8_t>(v & 0xFF) ^ flip);
+                   reinterpret_cast<std::uint8_t*>(to), [&](const T* from, std::int64_t count, std::uint8_t* out) {
+                     const std::uint8_t flip = flip_of(input);
+                     if (sizeof(T) == 1 && path.input != nullptr)
+                       return path.input->flip(reinterpret_cast<const std::uint8_t*>(from), static_cast<std::size_t>(count), flip, out);
+                     each_value([flip](T v) { return static_cast<std::uint8_t>((v & 0xFF) ^ flip); })(from, count, out);
                    });
           break;
         case BandForm::codes:
           fill_row(geometry, row, first_column, columns_axis_, std::uint8_t{0}, reinterpret_cast<std::uint8_t*>(to),
-                   [](T v) { return static_cast<std::uint8_t>(v & 0xFF); });
+                   each_value([](T v) { return static_cast<std::uint8_t>(v & 0xFF); }));
           break;
         case BandForm::words:
           fill_row(geometry, row, first_column, columns_axis_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to),
-                   [zero_point](T v) { return static_cast<std::int16_t>(v - zero_point); });
+                   each_value([zero_point](T v) { return static_cast<std::int16_t>(v - zero_point); }));
           break;
         case BandForm::magnitudes:
-          fill_row(geometry, row, first_column, columns_axis_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to), [zero_point](T v) {
-            const std::int32_t centred = v - zero_point;
-            return static_cast<std::int16_t>(std::min(centred < 0 ? -centred : centred, 32767));
-          });
+          fill_row(geometry, row, first_column, columns_axis_, std::int16_t{0}, reinterpret_cast<std::int16_t*>(to),
+                   each_value([zero_point](T v) {
+                     const std::int32_t centred = v - zero_point;
+                     return static_cast<std::int16_t>(std::min(centred < 0 ? -centred : centred, 32767));
+                   }));
           break;
       }
     }
@@ -170,11 +189,10 @@ void Band::windows_at(std::int64_t first, const std::byte* begin, std::size_t co
   const std::int64_t columns = area_.columns();
   std::int64_t column = first % columns;
   const std::byte* row = begin + static_cast<std::size_t>(first / columns) * row_bytes;
-  for (const std::byte*& window : to) {
-    window = row + static_cast<std::size_t>(column) * column_bytes;
-    if (++column < columns) continue;
-    column = 0;
-    row += row_bytes;
+  for (std::size_t i = 0; i < to.size(); row += row_bytes, column = 0) {
+    const std::size_t of_row = std::min(to.size() - i, static_cast<std::size_t>(columns - column));
+    const std::byte* at = row + static_cast<std::size_t>(column) * column_bytes;
+    for (std::size_t x = 0; x < of_row; ++x, at += column_bytes) to[i++] = at;
   }
 }
 
@@ -225,17 +243,68 @@ void interleave_columns(const std::byte* const* rows, std::size_t columns, std::
 
 }  // namespace
 
-void Band::interleave(std::size_t lanes) {
+void Band::fill_interleaved(const ConvGeometry& geometry, const ConvInput& input, const OutputArea& area, BandForm form,
+                            const kernels::Path& path) {
+  begin(geometry, area, form);
+  const auto channels = static_cast<std::size_t>(geometry.channels());
+  const std::int64_t together = 4 / static_cast<std::int64_t>(bytes_of(form));
+  row_groups_ = static_cast<std::size_t>((geometry.shape.kernel_height + together - 1) / together);
+  vector_channels_ = (channels + path.lanes - 1) / path.lanes * path.lanes;
+  group_pixel_bytes_ = vector_channels_ * 4;
+  const std::size_t rows = static_cast<std::size_t>(area.last_row - area.first_row) * row_groups_;
+  interleaved_.resize(rows * static_cast<std::size_t>(columns_axis_.length) * group_pixel_bytes_ + slack);
+  const bool lie_alike = geometry.row_step == 1 && geometry.column_step == 1 && geometry.repeat == 1 && columns_axis_.is_whole();
+  if (form == BandForm::unsigned_bytes && lie_alike && path.input != nullptr) return interleave_input(input, *path.input);
+  fill(geometry, input, area, form, path);
+  interleave();
+}
+
+void Band::interleave_input(const ConvInput& input, const kernels::InputKernels& kernels) {
+  const ConvShape& s = geometry_.shape;
+  const std::int64_t first_row = area_.first_row * s.stride_height - s.pad_top;
+  const std::int64_t first_column = area_.first_column * s.stride_width - s.pad_left;
+  const std::int64_t begin = std::clamp<std::int64_t>(-first_column, 0, columns_axis_.length);
+  const std::int64_t end = std::clamp<std::int64_t>(s.in_width - first_column, begin, columns_axis_.length);
+  const auto* const codes = reinterpret_cast<const std::uint8_t*>(input.data);
+  const std::uint8_t flip = flip_of(input), padding = static_cast<std::uint8_t>(unsigned_zero_point(input));
+  const std::size_t whole = static_cast<std::size_t>(columns_axis_.length) * group_pixel_bytes_;
+  kernels::RowsOfBytes rows;
+  rows.columns = static_cast<std::size_t>(end - begin);
+  rows.channels = static_cast<std::size_t>(s.in_channels);
+  const std::size_t row_bytes = rows.columns * rows.channels;
+  auto* to = reinterpret_cast<std::uint8_t*>(interleaved_.data());
+  for (std::int64_t y = 0; y < area_.last_row - area_.first_row; ++y) {
+    for (std::int64_t ky = 0; ky < s.kernel_height; ky += 4, to += whole) {
+      rows.row_count = static_cast<std::size_t>(std::min<std::int64_t>(4, s.kernel_height - ky));  // beyond the kernel weights are 0
+      rows.readable = row_bytes + slack;
+      for (std::size_t j = 0; j < rows.row_count; ++j) {
+        const std::int64_t tap = ky + static_cast<std::int64_t>(j);
+        const std::int64_t at = first_row + rows_axis_.position(y * rows_axis_.output_step + tap * rows_axis_.tap_step);
+        if (at < 0 || at >= s.in_height) {
+          padding_row_.assign(row_bytes + slack, static_cast<std::uint8_t>(padding ^ flip));
+          rows.rows[j] = padding_row_.data();
+          continue;
+        }
+        const std::int64_t pixel = (area_.sample * s.in_height + at) * s.in_width + first_column + begin;
+        const auto first = static_cast<std::size_t>(pixel * s.in_channels);
+        rows.rows[j] = codes + first;
+        rows.readable = std::min(rows.readable, input.count - first);
+      }
+      std::uint8_t* const inside = to + static_cast<std::size_t>(begin) * group_pixel_bytes_;
+      std::fill(to, inside, padding);
+      kernels.interleave(rows, flip, inside);
+      std::fill(inside + rows.columns * group_pixel_bytes_, to + whole, padding);
+    }
+  }
+}
+
+void Band::interleave() {
   const ConvShape& s = geometry_.shape;
   const std::size_t together = 4 / bytes_of(form_);
   const auto kernel_height = static_cast<std::size_t>(s.kernel_height);
   const auto channels = static_cast<std::size_t>(geometry_.channels());
-  row_groups_ = (kernel_height + together - 1) / together;
-  vector_channels_ = (channels + lanes - 1) / lanes * lanes;
-  group_pixel_bytes_ = vector_channels_ * 4;
   const std::size_t rows = static_cast<std::size_t>(area_.last_row - area_.first_row),
                     columns = static_cast<std::size_t>(columns_axis_.length);
-  interleaved_.resize(rows * row_groups_ * columns * group_pixel_bytes_ + slack);
   std::byte* to = interleaved_.data();
   for (std::size_t y = 0; y < rows; ++y) {
     for (std::size_t group = 0; group < row_groups_; ++group, to += columns * group_pixel_bytes_) {

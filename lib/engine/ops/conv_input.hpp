@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/kernels/kernels.hpp"
 #include "lastbit/op/conv2d.hpp"
 #include "lastbit/tensor.hpp"
 
@@ -74,7 +75,7 @@ struct BandAxis {
 /// All input that an area of outputs reads, rows one after the other.
 class Band {
  public:
-  void fill(const ConvGeometry& geometry, const ConvInput& input, const OutputArea& area, BandForm form);
+  void fill(const ConvGeometry& geometry, const ConvInput& input, const OutputArea& area, BandForm form, const kernels::Path& path);
   /// What one row of outputs and each further one need, in bytes.
   [[nodiscard]] static std::size_t bytes_for(const ConvGeometry& geometry, std::int64_t rows, std::int64_t columns, BandForm form);
 
@@ -88,14 +89,20 @@ class Band {
   /// Of kernel row ky and column kx from there.
   [[nodiscard]] std::ptrdiff_t offset(std::int64_t ky, std::int64_t kx) const;
 
-  /// Rows of the band for rows ky of the kernel side by side, `together` (4 bytes or 2 words) of them for every channel: what a depthwise
-  /// product reads. [rows of outputs][columns][ky / together][channels in whole vectors] groups.
-  void interleave(std::size_t lanes);
+  /// The same input with the rows under rows ky of the kernel side by side, `together` (4 bytes or 2 words) of them for every channel: what a
+  /// depthwise product reads. [rows of outputs][ky / together][columns][channels in whole vectors] groups.
+  void fill_interleaved(const ConvGeometry& geometry, const ConvInput& input, const OutputArea& area, BandForm form,
+                        const kernels::Path& path);
   void interleaved_windows(std::int64_t first, std::span<const std::byte*> to) const;
   [[nodiscard]] std::ptrdiff_t interleaved_offset(std::int64_t row_group, std::int64_t kx) const;
 
  private:
-  /// The same, so many bytes from one column and from one row to the next.
+  void begin(const ConvGeometry& geometry, const OutputArea& area, BandForm form);
+  /// Of the rows that are filled.
+  void interleave();
+  /// Straight from a tensor of bytes whose rows lie in it as in the band.
+  void interleave_input(const ConvInput& input, const kernels::InputKernels& kernels);
+  /// So many bytes from one column and from one row to the next.
   void windows_at(std::int64_t first, const std::byte* begin, std::size_t column_bytes, std::size_t row_bytes,
                   std::span<const std::byte*> to) const;
 
@@ -106,6 +113,7 @@ class Band {
   std::size_t pixel_bytes_ = 0, row_bytes_ = 0;
   std::size_t group_pixel_bytes_ = 0, row_groups_ = 0, vector_channels_ = 0;
   std::vector<std::byte, UnwrittenAllocator<std::byte>> rows_, interleaved_;
+  std::vector<std::uint8_t> padding_row_;
 };
 
 }  // namespace lastbit

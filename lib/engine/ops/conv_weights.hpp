@@ -51,8 +51,11 @@ struct PackedWeights {
 template <class T>
 [[nodiscard]] AlignedVector<T> spread_channels(const PackedWeights& packed, std::span<const T> per_channel, T beside = 0) {
   AlignedVector<T> out(packed.conv_groups * packed.group_vectors * packed.lanes, beside);
-  for (std::size_t o = 0; o < per_channel.size(); ++o)
-    out[o / packed.group_channels * packed.group_vectors * packed.lanes + o % packed.group_channels] = per_channel[o];
+  auto to = out.begin();
+  for (std::size_t first = 0; first < per_channel.size(); first += packed.group_channels) {
+    std::ranges::copy(per_channel.subspan(first, packed.group_channels), to);
+    to += static_cast<std::ptrdiff_t>(packed.group_vectors * packed.lanes);
+  }
   return out;
 }
 

@@ -13,7 +13,7 @@ namespace lastbit {
 namespace {
 
 constexpr std::size_t band_bytes = 256 * 1024;           // of input rows at a time: they stay in the second-level cache
-constexpr std::size_t depthwise_band_bytes = 48 * 1024;  // of those that are laid out again, four times as large
+constexpr std::size_t depthwise_band_bytes = 8 * 1024;   // of those that are laid out again, four times as large
 constexpr std::int64_t tile_sums = 16 * 1024;            // 32 bits each
 constexpr double products_per_nanosecond = 300;          // where a layer is done in the fastest way
 constexpr double nanoseconds_per_output = 0.25;
@@ -146,12 +146,12 @@ void ConvolutionRun::allow_lines() {
 
 void ConvolutionRun::fill_bands(const OutputArea& area, Workspace& work) const {
   if (route_ == Route::step_by_step && !has_step_kernel()) return;
-  const std::size_t lanes = layer_.path_->lanes;
-  work.band.fill(layer_.geometry_, input_, area, form_);
-  if (packed_ != nullptr && packed_->runs.depthwise) work.band.interleave(lanes);
-  if (route_ != Route::prove_outputs) return;
-  work.magnitudes.fill(layer_.geometry_, input_, area, BandForm::magnitudes);
-  if (packed_->runs.depthwise) work.magnitudes.interleave(lanes);
+  const auto fill = [&](Band& band, BandForm form) {
+    if (packed_ == nullptr || !packed_->runs.depthwise) band.fill(layer_.geometry_, input_, area, form, *layer_.path_);
+    else band.fill_interleaved(layer_.geometry_, input_, area, form, *layer_.path_);
+  };
+  fill(work.band, form_);
+  if (route_ == Route::prove_outputs) fill(work.magnitudes, BandForm::magnitudes);
 }
 
 void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& tally) const {
@@ -161,19 +161,21 @@ void ConvolutionRun::run_area(const OutputArea& area, Workspace& work, Tally& ta
   const std::size_t area_start = size_from(((area.sample * s.out_height + area.first_row) * s.out_width + area.first_column)) * channels_;
   for (std::int64_t pixel = 0; pixel < area.pixels(); pixel += together) {
     const std::int64_t pixels = std::min(together, area.pixels() - pixel);
-    const Tile tile{area, pixel, area_start + static_cast<std::size_t>(pixel) * channels_, static_cast<std::size_t>(pixels), work, tally};
     if (packed_ != nullptr) set_windows(work.band, *packed_, pixel, pixels, work.windows, work.offsets);
-    switch (route_) {
-      case Route::narrow: narrow_tile(tile); break;
-      case Route::wide: wide_tile(tile); break;
-      case Route::pairs: pairs_tile(tile); break;
-      case Route::prove_outputs: proven_tile(tile); break;
-      case Route::step_by_step:
-        work.wide.resize(size_from(pixels) * channels_);
-        step_tile(tile, std::vector<char>(work.wide.size(), 1));
-        deliver(tile, {}, work.wide);
-        break;
-    }
+    run_tile({area, pixel, area_start + size_from(pixel) * channels_, size_from(pixels), work, tally});
+  }
+}
+
+void ConvolutionRun::run_tile(const Tile& tile) const {
+  switch (route_) {
+    case Route::narrow: return narrow_tile(tile);
+    case Route::wide: return wide_tile(tile);
+    case Route::pairs: return pairs_tile(tile);
+    case Route::prove_outputs: return proven_tile(tile);
+    case Route::step_by_step:
+      tile.work.wide.resize(tile.pixels * channels_);
+      step_tile(tile, std::vector<char>(tile.work.wide.size(), 1));
+      return deliver(tile, {}, tile.work.wide);
   }
 }
 

@@ -88,6 +88,7 @@ class ConvolutionRun {
   /// The input's rows that an area needs, as the route's kernels read them.
   void fill_bands(const OutputArea& area, Workspace& work) const;
   void run_area(const OutputArea& area, Workspace& work, Tally& tally) const;
+  void run_tile(const Tile& tile) const;
   void run_part(std::int64_t first, std::int64_t last, Tally& tally) const;
   void multiply(const PackedWeights& packed, const std::byte* const* windows, std::size_t pixels, const GroupRange& segment,
                 std::span<const std::int32_t> start, std::int32_t* sums, kernels::SumProducts dense, kernels::SumProducts depthwise,
