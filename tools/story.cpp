@@ -22,7 +22,7 @@ const std::vector<Story>& stories() {
       {"bpu-pool-exp", "Horizon BPU: a pool at cosine 0.84, and an exponential that answers with a constant", bpu_pool_exp_figures},
       {"ascend-addn", "Huawei Ascend: a detector in float16 finds nothing, and a sum of feature maps is 65504 everywhere",
        ascend_addn_figures},
-      {"n2d2-shift", "N2D2: the shifts of an export, what each way of scaling costs, and where the simulator parts from it",
+      {"n2d2-shift", "N2D2: the shifts of an export, what each way of scaling costs, and where the simulator differs from it",
        n2d2_shift_figures},
       {"vnni-laptop", "x86: an int8 model is right on the server and wrong on a laptop without VNNI", vnni_laptop_figures},
       {"rockchip-board", "Rockchip RK3588: the simulator is fine, the board differs", rockchip_board_figures},

@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The digits network on every backend, and where one of them parts from what is expected.
+// The digits network on every backend, and where one of them differs from what is expected.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -61,7 +61,7 @@ void print_text(const Rows& rows, const std::vector<std::string>& unable, const 
               << row[2] << std::setw(27) << row[3] << std::setw(21) << row[4] << "\n";
   std::cout << (unable.empty() ? "" : "Not made for int8 networks of this kind:");
   for (const std::string& name : unable) std::cout << " " << name;
-  std::cout << (unable.empty() ? "" : "\n") << "\nWhere " << judged_backend << " (NXP i.MX 8M Plus) parts from " << expected_backend
+  std::cout << (unable.empty() ? "" : "\n") << "\nWhere " << judged_backend << " (NXP i.MX 8M Plus) differs from " << expected_backend
             << ", layer by layer:\n\n"
             << to_text(report)
             << "\nNext, your own network:  ./dev run compare MODEL.tflite --a tflite_double --b vipnano_v8 --input x.npy\n"

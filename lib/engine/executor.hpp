@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/parallel.hpp"
 #include "lastbit/emulator.hpp"
 #include "model/movement.hpp"
 
@@ -33,7 +34,12 @@ using Executor = std::function<void(const Execution&)>;
 [[nodiscard]] Executor bounded_by_codes(Executor executor, const Model& quantized, const Operation& operation);
 /// What only moves data is the same on both (model/movement.hpp).
 [[nodiscard]] inline Executor executor_of(Movement movement) {
-  return [movement = std::move(movement)](const Execution& run) { movement(run.inputs, run.outputs); };
+  return [movement = std::move(movement)](const Execution& run) {
+    constexpr double nanoseconds_per_byte = 0.03;
+    const auto bytes = static_cast<double>(run.outputs[0].bytes().size());
+    for_each_part(movement.rows, units_per_part(nanoseconds_per_byte * bytes / static_cast<double>(movement.rows) + 1),
+                  [&](std::int64_t first, std::int64_t last) { movement.move(run.inputs, run.outputs, first, last); });
+  };
 }
 
 }  // namespace lastbit

@@ -11,7 +11,7 @@
 namespace lastbit {
 namespace {
 
-constexpr std::int64_t worth = 20;      // outputs of a channel that finding one of its steps takes as long as
+constexpr std::int64_t worth = 20;  // outputs of a channel that finding one of its steps takes as long as
 // Beyond the fewest, too many sums are left to the chain; beyond the most, float does not tell places apart.
 constexpr int fewest_fraction_bits = 10, most_fraction_bits = 16;
 constexpr int enough_fraction_bits = 12;
@@ -105,7 +105,8 @@ class Laying {
         // Where nothing binds, half a sum beside the trend: on it, sums of a scale of a power of two would be ties.
         const auto addend = static_cast<float>(room.middle(expected + 0.5 + trends_[c].slope / 2));
         if (!room.holds(double{addend}, std::ldexp(0.5, -fraction_bits))) return std::nullopt;
-        if (!(reach + std::abs(double{addend}) < std::ldexp(0x1p30, -fraction_bits))) return std::nullopt;  // places are integers of 32 bits
+        if (!(reach + std::abs(double{addend}) < std::ldexp(0x1p30, -fraction_bits)))
+          return std::nullopt;  // places are integers of 32 bits
         addends->push_back(in_places(addend));
       }
     }

@@ -17,9 +17,9 @@ namespace lastbit {
 namespace {
 
 Movement copies(StridedLoop<2> loop) {
-  return [loop = std::move(loop)](std::span<const Tensor* const> inputs, std::span<Tensor> outputs) {
+  return {[loop = std::move(loop)](std::span<const Tensor* const> inputs, std::span<Tensor> outputs, std::int64_t, std::int64_t) {
     copy_block(loop, size_of(inputs[0]->type()), inputs[0]->bytes().data(), outputs[0].bytes().data());
-  };
+  }};
 }
 
 }  // namespace
@@ -54,12 +54,12 @@ Movement move_split(const Model& model, const Operation& operation) {
     parts.emplace_back(part.sizes(), std::array<StridedLayout, 2>{source, row_major(part)});
     source.offset += part[axis] * source.strides[axis];
   }
-  return [parts = std::move(parts)](std::span<const Tensor* const> inputs, std::span<Tensor> outputs) {
+  return {[parts = std::move(parts)](std::span<const Tensor* const> inputs, std::span<Tensor> outputs, std::int64_t, std::int64_t) {
     const Tensor& input = *inputs[0];
     for (std::size_t i = 0; i < parts.size(); ++i) {
       copy_block(parts[i], size_of(input.type()), input.bytes().data(), outputs[i].bytes().data());
     }
-  };
+  }};
 }
 
 namespace {
@@ -84,6 +84,8 @@ std::vector<std::byte> padding_element(const ModelTensor& input, const PadAttrib
 
 /// The element again and again: what is written so far is what is copied next.
 void fill(std::span<std::byte> to, const std::vector<std::byte>& element) {
+  if (to.empty()) return;
+  if (element.size() == 1) return static_cast<void>(std::memset(to.data(), std::to_integer<int>(element[0]), to.size()));
   std::memcpy(to.data(), element.data(), element.size());
   for (std::size_t done = element.size(); done < to.size(); done *= 2)
     std::memcpy(to.data() + done, to.data(), std::min(done, to.size() - done));
@@ -97,11 +99,32 @@ Movement move_pad(const Model& model, const Operation& operation) {
   const auto& attributes = std::get<PadAttributes>(operation.attributes);
   StridedLayout target = row_major(to);
   for (std::size_t axis = 0; axis < to.rank(); ++axis) target.offset += attributes.paddings[axis][0] * target.strides[axis];
-  const Movement copy = copies(StridedLoop<2>(input.shape.sizes(), {row_major(input.shape), target}));
-  return [copy, element = padding_element(input, attributes)](std::span<const Tensor* const> inputs, std::span<Tensor> outputs) {
-    fill(outputs[0].bytes(), element);
-    copy(inputs, outputs);
+  // Rows lie in the output in the order in which they are copied: what is between one and the next is padding.
+  const StridedLoop<2> loop(input.shape.sizes(), {row_major(input.shape), target});
+  const auto move = [loop, element = padding_element(input, attributes)](std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
+                                                                         std::int64_t first, std::int64_t last) {
+    const StridedLoop<2> rows = loop.part(first, last);
+    const auto place = [&](const std::array<std::int64_t, 2>& at, std::size_t i) {
+      return static_cast<std::size_t>(at[i]) * element.size();
+    };
+    const std::byte* const from = inputs[0]->bytes().data();
+    const std::span<std::byte> bytes = outputs[0].bytes();
+    const bool is_last = last == loop.outer_size();
+    const bool is_run = rows.row_strides()[1] == 1;
+    const std::size_t run_bytes = element.size() * static_cast<std::size_t>(is_run ? rows.row_length() : 1);
+    std::size_t done = first == 0 ? 0 : place(rows.first_row(), 1);
+    rows.each_row([&](std::array<std::int64_t, 2> at) {
+      for (std::int64_t run = 0; run < (is_run ? 1 : rows.row_length()); ++run) {
+        fill(bytes.subspan(done, place(at, 1) - done), element);
+        std::memcpy(bytes.data() + place(at, 1), from + place(at, 0), run_bytes);
+        done = place(at, 1) + run_bytes;
+        for (std::size_t i = 0; i < at.size(); ++i) at[i] += rows.row_strides()[i];
+      }
+    });
+    const std::size_t end = is_last ? bytes.size() : place(loop.part(last, last).first_row(), 1);
+    fill(bytes.subspan(done, end - done), element);
   };
+  return {move, loop.outer_size()};
 }
 
 namespace {
@@ -132,7 +155,7 @@ Movement move_gather(const Model& model, const Operation& operation) {
     if (i < axis) outer *= static_cast<std::size_t>(input.shape[i]);
     if (i > axis) inner *= static_cast<std::size_t>(input.shape[i]);
   }
-  return [=, size = input.shape[axis]](std::span<const Tensor* const> inputs, std::span<Tensor> outputs) {
+  return {[=, size = input.shape[axis]](std::span<const Tensor* const> inputs, std::span<Tensor> outputs, std::int64_t, std::int64_t) {
     const std::vector<std::int64_t> indices = indices_in(*inputs[1], size);
     std::byte* to = outputs[0].bytes().data();
     for (std::size_t o = 0; o < outer; ++o) {
@@ -142,7 +165,7 @@ Movement move_gather(const Model& model, const Operation& operation) {
         to += inner;
       }
     }
-  };
+  }};
 }
 
 Movement move_all(const Model& model, const Operation& operation) {

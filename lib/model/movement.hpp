@@ -12,7 +12,13 @@
 namespace lastbit {
 
 /// From inputs to outputs of the operation's types and shapes; may be called from several threads at once.
-using Movement = std::function<void(std::span<const Tensor* const> inputs, std::span<Tensor> outputs)>;
+struct Movement {
+  /// Of all `rows` those from `first` to `last`.
+  std::function<void(std::span<const Tensor* const> inputs, std::span<Tensor> outputs, std::int64_t first, std::int64_t last)> move;
+  std::int64_t rows = 1;
+
+  void operator()(std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const { move(inputs, outputs, 0, rows); }
+};
 
 /// Throws Error naming the operation when it moves no data.
 [[nodiscard]] Movement prepare_movement(const Model& model, const Operation& operation);

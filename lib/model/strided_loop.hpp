@@ -74,6 +74,17 @@ class StridedLoop {
     std::iter_swap(longest, axes_.end() - 1);
   }
 
+  /// Of the outermost axis; 1 where all is one row.
+  [[nodiscard]] std::int64_t outer_size() const { return axes_.size() == 1 ? 1 : axes_[0].size; }
+  /// The loop over [first, last) of that axis.
+  [[nodiscard]] StridedLoop part(std::int64_t first, std::int64_t last) const {
+    StridedLoop part = *this;
+    if (axes_.size() == 1) return part;
+    for (std::size_t i = 0; i < tensors; ++i) part.offsets_[i] += first * axes_[0].strides[i];
+    part.axes_[0].size = last - first;
+    return part;
+  }
+
   /// Calls visit(offsets) with where each row begins in each tensor, in row-major order.
   template <class Visit>
   void each_row(Visit&& visit) const {
@@ -87,6 +98,8 @@ class StridedLoop {
       if (axis == 0) return;
     }
   }
+  /// Where the first row begins.
+  [[nodiscard]] const std::array<std::int64_t, tensors>& first_row() const { return offsets_; }
 
  private:
   struct Axis {

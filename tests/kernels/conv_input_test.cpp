@@ -82,8 +82,8 @@ TEST_CASE("bands of bytes hold every window, row by row and with rows side by si
               const std::byte* const at = windows[static_cast<std::size_t>(pixel)] + offset;
               for (std::int64_t c = 0; c < s.in_channels; ++c)
                 tally.equal(std::to_integer<std::int64_t>(at[interleaved ? 4 * c : c]),
-                            codes.at(s, area.sample, y + ky * s.dilation_height, x + kx * s.dilation_width, c), round, interleaved, pixel, ky,
-                            kx, c);
+                            codes.at(s, area.sample, y + ky * s.dilation_height, x + kx * s.dilation_width, c), round, interleaved, pixel,
+                            ky, kx, c);
             }
           }
         }

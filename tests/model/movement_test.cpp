@@ -1,5 +1,9 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <random>
+#include <vector>
+
+#include "engine/parallel.hpp"
 #include "support/catch.hpp"
 #include "support/layer_model.hpp"
 #include "support/one_operation.hpp"
@@ -98,6 +102,40 @@ TEST_CASE("pad of floats fills with zero, or with the real value") {
   const Tensor input = counting<float>({2});
   CHECK(values_of<float>(moved(OperationKind::pad, PadAttributes{{{1, 1}}, {}, {}}, input, {{4}})[0]) == Values{0, 1, 2, 0});
   CHECK(values_of<float>(moved(OperationKind::pad, PadAttributes{{{1, 1}}, {}, -0.5}, input, {{4}})[0]) == Values{-0.5, 1, 2, -0.5});
+}
+
+TEST_CASE("pads on several threads and on one: every element is the input's or the padding, whatever the axes") {
+  const ScopedFinestParts finest;
+  std::mt19937_64 random(20261129);
+  const auto below = [&](std::uint64_t limit) { return static_cast<std::int64_t>(random() % limit); };
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t rank = 1 + random() % 4;
+    std::vector<std::int64_t> from, to;
+    PadAttributes pad;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      from.push_back(1 + below(5));
+      pad.paddings.push_back({below(3), below(3)});
+      to.push_back(from[axis] + pad.paddings[axis][0] + pad.paddings[axis][1]);
+    }
+    const Shape padded(to);
+    std::vector<std::int16_t> expected;
+    for (std::int64_t place = 0; place < padded.element_count(); ++place) {
+      std::int64_t rest = place, source = 0, step = 1;
+      bool inside = true;
+      for (std::size_t axis = rank; axis-- > 0; rest /= to[axis], step *= from[axis]) {
+        const std::int64_t index = rest % to[axis] - pad.paddings[axis][0];
+        inside = inside && index >= 0 && index < from[axis];
+        source += index * step;
+      }
+      expected.push_back(static_cast<std::int16_t>(inside ? source + 1 : -7));
+    }
+    for (const int threads : {1, 3}) {
+      INFO(round << ' ' << threads << ' ' << padded.text());
+      with_threads(threads, [&] {
+        CHECK(values_of<std::int16_t>(moved(OperationKind::pad, pad, counting<std::int16_t>(Shape(from)), {padded}, -7)[0]) == expected);
+      });
+    }
+  }
 }
 
 TEST_CASE("a scalar is moved too") {

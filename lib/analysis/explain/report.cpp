@@ -143,7 +143,7 @@ std::string summary(const LayerAttribution& layer) {
 
 std::string to_text(const ExplainReport& report) {
   std::string text =
-      report.model + ": where " + report.b + " parts from " + report.a + ", each layer fed with " + report.a + "'s tensors\n";
+      report.model + ": where " + report.b + " differs from " + report.a + ", each layer fed with " + report.a + "'s tensors\n";
   std::int64_t equal = 0, differing = 0, unexplained = 0;
   for (const LayerAttribution& layer : report.layers) {
     if (layer.differing.empty()) ++equal;

@@ -85,9 +85,9 @@ struct Path {
   Finish finish;
   std::size_t finish_lanes;  ///< of 32 bits, in which a plan for `finish` is laid out
   const FloatCodeKernels* float_codes;
-  const HalfKernels* half;   ///< null: binary16 value by value
-  FinishBlock line_outputs;  ///< null: products are delivered as sums alone
-  FinishPairs pair_outputs;  ///< null: sums of codes go through their chains alone
+  const HalfKernels* half;              ///< null: binary16 value by value
+  FinishBlock line_outputs;             ///< null: products are delivered as sums alone
+  FinishPairs pair_outputs;             ///< null: sums of codes go through their chains alone
   const InputKernels* input = nullptr;  ///< null where the instruction set has no exact product of bytes
 };
 

@@ -19,7 +19,7 @@
 namespace lastbit {
 namespace {
 
-/// What finishes a layer's sums: its chain, and where outputs are bytes the lines between which they lie.
+/// What finishes a layer's sums: its chain, and where outputs are bytes the lines that say most of them.
 class LayerFinisher {
  public:
   LayerFinisher(Finisher finisher, LineFinder finder) : finisher_(std::move(finisher)), finder_(std::move(finder)) {}

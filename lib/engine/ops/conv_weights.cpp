@@ -115,7 +115,8 @@ PackedLines pack_lines(const PackedWeights& packed, const ChannelLines& lines) {
     const std::size_t channels = packed.conv_groups * packed.group_channels;
     return spread_channels<float>(packed, values.size() == 1 ? std::vector<float>(channels, values[0]) : values, beside);
   };
-  return {spread(lines.slope, 0), spread(lines.above, 1), spread(lines.below, 1), lines.fraction_bits, lines.by_sign(), lines.smallest, lines.largest};
+  return {spread(lines.slope, 0), spread(lines.above, 1), spread(lines.below, 1), lines.fraction_bits,
+          lines.by_sign(),        lines.smallest,         lines.largest};
 }
 
 WeightSums::WeightSums(std::span<const std::int16_t> weights, std::size_t channels)

@@ -35,7 +35,7 @@ struct SumTile {
 };
 using ReceiveSums = std::function<void(const SumTile&)>;
 
-/// Where a layer's outputs are bytes that lie between two lines, tiles of proven sums make them themselves and deliver nothing.
+/// Where a layer's outputs are bytes of which lines say what they are, tiles of proven sums make them themselves and deliver nothing.
 struct OutputsByLines {
   const PackedLines& lines;
   std::int8_t* outputs;  ///< of the layer; they receive the low bits

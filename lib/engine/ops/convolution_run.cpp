@@ -12,10 +12,10 @@
 namespace lastbit {
 namespace {
 
-constexpr std::size_t band_bytes = 256 * 1024;           // of input rows at a time: they stay in the second-level cache
-constexpr std::size_t depthwise_band_bytes = 8 * 1024;   // of those that are laid out again, four times as large
-constexpr std::int64_t tile_sums = 16 * 1024;            // 32 bits each
-constexpr double products_per_nanosecond = 300;          // where a layer is done in the fastest way
+constexpr std::size_t band_bytes = 256 * 1024;          // of input rows at a time: they stay in the second-level cache
+constexpr std::size_t depthwise_band_bytes = 8 * 1024;  // of those that are laid out again, four times as large
+constexpr std::int64_t tile_sums = 16 * 1024;           // 32 bits each
+constexpr double products_per_nanosecond = 300;         // where a layer is done in the fastest way
 constexpr double nanoseconds_per_output = 0.25;
 constexpr double nanoseconds_per_depthwise_output = 0.5;  // a lane has products of one output, and nothing to share
 

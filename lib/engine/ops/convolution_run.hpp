@@ -98,7 +98,7 @@ class ConvolutionRun {
   /// To the sums of a narrow tile, modulo 2^32, where there is one per position.
   void add_bias(const Tile& tile) const;
   void narrow_tile(const Tile& tile) const;
-  /// Its outputs, where they lie between lines.
+  /// Its outputs, where lines say them.
   void lines_tile(const Tile& tile) const;
   /// Adds the products of groups [first, last), counted through all runs, to work.wide.
   void add_products(std::size_t first, std::size_t last, std::size_t pixels, Workspace& work) const;
