@@ -280,7 +280,7 @@ void Band::interleave_input(const ConvInput& input, const kernels::InputKernels&
       for (std::size_t j = 0; j < rows.row_count; ++j) {
         const std::int64_t tap = ky + static_cast<std::int64_t>(j);
         const std::int64_t at = first_row + rows_axis_.position(y * rows_axis_.output_step + tap * rows_axis_.tap_step);
-        if (at < 0 || at >= s.in_height) {
+        if (at < 0 || at >= s.in_height || rows.columns == 0) {
           padding_row_.assign(row_bytes + slack, static_cast<std::uint8_t>(padding ^ flip));
           rows.rows[j] = padding_row_.data();
           continue;
