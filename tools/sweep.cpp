@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/sweep.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
@@ -40,6 +42,9 @@ struct Options {
   double checkpoint = 1, lost_after = 30;
   bool golden = false;
 };
+
+/// Once a process has left with another status than success, Open MPI 5's launcher drops what it has not read yet: so one that has printed stays.
+constexpr std::chrono::milliseconds until_read(500);
 
 volatile std::sig_atomic_t signal_seen = 0;
 
@@ -145,7 +150,9 @@ int run(const Options& options) {
       .finish =
           [&](const SweepWork& work, const SweepState& state, const SweepEnd& end) {
             progress.clear();
-            return finish(options, work, state, end);
+            const int status = finish(options, work, state, end);
+            if (status != EXIT_SUCCESS && launched_processes() > 0) std::this_thread::sleep_for(until_read);
+            return status;
           }};
   if (launched_processes() > 1) return sweep_on_ranks([&] { return prepare(options); }, control);
   return sweep_alone(options, control);
@@ -157,7 +164,7 @@ int launched_processes() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {  // Open MPI; MPICH and those that follow it
     if (const char* const count = std::getenv(variable)) return std::max(1, std::atoi(count));
   }
-  return 1;
+  return 0;
 }
 
 void add_sweep(CommandLine& line) {

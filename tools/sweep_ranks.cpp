@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::chrono::microseconds pause(200);  // between two looks at the messages
 constexpr std::chrono::milliseconds beat(1000);  // a rank is heard at least so often
-constexpr std::chrono::milliseconds taken(500);  // then the launcher has read what was printed
 constexpr std::int64_t chunks_per_rank = 4;      // of what is left, so that the last chunks are small
 constexpr std::int64_t most_batches = 64;        // of a chunk: what is lost with a rank
 
@@ -167,7 +166,7 @@ class Dealer {
     }
     state_.keep();
     if (end_.error.empty() && state_.missing().count() > 0) end_.error = "sweep: no rank is left that could go on";
-    return finish();
+    return control_.finish(work_, state_, end_);
   }
 
   /// Where ranks are lost, perhaps for good, nobody waits for them, nor returns.
@@ -272,18 +271,11 @@ class Dealer {
     return chunk;
   }
 
-  /// Once a process has left with another status than success, Open MPI 5's launcher drops what it has not read yet: so this one stays.
-  int finish() {
-    const int status = control_.finish(work_, state_, end_);
-    if (status != EXIT_SUCCESS) std::this_thread::sleep_for(taken);
-    return status;
-  }
-
   /// The launcher ends the job, perhaps because a rank died: what is done is kept, and nobody is waited for.
   [[noreturn]] void stop() {
     state_.keep();
     end_ = {"sweep: stopped by the launcher or a signal", true};
-    std::_Exit(finish());
+    std::_Exit(control_.finish(work_, state_, end_));
   }
 
   const SweepWork& work_;

@@ -37,7 +37,7 @@ struct RanksControl {
   std::function<int(const SweepWork& work, const SweepState& state, const SweepEnd& end)> finish;
 };
 
-/// How many processes the launcher started this one with, as the launcher's environment says; 1: no launcher.
+/// How many processes the launcher started this one with, as the launcher's environment says; 0: there is no launcher.
 [[nodiscard]] int launched_processes();
 
 /// Prepares the work, does this process's share, and returns the exit status. Throws Error on rank 0 alone, where it cannot begin.
