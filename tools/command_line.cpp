@@ -138,6 +138,11 @@ Option& Option::ending_in(const std::vector<std::string>& endings) {
   return *this;
 }
 
+Option& Option::refused_for(std::string (*reason)()) {
+  option_->check([reason](const std::string&) { return reason(); });
+  return *this;
+}
+
 Option& Option::takes(int least, int most) {
   option_->expected(least, most);
   return *this;

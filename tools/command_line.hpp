@@ -44,6 +44,8 @@ class Option {
   /// What a shell completes it to; other values are taken too.
   Option& suggests(ValueKind kind, const std::vector<std::string>& words = {});
   Option& ending_in(const std::vector<std::string>& endings);
+  /// The reason is asked for where the option is given; empty: it is taken.
+  Option& refused_for(std::string (*reason)());
 
   /// Of a list: it takes so many values.
   Option& takes(int least, int most);

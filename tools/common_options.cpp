@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "model_option.hpp"
+#include "plot.hpp"
+#include "sweep_ranks.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -38,7 +40,9 @@ Option add_check_option(Command& command, std::string& written, const std::strin
 }
 
 Option add_plot_option(Command& command, std::filesystem::path& file) {
-  return command.option("--plot", file, "draw the figures there (needs gnuplot)").ending_in({".svg", ".png"}).value_name("FILE.svg|png");
+  Option option =
+      command.option("--plot", file, "draw the figures there (needs gnuplot)").ending_in({".svg", ".png"}).value_name("FILE.svg|png");
+  return launched_processes() > 1 ? option : option.refused_for(why_no_plot);  // of several processes one draws, which may be elsewhere
 }
 
 Option add_layer_option(Command& command, std::string& layer) {

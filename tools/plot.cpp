@@ -120,6 +120,12 @@ std::string gnuplot_script(const HeatMap& map, const std::filesystem::path& pict
   return script.str();
 }
 
+std::string why_no_plot() {
+  // The shell sees constants only; a plot goes through a pipe.
+  if (std::system("command -v gnuplot >/dev/null 2>&1") == 0) return {};  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
+  return "plots are drawn by gnuplot, which is not installed (Debian package gnuplot-nox)";
+}
+
 namespace {
 
 /// A file with a name that nobody else has, removed at the end.
@@ -152,10 +158,7 @@ class TemporaryFile {
 /// What may not be replaced is not: gnuplot draws beside it.
 template <class Drawing>
 void run_gnuplot(const Drawing& drawing, const std::filesystem::path& picture) {
-  // The shell sees these constants only; the plot goes through the pipe.
-  if (std::system("command -v gnuplot >/dev/null 2>&1") != 0) {  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
-    fail(picture, "plots are drawn by gnuplot, which is not installed (Debian package gnuplot-nox)");
-  }
+  if (const std::string reason = why_no_plot(); !reason.empty()) fail(picture, reason);
   const TemporaryFile drawn(is_png(picture) ? ".png" : ".svg");
   const std::string script = gnuplot_script(drawing, drawn.path());
   const auto before = std::signal(SIGPIPE, SIG_IGN);            // a gnuplot that ends early is an error, not the end of this program

@@ -49,6 +49,9 @@ struct HeatMap {
 [[nodiscard]] std::string gnuplot_script(const HeatMap& map, const std::filesystem::path& picture);
 void draw(const HeatMap& map, const std::filesystem::path& picture);
 
+/// Why nothing can be drawn here; empty: gnuplot is installed.
+[[nodiscard]] std::string why_no_plot();
+
 /// PNG where the name ends so, else SVG. Equal plots give equal files. Throws Error where gnuplot is missing or the file cannot be written.
 void draw(const Plot& plot, const std::filesystem::path& picture);
 

@@ -115,9 +115,9 @@ int finish(const Options& options, const SweepWork& work, const SweepState& stat
   if (!end.stopped && state.statistics.samples.count() > 0) {
     write(options.json, to_json(report));
     write(options.csv, to_csv(report));
+    if (options.json != "-" && options.csv != "-") std::cout << to_text(report, sweep_view(options, *work.model)) << std::flush;
     draw_if_asked(report, options.plot);
     if (!options.html.empty()) write_html(document_of(report), options.html);
-    if (options.json != "-" && options.csv != "-") std::cout << to_text(report, sweep_view(options, *work.model)) << std::flush;
   }
   if (end.error.empty() && report.complete()) return report.equal() ? equal : different;
   log_error("lastbit: " + end.error + "; " + kept_text(state));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // --plot: the picture of a report.
+#include <cstdlib>
 #include <string>
 
 #include "support/catch.hpp"
@@ -53,6 +54,18 @@ TEST_CASE("compare draws a bar for each layer that differs, and the share that d
   REQUIRE(shell.status("compare " + digits + " --a tflite_double --b vipnano_v8" + images + " --plot compare.svg") == 1);
   CHECK(shell.text("compare.svg") != equal);
   CHECK(count_of(shell.text("compare.svg"), "same input") > 0);
+}
+
+TEST_CASE("without gnuplot a plot is refused before anything is computed, and the package that is missing is named") {
+  const Shell shell;
+  const std::string path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+  ::setenv("PATH", shell.file("").c_str(), 1);   // NOLINT(concurrency-mt-unsafe)
+  const int status = shell.status("compare " + digits + " --a tflite_double --b vipnano_v8" + images + " --plot compare.svg");
+  ::setenv("PATH", path.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  CHECK(status == 2);
+  CHECK(shell.text("out").empty());
+  CHECK(shell.text("err").find("--plot: plots are drawn by gnuplot, which is not installed (Debian package gnuplot-nox)") !=
+        std::string::npos);
 }
 
 TEST_CASE("what is no picture, or is another's file, is not written") {
