@@ -2,72 +2,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/backends/onnxruntime.hpp"
 
+#include "devices/sheet_table.hpp"
+
 namespace lastbit {
 namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto assumption = EvidenceLevel::assumption;
 
-std::vector<Evidence> evidence() {
-  const std::string run = "ONNX Runtime 1.30 CPU, run and recorded: ";
-  return {
-      {"domain", code, "integer between float scales"},
-      {"fusion", code,
-       "ONNX Runtime 1.30, x86-64, run and recorded: tests/vectors/cases; its selectors for DequantizeLinear and QuantizeLinear, "
-       "and its remover of double pairs"},
-      {"float32", code,
-       "ONNX Runtime 1.30, x86-64 with AVX-512, run on random layers in float32 and between DequantizeLinear and QuantizeLinear, recorded: "
-       "tests/vectors/cases; the sources of MLAS and of its reductions"},
-      {"conv", code, run + "qlinearconv (u8s8, s8s8, u8u8; ties, extremes)"},
-      {"depthwise_conv", code, run + "qlinearconv with groups"},
-      {"transposed_conv", assumption, "no quantised operator; assumed to scale as QLinearConv"},
-      {"fully_connected", code, run + "qlinearmatmul"},
-      {"matmul", code, run + "qlinearmatmul, integer_ops"},
-      {"max_pool", EvidenceLevel::document, "ONNX standard, MaxPool of int8 and uint8 since version 12"},
-      {"average_pool", code, "ONNX Runtime 1.30 QLinearAveragePool, run and recorded: tests/vectors/cases; its steps from the source"},
-      {"global_average_pool", code, run + "ms_qlinear, QLinearGlobalAveragePool"},
-      {"add", code, run + "ms_qlinear, QLinearAdd; order of the float operations from the AVX2 kernel's source"},
-      {"sub", assumption, "no quantised operator; assumed to be QLinearAdd with the second input negated"},
-      {"mul", code, run + "ms_qlinear, QLinearMul"},
-      {"concat", code, run + "ms_qlinear, QLinearConcat"},
-      {"quantize", code, run + "quantizelinear"},
-      {"dequantize", code, run + "quantizelinear"},
-      {"dynamic_quantize", EvidenceLevel::document, "ONNX standard, DynamicQuantizeLinear, and its recorded node tests"},
-      {"requantize", assumption, "a dequantise and quantise pair merged into one float scale"},
-      {"leaky_relu", code, run + "ms_qlinear, QLinearLeakyRelu"},
-      {"logistic", code, run + "ms_qlinear, QLinearSigmoid"},
-      {"hard_swish", assumption, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
-      {"tanh", assumption, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
-      {"softmax", code, "ONNX Runtime 1.30 QLinearSoftmax, run and recorded: tests/vectors/cases; its steps from the source"},
-  };
-}
+constexpr std::string_view run = "ONNX Runtime 1.30 CPU, run and recorded: ";
 
-/// What was read of a processor without VNNI, in place of what was run.
-std::vector<Evidence> evidence_without_vnni() {
-  std::vector<Evidence> list = evidence();
-  for (const char* rule : {"conv.u8.accumulator", "fully_connected.u8.accumulator", "matmul.u8.accumulator"})
-    list.push_back(
-        {rule, assumption,
-         "onnxruntime issues 6004, 5849, 14642: pairs saturate at 16 bits. Taken to be neighbours at one position of the kernel, as in "
-         "oneDNN; qlinearconv.cc, read, lays positions side by side and fills padding with the zero point, so that an odd number of "
-         "channels, or a padded pair that saturates, comes out otherwise"});
-  for (Evidence& one : list) {
-    if (one.rule == "float32") one = {"float32", assumption, "as with AVX-512; the lanes of softmax are others"};
-  }
-  return list;
-}
+constexpr auto evidence = std::to_array<EvidenceRow>({
+    {"domain", code, "integer between float scales"},
+    {"fusion", code,
+     "ONNX Runtime 1.30, x86-64, run and recorded: tests/vectors/cases; its selectors for DequantizeLinear and QuantizeLinear, "
+     "and its remover of double pairs"},
+    {"float32", code,
+     "ONNX Runtime 1.30, x86-64 with AVX-512, run on random layers in float32 and between DequantizeLinear and QuantizeLinear, recorded: "
+     "tests/vectors/cases; the sources of MLAS and of its reductions"},
+    {"conv", code, run, "qlinearconv (u8s8, s8s8, u8u8; ties, extremes)"},
+    {"depthwise_conv", code, run, "qlinearconv with groups"},
+    {"transposed_conv", assumption, "no quantised operator; assumed to scale as QLinearConv"},
+    {"fully_connected", code, run, "qlinearmatmul"},
+    {"matmul", code, run, "qlinearmatmul, integer_ops"},
+    {"max_pool", EvidenceLevel::document, "ONNX standard, MaxPool of int8 and uint8 since version 12"},
+    {"average_pool", code, "ONNX Runtime 1.30 QLinearAveragePool, run and recorded: tests/vectors/cases; its steps from the source"},
+    {"global_average_pool", code, run, "ms_qlinear, QLinearGlobalAveragePool"},
+    {"add", code, run, "ms_qlinear, QLinearAdd; order of the float operations from the AVX2 kernel's source"},
+    {"sub", assumption, "no quantised operator; assumed to be QLinearAdd with the second input negated"},
+    {"mul", code, run, "ms_qlinear, QLinearMul"},
+    {"concat", code, run, "ms_qlinear, QLinearConcat"},
+    {"quantize", code, run, "quantizelinear"},
+    {"dequantize", code, run, "quantizelinear"},
+    {"dynamic_quantize", EvidenceLevel::document, "ONNX standard, DynamicQuantizeLinear, and its recorded node tests"},
+    {"requantize", assumption, "a dequantise and quantise pair merged into one float scale"},
+    {"leaky_relu", code, run, "ms_qlinear, QLinearLeakyRelu"},
+    {"logistic", code, run, "ms_qlinear, QLinearSigmoid"},
+    {"hard_swish", assumption, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
+    {"tanh", assumption, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
+    {"softmax", code, "ONNX Runtime 1.30 QLinearSoftmax, run and recorded: tests/vectors/cases; its steps from the source"},
+});
+
+constexpr std::string_view pairs =
+    "onnxruntime issues 6004, 5849, 14642: pairs saturate at 16 bits. Taken to be neighbours at one position of the kernel, as in "
+    "oneDNN; qlinearconv.cc, read, lays positions side by side and fills padding with the zero point, so that an odd number of "
+    "channels, or a padded pair that saturates, comes out otherwise";
+// What was read of a processor without VNNI, in place of what was run.
+constexpr auto pairs_saturate = std::to_array<EvidenceRow>({
+    {"conv.u8.accumulator", assumption, pairs},
+    {"fully_connected.u8.accumulator", assumption, pairs},
+    {"matmul.u8.accumulator", assumption, pairs},
+});
+constexpr auto evidence_without_vnni =
+    joined(replaced(evidence, {{"float32", assumption, "as with AVX-512; the lanes of softmax are others"}}), pairs_saturate);
+
+constexpr SettingRow settings[]{
+    {"fusion",
+     {"by_option"},
+     "session.qdqisint8allowed = 1: convolutions and products of int8 data between DequantizeLinear and QuantizeLinear are fused"}};
 
 }  // namespace
 
-std::vector<SpecSheet> onnxruntime_sheets() {
-  const Setting option{
-      "fusion",
-      {"by_option"},
-      "session.qdqisint8allowed = 1: convolutions and products of int8 data between DequantizeLinear and QuantizeLinear are fused"};
-  return {
-      {"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence(), {option}, "int8"},
-      {"onnxruntime_unfused", "ONNX Runtime, CPU execution provider, no graph optimisation", onnxruntime_unfused, evidence(), {}, "int8"},
-      {"onnxruntime_avx2", "ONNX Runtime, CPU execution provider, x86-64 without VNNI", onnxruntime_avx2, evidence_without_vnni(), {}}};
+std::span<const SheetRow> onnxruntime_sheets() {
+  static constexpr SheetRow sheets[]{
+      {"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence, settings, "int8"},
+      {"onnxruntime_unfused", "ONNX Runtime, CPU execution provider, no graph optimisation", onnxruntime_unfused, evidence, {}, "int8"},
+      {"onnxruntime_avx2", "ONNX Runtime, CPU execution provider, x86-64 without VNNI", onnxruntime_avx2, evidence_without_vnni, {}}};
+  return sheets;
 }
 
 }  // namespace lastbit

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/backends/xnnpack.hpp"
 
-#include <utility>
+#include "devices/sheet_table.hpp"
 
 namespace lastbit {
 namespace {
@@ -11,108 +11,96 @@ constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
 constexpr auto assumption = EvidenceLevel::assumption;
 
-constexpr const char* networks = "recorded outputs of the XNNPACK delegate (tfjs-tflite wasm) on unmodified and power-of-two networks";
+constexpr std::string_view networks = "recorded outputs of the XNNPACK delegate (tfjs-tflite wasm) on unmodified and power-of-two networks";
 /// Of fuzz-against on TensorFlow Lite 2022 with XNNPACK, the same wasm (0.0.1-alpha.10): docs/backends/xnnpack.md has the numbers.
-constexpr const char* builtin =
+constexpr std::string_view builtin =
     "left to TensorFlow Lite's built-in kernels, which round twice: random layers run on the same wasm, every value equal";
-constexpr const char* sums_left = "left to TensorFlow Lite's built-in kernels, which round twice: layers run on the same wasm and recorded";
-constexpr const char* run_equal = "random layers run on the same wasm, every value equal";
-constexpr const char* profile = "the same wasm, asked which layers its delegate ran, below, at and above each bound";
+constexpr std::string_view sums_left =
+    "left to TensorFlow Lite's built-in kernels, which round twice: layers run on the same wasm and recorded";
+constexpr std::string_view run_equal = "random layers run on the same wasm, every value equal";
+constexpr std::string_view profile = "the same wasm, asked which layers its delegate ran, below, at and above each bound";
+constexpr std::string_view read = "XNNPACK 75db3c09, read: ";
 
-std::string read(const char* what) { return std::string("XNNPACK 75db3c09, read: ") + what; }
-
-std::string unlike(const char* how) {
-  return std::string("left to the built-in kernel of TFLite") + how +
-         "; here as in TFLite Micro, to which the recorded network's output is equal (its inner tensors are not recorded)";
-}
-
-std::vector<Evidence> of_sums() {
-  return {
-      {"conv", code, networks},
-      {"depthwise_conv", code, networks},
-      {"fully_connected", code, networks},
-      {"transposed_conv", code,
-       "random layers run on the same wasm: 0.2 % of the values differ, some with strides beyond the filter, which the delegate leaves"},
-      {"matmul", source, read("the rescaling of fully_connected")},
-      {"*.i16_bias32", assumption, "left to TensorFlow Lite's built-in kernel; not run"},
-      {"fully_connected.i16_bias32", code, std::string("a matrix product that rounds once; ") + run_equal},
-      {"*.i16_bias64", code, builtin},
-      {"transposed_conv.i16_bias64", code, "left to the built-in kernel; random layers run on the same wasm, few values differ"},
-      {"transposed_conv.i16_without_bias", code,
-       "left to the built-in kernel, which sums in 32 bits; random layers run on the same wasm, few values differ"},
-      {"*.i16_without_bias", code, std::string("as with a bias of 32 bits; ") + run_equal},
-      {"transposed_conv.i8_per_channel", code, builtin},
-      {"fully_connected.i8_per_channel", code, std::string("the built-in kernel's matrix product, which rounds once; ") + run_equal},
-      {"depthwise_conv.i8_without_bias", code,
-       "left to TensorFlow Lite's built-in kernel, which rounds twice: a layer run on the same wasm and recorded"},
-      {"max_pool", EvidenceLevel::document, "README of TFLite's XNNPACK delegate: MAX_POOL_2D of 8-bit data"},
-      {"average_pool", code, std::string(networks) + " (resnet8, dscnn): the built-in kernel"},
-      {"global_average_pool", code, "an average pool whose filter is the image"},
-      {"mean", code, std::string(networks) + " (mobilenet_v2); random layers agree"},
-      {"add", source, read("qs8-vadd-minmax; the recorded networks agree but cannot tell half_up from half_away")},
-      {"sub", source, read("qs8-vadd-minmax with the second weight negated")},
-      {"*.i16", source, read("the delegate takes sums of 8-bit data only: the built-in kernels compute the others")},
-      {"add.i16", code, "TensorFlow Lite 2022 with XNNPACK, run and recorded: its reference kernel, which rounds twice"},
-      {"*.i16_power_of_two", source, read("the delegate takes sums of 8-bit data only: the built-in kernels compute the others")},
-      {"mul", source, read("qs8-vmul-minmax-fp32")},
-  };
-}
-
-std::vector<Evidence> of_others() {
-  return {
-      {"domain", code, "integer between float scales"},
-      {"concat", source, read("a copy; other quantisations are refused")},
-      {"quantize", source, read("f32-qs8-vcvt")},
-      {"dequantize", source, read("qs8-f32-vcvt")},
-      {"requantize", code, "TensorFlow Lite 2022 with XNNPACK, run and recorded: its kernel qs8-vcvt"},
-      {"relu", code, builtin},
-      {"leaky_relu", code, std::string("multipliers of 8 fraction bits; ") + run_equal},
-      {"prelu", assumption, "left to TensorFlow Lite's built-in kernels; not run"},
-      {"hard_swish", code, builtin},
-      {"logistic", source, read("a table of the float function; the last bit of expf is the platform's")},
-      {"tanh", code,
-       std::string("the built-in kernel's table of the float function; ") + run_equal +
-           ", none on a tie: half_away is as that kernel reads"},
-      {"softmax", code, std::string(builtin) + " of 8 bits; of 16 bits one value in a thousand differs by 1"},
-      {"resize", code,
-       "TensorFlow Lite 2022 with XNNPACK, run: random int8 and uint8 images, a million values, all equal (s8-ibilinear, "
-       "u8-ibilinear). Of 16 bits the built-in kernel has it, which this backend does not"},
-      {"resize.coordinates", code, "left to TensorFlow Lite's built-in kernel, run and recorded: the small network resized"},
-      {"argmax", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
-      {"extreme", source,
-       "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares; later delegates compare themselves"},
-      {"reduce_sum", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
-      {"l2_normalization", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
-      {"detection", source, "left to TensorFlow Lite's built-in kernel: detection_postprocess.cc"},
-      {"abs", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
-      {"svdf", assumption, unlike("")},
-      {"lstm", assumption, unlike(", which computes logistic and tanh of 16 bits in another way")},
-      {"delegated", code, profile},
-      {"left", code, builtin},
-      {"left.add", code, sums_left},
-      {"left.sub", code, sums_left},
-      {"left.mean", code,
-       "the built-in kernel's float product; random layers run on the same wasm: 2 % of the values differ, of equal quantisations, where "
-       "that kernel truncates, and others"},
-      {"left.logistic", code,
-       "left to the built-in kernel; random layers run on the same wasm differ at the input scale 2^-12, for which that kernel has another "
-       "approximation, and few others"},
-      {"left.tanh", code,
-       "the built-in kernel; random layers run on the same wasm differ at the input scales 2^-11 and 2^-12, for which that kernel has "
-       "another approximation"},
-  };
-}
-
-std::vector<Evidence> evidence() {
-  std::vector<Evidence> all = of_sums();
-  for (Evidence& one : of_others()) all.push_back(std::move(one));
-  return all;
-}
+constexpr EvidenceRow evidence[]{
+    {"conv", code, networks},
+    {"depthwise_conv", code, networks},
+    {"fully_connected", code, networks},
+    {"transposed_conv", code,
+     "random layers run on the same wasm: 0.2 % of the values differ, some with strides beyond the filter, which the delegate leaves"},
+    {"matmul", source, read, "the rescaling of fully_connected"},
+    {"*.i16_bias32", assumption, "left to TensorFlow Lite's built-in kernel; not run"},
+    {"fully_connected.i16_bias32", code, "a matrix product that rounds once; ", run_equal},
+    {"*.i16_bias64", code, builtin},
+    {"transposed_conv.i16_bias64", code, "left to the built-in kernel; random layers run on the same wasm, few values differ"},
+    {"transposed_conv.i16_without_bias", code,
+     "left to the built-in kernel, which sums in 32 bits; random layers run on the same wasm, few values differ"},
+    {"*.i16_without_bias", code, "as with a bias of 32 bits; ", run_equal},
+    {"transposed_conv.i8_per_channel", code, builtin},
+    {"fully_connected.i8_per_channel", code, "the built-in kernel's matrix product, which rounds once; ", run_equal},
+    {"depthwise_conv.i8_without_bias", code,
+     "left to TensorFlow Lite's built-in kernel, which rounds twice: a layer run on the same wasm and recorded"},
+    {"max_pool", EvidenceLevel::document, "README of TFLite's XNNPACK delegate: MAX_POOL_2D of 8-bit data"},
+    {"average_pool", code, networks, " (resnet8, dscnn): the built-in kernel"},
+    {"global_average_pool", code, "an average pool whose filter is the image"},
+    {"mean", code, networks, " (mobilenet_v2); random layers agree"},
+    {"add", source, read, "qs8-vadd-minmax; the recorded networks agree but cannot tell half_up from half_away"},
+    {"sub", source, read, "qs8-vadd-minmax with the second weight negated"},
+    {"*.i16", source, read, "the delegate takes sums of 8-bit data only: the built-in kernels compute the others"},
+    {"add.i16", code, "TensorFlow Lite 2022 with XNNPACK, run and recorded: its reference kernel, which rounds twice"},
+    {"*.i16_power_of_two", source, read, "the delegate takes sums of 8-bit data only: the built-in kernels compute the others"},
+    {"mul", source, read, "qs8-vmul-minmax-fp32"},
+    {"domain", code, "integer between float scales"},
+    {"concat", source, read, "a copy; other quantisations are refused"},
+    {"quantize", source, read, "f32-qs8-vcvt"},
+    {"dequantize", source, read, "qs8-f32-vcvt"},
+    {"requantize", code, "TensorFlow Lite 2022 with XNNPACK, run and recorded: its kernel qs8-vcvt"},
+    {"relu", code, builtin},
+    {"leaky_relu", code, "multipliers of 8 fraction bits; ", run_equal},
+    {"prelu", assumption, "left to TensorFlow Lite's built-in kernels; not run"},
+    {"hard_swish", code, builtin},
+    {"logistic", source, read, "a table of the float function; the last bit of expf is the platform's"},
+    {"tanh", code,
+     "the built-in kernel's table of the float function; random layers run on the same wasm, every value equal, none on a tie: half_away "
+     "is as that kernel reads"},
+    {"softmax", code, builtin, " of 8 bits; of 16 bits one value in a thousand differs by 1"},
+    {"resize", code,
+     "TensorFlow Lite 2022 with XNNPACK, run: random int8 and uint8 images, a million values, all equal (s8-ibilinear, "
+     "u8-ibilinear). Of 16 bits the built-in kernel has it, which this backend does not"},
+    {"resize.coordinates", code, "left to TensorFlow Lite's built-in kernel, run and recorded: the small network resized"},
+    {"argmax", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
+    {"extreme", source,
+     "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares; later delegates compare themselves"},
+    {"reduce_sum", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
+    {"l2_normalization", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
+    {"detection", source, "left to TensorFlow Lite's built-in kernel: detection_postprocess.cc"},
+    {"abs", source, "left to TensorFlow Lite's built-in kernels, whose sources TFLite Micro shares"},
+    {"svdf", assumption,
+     "left to the built-in kernel of TFLite; here as in TFLite Micro, to which the recorded network's output is equal (its inner tensors "
+     "are not recorded)"},
+    {"lstm", assumption,
+     "left to the built-in kernel of TFLite, which computes logistic and tanh of 16 bits in another way; here as in TFLite Micro, to which "
+     "the recorded network's output is equal (its inner tensors are not recorded)"},
+    {"delegated", code, profile},
+    {"left", code, builtin},
+    {"left.add", code, sums_left},
+    {"left.sub", code, sums_left},
+    {"left.mean", code,
+     "the built-in kernel's float product; random layers run on the same wasm: 2 % of the values differ, of equal quantisations, where "
+     "that kernel truncates, and others"},
+    {"left.logistic", code,
+     "left to the built-in kernel; random layers run on the same wasm differ at the input scale 2^-12, for which that kernel has another "
+     "approximation, and few others"},
+    {"left.tanh", code,
+     "the built-in kernel; random layers run on the same wasm differ at the input scales 2^-11 and 2^-12, for which that kernel has "
+     "another approximation"},
+};
 
 }  // namespace
 
-std::vector<SpecSheet> xnnpack_sheets() {
-  return {{"xnnpack", "XNNPACK delegate of TFLite and LiteRT: desktop, phone, web", xnnpack_delegate, evidence(), {}, "int8"}};
+std::span<const SheetRow> xnnpack_sheets() {
+  static constexpr SheetRow sheets[]{
+      {"xnnpack", "XNNPACK delegate of TFLite and LiteRT: desktop, phone, web", xnnpack_delegate, evidence, {}, "int8"}};
+  return sheets;
 }
 
 }  // namespace lastbit

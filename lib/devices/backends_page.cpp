@@ -35,7 +35,7 @@ EvidenceRange evidence_range(const SpecSheet& sheet) {
 std::string backends_page() {
   std::string page = "| backend | what it is | evidence, strongest to weakest | page |\n|---|---|---|---|\n";
   for (const Vendor& vendor : vendors())
-    for (const SpecSheet& sheet : vendor.sheets()) page += row(sheet, vendor.name);
+    for (const SheetRow& sheet : vendor.sheets()) page += row(spec_sheet(sheet), vendor.name);
   return page;
 }
 

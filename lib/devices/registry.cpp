@@ -17,7 +17,7 @@
 
 namespace lastbit {
 
-#define LASTBIT_VENDOR(name) std::vector<SpecSheet> name##_sheets();
+#define LASTBIT_VENDOR(name) std::span<const SheetRow> name##_sheets();
 #include "vendors.inc"
 #undef LASTBIT_VENDOR
 
@@ -26,7 +26,7 @@ namespace {
 std::vector<SpecSheet> collect() {
   std::vector<SpecSheet> all;
   for (const Vendor& vendor : vendors())
-    for (SpecSheet& sheet : vendor.sheets()) all.push_back(std::move(sheet));
+    for (const SheetRow& row : vendor.sheets()) all.push_back(spec_sheet(row));
   all.shrink_to_fit();
   return all;
 }
@@ -51,8 +51,8 @@ const SpecSheet* builtin(std::string_view name) {
   const std::scoped_lock lock(finding);
   if (const auto found = known.find(name); found != known.end()) return &found->second;
   for (const Vendor& vendor : vendors())
-    for (SpecSheet& sheet : vendor.sheets())
-      if (sheet.name == name) return &known.emplace(name, std::move(sheet)).first->second;
+    for (const SheetRow& row : vendor.sheets())
+      if (row.name == name) return &known.emplace(name, spec_sheet(row)).first->second;
   return nullptr;
 }
 

@@ -6,15 +6,14 @@
 
 #include <span>
 #include <string_view>
-#include <vector>
 
-#include "lastbit/backend.hpp"
+#include "devices/sheet_table.hpp"
 
 namespace lastbit {
 
 struct Vendor {
   std::string_view name;  ///< of its folder, and of its page in docs/backends/
-  std::vector<SpecSheet> (*sheets)();
+  std::span<const SheetRow> (*sheets)();
 };
 
 [[nodiscard]] std::span<const Vendor> vendors();

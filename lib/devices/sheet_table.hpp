@@ -1,0 +1,72 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The built-in sheets as the vendors' folders write them: constants alone, so that no code runs to make them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "lastbit/backend.hpp"
+
+namespace lastbit {
+
+/// An Evidence. Its rule is `prefix` and `rule`; its source is `source`, what was run or read, and `detail`, what of that.
+struct EvidenceRow {
+  std::string_view rule;
+  EvidenceLevel level;
+  std::string_view source;
+  std::string_view detail = {};
+  std::string_view prefix = {};
+};
+
+/// Of a setting; the last ones may be empty.
+using Alternatives = std::array<std::string_view, 4>;
+
+/// A Setting.
+struct SettingRow {
+  std::string_view rule;
+  Alternatives alternatives;
+  std::string_view why;
+};
+
+/// A SpecSheet.
+struct SheetRow {
+  std::string_view name;
+  std::string_view title;
+  const Backend& backend;
+  std::span<const EvidenceRow> evidence;
+  std::span<const SettingRow> settings = {};
+  std::string_view quantizer = {};
+  LayerList layer_list = LayerList::none;
+};
+
+[[nodiscard]] SpecSheet spec_sheet(const SheetRow& row);
+
+/// The rows of these tables, one table after the other.
+template <class Row, std::size_t... sizes>
+[[nodiscard]] consteval std::array<Row, (sizes + ...)> joined(const std::array<Row, sizes>&... tables) {
+  std::array<Row, (sizes + ...)> all{};
+  Row* end = all.data();
+  ((end = std::copy(tables.begin(), tables.end(), end)), ...);
+  return all;
+}
+
+/// `table` with these rows in the places of its rows of the same rules; each rule must be there.
+template <std::size_t size, std::size_t count>
+[[nodiscard]] consteval std::array<EvidenceRow, size> replaced(std::array<EvidenceRow, size> table, const EvidenceRow (&rows)[count]) {
+  for (const EvidenceRow& row : rows) *std::ranges::find(table, row.rule, &EvidenceRow::rule) = row;
+  return table;
+}
+
+/// `table` of the rules that begin with `prefix`, its rows naming their ends.
+template <std::size_t size>
+[[nodiscard]] consteval std::array<EvidenceRow, size> prefixed(std::string_view prefix, std::array<EvidenceRow, size> table) {
+  for (EvidenceRow& row : table) row.prefix = prefix;
+  return table;
+}
+
+}  // namespace lastbit
