@@ -62,7 +62,8 @@ const SpecSheet* builtin(std::string_view name) {
     throw Error(ErrorCode::unknown_backend, "",
                 chip_line(*chip) + (chip->backends.empty() ? "; docs/own-device.md: how to write one" : ": name one of them"));
   std::vector<std::string_view> known;
-  for (const SpecSheet& sheet : builtin_backends()) known.push_back(sheet.name);
+  for (const Vendor& vendor : vendors())
+    for (const SheetRow& row : vendor.sheets()) known.push_back(row.name);
   for (const Chip& each : chips()) known.push_back(each.name);
   std::string text = "unknown backend '" + std::string(name) + "'" + did_you_mean(name, known);
   if (is_runtime(name)) text += "; it is a runtime: lastbit backends --for " + std::string(name) + " says which backend computes it where";
