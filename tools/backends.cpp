@@ -72,11 +72,11 @@ void print(const RuntimeCase& one) {
 
 void print(const RuntimeAnswer& answer) {
   bool first = true;
-  for (const Chip* chip : answer.chips) {
-    std::cout << (first ? "" : "\n") << sentence(chip_line(*chip)) << "\n";
-    if (answer.cases.empty() && !chip->machine.empty())
-      std::cout << "  Of a runtime on its CPU: lastbit backends --for \"RUNTIME " << chip->name << "\".\n";
-    if (!chip->source.empty()) std::cout << "  source: " << sentence(chip->source) << "\n";
+  for (const Chip& chip : answer.chips) {
+    std::cout << (first ? "" : "\n") << sentence(chip_line(chip)) << "\n";
+    if (answer.cases.empty() && !chip.machine.empty())
+      std::cout << "  Of a runtime on its CPU: lastbit backends --for \"RUNTIME " << chip.name << "\".\n";
+    if (!chip.source.empty()) std::cout << "  source: " << sentence(chip.source) << "\n";
     first = false;
   }
   for (const RuntimeCase* one : answer.cases) {
@@ -110,16 +110,15 @@ JsonValue json_of(const RuntimeCase& one) {
 
 void print_json(const RuntimeAnswer& answer) {
   auto named = JsonValue::array(), cases = JsonValue::array();
-  for (const Chip* chip : answer.chips)
-    named.push_back(
-        {{"chip", chip->name}, {"unit", chip->unit}, {"backends", chip->backends}, {"note", chip->note}, {"source", chip->source}});
+  for (const Chip& chip : answer.chips)
+    named.push_back({{"chip", chip.name}, {"unit", chip.unit}, {"backends", chip.backends}, {"note", chip.note}, {"source", chip.source}});
   for (const RuntimeCase* one : answer.cases) cases.push_back(json_of(*one));
   std::cout << JsonValue{{"chips", named}, {"cases", cases}}.text(2) << "\n";
 }
 
 RuntimeAnswer all_of_them() {
   RuntimeAnswer all;
-  for (const Chip& chip : chips()) all.chips.push_back(&chip);
+  all.chips.assign(chips().begin(), chips().end());
   for (const RuntimeCase& one : runtime_cases()) all.cases.push_back(&one);
   return all;
 }

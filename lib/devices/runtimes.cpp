@@ -154,7 +154,7 @@ std::strong_ordering compared(std::string_view a, std::string_view b) {
 struct Question {
   Words words;
   std::string version;
-  std::vector<const Chip*> chips;
+  std::vector<Chip> chips;
 };
 
 [[noreturn]] void refuse(std::string_view question, const std::string& what) {
@@ -183,27 +183,23 @@ bool take_joined(Question& question, const std::string& word) {
 }
 
 /// A backend by its own name, which a chip may have: rk3588.
-const Chip* backend_as_chip(std::string_view word) {
-  static const std::vector<Chip> all = [] {
-    std::vector<Chip> named;
-    for (const SpecSheet& sheet : builtin_backends()) named.push_back({.name = sheet.name, .unit = sheet.title, .backends = {sheet.name}});
-    return named;
-  }();
-  const auto found = std::ranges::find_if(all, [&](const Chip& chip) { return is_same_name(chip.name, word); });
-  return found == all.end() ? nullptr : &*found;
+std::optional<Chip> backend_as_chip(std::string_view word) {
+  for (const SpecSheet& sheet : builtin_backends())
+    if (is_same_name(sheet.name, word)) return Chip{.name = sheet.name, .unit = sheet.title, .backends = {sheet.name}};
+  return std::nullopt;
 }
 
 void take(Question& question, std::string_view text, const std::string& word) {
   const Synonym* other = synonym(word);
   const Chip* const chip = find_chip(word);
-  if (chip != nullptr) question.chips.push_back(chip);
+  if (chip != nullptr) question.chips.push_back(*chip);
   if (other != nullptr && !other->meant.empty()) question.words.emplace_back(other->meant);
   else if (other != nullptr) return;
   else if (has(vocabulary(), word)) question.words.push_back(word);
   else if (chip != nullptr) return;
   else if (is_version(word) && question.version.empty()) question.version = word;
   else if (is_version(word)) refuse(text, "two versions: " + question.version + " and " + word);
-  else if (const Chip* const backend = backend_as_chip(word); backend != nullptr) question.chips.push_back(backend);
+  else if (const std::optional<Chip> backend = backend_as_chip(word)) question.chips.push_back(*backend);
   else if (!take_joined(question, word)) unknown(text, word);
 }
 
@@ -215,8 +211,8 @@ Question read(std::string_view text) {
   if (!question.version.empty() && !names_runtime)
     refuse(text, "of what is " + question.version + " the version? name a runtime, such as tflite");
   if (!question.words.empty())
-    for (const Chip* chip : question.chips)
-      if (!chip->machine.empty() && !has(question.words, chip->machine)) question.words.emplace_back(chip->machine);
+    for (const Chip& chip : question.chips)
+      if (!chip.machine.empty() && !has(question.words, chip.machine)) question.words.emplace_back(chip.machine);
   if (question.words.empty() && question.chips.empty()) refuse(text, "name a runtime or a chip, such as \"tflite 2.9 aarch64\" or imx8mp");
   return question;
 }

@@ -79,8 +79,8 @@ TEST_CASE("what computes a chip that a backend is called by is told as well") {
     const RuntimeAnswer answer = runtimes_for(name);
     REQUIRE(answer.chips.size() == 1);
     CHECK(answer.cases.empty());
-    REQUIRE(answer.chips[0]->backends.size() == 1);
-    CHECK(is_same_name(answer.chips[0]->backends[0], name));
+    REQUIRE(answer.chips[0].backends.size() == 1);
+    CHECK(is_same_name(answer.chips[0].backends[0], name));
   }
   CHECK(runtimes_for("xnnpack").chips.empty());  // a runtime's name first
 }

@@ -4,23 +4,45 @@
 // Chips by the names that users have for them, and the backends that compute what they compute.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace lastbit {
 
-/// A chip, a board or a family of processors. Of one backend it is another name, wherever a backend is named.
-struct Chip {
-  std::string_view name;                   ///< in lower case, without spaces and signs
-  std::string_view unit;                   ///< what computes there: "its NPU, a VeriSilicon VIPNano V8"
-  std::vector<std::string_view> backends;  ///< none: no backend computes it; several: which one it is depends on what `note` says
-  std::string_view machine = {};           ///< of its CPU, a word of RuntimeCase::words, if it has one that runs networks
-  std::string_view note = {};              ///< what is not certain; without a backend: what is nearest, and how it differs
-  std::string_view source = {};            ///< where it is said
+/// The names of at most five backends.
+class BackendNames {
+ public:
+  constexpr BackendNames(std::initializer_list<std::string_view> names) {
+    if (names.size() > names_.size()) throw std::length_error("a chip has at most five backends");
+    for (const std::string_view name : names) names_[size_++] = name;
+  }
+  [[nodiscard]] constexpr const std::string_view* begin() const { return names_.data(); }
+  [[nodiscard]] constexpr const std::string_view* end() const { return names_.data() + size_; }
+  [[nodiscard]] constexpr std::size_t size() const { return size_; }
+  [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+  [[nodiscard]] constexpr std::string_view operator[](std::size_t i) const { return names_[i]; }
+
+ private:
+  std::array<std::string_view, 5> names_{};
+  std::size_t size_ = 0;
 };
 
-[[nodiscard]] const std::vector<Chip>& chips();
+/// A chip, a board or a family of processors. Of one backend it is another name, wherever a backend is named.
+struct Chip {
+  std::string_view name;          ///< in lower case, without spaces and signs
+  std::string_view unit;          ///< what computes there: "its NPU, a VeriSilicon VIPNano V8"
+  BackendNames backends;          ///< none: no backend computes it; several: which one it is depends on what `note` says
+  std::string_view machine = {};  ///< of its CPU, a word of RuntimeCase::words, if it has one that runs networks
+  std::string_view note = {};     ///< what is not certain; without a backend: what is nearest, and how it differs
+  std::string_view source = {};   ///< where it is said
+};
+
+[[nodiscard]] std::span<const Chip> chips();
 
 /// Whatever their case and signs.
 [[nodiscard]] bool is_same_name(std::string_view a, std::string_view b);

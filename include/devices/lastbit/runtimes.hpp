@@ -51,7 +51,7 @@ struct RuntimeCase {
 
 /// What a question like "tflite 2.9 aarch64" names.
 struct RuntimeAnswer {
-  std::vector<const Chip*> chips;         ///< that the question names
+  std::vector<Chip> chips;                ///< that the question names
   std::vector<const RuntimeCase*> cases;  ///< that fit, best first
 };
 
