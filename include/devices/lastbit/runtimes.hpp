@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,13 +42,13 @@ struct RuntimeCase {
   std::string_view machine;           ///< "64-bit Arm"
   std::string_view way;               ///< "built-in kernels, matrix products by ruy"
   std::string_view words;             ///< all words of a question that it fits
-  std::vector<RuntimeRow> rows;
+  std::span<const RuntimeRow> rows;
   std::string_view open;    ///< what is not certain
   std::string_view source;  ///< what was read or run
 };
 
 /// All that is known, each runtime's cases together, the likelier first.
-[[nodiscard]] const std::vector<RuntimeCase>& runtime_cases();
+[[nodiscard]] std::span<const RuntimeCase> runtime_cases();
 
 /// What a question like "tflite 2.9 aarch64" names.
 struct RuntimeAnswer {
