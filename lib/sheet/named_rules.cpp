@@ -33,14 +33,14 @@ constexpr RescaleRule reciprocal_16{{.arithmetic = ScaleArithmetic::f64,
                              chain,
                              per_count}}};
 }
-const AveragePoolArithmetic fixed_reciprocal_9 = fixed_reciprocal(9, {multiply(), shift_right_by(9, Rounding::floor), clamp()});
-const AveragePoolArithmetic fixed_reciprocal_9_4 =
+constexpr AveragePoolArithmetic fixed_reciprocal_9 = fixed_reciprocal(9, {multiply(), shift_right_by(9, Rounding::floor), clamp()});
+constexpr AveragePoolArithmetic fixed_reciprocal_9_4 =
     fixed_reciprocal(13, {shift_right_by(4, Rounding::floor), multiply(), shift_right_by(9, Rounding::floor), clamp()});
 
 }  // namespace
 
 std::span<const NamedRules> named_rules() {
-  static const NamedRules all[] = {
+  static constexpr NamedRules all[] = {
       {"reciprocal_16", &typeid(RescaleRule), &reciprocal_16, "times the 16 leading bits of 1/count, truncated; the product half to even"},
       {"fixed_reciprocal", &typeid(AveragePoolArithmetic), &fixed_reciprocal_9, "sum * K >> 9, K = max(1, half_up(2^9 / count))"},
       {"fixed_reciprocal_4", &typeid(AveragePoolArithmetic), &fixed_reciprocal_9_4,

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstring>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "lastbit/error.hpp"
@@ -306,7 +305,7 @@ bool states_what_it_reads(const RuleType& type, const void* object, bool first_m
     const Chain& chain = *static_cast<const Chain*>(object);
     return std::ranges::all_of(chain, [](const Stage& stage) { return states_what_it_reads(stage_type(), &stage); });
   }
-  return std::ranges::all_of(std::span(type.members).first(first_member_alone ? 1 : type.members.size()), [&](const RuleMember& member) {
+  return std::ranges::all_of(type.members.first(first_member_alone ? 1 : type.members.size()), [&](const RuleMember& member) {
     if (!is_read(member, object)) return true;
     if (member.type->is_leaf()) return is_stated(member, object);
     return states_what_it_reads(*member.type, member_address(member, object), reads_first_alone(member, object));

@@ -11,7 +11,6 @@
 
 #include "lastbit/rule_enumerations.hpp"
 #include "sheet/rule_table.hpp"
-#include "sheet/rule_values.hpp"
 
 namespace lastbit {
 namespace {
@@ -115,7 +114,7 @@ class Page {
       for (const RuleMember& member : stage.members) {
         if (&member != &kind && can_be_read(stage, member, value)) members.push_back(code(member.name));
       }
-      row({code(kind.type->names[value]), joined(members), std::string(value_meanings(*kind.type)[value])});
+      row({code(kind.type->names[value]), joined(members), std::string(kind.type->meanings[value])});
     }
     text_ += "\n";
   }
@@ -167,7 +166,7 @@ class Page {
     if (is_shared(type)) return anchor(type);
     std::string list;
     for (std::size_t i = 0; i < type.names.size(); ++i)
-      list += (i == 0 ? "" : "<br>") + code(type.names[i]) + ": " + std::string(value_meanings(type)[i]);
+      list += (i == 0 ? "" : "<br>") + code(type.names[i]) + ": " + std::string(type.meanings[i]);
     return list;
   }
 
@@ -201,7 +200,7 @@ class Page {
   void add_values(const RuleType& type) {
     text_ += "## " + type_name(type) + "\n\n";
     head({"value", "meaning"});
-    for (std::size_t i = 0; i < type.names.size(); ++i) row({code(type.names[i]), std::string(value_meanings(type)[i])});
+    for (std::size_t i = 0; i < type.names.size(); ++i) row({code(type.names[i]), std::string(type.meanings[i])});
     text_ += "\n";
   }
 
@@ -218,7 +217,7 @@ std::vector<RuleEnumeration> rule_enumerations() {
     for (const RuleMember& member : structure->members) {
       if (member.type->kind != RuleType::Kind::enumeration || std::ranges::find(done, member.type) != done.end()) continue;
       done.push_back(member.type);
-      found.push_back({type_name(*member.type), member.type->names, value_meanings(*member.type)});
+      found.push_back({type_name(*member.type), member.type->names, member.type->meanings});
     }
   }
   return found;

@@ -4,6 +4,7 @@
 // The enumerations that rules are values of, as data: for bindings to other languages.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +14,8 @@ namespace lastbit {
 /// A type of rules whose values have names.
 struct RuleEnumeration {
   std::string name;  ///< "Rounding"
-  std::vector<std::string_view> values;
-  std::vector<std::string_view> meanings;  ///< one for each value
+  std::span<const std::string_view> values;
+  std::span<const std::string_view> meanings;  ///< one for each value
 };
 
 /// Each that a sheet uses, once, in the order of rules_page().

@@ -8,6 +8,7 @@
 #include <map>
 #include <queue>
 #include <set>
+#include <type_traits>
 
 #include "analysis/identify/conv_search.hpp"
 #include "analysis/identify/known_rules.hpp"
@@ -95,13 +96,13 @@ std::vector<Step> value_steps(const Backend& backend, const std::vector<std::str
 /// Every way of rescaling and of summing below `paths`, in place of which another may stand.
 std::vector<Step> structure_steps(const Backend& backend, const std::vector<std::string>& paths) {
   std::vector<Step> steps;
-  const auto add_all = [&]<class T>(Of<T>) {
+  const auto add_all = [&]<class T>(std::type_identity<T>) {
     for (const Rule* rule : rules_of<T>()) {
       if (is_below(paths, rule->path) && is_present(*rule->type, address(backend, *rule))) add_swaps<T>(rule->path, steps);
     }
   };
-  add_all(Of<RescaleRule>{});
-  add_all(Of<AccumulatorRule>{});
+  add_all(std::type_identity<RescaleRule>{});
+  add_all(std::type_identity<AccumulatorRule>{});
   return steps;
 }
 
