@@ -9,6 +9,8 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <list>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -34,12 +36,44 @@ class With {
   Threads before_;
 };
 
-/// Kept for the next: an arena that is made anew loses its workers. Not within an arena, which may be this one.
-tbb::task_arena& kept_arena(int threads) {
-  thread_local std::optional<tbb::task_arena> arena;
-  if (!arena || arena->max_concurrency() != threads) arena.emplace(threads);
-  return *arena;
-}
+/// An arena of so many threads, for one caller at a time and kept for the next. One that is made anew has no workers yet; one that is thrown away may still
+/// ask for some, and then oneTBB keeps it until a worker comes by, and walks over all of these whenever work comes or goes.
+class BorrowedArena {
+ public:
+  explicit BorrowedArena(int threads) : arena_(taken(threads)) {}
+  BorrowedArena(const BorrowedArena&) = delete;
+  BorrowedArena& operator=(const BorrowedArena&) = delete;
+  ~BorrowedArena() {
+    const std::scoped_lock lock(idle().mutex);
+    idle().arenas.splice(idle().arenas.begin(), arena_);
+  }
+  template <class Body>
+  void execute(const Body& body) {
+    arena_.front().execute(body);
+  }
+
+ private:
+  using Arenas = std::list<tbb::task_arena>;
+  struct Idle {
+    std::mutex mutex;
+    Arenas arenas;  ///< the last used one first
+  };
+  static Idle& idle() {
+    static Idle all;
+    return all;
+  }
+  static Arenas taken(int threads) {
+    Arenas one;
+    const std::scoped_lock lock(idle().mutex);
+    Arenas& all = idle().arenas;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const tbb::task_arena& each) { return each.max_concurrency() == threads; });
+    if (found == all.end()) one.emplace_back(threads);
+    else one.splice(one.begin(), all, found);
+    return one;
+  }
+
+  Arenas arena_;  ///< one
+};
 
 }  // namespace
 
@@ -58,8 +92,7 @@ void for_each_part(std::int64_t count, std::int64_t grain, const std::function<v
         tbb::simple_partitioner());
   };
   if (threads.arena == threads.allowed) run();
-  else if (threads.arena == 0) kept_arena(threads.allowed).execute(run);
-  else tbb::task_arena(threads.allowed).execute(run);
+  else BorrowedArena(threads.allowed).execute(run);
 }
 
 void with_threads(int threads, const std::function<void()>& body) {

@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/parallel.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <span>
@@ -74,11 +78,49 @@ TEST_CASE("parts within parts, and an exception of one of them") {
     });
   });
   CHECK(met == 100);
+  with_threads(3, [&] {
+    for_each_part(10, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i)
+        with_threads(2,
+                     [&] { for_each_part(10, 1, [&](std::int64_t from, std::int64_t until) { met += static_cast<int>(until - from); }); });
+    });
+  });
+  CHECK(met == 200);
   const auto fail = [](std::int64_t first, std::int64_t last) {
     if (first <= 5 && 5 < last) throw std::runtime_error("five");
   };
   CHECK_THROWS_AS(with_threads(3, [&] { for_each_part(10, 1, fail); }), std::runtime_error);
   CHECK(parts_of(10, 1, 3).met == std::vector<int>(10, 1));  // as if nothing had happened
+}
+
+namespace {
+
+void share(int threads) {
+  std::atomic<std::int64_t> met = 0;
+  with_threads(threads, [&] { for_each_part(40, 1, [&](std::int64_t first, std::int64_t last) { met += last - first; }); });
+  if (met != 40) throw std::logic_error("not every index was met");
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+TEST_CASE("numbers of threads that take turns cost no more than each by itself") {
+  constexpr int runs = 10'000;
+  const double apart = seconds_of([] {
+    for (const int threads : {2, 3})
+      for (int run = 0; run < runs; ++run) share(threads);
+  });
+  const double in_turn = seconds_of([] {
+    for (int run = 0; run < runs; ++run)
+      for (const int threads : {2, 3}) share(threads);
+  });
+  INFO(in_turn << " s, " << apart << " s");
+  CHECK(in_turn < 20 * apart);  // a busy machine; arenas that are thrown away cost two hundred times as much
 }
 
 TEST_CASE("what parts make is in their order") {
