@@ -11,7 +11,7 @@
 namespace lastbit {
 namespace {
 
-constexpr std::int64_t worth = 20;  // outputs of a channel that finding one of its steps takes as long as
+constexpr std::int64_t outputs_per_step = 20;  // of a channel: to find one of its steps takes as long
 // Beyond the fewest, too many sums are left to the chain; beyond the most, float does not tell places apart.
 constexpr int fewest_fraction_bits = 10, most_fraction_bits = 16;
 constexpr int enough_fraction_bits = 12;
@@ -123,21 +123,16 @@ class Laying {
 }  // namespace
 
 LineFinder::LineFinder(const Chain& chain, std::span<const RescaleOperands> operands, const IntegerRange& sums)
-    : sums_(sums), trends_(output_trends(chain, operands, sums)) {}
+    : sums_(sums),
+      trends_(output_trends(chain, operands, sums)),
+      lines_(outputs_per_step * most_output_steps * static_cast<std::int64_t>(trends_.size())) {}
 
 const ChannelLines* LineFinder::lines(std::int64_t outputs, const FinishRows& finish) const {
   if (trends_.empty()) return nullptr;
-  if (!found_->looked.load(std::memory_order_acquire)) {
-    const std::int64_t cost = worth * most_output_steps * static_cast<std::int64_t>(trends_.size());
-    const bool is_worth_it = found_->outputs.fetch_add(outputs, std::memory_order_relaxed) + outputs >= cost;
-    if (!is_worth_it && !ScopedEagerLines::any()) return nullptr;
-    const std::scoped_lock lock(found_->looking);
-    if (!found_->looked.load(std::memory_order_relaxed)) {
-      if (const auto steps = output_steps(trends_, sums_, finish)) found_->lines = Laying(trends_, sums_, *steps).lines();
-      found_->looked.store(true, std::memory_order_release);
-    }
-  }
-  return found_->lines ? &*found_->lines : nullptr;
+  return lines_.found(outputs, [&] {
+    const auto steps = output_steps(trends_, sums_, finish);
+    return steps ? Laying(trends_, sums_, *steps).lines() : std::nullopt;
+  });
 }
 
 }  // namespace lastbit

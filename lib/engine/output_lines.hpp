@@ -9,16 +9,12 @@
 // not found has none.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/output_steps.hpp"
-#include "engine/scoped_wish.hpp"
+#include "engine/sought_lines.hpp"
 
 namespace lastbit {
 
@@ -33,9 +29,6 @@ struct ChannelLines {
   [[nodiscard]] bool by_sign() const { return above != below; }
 };
 
-/// While one lives lines are looked for at once. For tests, whose layers are small.
-using ScopedEagerLines = ScopedWish<struct EagerLines>;
-
 /// Looks for lines once that is worth it. For any thread.
 class LineFinder {
  public:
@@ -46,16 +39,9 @@ class LineFinder {
   [[nodiscard]] const ChannelLines* lines(std::int64_t outputs, const FinishRows& finish) const;
 
  private:
-  struct Found {
-    std::atomic<bool> looked = false;
-    std::atomic<std::int64_t> outputs = 0;
-    std::mutex looking;
-    std::optional<ChannelLines> lines;
-  };
-
   IntegerRange sums_;
   std::vector<OutputTrend> trends_;  ///< empty: there are no lines
-  std::shared_ptr<Found> found_ = std::make_shared<Found>();
+  SoughtLines<ChannelLines> lines_;
 };
 
 }  // namespace lastbit

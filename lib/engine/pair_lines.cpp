@@ -4,18 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "engine/kernels/kernels.hpp"
-#include "engine/output_lines.hpp"
 #include "engine/parallel.hpp"
+#include "engine/sought_lines.hpp"
 
 namespace lastbit {
 namespace {
@@ -133,32 +130,15 @@ class PairExecutor {
   }
 
  private:
-  struct State {
-    std::atomic<bool> looked = false;
-    std::atomic<std::int64_t> outputs = 0;
-    std::mutex looking;
-    std::optional<Found> found;
-  };
-
   [[nodiscard]] const Found* lines_for(std::int64_t outputs) const {
-    State& state = *state_;
-    if (!state.looked.load(std::memory_order_acquire)) {
-      const bool is_worth_it = state.outputs.fetch_add(outputs, std::memory_order_relaxed) + outputs >= worth;
-      if (!is_worth_it && !ScopedEagerLines::any()) return nullptr;
-      const std::scoped_lock lock(state.looking);
-      if (!state.looked.load(std::memory_order_relaxed)) {
-        state.found = found_for(*path_, EveryPair(exact_, type_, out_), slope_a_, slope_b_);
-        state.looked.store(true, std::memory_order_release);
-      }
-    }
-    return state.found ? &*state.found : nullptr;
+    return lines_.found(outputs, [&] { return found_for(*path_, EveryPair(exact_, type_, out_), slope_a_, slope_b_); });
   }
 
   Executor exact_;
   ElementType type_, out_;
   double slope_a_, slope_b_;
   const kernels::Path* path_ = &kernels::selected_path();
-  std::shared_ptr<State> state_ = std::make_shared<State>();
+  SoughtLines<Found> lines_{worth};
 };
 
 bool is_code(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
