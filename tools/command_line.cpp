@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -16,28 +17,30 @@
 namespace lastbit::tool {
 namespace {
 
-/// All words that nothing takes, with the options that may have been meant.
-std::vector<Diagnostic> unexpected_words(const CLI::App& command) {
+/// All words that nothing takes, with the options that may have been meant. Those of the program stand before its command.
+std::vector<Diagnostic> unexpected_words(const CLI::App& app) {
+  const bool is_program = app.get_parent() == nullptr;
+  const std::string where = is_program ? "" : app.get_name(), place = is_program ? " before the command" : "";
   std::vector<std::string> known;
-  for (const CLI::Option* option : command.get_options())
+  for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   std::vector<Diagnostic> problems;
-  for (const std::string& word : command.remaining()) {
+  for (const std::string& word : app.remaining()) {
     const bool is_option = word.starts_with('-');
     if (!is_option && !problems.empty()) continue;  // the value of an unknown option
     const std::string meant = is_option ? did_you_mean(word.substr(0, word.find('=')), known) : std::string();
     problems.push_back(
-        {ErrorCode::bad_input, command.get_name(), (is_option ? "unknown option '" : "unexpected argument '") + word + "'" + meant});
+        {ErrorCode::bad_input, where, (is_option ? "unknown option '" : "unexpected argument '") + word + "'" + place + meant});
   }
-  if (problems.empty()) problems.push_back({ErrorCode::bad_input, command.get_name(), "a word too many"});
-  problems.back().message += "; lastbit " + command.get_name() + " --help lists the options";
+  problems.back().message += "; lastbit " + (is_program ? "" : where + " ") + "--help lists the options";
   return problems;
 }
 
 /// With the unknown ones, of which one may be the missing one misspelt.
 std::vector<Diagnostic> missing_options(const CLI::App& command) {
   std::vector<Diagnostic> problems;
-  if (!command.get_allow_extras() && command.remaining_size() > 0) problems = unexpected_words(command);
+  for (const CLI::App* app : {command.get_parent(), &command})
+    if (!app->get_allow_extras() && app->remaining_size() > 0) std::ranges::move(unexpected_words(*app), std::back_inserter(problems));
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
     const std::string type = option->get_type_name(), name = option->get_positional() ? type.substr(0, type.find(':')) : option->get_name();
@@ -243,22 +246,42 @@ Command CommandLine::add(const std::string& name, const std::string& title) {
 }
 
 void CommandLine::add_to_all(void (*declare)(Command&)) {
+  std::function<int()> no_action;
+  Command::Names no_names;
+  Command program(*root_, no_action, no_names, values_);
+  declare(program);
   for (CLI::App* app : root_->get_subcommands({})) {
     Command command(*app, actions_[app->get_name()], renamed_[app->get_name()], values_);
     declare(command);
   }
 }
 
+/// Behind options of the program; at the end where one of them is unknown, since it may have a value.
+std::size_t CommandLine::place_of_command(const std::vector<std::string>& words) const {
+  std::size_t place = 1;
+  while (place < words.size() && words[place].starts_with('-')) {
+    const CLI::Option* const option = root_->get_option_no_throw(words[place].substr(0, words[place].find('=')));
+    if (option == nullptr) return words.size();
+    const bool has_value = value_of(option).kind != ValueKind::none && words[place].find('=') == std::string::npos;
+    place += has_value ? 2 : 1;
+  }
+  return std::min(place, words.size());
+}
+
 /// With the names of today for former ones.
-std::vector<std::string> CommandLine::todays(std::vector<std::string> words) const {
-  const auto names = words.size() > 1 ? renamed_.find(words[1]) : renamed_.end();
-  if (names == renamed_.end()) return words;
+void CommandLine::rename(std::span<std::string> words, const std::string& command) const {
+  const auto names = renamed_.find(command);
+  if (names == renamed_.end()) return;
   for (std::string& word : words) {
     const std::size_t end = std::min(word.find('='), word.size());
     const auto former = names->second.find(word.substr(0, end));
     if (former != names->second.end()) word = former->second + word.substr(end);
   }
-  return words;
+}
+
+DeclaredValue CommandLine::value_of(const CLI::Option* option) const {
+  const auto value = values_.find(option);
+  return value == values_.end() ? DeclaredValue() : value->second;
 }
 
 void CommandLine::require_command(const std::string& name) const {
@@ -277,10 +300,6 @@ std::string CommandLine::help(const std::string& command) const {
 }
 
 DeclaredProgram CommandLine::declared() const {
-  const auto value_of = [this](const CLI::Option* option) {
-    const auto value = values_.find(option);
-    return value == values_.end() ? DeclaredValue() : value->second;
-  };
   const auto options_of = [&](const CLI::App& app) {
     std::vector<DeclaredOption> options;
     for (const CLI::Option* option : app.get_options())
@@ -303,18 +322,21 @@ DeclaredProgram CommandLine::declared() const {
 }
 
 int CommandLine::run(int count, const char* const* given) const {
-  const std::vector<std::string> words = todays({given, given + count});
-  const std::string first = count > 1 ? words[1] : "-";
-  if (!first.starts_with('-')) require_command(first);
+  std::vector<std::string> words(given, given + count);
+  if (const std::size_t place = place_of_command(words); place < words.size()) {
+    require_command(words[place]);
+    rename(std::span(words).subspan(place + 1), words[place]);
+  }
   try {
     root_->parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // it takes them from behind
   } catch (const CLI::Success& help) {
     return root_->exit(help);
   } catch (const CLI::ExtrasError& error) {
-    throw Error(unexpected_words(*root_->get_subcommands().front()));
+    throw Error(unexpected_words(root_->remaining_size() > 0 ? *root_ : *root_->get_subcommands().front()));
   } catch (const CLI::RequiredError& error) {
-    if (root_->get_subcommands().empty()) throw;
-    throw Error(missing_options(*root_->get_subcommands().front()));
+    if (!root_->get_subcommands().empty()) throw Error(missing_options(*root_->get_subcommands().front()));
+    if (root_->remaining_size() > 0) throw Error(unexpected_words(*root_));
+    throw;
   }
   return actions_.at(root_->get_subcommands().front()->get_name())();
 }

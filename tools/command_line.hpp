@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -109,7 +110,7 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   [[nodiscard]] Command add(const std::string& name, const std::string& title);
-  /// Options that every subcommand has, behind its own.
+  /// Options that every subcommand declared so far has, behind its own, and that may stand before any.
   void add_to_all(void (*declare)(Command&));
   /// Reads the words and runs the subcommand that they name, or prints help or version. Throws std::exception with a message for the user.
   [[nodiscard]] int run(int count, const char* const* words) const;
@@ -120,7 +121,9 @@ class CommandLine {
   void require_command(const std::string& name) const;
 
  private:
-  [[nodiscard]] std::vector<std::string> todays(std::vector<std::string> words) const;
+  [[nodiscard]] std::size_t place_of_command(const std::vector<std::string>& words) const;
+  void rename(std::span<std::string> words, const std::string& command) const;
+  [[nodiscard]] DeclaredValue value_of(const CLI::Option* option) const;
 
   std::unique_ptr<CLI::App> root_;
   std::string version_;

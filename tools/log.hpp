@@ -13,7 +13,7 @@ namespace lastbit::tool {
 
 /// Before anything is said: to std::cerr, and so through what stands before it (terminal.hpp).
 void start_log();
-/// `-v`, `-q`, `--log-level` and `--color` of a command.
+/// `-v`, `-q`, `--log-level` and `--color` of a command, or of the program.
 void add_log_options(Command& command);
 
 void log_error(const std::string& text);  ///< why it ends with status 2

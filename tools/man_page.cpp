@@ -69,7 +69,8 @@ std::string man_notes(const std::string& footer) {
 std::string man_page(const DeclaredProgram& program) {
   const std::string name = man_text(program.name);
   std::string text = man_head(program, program.name, program.title) + "\\fB" + name +
-                     "\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]...\n.br\n\\fB" + name + " help\\fR [\\fICOMMAND\\fR]\n.SH COMMANDS\n";
+                     "\\fR [\\fIOPTION\\fR]... \\fICOMMAND\\fR [\\fIOPTION\\fR]...\n.br\n\\fB" + name +
+                     " help\\fR [\\fICOMMAND\\fR]\n.SH COMMANDS\n";
   for (const DeclaredCommand& command : program.commands)
     text += ".TP\n\\fB" + man_text(command.name) + "\\fR\n" + man_text(command.title) + "\n";
   text += ".SH OPTIONS\n";

@@ -86,7 +86,7 @@ std::string bash_command(const DeclaredCommand& command) {
 const char* const bash_script = R"text(# bash completion of @name@, written by `@name@ shell bash`.
 # shellcheck shell=bash disable=SC2207 # no word has a space
 
-# Of a command ($1): its options, and the kind of what follows one of them, or of its argument of some number ($2).
+# Of a command ($1; '': before it): its options, and the kind of what follows one of them, or of its argument of some number ($2).
 _@name@_value() {
   kind=none words='' options=''
   case $1 in
@@ -94,15 +94,11 @@ _@name@_value() {
 }
 
 _@name@() {
-  local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} waiting='' argument=1 before='' last i word kind words options
+  local current=${COMP_WORDS[COMP_CWORD]} command='' waiting='' argument=1 before='' last i word kind words options
   local commands=@commands@
   local backends=@backends@
   COMPREPLY=()
-  if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "$commands @options@" -- "$current"))
-    return
-  fi
-  for ((i = 2; i < COMP_CWORD; ++i)); do
+  for ((i = 1; i < COMP_CWORD; ++i)); do
     word=${COMP_WORDS[i]}
     if [[ $word == = ]]; then # the word behind it belongs to the one before
       if ((++i < COMP_CWORD)); then waiting=''; else waiting=${waiting:-$last}; fi
@@ -112,6 +108,8 @@ _@name@() {
       [[ $kind == none ]] && waiting=''
     elif [[ -n $waiting ]]; then
       last=$waiting waiting=''
+    elif [[ -z $command ]]; then
+      command=$word
     else
       last=$argument
       ((++argument))
@@ -198,7 +196,7 @@ _@name@_backend_list() {
 _@name@() {
   local curcontext=$curcontext state state_descr line
   typeset -A opt_args
-  _arguments -C@options@ '1:command:_@name@_command' '*::argument:->argument' && return 0
+  _arguments -C -A '-*'@options@ '1:command:_@name@_command' '*::argument:->argument' && return 0
   [[ $state == argument ]] || return 1
   case $line[1] in
 @cases@  esac
@@ -257,9 +255,14 @@ set -g __@name@_backends @backends@
 # Whether the words before the cursor begin with this command, or with none; and whether its argument of this number is next.
 function __@name@_at
     set -l words (commandline -opc)
-    test "$words[2]" = "$argv[1]"; or return 1
+    set -e words[1]
+    while string match -q -- '-*' "$words[1]"
+        contains -- $words[1] @valued@; and set -e words[1]
+        set -e words[1]
+    end
+    test "$words[1]" = "$argv[1]"; or return 1
     set -q argv[2]; or return 0
-    test (count (string match -v -- '-*' $words)) -eq (math 1 + $argv[2])
+    test (count (string match -v -- '-*' $words)) -eq $argv[2]
 end
 
 # The backends behind those that the word lists already.
@@ -273,12 +276,11 @@ end
 }  // namespace
 
 std::string bash_completion(const DeclaredProgram& program, const std::vector<std::string>& backends) {
-  std::string cases;
+  std::string cases = bash_command({"''", "", "", program.options, {{.value = {ValueKind::command}}}});
   for (const DeclaredCommand& command : program.commands) cases += bash_command(command);
   std::string text = replaced(bash_script, "cases", cases);
   text = replaced(text, "commands", single_quoted(joined(command_names(program), " ")));
   text = replaced(text, "backends", single_quoted(joined(backends, " ")));
-  text = replaced(text, "options", joined(option_names(program.options), " "));
   return replaced(text, "name", program.name);
 }
 
@@ -298,12 +300,17 @@ std::string zsh_completion(const DeclaredProgram& program, const std::vector<std
 
 std::string fish_completion(const DeclaredProgram& program, const std::vector<std::string>& backends) {
   std::string cases, options;
+  Words valued;
   for (const DeclaredCommand& command : program.commands) cases += fish_command(command);
-  for (const DeclaredOption& option : program.options) options += "complete -c @name@ -n __@name@_at" + fish_option(option) + "\n";
+  for (const DeclaredOption& option : program.options) {
+    options += "complete -c @name@ -n __@name@_at" + fish_option(option) + "\n";
+    if (option.value.kind != ValueKind::none) valued.insert(valued.end(), option.names.begin(), option.names.end());
+  }
   std::string text = replaced(fish_script, "cases", cases);
   text = replaced(text, "commands", joined(command_names(program), " "));
   text = replaced(text, "backends", joined(backends, " "));
   text = replaced(text, "options", options);
+  text = replaced(text, "valued", joined(valued, " "));
   return replaced(text, "name", program.name);
 }
 

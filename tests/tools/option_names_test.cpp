@@ -145,6 +145,30 @@ TEST_CASE("options that were renamed are understood by their former names") {
   CHECK(shell.status("demo --data " + (test::source_directory() / "examples").string()) == 0);
 }
 
+TEST_CASE("an option that every command has may stand before it") {
+  const Shell shell;
+  const std::string digits = (test::source_directory() / "examples/digits/model.json").string();
+  const std::string images = (test::source_directory() / "examples/digits/test_images.npy").string();
+  const std::string compare = "compare " + digits + " --a tflite_double --b vipnano_v8 --input " + images;
+  REQUIRE(shell.status(compare + " --color always") == 1);
+  const std::string colored = shell.text("out");
+  for (const char* before : {"--color always ", "--color=always -q ", "--log-level info --color always "}) {
+    INFO(before);
+    CHECK(shell.status(before + compare) == 1);
+    CHECK(shell.text("out") == colored);
+  }
+  CHECK(shell.status("--color never " + compare + " --color always") == 1);  // the last one counts
+  CHECK(shell.text("out") == colored);
+  for (const char* before : {"-v ", "--verbose ", "--log-level debug "}) {
+    INFO(before);
+    CHECK(shell.status(before + compare) == 1);
+    CHECK_THAT(shell.text("err"), test::contains_text(", on the path "));
+  }
+  CHECK(shell.status("--log-level off describe absent") == 2);
+  CHECK(shell.text("err").empty());
+  CHECK(shell.status("--color never demo --data " + (test::source_directory() / "examples").string()) == 0);  // a former name
+}
+
 TEST_CASE("a folder of samples is an input of every command: as one file that holds them all") {
   const Shell shell;
   const std::string digits = (test::source_directory() / "examples/digits/model.json").string();

@@ -104,6 +104,10 @@ struct Question {
 std::vector<Question> questions() {
   return {
       {{"comp"}, {"compare"}},
+      {{"--log-level", "inf"}, {"info"}},
+      {{"--color", "always", "comp"}, {"compare"}},
+      {{"-v", "--log-level", "info", "run", "--col"}, {"--color"}},
+      {{"--color", "always", "-q", "describe", "vip"}, {"vipnano_v7", "vipnano_v8"}},
       {{"help", "ex"}, {"explain", "extract"}},
       {{"shell", ""}, {"bash", "fish", "man", "zsh"}},
       {{"shell", "man", "pro"}, {"prove"}},
