@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <system_error>
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
@@ -67,7 +68,8 @@ Tensor in_layer_order(const Layer& layer, const std::string& file) {
 }
 
 bool is_layer_description(const std::string& file) {
-  if (!file.ends_with(".json")) return false;
+  std::error_code error;
+  if (!file.ends_with(".json") || !std::filesystem::is_regular_file(file, error)) return false;
   std::ifstream stream(file);
   const std::string text((std::istreambuf_iterator<char>(stream)), {});
   return text.find("lastbit.layer.v1") != std::string::npos;

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/registry.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <system_error>
 
 #include "devices/vendors.hpp"
 #include "lastbit/chips.hpp"
@@ -35,6 +37,8 @@ std::vector<SpecSheet> collect() {
 constexpr std::streamoff largest_file = std::streamoff{16} << 20;
 
 SpecSheet read_backend_file(const std::string& file) {
+  if (std::error_code error; std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
+    throw Error(ErrorCode::unreadable_file, file, "not a regular file");  // a pipe is refused, not waited for
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   const std::streamoff size = stream ? std::streamoff{stream.tellg()} : -1;
   if (size < 0) throw Error(ErrorCode::unreadable_file, file, "cannot be read");

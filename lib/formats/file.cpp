@@ -242,7 +242,7 @@ OwnedFile::~OwnedFile() {
 /// Locks the file that has the name. Where another process replaced it between opening and locking, once more.
 void OwnedFile::open() {
   errno = 0;
-  Descriptor file(path_, O_RDONLY);
+  Descriptor file(path_, O_RDONLY | O_NONBLOCK);  // a pipe is refused, not waited for
   if (file.number() < 0) {
     if (errno == ENOENT) return;
     if (errno == ELOOP) refuse(path_, "is a link, which no output follows");

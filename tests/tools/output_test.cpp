@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a command writes over, and what it does not.
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <string>
 
@@ -29,9 +31,22 @@ struct Work {
   void refuses(const std::string& arguments, const std::string& why) const {
     INFO(arguments);
     CHECK(shell.status(arguments) == 2);
+    says(why);
+  }
+  /// The same, instead of waiting.
+  void refuses_at_once(const std::string& arguments, const std::string& why) const {
+    INFO(arguments);
+    CHECK(status_of("timeout -s KILL 60 " LASTBIT_TOOL " " + arguments + " >out 2>err") == 2);
+    says(why);
+  }
+  void says(const std::string& why) const {
     CHECK_THAT(shell.text("err"), test::contains_text(why));
     const std::string said = shell.text("err");
     CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+  }
+  /// Of what a shell does in the folder.
+  [[nodiscard]] int status_of(const std::string& command) const {
+    return WEXITSTATUS(std::system(("cd " + shell.file("").string() + "\n" + command).c_str()));  // NOLINT(cert-env33-c): a test of shells
   }
 };
 
@@ -51,6 +66,26 @@ TEST_CASE("an output never goes through a link") {
   work.refuses("sweep model.json --input x.npy --backend tflite_double --state state.json", "state.json: is a link");
   CHECK(work.shell.text("elsewhere") == "kept");
   CHECK(!fs::exists(work.shell.file("new")));
+}
+
+TEST_CASE("a pipe is refused where a file is needed, not waited for") {
+  const Work work;
+  for (const char* name : {"s.json", "b.json"}) REQUIRE(::mkfifo(work.shell.file(name).c_str(), 0600) == 0);
+  const std::string sweep = "sweep model.json --input x.npy --backend tflite_double ";
+  work.refuses_at_once(sweep + "--state s.json", "s.json: not a regular file");
+  fs::create_directory(work.shell.file("states"));
+  fs::rename(work.shell.file("s.json"), work.shell.file("states/sweep.json"));
+  work.refuses_at_once(sweep + "--state states", "sweep.json: not a regular file");
+  work.refuses_at_once("describe b.json", "b.json: not a regular file");
+  work.refuses_at_once("identify --layer b.json --dump x.npy", "b.json: not a regular file");
+}
+
+TEST_CASE("an output goes to a pipe that is read") {
+  const Work work;
+  REQUIRE(::mkfifo(work.shell.file("table.csv").c_str(), 0600) == 0);
+  CHECK(work.status_of("timeout 60 cat table.csv >read & timeout 60 " LASTBIT_TOOL " " + compare + "--csv table.csv >out; wait") == 0);
+  CHECK(work.shell.status(compare + "--csv table") == 1);
+  CHECK(work.shell.text("read") == work.shell.text("table"));
 }
 
 TEST_CASE("an output never replaces an input, whatever it is called") {
@@ -137,8 +172,7 @@ TEST_CASE("a second sweep on the same state is told so") {
                     std::string(LASTBIT_TOOL) +
                     " sweep model.json --input x.npy --backend tflite_double,vipnano_v8 --golden --state s.json >second 2>&1\n"
                     "echo $? >status\nwait $first\n");
-  const std::string command = "cd " + work.shell.file("").string() + " && sh sweeps";
-  REQUIRE(std::system(command.c_str()) == 256);  // NOLINT(cert-env33-c): a test of the command line
+  REQUIRE(work.status_of("sh sweeps") == 1);
   CHECK(work.shell.text("status") == "2\n");
   CHECK(work.shell.text("second") == "lastbit: s.json: another process is at work on it\n");
   CHECK(work.shell.text("first").find("vipnano_v8 against tflite_double") != std::string::npos);
