@@ -95,7 +95,7 @@ class InputFiles {
 
 IdentifyPair pair_of_layer(const std::string& file, InputFiles& inputs, const std::string& output) {
   LayerDescription description = read_layer(file);
-  const std::size_t count = inputs.given() ? make_layer(description, Backend{}).model.inputs.size() : 0;
+  const std::size_t count = inputs.given() ? make_layer(description, no_rules).model.inputs.size() : 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& input = inputs.next(file);
     Tensor values = read_array(input);
@@ -105,7 +105,7 @@ IdentifyPair pair_of_layer(const std::string& file, InputFiles& inputs, const st
     values.reshape(shape);
     description.operands[i]->values = std::move(values);
   }
-  Layer layer = make_layer(description, Backend{});
+  Layer layer = make_layer(description, no_rules);
   Tensor values = in_layer_order(layer, output);
   return {file, std::move(layer.model), std::move(layer.inputs), std::move(values)};
 }

@@ -14,6 +14,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/metrics.hpp"
 #include "lastbit/model_builder.hpp"
+#include "lastbit/registry.hpp"
 #include "lastbit/rules.hpp"
 #include "story.hpp"
 
@@ -120,7 +121,7 @@ PoolFigures pool_figures(const Backend& backend, const Tensor& sample, double th
 }
 
 Backend rounded_by(std::string_view rounding) {
-  Backend changed = bernoulli2;
+  Backend changed = find_backend("bernoulli2").backend;
   for (const char* rule : {"exp.rounding", "global_average_pool.output.chain.3.rounding", "quantize.rounding"})
     set_rule(changed, rule, rounding);
   return changed;

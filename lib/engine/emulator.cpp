@@ -150,7 +150,7 @@ struct Emulator::Prepared {
 
   const Model* user = nullptr;
   std::optional<Model> own;  ///< the dequantised model of the real domain; the user's with merged pairs
-  Backend backend;
+  Backend backend = no_rules;
   std::vector<Executor> executors;
   std::vector<const Placement*> placements;  ///< of every operation: who computes it; null: the device
   std::vector<std::size_t> last_use;         ///< of every tensor: the operation after which nobody reads it

@@ -16,7 +16,7 @@ namespace lastbit::test {
 
 struct RandomLayer {
   Model model;  ///< of one operation
-  Backend backend;
+  Backend backend = no_rules;
   std::string device;  ///< the built-in backend, and the rules that were changed
   std::vector<Tensor> inputs;
 };

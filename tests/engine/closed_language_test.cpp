@@ -260,7 +260,7 @@ TEST_CASE("a sheet that states nothing refuses every operation, whatever its dat
         if (!model) continue;
         INFO(name_of(variant.type) << ", weights " << name_of(variant.weights));
         ++met;
-        CHECK_FALSE(check(*model, Backend{}).empty());
+        CHECK_FALSE(check(*model, no_rules).empty());
         computed += refused_without(*model);
       }
       CHECK(met > 0);
@@ -274,7 +274,7 @@ TEST_CASE("so are the layers that remember, and those of Intel's GNA") {
     INFO(name);
     const Model model =
         parse_json_model(test::file_text(test::seed_directory("json_model_fuzz") / (std::string(name) + ".json")), "/", name);
-    CHECK_FALSE(check(model, Backend{}).empty());
+    CHECK_FALSE(check(model, no_rules).empty());
     Backend tflite = find_backend("tflite_double").backend;
     REQUIRE(check(model, tflite).empty());
     set_rule(tflite, name, "absent");
@@ -288,7 +288,7 @@ TEST_CASE("so are the layers that remember, and those of Intel's GNA") {
       test::Choices choose(seed);
       const auto model = random_model(kind, gna, choose);
       if (!model) continue;
-      CHECK_FALSE(check(*model, Backend{}).empty());
+      CHECK_FALSE(check(*model, no_rules).empty());
       computed += refused_without(*model);
     }
     CHECK(computed > 0);
@@ -375,7 +375,7 @@ TEST_CASE("float data for a model of integers need a rule that quantises them") 
   const Model model = builder.finished({builder.operation(reshape, {x}, {"y", ElementType::int8, {2, 1}, half})});
   const std::vector<Tensor> real{Tensor::from<float>({2}, std::vector{1.25F, -1.25F})};
   const std::vector<Tensor> codes{Tensor::from<std::int8_t>({2}, std::vector<std::int8_t>{3, -3})};
-  Backend backend;
+  Backend backend = no_rules;
   CHECK(run(model, backend, codes).tensors.back()->values<std::int8_t>()[1] == -3);
   CHECK_THROWS_WITH(run(model, backend, real), "input 'x': real values; the backend has no quantize, so integers must be given");
   backend.quantize = by_division(Rounding::half_away);

@@ -141,7 +141,7 @@ TEST_CASE("l2_normalization of codes gives one quantisation, rows of bounded len
   CHECK(message(4, 1.0 / 128, tflite_double).empty());
   CHECK(message(4, 1.0 / 127, tflite_double).find("the device gives 1/128 and 0") != std::string::npos);
   CHECK(message(33026, 1.0 / 128, tflite_double) == "rows of 33026 values; at most 33025");
-  CHECK(message(4, 1.0 / 128, Backend{}) == "the backend has no such arithmetic");
+  CHECK(message(4, 1.0 / 128, no_rules) == "the backend has no such arithmetic");
 }
 
 TEST_CASE("argmin: the first of the smallest, of reals and of codes") {

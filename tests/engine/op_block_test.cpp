@@ -289,7 +289,7 @@ float wanted_avx(const Row& row, BlockFormat format) {
 
 struct Path {
   const char* name;
-  Backend backend;
+  Backend backend = no_rules;
   float (*wanted)(const Row&, BlockFormat);
 };
 

@@ -221,7 +221,7 @@ TEST_CASE("detections: what does not fit is refused by name, and a device withou
   CHECK(refused([](auto& rule) { rule.most_overlap = 0; }) == "most_overlap is not above 0 and at most 1");
   CHECK(refused([](auto& rule) { rule.scales[2] = 0; }) == "a scale is not between 1e-6 and 1e6");
   CHECK(refused([](auto& rule) { rule.detections_per_class = 0; }).find("detections_per_class 0") != std::string::npos);
-  const auto problems = check(network(example, rules()), Backend{});
+  const auto problems = check(network(example, rules()), no_rules);
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].message == "the backend has no such arithmetic");
 }

@@ -49,7 +49,7 @@ Backend placed(Backend device, std::vector<Placement> placements) {
 
 /// The device computes sums alone; whatever else a network has it lacks.
 Backend sums_alone() {
-  Backend device;
+  Backend device = no_rules;
   device.conv = tflite_double.conv;
   device.depthwise_conv = tflite_double.depthwise_conv;
   device.fully_connected = tflite_double.fully_connected;

@@ -163,7 +163,7 @@ TEST_CASE("pairs of QuantizeLinear and DequantizeLinear one directly behind the 
 TEST_CASE("the rule of fusion and the statement decide what is computed in float32") {
   using enum Statement;
   const auto in_float32 = [](Fusion fusion) {
-    Backend backend;
+    Backend backend = no_rules;
     backend.fusion = fusion;
     std::vector<Statement> list;
     for (const Statement stated : {on_codes, fusible, fusible_as_uint8, fusible_by_option, not_fusible}) {

@@ -48,7 +48,7 @@ void check(const OperationFormula& formula) {
 }
 
 std::vector<std::string> lines_of_requantize(const RescaleRule& rule) {
-  Backend backend;
+  Backend backend = no_rules;
   backend.requantize = rule;
   const auto all = formulas_of(backend);
   return std::ranges::find(all, "requantize", &OperationFormula::operation)->lines;

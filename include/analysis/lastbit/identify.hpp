@@ -68,7 +68,7 @@ struct RuleClass {
   std::vector<RuleValues> rules;
   std::vector<std::string> backends;  ///< built-in backends with the same outputs
   std::string represented_by;         ///< the built-in backend whose rules `backend` holds, or empty
-  Backend backend;                    ///< one of the combinations: the rules of this operation, nothing else
+  Backend backend = no_rules;         ///< one of the combinations: the rules of this operation, nothing else
   std::optional<ClassProof> proof{};  ///< of the first class, where it explains every value and all combinations were judged
 };
 
@@ -102,7 +102,7 @@ struct SkippedPair {
 struct Identification {
   std::vector<OperationIdentification> operations;
   std::vector<SkippedPair> skipped;
-  Backend others;  ///< what the skipped layers are computed by, where a built-in backend computes every value
+  Backend others = no_rules;  ///< what the skipped layers are computed by, where a built-in backend computes every value
 
   /// Every value of every layer that was covered, and of those skipped every value that was compared; none was skipped for lack of time.
   [[nodiscard]] bool exact() const;

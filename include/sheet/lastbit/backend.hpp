@@ -611,6 +611,10 @@ struct Backend {
   friend constexpr bool operator==(const Backend&, const Backend&) = default;
 };
 
+/// A backend that states no rule: equal to Backend{}, and copied in its place where code runs. A copy is one instruction, Backend{} a store for each
+/// of its thousands of members, over which an optimiser takes seconds.
+extern const Backend no_rules;
+
 /// How a rule is known, weakest last.
 enum class EvidenceLevel : std::uint8_t { hardware, vendor_code, vendor_source, document, thread, assumption };
 
@@ -642,7 +646,7 @@ enum class LayerList : std::uint8_t {
 struct SpecSheet {
   std::string name;
   std::string title;
-  Backend backend;
+  Backend backend = no_rules;
   std::vector<Evidence> evidence;
   std::vector<Setting> settings;
   std::string quantizer = {};  ///< which of quantizers() (quantizer.hpp) prepares a float network for it; empty: none

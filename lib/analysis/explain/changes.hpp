@@ -22,7 +22,7 @@ struct AppliedChange {
 
 /// `start` computes what a computes; with every change applied, what b computes.
 struct Substitution {
-  Backend start;
+  Backend start = no_rules;
   std::vector<AppliedChange> changes;  ///< in the order in which a device meets them
 };
 

@@ -69,7 +69,7 @@ const Operation& only_operation(const Model& model) {
 Backend backend_of(const ConvArithmetic& arithmetic) {
   const ConvByType by_type{
       .i8 = arithmetic, .i16_bias32 = arithmetic, .i16_bias64 = arithmetic, .i8_weights16 = arithmetic, .i16_weights8 = arithmetic};
-  Backend backend;
+  Backend backend = no_rules;
   backend.conv = backend.depthwise_conv = backend.transposed_conv = backend.fully_connected = by_type;
   return backend;
 }

@@ -124,7 +124,7 @@ std::optional<BackendRun> run_on(const std::deque<FewValues>& few, const Backend
 /// What a backend computes the group's layers by, where rules of their types are kept.
 Backend rules_in(const Group& group, const Backend& backend) {
   const Model& layer = group.pairs.front()->layer;
-  Backend rules;
+  Backend rules = no_rules;
   if (is_conv_group(group)) {
     copy_rules(rules, backend_of(*arithmetic_in(layer, backend)), group.rules);
   } else {
@@ -273,7 +273,7 @@ std::optional<Found> identify_conv(const Searched& searched, const IdentifyOptio
   const bool rows = std::any_of(group.pairs.begin(), group.pairs.end(), [](const auto* pair) { return multiplies_rows(*pair); });
   for (const ConvClass& one : found.classes) {
     outputs.push_back(one.outputs);
-    RuleClass shown{one.agreeing, count_of(one.blocks), values_of_class(space, one.blocks), {}, {}, {}};
+    RuleClass shown{one.agreeing, count_of(one.blocks), values_of_class(space, one.blocks), {}, {}};
     add_possible(shown.rules, whole);
     copy_rules(shown.backend, backend_of(most_usual(space, one.blocks, rows)), group.rules);
     result.classes.push_back(std::move(shown));

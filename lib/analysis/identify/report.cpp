@@ -237,7 +237,7 @@ std::string to_json(const Identification& identification, const std::optional<Re
 }
 
 SpecSheet identified_backend(const Identification& identification, const std::string& name, const SpecSheet* base) {
-  SpecSheet sheet{.name = name, .title = "identified from what the device computed", .backend = {}, .evidence = {}, .settings = {}};
+  SpecSheet sheet{.name = name, .title = "identified from what the device computed", .backend = no_rules, .evidence = {}, .settings = {}};
   if (base != nullptr) {
     sheet.backend = base->backend;
     sheet.quantizer = base->quantizer;

@@ -34,7 +34,7 @@ constexpr std::size_t ranked = 64;
 
 /// Where a walk begins: what a built-in backend reads for the layers, and nothing else of it.
 struct Seed {
-  Backend backend;
+  Backend backend = no_rules;
   std::vector<std::string> paths;
 };
 
@@ -51,7 +51,7 @@ std::vector<Seed> seeds_for(const std::vector<const IdentifyPair*>& pairs) {
       }
     }
     const bool is_known = std::ranges::any_of(seeds, [&](const Seed& one) { return one.backend == seed.backend; });
-    if (!is_known && seed.backend != Backend{}) seeds.push_back(std::move(seed));
+    if (!is_known && seed.backend != no_rules) seeds.push_back(std::move(seed));
   }
   return seeds;
 }
@@ -200,7 +200,7 @@ class Walk {
 
   /// Runs the layers on it, unless it is known, does not fit together or cannot run them.
   void try_device(Device device) {
-    Backend backend;
+    Backend backend = no_rules;
     try {
       backend = built(device);
       check_widths(backend);
@@ -251,7 +251,7 @@ class Walk {
 RuleClass class_of(const Walk& walk, const std::vector<const Device*>& members, const std::vector<RuleValues>& possible) {
   RuleTally tally;
   for (const Device* device : members) tally.add(walk.coordinates(*device));
-  RuleClass shown{walk.values() - members[0]->differing, static_cast<std::int64_t>(members.size()), tally.take(), {}, {}, {}};
+  RuleClass shown{walk.values() - members[0]->differing, static_cast<std::int64_t>(members.size()), tally.take(), {}, {}};
   for (RuleValues& each : shown.rules) {
     const auto at = std::ranges::find(possible, each.rule, &RuleValues::rule);
     each.possible = at->values.size();

@@ -14,7 +14,7 @@ namespace lastbit {
 /// One operation as a model of its own, on the backend that was asked about.
 struct Alone {
   Model model;
-  Backend backend;
+  Backend backend = no_rules;
 };
 
 /// An input for which a sum of the channel leaves its width, run on the device; nothing where none can be made. The sum follows the bound
