@@ -29,23 +29,17 @@ struct Diagnostic {
   ErrorCode code;
   std::string where;    ///< file, layer or rule
   std::string message;  ///< the value found and the value allowed
-  [[nodiscard]] std::string text() const { return where.empty() ? message : where + ": " + message; }
+  [[nodiscard]] std::string text() const;
 };
 
 /// Thrown for every mistake of the user; what() is one line made of all diagnostics.
 class Error : public std::runtime_error {
  public:
-  explicit Error(std::vector<Diagnostic> diagnostics) : std::runtime_error(join(diagnostics)), diagnostics_(std::move(diagnostics)) {}
-  Error(ErrorCode code, std::string where, std::string message)
-      : Error(std::vector<Diagnostic>{{code, std::move(where), std::move(message)}}) {}
+  explicit Error(std::vector<Diagnostic> diagnostics);
+  Error(ErrorCode code, std::string where, std::string message);
   [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
  private:
-  static std::string join(const std::vector<Diagnostic>& diagnostics) {
-    std::string line;
-    for (const auto& diagnostic : diagnostics) line += (line.empty() ? "" : "; ") + diagnostic.text();
-    return line;
-  }
   std::vector<Diagnostic> diagnostics_;
 };
 
