@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "lastbit/backend.hpp"
+#include "sheet/joined.hpp"
 
 namespace lastbit {
 
@@ -45,15 +46,6 @@ struct SheetRow {
 };
 
 [[nodiscard]] SpecSheet spec_sheet(const SheetRow& row);
-
-/// The rows of these tables, one table after the other.
-template <class Row, std::size_t... sizes>
-[[nodiscard]] consteval std::array<Row, (sizes + ...)> joined(const std::array<Row, sizes>&... tables) {
-  std::array<Row, (sizes + ...)> all{};
-  Row* end = all.data();
-  ((end = std::copy(tables.begin(), tables.end(), end)), ...);
-  return all;
-}
 
 /// `table` with these rows in the places of its rows of the same rules; each rule must be there.
 template <std::size_t size, std::size_t count>
