@@ -26,7 +26,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct AdviseArguments {
   std::string model, a, b, objective, output;
   std::vector<std::string> settings_a, settings_b, inputs;
   std::int64_t samples = 0;
@@ -55,10 +55,12 @@ class Steps {
 };
 
 /// "cpu" is TFLite's own kernels, which are what a delegate falls back to.
-SpecSheet wanted(const Options& options) { return reported_backend(options.a == "cpu" ? "tflite_double" : options.a, options.settings_a); }
+SpecSheet wanted(const AdviseArguments& options) {
+  return reported_backend(options.a == "cpu" ? "tflite_double" : options.a, options.settings_a);
+}
 
 /// The scales alone, which no data are needed for.
-int print_scales(const Options& options, const Model& model, const AdviseOptions& advice, Steps& steps) {
+int print_scales(const AdviseArguments& options, const Model& model, const AdviseOptions& advice, Steps& steps) {
   const SpecSheet a = wanted(options), b = reported_backend(options.b, options.settings_b);
   EqualScales scales = equal_scales(model, a, b, advice);
   steps.clear();
@@ -69,7 +71,7 @@ int print_scales(const Options& options, const Model& model, const AdviseOptions
   return as_they_are ? equal : different;
 }
 
-int run(const Options& options) {
+int run(const AdviseArguments& options) {
   if (options.inputs.empty() && !options.scales)
     throw Error(ErrorCode::bad_input, "advise", "--input is needed; only --scales does without");
   const Model model = read_users_model(options.model);
@@ -101,7 +103,7 @@ int run(const Options& options) {
 void add_advise(CommandLine& line) {
   Command command =
       line.add("advise", "say which layers to compute elsewhere, which output scales or rescaled constants help, and what users would see");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AdviseArguments>();
   add_model(command, options->model).required();
   add_side_a(command, options->a, options->settings_a).required();
   add_side_b(command, options->b, options->settings_b).required();

@@ -123,14 +123,14 @@ RuntimeAnswer all_of_them() {
   return all;
 }
 
-struct Options {
+struct BackendsArguments {
   std::optional<std::string> question;
   bool runtimes = false;
   bool json = false;
   bool page = false;
 };
 
-int run(const Options& options) {
+int run(const BackendsArguments& options) {
   if (options.json && options.page) throw Error(ErrorCode::bad_input, "backends", "--json and --markdown exclude each other");
   if (options.question && (options.runtimes || options.page))
     throw Error(ErrorCode::bad_input, "backends", "--for prints the cases that fit: it goes with --json alone");
@@ -148,7 +148,7 @@ int run(const Options& options) {
 
 void add_backends(CommandLine& line) {
   Command command = line.add("backends", "list the built-in backends and how well they are known");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BackendsArguments>();
   command
       .option(
           "--for", [options](const std::string& words) { options->question = words; },

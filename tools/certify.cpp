@@ -26,7 +26,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct CertifyArguments {
   std::string model, range = "type", layer, output, check;
   ChosenBackend a, b;
   std::vector<std::string> inputs;
@@ -37,7 +37,7 @@ struct Options {
 };
 
 /// One side alone.
-int print_fingerprint(const Options& options) {
+int print_fingerprint(const CertifyArguments& options) {
   if (!options.b.name.empty() || options.a.name.empty())
     throw Error(ErrorCode::bad_input, "certify", "--fingerprint is of one backend, --a");
   const Model model = read_users_model(options.model);
@@ -51,7 +51,7 @@ int print_fingerprint(const Options& options) {
   return equal;
 }
 
-int run(const Options& options) {
+int run(const CertifyArguments& options) {
   if (options.fingerprint) return print_fingerprint(options);
   if (options.a.name.empty() || options.b.name.empty())
     throw Error(ErrorCode::bad_input, "certify", "--a and --b, two backends, are needed");
@@ -85,7 +85,7 @@ int run(const Options& options) {
 
 void add_certify(CommandLine& line) {
   Command command = line.add("certify", "decide without data whether two backends compute the same network for every input");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CertifyArguments>();
   add_model(command, options->model).required();
   add_side_a(command, options->a.name, options->a.settings);
   add_side_b(command, options->b.name, options->b.settings);

@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct CompareArguments {
   std::vector<std::string> subjects;
   ChosenBackend a, b;
   ChosenBackend known;  ///< beside a dump
@@ -49,13 +49,13 @@ struct Options {
   bool json = false;
 };
 
-CompareOptions compare_options(const Options& options) {
+CompareOptions compare_options(const CompareArguments& options) {
   CompareOptions how{.golden = options.golden ? Golden::with : Golden::without, .threads = options.threads};
   if (!options.required.empty()) how.required = dump_requirement_from(options.required, "--require " + options.required);
   return how;
 }
 
-void refuse(bool mistake, const std::string& message) {
+void refuse_if(bool mistake, const std::string& message) {
   if (mistake) throw Error(ErrorCode::bad_input, "compare", message);
 }
 
@@ -66,18 +66,18 @@ struct Compared {
 };
 
 /// Of two folders, the models that made them need not be at hand.
-Compared compare_folders(const Options& options) {
+Compared compare_folders(const CompareArguments& options) {
   const bool needs_model =
       options.a.given() || options.b.given() || options.known.given() || !options.inputs.empty() || !options.dump.empty() || options.golden;
-  refuse(needs_model || !options.required.empty(), "two traces take no backend, input, setting or dump");
+  refuse_if(needs_model || !options.required.empty(), "two traces take no backend, input, setting or dump");
   CompareReport report = compare_traces(read_trace(options.subjects[0]), read_trace(options.subjects[1]));
   report.a += " (" + options.subjects[0] + ")";
   report.b += " (" + options.subjects[1] + ")";
   return {std::move(report)};
 }
 
-Compared compare_dump(const Options& options) {
-  refuse(options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
+Compared compare_dump(const CompareArguments& options) {
+  refuse_if(options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
   Model model = read_users_model(options.subjects[0]);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
   const NamedTrace dump = read_given_dump(options.dump, model);
@@ -89,10 +89,10 @@ Compared compare_dump(const Options& options) {
   return {std::move(report), std::move(model)};
 }
 
-Compared compare_runs(const Options& options) {
-  refuse(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
-  refuse(options.b.name.empty(), "--b is needed: the backend to judge");
-  refuse(options.a.name.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
+Compared compare_runs(const CompareArguments& options) {
+  refuse_if(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
+  refuse_if(options.b.name.empty(), "--b is needed: the backend to judge");
+  refuse_if(options.a.name.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
   Model model = read_users_model(options.subjects[0]);
   const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
@@ -100,11 +100,11 @@ Compared compare_runs(const Options& options) {
   return {std::move(report), std::move(model)};
 }
 
-Compared compare(Options& options) {
+Compared compare(CompareArguments& options) {
   if (options.subjects.size() == 2) return compare_folders(options);
-  refuse(fs::is_directory(options.subjects[0]), options.subjects[0] + " is a folder: two traces are needed, or a model");
+  refuse_if(fs::is_directory(options.subjects[0]), options.subjects[0] + " is a folder: two traces are needed, or a model");
   if (!options.dump.empty()) take_known_backend("compare", options.b, options.known);
-  refuse(options.dump.empty() && !options.required.empty(), "--require says how much of a --dump must be there");
+  refuse_if(options.dump.empty() && !options.required.empty(), "--require says how much of a --dump must be there");
   Compared compared = options.dump.empty() ? compare_runs(options) : compare_dump(options);
   compared.report.model = options.subjects[0];
   return compared;
@@ -120,7 +120,7 @@ struct Verdict {
   std::optional<ToleranceVerdict> tolerated{};
 };
 
-Verdict verdict_of(const CompareReport& report, const Options& options) {
+Verdict verdict_of(const CompareReport& report, const CompareArguments& options) {
   const Tolerances tolerances = tolerances_from(options.tolerances);
   if (!options.tolerances.given()) return {report.equal()};
   ToleranceVerdict tolerated = judge(report, tolerances);
@@ -174,7 +174,7 @@ std::vector<JunitCase> junit_cases(const CompareReport& report, const Verdict& v
   return cases;
 }
 
-int run(Options& options) {
+int run(CompareArguments& options) {
   const auto [report, model] = compare(options);
   const Verdict verdict = verdict_of(report, options);
   const LayerView view = view_from(options.view, model ? &*model : nullptr);
@@ -198,7 +198,7 @@ int run(Options& options) {
 
 void add_compare(CommandLine& line) {
   Command command = line.add("compare", "show layer by layer where two backends, two traces, or a board and a backend differ");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompareArguments>();
   command
       .option("subjects", options->subjects,
               "a model (.tflite, .onnx or JSON) with --a and --b, or --dump and --backend; or two traces, folders that run --trace wrote")

@@ -16,7 +16,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct DemoArguments {
   std::string name;
   StoryOptions story;
 };
@@ -46,7 +46,7 @@ int list(const StoryOptions& options) {
   return equal;
 }
 
-int run(const Options& options) {
+int run(const DemoArguments& options) {
   if (options.name.empty()) return list(options.story);
   std::string known;
   for (const Story& story : stories()) {
@@ -66,7 +66,7 @@ int run(const Options& options) {
 
 void add_demo(CommandLine& line) {
   Command command = line.add("demo", "what lastbit is for: a small network, and mismatches that users met; without a name, the list");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DemoArguments>();
   std::vector<std::string> names;
   for (const Story& story : stories()) names.push_back(story.name);
   command.option("name", options->name, "the demo to show").suggests(ValueKind::choice, names);

@@ -16,7 +16,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct DescribeArguments {
   std::string backend;
   std::vector<std::string> settings;
   bool rules = false;
@@ -32,7 +32,7 @@ void print_rules(const SpecSheet& sheet) {
   std::cout << in_columns(rows);
 }
 
-int run(const Options& options) {
+int run(const DescribeArguments& options) {
   if (options.backend.empty()) {
     if (!options.rules) throw Error(ErrorCode::unknown_backend, "describe", "name a backend, or print the page of all rules with --rules");
     std::cout << rules_page();
@@ -53,7 +53,7 @@ int run(const Options& options) {
 
 void add_describe(CommandLine& line) {
   Command command = line.add("describe", "print a backend: formula per operation, evidence and source, settings");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DescribeArguments>();
   command
       .option("backend", options->backend,
               "a built-in backend, or a backend file (.json); or a vendor's word for a rounding, such as TRUNCATE, or one of ours")

@@ -15,7 +15,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct DiffBackendsArguments {
   std::string a, b;
   bool json = false;
 };
@@ -34,7 +34,7 @@ void print_json(const SpecSheet& a, const SpecSheet& b, const std::vector<RuleDi
   std::cout << report.text(2) << "\n";
 }
 
-int run(const Options& options) {
+int run(const DiffBackendsArguments& options) {
   SpecSheet a = named_backend(options.a), b = named_backend(options.b);
   if (a.name == b.name) a.name = options.a, b.name = options.b;  // a file and what it was made from
   const std::vector<RuleDifference> differences = diff_backends(a.backend, b.backend);
@@ -46,7 +46,7 @@ int run(const Options& options) {
 
 void add_diff_backends(CommandLine& line) {
   Command command = line.add("diff-backends", "list the rules in which two backends differ");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DiffBackendsArguments>();
   command.option("a", options->a, "a built-in backend, or a backend file (.json)").required().suggests(ValueKind::backend);
   command.option("b", options->b, "another one").required().suggests(ValueKind::backend);
   add_json_option(command, options->json);

@@ -9,11 +9,11 @@
 namespace lastbit::tool {
 namespace {
 
-struct Given {
+struct DumpWords {
   std::string names, layout;
 };
-Given& given() {
-  static Given words;
+DumpWords& dump_words() {
+  static DumpWords words;
   return words;
 }
 
@@ -21,9 +21,11 @@ const char* const dump_meaning =
     "what a device computed: a folder of files or a .npz, named after tensors or their index (tensor_012.npy), or as its tools do";
 
 void add_reading_options(Command& command) {
-  command.option("--names", given().names, "whose the files of a dump are, where their names do not tell: a table of lines \"file,tensor\"")
+  command
+      .option("--names", dump_words().names,
+              "whose the files of a dump are, where their names do not tell: a table of lines \"file,tensor\"")
       .value_name("MAP.csv");
-  command.option("--layout", given().layout, layout_meaning).value_name("LAYOUT");
+  command.option("--layout", dump_words().layout, layout_meaning).value_name("LAYOUT");
 }
 
 }  // namespace
@@ -44,8 +46,8 @@ Option add_require_option(Command& command, std::string& required) {
 }
 
 NamedTrace read_given_dump(const std::string& folder, const Model& model) {
-  DumpOptions options{.layout = given().layout};
-  if (!given().names.empty()) options.names = read_dump_names(given().names);
+  DumpOptions options{.layout = dump_words().layout};
+  if (!dump_words().names.empty()) options.names = read_dump_names(dump_words().names);
   const Stopwatch stopwatch("read " + folder);
   return read_dump(folder, model, options);
 }

@@ -26,7 +26,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct ExplainArguments {
   std::string model, dump, layer;
   ChosenBackend a, b;
   ChosenBackend known;  ///< beside a dump
@@ -37,13 +37,13 @@ struct Options {
   bool json = false;
 };
 
-void refuse(bool mistake, const std::string& message) {
+void refuse_if(bool mistake, const std::string& message) {
   if (mistake) throw Error(ErrorCode::bad_input, "explain", message);
 }
 
 /// Shows how far it is, from any thread, and is gone before anything is printed.
 template <class Explain>
-auto with_progress(const Options& options, std::size_t top, Explain&& explain) {
+auto with_progress(const ExplainArguments& options, std::size_t top, Explain&& explain) {
   Progress progress("explaining");
   std::mutex showing;
   const auto show = [&](std::size_t done, std::size_t all) {
@@ -54,7 +54,7 @@ auto with_progress(const Options& options, std::size_t top, Explain&& explain) {
   return explain(ExplainOptions{.layer = layer, .top = top, .threads = options.threads, .on_progress = show});
 }
 
-int explain_runs(const Options& options, const Model& model) {
+int explain_runs(const ExplainArguments& options, const Model& model) {
   const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
   const std::size_t for_page = options.html.empty() ? 0 : 1;  // a page shows one of each layer unasked
@@ -70,9 +70,9 @@ int explain_runs(const Options& options, const Model& model) {
                                                                                                                           : different;
 }
 
-int explain_board(const Options& options, const Model& model) {
-  refuse(options.b.given(), "with --dump, the board is side b: --b and --set-b mean nothing");
-  refuse(options.top > 0, "--top shows two backends side by side; a dump has no stages");
+int explain_board(const ExplainArguments& options, const Model& model) {
+  refuse_if(options.b.given(), "with --dump, the board is side b: --b and --set-b mean nothing");
+  refuse_if(options.top > 0, "--top shows two backends side by side; a dump has no stages");
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
   const SpecSheet a = with_placements(reported_backend(options.a.name, options.a.settings), model);
   const NamedTrace board = read_given_dump(options.dump, model);
@@ -87,11 +87,11 @@ int explain_board(const Options& options, const Model& model) {
   return nothing_differs && report.one_device ? equal : different;
 }
 
-int run(Options& options) {
-  refuse(options.b.name.empty() == options.dump.empty(), "either --b, a backend, or --dump, a board's tensors, is needed");
+int run(ExplainArguments& options) {
+  refuse_if(options.b.name.empty() == options.dump.empty(), "either --b, a backend, or --dump, a board's tensors, is needed");
   if (!options.dump.empty()) take_known_backend("explain", options.a, options.known);
-  else refuse(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
-  refuse(options.a.name.empty(), "--a is needed: the backend that is expected");
+  else refuse_if(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
+  refuse_if(options.a.name.empty(), "--a is needed: the backend that is expected");
   const Model model = read_users_model(options.model);
   return options.dump.empty() ? explain_runs(options, model) : explain_board(options, model);
 }
@@ -101,7 +101,7 @@ int run(Options& options) {
 void add_explain(CommandLine& line) {
   Command command =
       line.add("explain", "say for every value that differs, between two backends or on a board, which rule makes the difference");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainArguments>();
   add_model(command, options->model).required();
   add_side_a(command, options->a.name, options->a.settings);
   add_side_b(command, options->b.name, options->b.settings);

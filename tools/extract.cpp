@@ -12,12 +12,12 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct ExtractArguments {
   std::string model, output;
   bool json = false;
 };
 
-int run(const Options& options) {
+int run(const ExtractArguments& options) {
   require_model_name("--output", options.output);
   const Model model = read_given_model(options.model);
   write_model(options.output, model);
@@ -31,7 +31,7 @@ int run(const Options& options) {
 
 void add_extract(CommandLine& line) {
   Command command = line.add("extract", "write the part of a network that lies between some tensors and others");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExtractArguments>();
   add_model(command, options->model).required();
   add_output_option(command, options->output, "FILE.json|.tflite").required();
   add_force_option(command);

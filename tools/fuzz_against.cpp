@@ -21,9 +21,11 @@
 namespace lastbit::tool {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 namespace fs = std::filesystem;
 
-struct Options {
+struct FuzzAgainstArguments {
   std::string backend, format, output;
   std::vector<std::string> settings, operations, command;
   std::int64_t seed = 1, models = 100, runs = 1, max_cases = 20;
@@ -117,7 +119,7 @@ void require_new_folder(const std::string& folder) {
     refuse("--output " + folder, "it is there, and no empty folder");
 }
 
-FuzzOptions options_from(const Options& options, const SpecSheet& sheet) {
+FuzzOptions options_from(const FuzzAgainstArguments& options, const SpecSheet& sheet) {
   FuzzOptions fuzz;
   fuzz.format = options.format.empty() ? usual_format(sheet.backend) : *fuzz_format_from(options.format);
   fuzz.operations = operations_from(options.operations, fuzz.format);
@@ -128,13 +130,12 @@ FuzzOptions options_from(const Options& options, const SpecSheet& sheet) {
   fuzz.keep = options.keep;
   fuzz.most_cases = options.max_cases;
   for (const std::string& word : options.command) fuzz.source += (fuzz.source.empty() ? "" : " ") + word;
-  using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.max_time));
   fuzz.stop = [end, limited = options.max_time > 0] { return fuzzing_ends != 0 || (limited && Clock::now() > end); };
   return fuzz;
 }
 
-int run(const Options& options) {
+int run(const FuzzAgainstArguments& options) {
   const SpecSheet sheet = reported_backend(options.backend, options.settings);
   require_places(options.command);
   if (options.keep && options.output.empty()) refuse("--keep-files", "--output DIR is needed: the files are kept in DIR/models");
@@ -163,7 +164,7 @@ int run(const Options& options) {
 
 void add_fuzz_against(CommandLine& line) {
   Command command = line.add("fuzz-against", "compare a backend with any other program on random models");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<FuzzAgainstArguments>();
   add_backend_option(command, options->backend).required();
   add_set_option(command, options->settings);
   command.option("--format", options->format, "of the random models; by default what the backend's runtime reads")

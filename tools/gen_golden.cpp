@@ -18,13 +18,13 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct GenGoldenArguments {
   std::string model, backend, output, check;
   std::vector<std::string> settings, inputs;
   bool outputs_only = false, json = false;
 };
 
-int check(const Options& options) {
+int check(const GenGoldenArguments& options) {
   if (!options.output.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--check and --output exclude each other");
   if (!options.inputs.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--check takes the inputs of the store, not --input");
   const std::string backend = options.backend.empty() ? recorded_backend(options.check) : options.backend;
@@ -34,7 +34,7 @@ int check(const Options& options) {
   return report.passed() ? equal : different;
 }
 
-int write(const Options& options) {
+int write(const GenGoldenArguments& options) {
   if (options.backend.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--backend is needed");
   if (options.output.empty()) throw Error(ErrorCode::bad_input, "gen-golden", "--output is needed, or --check");
   const Model model = read_users_model(options.model);
@@ -53,7 +53,7 @@ int write(const Options& options) {
 
 void add_gen_golden(CommandLine& line) {
   Command command = line.add("gen-golden", "store what a backend computes, with the backend itself, and notice later what changed");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GenGoldenArguments>();
   add_model(command, options->model).required();
   add_backend_option(command, options->backend);
   add_set_option(command, options->settings);

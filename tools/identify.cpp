@@ -34,7 +34,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct IdentifyArguments {
   std::string model, output, name = "identified", base, probe;
   std::vector<std::string> layers, inputs, dumps;
   std::size_t top = 3;
@@ -138,7 +138,7 @@ struct Source {
   NamedTrace dump;
 };
 
-std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std::vector<SkippedPair>& skipped) {
+std::vector<IdentifyPair> read_pairs(const IdentifyArguments& options, Source& source, std::vector<SkippedPair>& skipped) {
   const std::size_t count = options.dumps.size();
   if (count == 0) fail("identify", "--dump is needed: of MODEL a folder, of each --layer-file a .npy of its output");
   if (options.layers.empty()) {
@@ -168,10 +168,10 @@ std::vector<IdentifyPair> read_pairs(const Options& options, Source& source, std
   return pairs;
 }
 
-void save(const Options& options, const SpecSheet& sheet) { write_text_file(options.output, backend_to_json(sheet)); }
+void save(const IdentifyArguments& options, const SpecSheet& sheet) { write_text_file(options.output, backend_to_json(sheet)); }
 
 /// Why there is no probe.
-std::string one_class_text(const Options& options, const Identification& found) {
+std::string one_class_text(const IdentifyArguments& options, const Identification& found) {
   const bool is_proven =
       std::ranges::any_of(found.operations, [](const auto& one) { return one.best().proof && one.best().proof->is_one(); });
   if (is_proven && !options.free_weights)
@@ -180,7 +180,7 @@ std::string one_class_text(const Options& options, const Identification& found) 
   return "no input was found on which the remaining combinations differ: one class is left";
 }
 
-void probe(const Options& options, const std::vector<IdentifyPair>& pairs, const Identification& found) {
+void probe(const IdentifyArguments& options, const std::vector<IdentifyPair>& pairs, const Identification& found) {
   const auto designed =
       design_probe(pairs, {.weights = options.free_weights ? ProbeWeights::free : ProbeWeights::of_the_layer, .seed = options.seed});
   if (!designed) {
@@ -198,7 +198,7 @@ void add_suspects(const Source& source) {
   for (const Misread& one : find_misread(source.model, source.dump)) log_warning("tensor '" + one.tensor + "': " + one.cause);
 }
 
-int verdict(const Options& options, const Identification& found, const std::optional<Reproduction>& network) {
+int verdict(const IdentifyArguments& options, const Identification& found, const std::optional<Reproduction>& network) {
   const bool differs = network && network->differing > 0;
   if (found.exact() && !differs) return equal;
   if (found.decided()) return different;
@@ -208,7 +208,7 @@ int verdict(const Options& options, const Identification& found, const std::opti
   return failed;
 }
 
-int run(const Options& options) {
+int run(const IdentifyArguments& options) {
   if (!options.output.empty() && !options.output.ends_with(".json")) fail("--output " + options.output, "a backend is written as .json");
   std::vector<SkippedPair> skipped;
   Source source;
@@ -236,7 +236,7 @@ int run(const Options& options) {
 
 void add_identify(CommandLine& line) {
   Command command = line.add("identify", "find the rules of a device from what it computed");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<IdentifyArguments>();
   add_model(command, options->model);
   add_dump_options(command, options->dumps);
   command.option("--layer-file", options->layers, "a layer (JSON as `lastbit layer` takes it, or a model of one operation); repeatable")

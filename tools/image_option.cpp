@@ -10,11 +10,11 @@
 namespace lastbit::tool {
 namespace {
 
-struct Given {
+struct ImageWords {
   std::string mean, std, resize, channels;
 };
-Given& given() {
-  static Given words;
+ImageWords& image_words() {
+  static ImageWords words;
   return words;
 }
 
@@ -49,27 +49,28 @@ std::optional<ImageSize> size_from(const std::string& text) {
 }  // namespace
 
 void add_image_options(Command& command) {
-  command.option("--mean", given().mean, "of an image: subtract this from the pixels, 0 … 255; one number, or one per channel")
+  command.option("--mean", image_words().mean, "of an image: subtract this from the pixels, 0 … 255; one number, or one per channel")
       .value_name("M[,M…]");
-  command.option("--std", given().std, "of an image: divide by this then; one number, or one per channel").value_name("S[,S…]");
-  command.option("--resize", given().resize, "of an image: bring it to this size, bilinear; none: refuse an image of another size")
+  command.option("--std", image_words().std, "of an image: divide by this then; one number, or one per channel").value_name("S[,S…]");
+  command.option("--resize", image_words().resize, "of an image: bring it to this size, bilinear; none: refuse an image of another size")
       .value_name("WxH|none");
-  command.option("--channels", given().channels, "of an image: the order of the input's channels; by default rgb, or gray of one")
+  command.option("--channels", image_words().channels, "of an image: the order of the input's channels; by default rgb, or gray of one")
       .one_of({"rgb", "bgr", "gray"});
 }
 
 ImageOptions given_image_options() {
-  ImageOptions options{
-      .mean = numbers_from("--mean", given().mean), .std = numbers_from("--std", given().std), .resize = size_from(given().resize)};
-  if (given().channels == "rgb") options.colors = Colors::rgb;
-  else if (given().channels == "bgr") options.colors = Colors::bgr;
-  else if (given().channels == "gray") options.colors = Colors::gray;
+  ImageOptions options{.mean = numbers_from("--mean", image_words().mean),
+                       .std = numbers_from("--std", image_words().std),
+                       .resize = size_from(image_words().resize)};
+  if (image_words().channels == "rgb") options.colors = Colors::rgb;
+  else if (image_words().channels == "bgr") options.colors = Colors::bgr;
+  else if (image_words().channels == "gray") options.colors = Colors::gray;
   return options;
 }
 
 std::string given_image_option() {
-  for (const auto& [option, text] : {std::pair{"--mean", &given().mean}, std::pair{"--std", &given().std},
-                                     std::pair{"--resize", &given().resize}, std::pair{"--channels", &given().channels}})
+  for (const auto& [option, text] : {std::pair{"--mean", &image_words().mean}, std::pair{"--std", &image_words().std},
+                                     std::pair{"--resize", &image_words().resize}, std::pair{"--channels", &image_words().channels}})
     if (!text->empty()) return option;
   return {};
 }

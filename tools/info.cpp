@@ -15,12 +15,12 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct InfoArguments {
   std::string model, backend;
   bool json = false;
 };
 
-int run(const Options& options) {
+int run(const InfoArguments& options) {
   const std::vector<SpecSheet> devices =
       options.backend.empty() ? std::vector<SpecSheet>(builtin_backends()) : std::vector<SpecSheet>{selected_backend(options.backend, {})};
   const NetworkInfo info = network_info(read_given_model(options.model), devices);
@@ -32,7 +32,7 @@ int run(const Options& options) {
 
 void add_info(CommandLine& line) {
   Command command = line.add("info", "show what a network is: inputs, outputs, operations, size, and which backends run it");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InfoArguments>();
   add_model(command, options->model).required();
   add_backend_option(command, options->backend);
   add_memory_option(command);

@@ -24,7 +24,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct LayerArguments {
   LayerRequest request;
   std::string backend, expected;
   std::vector<std::string> settings, settings_a;
@@ -94,7 +94,7 @@ struct Result {
   std::optional<CompareReport> report;
 };
 
-Result compute(const Options& options) {
+Result compute(const LayerArguments& options) {
   const LayerDescription description = describe_layer(options.request);
   const std::string name = options.backend.empty() ? description.backend : options.backend;
   if (name.empty()) throw Error(ErrorCode::bad_input, "--backend", "is needed: the device; lastbit backends lists them");
@@ -147,7 +147,7 @@ void print_arrays(const std::vector<Summary>& arrays) {
   }
 }
 
-void print_text(const Result& result, const Options& options, const std::vector<std::string>& files) {
+void print_text(const Result& result, const LayerArguments& options, const std::vector<std::string>& files) {
   std::cout << result.layer.model.name << " on " << result.trace.backend << ", " << result.trace.path << " path\n";
   print_arrays(result.arrays);
   const Events& events = result.trace.events.at(0).events;
@@ -192,7 +192,7 @@ void print_json(const Result& result, const std::vector<std::string>& files) {
   std::cout << json.text(2) << "\n";
 }
 
-int run(const Options& options) {
+int run(const LayerArguments& options) {
   if (!options.emitted_model.empty()) require_model_name("--emit-model", options.emitted_model);
   const Result result = compute(options);
   const std::vector<std::string> files = write_outputs(result.outputs, options.output);
@@ -206,7 +206,7 @@ int run(const Options& options) {
 
 void add_layer(CommandLine& line) {
   Command command = line.add("layer", "compute one operation from .npy arrays, without a model file");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LayerArguments>();
   add_layer_options(command, options->request);
   add_backend_option(command, options->backend);
   add_set_option(command, options->settings);

@@ -28,7 +28,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct MatrixArguments {
   std::string model, csv;
   std::filesystem::path plot, html;
   std::vector<std::string> backends, inputs;
@@ -38,7 +38,7 @@ struct Options {
 };
 
 /// Those that were named, or every device there is.
-std::vector<SpecSheet> sheets_of(const Options& options, const Model& model) {
+std::vector<SpecSheet> sheets_of(const MatrixArguments& options, const Model& model) {
   std::vector<SpecSheet> sheets;
   for (const std::string& name : options.backends) sheets.push_back(with_placements(named_backend(name), model));
   if (!options.backends.empty()) return sheets;
@@ -65,14 +65,14 @@ HeatMap heat_map_of(const Matrix& found) {
   return map;
 }
 
-LayerView pair_view(const Options& options, const Model& model) {
+LayerView pair_view(const MatrixArguments& options, const Model& model) {
   LayerView view = view_from(options.view, &model);
   if (view.order == LayerOrder::largest)
     throw Error(ErrorCode::bad_input, "--sort largest", "a matrix has shares, and no difference in LSB");
   return view;
 }
 
-int run(const Options& options) {
+int run(const MatrixArguments& options) {
   const Model model = read_users_model(options.model);
   const LayerView view = pair_view(options, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
@@ -99,7 +99,7 @@ int run(const Options& options) {
 void add_matrix(CommandLine& line) {
   Command command =
       line.add("matrix", "each backend against each on a network: equal for every input, or how often they are expected to differ");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MatrixArguments>();
   add_model(command, options->model).required();
   add_backends_option(command, options->backends);
   add_placement_options(command);

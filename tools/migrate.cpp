@@ -23,7 +23,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct MigrateArguments {
   std::string before, after, model;
   ChosenBackend device;
   std::vector<std::string> inputs;
@@ -33,16 +33,16 @@ struct Options {
   bool json = false;
 };
 
-void refuse(bool mistake, const std::string& message) {
+void refuse_if(bool mistake, const std::string& message) {
   if (mistake) throw Error(ErrorCode::bad_input, "migrate", message);
 }
 
-std::vector<Tensor> given_inputs(const Model& model, const Options& options) {
+std::vector<Tensor> given_inputs(const Model& model, const MigrateArguments& options) {
   return options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
 }
 
-int migrate_networks(const Options& options, const MigrateOptions& request, Progress& progress) {
-  refuse(options.device.name.empty(), "--backend is needed, the device of both networks; or --model, the network of two devices");
+int migrate_networks(const MigrateArguments& options, const MigrateOptions& request, Progress& progress) {
+  refuse_if(options.device.name.empty(), "--backend is needed, the device of both networks; or --model, the network of two devices");
   const Model before = read_given_model(options.before), after = read_given_model(options.after);  // problems are told of both
   const SpecSheet sheet = reported_backend(options.device.name, options.device.settings);
   const SpecSheet sheet_before = with_placements(sheet, before), sheet_after = with_placements(sheet, after);
@@ -56,8 +56,8 @@ int migrate_networks(const Options& options, const MigrateOptions& request, Prog
   return migration.equal() ? equal : different;
 }
 
-int migrate_devices(const Options& options, const MigrateOptions& request, Progress& progress) {
-  refuse(options.device.given(), "--model says that OLD and NEW are devices; then there is no other --backend");
+int migrate_devices(const MigrateArguments& options, const MigrateOptions& request, Progress& progress) {
+  refuse_if(options.device.given(), "--model says that OLD and NEW are devices; then there is no other --backend");
   const Model model = read_users_model(options.model);
   SpecSheet before = named_backend(options.before), after = named_backend(options.after);
   if (before.name == after.name) before.name = options.before, after.name = options.after;  // a file and what it was made from
@@ -73,7 +73,7 @@ int migrate_devices(const Options& options, const MigrateOptions& request, Progr
   return migration.equal() ? equal : different;
 }
 
-int run(const Options& options) {
+int run(const MigrateArguments& options) {
   Progress progress("migrating");
   const MigrateOptions request{.threads = options.threads,
                                .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }};
@@ -85,7 +85,7 @@ int run(const Options& options) {
 void add_migrate(CommandLine& line) {
   Command command =
       line.add("migrate", "show what another version of a network, or of a device, changes: layer by layer, for every input and on data");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MigrateArguments>();
   command.option("old", options->before, "a network (.tflite, .onnx or JSON), beside --backend; or a device, beside --model").required();
   command.option("new", options->after, "its other version").required();
   add_model_options(command);

@@ -13,12 +13,12 @@
 namespace lastbit::tool {
 namespace {
 
-struct Given {
+struct ModelWords {
   std::vector<std::string> shapes, constants;
   Cut cut;
 };
-Given& given() {
-  static Given words;
+ModelWords& model_words() {
+  static ModelWords words;
   return words;
 }
 
@@ -53,16 +53,17 @@ std::pair<std::string, Shape> named_shape_from(const std::string& text) {
 
 void add_model_options(Command& command) {
   command
-      .option("--shape", given().shapes, "of an .onnx or .tflite model: the shape of an input whose sizes the file leaves open; repeatable")
+      .option("--shape", model_words().shapes,
+              "of an .onnx or .tflite model: the shape of an input whose sizes the file leaves open; repeatable")
       .value_name("NAME=1x3x224x224")
       .repeatable_one_by_one();
-  command.option("--bind", given().constants, "of an .onnx model: an input that is no data but a constant; repeatable")
+  command.option("--bind", model_words().constants, "of an .onnx model: an input that is no data but a constant; repeatable")
       .value_name("NAME=FILE.npy")
       .repeatable_one_by_one();
-  command.option("--from", given().cut.from, "begin at this tensor, which becomes an input; repeatable")
+  command.option("--from", model_words().cut.from, "begin at this tensor, which becomes an input; repeatable")
       .value_name("TENSOR")
       .repeatable_one_by_one();
-  command.option("--to", given().cut.to, "end at this tensor, which becomes an output; repeatable")
+  command.option("--to", model_words().cut.to, "end at this tensor, which becomes an output; repeatable")
       .value_name("TENSOR")
       .repeatable_one_by_one();
 }
@@ -72,10 +73,10 @@ Model read_given_model(const std::string& file) {
   const auto require_new = [](bool added, const std::string& option) {
     if (!added) throw Error(ErrorCode::bad_input, option, "the input is named twice");
   };
-  for (const std::string& text : given().shapes) require_new(options.shapes.insert(named_shape_from(text)).second, "--shape " + text);
-  for (const std::string& text : given().constants)
+  for (const std::string& text : model_words().shapes) require_new(options.shapes.insert(named_shape_from(text)).second, "--shape " + text);
+  for (const std::string& text : model_words().constants)
     require_new(options.constants.insert(named_constant_from(text)).second, "--bind " + text);
-  options.cut = given().cut;
+  options.cut = model_words().cut;
   const Stopwatch stopwatch("read " + file);
   return read_model(file, options);
 }

@@ -14,11 +14,11 @@
 namespace lastbit::tool {
 namespace {
 
-struct Given {
+struct PlacementWords {
   std::vector<std::string> fallbacks, kept;
 };
-Given& given() {
-  static Given words;
+PlacementWords& placement_words() {
+  static PlacementWords words;
   return words;
 }
 
@@ -58,7 +58,7 @@ std::vector<std::string> lines_of(const Model& model, std::initializer_list<cons
 }
 
 SpecSheet placed(SpecSheet sheet, const Model& model, std::vector<Placement> placements) {
-  for (const std::string& name : given().fallbacks) placements.push_back({named_backend(name), {}});
+  for (const std::string& name : placement_words().fallbacks) placements.push_back({named_backend(name), {}});
   sheet.backend.elsewhere = Placements(std::move(placements));
   remember_backend(sheet);
   if (!sheet.backend.elsewhere.empty() && check(model, sheet.backend).empty())
@@ -70,20 +70,21 @@ SpecSheet placed(SpecSheet sheet, const Model& model, std::vector<Placement> pla
 
 void add_placement_options(Command& command) {
   command
-      .option("--fallback", given().fallbacks,
+      .option("--fallback", placement_words().fallbacks,
               "compute what the device lacks on this backend, as a board's CPU does; of several the first that has it (repeatable)")
       .value_name("BACKEND")
       .suggests(ValueKind::backend)
       .repeatable();
   command
-      .option("--keep", given().kept, "compute these layers on this backend instead of the device, such as softmax,12=float (repeatable)")
+      .option("--keep", placement_words().kept,
+              "compute these layers on this backend instead of the device, such as softmax,12=float (repeatable)")
       .value_name("LAYER,…=BACKEND")
       .repeatable_one_by_one();
 }
 
 SpecSheet with_placements(SpecSheet sheet, const Model& model) {
   std::vector<Placement> placements;
-  for (const std::string& text : given().kept) placements.push_back(kept_from(text, model));
+  for (const std::string& text : placement_words().kept) placements.push_back(kept_from(text, model));
   return placed(std::move(sheet), model, std::move(placements));
 }
 

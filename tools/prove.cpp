@@ -28,7 +28,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct ProveArguments {
   std::string model, backend, range = "type", layer, folder;
   std::vector<std::string> settings, inputs;
   std::optional<int> bits;
@@ -61,14 +61,14 @@ std::vector<std::string> write_examples(const ProveReport& report, const std::fi
   return files;
 }
 
-int answer_about_pairs(const Options& options) {
+int answer_about_pairs(const ProveArguments& options) {
   const std::vector<PairProof> layers = prove_pairs(read_users_model(options.model));
   std::cout << (options.json ? to_json(layers, options.model) : to_text(layers, options.model));
   const bool same = std::ranges::all_of(layers, [](const PairProof& layer) { return layer.verdict == PairVerdict::same; });
   return same ? equal : different;
 }
 
-int run(const Options& options) {
+int run(const ProveArguments& options) {
   if (options.without_vnni) return answer_about_pairs(options);
   if (options.backend.empty())
     throw Error(ErrorCode::bad_input, "prove", "--backend is needed; without it only --without-vnni is answered");
@@ -100,7 +100,7 @@ int run(const Options& options) {
 
 void add_prove(CommandLine& line) {
   Command command = line.add("prove", "bound every running sum: which accumulators cannot overflow, and inputs for those that can");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProveArguments>();
   add_model(command, options->model).required();
   add_backend_option(command, options->backend);
   add_set_option(command, options->settings);

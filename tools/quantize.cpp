@@ -26,7 +26,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct QuantizeArguments {
   std::string model;
   std::string backend;
   std::string output, ranges, save_ranges;
@@ -75,7 +75,7 @@ JsonValue list_json(const Quantizer& quantizer, const std::vector<std::string>& 
 }
 
 /// Of one backend's quantiser, or of all.
-int list_options(const Options& options) {
+int list_options(const QuantizeArguments& options) {
   const std::string only = options.backend.empty() ? "" : named_backend(options.backend).quantizer;
   JsonValue list = JsonValue::array();
   for (const Quantizer& quantizer : quantizers()) {
@@ -98,7 +98,7 @@ void require(const std::string& value, const std::string& option) {
   if (value.empty()) throw Error(ErrorCode::bad_input, "quantize", option + " is needed");
 }
 
-int run(const Options& options) {
+int run(const QuantizeArguments& options) {
   if (options.list) return list_options(options);
   require(options.model, "MODEL");
   require(options.backend, "--backend");
@@ -125,7 +125,7 @@ int run(const Options& options) {
 
 void add_quantize(CommandLine& line) {
   Command command = line.add("quantize", "turn a float network into a model of a device, by the vendor's rules, and show what is lost");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<QuantizeArguments>();
   add_model(command, options->model);
   add_backend_option(command, options->backend);
   add_input_option(command, options->inputs);

@@ -22,7 +22,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct ReplayArguments {
   std::string model, float_network, dump, required, csv;
   ChosenBackend backend;
   std::vector<std::string> inputs;
@@ -31,7 +31,7 @@ struct Options {
   bool json = false;
 };
 
-ReplayReport replayed(const Options& options, const Model& model) {
+ReplayReport replayed(const ReplayArguments& options, const Model& model) {
   std::optional<Model> real;
   if (!options.float_network.empty()) real = read_model(options.float_network);
   const SpecSheet backend = with_placements(reported_backend(options.backend.name, options.backend.settings), model);
@@ -46,7 +46,7 @@ ReplayReport replayed(const Options& options, const Model& model) {
   return report;
 }
 
-int run(const Options& options) {
+int run(const ReplayArguments& options) {
   if (options.model.empty()) throw Error(ErrorCode::bad_input, "replay", "a model is needed: the network that the board computes");
   if (options.dump.empty()) throw Error(ErrorCode::bad_input, "replay", "--dump is needed: what the board computed");
   if (options.backend.name.empty())
@@ -66,7 +66,7 @@ int run(const Options& options) {
 void add_replay(CommandLine& line) {
   Command command =
       line.add("replay", "show a float network, its emulated model and a board side by side: what is lost where, and by whom");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReplayArguments>();
   add_model(command, options->model, "model,--model");
   command.option("--float", options->float_network, "the float network of the model; without it the model's own float path")
       .value_name("FILE");

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RunArguments {
   std::string model;
   std::string backend;
   std::vector<std::string> settings;
@@ -88,7 +88,8 @@ std::string list_text(const std::vector<std::int64_t>& values) {
   return values.size() > shown ? text + " … (" + std::to_string(values.size()) + " samples)" : text;
 }
 
-void print_text(const NamedTrace& trace, const std::vector<OutputReport>& outputs, const std::string& elsewhere, const Options& options) {
+void print_text(const NamedTrace& trace, const std::vector<OutputReport>& outputs, const std::string& elsewhere,
+                const RunArguments& options) {
   std::cout << options.model << " on " << trace.backend << ", " << trace.path << " path\n" << elsewhere;
   for (const OutputReport& output : outputs) {
     const Tensor& values = output.tensor->values;
@@ -143,7 +144,7 @@ std::string texts_of(const std::vector<std::string>& readings, const std::vector
 }
 
 void print_json(const NamedTrace& trace, const std::vector<OutputReport>& outputs, const std::vector<std::string>& readings,
-                const std::vector<RealInput>& inputs, JsonValue layers, const Options& options) {
+                const std::vector<RealInput>& inputs, JsonValue layers, const RunArguments& options) {
   JsonValue report{{"model", options.model}, {"backend", trace.backend}, {"path", trace.path}};
   for (const std::string& reading : readings) report["readings"].push_back(reading);
   for (const RealInput& input : inputs) {
@@ -172,7 +173,7 @@ void print_json(const NamedTrace& trace, const std::vector<OutputReport>& output
   std::cout << report.text(2) << "\n";
 }
 
-int run(const Options& options) {
+int run(const RunArguments& options) {
   SpecSheet sheet = reported_backend(options.backend, options.settings);
   const Model model = read_users_model(options.model);
   sheet = with_placements(std::move(sheet), model);
@@ -206,7 +207,7 @@ int run(const Options& options) {
 
 void add_run(CommandLine& line) {
   Command command = line.add("run", "compute a model on a backend and write its outputs");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunArguments>();
   add_model(command, options->model).required();
   add_backend_option(command, options->backend).required();
   add_set_option(command, options->settings);

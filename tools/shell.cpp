@@ -14,11 +14,11 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct ShellArguments {
   std::string shell, command;
 };
 
-std::string text_for(const Options& options, const CommandLine& line) {
+std::string text_for(const ShellArguments& options, const CommandLine& line) {
   const DeclaredProgram program = line.declared();
   std::vector<std::string> backends;
   for (const SpecSheet& sheet : builtin_backends()) backends.push_back(sheet.name);
@@ -36,7 +36,7 @@ std::string text_for(const Options& options, const CommandLine& line) {
 
 void add_shell(CommandLine& line) {
   Command command = line.add("shell", "print what completes this command line in bash, zsh or fish, or its man pages");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShellArguments>();
   command.option("shell", options->shell, "bash, zsh, fish; or man, and a command whose page it is")
       .required()
       .one_of({"bash", "zsh", "fish", "man"});

@@ -22,7 +22,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct ShrinkArguments {
   std::string model, a, b, layer, output;
   std::vector<std::string> settings_a, settings_b, inputs;
   std::optional<std::int64_t> index;
@@ -30,7 +30,7 @@ struct Options {
   bool json = false;
 };
 
-int run(const Options& options) {
+int run(const ShrinkArguments& options) {
   Model model = read_users_model(options.model);
   const std::filesystem::path path(options.model);
   model.name = (path.parent_path().filename() / path.filename()).string();  // tells networks apart wherever the files go
@@ -60,7 +60,7 @@ int run(const Options& options) {
 
 void add_shrink(CommandLine& line) {
   Command command = line.add("shrink", "find the smallest case in which two backends still differ, for the same cause");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShrinkArguments>();
   add_model(command, options->model).required();
   add_side_a(command, options->a, options->settings_a).required();
   add_side_b(command, options->b, options->settings_b).required();

@@ -33,7 +33,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct SweepArguments {
   std::string model, state, json, csv;
   std::vector<std::string> data, backends;
   SweepOptions sweep;
@@ -70,13 +70,13 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
-LayerView sweep_view(const Options& options, const Model& model) {
+LayerView sweep_view(const SweepArguments& options, const Model& model) {
   LayerView view = view_from(options.view, &model);
   if (view.order == LayerOrder::own) throw Error(ErrorCode::bad_input, "--sort own", "a sweep feeds no layer with the reference's tensors");
   return view;
 }
 
-SweepWork prepare(const Options& options) {
+SweepWork prepare(const SweepArguments& options) {
   SweepWork work;
   work.model = std::make_unique<Model>(read_users_model(options.model));
   static_cast<void>(sweep_view(options, *work.model));  // refused before anything is computed
@@ -110,7 +110,7 @@ std::string kept_text(const SweepState& state) {
 }
 
 /// What is complete is reported; what failed half-way too, marked as incomplete; what the user stopped is not.
-int finish(const Options& options, const SweepWork& work, const SweepState& state, const SweepEnd& end) {
+int finish(const SweepArguments& options, const SweepWork& work, const SweepState& state, const SweepEnd& end) {
   const SweepReport report{options.model, joined(options.data), work.sweeper.get(), &state.statistics, state.samples()};
   if (!end.stopped && state.statistics.samples.count() > 0) {
     write(options.json, to_json(report));
@@ -125,7 +125,7 @@ int finish(const Options& options, const SweepWork& work, const SweepState& stat
 }
 
 /// Without a launcher.
-int sweep_alone(const Options& options, const RanksControl& control) {
+int sweep_alone(const SweepArguments& options, const RanksControl& control) {
   const SweepWork work = prepare(options);
   SweepState state(control.state, *work.sweeper, *work.source);
   SweepEnd end;
@@ -138,7 +138,7 @@ int sweep_alone(const Options& options, const RanksControl& control) {
   return control.finish(work, state, end);
 }
 
-int run(const Options& options) {
+int run(const SweepArguments& options) {
   stop_on_signals();
   Progress progress("samples");
   RanksControl control{
@@ -171,7 +171,7 @@ void add_sweep(CommandLine& line) {
   Command command = line.add("sweep",
                              "run a whole data set on several backends and count per layer what differs; goes on after a kill; "
                              "spreads over machines under mpirun");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SweepArguments>();
   add_model(command, options->model).required();
   add_input_option(command, options->data).required();
   command.renamed("--data", "--input");

@@ -23,7 +23,7 @@
 namespace lastbit::tool {
 namespace {
 
-struct Options {
+struct VerifyArguments {
   std::string directory;
   std::string backend;
   std::vector<std::string> settings;
@@ -79,7 +79,7 @@ void print_json(const VerifyReport& report, bool tolerant) {
   std::cout << json.text(2) << "\n";
 }
 
-int run(const Options& options) {
+int run(const VerifyArguments& options) {
   VerifyOptions choices;
   if (!options.backend.empty()) choices.backend = selected_backend(options.backend, options.settings);
   const VerifyReport report = verify_within(tolerances_from(options.tolerances), options.directory, std::move(choices));
@@ -98,7 +98,7 @@ int run(const Options& options) {
 
 void add_verify(CommandLine& line) {
   Command command = line.add("verify", "run every recorded case below a folder and demand equality of every value");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VerifyArguments>();
   command.option("directory", options->directory, "a folder with cases.json files below it, or one such file").required();
   const Option backend = add_backend_option(command, options->backend);
   add_set_option(command, options->settings).needs(backend);

@@ -27,7 +27,7 @@ constexpr std::size_t alignment = 16;  // of everything that the format aligns
 constexpr std::size_t copies_per_byte = 16;
 
 template <class T>
-std::size_t count_of(const flatbuffers::Vector<T>* vector) {
+std::size_t length_of(const flatbuffers::Vector<T>* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 template <class T>
@@ -72,8 +72,8 @@ class FileReader {
     require_supported(graph, outline);
     if (!shapes_.empty()) resize(graph, part);
     find_used_tensors(graph, part);
-    for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) read_tensor(*at(graph.tensors(), i), i);
-    for (std::size_t i = 0; i < count_of(graph.operators()); ++i)
+    for (std::size_t i = 0; i < length_of(graph.tensors()); ++i) read_tensor(*at(graph.tensors(), i), i);
+    for (std::size_t i = 0; i < length_of(graph.operators()); ++i)
       if (!left_out_[i]) read_operation(*at(graph.operators(), i), i);
     builder_.model.inputs = indices(graph.inputs(), "the subgraph's inputs");
     builder_.model.outputs = indices(graph.outputs(), "the subgraph's outputs");
@@ -104,7 +104,7 @@ class FileReader {
 
   /// The first: what an interpreter runs that is asked for no other. Operators that call another one are not supported.
   [[nodiscard]] const SubGraph& main_subgraph() const {
-    if (count_of(file_.subgraphs()) == 0) malformed("model", "no subgraph");
+    if (length_of(file_.subgraphs()) == 0) malformed("model", "no subgraph");
     return *at(file_.subgraphs(), 0);
   }
 
@@ -121,19 +121,19 @@ class FileReader {
   /// Numbers out of range are reported where they are read.
   [[nodiscard]] GraphOutline outline_of(const SubGraph& graph) const {
     GraphOutline outline;
-    for (std::size_t i = 0; i < count_of(graph.tensors()); ++i) {
+    for (std::size_t i = 0; i < length_of(graph.tensors()); ++i) {
       const auto* const name = at(graph.tensors(), i)->name();
       outline.values.push_back(name == nullptr ? "" : name->str());
     }
     const auto values = [&](const flatbuffers::Vector<std::int32_t>* list) {
       std::vector<std::int32_t> known;
-      for (std::size_t i = 0; i < count_of(list); ++i) {
+      for (std::size_t i = 0; i < length_of(list); ++i) {
         const bool exists = at(list, i) >= 0 && static_cast<std::size_t>(at(list, i)) < outline.values.size();
         known.push_back(exists ? at(list, i) : absent_tensor);
       }
       return known;
     };
-    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
+    for (std::size_t i = 0; i < length_of(graph.operators()); ++i) {
       const Operator& source = *at(graph.operators(), i);
       outline.nodes.push_back({.name = {},
                                .inputs = values(source.inputs()),
@@ -157,9 +157,9 @@ class FileReader {
   // Operators.
 
   [[nodiscard]] const OperatorCode& code_of(const Operator& source, std::size_t index) const {
-    if (source.opcode_index() >= count_of(file_.operator_codes())) {
+    if (source.opcode_index() >= length_of(file_.operator_codes())) {
       malformed("operation " + std::to_string(index),
-                "operator code " + std::to_string(source.opcode_index()) + " of " + std::to_string(count_of(file_.operator_codes())));
+                "operator code " + std::to_string(source.opcode_index()) + " of " + std::to_string(length_of(file_.operator_codes())));
     }
     return *at(file_.operator_codes(), source.opcode_index());
   }
@@ -176,13 +176,13 @@ class FileReader {
 
   [[nodiscard]] std::vector<BuiltinOperator> codes_of(const SubGraph& graph) const {
     std::vector<BuiltinOperator> codes;
-    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) codes.push_back(builtin_of(code_of(*at(graph.operators(), i), i)));
+    for (std::size_t i = 0; i < length_of(graph.operators()); ++i) codes.push_back(builtin_of(code_of(*at(graph.operators(), i), i)));
     return codes;
   }
 
   void require_supported(const SubGraph& graph, const GraphOutline& outline) const {
     UnsupportedOperators unsupported;
-    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
+    for (std::size_t i = 0; i < length_of(graph.operators()); ++i) {
       if (left_out_[i]) continue;
       const OperatorCode& code = code_of(*at(graph.operators(), i), i);
       if (is_known(code)) continue;
@@ -205,9 +205,9 @@ class FileReader {
 
   [[nodiscard]] std::string open_inputs(const SubGraph& graph) const {
     std::string inputs;
-    for (std::size_t i = 0; i < count_of(graph.inputs()); ++i) {
+    for (std::size_t i = 0; i < length_of(graph.inputs()); ++i) {
       const auto index = static_cast<std::size_t>(at(graph.inputs(), i));
-      const std::string sizes = index < count_of(graph.tensors()) ? open_sizes(*at(graph.tensors(), index)) : "";
+      const std::string sizes = index < length_of(graph.tensors()) ? open_sizes(*at(graph.tensors(), index)) : "";
       if (!sizes.empty()) inputs += "; input '" + printable(at(graph.tensors(), index)->name()->string_view()) + "' is " + sizes;
     }
     return inputs;
@@ -228,9 +228,9 @@ class FileReader {
   }
 
   std::vector<std::int32_t> indices(const flatbuffers::Vector<std::int32_t>* source, const std::string& part) {
-    spend(count_of(source) * sizeof(std::int32_t), part);
+    spend(length_of(source) * sizeof(std::int32_t), part);
     std::vector<std::int32_t> result;
-    for (std::size_t i = 0; i < count_of(source); ++i) {
+    for (std::size_t i = 0; i < length_of(source); ++i) {
       const std::int32_t index = at(source, i);
       if (index != absent_tensor && (index < 0 || static_cast<std::size_t>(index) >= builder_.model.tensors.size())) {
         malformed(part, "tensor " + std::to_string(index) + " of " + std::to_string(builder_.model.tensors.size()));
@@ -243,9 +243,9 @@ class FileReader {
   // Tensors.
 
   void find_used_tensors(const SubGraph& graph, const std::optional<KeptPart>& part) {
-    used_.assign(count_of(graph.tensors()), false);
+    used_.assign(length_of(graph.tensors()), false);
     const auto mark = [&](const flatbuffers::Vector<std::int32_t>* list) {
-      for (std::size_t i = 0; i < count_of(list); ++i) {
+      for (std::size_t i = 0; i < length_of(list); ++i) {
         const auto index = static_cast<std::size_t>(at(list, i));  // one out of range is reported where it is read
         if (index < used_.size()) used_[index] = true;
       }
@@ -257,7 +257,7 @@ class FileReader {
         for (const std::int32_t index : *list)
           if (index >= 0) used_[static_cast<std::size_t>(index)] = true;
     }
-    for (std::size_t i = 0; i < count_of(graph.operators()); ++i) {
+    for (std::size_t i = 0; i < length_of(graph.operators()); ++i) {
       if (left_out_[i]) continue;
       mark(at(graph.operators(), i)->inputs());
       mark(at(graph.operators(), i)->outputs());
@@ -293,13 +293,13 @@ class FileReader {
   /// The shape of a single value, as RESHAPE is given it: the output says so already.
   static bool is_empty_list(const Tensor& source) {
     const bool is_list = source.type() == TensorType::INT32 || source.type() == TensorType::INT64;
-    return is_list && count_of(source.shape()) == 1 && at(source.shape(), 0) == 0;
+    return is_list && length_of(source.shape()) == 1 && at(source.shape(), 0) == 0;
   }
 
   Shape shape_of(const Tensor& source, const std::string& part) const {
-    if (count_of(source.shape()) > largest_rank) malformed(part, "more than " + std::to_string(largest_rank) + " dimensions");
+    if (length_of(source.shape()) > largest_rank) malformed(part, "more than " + std::to_string(largest_rank) + " dimensions");
     std::vector<std::int64_t> sizes;
-    for (std::size_t i = 0; i < count_of(source.shape()); ++i) {
+    for (std::size_t i = 0; i < length_of(source.shape()); ++i) {
       sizes.push_back(at(source.shape(), i));
       if (sizes.back() < 1)
         malformed(part,
@@ -312,10 +312,10 @@ class FileReader {
     if (source.details_type() != 0) unsupported(part, "custom quantization is not supported");
     Quantization quantization;
     quantization.axis = rank == 1 ? 0 : source.quantized_dimension();  // older converters give a bias the axis of its weights
-    if (count_of(source.scale()) == 0) return {};                      // only the range seen in training, say
-    spend((count_of(source.scale()) + count_of(source.zero_point())) * sizeof(double), part);
-    for (std::size_t i = 0; i < count_of(source.scale()); ++i) quantization.scales.push_back(static_cast<double>(at(source.scale(), i)));
-    for (std::size_t i = 0; i < count_of(source.zero_point()); ++i)
+    if (length_of(source.scale()) == 0) return {};                     // only the range seen in training, say
+    spend((length_of(source.scale()) + length_of(source.zero_point())) * sizeof(double), part);
+    for (std::size_t i = 0; i < length_of(source.scale()); ++i) quantization.scales.push_back(static_cast<double>(at(source.scale(), i)));
+    for (std::size_t i = 0; i < length_of(source.zero_point()); ++i)
       quantization.zero_points.push_back(unaligned_at(source.zero_point(), i));
     return quantization;
   }
@@ -323,8 +323,8 @@ class FileReader {
   /// The tensor's buffer, inside the FlatBuffer or, in files of more than 2 GB, behind it. Empty: not a constant.
   [[nodiscard]] std::span<const std::byte> data_of(const Tensor& source, const std::string& part) const {
     if (source.buffer() == 0) return {};  // by convention
-    if (source.buffer() >= count_of(file_.buffers())) {
-      malformed(part, "buffer " + std::to_string(source.buffer()) + " of " + std::to_string(count_of(file_.buffers())));
+    if (source.buffer() >= length_of(file_.buffers())) {
+      malformed(part, "buffer " + std::to_string(source.buffer()) + " of " + std::to_string(length_of(file_.buffers())));
     }
     const Buffer& buffer = *at(file_.buffers(), source.buffer());
     if (buffer.offset() > 1) {

@@ -283,13 +283,13 @@ void read_softmax(const OperatorReader& source) {
   source.emit(OperationKind::softmax, source.inputs(), SoftmaxAttributes{source.options<SoftmaxOptions>().beta()});
 }
 
-struct Entry {
+struct KnownOperator {
   BuiltinOperator code;
   void (*read)(const OperatorReader&);
 };
 
 using enum OperationKind;
-constexpr Entry entries[] = {
+constexpr KnownOperator known_operators[] = {
     {BuiltinOperator::CONV_2D, read_convolution<Conv2DOptions, conv2d>},
     {BuiltinOperator::DEPTHWISE_CONV_2D, read_convolution<DepthwiseConv2DOptions, depthwise_conv2d>},
     {BuiltinOperator::TRANSPOSE_CONV, read_transposed_convolution},
@@ -398,8 +398,8 @@ ReadOperator reader_of(BuiltinOperator code, std::string_view custom) {
     const auto* const entry = std::ranges::find(custom_entries, custom, &CustomEntry::name);
     return entry == std::end(custom_entries) ? nullptr : entry->read;
   }
-  const auto* const entry = std::ranges::find(entries, code, &Entry::code);
-  return entry == std::end(entries) ? nullptr : entry->read;
+  const auto* const entry = std::ranges::find(known_operators, code, &KnownOperator::code);
+  return entry == std::end(known_operators) ? nullptr : entry->read;
 }
 
 }  // namespace

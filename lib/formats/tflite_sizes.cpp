@@ -238,12 +238,12 @@ Sizes of_batch_matmul(const Resized& at) {
   return out;
 }
 
-struct Entry {
+struct SizedOperator {
   BuiltinOperator code;
   Sizes (*sizes)(const Resized&);
 };
 
-constexpr Entry entries[] = {
+constexpr SizedOperator sized_operators[] = {
     {BuiltinOperator::CONV_2D, of_convolution<Conv2DOptions>},
     {BuiltinOperator::DEPTHWISE_CONV_2D, of_convolution<DepthwiseConv2DOptions>},
     {BuiltinOperator::MAX_POOL_2D, of_pool},
@@ -293,9 +293,9 @@ constexpr BuiltinOperator of_one_shape[] = {BuiltinOperator::QUANTIZE,    Builti
                                             BuiltinOperator::LOGICAL_NOT, BuiltinOperator::L2_NORMALIZATION};
 
 Shape shape_behind(BuiltinOperator code, const Resized& at) {
-  const auto entry = std::ranges::find(entries, code, &Entry::code);
-  if (entry == std::end(entries) && std::ranges::find(of_one_shape, code) == std::end(of_one_shape)) at.refuse();
-  Sizes sizes = entry == std::end(entries) ? as_first_input(at) : entry->sizes(at);
+  const auto entry = std::ranges::find(sized_operators, code, &SizedOperator::code);
+  if (entry == std::end(sized_operators) && std::ranges::find(of_one_shape, code) == std::end(of_one_shape)) at.refuse();
+  Sizes sizes = entry == std::end(sized_operators) ? as_first_input(at) : entry->sizes(at);
   if (sizes.size() > largest_rank || std::ranges::any_of(sizes, [](std::int64_t size) { return size < 1; })) at.refuse();
   return Shape(std::move(sizes));
 }

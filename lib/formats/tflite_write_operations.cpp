@@ -317,7 +317,7 @@ WrittenOperator write_softmax(const OperatorWriter& source) {
 }
 
 /// An operator, and from which of its versions on interpreters take int8 and int16 data.
-struct Entry {
+struct WrittenOperation {
   OperationKind kind;
   BuiltinOperator code;
   WrittenOperator (*write)(const OperatorWriter&);
@@ -325,7 +325,7 @@ struct Entry {
 };
 
 using enum OperationKind;
-constexpr Entry entries[] = {
+constexpr WrittenOperation written_operations[] = {
     {conv2d, BuiltinOperator::CONV_2D, write_convolution, 3, 4},
     {depthwise_conv2d, BuiltinOperator::DEPTHWISE_CONV_2D, write_convolution, 3, 5},
     {transposed_conv2d, BuiltinOperator::TRANSPOSE_CONV, write_transposed_convolution, 3, 3},
@@ -374,7 +374,7 @@ constexpr Entry entries[] = {
     {rsqrt, BuiltinOperator::RSQRT, plain, 1, 1},
 };
 
-int32_t version_of(const Entry& entry, const OperatorWriter& source) {
+int32_t version_of(const WrittenOperation& entry, const OperatorWriter& source) {
   const ElementType type = source.input().type;
   if (type == ElementType::int8) return entry.version_int8;
   return type == ElementType::int16 || source.output().type == ElementType::int16 ? entry.version_int16 : 1;
@@ -383,8 +383,9 @@ int32_t version_of(const Entry& entry, const OperatorWriter& source) {
 }  // namespace
 
 WrittenOperator write_operator(const OperatorWriter& source) {
-  const auto* entry = std::find_if(std::begin(entries), std::end(entries), [&](const Entry& each) { return each.kind == source.kind(); });
-  if (entry == std::end(entries)) source.refuse("this operation");
+  const auto* entry = std::find_if(std::begin(written_operations), std::end(written_operations),
+                                   [&](const WrittenOperation& each) { return each.kind == source.kind(); });
+  if (entry == std::end(written_operations)) source.refuse("this operation");
   WrittenOperator written = entry->write(source);
   if (written.code == BuiltinOperator::ADD) written.code = entry->code;  // a function may have chosen another
   written.version = version_of(*entry, source);

@@ -11,11 +11,11 @@
 namespace lastbit::tool {
 namespace {
 
-Standing standing_of(const LayerCertificate& layer) {
+Standing certified_standing(const LayerCertificate& layer) {
   return layer.is_open() ? Standing::open : layer.equal() ? Standing::equal : Standing::differs;
 }
 
-Subject subject_of(const LayerCertificate& layer) { return subject_of(layer.name, layer.kind, standing_of(layer)); }
+Subject subject_of(const LayerCertificate& layer) { return subject_of(layer.name, layer.kind, certified_standing(layer)); }
 
 std::string bound_text(const TensorBound& bound) {
   if (!bound.lsb) return "no bound";
