@@ -6,7 +6,7 @@ function(lastbit_configure target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -ffp-contract=off
                                            $<$<BOOL:${LASTBIT_WARNINGS_AS_ERRORS}>:-Werror>)
   if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE "SHELL:--param ggc-min-heapsize=250000")  # kB: what gcc fills before it collects garbage
+    target_compile_options(${target} PRIVATE "SHELL:--param ggc-min-heapsize=100000")  # kB: what gcc fills before it collects garbage
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)  # gcc 12 warns of every "literal" + std::string (gcc bug 105651)
@@ -20,11 +20,11 @@ function(lastbit_configure target)
   endif()
 endfunction()
 
-# lastbit_optimise(target level): a lower level than the build's own, for what is compiled more often than it computes. Whatever must be fast
-# lies in model and engine. -O0 is meant for every build; other levels for optimised builds alone. Under the sanitizers, whose checks are most of
-# what the optimiser then has to read, -O1 is -O0 too.
+# lastbit_optimise(target level [COMPUTES]): the level at which a target is compiled in an optimised build, in place of the build's own. A layer states
+# -O1: most of its code is compiled more often than it is waited for, and a higher level takes up to twice as long. -O0 is meant for every build. Under
+# the sanitizers, whose checks are most of what the optimiser then has to read, -O1 is -O0 too, but for code that COMPUTES.
 function(lastbit_optimise target level)
-  if(level STREQUAL "-O0" OR (level STREQUAL "-O1" AND LASTBIT_SANITIZERS))
+  if(level STREQUAL "-O0" OR (level STREQUAL "-O1" AND LASTBIT_SANITIZERS AND NOT "COMPUTES" IN_LIST ARGN))
     target_compile_options(${target} PRIVATE -O0)
   else()
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${level}>)

@@ -16,8 +16,9 @@ if(LASTBIT_PRECOMPILE)
   lastbit_optimise(lastbit_test_precompiled -O0)
   target_link_libraries(lastbit_test_precompiled PRIVATE lastbit_test_support)
   lastbit_precompile(
-    lastbit_test_precompiled <algorithm> <cmath> <filesystem> <random> <string> <vector> <support/catch.hpp> <lastbit/emulator.hpp>
-    <lastbit/io/npy.hpp> <lastbit/registry.hpp> <lastbit/rules.hpp>)
+    lastbit_test_precompiled <algorithm> <cmath> <filesystem> <random> <string> <vector> <nlohmann/json.hpp> <support/catch.hpp>
+    <lastbit/emulator.hpp> <lastbit/io/npy.hpp> <lastbit/registry.hpp> <lastbit/rules.hpp>)
+  lastbit_use_headers(lastbit_test_precompiled nlohmann_json::nlohmann_json)
 endif()
 
 # What a test may take, on the slowest of machines.

@@ -45,7 +45,7 @@ def weak_symbols(nm, archive):
     """(path, symbol) of every weak function that a path's file defines, and the paths found."""
     found, paths, path = [], set(), None
     for line in output(nm, "--demangle", "--defined-only", archive).splitlines():
-        member = re.fullmatch(r"(?:.*/)?(?:(?:finish_)?(\w+)|.*)\.cpp\.o(?:bj)?:", line)
+        member = re.fullmatch(r"(?:.*/)?(?:(?:finish_)?(\w+)\.cpp|.*)\.o(?:bj)?:", line)
         if member:
             path = member[1] if member[1] in OWN else None
             paths |= {path} - {None}
