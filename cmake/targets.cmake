@@ -21,7 +21,7 @@ function(lastbit_configure target)
 endfunction()
 
 # lastbit_optimise(target level [COMPUTES]): the level at which a target is compiled in an optimised build, in place of the build's own. A layer states
-# -O1: most of its code is compiled more often than it is waited for, and a higher level takes up to twice as long. -O0 is meant for every build. Under
+# -O1 (the engine -O3): most of its code is compiled more often than it is waited for, and a higher level takes up to twice as long. -O0 is meant for every build. Under
 # the sanitizers, whose checks are most of what the optimiser then has to read, -O1 is -O0 too, but for code that COMPUTES.
 function(lastbit_optimise target level)
   if(level STREQUAL "-O0" OR (level STREQUAL "-O1" AND LASTBIT_SANITIZERS AND NOT "COMPUTES" IN_LIST ARGN))

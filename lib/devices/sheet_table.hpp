@@ -15,7 +15,8 @@
 
 namespace lastbit {
 
-/// An Evidence. Its rule is `prefix` and `rule`; its source is `source`, what was run or read, and `detail`, what of that.
+/// An Evidence. Its rule is `prefix` followed by `rule`. Its source is `source`, the program or document, followed by `detail`, the suites, files or
+/// functions in it.
 struct EvidenceRow {
   std::string_view rule;
   EvidenceLevel level;

@@ -611,8 +611,8 @@ struct Backend {
   friend constexpr bool operator==(const Backend&, const Backend&) = default;
 };
 
-/// A backend that states no rule: equal to Backend{}, and copied in its place where code runs. A copy is one instruction, Backend{} a store for each
-/// of its thousands of members, over which an optimiser takes seconds.
+/// A backend that states no rule: equal to Backend{}, and copied in its place where code runs. A copy is one call, Backend{} a store for each of its
+/// thousands of members, over which an optimiser takes seconds.
 extern const Backend no_rules;
 
 /// How a rule is known, weakest last.
