@@ -15,7 +15,6 @@
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 #include "support/sweep_fixture.hpp"
-#include "sweep_ranks.hpp"
 
 using namespace lastbit;
 using namespace lastbit::test;
@@ -259,13 +258,4 @@ TEST_CASE("A text report fits 100 columns") {
   CHECK_THAT(to_text(report), contains_text("INCOMPLETE: of 40 samples these are missing: 8 to 39"));
   CHECK(nlohmann::json::parse(to_json(report))["missing"] == nlohmann::json::parse("[[8, 39]]"));
   CHECK(!report.complete());
-}
-
-// What a lastbit without MPI does where a launcher started several: the source is compiled into this test as well.
-int tool::launched_processes() { return 4; }
-
-TEST_CASE("Without MPI several processes do not all do the same work") {
-  CHECK_THROWS_WITH(
-      (void)tool::sweep_on_ranks({}, {}),
-      contains_text("4 processes were started together, but this lastbit was built without MPI (Debian package libopenmpi-dev)"));
 }

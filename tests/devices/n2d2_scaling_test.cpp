@@ -9,7 +9,9 @@
 
 #include "support/catch.hpp"
 
-namespace lastbit::n2d2 {
+using namespace lastbit;
+using namespace lastbit::n2d2;
+
 namespace {
 
 /// A row of the log (N2D2 issue of 2021, "81 % in PyTorch, 14.6 % after the export") with six digits, and what the procedure makes of it.
@@ -117,4 +119,3 @@ TEST_CASE("a factor as the exporter prints it") {
 }
 
 }  // namespace
-}  // namespace lastbit::n2d2

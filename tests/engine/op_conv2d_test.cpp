@@ -108,7 +108,8 @@ TEST_CASE("conv2d: strides, dilations, padding and groups") {
       const std::int64_t start = in + pad - k * dilation;
       return start >= 0 && start % stride == 0 ? start / stride : -1;
     };
-    compare(s, data, scattered(s, data, position), accumulate, tally);
+    compare(
+        s, data, scattered(s, data, position), [](const auto&... of) { return accumulate(of...); }, tally);
   }
   tally.check(10000);
 }

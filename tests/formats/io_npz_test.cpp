@@ -61,7 +61,7 @@ TEST_CASE("the arrays of a .npz are read by name, stored or deflated, whole or r
   CHECK_THROWS_WITH(arrays.read("z"), contains_text("a.npz: holds no array 'z'"));
 }
 
-TEST_CASE("every seed of the fuzz target is read as NumPy wrote it") {
+TEST_CASE("every seed of the fuzz target of archives is read as NumPy wrote it") {
   for (const char* name : {"stored.npz", "deflated.npz"}) {
     const NpzFile arrays(seed_directory("npz_fuzz") / name);
     CHECK(arrays.names() == std::vector<std::string>{"x", "net/y:0"});

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "sweeping.hpp"
+#include "sweep/sweeping.hpp"
 
 using namespace lastbit;
 using namespace lastbit::test;

@@ -4,7 +4,7 @@
 // `lastbit sweep` as a shell sees it: reports, refusals, kills.
 #include <sstream>
 
-#include "sweeping.hpp"
+#include "sweep/sweeping.hpp"
 
 using namespace lastbit;
 using namespace lastbit::test;

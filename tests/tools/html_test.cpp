@@ -41,7 +41,7 @@ TEST_CASE("a page holds texts from anywhere as text, wherever they stand") {
   page.add(
       hostile, hostile,
       {Paragraph{hostile}, Heading{subject, hostile}, List{{hostile}}, Table{{{hostile, Alignment::left, hostile}}, {{subject, {hostile}}}},
-       Figure{plot, subject}, std::vector<Histogram>{{subject, hostile, {hostile}, {3}}},
+       Figure{plot, subject}, std::vector<tool::Histogram>{{subject, hostile, {hostile}, {3}}},
        std::vector<Grids>{{subject, hostile, {{hostile, hostile, hostile, 1, 2, {0, 1}}}}},
        Graph{{{subject, hostile, hostile, hostile, 0.5, {}}}}, Square{{hostile}, {{hostile}}},
        AssumptionList{{hostile, hostile, hostile, hostile}}});
@@ -55,7 +55,7 @@ TEST_CASE("a page holds texts from anywhere as text, wherever they stand") {
 
 TEST_CASE("a section with nothing in it is left out") {
   Document page;
-  page.add("nothing", "of it", {Table{{{"a"}}, {}}, List{}, Graph{}, Paragraph{}, std::vector<Histogram>{}});
+  page.add("nothing", "of it", {Table{{{"a"}}, {}}, List{}, Graph{}, Paragraph{}, std::vector<tool::Histogram>{}});
   CHECK(page.sections.empty());
   page.add("something", "", {List{}, Paragraph{"x"}});
   REQUIRE(page.sections.size() == 1);
@@ -129,7 +129,7 @@ TEST_CASE("in the picture of a network every node has a place of its own, below 
 }
 
 TEST_CASE("counts are drawn with what is equal in grey, and left out of the small picture") {
-  const Histogram histogram{{}, "h", {"-1", "0", "+1"}, {4, 1000000, 1}};
+  const tool::Histogram histogram{{}, "h", {"-1", "0", "+1"}, {4, 1000000, 1}};
   const std::string picture = svg_of(histogram);
   CHECK(count_of(picture, "class=\"same\"") == 1);
   CHECK(count_of(picture, "class=\"s1\"") == 2);
