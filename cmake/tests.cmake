@@ -119,7 +119,7 @@ function(lastbit_add_test_program program level)
   cmake_language(EVAL CODE "cmake_language(DEFER CALL lastbit_join_tests ${program})")
 endfunction()
 
-# The files of a test program, joined where the build joins files (lastbit_join): up to 30 kB of them, each in a namespace of its own, so that names
+# The files of a test program, joined where the build joins files (lastbit_join): up to 50 kB of them, each in a namespace of its own, so that names
 # of one mean nothing in another.
 function(lastbit_join_tests program)
   get_target_property(files ${program} LASTBIT_TEST_FILES)
@@ -137,7 +137,7 @@ function(lastbit_join_tests program)
       file(SIZE "${file}" size)
     endif()
     math(EXPR sum "${bytes} + ${size}")
-    if(joined AND (NOT file OR sum GREATER 30000))
+    if(joined AND (NOT file OR sum GREATER 50000))
       lastbit_join_test_files(${program} ${number} ${joined})
       math(EXPR number "${number} + 1")
       set(joined "")
