@@ -119,7 +119,7 @@ class Writer {
   }
 
   [[nodiscard]] std::string layers() const {
-    std::vector<TableColumn> columns{
+    std::vector<AdviceColumn> columns{
         {"no."}, {"layer", Align::left, name_width(view_, 24)}, {"operation", Align::left, 16}, {"MAC"}, {"differ"}, {"error"}};
     if (!report_.float16) columns.insert(columns.end(), {{"of all"}, {"at ties"}, {"tie, a"}, {"tie, b"}});
     columns.push_back({"alone on a"});
@@ -156,8 +156,8 @@ class Writer {
   }
 
   [[nodiscard]] std::string front_table(const std::vector<FallbackPoint>& front) const {
-    std::vector<TableColumn> columns{{"kept"},     {"MAC"},      {"differ"}, {"cosine"},
-                                     {"same top"}, {"distance"}, {"error"},  {"layers", Align::left, line_width}};
+    std::vector<AdviceColumn> columns{{"kept"},     {"MAC"},      {"differ"}, {"cosine"},
+                                      {"same top"}, {"distance"}, {"error"},  {"layers", Align::left, line_width}};
     std::vector<std::vector<std::string>> rows;
     const std::size_t step = (front.size() + rows_shown - 1) / rows_shown;
     for (std::size_t i = 0; i < front.size(); ++i) {
@@ -227,7 +227,7 @@ class Writer {
   }
 
   [[nodiscard]] std::string consequences() const {
-    std::vector<TableColumn> columns{{"choice", Align::left, 24}, {"layers"}, {"answers changed"}, {"95 %"}, {"distance"}, {"95 %"}};
+    std::vector<AdviceColumn> columns{{"choice", Align::left, 24}, {"layers"}, {"answers changed"}, {"95 %"}, {"distance"}, {"95 %"}};
     std::vector<std::vector<std::string>> rows;
     for (const Consequence& at : report_.consequences) {
       const std::int64_t changed = at.agreement.samples - at.agreement.same_top;

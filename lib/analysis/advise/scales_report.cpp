@@ -21,8 +21,8 @@ std::string verdict(const ScaleAdvice& layer) {
 }
 
 std::string layer_table(const EqualScales& scales, const std::vector<std::string>& names) {
-  const std::vector<TableColumn> columns{{"no."},  {"layer", Align::left, 20},       {"scale"}, {"differ"}, {"of"}, {"times"},
-                                         {"bits"}, {"then", Align::left, line_width}};
+  const std::vector<AdviceColumn> columns{{"no."},  {"layer", Align::left, 20},       {"scale"}, {"differ"}, {"of"}, {"times"},
+                                          {"bits"}, {"then", Align::left, line_width}};
   std::vector<std::vector<std::string>> rows;
   for (const ScaleAdvice& layer : scales.layers) {
     const bool has = layer.factor != 1;

@@ -9,7 +9,7 @@ namespace lastbit {
 namespace {
 
 /// Names give way where the line is too long, the widest first.
-void fit(const std::vector<TableColumn>& columns, std::vector<std::size_t>& widths, std::size_t width) {
+void fit(const std::vector<AdviceColumn>& columns, std::vector<std::size_t>& widths, std::size_t width) {
   constexpr std::size_t narrowest = 8;
   std::size_t total = std::accumulate(widths.begin(), widths.end(), widths.size() + 1);
   while (total > width) {
@@ -26,7 +26,7 @@ void fit(const std::vector<TableColumn>& columns, std::vector<std::size_t>& widt
 
 }  // namespace
 
-std::string table(const std::vector<TableColumn>& columns, std::vector<std::vector<std::string>> rows, std::size_t width) {
+std::string table(const std::vector<AdviceColumn>& columns, std::vector<std::vector<std::string>> rows, std::size_t width) {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     widths.push_back(columns[c].title.size());
@@ -41,7 +41,7 @@ std::string table(const std::vector<TableColumn>& columns, std::vector<std::vect
   }
   std::vector<std::string> titles;
   titles.reserve(columns.size());
-  for (const TableColumn& column : columns) titles.push_back(column.title);
+  for (const AdviceColumn& column : columns) titles.push_back(column.title);
   rows.insert(rows.begin(), titles);
   std::string text;
   for (const auto& row : rows) {

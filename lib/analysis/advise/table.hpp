@@ -12,14 +12,14 @@
 
 namespace lastbit {
 
-struct TableColumn {
+struct AdviceColumn {
   std::string title;
   Align align = Align::right;
   std::size_t widest = 24;
 };
 
 /// Columns as wide as what stands in them. Where that is wider than `width` names give way, then the end of the line.
-[[nodiscard]] std::string table(const std::vector<TableColumn>& columns, std::vector<std::vector<std::string>> rows,
+[[nodiscard]] std::string table(const std::vector<AdviceColumn>& columns, std::vector<std::vector<std::string>> rows,
                                 std::size_t width = line_width);
 
 }  // namespace lastbit

@@ -1,0 +1,5 @@
+namespace ours {
+struct Column {
+  int title;
+};
+}  // namespace ours

@@ -1,0 +1,7 @@
+namespace ours {
+namespace {
+struct Row {};
+}  // namespace
+class Column final {};
+struct Row {};
+}  // namespace ours

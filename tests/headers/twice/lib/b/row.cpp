@@ -1,0 +1,6 @@
+namespace {
+struct Row {};
+}  // namespace
+namespace theirs {
+struct Column {};
+}  // namespace theirs
