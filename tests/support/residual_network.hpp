@@ -19,7 +19,7 @@ inline Tensor random_codes(const Shape& shape, int largest, std::mt19937& random
 }
 
 struct ResidualNetwork {
-  explicit ResidualNetwork(std::int64_t samples, unsigned seed = 1) : random(seed) {
+  explicit ResidualNetwork(std::int64_t sample_count, unsigned seed = 1) : random(seed) {
     Network network;
     const auto codes = [&](const char* name, const Shape& shape, double scale, std::int64_t zero_point) {
       return network.tensor(name, ElementType::int8, shape, {{scale}, {zero_point}, 0});
@@ -49,7 +49,7 @@ struct ResidualNetwork {
     network.operation(OperationKind::softmax, {score}, {share});
     network.model.inputs = {x};
     model = network.finished({share}, "test");
-    inputs = {random_codes({samples, 1, 8, 8, 4}, 100, random)};
+    inputs = {random_codes({sample_count, 1, 8, 8, 4}, 100, random)};
   }
 
   std::mt19937 random;

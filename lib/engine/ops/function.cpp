@@ -333,7 +333,9 @@ Executor float_softmax(Rounding rounding, double beta, const ModelTensor& input,
     exponentials[static_cast<std::size_t>(difference)] = std::exp(scale * static_cast<double>(-difference));
   return [=, to = output.quantization, range = range_of(output.type)](const Execution& run) {
     const auto columns = static_cast<std::size_t>(run.inputs[0]->shape().rank() == 0 ? 1 : run.inputs[0]->shape().back());
-    const auto quantized = [&](float share) { return quantize(quantizer, share, static_cast<float>(to.scale()), to.zero_point(), range); };
+    const std::function<std::int64_t(float)> quantized = [&](float share) {
+      return quantize(quantizer, share, static_cast<float>(to.scale()), to.zero_point(), range);
+    };
     with_integers(*run.inputs[0], [&]<class In>() {
       with_integers(run.outputs[0], [&]<class Out>() {
         const auto in = run.inputs[0]->values<In>();

@@ -100,11 +100,7 @@ Executor prepare_average(const AveragePoolArithmetic& rule, const Operation& ope
           finishers = finishers_by_count(sums, rest, operation, rule, windows, in, out, bits)](const Execution& run) {
     sums.each<Sum>(*run.inputs[0], run.events, [&](std::span<Sum> values, const Window& window, std::size_t at, Events* events) {
       const std::int64_t count = sums.count(window);
-      if (divides) {
-        with_rounding(division, [&]<Rounding fixed>() {
-          for (Sum& value : values) value = divide<Sum>(value, static_cast<Sum>(count), fixed);
-        });
-      }
+      if (divides) divide_all(values, static_cast<Sum>(count), division);
       finishers.at(count)(std::span<const Sum>(values), run.outputs[0], at, events);
     });
   };
@@ -214,9 +210,8 @@ struct MeanSum {
 template <class T>
 std::vector<std::int64_t> sums_in_order(const MeanRuns& runs, std::span<const T> input, const MeanSum& mean, std::size_t count) {
   std::vector<Accumulator> accumulators(count, Accumulator(mean.rule.accumulator, 0));
-  add_runs(runs, input, [&](std::size_t at, T code) {
-    accumulators[at].add(finish(mean.rule.operand.chain, static_cast<std::int64_t>(code) - mean.zero, mean.terms));
-  });
+  add_runs(runs, input,
+           [&](std::size_t at, T code) { add_term(mean.rule, static_cast<std::int64_t>(code) - mean.zero, mean.terms, accumulators[at]); });
   std::vector<std::int64_t> sums(count);
   std::transform(accumulators.begin(), accumulators.end(), sums.begin(), [](Accumulator& sum) { return sum.result(); });
   return sums;

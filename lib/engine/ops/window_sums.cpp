@@ -3,6 +3,23 @@
 #include "engine/ops/window_sums.hpp"
 
 namespace lastbit {
+namespace {
+
+template <class Sum>
+void divide_each(std::span<Sum> sums, Sum count, Rounding rounding) {
+  with_rounding(rounding, [&]<Rounding fixed>() {
+    for (Sum& sum : sums) sum = divide<Sum>(sum, count, fixed);
+  });
+}
+
+}  // namespace
+
+void add_term(const SumArithmetic& sum, std::int64_t centred, const RescaleOperands& operands, Accumulator& accumulator) {
+  accumulator.add(finish(sum.operand.chain, centred, operands));
+}
+
+void divide_all(std::span<std::int32_t> sums, std::int32_t count, Rounding rounding) { divide_each(sums, count, rounding); }
+void divide_all(std::span<std::int64_t> sums, std::int64_t count, Rounding rounding) { divide_each(sums, count, rounding); }
 
 Settling settling_of(const SumArithmetic& sum, Int128 largest) {
   const AccumulatorRule& rule = sum.accumulator;

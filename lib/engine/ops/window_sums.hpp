@@ -85,6 +85,13 @@ enum class Settling : std::uint8_t { none, once, at_every_term };
 /// The largest magnitude of a sum of `count` codes, centred or not.
 [[nodiscard]] Int128 largest_sum(const ModelTensor& in, std::int64_t count);
 
+/// Adds a code, from which the zero point is already taken, as the term that the operand's chain makes of it.
+void add_term(const SumArithmetic& sum, std::int64_t centred, const RescaleOperands& operands, Accumulator& accumulator);
+
+/// Every sum divided by how many values its window holds.
+void divide_all(std::span<std::int32_t> sums, std::int32_t count, Rounding rounding);
+void divide_all(std::span<std::int64_t> sums, std::int64_t count, Rounding rounding);
+
 /// Step 1 of the contract of op/pool.hpp.
 class WindowSums {
  public:
@@ -142,13 +149,13 @@ class WindowSums {
   void add_in_order(std::span<const T> input, std::int64_t n, const Window& window, std::span<Sum> sums) const {
     const std::int64_t subtracted = centred_by(rule_.sum.centring, zero_);
     const RescaleOperands operands = term_operands(rule_.sum, in_scale_, out_scale_, count(window));
-    const auto term = [&](std::int64_t code) { return finish(rule_.sum.operand.chain, code - subtracted, operands); };
+    const auto add = [&](std::int64_t code, Accumulator& accumulator) { add_term(rule_.sum, code - subtracted, operands, accumulator); };
     std::vector<Accumulator> accumulators(sums.size(), Accumulator(rule_.sum.accumulator, 0));
     each_counted_tap(input, n, window, [&](const T* tap, std::size_t channels) {
-      for (std::size_t c = 0; c < channels; ++c) accumulators[c].add(term(static_cast<std::int64_t>(tap[c])));
+      for (std::size_t c = 0; c < channels; ++c) add(static_cast<std::int64_t>(tap[c]), accumulators[c]);
     });
     for (std::int64_t outside = count(window) - values_in(window); outside > 0; --outside) {
-      for (Accumulator& accumulator : accumulators) accumulator.add(term(zero_));
+      for (Accumulator& accumulator : accumulators) add(zero_, accumulator);
     }
     std::transform(accumulators.begin(), accumulators.end(), sums.begin(), [](Accumulator& sum) { return static_cast<Sum>(sum.result()); });
   }
