@@ -116,6 +116,9 @@ function(lastbit_add_test_program program level)
     target_precompile_headers(${program} REUSE_FROM lastbit_test_precompiled)
   endif()
   target_link_libraries(${program} PRIVATE lastbit_test_support)
+  # Of a template or an inline function the linker keeps the first it meets, for the whole program: the library's, not that of a test.
+  target_link_options(${program} PRIVATE LINKER:--whole-archive "$<TARGET_FILE:lastbit_engine>" "$<TARGET_FILE:lastbit_analysis>"
+                      LINKER:--no-whole-archive)
   cmake_language(EVAL CODE "cmake_language(DEFER CALL lastbit_join_tests ${program})")
 endfunction()
 
