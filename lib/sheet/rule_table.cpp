@@ -151,6 +151,16 @@ std::vector<const Rule*> newly_unread(const Backend& backend, const Backend& bef
   return found;
 }
 
+std::vector<const Rule*> differing_tops(const Backend& a, const Backend& b) {
+  const std::vector<Rule>& table = rule_table();
+  std::vector<const Rule*> found;
+  for (std::size_t i = 1; i < table.size(); i = table[i].end) {
+    const Rule& rule = table[i];
+    if (use_of(rule, a) != use_of(rule, b) || std::memcmp(address(a, rule), address(b, rule), rule.type->size) != 0) found.push_back(&rule);
+  }
+  return found;
+}
+
 const void* fresh_value(const Rule& rule) { return member_address(*rule.member, rule_table()[rule.owner].type->fresh); }
 
 void forget(Backend& backend, const Rule& rule) { std::memcpy(address(backend, rule), fresh_value(rule), rule.type->size); }

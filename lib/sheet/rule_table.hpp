@@ -152,6 +152,8 @@ void copy_rules(Backend& to, const Backend& from, std::string_view path);
 [[nodiscard]] std::vector<const Rule*> unread(const Backend& backend);
 /// Those of them that are not unread in the backend as it was `before`; looked for only where the two differ.
 [[nodiscard]] std::vector<const Rule*> newly_unread(const Backend& backend, const Backend& before);
+/// The rules of the table's top, such as operations, at or below which two backends may differ: of the others, all bytes are the same, and are read alike.
+[[nodiscard]] std::vector<const Rule*> differing_tops(const Backend& a, const Backend& b);
 /// What the rule is in a fresh backend.
 [[nodiscard]] const void* fresh_value(const Rule& rule);
 void forget(Backend& backend, const Rule& rule);

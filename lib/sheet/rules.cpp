@@ -261,9 +261,18 @@ bool assign_structures(Backend& backend, std::string_view pattern, std::string_v
 
 }  // namespace
 
+namespace {
+
+void add_rules(const Backend& backend, const Rule& top, std::vector<RuleText>& rules) {
+  for (const Rule& rule : ReachedRules(backend, Reach::read, top))
+    rules.push_back({rule.path, value_text(*rule.type, address(backend, rule))});
+}
+
+}  // namespace
+
 std::vector<RuleText> list_rules(const Backend& backend) {
   std::vector<RuleText> rules;
-  for (const Rule& rule : ReachedRules(backend, Reach::read)) rules.push_back({rule.path, value_text(*rule.type, address(backend, rule))});
+  add_rules(backend, rule_table().front(), rules);
   return rules;
 }
 
@@ -340,7 +349,11 @@ void check_widths(const Backend& backend) {
 
 /// Both lists follow the order of the table, so that they are merged like sorted lists.
 std::vector<RuleDifference> diff_backends(const Backend& a, const Backend& b) {
-  const std::vector<RuleText> rules_a = list_rules(a), rules_b = list_rules(b);
+  std::vector<RuleText> rules_a, rules_b;
+  for (const Rule* const top : differing_tops(a, b)) {
+    add_rules(a, *top, rules_a);
+    add_rules(b, *top, rules_b);
+  }
   const auto absent_a = absent_operations(a), absent_b = absent_operations(b);
   std::set<std::string_view> paths_b;
   for (const RuleText& rule : rules_b) paths_b.insert(rule.path);

@@ -195,9 +195,12 @@ void print(const std::string& what, const Tally& tally) {
             << " by rules equal on the data, " << tally.misread << " layers called misread, " << tally.not_found << " not found");
 }
 
-}  // namespace
+/// Boards of one changed rule, and of two, for each network and device.
+struct BoardCounts {
+  int single, pair;
+};
 
-TEST_CASE("explain names what was changed on a board, on recorded networks") {
+void check_boards(BoardCounts boards_of) {
   const auto root = test::models_directory();
   if (!root) return;
   std::mt19937 random(2024);
@@ -207,7 +210,7 @@ TEST_CASE("explain names what was changed on a board, on recorded networks") {
     for (const char* const backend : {"tflite_double", "xnnpack", "onnxruntime", "vipnano_v8", "vipnano_v7"}) {
       const SpecSheet base = find_backend(backend);
       const Boards boards(network, base);
-      for (int i = 0; i < 8; ++i) {
+      for (int i = 0; i < boards_of.single; ++i) {
         const auto drawn = boards.single(random);
         const auto device = drawn ? boards.device({*drawn}) : std::nullopt;
         if (!device) continue;
@@ -216,7 +219,7 @@ TEST_CASE("explain names what was changed on a board, on recorded networks") {
         check_named(network, base, {*drawn}, dump, singles);
         if (i % 2 == 0) check_named(network, base, {*drawn}, ends_of(network.model, dump), last_alone);
       }
-      for (int i = 0; i < 10; ++i) {
+      for (int i = 0; i < boards_of.pair; ++i) {
         const auto drawn = boards.pair(random);
         const auto device = drawn ? boards.device(*drawn) : std::nullopt;
         if (!device) continue;
@@ -233,3 +236,8 @@ TEST_CASE("explain names what was changed on a board, on recorded networks") {
   CHECK(singles.named > 10);
   CHECK(pairs.named > 10);
 }
+
+}  // namespace
+
+TEST_CASE("explain names what was changed on a board, on recorded networks") { check_boards({.single = 3, .pair = 3}); }
+TEST_CASE("explain names what was changed on many boards, on recorded networks", "[.every]") { check_boards({.single = 8, .pair = 10}); }
