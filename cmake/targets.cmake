@@ -20,11 +20,11 @@ function(lastbit_configure target)
   endif()
 endfunction()
 
-# lastbit_optimise(target level [COMPUTES]): the level at which a target is compiled in an optimised build, in place of the build's own. A layer states -O1 (the
-# engine -O3): most of its code is compiled more often than it is waited for, and a higher level takes up to twice as long. -O0 is meant for every
-# build. Under the sanitizers, whose checks are most of what the optimiser then has to read, only the LOOPS of a layer are optimised, and what COMPUTES.
+# lastbit_optimise(target level [COMPUTES]): the level at which a target is compiled in an optimised build, in place of the build's own. A layer states
+# -O1 (the engine -O3): most of its code is compiled more often than it is waited for, and a higher level takes up to twice as long. -O0 is meant for
+# every build. Under the sanitizers, whose checks are most of what the optimiser then has to read, -O1 is -O0 too, but for code that COMPUTES.
 function(lastbit_optimise target level)
-  if(level STREQUAL "-O0" OR (LASTBIT_SANITIZERS AND NOT target MATCHES "_loops$" AND NOT "COMPUTES" IN_LIST ARGN))
+  if(level STREQUAL "-O0" OR (level STREQUAL "-O1" AND LASTBIT_SANITIZERS AND NOT "COMPUTES" IN_LIST ARGN))
     target_compile_options(${target} PRIVATE -O0)
   else()
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${level}>)
