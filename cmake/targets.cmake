@@ -35,13 +35,28 @@ endfunction()
 # headers once for several files. In all others a file stands alone, so that each is seen to state its own includes and a change rebuilds what
 # it touches.
 #
-# lastbit_join(target size [alone...]): up to `size` of its files, in the order of their list, are one for the compiler, so a name of one means
-# the same in all; those that stay alone use a name in another sense.
-function(lastbit_join target size)
-  if(CMAKE_UNITY_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
-    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# lastbit_join(target kilobytes [alone...]): files of up to so many kilobytes, in the order of their list, are one for the compiler, so a name of one
+# means the same in all; those that stay alone use a name in another sense, or take long enough.
+function(lastbit_join target kilobytes)
+  if(NOT CMAKE_UNITY_BUILD)
+    return()
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(files ${target} SOURCES)
+  list(FILTER files INCLUDE REGEX "\\.cpp$")
+  list(REMOVE_ITEM files ${ARGN})
+  math(EXPR limit "${kilobytes} * 1000")
+  set(group 0)
+  set(bytes 0)
+  foreach(file IN LISTS files)
+    file(SIZE "${CMAKE_CURRENT_SOURCE_DIR}/${file}" size)
+    math(EXPR bytes "${bytes} + ${size}")
+    if(bytes GREATER limit)
+      math(EXPR group "${group} + 1")
+      set(bytes ${size})
+    endif()
+    set_source_files_properties("${file}" PROPERTIES UNITY_GROUP ${group})
+  endforeach()
 endfunction()
 
 # Headers are precompiled where files are joined, by gcc: with clang each test is seen to state its own includes. Not under ccache, which would
