@@ -341,4 +341,8 @@ int CommandLine::run(int count, const char* const* given) const {
   return actions_.at(root_->get_subcommands().front()->get_name())();
 }
 
+void refuse_if(const char* command, bool mistake, const std::string& message) {
+  if (mistake) throw Error(ErrorCode::bad_input, command, message);
+}
+
 }  // namespace lastbit::tool

@@ -25,6 +25,9 @@ namespace lastbit::tool {
 /// As `cmp`.
 enum ExitStatus : int { equal = 0, different = 1, failed = 2 };
 
+/// Ends the command with status 2 and the message where the user has made this mistake.
+void refuse_if(const char* command, bool mistake, const std::string& message);
+
 /// An option or an argument while it is declared. A value that does not fit is refused with a message that names the option.
 class Option {
  public:

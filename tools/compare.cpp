@@ -55,10 +55,6 @@ CompareOptions compare_options(const CompareArguments& options) {
   return how;
 }
 
-void refuse_if(bool mistake, const std::string& message) {
-  if (mistake) throw Error(ErrorCode::bad_input, "compare", message);
-}
-
 /// A comparison, and the model that it is of, where one is at hand.
 struct Compared {
   CompareReport report;
@@ -69,7 +65,7 @@ struct Compared {
 Compared compare_folders(const CompareArguments& options) {
   const bool needs_model =
       options.a.given() || options.b.given() || options.known.given() || !options.inputs.empty() || !options.dump.empty() || options.golden;
-  refuse_if(needs_model || !options.required.empty(), "two traces take no backend, input, setting or dump");
+  refuse_if("compare", needs_model || !options.required.empty(), "two traces take no backend, input, setting or dump");
   CompareReport report = compare_traces(read_trace(options.subjects[0]), read_trace(options.subjects[1]));
   report.a += " (" + options.subjects[0] + ")";
   report.b += " (" + options.subjects[1] + ")";
@@ -77,7 +73,7 @@ Compared compare_folders(const CompareArguments& options) {
 }
 
 Compared compare_dump(const CompareArguments& options) {
-  refuse_if(options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
+  refuse_if("compare", options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
   Model model = read_users_model(options.subjects[0]);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
   const NamedTrace dump = read_given_dump(options.dump, model);
@@ -90,9 +86,9 @@ Compared compare_dump(const CompareArguments& options) {
 }
 
 Compared compare_runs(const CompareArguments& options) {
-  refuse_if(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
-  refuse_if(options.b.name.empty(), "--b is needed: the backend to judge");
-  refuse_if(options.a.name.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
+  refuse_if("compare", options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
+  refuse_if("compare", options.b.name.empty(), "--b is needed: the backend to judge");
+  refuse_if("compare", options.a.name.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
   Model model = read_users_model(options.subjects[0]);
   const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
@@ -102,9 +98,9 @@ Compared compare_runs(const CompareArguments& options) {
 
 Compared compare(CompareArguments& options) {
   if (options.subjects.size() == 2) return compare_folders(options);
-  refuse_if(fs::is_directory(options.subjects[0]), options.subjects[0] + " is a folder: two traces are needed, or a model");
+  refuse_if("compare", fs::is_directory(options.subjects[0]), options.subjects[0] + " is a folder: two traces are needed, or a model");
   if (!options.dump.empty()) take_known_backend("compare", options.b, options.known);
-  refuse_if(options.dump.empty() && !options.required.empty(), "--require says how much of a --dump must be there");
+  refuse_if("compare", options.dump.empty() && !options.required.empty(), "--require says how much of a --dump must be there");
   Compared compared = options.dump.empty() ? compare_runs(options) : compare_dump(options);
   compared.report.model = options.subjects[0];
   return compared;

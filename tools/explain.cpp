@@ -37,10 +37,6 @@ struct ExplainArguments {
   bool json = false;
 };
 
-void refuse_if(bool mistake, const std::string& message) {
-  if (mistake) throw Error(ErrorCode::bad_input, "explain", message);
-}
-
 /// Shows how far it is, from any thread, and is gone before anything is printed.
 template <class Explain>
 auto with_progress(const ExplainArguments& options, std::size_t top, Explain&& explain) {
@@ -71,8 +67,8 @@ int explain_runs(const ExplainArguments& options, const Model& model) {
 }
 
 int explain_board(const ExplainArguments& options, const Model& model) {
-  refuse_if(options.b.given(), "with --dump, the board is side b: --b and --set-b mean nothing");
-  refuse_if(options.top > 0, "--top shows two backends side by side; a dump has no stages");
+  refuse_if("explain", options.b.given(), "with --dump, the board is side b: --b and --set-b mean nothing");
+  refuse_if("explain", options.top > 0, "--top shows two backends side by side; a dump has no stages");
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
   const SpecSheet a = with_placements(reported_backend(options.a.name, options.a.settings), model);
   const NamedTrace board = read_given_dump(options.dump, model);
@@ -88,10 +84,10 @@ int explain_board(const ExplainArguments& options, const Model& model) {
 }
 
 int run(ExplainArguments& options) {
-  refuse_if(options.b.name.empty() == options.dump.empty(), "either --b, a backend, or --dump, a board's tensors, is needed");
+  refuse_if("explain", options.b.name.empty() == options.dump.empty(), "either --b, a backend, or --dump, a board's tensors, is needed");
   if (!options.dump.empty()) take_known_backend("explain", options.a, options.known);
-  else refuse_if(options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
-  refuse_if(options.a.name.empty(), "--a is needed: the backend that is expected");
+  else refuse_if("explain", options.known.given(), "--backend stands beside --dump; two backends are --a and --b");
+  refuse_if("explain", options.a.name.empty(), "--a is needed: the backend that is expected");
   const Model model = read_users_model(options.model);
   return options.dump.empty() ? explain_runs(options, model) : explain_board(options, model);
 }

@@ -33,7 +33,9 @@ void add_file(Command& command, const std::string& name, LayerRequest::Arrays& a
   add_list(command, "--" + name, arrays.files, meaning).value_name("FILE.npy");
 }
 
-[[noreturn]] void fail(const std::string& option, const std::string& message) { throw Error(ErrorCode::bad_input, option, message); }
+[[noreturn]] void refuse_option(const std::string& option, const std::string& message) {
+  throw Error(ErrorCode::bad_input, option, message);
+}
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -84,7 +86,7 @@ Json one_or_many(const std::string& text) {
 const std::string* entry(const std::vector<std::string>& values, std::size_t index, std::size_t arrays, const std::string& option) {
   if (values.empty()) return nullptr;
   if (values.size() != 1 && values.size() != arrays) {
-    fail(option, std::to_string(values.size()) + " times for " + std::to_string(arrays) + " arrays; once, or once for each");
+    refuse_option(option, std::to_string(values.size()) + " times for " + std::to_string(arrays) + " arrays; once, or once for each");
   }
   return &values[values.size() == 1 ? 0 : index];
 }
@@ -92,7 +94,7 @@ const std::string* entry(const std::vector<std::string>& values, std::size_t ind
 Json arrays_json(const LayerRequest::Arrays& arrays, const std::string& option) {
   Json list = Json::array();
   if (arrays.files.empty() && !(arrays.types.empty() && arrays.scales.empty() && arrays.zero_points.empty()))
-    fail(option, "a file is needed");
+    refuse_option(option, "a file is needed");
   for (std::size_t i = 0; i < arrays.files.size(); ++i) {
     Json json{{"file", std::filesystem::absolute(arrays.files[i]).string()}};
     const auto take = [&](const char* key, const std::vector<std::string>& values, const std::string& suffix, auto convert) {
@@ -129,11 +131,11 @@ Json attribute_value(const std::string& text) {
 Json attributes_json(const std::vector<std::string>& words) {
   Json json = Json::object();
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (!words[i].starts_with("--")) fail(words[i], "an option is expected here, such as --stride 2,2");
+    if (!words[i].starts_with("--")) refuse_option(words[i], "an option is expected here, such as --stride 2,2");
     const std::size_t equals = words[i].find('=');
     std::string key = words[i].substr(2, equals == std::string::npos ? equals : equals - 2);
     std::ranges::replace(key, '-', '_');
-    if (json.contains(key)) fail(words[i], "is given twice");
+    if (json.contains(key)) refuse_option(words[i], "is given twice");
     const bool has_value = equals == std::string::npos && i + 1 < words.size() && !words[i + 1].starts_with("--");
     json[key] = equals != std::string::npos ? attribute_value(words[i].substr(equals + 1)) : attribute_value(has_value ? words[++i] : "");
   }
@@ -172,7 +174,8 @@ void add_layer_options(Command& command, LayerRequest& request) {
 LayerDescription describe_layer(const LayerRequest& request) {
   if (request.operation.ends_with(".json")) {
     if (says_anything(request))
-      fail(request.operation, "a file says all that there is to say of a layer; options that describe arrays or attributes exclude it");
+      refuse_option(request.operation,
+                    "a file says all that there is to say of a layer; options that describe arrays or attributes exclude it");
     return read_layer(request.operation);
   }
   Json json{{"format", "lastbit.layer.v1"}, {"op", request.operation}, {"inputs", arrays_json(request.inputs, "--input")}};
@@ -180,7 +183,7 @@ LayerDescription describe_layer(const LayerRequest& request) {
        {std::pair{"weights", &request.weights}, std::pair{"bias", &request.bias}, std::pair{"multiplier", &request.multiplier},
         std::pair{"table", &request.table}, std::pair{"feedback", &request.feedback}}) {
     const Json list = arrays_json(*arrays, std::string("--") + key);
-    if (list.size() > 1) fail(std::string("--") + key, "is given twice");
+    if (list.size() > 1) refuse_option(std::string("--") + key, "is given twice");
     if (!list.empty()) json[key] = list[0];
   }
   if (const Json constants = arrays_json(request.constants, "--constant"); !constants.empty()) json["constants"] = constants;

@@ -33,16 +33,13 @@ struct MigrateArguments {
   bool json = false;
 };
 
-void refuse_if(bool mistake, const std::string& message) {
-  if (mistake) throw Error(ErrorCode::bad_input, "migrate", message);
-}
-
 std::vector<Tensor> given_inputs(const Model& model, const MigrateArguments& options) {
   return options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
 }
 
 int migrate_networks(const MigrateArguments& options, const MigrateOptions& request, Progress& progress) {
-  refuse_if(options.device.name.empty(), "--backend is needed, the device of both networks; or --model, the network of two devices");
+  refuse_if("migrate", options.device.name.empty(),
+            "--backend is needed, the device of both networks; or --model, the network of two devices");
   const Model before = read_given_model(options.before), after = read_given_model(options.after);  // problems are told of both
   const SpecSheet sheet = reported_backend(options.device.name, options.device.settings);
   const SpecSheet sheet_before = with_placements(sheet, before), sheet_after = with_placements(sheet, after);
@@ -57,7 +54,7 @@ int migrate_networks(const MigrateArguments& options, const MigrateOptions& requ
 }
 
 int migrate_devices(const MigrateArguments& options, const MigrateOptions& request, Progress& progress) {
-  refuse_if(options.device.given(), "--model says that OLD and NEW are devices; then there is no other --backend");
+  refuse_if("migrate", options.device.given(), "--model says that OLD and NEW are devices; then there is no other --backend");
   const Model model = read_users_model(options.model);
   SpecSheet before = named_backend(options.before), after = named_backend(options.after);
   if (before.name == after.name) before.name = options.before, after.name = options.after;  // a file and what it was made from

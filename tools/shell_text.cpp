@@ -31,7 +31,7 @@ std::string single_quoted(const std::string& text) {
 }
 
 /// As a text with templates: every @name@ is replaced.
-std::string replaced(std::string text, const std::string& name, const std::string& value) {
+std::string substituted(std::string text, const std::string& name, const std::string& value) {
   const std::string mark = "@" + name + "@";
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + value.size()))
     text.replace(at, mark.size(), value);
@@ -278,10 +278,10 @@ end
 std::string bash_completion(const DeclaredProgram& program, const std::vector<std::string>& backends) {
   std::string cases = bash_command({"''", "", "", program.options, {{.value = {ValueKind::command}}}});
   for (const DeclaredCommand& command : program.commands) cases += bash_command(command);
-  std::string text = replaced(bash_script, "cases", cases);
-  text = replaced(text, "commands", single_quoted(joined(command_names(program), " ")));
-  text = replaced(text, "backends", single_quoted(joined(backends, " ")));
-  return replaced(text, "name", program.name);
+  std::string text = substituted(bash_script, "cases", cases);
+  text = substituted(text, "commands", single_quoted(joined(command_names(program), " ")));
+  text = substituted(text, "backends", single_quoted(joined(backends, " ")));
+  return substituted(text, "name", program.name);
 }
 
 std::string zsh_completion(const DeclaredProgram& program, const std::vector<std::string>& backends) {
@@ -291,11 +291,11 @@ std::string zsh_completion(const DeclaredProgram& program, const std::vector<std
     commands += "    " + single_quoted(with_escapes(command.name, ":", "\\") + ":" + command.title) + "\n";
   }
   for (const DeclaredOption& option : program.options) options += " " + zsh_option(option);
-  std::string text = replaced(zsh_script, "cases", cases);
-  text = replaced(text, "commands", commands);
-  text = replaced(text, "backends", joined(backends, " "));
-  text = replaced(text, "options", options);
-  return replaced(text, "name", program.name);
+  std::string text = substituted(zsh_script, "cases", cases);
+  text = substituted(text, "commands", commands);
+  text = substituted(text, "backends", joined(backends, " "));
+  text = substituted(text, "options", options);
+  return substituted(text, "name", program.name);
 }
 
 std::string fish_completion(const DeclaredProgram& program, const std::vector<std::string>& backends) {
@@ -306,12 +306,12 @@ std::string fish_completion(const DeclaredProgram& program, const std::vector<st
     options += "complete -c @name@ -n __@name@_at" + fish_option(option) + "\n";
     if (option.value.kind != ValueKind::none) valued.insert(valued.end(), option.names.begin(), option.names.end());
   }
-  std::string text = replaced(fish_script, "cases", cases);
-  text = replaced(text, "commands", joined(command_names(program), " "));
-  text = replaced(text, "backends", joined(backends, " "));
-  text = replaced(text, "options", options);
-  text = replaced(text, "valued", joined(valued, " "));
-  return replaced(text, "name", program.name);
+  std::string text = substituted(fish_script, "cases", cases);
+  text = substituted(text, "commands", joined(command_names(program), " "));
+  text = substituted(text, "backends", joined(backends, " "));
+  text = substituted(text, "options", options);
+  text = substituted(text, "valued", joined(valued, " "));
+  return substituted(text, "name", program.name);
 }
 
 }  // namespace lastbit::tool
