@@ -17,6 +17,7 @@
 #include "lastbit/json_value.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/printable.hpp"
+#include "lastbit/real_inputs.hpp"
 #include "lastbit/trace.hpp"
 #include "log.hpp"
 #include "memory_option.hpp"
@@ -181,7 +182,7 @@ int run(const RunArguments& options) {
   const bool traced = !options.trace.empty();
   std::vector<std::string> readings;
   const std::vector<Tensor> inputs = read_inputs(model, options.inputs, &readings);
-  const std::vector<RealInput> given = real_inputs(model, inputs);
+  const std::vector<RealInput> given = real_inputs(model, sheet.backend, std::vector<TensorView>(inputs.begin(), inputs.end()));
   const RunOptions how{.threads = options.threads,
                        .keep_all = traced,
                        .count_events = traced,

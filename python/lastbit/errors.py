@@ -47,6 +47,10 @@ class MemoryRefused(Error):
     """A run that set_memory_budget() does not allow."""
 
 
+class InputWarning(UserWarning):
+    """Real values given for codes that lie beyond what codes stand for, or look otherwise scaled than the network was trained."""
+
+
 def bad_input(where: str, message: str) -> Error:
     """An error with the code "bad_input", to be raised."""
     return Error([("bad_input", where, message)])

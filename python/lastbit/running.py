@@ -3,6 +3,9 @@
 """Running a network on a device."""
 from __future__ import annotations
 
+import pathlib
+import sys
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,6 +14,7 @@ import numpy as np
 from . import _lastbit
 from .arrays import arrays_for
 from .backend import Backend, backend as backend_of
+from .errors import InputWarning
 from .model import Model, model_of
 from .report import table_of
 
@@ -33,13 +37,47 @@ class Assumption(NamedTuple):
     source: str
 
 
+class RealInput(NamedTuple):
+    """Real values that were given for codes: their range, the range that codes stand for, how many of the codes they became, how many of the values lie
+    beyond, and what looks wrong about them; empty: nothing."""
+
+    name: str
+    least: float
+    largest: float
+    lowest: float
+    highest: float
+    codes_used: int
+    codes: int
+    clipped: int
+    values: int
+    suspicion: str
+
+
+def _lines_to_the_user() -> int:
+    """Of warnings.warn, called by the caller: up to the first line that is not this package's."""
+    own = str(pathlib.Path(__file__).parent)
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _warn_of(inputs: list[tuple]) -> list[RealInput]:
+    """Of what is clipped or looks wrong; the text is the command line's."""
+    for *facts, text in inputs:
+        given = RealInput(*facts)
+        if given.clipped or given.suspicion:
+            warnings.warn("; ".join(line.strip() for line in text.splitlines()), InputWarning, stacklevel=_lines_to_the_user())
+    return [RealInput(*facts) for *facts, _ in inputs]
+
+
 class Trace(Mapping):
     """Tensors of a run by their names, as numpy arrays in the library's memory.
 
     Of N samples every array has N in front of the model's shape. `outputs` has the network's outputs in its order.
     """
 
-    def __init__(self, model: Model, device: Backend, inputs: list[np.ndarray], tensors, path: str, events, runner):
+    def __init__(self, model: Model, device: Backend, inputs: list[np.ndarray], tensors, path: str, events, runner, real_inputs=()):
         self.model, self.device = model, device  #: of which network, and on what
         self.inputs = inputs  #: as they were given, in the network's order
         self._arrays: dict[str, np.ndarray] = {}
@@ -51,6 +89,7 @@ class Trace(Mapping):
         self.path = path  #: the host path that computed it; never changes a bit
         self.backend: str = runner.backend
         self.events: list[Events] = [Events(*facts) for facts in events]  #: where they were asked for
+        self.real_inputs: list[RealInput] = list(real_inputs)  #: of the inputs those that were real values where the network has codes
         self._runner = runner
 
     @property
@@ -105,12 +144,13 @@ class Emulator:
 
         inputs: an array, a list in the network's order, a dict by name, or files; each of the input's shape, or with N samples in front, or N in
         place of a leading 1. Arrays are read where they lie, so nothing may write into them meanwhile. Real values of a quantised input are
-        quantised by the device's rule. threads never changes a bit. reset_states: of
+        quantised by the device's rule; where they lie beyond its codes, or look otherwise scaled than the network was trained, InputWarning says so, and
+        the trace's real_inputs has the figures. threads never changes a bit. reset_states: of
         a network that remembers, begin every sample anew. Raises Error(shape_mismatch, type_mismatch) naming the input.
         """
         arrays = arrays_for(self.model, inputs)
-        tensors, path, events = self._runner.run(arrays, threads, keep_all, count_events, reset_states)
-        return Trace(self.model, self.backend, arrays, tensors, path, events, self._runner)
+        tensors, path, events, real_inputs = self._runner.run(arrays, threads, keep_all, count_events, reset_states)
+        return Trace(self.model, self.backend, arrays, tensors, path, events, self._runner, _warn_of(real_inputs))
 
     def __call__(self, inputs) -> list[np.ndarray]:
         """The outputs alone."""

@@ -6,6 +6,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/real_inputs.hpp"
 #include "subjects.hpp"
 
 namespace lastbit::python {
@@ -49,6 +50,15 @@ py::list assumptions_of(const Runner& runner) {
   return list;
 }
 
+/// Members of the command line's "real_inputs", and what it prints of them.
+py::list real_inputs_of(const std::vector<RealInput>& inputs) {
+  py::list list;
+  for (const RealInput& input : inputs)
+    list.append(py::make_tuple(input.name, input.least, input.largest, input.lowest, input.highest, input.codes_used, input.codes,
+                               input.clipped, input.values, input.suspicion(), text_of(input)));
+  return list;
+}
+
 py::tuple run(const Runner& runner, const std::vector<py::array>& arrays, int threads, bool keep_all, bool count_events,
               bool reset_states) {
   const Model& model = runner.emulator.model();
@@ -58,8 +68,9 @@ py::tuple run(const Runner& runner, const std::vector<py::array>& arrays, int th
                        .count_events = count_events,
                        .states = reset_states ? StatesBetweenSamples::reset : StatesBetweenSamples::carried};
   Trace trace = released([&] { return runner.emulator.run(inputs.tensors, how); });
+  const std::vector<RealInput> given = released([&] { return real_inputs(*runner.model, runner.sheet.backend, inputs.tensors); });
   const py::list events = events_of(model, trace.events);
-  return py::make_tuple(arrays_of(model, trace.tensors), trace.path, events);
+  return py::make_tuple(arrays_of(model, trace.tensors), trace.path, events, real_inputs_of(given));
 }
 
 }  // namespace

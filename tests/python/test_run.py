@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -93,6 +94,35 @@ def test_real_values_are_quantised_by_the_device(digits, images):
     real = digits.inputs[0].real(images[:4])
     assert real.dtype == np.float64 and real.min() >= 0
     np.testing.assert_array_equal(lastbit.run(digits, "tflite_double", real).outputs[0], lastbit.run(digits, "tflite_double", images[:4]).outputs[0])
+
+
+def test_clipped_inputs_are_told_as_the_command_line_tells_them(digits, tool, tmp_path):
+    above = np.linspace(0.5, 1.5, 64, dtype=np.float32).reshape(1, 8, 8, 1)  # codes stand for 0 … 1
+    np.save(tmp_path / "x.npy", above)
+    [told] = tool("run", DIGITS, "--backend", "vipnano_v8", "--input", tmp_path / "x.npy", "--output", tmp_path / "y", "--json")["real_inputs"]
+    session = lastbit.InferenceSession(digits, "vipnano_v8")
+    for run in (lambda: lastbit.run(digits, "vipnano_v8", above), lambda: lastbit.Emulator(digits, "vipnano_v8").run(above).outputs,
+                lambda: lastbit.Emulator(digits, "vipnano_v8")(above), lambda: session.run(None, {"image": above})):
+        with pytest.warns(lastbit.InputWarning, match=r"input 'image': real values 0\.5 … 1\.5 .* lie beyond; the network may have been") as warned:
+            run()
+        assert [warning.filename for warning in warned] == [__file__]  # whose line it is
+    with pytest.warns(lastbit.InputWarning):
+        [given] = lastbit.run(digits, "vipnano_v8", above).real_inputs
+    assert given.clipped == 32 and {key: value for key, value in given._asdict().items() if key in told} == told
+
+
+def test_innocent_inputs_are_not_warned_of(digits, images):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        [given] = lastbit.run(digits, "vipnano_v8", digits.inputs[0].real(images[:4])).real_inputs
+        assert (given.clipped, given.suspicion, given.values) == (0, "", 4 * 64)
+        assert lastbit.run(digits, "vipnano_v8", images[:4]).real_inputs == []
+        assert lastbit.run(digits, "float", np.full((1, 8, 8, 1), 1.5, np.float32)).real_inputs == []  # makes no codes of them
+
+
+def test_values_that_look_otherwise_scaled_are_warned_of(one_conv):
+    with pytest.warns(lastbit.InputWarning, match="whole numbers: codes"):
+        lastbit.run(one_conv, "tflite_double", np.full((1, 4, 4, 2), 100, np.float32))
 
 
 def test_a_part_of_a_network_and_what_it_is(digits):
