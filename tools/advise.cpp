@@ -12,10 +12,12 @@
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/printable.hpp"
+#include "lastbit/sums_on.hpp"
 #include "layer_plot.hpp"
 #include "memory_option.hpp"
 #include "model_inputs.hpp"
 #include "output_option.hpp"
+#include "placement_option.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report/documents.hpp"
@@ -54,14 +56,18 @@ class Steps {
   std::unique_ptr<Progress> bar_;
 };
 
-/// "cpu" is TFLite's own kernels, which are what a delegate falls back to.
-SpecSheet wanted(const AdviseArguments& options) {
-  return reported_backend(options.a == "cpu" ? "tflite_double" : options.a, options.settings_a);
+/// "cpu" is TFLite's own kernels, which are what a delegate falls back to. Nothing is placed: what is best placed where is the question.
+Sides sides_of(const AdviseArguments& options, const Model& model) {
+  SpecSheet a = reported_backend(options.a == "cpu" ? "tflite_double" : options.a, options.settings_a);
+  SpecSheet b = with_placements(reported_backend(options.b, options.settings_b), {model, options.model});
+  const bool in_floats = sums_on(model, b.backend).what == SumsOf::device_floats;  // a is float then, or told so
+  if (!in_floats) a = with_fallbacks(std::move(a), {model, options.model});
+  return {std::move(a), std::move(b)};
 }
 
 /// The scales alone, which no data are needed for.
 int print_scales(const AdviseArguments& options, const Model& model, const AdviseOptions& advice, Steps& steps) {
-  const SpecSheet a = wanted(options), b = reported_backend(options.b, options.settings_b);
+  const auto [a, b] = sides_of(options, model);
   EqualScales scales = equal_scales(model, a, b, advice);
   steps.clear();
   scales.network = options.model;
@@ -80,7 +86,7 @@ int run(const AdviseArguments& options) {
   Steps steps;
   advice.progress = [&](std::string_view what, double done) { steps.show(what, done); };
   if (options.scales) return print_scales(options, model, advice, steps);
-  const SpecSheet a = wanted(options), b = reported_backend(options.b, options.settings_b);
+  const auto [a, b] = sides_of(options, model);
   if (!options.output.empty()) (void)layer_list({}, b);  // a vendor without such a list is told before the search
   AdviseReport report = advise(model, a, b, read_samples(model, options.inputs, options.samples), advice);
   steps.clear();
@@ -107,6 +113,7 @@ void add_advise(CommandLine& line) {
   add_model(command, options->model).required();
   add_side_a(command, options->a, options->settings_a).required();
   add_side_b(command, options->b, options->settings_b).required();
+  add_allow_float_option(command);
   add_input_option(command, options->inputs);
   command.renamed("--data", "--input");
   add_samples_option(command, options->samples);

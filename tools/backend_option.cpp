@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 
 #include "lastbit/chips.hpp"
 #include "lastbit/error.hpp"
@@ -24,6 +25,12 @@ void tell_chip(const std::string& name, const SpecSheet& sheet) {
   if (chip == nullptr || std::ranges::find(told, chip) != told.end()) return;
   told.push_back(chip);
   log_note(chip_line(*chip));
+}
+
+/// By the name of the sheet; of two names for one the last.
+std::map<std::string, std::string>& typed_names() {
+  static std::map<std::string, std::string> names;
+  return names;
 }
 
 /// All that is wrong with the settings is told at once.
@@ -89,7 +96,13 @@ void take_known_backend(const std::string& command, ChosenBackend& side, const C
 SpecSheet named_backend(const std::string& name_or_file) {
   SpecSheet sheet = find_backend(name_or_file);
   tell_chip(name_or_file, sheet);
+  typed_names()[sheet.name] = name_or_file;
   return sheet;
+}
+
+std::string typed_name(const SpecSheet& sheet) {
+  const auto known = typed_names().find(sheet.name);
+  return known == typed_names().end() ? sheet.name : known->second;
 }
 
 SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {
@@ -101,6 +114,7 @@ SpecSheet selected_backend(const std::string& name_or_file, const std::vector<st
 SpecSheet reported_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {
   SpecSheet sheet = with_settings(named_backend(name_or_file), settings);
   for (const std::string& setting : settings) sheet.name += " " + setting;
+  typed_names()[sheet.name] = name_or_file;
   remember_backend(sheet);
   return sheet;
 }

@@ -36,6 +36,9 @@ void take_known_backend(const std::string& command, ChosenBackend& side, const C
 /// A backend by its name, its file or that of a chip; which backend a chip stands for is told on standard error. Throws Error.
 [[nodiscard]] SpecSheet named_backend(const std::string& name_or_file);
 
+/// What the user called a backend by: its name, a chip's, or a file.
+[[nodiscard]] std::string typed_name(const SpecSheet& sheet);
+
 /// The backend with its settings applied in order. Throws Error naming what is wrong and what is allowed.
 [[nodiscard]] SpecSheet selected_backend(const std::string& name_or_file, const std::vector<std::string>& settings);
 

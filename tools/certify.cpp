@@ -41,7 +41,7 @@ int print_fingerprint(const CertifyArguments& options) {
   if (!options.b.name.empty() || options.a.name.empty())
     throw Error(ErrorCode::bad_input, "certify", "--fingerprint is of one backend, --a");
   const Model model = read_users_model(options.model);
-  const SpecSheet sheet = with_placements(reported_backend(options.a.name, options.a.settings), model);
+  const SpecSheet sheet = with_placements(reported_backend(options.a.name, options.a.settings), {model, options.model});
   Progress progress("listing");
   Fingerprint found = fingerprint(
       model, sheet, {.threads = options.threads, .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }});
@@ -56,8 +56,7 @@ int run(const CertifyArguments& options) {
   if (options.a.name.empty() || options.b.name.empty())
     throw Error(ErrorCode::bad_input, "certify", "--a and --b, two backends, are needed");
   const Model model = read_users_model(options.model);
-  const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
-  const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
+  const auto [a, b] = placed_sides(options.a, options.b, {model, options.model});
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
   Progress progress("certifying");
   CertifyOptions request{.range = options.range == "data" ? InputRange::data : InputRange::type,

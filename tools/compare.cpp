@@ -75,7 +75,7 @@ Compared compare_folders(const CompareArguments& options) {
 Compared compare_dump(const CompareArguments& options) {
   refuse_if("compare", options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
   Model model = read_users_model(options.subjects[0]);
-  const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
+  const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), {model, options.subjects[0]});
   const NamedTrace dump = read_given_dump(options.dump, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
   CompareReport report = compare_with_dump(model, dump, b, inputs, compare_options(options));
@@ -90,8 +90,7 @@ Compared compare_runs(const CompareArguments& options) {
   refuse_if("compare", options.b.name.empty(), "--b is needed: the backend to judge");
   refuse_if("compare", options.a.name.empty(), "--a is needed: the backend that side b is compared with (or --dump, or two traces)");
   Model model = read_users_model(options.subjects[0]);
-  const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
-  const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
+  const auto [a, b] = placed_sides(options.a, options.b, {model, options.subjects[0]});
   CompareReport report = compare_backends(model, a, b, read_inputs(model, options.inputs), compare_options(options));
   return {std::move(report), std::move(model)};
 }

@@ -51,8 +51,8 @@ auto with_progress(const ExplainArguments& options, std::size_t top, Explain&& e
 }
 
 int explain_runs(const ExplainArguments& options, const Model& model) {
-  const SpecSheet a = with_fallbacks(reported_backend(options.a.name, options.a.settings), model);
-  const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), model);
+  const Sides sides = placed_sides(options.a, options.b, {model, options.model});
+  const SpecSheet &a = sides.a, &b = sides.b;
   const std::size_t for_page = options.html.empty() ? 0 : 1;  // a page shows one of each layer unasked
   const std::vector<Tensor> inputs = read_inputs(model, options.inputs);
   ExplainReport report = with_progress(options, std::max(options.top, for_page),
@@ -70,7 +70,7 @@ int explain_board(const ExplainArguments& options, const Model& model) {
   refuse_if("explain", options.b.given(), "with --dump, the board is side b: --b and --set-b mean nothing");
   refuse_if("explain", options.top > 0, "--top shows two backends side by side; a dump has no stages");
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
-  const SpecSheet a = with_placements(reported_backend(options.a.name, options.a.settings), model);
+  const SpecSheet a = with_placements(reported_backend(options.a.name, options.a.settings), {model, options.model});
   const NamedTrace board = read_given_dump(options.dump, model);
   DumpReport report = with_progress(options, 0, [&](const ExplainOptions& how) { return explain_dump(model, board, a, inputs, how); });
   report.model = options.model;

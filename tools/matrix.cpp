@@ -37,14 +37,22 @@ struct MatrixArguments {
   bool pairs = false, json = false;
 };
 
-/// Those that were named, or every device there is.
-std::vector<SpecSheet> sheets_of(const MatrixArguments& options, const Model& model) {
+struct Devices {
   std::vector<SpecSheet> sheets;
-  for (const std::string& name : options.backends) sheets.push_back(with_placements(named_backend(name), model));
-  if (!options.backends.empty()) return sheets;
-  for (const SpecSheet& sheet : builtin_backends())
-    if (sheet.backend.domain == Domain::integer) sheets.push_back(with_placements(sheet, model));
-  return sheets;
+  std::vector<std::string> refused;  ///< that would compute no sum of a float network
+};
+
+/// Those that were named, or every device there is.
+Devices devices_of(const MatrixArguments& options, const Model& model) {
+  Devices devices;
+  for (const std::string& name : options.backends) devices.sheets.push_back(with_placements(named_backend(name), {model, options.model}));
+  if (!options.backends.empty()) return devices;
+  for (const SpecSheet& sheet : builtin_backends()) {
+    if (sheet.backend.domain == Domain::real) continue;
+    if (is_refused_for_floats(model, sheet)) devices.refused.push_back(sheet.name);
+    else devices.sheets.push_back(with_placements(sheet, {model, options.model}));
+  }
+  return devices;
 }
 
 /// What runs no layer of the network is many a line when every device was tried.
@@ -76,12 +84,13 @@ int run(const MatrixArguments& options) {
   const Model model = read_users_model(options.model);
   const LayerView view = pair_view(options, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
-  const std::vector<SpecSheet> sheets = sheets_of(options, model);
+  const Devices devices = devices_of(options, model);
   Progress progress("comparing pairs");
-  Matrix found = matrix(model, sheets, inputs,
+  Matrix found = matrix(model, devices.sheets, inputs,
                         {.threads = options.threads, .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }});
   progress.clear();
   found.model = options.model;
+  for (const std::string& name : devices.refused) found.left_out.emplace_back(name, "a float network, of which it computes no sum");
   if (options.backends.empty()) leave_out_quietly(found);
   if (!options.plot.empty()) draw(heat_map_of(found), options.plot);
   if (!options.html.empty()) write_html(document_of(found), options.html);

@@ -42,7 +42,8 @@ int migrate_networks(const MigrateArguments& options, const MigrateOptions& requ
             "--backend is needed, the device of both networks; or --model, the network of two devices");
   const Model before = read_given_model(options.before), after = read_given_model(options.after);  // problems are told of both
   const SpecSheet sheet = reported_backend(options.device.name, options.device.settings);
-  const SpecSheet sheet_before = with_placements(sheet, before), sheet_after = with_placements(sheet, after);
+  const SpecSheet sheet_before = with_placements(sheet, {before, options.before}),
+                  sheet_after = with_placements(sheet, {after, options.after});
   NetworkMigration migration = migrate_network({before, sheet_before}, {after, sheet_after}, given_inputs(before, options), request);
   progress.clear();
   migration.before = options.before;
@@ -58,8 +59,8 @@ int migrate_devices(const MigrateArguments& options, const MigrateOptions& reque
   const Model model = read_users_model(options.model);
   SpecSheet before = named_backend(options.before), after = named_backend(options.after);
   if (before.name == after.name) before.name = options.before, after.name = options.after;  // a file and what it was made from
-  before = with_placements(std::move(before), model);
-  after = with_placements(std::move(after), model);
+  before = with_placements(std::move(before), {model, options.model});
+  after = with_placements(std::move(after), {model, options.model});
   DeviceMigration migration = migrate_device(model, before, after, given_inputs(model, options), request);
   progress.clear();
   migration.model = migration.certificate.model = options.model;

@@ -81,4 +81,16 @@ Model read_given_model(const std::string& file) {
   return read_model(file, options);
 }
 
+std::vector<std::string> given_model_words() {
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) words.insert(words.end(), {option, value});
+  };
+  add("--shape", model_words().shapes);
+  add("--bind", model_words().constants);
+  add("--from", model_words().cut.from);
+  add("--to", model_words().cut.to);
+  return words;
+}
+
 }  // namespace lastbit::tool

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "command_line.hpp"
 #include "lastbit/model.hpp"
@@ -20,5 +21,8 @@ void add_model_options(Command& command);
 
 /// A model, or the part of it, with the shapes and constants that were given.
 [[nodiscard]] Model read_given_model(const std::string& file);
+
+/// Those options as they were given, for another command: "--shape", "x=1x3x224x224", …
+[[nodiscard]] std::vector<std::string> given_model_words();
 
 }  // namespace lastbit::tool

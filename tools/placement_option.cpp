@@ -3,12 +3,15 @@
 #include "placement_option.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "backend_option.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/one_operation.hpp"
+#include "lastbit/sums_on.hpp"
+#include "model_option.hpp"
 #include "problem.hpp"
 
 namespace lastbit::tool {
@@ -16,6 +19,7 @@ namespace {
 
 struct PlacementWords {
   std::vector<std::string> fallbacks, kept;
+  bool allow_float = false;
 };
 PlacementWords& placement_words() {
   static PlacementWords words;
@@ -57,16 +61,60 @@ std::vector<std::string> lines_of(const Model& model, std::initializer_list<cons
   return lines;
 }
 
-SpecSheet placed(SpecSheet sheet, const Model& model, std::vector<Placement> placements) {
+std::vector<Placement> kept_of(const Model& model) {
+  std::vector<Placement> placements;
+  for (const std::string& text : placement_words().kept) placements.push_back(kept_from(text, model));
+  return placements;
+}
+
+SpecSheet with_fallback_words(SpecSheet sheet, std::vector<Placement> placements) {
   for (const std::string& name : placement_words().fallbacks) placements.push_back({named_backend(name), {}});
   sheet.backend.elsewhere = Placements(std::move(placements));
+  return sheet;
+}
+
+/// As a shell takes it for one word.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:+@%=,~";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+/// The command that makes a network of this device, or what to do where there is none.
+std::string way_to_codes(const SpecSheet& sheet, const std::string& file) {
+  namespace fs = std::filesystem;
+  const std::string device = typed_name(sheet);
+  if (sheet.quantizer.empty()) return device + " computes codes, and lastbit has no quantiser for it: quantise it with the vendor's tools";
+  const std::string output = fs::path(file).stem().string() + "_" + fs::path(device).stem().string() + ".json";
+  std::string command = "prepare it: lastbit quantize " + shell_word(file);
+  for (const std::string& word : given_model_words()) command += " " + shell_word(word);
+  return command + " --backend " + shell_word(device) + " --calibrate DIR -o " + shell_word(output);
+}
+
+/// Before the fallbacks are resolved: they say whether float computes every sum.
+void refuse_floats(const SpecSheet& sheet, const UsersModel& network) {
+  if (!is_refused_for_floats(network.model, sheet.backend)) return;
+  const std::string where = is_float_network(network.model) ? "float network" : "--fallback would compute every sum in float";
+  throw Error(ErrorCode::bad_input, where, way_to_codes(sheet, network.file) + "; or --allow-float");
+}
+
+SpecSheet placed(SpecSheet sheet, const UsersModel& network, std::vector<Placement> placements) {
+  sheet = with_fallback_words(std::move(sheet), std::move(placements));
   remember_backend(sheet);
-  if (!sheet.backend.elsewhere.empty() && check(model, sheet.backend).empty())
-    sheet.backend.elsewhere = placements_for(model, sheet.backend);
+  refuse_floats(sheet, network);
+  if (!sheet.backend.elsewhere.empty() && check(network.model, sheet.backend).empty())
+    sheet.backend.elsewhere = placements_for(network.model, sheet.backend);
   return sheet;
 }
 
 }  // namespace
+
+void add_allow_float_option(Command& command) {
+  command.flag("--allow-float", placement_words().allow_float,
+               "compute a network of floats although no sum of it is the device's; otherwise it is refused");
+}
 
 void add_placement_options(Command& command) {
   command
@@ -80,15 +128,29 @@ void add_placement_options(Command& command) {
               "compute these layers on this backend instead of the device, such as softmax,12=float (repeatable)")
       .value_name("LAYER,…=BACKEND")
       .repeatable_one_by_one();
+  add_allow_float_option(command);
 }
 
-SpecSheet with_placements(SpecSheet sheet, const Model& model) {
-  std::vector<Placement> placements;
-  for (const std::string& text : placement_words().kept) placements.push_back(kept_from(text, model));
-  return placed(std::move(sheet), model, std::move(placements));
+SpecSheet with_placements(SpecSheet sheet, const UsersModel& network) { return placed(std::move(sheet), network, kept_of(network.model)); }
+
+SpecSheet with_fallbacks(SpecSheet sheet, const UsersModel& network) { return placed(std::move(sheet), network, {}); }
+
+Sides placed_sides(const ChosenBackend& a, const ChosenBackend& b, const UsersModel& network) {
+  SpecSheet of_a = reported_backend(a.name, a.settings), of_b = reported_backend(b.name, b.settings);
+  refuse_floats(with_fallback_words(of_b, kept_of(network.model)), network);
+  of_a = with_fallbacks(std::move(of_a), network);
+  return {std::move(of_a), with_placements(std::move(of_b), network)};
 }
 
-SpecSheet with_fallbacks(SpecSheet sheet, const Model& model) { return placed(std::move(sheet), model, {}); }
+bool is_refused_for_floats(const Model& model, const Backend& backend) {
+  if (placement_words().allow_float) return false;
+  const SumsOf what = sums_on(model, backend).what;
+  return what == SumsOf::no_device || what == SumsOf::left_to_float;
+}
+
+bool is_refused_for_floats(const Model& model, const SpecSheet& sheet) {
+  return is_refused_for_floats(model, with_fallback_words(sheet, kept_of(model)).backend);
+}
 
 std::string placement_text(const Model& model, std::initializer_list<const SpecSheet*> sheets) {
   std::string text;

@@ -7,6 +7,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/registry.hpp"
 #include "model_option.hpp"
+#include "placement_option.hpp"
 
 namespace lastbit::tool {
 namespace {
@@ -32,10 +33,10 @@ std::vector<Diagnostic> with_backend(std::vector<Diagnostic> problems) {
   return problems;
 }
 
-/// What the same backend computes beside float, if that is all.
+/// What the same backend computes beside float, if that is all, and not nothing.
 bool does_with_float(const Model& model, Backend backend) {
   backend.elsewhere = Placements({{find_backend("float"), {}}});
-  return check(model, backend).empty();
+  return check(model, backend).empty() && !is_refused_for_floats(model, backend);
 }
 
 }  // namespace

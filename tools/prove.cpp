@@ -73,7 +73,7 @@ int run(const ProveArguments& options) {
   if (options.backend.empty())
     throw Error(ErrorCode::bad_input, "prove", "--backend is needed; without it only --without-vnni is answered");
   const Model model = read_users_model(options.model);
-  const SpecSheet sheet = with_placements(reported_backend(options.backend, options.settings), model);
+  const SpecSheet sheet = with_placements(reported_backend(options.backend, options.settings), {model, options.model});
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>{} : read_inputs(model, options.inputs);
   Progress progress("proving");
   ProveOptions request{.range = options.range == "data" ? InputRange::data : InputRange::type,

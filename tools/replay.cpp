@@ -34,7 +34,7 @@ struct ReplayArguments {
 ReplayReport replayed(const ReplayArguments& options, const Model& model) {
   std::optional<Model> real;
   if (!options.float_network.empty()) real = read_model(options.float_network);
-  const SpecSheet backend = with_placements(reported_backend(options.backend.name, options.backend.settings), model);
+  const SpecSheet backend = with_placements(reported_backend(options.backend.name, options.backend.settings), {model, options.model});
   const NamedTrace dump = read_given_dump(options.dump, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
   ReplayOptions how{.float_network = real ? &*real : nullptr, .threads = options.threads};

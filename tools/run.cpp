@@ -18,6 +18,7 @@
 #include "lastbit/one_operation.hpp"
 #include "lastbit/printable.hpp"
 #include "lastbit/real_inputs.hpp"
+#include "lastbit/sums_on.hpp"
 #include "lastbit/trace.hpp"
 #include "log.hpp"
 #include "memory_option.hpp"
@@ -89,6 +90,26 @@ std::string list_text(const std::vector<std::int64_t>& values) {
   return values.size() > shown ? text + " … (" + std::to_string(values.size()) + " samples)" : text;
 }
 
+/// What computes floats: the device, or, of some operations, the golden path in its place. Empty: nothing does.
+struct Floats {
+  std::string of_device, not_emulated;
+};
+
+Floats floats_of(const Model& model, const SpecSheet& sheet) {
+  const NetworkSums sums = sums_on(model, sheet.backend);
+  const std::string prepared = sums.golden > 0 && !sheet.quantizer.empty() ? "; lastbit quantize prepares it for the device" : "";
+  if (sums.what == SumsOf::device_floats) return {float_sums_text(sums, sheet.name) + prepared, {}};
+  if (sheet.backend.float32 != Float32Operations::golden) return {};
+  const std::size_t golden = float32_operations(model, sheet.backend).size();
+  if (golden == 0) return {};
+  return {{}, sheet.name + ": " + float_path_text(golden, model)};
+}
+
+std::string text_of(const Floats& floats) {
+  if (!floats.not_emulated.empty()) return "Not emulated: " + floats.not_emulated + ".\n";
+  return floats.of_device.empty() ? "" : floats.of_device + "\n";
+}
+
 void print_text(const NamedTrace& trace, const std::vector<OutputReport>& outputs, const std::string& elsewhere,
                 const RunArguments& options) {
   std::cout << options.model << " on " << trace.backend << ", " << trace.path << " path\n" << elsewhere;
@@ -145,8 +166,10 @@ std::string texts_of(const std::vector<std::string>& readings, const std::vector
 }
 
 void print_json(const NamedTrace& trace, const std::vector<OutputReport>& outputs, const std::vector<std::string>& readings,
-                const std::vector<RealInput>& inputs, JsonValue layers, const RunArguments& options) {
+                const std::vector<RealInput>& inputs, const Floats& floats, JsonValue layers, const RunArguments& options) {
   JsonValue report{{"model", options.model}, {"backend", trace.backend}, {"path", trace.path}};
+  if (!floats.of_device.empty()) report["float_network"] = floats.of_device;
+  if (!floats.not_emulated.empty()) report["not_emulated"].push_back(floats.not_emulated);
   for (const std::string& reading : readings) report["readings"].push_back(reading);
   for (const RealInput& input : inputs) {
     report["real_inputs"].push_back({{"name", input.name},
@@ -177,7 +200,7 @@ void print_json(const NamedTrace& trace, const std::vector<OutputReport>& output
 int run(const RunArguments& options) {
   SpecSheet sheet = reported_backend(options.backend, options.settings);
   const Model model = read_users_model(options.model);
-  sheet = with_placements(std::move(sheet), model);
+  sheet = with_placements(std::move(sheet), {model, options.model});
   const Emulator emulator(model, sheet.backend);
   const bool traced = !options.trace.empty();
   std::vector<std::string> readings;
@@ -199,8 +222,9 @@ int run(const RunArguments& options) {
   auto outputs = describe_outputs(emulator.model(), trace);
   if (!traced || !options.output.empty()) write_outputs(outputs, options.output.empty() ? "." : options.output);
   if (traced) write_trace(options.trace, trace);
-  options.json ? print_json(trace, outputs, readings, given, std::move(layers), options)
-               : print_text(trace, outputs, placement_text(model, {&sheet}) + texts_of(readings, given), options);
+  const Floats floats = floats_of(model, sheet);
+  if (options.json) print_json(trace, outputs, readings, given, floats, std::move(layers), options);
+  else print_text(trace, outputs, text_of(floats) + placement_text(model, {&sheet}) + texts_of(readings, given), options);
   return equal;
 }
 

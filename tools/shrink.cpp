@@ -38,8 +38,7 @@ int run(const ShrinkArguments& options) {
   ShrinkOptions how{
       .layer = options.layer.empty() ? std::nullopt : std::optional(options.layer), .index = options.index, .threads = options.threads};
   how.on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
-  const SpecSheet a = with_fallbacks(reported_backend(options.a, options.settings_a), model);
-  const SpecSheet b = with_placements(reported_backend(options.b, options.settings_b), model);
+  const auto [a, b] = placed_sides({options.a, options.settings_a}, {options.b, options.settings_b}, {model, options.model});
   const auto shrunk = shrink(model, read_inputs(model, options.inputs), a, b, how);
   progress.clear();
   if (!shrunk) {

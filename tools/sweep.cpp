@@ -83,7 +83,8 @@ SweepWork prepare(const SweepArguments& options) {
   std::vector<SpecSheet> backends;
   for (const std::string& backend : options.backends) {
     SpecSheet sheet = selected_backend(backend, {});
-    backends.push_back(backends.empty() ? with_fallbacks(std::move(sheet), *work.model) : with_placements(std::move(sheet), *work.model));
+    const UsersModel network{*work.model, options.model};
+    backends.push_back(backends.empty() ? with_fallbacks(std::move(sheet), network) : with_placements(std::move(sheet), network));
   }
   SweepOptions sweep = options.sweep;
   sweep.golden = options.golden ? Golden::with : Golden::without;

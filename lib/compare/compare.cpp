@@ -16,6 +16,7 @@
 #include "engine/for_each_index.hpp"
 #include "lastbit/memory.hpp"
 #include "lastbit/registry.hpp"
+#include "lastbit/sums_on.hpp"
 #include "sheet/assumed_rules.hpp"
 
 namespace lastbit {
@@ -316,8 +317,7 @@ void add_not_emulated(CompareReport& report, const Model& model, std::span<const
     for (std::string& line : computed_elsewhere(model, side)) report.elsewhere.push_back(std::move(line));
     const std::size_t count = float32_operations(model, side.backend).size();
     if (count == 0) continue;
-    report.not_emulated.push_back(side.name + ": " + std::to_string(count) + " of " + std::to_string(model.operations.size()) +
-                                  " operations have float32 tensors and are computed on the float path, not by the device's arithmetic");
+    report.not_emulated.push_back(side.name + ": " + float_path_text(count, model));
   }
 }
 

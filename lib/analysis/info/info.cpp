@@ -23,7 +23,7 @@ ModelTensor without_values(const ModelTensor& tensor) {
   return {tensor.name, tensor.type, tensor.shape, tensor.quantization, {}, tensor.merged};
 }
 
-bool is_float_network(const Model& model) {
+bool has_no_codes(const Model& model) {
   return std::ranges::none_of(model.operations, [&](const Operation& operation) {
     return std::ranges::any_of(operation.outputs, [&](std::int32_t index) { return model.tensor(index).quantization.present(); });
   });
@@ -48,7 +48,7 @@ std::vector<std::string> fallbacks_for(const Model& model, const SpecSheet& shee
 
 class Fitter {
  public:
-  explicit Fitter(const Model& model) : model_(model), is_float_(is_float_network(model)) {
+  explicit Fitter(const Model& model) : model_(model), is_float_(has_no_codes(model)) {
     for (const Operation& operation : model.operations) macs_.push_back(multiply_accumulates(model, operation));
   }
 
