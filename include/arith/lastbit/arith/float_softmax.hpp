@@ -3,8 +3,8 @@
 //
 // Softmax of one row of 8-bit codes by a table of float32 exponentials, as ONNX Runtime's QLinearSoftmax computes it. D: values in a row.
 // Contract:
-//   1. room = max(0, log(largest float32 / D) - 5) / scale: how far the table is raised, so that a row's sum stays finite. For very short rows
-//      and step 4 it does not: there a quotient can be infinite;
+//   1. room = max(0, log(largest float32 / D) - 5) / scale, the logarithm in float32, the rest in double: how far the table is raised, so that a
+//      row's sum stays finite. For very short rows and step 4 it does not: there a quotient can be infinite;
 //   2. table[k] = float(exp((k - 255 + room) * scale)), k = 0…255, in double but for the result;
 //   3. e(x) = table[255 - (max(row) - x)]; sum of e in float32, in the order of the row;
 //   4. v = rounding(float(e * floor(float(1 / output scale))) / sum) in float32, as the processor converts it: of signed codes to 32 bits, in which
@@ -33,8 +33,8 @@ namespace lastbit {
 /// Steps 1 and 2.
 [[nodiscard]] inline std::array<float, 256> softmax_float_exponentials(float scale, std::size_t row) {
   constexpr double reserve = 5;
-  const double room =
-      std::max(0.0, std::log(double{std::numeric_limits<float>::max() / static_cast<float>(row)}) - reserve) / double{scale};
+  const float logarithm = std::log(std::numeric_limits<float>::max() / static_cast<float>(row));
+  const double room = std::max(0.0, double{logarithm} - reserve) / double{scale};
   std::array<float, 256> table{};
   for (std::size_t k = 0; k < table.size(); ++k)
     table[k] = static_cast<float>(std::exp((static_cast<double>(k) - 255 + room) * double{scale}));
