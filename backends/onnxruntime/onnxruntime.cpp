@@ -40,6 +40,7 @@ constexpr auto evidence = std::to_array<EvidenceRow>({
     {"logistic", code, run, "ms_qlinear, QLinearSigmoid"},
     {"hard_swish", assumption, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
     {"tanh", assumption, "no quantised operator; assumed to be tabulated as QLinearSigmoid"},
+    {"resize", code, "ONNX Runtime 1.30 Resize, run and recorded: tests/vectors/cases; its steps from the source of its Upsample"},
     {"softmax", code, "ONNX Runtime 1.30 QLinearSoftmax, run and recorded: tests/vectors/cases; its steps from the source"},
 });
 

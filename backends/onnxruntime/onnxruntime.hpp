@@ -77,6 +77,7 @@ inline constexpr Backend onnxruntime_cpu{
     .logistic = onnxruntime::float_ratio,
     .tanh = onnxruntime::float_ratio,
     .softmax = {.method = FunctionMethod::float_exponentials, .rounding = Rounding::half_even},
+    .resize = {.nearest = NearestCoordinate::float_quotient},
     .float32 = Float32Operations::ordered};
 
 /// The same without graph optimisation: what stands between DequantizeLinear and QuantizeLinear is computed in float32.

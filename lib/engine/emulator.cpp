@@ -65,7 +65,7 @@ Executor prepare_integer(const Model& model, const Operation& operation, const B
   if (is_movement(operation.kind)) return executor_of(prepare_movement(model, operation));
   if (is_on_whole_numbers(model, operation)) return prepare_whole_numbers(model, operation);
   if (is_float16_operation(model, operation, backend)) return prepare_float16(model, operation, backend);
-  if (is_float32_operation(model, operation, backend)) return prepare_float32(model, operation, backend.float32);
+  if (is_float32_operation(model, operation, backend)) return prepare_float32(model, operation, backend);
   if (is_hybrid(model, operation)) return prepare_dynamic(model, operation, backend);
   for (const auto* list : {&operation.inputs, &operation.outputs}) {
     for (const auto index : *list) {

@@ -339,7 +339,7 @@ Lines bilinear_lines(const ResizeArithmetic& rule, ResizeMethod method) {
 }
 
 Lines formula(const ResizeArithmetic& rule) {
-  Lines lines = bilinear_lines(rule, rule.method);
+  Lines lines = rule.method == ResizeMethod::absent ? Lines{} : bilinear_lines(rule, rule.method);
   if (rule.method_uint8 != ResizeMethod::absent) lines.push_back("uint8: " + bilinear_lines(rule, rule.method_uint8).front());
   lines.push_back("nearest: the value itself" +
                   std::string(rule.nearest == NearestCoordinate::exact ? "" : ", its coordinate computed in float32"));

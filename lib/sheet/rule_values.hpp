@@ -223,7 +223,10 @@ template <>
 inline constexpr std::string_view meanings<ResizeGrid>[] = {"every coordinate", "the first coordinate and the step to the next",
                                                             "the step; the first coordinate is half of it"};
 template <>
-inline constexpr std::string_view meanings<NearestCoordinate>[] = {"in double", "in float32, from the rounded quotient of the sizes"};
+inline constexpr std::string_view meanings<NearestCoordinate>[] = {"in double", "in float32, from the rounded quotient of the sizes",
+                                                                   "in float32, divided by the rounded quotient of the sizes, to the half "
+                                                                   "where it is within 10^-6 of one; where no size changes, values are "
+                                                                   "copied"};
 template <>
 inline constexpr std::string_view meanings<OtherQuantization>[] = {"the layer is refused", "the codes are resized as they are"};
 template <>

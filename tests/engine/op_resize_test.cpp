@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "lastbit/backends/onnxruntime.hpp"
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/registry.hpp"
@@ -178,6 +179,32 @@ TEST_CASE("nearest: a product in float32 lands below the place where the quotien
     const ResizeAttributes attributes{.coordinates = one.coordinates, .nearest = one.rounding, .scales = {}};
     CHECK(resized(image, {1, 1, one.sizes.out, 1}, attributes, tflite_double).integer_at(one.index) == one.in_float + 1);
   }
+}
+
+TEST_CASE("nearest: a quotient in float32 lands beside the place where the real one lies") {
+  const struct {
+    ResizeCoordinates coordinates;
+    Rounding rounding;
+    Sizes sizes;
+    double scale;
+    std::int64_t index, exact, quotient;
+  } cases[] = {{asymmetric, Rounding::floor, {14, 8}, 0, 4, 7, 6},       {asymmetric, Rounding::half_up, {7, 2}, 0, 1, 4, 4},  // 3.4999998
+               {asymmetric, Rounding::half_up, {26, 28}, 0, 21, 20, 19}, {asymmetric, Rounding::half_down, {33, 78}, 0, 65, 27, 28},
+               {half_pixel, Rounding::half_up, {30, 9}, 0, 7, 25, 24},   {half_pixel, Rounding::half_down, {28, 62}, 0, 46, 20, 21},
+               {half_pixel, Rounding::ceil, {7, 19}, 0, 9, 3, 4},        {half_pixel, Rounding::floor, {10, 6}, 0, 4, 7, 6}};
+  for (const auto& one : cases) {
+    INFO(name_of(one.coordinates) << " " << one.sizes.in << " to " << one.sizes.out);
+    const ResizeAxis axis{one.sizes.in, one.sizes.out, one.coordinates, one.scale};
+    CHECK(nearest_index(axis, one.index, one.rounding, NearestCoordinate::exact) == one.exact);
+    CHECK(nearest_index(axis, one.index, one.rounding, NearestCoordinate::float_quotient) == one.quotient);
+  }
+}
+
+TEST_CASE("nearest: where no size changes a device that divides in float32 copies, whatever the scale says") {
+  const Tensor image = counting<std::int8_t>({1, 10, 10, 1});
+  const ResizeAttributes attributes{.coordinates = asymmetric, .nearest = Rounding::floor, .scales = std::array{1.09, 1.09}};
+  CHECK(resized(image, {1, 10, 10, 1}, attributes, onnxruntime_cpu) == image);
+  CHECK_FALSE(resized(image, {1, 10, 10, 1}, attributes, tflite_double) == image);
 }
 
 }  // namespace

@@ -462,7 +462,8 @@ enum class ResizeMethod : std::uint8_t { absent, fixed_point, float_by_row, floa
 /// is half a pixel of the output.
 enum class ResizeGrid : std::uint8_t { coordinate, start_and_step, step };
 /// Where the nearest value is looked for. exact: at the coordinate as it is defined. float_scale: at i, or i + 1/2, times the scale, in float32.
-enum class NearestCoordinate : std::uint8_t { exact, float_scale };
+/// float_quotient: at i, or i + 1/2, divided by the inverse scale, in float32.
+enum class NearestCoordinate : std::uint8_t { exact, float_scale, float_quotient };
 /// Where the quantisations of input and output differ: the layer is refused; or the codes are resized as if they did not.
 enum class OtherQuantization : std::uint8_t { refused, ignored };
 /// Bilinear interpolation; the nearest value is moved, not computed.

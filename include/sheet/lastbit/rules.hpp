@@ -130,7 +130,7 @@ constexpr auto names_of(ResizeMethod) {
   return std::to_array<std::string_view>({"absent", "fixed_point", "float_by_row", "float_by_weight"});
 }
 constexpr auto names_of(ResizeGrid) { return std::to_array<std::string_view>({"coordinate", "start_and_step", "step"}); }
-constexpr auto names_of(NearestCoordinate) { return std::to_array<std::string_view>({"exact", "float_scale"}); }
+constexpr auto names_of(NearestCoordinate) { return std::to_array<std::string_view>({"exact", "float_scale", "float_quotient"}); }
 constexpr auto names_of(OtherQuantization) { return std::to_array<std::string_view>({"refused", "ignored"}); }
 constexpr auto names_of(FusedActivation) { return std::to_array<std::string_view>({"ignored", "applied"}); }
 constexpr auto names_of(LstmMethod) { return std::to_array<std::string_view>({"absent", "sigmoid_table"}); }

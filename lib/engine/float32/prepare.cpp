@@ -9,6 +9,7 @@
 #include "engine/converted_input.hpp"
 #include "engine/float/real.hpp"
 #include "engine/operands.hpp"
+#include "engine/resize_axes.hpp"
 #include "lastbit/arith/float32_exponential.hpp"
 #include "lastbit/arith/float32_function.hpp"
 #include "lastbit/dequantize.hpp"
@@ -65,9 +66,11 @@ Executor prepare_ordered_softmax(const Model& model, const Operation& operation)
   };
 }
 
-Executor prepare_float32(const Model& model, const Operation& operation, Float32Operations how) {
+Executor prepare_float32(const Model& model, const Operation& operation, const Backend& backend) {
   using enum OperationKind;
-  if (how == Float32Operations::golden) return prepare_real(model, operation);
+  const auto* const resized = std::get_if<ResizeAttributes>(&operation.attributes);
+  if (resized != nullptr && resized->mode == ResizeMode::nearest) return prepare_nearest_resize(model, operation, backend.resize.nearest);
+  if (backend.float32 == Float32Operations::golden) return prepare_real(model, operation);
   switch (operation.kind) {
     case conv2d:
     case depthwise_conv2d: return prepare_ordered_convolution(model, operation);
@@ -94,7 +97,7 @@ Executor prepare_dequantized(const Model& model, const Operation& operation, con
   alone->codes = extract_operation(model, static_cast<std::size_t>(&operation - model.operations.data()));
   alone->real = dequantized(alone->codes);
   dequantize_bias(*alone);
-  alone->executor = prepare_float32(alone->real, alone->operation(), backend.float32);
+  alone->executor = prepare_float32(alone->real, alone->operation(), backend);
   return [alone = std::shared_ptr<const RealOperation>(std::move(alone)), to_real = backend.dequantize,
           to_codes = backend.quantize](const Execution& run) {
     std::vector<Tensor> reals;

@@ -9,7 +9,7 @@
 namespace lastbit {
 
 /// Every tensor of the operation is float32.
-[[nodiscard]] Executor prepare_float32(const Model& model, const Operation& operation, Float32Operations how);
+[[nodiscard]] Executor prepare_float32(const Model& model, const Operation& operation, const Backend& backend);
 /// Float32 data with integer weights (is_hybrid, op/dynamic_sum.hpp).
 [[nodiscard]] Executor prepare_dynamic(const Model& model, const Operation& operation, const Backend& backend);
 /// The device's dequantize, the operation in float32, the device's quantize.

@@ -28,9 +28,14 @@ ResizeAxes resize_axes(const Model& model, const Operation& operation) {
 Executor prepare_nearest_resize(const Model& model, const Operation& operation, NearestCoordinate coordinate) {
   const ResizeAxes axes = resize_axes(model, operation);
   const Rounding rounding = std::get<ResizeAttributes>(operation.attributes).nearest;
-  std::vector<std::int64_t> rows, columns;
-  for (std::int64_t y = 0; y < axes.height.out; ++y) rows.push_back(nearest_index(axes.height, y, rounding, coordinate));
-  for (std::int64_t x = 0; x < axes.width.out; ++x) columns.push_back(nearest_index(axes.width, x, rounding, coordinate));
+  const bool same = axes.height.in == axes.height.out && axes.width.in == axes.width.out;
+  const bool copies = same && coordinate == NearestCoordinate::float_quotient;
+  const auto places = [&](const ResizeAxis& axis) {
+    std::vector<std::int64_t> indices;
+    for (std::int64_t i = 0; i < axis.out; ++i) indices.push_back(copies ? i : nearest_index(axis, i, rounding, coordinate));
+    return indices;
+  };
+  const std::vector<std::int64_t> rows = places(axes.height), columns = places(axes.width);
   return [=](const Execution& run) {
     const auto pixel_bytes = static_cast<std::size_t>(axes.channels) * size_of(run.inputs[0]->type());
     const auto from = run.inputs[0]->bytes();

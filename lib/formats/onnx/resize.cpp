@@ -20,11 +20,14 @@ void require_per_axis(const NodeReader& node, std::size_t count) {
     node.malformed(std::to_string(count) + " scales or sizes for " + std::to_string(node.shape().rank()) + " axes");
 }
 
+/// What the standard rounds down to a size, as ONNX Runtime computes it.
+double scaled_in_float(double scale, std::int64_t size) { return double{static_cast<float>(scale) * static_cast<float>(size)}; }
+
 Stretch by_scales(const NodeReader& node, std::vector<double> scales) {
   require_per_axis(node, scales.size());
   Stretch stretch{std::move(scales), {}};
   for (std::size_t axis = 0; axis < stretch.scales.size(); ++axis) {
-    const double scale = stretch.scales[axis], size = std::floor(scale * static_cast<double>(node.shape()[axis]));
+    const double scale = stretch.scales[axis], size = std::floor(scaled_in_float(scale, node.shape()[axis]));
     if (!(scale > 0) || !(size >= 1) || size > static_cast<double>(largest_parameter))
       node.malformed("a scale of " + std::to_string(scale));
     stretch.sizes.push_back(static_cast<std::int64_t>(size));
@@ -98,7 +101,7 @@ void read_resize(const NodeReader& node) {
   if (stretch.sizes[0] != in[0] || stretch.sizes[1] != in[1]) node.unsupported("a resize of batch or channels");
   ResizeAttributes attributes = attributes_of(node);
   const auto is_whole = [&](std::size_t axis) {
-    return stretch.scales[axis] * static_cast<double>(in[axis]) == static_cast<double>(stretch.sizes[axis]);
+    return scaled_in_float(stretch.scales[axis], in[axis]) == static_cast<double>(stretch.sizes[axis]);
   };
   for (std::size_t axis = 2; axis < stretch.scales.size(); ++axis)
     if (attributes.coordinates == ResizeCoordinates::align_corners && !is_whole(axis))

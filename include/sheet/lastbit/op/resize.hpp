@@ -6,6 +6,9 @@
 //      pixel; with scales given, division by the scale takes the place of * in / out; in double;
 //   nearest:  2. the index c(i) rounded by `nearest`, moved into [0, in - 1]; the value is copied. NearestCoordinate::float_scale: c(i) is p - o
 //             with p = fl(fl(i + o) * s), o = 1/2 for half pixels and else 0, s = fl(in / out), align_corners fl((in - 1) / (out - 1));
+//             float_quotient: p = fl(fl(i + o) / s), s = fl(out / in), or the scale given, align_corners fl(fl(i * (in - 1)) / (out - 1)); to
+//             half_up and half_down what is less than 10^-6 beside a half is that half; where neither height nor width changes, every value
+//             stays where it is;
 //   bilinear, in reals: 2. c(i) moved into [0, in - 1]; 3. linear interpolation between floor(c) and the next pixel, along both axes;
 //   bilinear, fixed_point: 2. C(i) = c(i) * 2^f by `grid_rounding` (coordinate; with float_scale c(i) is fl(i * s), half pixels
 //             fl(fl(i * s) + fl(s / 2 - 1/2))), or C(0) + i * S with C(0) and S = (c(1) - c(0)) * 2^f rounded so (start_and_step), or C(0) + i * S
@@ -20,7 +23,8 @@
 // Units: codes of one quantisation, or reals; OtherQuantization::ignored: codes of two, taken as if they were of one. Errors: shape_mismatch, bad_attribute for a scale beyond 1e-6 … 1e6; unsupported_operation where
 //   the quantisations differ and the device does not ignore it, and for bilinear where the device has none.
 // Sources: the definition; fixed_point with f = 8 or 16: Horizon's operator documentation names the bits, the rest is an assumption (docs/backends);
-//   step, float_…: TFLite reference ResizeBilinearInteger, ResizeBilinear, GetNearestNeighbor, and ResizeBilinearGenericSmallChannel.
+//   step, float_…: TFLite reference ResizeBilinearInteger, ResizeBilinear, GetNearestNeighbor, and ResizeBilinearGenericSmallChannel;
+//   float_quotient: ONNX Runtime's Upsample, run.
 #pragma once
 
 #include <algorithm>
@@ -66,21 +70,38 @@ struct ResizeAxis {
   return static_cast<float>(axis.in - less) / static_cast<float>(axis.out - less);
 }
 
+/// p of float_quotient.
+[[nodiscard]] constexpr float float_quotient(const ResizeAxis& axis, std::int64_t index, float offset) noexcept {
+  const auto i = static_cast<float>(index);
+  if (axis.coordinates == ResizeCoordinates::align_corners) {
+    const float product = i * static_cast<float>(axis.in - 1);
+    return axis.out == 1 ? 0.0F : product / static_cast<float>(axis.out - 1);
+  }
+  if (axis.coordinates == ResizeCoordinates::half_pixel_or_zero && axis.out == 1) return 0.0F;
+  return (i + offset) / (axis.scale > 0 ? static_cast<float>(axis.scale) : static_cast<float>(axis.out) / static_cast<float>(axis.in));
+}
+
 /// Step 2 of nearest.
 [[nodiscard]] constexpr std::int64_t nearest_index(const ResizeAxis& axis, std::int64_t index, Rounding rounding,
                                                    NearestCoordinate coordinate = NearestCoordinate::exact) noexcept {
   double at = source_coordinate(axis, index);
+  const float offset = has_half_pixels(axis) ? 0.5F : 0.0F;
   if (coordinate == NearestCoordinate::float_scale) {
-    const float offset = has_half_pixels(axis) ? 0.5F : 0.0F;
     const float product = (static_cast<float>(index) + offset) * float_scale(axis);
     at = double{product} - double{offset};  // exact
+  } else if (coordinate == NearestCoordinate::float_quotient) {
+    at = double{float_quotient(axis, index, offset)} - double{offset};
+    const bool has_ties = rounding == Rounding::half_up || rounding == Rounding::half_down;
+    const double half = static_cast<double>(round_to_integer(at, Rounding::floor)) + 0.5;
+    constexpr double beside_half = 1e-6;
+    if (has_ties && at - half < beside_half && half - at < beside_half) at = half;
   }
   return std::clamp<std::int64_t>(round_to_integer(at, rounding), 0, axis.in - 1);
 }
 
 /// Step 2 of fixed_point, where the grid is of coordinates.
 [[nodiscard]] constexpr double grid_coordinate(const ResizeAxis& axis, std::int64_t index, NearestCoordinate coordinate) noexcept {
-  if (coordinate == NearestCoordinate::exact) return source_coordinate(axis, index);
+  if (coordinate != NearestCoordinate::float_scale) return source_coordinate(axis, index);
   // Products and sums of two float32 in double, rounded to float32, are those of float32, and no compiler fuses them.
   const double scale = double{float_scale(axis)};
   const auto scaled = static_cast<float>(static_cast<double>(static_cast<float>(index)) * scale);
