@@ -87,6 +87,8 @@ constexpr EvidenceRow evidence[]{
     {"left.mean", code,
      "the built-in kernel's float product; random layers run on the same wasm: 2 % of the values differ, of equal quantisations, where "
      "that kernel truncates, and others"},
+    {"left.mul", code, "left to the built-in kernel; a layer of 16 bits run on the same wasm and recorded"},
+    {"left.resize", code, "left to the built-in kernel; layers of 16 bits run on the same wasm and recorded"},
     {"left.logistic", code,
      "left to the built-in kernel; random layers run on the same wasm differ at the input scale 2^-12, for which that kernel has another "
      "approximation, and few others"},

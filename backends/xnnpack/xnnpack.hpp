@@ -80,10 +80,12 @@ inline constexpr DelegatedLayers delegated{.data = DelegatedData::one_8bit_type,
   return {.mean = mean_by_float(Rounding::half_away),
           .add = builtin.add.i8,
           .sub = builtin.sub.i8,
+          .mul = builtin.mul,
           .requantize = builtin.requantize,
           .leaky_relu = builtin.leaky_relu,
           .logistic = of_16_bits(builtin.logistic),
-          .tanh = of_16_bits(builtin.tanh)};
+          .tanh = of_16_bits(builtin.tanh),
+          .resize = builtin.resize};
 }
 
 /// Without a 64-bit bias the built-in kernel goes through a matrix product that rounds once; 8-bit data get there by weights with a scale per channel.

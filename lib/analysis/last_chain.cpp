@@ -76,7 +76,7 @@ std::optional<LastChain> of_sum(const Request& request) {
 
 std::optional<LastChain> of_product(const Request& request) {
   if (delivers_sums(request.out())) return std::nullopt;
-  const RescaleRule& rule = request.backend.mul;
+  const RescaleRule& rule = mul_of(request.model, request.operation, request.backend);
   const auto offsets = offsets_of(request);
   std::vector<std::int64_t> products;
   for (std::size_t at = 0; at < offsets[0].size(); ++at) {

@@ -57,7 +57,7 @@ std::vector<std::string> lines_of(const DelegatedLayers& layers) {
 
 bool may_be_left(const Operation& operation, const Backend& backend) {
   using enum OperationKind;
-  static constexpr std::array kinds{mean, add, sub, requantize, clip, leaky_relu, logistic, OperationKind::tanh};
+  static constexpr std::array kinds{mean, add, sub, mul, requantize, clip, leaky_relu, logistic, OperationKind::tanh, resize};
   return backend.delegated.data != DelegatedData::absent && std::ranges::find(kinds, operation.kind) != kinds.end();
 }
 
@@ -68,8 +68,10 @@ bool is_left(const Model& model, const Operation& operation, const Backend& back
   const auto ratio = [&](std::size_t input) { return ratio_of(model, operation, input); };
   const bool fits = has_one_8bit_type(model, operation);
   switch (operation.kind) {
+    case mul:
     case logistic:
-    case OperationKind::tanh: return !fits;
+    case OperationKind::tanh:
+    case resize: return !fits;
     case add:
     case sub: return !(fits && holds(layers.add, ratio(0)) && holds(layers.add, ratio(1)));
     case requantize:

@@ -15,7 +15,7 @@ namespace lastbit {
 /// Whether the operation is one that the device's delegate may leave.
 [[nodiscard]] bool may_be_left(const Operation& operation, const Backend& backend);
 
-/// Of mean, add, sub, requantize, clip, leaky_relu, logistic and tanh of codes; other operations are never left. False where the backend has no delegate.
+/// Of mean, add, sub, mul, requantize, clip, leaky_relu, logistic, tanh and resize of codes; other operations are never left. False where the backend has no delegate.
 [[nodiscard]] bool is_left(const Model& model, const Operation& operation, const Backend& backend);
 
 /// What the rule says, for formulas: "mean: 2^-8 <= in/out < 2^8, of axes 1 and 2 or 2 alone of four".

@@ -453,7 +453,8 @@ std::vector<OperationFormula> formulas_of(const Backend& backend) {
   for (const Rule* const rule : present_operations(backend)) {
     const auto has_type = [&](const Writer& writer) { return *writer.type == *rule->type->type; };
     const auto found = std::find_if(all_writers().begin(), all_writers().end(), has_type);
-    if (rule->path == "mul") list.push_back({rule->path, product_formula(backend.mul)});
+    if (rule->path == "mul" || rule->path == "left.mul")
+      list.push_back({rule->path, product_formula(rule->path == "mul" ? backend.mul : backend.left.mul)});
     else if (rule->path == "reduce_sum") list.push_back({rule->path, average_lines(backend.reduce_sum, "none")});
     else if (found != all_writers().end()) found->add(list, rule->path, address(backend, *rule));
   }

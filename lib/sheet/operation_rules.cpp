@@ -144,6 +144,14 @@ const MeanArithmetic& mean_arithmetic_of(const Model& model, const Operation& op
   return is_left(model, operation, backend) ? backend.left.mean : backend.mean;
 }
 
+const RescaleRule& mul_of(const Model& model, const Operation& operation, const Backend& backend) {
+  return is_left(model, operation, backend) ? backend.left.mul : backend.mul;
+}
+
+const ResizeArithmetic& resize_of(const Model& model, const Operation& operation, const Backend& backend) {
+  return is_left(model, operation, backend) ? backend.left.resize : backend.resize;
+}
+
 const FunctionArithmetic& leaky_relu_of(const Model& model, const Operation& operation, const Backend& backend) {
   return is_left(model, operation, backend) ? backend.left.leaky_relu : backend.leaky_relu;
 }
@@ -194,8 +202,9 @@ std::string of_blocks(const Model&, const Operation& operation, const Backend&) 
   return std::string(name_of(operation.kind)) + "." + std::string(name_of(std::get<BlockAttributes>(operation.attributes).format));
 }
 
-std::string of_resize(const Model&, const Operation& operation, const Backend&) {
-  return std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear ? "resize" : "resize.coordinates";
+std::string of_resize(const Model& model, const Operation& operation, const Backend& backend) {
+  const bool bilinear = std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::bilinear;
+  return of_delegated(model, operation, backend) + (bilinear ? "" : ".coordinates");
 }
 
 /// What a kind of operation reads of a sheet: `rules` alone, or, of convolutions, a member for each type of data, or what a function says; and its
@@ -222,7 +231,7 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = mean, .choose = of_delegated, .float16 = {"mean", "sum", "product", "conversion"}},
     {.kind = add, .choose = of_sum, .float16 = {"sum"}},
     {.kind = sub, .choose = of_sum, .float16 = {"sum"}},
-    {.kind = mul, .rules = "mul", .float16 = {"product"}},
+    {.kind = mul, .choose = of_delegated, .float16 = {"product"}},
     {.kind = concat, .rules = "concat"},
     {.kind = pad},
     {.kind = reshape},

@@ -541,25 +541,10 @@ struct Structure<FunctionArithmetic> : Usual<FunctionArithmetic> {
 };
 
 template <>
-struct Structure<LeftArithmetic> : Usual<LeftArithmetic> {
-  static constexpr std::string_view meaning = "the layers that a delegate leaves to the kernels beneath it";
-  static constexpr bool is_by_type = true;
-  static constexpr auto present = asked([](const Owner& rule) { return rule != LeftArithmetic{}; });
-  static constexpr RuleMember members[] = {
-      {LASTBIT_MEMBER(mean), .meaning = "mean"},
-      {LASTBIT_MEMBER(add), .meaning = "add of 8-bit data"},
-      {LASTBIT_MEMBER(sub), .meaning = "sub of 8-bit data"},
-      {LASTBIT_MEMBER(requantize), .meaning = "requantize and clip"},
-      {LASTBIT_MEMBER(leaky_relu), .meaning = "leaky_relu"},
-      {LASTBIT_MEMBER(logistic), .meaning = "logistic"},
-      {LASTBIT_MEMBER(tanh), .meaning = "tanh"},
-  };
-};
-
-template <>
 struct Structure<ResizeArithmetic> : Usual<ResizeArithmetic> {
   static constexpr std::string_view meaning = "bilinear interpolation; nearest values are moved, not computed";
-  static constexpr auto present = asked([](const Owner& rule) { return rule.method != ResizeMethod::absent; });
+  static constexpr auto present =
+      asked([](const Owner& rule) { return rule.method != ResizeMethod::absent || rule.nearest != NearestCoordinate::exact; });
   static constexpr auto on_grid =
       asked([](const Owner& rule) { return rule.method == ResizeMethod::fixed_point || rule.method_uint8 == ResizeMethod::fixed_point; });
   static constexpr RuleMember members[] = {
@@ -581,6 +566,24 @@ struct Structure<ResizeArithmetic> : Usual<ResizeArithmetic> {
        .read_in = on_grid},
       {LASTBIT_MEMBER(grid_rounding), .meaning = "how coordinates are rounded", .read_in = on_grid},
       {LASTBIT_MEMBER(rounding), .meaning = "how the weighted sum is rounded", .read_in = on_grid},
+  };
+};
+
+template <>
+struct Structure<LeftArithmetic> : Usual<LeftArithmetic> {
+  static constexpr std::string_view meaning = "the layers that a delegate leaves to the kernels beneath it";
+  static constexpr bool is_by_type = true;
+  static constexpr auto present = asked([](const Owner& rule) { return rule != LeftArithmetic{}; });
+  static constexpr RuleMember members[] = {
+      {LASTBIT_MEMBER(mean), .meaning = "mean"},
+      {LASTBIT_MEMBER(add), .meaning = "add of 8-bit data"},
+      {LASTBIT_MEMBER(sub), .meaning = "sub of 8-bit data"},
+      {LASTBIT_MEMBER(mul), .meaning = "mul"},
+      {LASTBIT_MEMBER(requantize), .meaning = "requantize and clip"},
+      {LASTBIT_MEMBER(leaky_relu), .meaning = "leaky_relu"},
+      {LASTBIT_MEMBER(logistic), .meaning = "logistic"},
+      {LASTBIT_MEMBER(tanh), .meaning = "tanh"},
+      {LASTBIT_MEMBER(resize), .meaning = "resize"},
   };
 };
 

@@ -550,7 +550,7 @@ struct ScaleRange {
   friend constexpr bool operator==(const ScaleRange&, const ScaleRange&) = default;
 };
 /// The layers that a delegate takes, by in / out; of add and sub by that of either operand, of leaky_relu by in / out and in / out * |alpha|, which of a
-/// negative alpha stays below the upper end. logistic and tanh go by their data alone.
+/// negative alpha stays below the upper end. mul, logistic, tanh and resize go by their data alone.
 struct DelegatedLayers {
   DelegatedData data = DelegatedData::absent;
   ScaleRange add{}, mean{}, requantize{}, leaky_relu{};
@@ -561,8 +561,9 @@ struct DelegatedLayers {
 struct LeftArithmetic {
   MeanArithmetic mean{};
   SumArithmetic add{}, sub{};
-  RescaleRule requantize{};
+  RescaleRule mul{}, requantize{};
   FunctionArithmetic leaky_relu{}, logistic{}, tanh{};
+  ResizeArithmetic resize{};
   friend constexpr bool operator==(const LeftArithmetic&, const LeftArithmetic&) = default;
 };
 

@@ -36,6 +36,8 @@ namespace lastbit {
 
 /// The rules that a mean, a leaky_relu, a logistic, a tanh reads: where a delegate leaves the layer, those of what is left.
 [[nodiscard]] const MeanArithmetic& mean_arithmetic_of(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] const RescaleRule& mul_of(const Model& model, const Operation& operation, const Backend& backend);
+[[nodiscard]] const ResizeArithmetic& resize_of(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] const FunctionArithmetic& leaky_relu_of(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] const FunctionArithmetic& logistic_of(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] const FunctionArithmetic& tanh_of(const Model& model, const Operation& operation, const Backend& backend);

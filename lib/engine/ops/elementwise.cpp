@@ -3,6 +3,7 @@
 //
 // mul with broadcasting, and what it shares with sums.
 #include "engine/ops/elementwise.hpp"
+#include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -52,7 +53,7 @@ double product_scale(const RescaleRule& rule, const ModelTensor& a, const ModelT
 }
 
 Executor prepare_mul(const Model& model, const Operation& operation, const Backend& backend) {
-  const RescaleRule& rule = backend.mul;
+  const RescaleRule& rule = mul_of(model, operation, backend);
   if (rule.chain.empty()) throw_unsupported(operation, "the backend has no such arithmetic");
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const ModelTensor &first = model.tensor(operation.inputs[0]), &second = model.tensor(operation.inputs[1]);

@@ -12,6 +12,7 @@
 #include "engine/operands.hpp"
 #include "engine/ops/prepare.hpp"
 #include "engine/resize_axes.hpp"
+#include "lastbit/operation_rules.hpp"
 
 namespace lastbit {
 
@@ -146,7 +147,7 @@ Executor prepare_in_float(const ResizeAxes& axes, ResizeMethod method, ElementTy
 Executor prepare_resize(const Model& model, const Operation& operation, const Backend& backend) {
   const ModelTensor& in = model.tensor(operation.inputs[0]);
   const ModelTensor& out = model.tensor(operation.outputs[0]);
-  const ResizeArithmetic& rule = backend.resize;
+  const ResizeArithmetic& rule = resize_of(model, operation, backend);
   if (rule.other_quantization == OtherQuantization::refused) require_equal_quantization(operation, in, out);
   if (std::get<ResizeAttributes>(operation.attributes).mode == ResizeMode::nearest)
     return prepare_nearest_resize(model, operation, rule.nearest);
