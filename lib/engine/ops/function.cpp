@@ -218,7 +218,13 @@ float tanh_in_float(float x) { return static_cast<float>(std::tanh(double{x})); 
 Executor prepare_logistic(const Model& model, const Operation& operation, const Backend& backend) {
   const auto real = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
   if (Executor entry = table_entry<Sigmoid::logistic>(logistic_of(model, operation, backend), model, operation)) return entry;
-  if (Executor table = table_of_8bit(logistic_of(model, operation, backend), model, operation, logistic_in_float)) return table;
+  if (Executor table = table_of_8bit(logistic_of(model, operation, backend), model, operation, logistic_in_float)) {
+    const ModelTensor& output = model.tensor(operation.outputs[0]);
+    if (output.quantization.scale() != 1.0 / 256)  // whatever its zero point
+      throw_unsupported(
+          operation, "tensor '" + output.name + "' has scale " + std::to_string(output.quantization.scale()) + "; the device gives 1/256");
+    return table;
+  }
   const FunctionArithmetic rule = wide(logistic_of(model, operation, backend));
   return function_by(rule, model, operation, real, logistic_by_ratio, [&](const ModelTensor& input, const ModelTensor& output) {
     return fixed_sigmoid<Sigmoid::logistic>(rule, input, output, operation);
