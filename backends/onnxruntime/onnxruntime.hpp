@@ -21,11 +21,11 @@ inline constexpr ConvByType conv{
            .bias = BiasAt::accumulator_start,
            .per_channel = PerChannelLowering::native}};
 
-/// vpmaddubsw: x0*w0 + x1*w1 of uint8 codes and int8 weights.
+/// vpmaddubsw: x0*w0 + x1*w1 of uint8 codes and int8 weights, neighbours in the flattened kernel.
 inline constexpr AccumulatorRule pairs_saturate{.bits = 32,
                                                 .overflow = Overflow::wrap,
                                                 .when = NarrowingPoint::at_end,
-                                                .partial = {.method = PartialMethod::consecutive_codes,
+                                                .partial = {.method = PartialMethod::kernel_codes,
                                                             .terms = 2,
                                                             .vector = 0,
                                                             .tail = PartialTail::exact,
@@ -88,13 +88,13 @@ constexpr Backend onnxruntime_without_fusion() {
 }
 inline constexpr Backend onnxruntime_unfused = onnxruntime_without_fusion();
 
-/// Without VNNI: of uint8 data and int8 weights pairs of products saturate at 16 bits. What int8 data become is not known.
+/// Without VNNI: of uint8 data and int8 weights pairs of products saturate at 16 bits.
 constexpr Backend onnxruntime_without_vnni() {
   ConvArithmetic pairs = onnxruntime::conv.i8;
   pairs.sum.accumulator = onnxruntime::pairs_saturate;
   Backend backend = onnxruntime_cpu;
-  backend.conv = backend.fully_connected = {.u8 = pairs};
-  backend.matmul = {.u8 = {pairs.sum}};
+  backend.conv.u8 = backend.depthwise_conv.u8 = backend.fully_connected.u8 = pairs;
+  backend.matmul.u8 = {pairs.sum};
   return backend;
 }
 inline constexpr Backend onnxruntime_avx2 = onnxruntime_without_vnni();

@@ -108,10 +108,11 @@ constexpr RuntimeRow ort_with_vnni[] = {{"everything", Nearness::equal, "onnxrun
                                          "--set fusion=by_option"}};
 
 constexpr RuntimeRow ort_without_vnni[] = {
-    {"conv, matmul, gemm of uint8 data with int8 weights", Nearness::nearest, "onnxruntime_avx2", "",
-     "pairs of products saturate at 16 bits (vpmaddubsw); which products are a pair was not read; equal, and equal to "
-     "onnxruntime, where lastbit prove MODEL --without-vnni says that none can"},
-    {"conv, matmul, gemm of other data", Nearness::nearest, "onnxruntime", "", "not read"},
+    {"conv, matmul, gemm of uint8 data with int8 weights", Nearness::equal, "onnxruntime_avx2", "",
+     "pairs of products, neighbours in the flattened kernel, saturate at 16 bits (vpmaddubsw); equal to onnxruntime where lastbit prove "
+     "MODEL "
+     "--without-vnni says that none can"},
+    {"conv, matmul, gemm of other data, ConvInteger", Nearness::equal, "onnxruntime_avx2", "", "exact sums"},
     {"softmax in float32", Nearness::nearest, "onnxruntime", "", "without AVX-512 the lanes of its sum are others"},
     {"everything else", Nearness::equal, "onnxruntime", "", "the same code, or exact sums"}};
 
@@ -134,7 +135,7 @@ constexpr auto ort_cases = std::to_array<RuntimeCase>({
      "onnxruntime x86-64 vnni avx512 linux windows macos python enable-all extended", ort_with_vnni, ort_version, ort_source},
     {ort, every, every, "x86-64 without VNNI", "CPU provider, graph optimisation extended or all",
      "onnxruntime x86-64 avx2 avx512 sse linux windows macos python enable-all extended", ort_without_vnni,
-     "read, not run without VNNI; processors without AVX2 add without fusing", ort_source},
+     "run on an emulated Haswell; processors without AVX2 add without fusing", ort_source},
     {ort,
      every,
      {},

@@ -41,12 +41,16 @@ std::string width_line(const AccumulatorRule& rule) {
 }
 
 std::string partial_line(const PartialSums& rule) {
-  const bool of_codes = rule.method == PartialMethod::consecutive_codes;
+  const bool of_kernel = rule.method == PartialMethod::kernel_codes, of_codes = rule.method != PartialMethod::consecutive_terms;
   const std::string width = (rule.overflow == Overflow::saturate ? "sat" : text(rule.overflow)) + text(rule.bits);
   std::string line = "partial sums: every " + by_group(rule.terms) + " " + (of_codes ? "products of codes x*w" : "terms") +
-                     " that lie side by side" + (of_codes ? " at a position of the kernel" : "") + " are first added in " + width;
+                     " that lie side by side" +
+                     (of_kernel  ? " in the whole kernel, padding as zero_in*w,"
+                      : of_codes ? " at a position of the kernel"
+                                 : "") +
+                     " are first added in " + width;
   if (rule.emptied > 0) line += ", these in " + width + " as well, emptied after " + text(rule.emptied) + " terms";
-  if (of_codes) line += "; zero_in*w is taken off exactly";
+  if (of_codes) line += of_kernel ? "; what zero points add is taken off exactly" : "; zero_in*w is taken off exactly";
   if (rule.vector == 0) return line;
   line += "; terms behind the last whole " + text(rule.vector) + " of a run: ";
   return line + (rule.tail == PartialTail::exact ? "each by itself" : rule.tail == PartialTail::one_sum ? "one partial sum" : "dropped");

@@ -70,6 +70,19 @@ bool computes_in_float32(const Operation& operation, const Backend& backend) {
   return backend.fusion != Fusion::every;
 }
 
+/// Partial sums of the kernel's codes are those of instructions that multiply uint8 by int8; not in kernels for one channel each way, nor in convolutions
+/// that deliver their sums, in which the weights are the first factor.
+static bool takes(const Model& model, const Operation& operation, const SumArithmetic& rule) {
+  if (!sums_kernels(rule.accumulator)) return true;
+  const ModelTensor& weights = model.tensor(operation.inputs[1]);
+  if (weights.type != ElementType::int8) return false;
+  if (operation.kind != OperationKind::conv2d && operation.kind != OperationKind::depthwise_conv2d) return true;
+  if (model.tensor(operation.outputs[0]).type == ElementType::int32) return false;
+  const std::int64_t in = model.tensor(operation.inputs[0]).shape.back(), out = model.tensor(operation.outputs[0]).shape.back();
+  const bool is_depthwise = operation.kind == OperationKind::depthwise_conv2d || weights.shape.back() == 1;
+  return !(is_depthwise && in == out);
+}
+
 std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                       const ConvByType& by_type) {
   const ElementType data = model.tensor(operation.inputs[0]).type, weights = model.tensor(operation.inputs[1]).type;
@@ -80,7 +93,7 @@ std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Mode
   if (size_of(data) == 1 && !has_bias && has(by_type.i8_without_bias)) return {"i8_without_bias", &by_type.i8_without_bias};
   if (size_of(data) == 1 && has_per_channel_weights(model, operation) && has(by_type.i8_per_channel))
     return {"i8_per_channel", &by_type.i8_per_channel};
-  if (data == ElementType::uint8 && has(by_type.u8)) return {"u8", &by_type.u8};
+  if (data == ElementType::uint8 && has(by_type.u8) && takes(model, operation, by_type.u8.sum)) return {"u8", &by_type.u8};
   if (size_of(data) == 1) return {"i8", &by_type.i8};
   if (!has_bias && has(by_type.i16_without_bias)) return {"i16_without_bias", &by_type.i16_without_bias};
   const bool wide = has_bias ? model.tensor(operation.inputs[2]).type == ElementType::int64 : has(by_type.i16_bias64);
@@ -92,7 +105,7 @@ std::pair<std::string_view, const MatmulArithmetic*> matmul_arithmetic_of(const 
                                                                           const MatmulByType& by_type) {
   const ElementType data = model.tensor(operation.inputs[0]).type;
   if (size_of(data) == 2) return {"i16", &by_type.i16};
-  if (data == ElementType::uint8 && exists(by_type.u8.sum)) return {"u8", &by_type.u8};
+  if (data == ElementType::uint8 && exists(by_type.u8.sum) && takes(model, operation, by_type.u8.sum)) return {"u8", &by_type.u8};
   return {"i8", &by_type.i8};
 }
 

@@ -62,7 +62,8 @@ inline constexpr std::string_view meanings<MultiplierForm>[] = {"every M of its 
 template <>
 inline constexpr std::string_view meanings<PartialMethod>[] = {
     "every term is added by itself", "terms side by side in memory form partial sums",
-    "products of codes side by side at one position of the kernel do; what zero points take off is exact"};
+    "products of codes side by side at one position of the kernel do; what zero points take off is exact",
+    "the same in the whole kernel, row by row, where padding holds the zero point"};
 template <>
 inline constexpr std::string_view meanings<PartialTail>[] = {"added term by term", "one partial sum", "left out"};
 

@@ -8,7 +8,9 @@
 #include "analysis/prove/bounds.hpp"
 #include "analysis/prove/ranges.hpp"
 #include "analysis/prove/sums.hpp"
+#include "lastbit/model_builder.hpp"
 #include "lastbit/prove.hpp"
+#include "lastbit/registry.hpp"
 #include "support/catch.hpp"
 #include "support/encodings.hpp"
 
@@ -220,6 +222,22 @@ TEST_CASE("prove: a pair of products of 16 bits wraps for one input alone, and t
   REQUIRE_FALSE(bound_of(sum).partial_leaving());
 }
 
+TEST_CASE("prove: pairs of codes in the padding saturate by the zero point alone") {
+  const auto report_of = [](std::int64_t zero, std::int8_t weight) {
+    ModelBuilder builder;
+    const auto x = builder.input({"x", ElementType::uint8, {1, 1, 1, 2}, {{1.0}, {zero}, 0}});
+    const auto w = builder.constant("w", {2, 1, 2, 2}, std::vector<std::int8_t>{weight, weight, 1, 1, 1, 1, 1, 1}, {{1.0}, {0}, 0});
+    return prove(
+        builder.finished({builder.operation(OperationKind::conv2d, {x, w}, {"y", ElementType::uint8, {1, 1, 1, 2}, {{64.0}, {0}, 0}},
+                                            Conv2dAttributes{.padding = {PaddingMode::explicit_sizes, 0, 0, 1, 0}})}),
+        find_backend("onnxruntime_avx2"), {});
+  };
+  CHECK(report_of(200, 81).safe());  // 2 * 200 * 81 = 32,400
+  CHECK_FALSE(report_of(200, 82).safe());
+  CHECK(report_of(200, 82).layers[0].partial->upper == 200 * 82 * 2);
+  CHECK(report_of(100, 127).safe());
+}
+
 TEST_CASE("prove: partial sums of codes saturate for some input exactly where the bound says so") {
   std::mt19937_64 random(13);
   std::size_t safe = 0, unsafe = 0;
@@ -231,8 +249,9 @@ TEST_CASE("prove: partial sums of codes saturate for some input exactly where th
                  .when = NarrowingPoint::at_end,
                  .partial = {.method = PartialMethod::consecutive_codes, .terms = 2, .bits = 16, .overflow = Overflow::saturate}};
     sums.rule.partial.emptied = static_cast<std::uint16_t>(random() % 2 * 4);
-    sums.code_zero = between(random, 0, 255);
-    sums.inputs = {{-sums.code_zero, 255 - sums.code_zero}};
+    const std::int64_t zero = between(random, 0, 255);
+    sums.code_zeros = {zero};
+    sums.inputs = {{-zero, 255 - zero}};
     std::vector<SumTerm> terms;
     for (std::size_t i = 0; i < count; ++i) terms.push_back({i, between(random, -96, 96)});
     const std::vector<std::size_t> runs{0};
@@ -245,7 +264,7 @@ TEST_CASE("prove: partial sums of codes saturate for some input exactly where th
       walk(
           sum, [&](std::int64_t length) { device.begin_run(length); },
           [&](const SumTerm& term) {
-            device.add(values[term.input] * term.weight, sums.code_zero * term.weight);
+            device.add(values[term.input] * term.weight, zero * term.weight);
             exact += values[term.input] * term.weight;
           });
       const std::int64_t result = device.result();

@@ -84,6 +84,58 @@ std::int64_t expected(const CodeLayer& layer, const ConvIndex& at, std::int64_t 
   return sum;
 }
 
+/// Of the whole kernel as one row, in which padding has the zero point's code.
+std::int64_t expected_of_kernel(const CodeLayer& layer, const ConvIndex& at, std::int64_t weight_zero) {
+  const ConvShape& s = layer.shape;
+  const std::int64_t depth = s.group_channels(), first = at.o / (s.out_channels / s.groups) * depth;
+  std::int64_t sum = layer.bias[static_cast<std::size_t>(at.o)], pair = 0;
+  for (std::int64_t t = 0; t < s.taps(); ++t) {
+    const std::int64_t y = at.y * s.stride_height - s.pad_top + t / depth / s.kernel_width * s.dilation_height;
+    const std::int64_t x = at.x * s.stride_width - s.pad_left + t / depth % s.kernel_width * s.dilation_width;
+    const bool is_outside = y < 0 || y >= s.in_height || x < 0 || x >= s.in_width;
+    const auto place = static_cast<std::size_t>(((at.n * s.in_height + y) * s.in_width + x) * s.in_channels + first + t % depth);
+    const std::int64_t code = is_outside ? layer.zero_point : layer.codes[place];
+    const std::int64_t centred = layer.weights[static_cast<std::size_t>(at.o * s.taps() + t)], weight = centred + weight_zero;
+    pair += code * weight;
+    sum += (code - layer.zero_point) * centred - code * weight;
+    if (t % 2 == 0 && t + 1 < s.taps()) continue;
+    sum += std::clamp<std::int64_t>(std::exchange(pair, 0), -32768, 32767);
+  }
+  return sum;
+}
+
+TEST_CASE("pairs of codes of the whole kernel cross its positions, and padding takes part") {
+  for (const kernels::Path& path : kernels::paths()) {
+    if (!path.available()) continue;
+    INFO("path " << path.name);
+    const kernels::ScopedPath scope(path);
+    std::mt19937_64 random(1610);
+    Tally tally;
+    for (std::size_t round = 0; round < 120; ++round) {
+      CodeLayer layer = random_layer(random);
+      const ConvShape& s = layer.shape;
+      const std::int64_t weight_zero = round % 4 == 0 ? between(-20, 20, random) : 0;  // a weight's code stays within 8 bits
+      for (std::int16_t& weight : layer.weights)
+        weight = static_cast<std::int16_t>(std::clamp<std::int64_t>(weight + weight_zero, -128, 127) - weight_zero);
+      ConvArithmetic arithmetic{.sum = {.accumulator = pytorch::pairs_saturate}, .bias = BiasAt::accumulator_start};
+      arithmetic.sum.accumulator.partial.method = PartialMethod::kernel_codes;
+      const std::int64_t largest = std::max(layer.zero_point, 255 - layer.zero_point);
+      const Convolution convolution(s, Direction::forward, arithmetic, layer.weights, layer.bias, ElementType::uint8, largest, {}, {},
+                                    {layer.zero_point, {weight_zero}});
+      const ConvInput input{ElementType::uint8, reinterpret_cast<const std::byte*>(layer.codes.data()), layer.codes.size(),
+                            layer.zero_point};
+      std::vector<std::int64_t> found(static_cast<std::size_t>(s.out_count()));
+      convolution.sums(input, found, nullptr);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto pixel = static_cast<std::int64_t>(i) / s.out_channels, row = pixel / s.out_width;
+        const ConvIndex at{row / s.out_height, row % s.out_height, pixel % s.out_width, static_cast<std::int64_t>(i) % s.out_channels};
+        tally.equal(found[i], expected_of_kernel(layer, at, weight_zero), round, at.y, at.x, at.o, s.group_channels(), weight_zero);
+      }
+    }
+    tally.check(10000);
+  }
+}
+
 TEST_CASE("pairs of codes saturate as the contract says, on every path, with and without counting") {
   for (const kernels::Path& path : kernels::paths()) {
     if (!path.available()) continue;
@@ -102,7 +154,7 @@ TEST_CASE("pairs of codes saturate as the contract says, on every path, with and
       const bool by_term = emptied == 0 && round % 8 == 0;
       if (by_term) arithmetic.sum.accumulator.when = NarrowingPoint::every_add;
       const Convolution convolution(s, Direction::forward, arithmetic, layer.weights, layer.bias, ElementType::uint8, 255, {}, {},
-                                    layer.zero_point);
+                                    {layer.zero_point});
       const ConvInput input{ElementType::uint8, reinterpret_cast<const std::byte*>(layer.codes.data()), layer.codes.size(),
                             layer.zero_point};
       std::vector<std::int64_t> found(static_cast<std::size_t>(s.out_count())), observed = found;

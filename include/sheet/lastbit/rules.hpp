@@ -60,7 +60,9 @@ constexpr auto names_of(BiasAt) { return std::to_array<std::string_view>({"accum
 constexpr auto names_of(PerChannelLowering) {
   return std::to_array<std::string_view>({"native", "requantized_to_tensor", "float_scale", "native_unrounded", "refused"});
 }
-constexpr auto names_of(PartialMethod) { return std::to_array<std::string_view>({"absent", "consecutive_terms", "consecutive_codes"}); }
+constexpr auto names_of(PartialMethod) {
+  return std::to_array<std::string_view>({"absent", "consecutive_terms", "consecutive_codes", "kernel_codes"});
+}
 constexpr auto names_of(PartialTail) { return std::to_array<std::string_view>({"exact", "one_sum", "dropped"}); }
 constexpr auto names_of(CrossTermMethod) { return std::to_array<std::string_view>({"absent", "each_shifted"}); }
 constexpr auto names_of(RowMultiplier) { return std::to_array<std::string_view>({"absent", "of_terms"}); }

@@ -52,7 +52,8 @@ std::optional<AccumulatorEvent> first_event(const ConvLayer& layer, std::span<co
       sum.begin_run(static_cast<std::int64_t>((run < runs.size() ? runs[run] : terms.size()) - t));
     }
     const std::int64_t weight = layer.weights[terms[t].weight];
-    sum.add(term_of(input[terms[t].input] * weight), term_of.beyond(weight));
+    const std::int64_t value = terms[t].input == in_padding ? 0 : input[terms[t].input];
+    sum.add(term_of(value * weight), term_of.beyond(value, weight));
     event.term = static_cast<std::int64_t>(t) + 1;
   }
   if (sum.overflow_count() == 0 && !starts) sum.add_beside(bias);

@@ -219,7 +219,8 @@ ConvData::ConvData(const IdentifyPair& pair, std::vector<std::int64_t> chosen) :
 SpaceScope scope_of(const IdentifyPair& pair) {
   const Operation& operation = only_operation(pair.layer);
   const ModelTensor& input = pair.layer.tensor(operation.inputs[0]);
-  const auto& zero_points = pair.layer.tensor(operation.inputs[1]).quantization.zero_points;
+  const ModelTensor& weights = pair.layer.tensor(operation.inputs[1]);
+  const auto& zero_points = weights.quantization.zero_points;
   const ConvLayer layer = prepared(pair.layer, operation, ScaleArithmetic::f64, PerChannelLowering::native);
   const bool clips = std::any_of(layer.operands.begin(), layer.operands.end(), [](const auto& each) { return each.clip != no_clip; });
   const bool rectifies =
@@ -227,7 +228,8 @@ SpaceScope scope_of(const IdentifyPair& pair) {
   return {.sums_only = layer.delivers_sums(),
           .per_channel = pair.layer.tensor(operation.inputs[1]).quantization.per_channel(),
           .wide_data = size_of(input.type) == 2,
-          .sums_codes = input.type == ElementType::uint8 && std::ranges::all_of(zero_points, [](std::int64_t zero) { return zero == 0; }),
+          .sums_codes = input.type == ElementType::uint8 && weights.type == ElementType::int8 &&
+                        std::ranges::all_of(zero_points, [](std::int64_t zero) { return zero == 0; }),
           .clips = clips,
           .rectifies = rectifies,
           .multiplies = !bounds_of(operation).registers.empty(),

@@ -22,7 +22,11 @@ std::string narrowing_text(const AccumulatorRule& rule) {
 
 std::string partial_text(const PartialSums& partial) {
   if (partial.method == PartialMethod::absent) return "none";
-  std::string words = std::to_string(partial.terms(1)) + (partial.method == PartialMethod::consecutive_codes ? " codes" : " terms") +
+  const bool of_terms = partial.method == PartialMethod::consecutive_terms, of_kernel = partial.method == PartialMethod::kernel_codes;
+  std::string words = std::to_string(partial.terms(1)) +
+                      (of_terms    ? " terms"
+                       : of_kernel ? " codes of the kernel"
+                                   : " codes") +
                       " in " + std::to_string(partial.bits) + " bits" +
                       (partial.overflow == Overflow::wrap ? "" : ", " + text(partial.overflow));
   if (partial.emptied > 0) words += ", emptied after " + std::to_string(partial.emptied);

@@ -95,7 +95,7 @@ std::vector<AccumulatorRule> accumulators(const SpaceScope& scope) {
   for (const TermsByGroup& tile : tiles())
     list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = tile});
   for (const auto& [partial, tile] : partial_sums()) {
-    if (!(partial.method == PartialMethod::consecutive_codes ? scope.sums_codes : scope.wide_data)) continue;
+    if (!(partial.method == PartialMethod::consecutive_terms ? scope.wide_data : scope.sums_codes)) continue;
     list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::at_end, .partial = partial});
     if (tile(1) > 0)
       list.push_back({.bits = 32, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = tile, .partial = partial});

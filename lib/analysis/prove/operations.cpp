@@ -222,7 +222,10 @@ std::vector<Sums> matmul_sums(const Request& request) {
   if (sums_codes(sums.rule)) {
     const std::int64_t zero = centred_by(arithmetic.sum.centring, request.input(0).quantization.zero_point());
     const IntegerRange beyond = product({zero, zero}, right);
-    sums.beyond = {beyond.min, beyond.max};
+    SumRange by_zeros{};  // what zero points of b add to a product of codes
+    for (const std::int64_t b_zero : of_b.zero_points)
+      by_zeros = hull(by_zeros, SumRange{request.codes(0).min, request.codes(0).max} * b_zero);
+    sums.beyond = SumRange{beyond.min, beyond.max} + by_zeros;
   }
   return {sums};
 }

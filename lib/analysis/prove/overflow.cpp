@@ -38,12 +38,14 @@ Int128 bias_of(const Target& target) { return target.leaving.above ? target.sum.
 /// The input of every term up to the step at the end of its range, every other as near to 0 as it may be.
 std::vector<std::int64_t> extreme_values(const Sums& sums, const Target& target) {
   std::size_t count = sums.values;
-  for (const SumTerm& term : target.sum.terms) count = std::max(count, term.input + 1);
+  for (const SumTerm& term : target.sum.terms)
+    if (term.input != in_padding) count = std::max(count, term.input + 1);
   std::vector<std::int64_t> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = std::clamp<std::int64_t>(0, sums.range_of(i).min, sums.range_of(i).max);
   const auto steps = std::min<std::size_t>(static_cast<std::size_t>(target.leaving.steps), target.sum.terms.size());
   for (const SumTerm& term : target.sum.terms.first(steps)) {
-    const IntegerRange& range = sums.range_of(term.input);
+    if (term.input == in_padding) continue;
+    const IntegerRange range = sums.range_of(term.input);
     const bool highest = (term.weight * target.sum.multiplier >= 0) == target.leaving.above;
     values[term.input] = highest ? range.max : range.min;
   }
@@ -56,7 +58,7 @@ Sums of_values(const Sums& sums, std::vector<IntegerRange> values) {
   known.rule = sums.rule;
   known.operand = sums.operand;
   known.term_operands = sums.term_operands;
-  known.code_zero = sums.code_zero;
+  known.code_zeros = sums.code_zeros;
   known.inputs = std::move(values);
   return known;
 }
@@ -68,7 +70,10 @@ std::int64_t overflows_on_device(const Sums& sums, const Sum& sum, std::int64_t 
   Accumulator accumulator(sums.rule, at_start ? bias : 0, sum.group, sum.multiplier);
   walk(
       sum, [&](std::int64_t length) { accumulator.begin_run(length); },
-      [&](const SumTerm& term) { accumulator.add(term_of(values[term.input] * term.weight), term_of.beyond(term.weight)); });
+      [&](const SumTerm& term) {
+        const std::int64_t value = term.input == in_padding ? 0 : values[term.input];
+        accumulator.add(term_of(value * term.weight), term_of.beyond(value, term.weight));
+      });
   if (!at_start) accumulator.add_beside(bias);
   static_cast<void>(accumulator.result());
   return accumulator.overflow_count();
@@ -105,8 +110,9 @@ std::optional<BoundAccumulator::Leaving> leaving_at(const ConvLayer& layer, std:
   std::vector<SumTerm> terms;
   std::vector<IntegerRange> values;
   for (const ConvTerm& term : terms_of(layer, at, &runs)) {
+    const std::int64_t value = term.input == in_padding ? 0 : input[term.input];
     terms.push_back({values.size(), layer.weights[term.weight]});
-    values.push_back({input[term.input], input[term.input]});
+    values.push_back({value, value});
   }
   if (values.empty()) values.push_back({});
   const Int128 bias = bias_at_output(layer.shape, at, layer.bias);
@@ -114,7 +120,7 @@ std::optional<BoundAccumulator::Leaving> leaving_at(const ConvLayer& layer, std:
   sums.rule = layer.arithmetic.sum.accumulator;
   sums.operand = layer.arithmetic.sum.operand.chain;
   sums.term_operands = layer.term_operands;
-  sums.code_zero = layer.code_zero();
+  sums.code_zeros = layer.code_zeros;
   sums.inputs = std::move(values);
   return bound(sums, {.channel = at.o,
                       .terms = terms,

@@ -97,7 +97,8 @@ void each_sum(const ConvLayer& layer, const std::vector<OutputClass>& classes, c
     const auto first_input = static_cast<std::size_t>(o / outputs_per_group * layer.shape.group_channels());
     for (const OutputClass& outputs : classes) {
       terms.clear();
-      for (const ConvTerm& term : outputs.terms) terms.push_back({term.input + first_input, layer.weights[term.weight + first_weight]});
+      for (const ConvTerm& term : outputs.terms)
+        terms.push_back({term.input == in_padding ? in_padding : term.input + first_input, layer.weights[term.weight + first_weight]});
       Sum sum{.channel = o,
               .terms = terms,
               .runs = outputs.runs,
@@ -123,7 +124,7 @@ Sums sums_of_layer(ConvLayer layer, std::vector<IntegerRange> inputs, std::strin
   sums.rule = layer.arithmetic.sum.accumulator;
   sums.operand = layer.arithmetic.sum.operand.chain;
   sums.term_operands = layer.term_operands;
-  sums.code_zero = layer.code_zero();
+  sums.code_zeros = layer.code_zeros;
   sums.rule_path = std::move(rule_path);
   sums.channels = layer.shape.out_channels;
   sums.inputs = std::move(inputs);
@@ -151,9 +152,10 @@ BoundAccumulator bound(const Sums& sums, const Sum& sum) {
   walk(
       sum, [&](std::int64_t length) { total.begin_run(length); },
       [&](const SumTerm& term) {
-        const IntegerRange& input = sums.range_of(term.input);
-        const Int128 beyond = term_of.beyond(term.weight);
-        total.add(through(term_of, SumRange{input.min, input.max} * term.weight), SumRange{beyond, beyond} + sums.beyond);
+        const IntegerRange range = sums.range_of(term.input);
+        const SumRange input{range.min, range.max};
+        const Int128 beyond = term_of.beyond(0, term.weight);
+        total.add(through(term_of, input * term.weight), SumRange{beyond, beyond} + input * term_of.weight_zero + sums.beyond);
       });
   if (!at_start) total.add_beside(sum.bias);
   total.finish();

@@ -21,7 +21,7 @@
 namespace lastbit {
 
 struct SumTerm {
-  std::size_t input = 0;  ///< which value
+  std::size_t input = 0;  ///< which value; or in_padding
   std::int64_t weight = 0;
 };
 
@@ -46,7 +46,7 @@ struct Sums {
   bool has_width = true;  ///< the sheet, or the contract of the operation, names a width
   Chain operand{};        ///< what every product passes, with one of the operands below for all channels or one for each
   std::vector<RescaleOperands> term_operands{};  ///< empty: products are the terms
-  std::int64_t code_zero = 0;                    ///< what makes codes of values, where partial sums are of codes
+  CodeZeros code_zeros{};                        ///< read where partial sums are of codes
   SumRange beyond{};                             ///< what a product of codes has more than its term, where that is no constant
   std::int64_t channels = 1;
   std::vector<IntegerRange> inputs;           ///< of the values that enter: one range, or one for each input channel in turn
@@ -59,10 +59,12 @@ struct Sums {
   std::size_t values = 0;  ///< how many there are to place
 
   [[nodiscard]] TermRule term_rule(std::int64_t channel) const {
-    if (term_operands.empty()) return {.code_zero = code_zero};
+    if (term_operands.empty()) return term_rule_of(rule, code_zeros, channel);
     return {&operand, &term_operands[term_operands.size() == 1 ? 0 : static_cast<std::size_t>(channel)]};
   }
-  [[nodiscard]] const IntegerRange& range_of(std::size_t input) const { return inputs[input % inputs.size()]; }
+  [[nodiscard]] IntegerRange range_of(std::size_t input) const {
+    return input == in_padding ? IntegerRange{0, 0} : inputs[input % inputs.size()];
+  }
 };
 
 /// The codes that tensors can hold, by index in the model.

@@ -160,7 +160,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
                      width_of_sums(sum.accumulator));
   return [=, attributes = std::get<MatmulAttributes>(operation.attributes), shape = matmul_shape(model, operation),
           a_zero_points = subtracted(sum, a), b_zero_points = subtracted(sum, b), terms = matmul_term_operands(model, operation, backend),
-          largest = largest_value(sum, a), code_zero = centred_by(sum.centring, a.quantization.zero_point())](const Execution& run) {
+          largest = largest_value(sum, a)](const Execution& run) {
     std::vector<std::int16_t> left(static_cast<std::size_t>(run.inputs[0]->element_count()));
     std::vector<std::int16_t> right(static_cast<std::size_t>(run.inputs[1]->element_count()));
     centre<std::int16_t>(*run.inputs[0], a_zero_points, left.size(), left);
@@ -177,7 +177,7 @@ Executor prepare_matmul(const Model& model, const Operation& operation, const Ba
           matrix(part(right, shape.b_offsets[i], shape.terms * shape.columns), shape.terms, shape.columns, !attributes.transpose_b);
       // No bias joins, so where it would does not matter.
       const Convolution product(conv, Direction::forward, {.sum = sum, .bias = BiasAt::accumulator_start}, std::move(weights), {},
-                                ElementType::int16, largest, {}, terms, code_zero);
+                                ElementType::int16, largest, {}, terms, {a_zero_points.empty() ? 0 : a_zero_points.front(), b_zero_points});
       run_layer(operation, product, conv_input(std::span<const std::int16_t>(input)), raw ? nullptr : &finisher, run, i * matrix_size);
     }
   };

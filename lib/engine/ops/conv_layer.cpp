@@ -198,6 +198,8 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
                   input.type,
                   largest_value(arithmetic.sum, input)};
   layer.term_operands = term_operands(operation, layer.arithmetic.sum, input, lowered.values.quantization, output);
+  layer.code_zeros = {layer.zero_points.empty() ? 0 : layer.zero_points.front(),
+                      subtracted(arithmetic.sum, model.tensor(operation.inputs[1]))};
   join_cross_terms(operation, layer);
   layer.segments = output_bounds(operation).segments;
   if (!delivers_accumulators(output, layer.arithmetic.sum))
@@ -207,9 +209,8 @@ ConvLayer conv_layer(const Model& model, const Operation& operation, const Backe
 }
 
 Convolution convolution_of(ConvLayer layer) {
-  const std::int64_t code_zero = layer.code_zero();
   return Convolution(layer.shape, layer.direction, layer.arithmetic, std::move(layer.weights), std::move(layer.bias), layer.input_type,
-                     layer.largest_input, std::move(layer.multipliers), std::move(layer.term_operands), code_zero);
+                     layer.largest_input, std::move(layer.multipliers), std::move(layer.term_operands), std::move(layer.code_zeros));
 }
 
 namespace {
@@ -299,7 +300,9 @@ Accumulator accumulate(const ConvLayer& layer, std::span<const std::int32_t> inp
 
 std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std::vector<std::size_t>* runs) {
   std::vector<ConvTerm> terms;
-  const auto add = [&](std::size_t input, std::size_t weight) { terms.push_back({input, weight}); };
+  const auto add = [&](std::size_t input, std::size_t weight) {
+    if (input != in_padding || runs != nullptr) terms.push_back({input, weight});
+  };
   const auto begin_run = [&](std::int64_t) {
     if (runs != nullptr) runs->push_back(terms.size());
   };

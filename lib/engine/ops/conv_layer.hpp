@@ -45,6 +45,7 @@ struct ConvLayer {
 
   std::optional<DataTerm> data_term{};  ///< of a layer that states cross terms: its zero point is that of the padding alone
   SegmentTable segments{};              ///< those that the operands view
+  CodeZeros code_zeros{};               ///< what was subtracted; read where partial sums are of codes
 
   [[nodiscard]] bool delivers_sums() const { return operands.empty(); }
   [[nodiscard]] std::int64_t multiplier(std::int64_t channel) const {
@@ -52,12 +53,8 @@ struct ConvLayer {
   }
   [[nodiscard]] const RescaleOperands& operands_of(std::int64_t channel) const { return of_channel(operands, channel); }
   [[nodiscard]] TermRule term_rule(std::int64_t channel) const {
-    if (term_operands.empty()) return {.code_zero = code_zero()};
+    if (term_operands.empty()) return term_rule_of(arithmetic.sum.accumulator, code_zeros, channel);
     return {&arithmetic.sum.operand.chain, &of_channel(term_operands, channel)};
-  }
-  /// What makes codes of centred values, where partial sums are of codes.
-  [[nodiscard]] std::int64_t code_zero() const {
-    return sums_codes(arithmetic.sum.accumulator) && !zero_points.empty() ? zero_points.front() : 0;
   }
 
  private:
@@ -120,7 +117,8 @@ class LayerSums {
 struct ConvTerm {
   std::size_t input = 0, weight = 0;  ///< offsets into the centred input and into ConvLayer::weights
 };
-/// `runs`, where given, receives the number of terms before the start of every run of terms that lie side by side.
+/// `runs`, where given, receives the number of terms before the start of every run of terms that lie side by side; only then are there terms whose
+/// input is `in_padding`, and only of a rule whose runs hold padding.
 [[nodiscard]] std::vector<ConvTerm> terms_of(const ConvLayer& layer, const ConvIndex& at, std::vector<std::size_t>* runs = nullptr);
 
 }  // namespace lastbit

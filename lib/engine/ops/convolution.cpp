@@ -49,7 +49,7 @@ ConvGeometry forward_geometry(const ConvShape& shape, Direction direction) {
 
 Convolution::Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
                          std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input,
-                         std::vector<std::int64_t> multipliers, std::vector<RescaleOperands> term_operands, std::int64_t code_zero)
+                         std::vector<std::int64_t> multipliers, std::vector<RescaleOperands> term_operands, CodeZeros zeros)
     : shape_(shape),
       direction_(direction),
       arithmetic_(arithmetic),
@@ -59,7 +59,7 @@ Convolution::Convolution(const ConvShape& shape, Direction direction, const Conv
       term_operands_(std::move(term_operands)),
       input_type_(input),
       largest_input_(largest_input),
-      code_zero_(sums_codes(arithmetic.sum.accumulator) ? code_zero : 0),
+      zeros_(std::move(zeros)),
       path_(&kernels::selected_path()),
       geometry_(forward_geometry(shape, direction)) {
   if (!term_operands_.empty()) {
@@ -111,11 +111,15 @@ bool Convolution::sums_pairs_of_codes() const {
   const bool are_pairs = sums_codes(rule()) && partial.terms == TermsByGroup(2) && partial.vector == 0 && partial.emptied % 2 == 0 &&
                          partial.bits == 16 && partial.overflow == Overflow::saturate;
   const bool is_forward = direction_ == Direction::forward && !is_depthwise(shape_) && multipliers_.empty();
-  if (!are_pairs || rule().when != NarrowingPoint::at_end || !is_forward || input_type_ != ElementType::uint8 || rule().bits < 32)
+  const bool have_zeros = std::ranges::any_of(zeros_.weights, [](std::int64_t zero) { return zero != 0; });
+  if (!are_pairs || rule().when != NarrowingPoint::at_end || !is_forward || input_type_ != ElementType::uint8 || rule().bits < 32 ||
+      have_zeros)
     return false;
+  // Pairs of the whole kernel that cross its positions: no kernel forms these.
+  if (sums_kernels(rule()) && shape_.group_channels() % 2 != 0 && shape_.taps() != shape_.group_channels()) return false;
   for (std::size_t o = 0; o < weight_sums_.channels(); ++o) {
     const auto [least, largest] = bias_range(o);
-    const Int128 products = weight_sums_.magnitude(o) * (Int128{range_of(input_type_).max} + std::abs(code_zero_));
+    const Int128 products = weight_sums_.magnitude(o) * (Int128{range_of(input_type_).max} + std::abs(zeros_.input));
     if (products + std::max(largest, -least) > max_of_width(32)) return false;
   }
   return true;
@@ -150,16 +154,18 @@ bool Convolution::partial_sums_fit(std::size_t channel, const IntegerRange& rang
   const auto fit = [&](Int128 lower, Int128 upper) { return lower >= min_of_width(partial.bits) && upper <= max_of_width(partial.bits); };
   const bool of_codes = sums_codes(rule()), is_byte = size_of(input_type_) == 1;
   const IntegerRange type = range_of(input_type_);
-  IntegerRange inputs{range.min + code_zero_, range.max + code_zero_};
+  const std::int64_t zero = of_codes ? zeros_.input : 0, weight_zero = of_codes ? zeros_.of_weights(static_cast<std::int64_t>(channel)) : 0;
+  IntegerRange inputs{range.min + zero, range.max + zero};
   if (of_codes && is_byte) inputs = {std::max(inputs.min, type.min), std::min(inputs.max, type.max)};
+  if (sums_kernels(rule())) inputs = {std::min(inputs.min, zero), std::max(inputs.max, zero)};  // padding
   const SumBounds all = weight_sums_.bounds(channel, inputs);
-  if (fit(all.lower, all.upper)) return true;
+  if (weight_zero == 0 && fit(all.lower, all.upper)) return true;
   const std::size_t taps = weights_.size() / weight_sums_.channels();
   std::size_t length = std::max<std::size_t>(partial.emptied, *std::max_element(partial.terms.terms.begin(), partial.terms.terms.end()));
   if (partial.tail == PartialTail::one_sum) length = std::max<std::size_t>(length, partial.vector);
   const std::span<const std::int16_t> row = std::span(weights_).subspan(channel * taps, taps);
   const auto term = [&](std::size_t tap) {
-    const std::int64_t one = row[tap] * inputs.min, other = row[tap] * inputs.max;
+    const std::int64_t weight = row[tap] + weight_zero, one = weight * inputs.min, other = weight * inputs.max;
     return std::pair(std::min<std::int64_t>({0, one, other}), std::max<std::int64_t>({0, one, other}));
   };
   std::int64_t lower = 0, upper = 0;

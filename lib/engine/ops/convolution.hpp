@@ -48,11 +48,11 @@ class Convolution {
  public:
   /// `weights` [out_channels, kernel_height, kernel_width, group channels], zero points subtracted; `bias` empty, one per channel, or one per
   /// output position; `input` is the type of the data and `largest_input` bounds the magnitude of its centred values; `multipliers` empty or
-  /// one per channel, from 0 to 255 and with weights of 8 bits; `term_operands` those of the operand chain where there is one; `code_zero`: what
-  /// makes codes of centred values, read where partial sums are of codes.
+  /// one per channel, from 0 to 255 and with weights of 8 bits; `term_operands` those of the operand chain where there is one; `zeros`: what makes
+  /// codes of centred values, read where partial sums are of codes.
   Convolution(const ConvShape& shape, Direction direction, const ConvArithmetic& arithmetic, std::vector<std::int16_t> weights,
               std::vector<std::int64_t> bias, ElementType input, std::int64_t largest_input, std::vector<std::int64_t> multipliers = {},
-              std::vector<RescaleOperands> term_operands = {}, std::int64_t code_zero = 0);
+              std::vector<RescaleOperands> term_operands = {}, CodeZeros zeros = {});
 
   /// Every sum, in tiles that come in any order and from any of the run's threads. `input` has the type given to the constructor.
   void for_each_tile(const ConvInput& input, const ReceiveSums& receive, Events* events, SumRoutes* routes,
@@ -82,7 +82,7 @@ class Convolution {
   [[nodiscard]] std::int64_t multiplier(std::size_t channel) const { return multipliers_.empty() ? 1 : multipliers_[channel]; }
   [[nodiscard]] const AccumulatorRule& rule() const { return arithmetic_.sum.accumulator; }
   [[nodiscard]] TermRule term_rule(std::size_t channel) const {
-    if (term_operands_.empty()) return {.code_zero = code_zero_};
+    if (term_operands_.empty()) return term_rule_of(rule(), zeros_, static_cast<std::int64_t>(channel));
     return {&arithmetic_.sum.operand.chain, &term_operands_[term_operands_.size() == 1 ? 0 : channel]};
   }
   /// Whether no sum of the channel can leave the accumulator, in any order.
@@ -98,7 +98,7 @@ class Convolution {
   std::vector<RescaleOperands> term_operands_;  ///< not empty: sums are followed term by term
   ElementType input_type_;
   std::int64_t largest_input_;
-  std::int64_t code_zero_;  ///< 0 unless partial sums are of codes
+  CodeZeros zeros_;  ///< read where partial sums are of codes
 
   const kernels::Path* path_;
   ConvGeometry geometry_;  ///< of the equal forward convolution

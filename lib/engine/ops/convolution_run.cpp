@@ -120,7 +120,7 @@ void ConvolutionRun::take_pairs() {
   form_ = BandForm::codes;
   packed_ = &layer_.pairs_;
   prepare_start();
-  zero_terms_ = ZeroPointTerms(layer_.shape_, layer_.weights_, input_.zero_point);
+  zero_terms_ = ZeroPointTerms(layer_.shape_, layer_.weights_, input_.zero_point, rule());
 }
 
 /// Modulo 2^32, like the sums: the bias, and what unsigned codes add to every product.

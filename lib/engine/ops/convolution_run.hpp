@@ -38,11 +38,12 @@ struct GroupRange {
   std::size_t first_run = 0, run_count = 0, first_group = 0, groups = 0;
 };
 
-/// What the zero point adds to sums of products of codes, over the taps of a window that lie inside the image.
+/// What the zero point adds to sums of products of codes, over the taps of a window that lie inside the image; less what pairs of codes in the
+/// padding lose by saturating, where padding takes part (pairs then lie within a position of the kernel).
 class ZeroPointTerms {
  public:
   ZeroPointTerms() = default;
-  ZeroPointTerms(const ConvShape& shape, std::span<const std::int16_t> weights, std::int64_t zero_point);
+  ZeroPointTerms(const ConvShape& shape, std::span<const std::int16_t> weights, std::int64_t zero_point, const AccumulatorRule& rule);
   /// One for every channel.
   [[nodiscard]] std::span<const std::int32_t> at(std::int64_t y, std::int64_t x) const {
     return std::span(terms_).subspan((rows_[size_from(y)] * column_kinds_ + columns_[size_from(x)]) * channels_, channels_);

@@ -32,9 +32,29 @@ std::vector<Inside> kinds_of(std::int64_t outputs, std::int64_t taps, std::int64
   return kinds;
 }
 
+/// Of channel o: what the products of pairs of codes in the padding are less than their terms, all together.
+std::int64_t lost_in_padding(const ConvShape& shape, std::int64_t o, const Inside& row, const Inside& column,
+                             std::span<const std::int16_t> weights, std::int64_t zero_point, const PartialSums& pairs) {
+  std::int64_t lost = 0;
+  const std::int64_t depth = shape.group_channels();
+  for (std::int64_t ky = 0; ky < shape.kernel_height; ++ky) {
+    for (std::int64_t kx = 0; kx < shape.kernel_width; ++kx) {
+      if (ky >= row.first && ky < row.last && kx >= column.first && kx < column.last) continue;
+      const auto of_position =
+          weights.subspan(size_from(((o * shape.kernel_height + ky) * shape.kernel_width + kx) * depth), size_from(depth));
+      for (std::size_t i = 0; i < of_position.size(); i += 2) {
+        const std::int64_t both = zero_point * (of_position[i] + (i + 1 < of_position.size() ? of_position[i + 1] : 0));
+        lost += both - narrow(both, pairs.bits, pairs.overflow);
+      }
+    }
+  }
+  return lost;
+}
+
 }  // namespace
 
-ZeroPointTerms::ZeroPointTerms(const ConvShape& shape, std::span<const std::int16_t> weights, std::int64_t zero_point)
+ZeroPointTerms::ZeroPointTerms(const ConvShape& shape, std::span<const std::int16_t> weights, std::int64_t zero_point,
+                               const AccumulatorRule& rule)
     : channels_(size_from(shape.out_channels)) {
   const std::vector<Inside> rows =
       kinds_of(shape.out_height, shape.kernel_height, shape.stride_height, shape.dilation_height, shape.pad_top, shape.in_height, rows_);
@@ -50,7 +70,9 @@ ZeroPointTerms::ZeroPointTerms(const ConvShape& shape, std::span<const std::int1
           const auto from = weights.begin() + ((o * shape.kernel_height + ky) * shape.kernel_width + column.first) * depth;
           sum = std::accumulate(from, from + (column.last - column.first) * depth, sum);
         }
-        terms_.push_back(static_cast<std::int32_t>(zero_point * sum));
+        std::int64_t term = zero_point * sum;
+        if (sums_kernels(rule)) term += lost_in_padding(shape, o, row, column, weights, zero_point, rule.partial);
+        terms_.push_back(static_cast<std::int32_t>(term));
       }
     }
   }

@@ -97,6 +97,7 @@ void require_sums_of_codes(const Operation& operation, const SumArithmetic& sum,
   if (!sums_codes(sum.accumulator)) return;
   if (!sum.operand.chain.empty()) throw_unsupported(operation, "partial sums of codes have no operand chain");
   const auto& zero_points = weights.quantization.zero_points;
+  if (sums_kernels(sum.accumulator)) return;
   if (std::any_of(zero_points.begin(), zero_points.end(), [](std::int64_t zero) { return zero != 0; }))
     throw_unsupported(operation, "tensor '" + weights.name + "': the backend's partial sums of codes need weights with zero point 0");
 }

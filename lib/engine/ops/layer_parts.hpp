@@ -42,7 +42,7 @@ void require_32_bits(const Operation& operation, std::span<const std::int64_t> s
 /// Throws where partial sums would read beyond the end of a run.
 void require_whole_vectors(const Operation& operation, const AccumulatorRule& rule, std::int64_t run);
 
-/// Throws where partial sums of codes are asked for and weights have another zero point than 0, or terms are more than products.
+/// Throws where partial sums of codes at a position are asked for and weights have another zero point than 0, or terms of codes are more than products.
 void require_sums_of_codes(const Operation& operation, const SumArithmetic& sum, const ModelTensor& weights);
 
 /// The constant's values, or none. Throws where the backend multiplies no rows.

@@ -16,7 +16,8 @@
 // With `emptied` above 0 partial sums do not go into the accumulator one by one: each is added to a second sum of the same bits and overflow
 // rule, and that one goes into the accumulator after so many terms of a run, and at the end of the run or tile.
 // consecutive_codes: the products in a partial sum are those of the codes as they are, and a run is what one position of the kernel holds. What a
-// product of codes has more than its term is taken off the accumulator, exactly.
+// product of codes has more than its term is taken off the accumulator, exactly. kernel_codes: likewise, but the whole kernel is one run, in which
+// a tap in the padding has the zero point's code: its term is 0, its product is not.
 #pragma once
 
 #include <array>
@@ -48,8 +49,8 @@ struct TermsByGroup {
 };
 
 /// absent: every term is added by itself. consecutive_terms: terms that lie side by side form partial sums. consecutive_codes: products of codes
-/// at one position of the kernel do, no zero point subtracted.
-enum class PartialMethod : std::uint8_t { absent, consecutive_terms, consecutive_codes };
+/// at one position of the kernel do, no zero point subtracted. kernel_codes: those of the whole kernel do, row by row, padding among them.
+enum class PartialMethod : std::uint8_t { absent, consecutive_terms, consecutive_codes, kernel_codes };
 enum class PartialTail : std::uint8_t { exact, one_sum, dropped };
 
 /// A rule: terms are first added in a narrower register, groups at a time.
@@ -76,9 +77,13 @@ struct AccumulatorRule {
 };
 
 [[nodiscard]] constexpr bool has_partial_sums(const AccumulatorRule& rule) noexcept { return rule.partial.method != PartialMethod::absent; }
+/// Whether a partial sum may cross positions of the kernel, and padding takes part.
+[[nodiscard]] constexpr bool sums_kernels(const AccumulatorRule& rule) noexcept {
+  return rule.partial.method == PartialMethod::kernel_codes;
+}
 /// Whether these are sums of products of codes as they are.
 [[nodiscard]] constexpr bool sums_codes(const AccumulatorRule& rule) noexcept {
-  return rule.partial.method == PartialMethod::consecutive_codes;
+  return rule.partial.method == PartialMethod::consecutive_codes || sums_kernels(rule);
 }
 
 /// True if the order of the terms and the points of narrowing cannot change the result: modular sums, and sums narrowed once.

@@ -7,7 +7,7 @@
 //   1. terms: input[n, y*stride + ky*dilation - pad, x*stride + kx*dilation - pad, g*I + i] * weights[o, ky, kx, i] in the order ky, kx, i,
 //      I = in_channels / groups. Input and weights have had their zero points subtracted, so a tap in the padding contributes nothing;
 //      The terms of one ky are one run; so are the terms of a fully connected row. Where partial sums are of codes those of one (ky, kx) are,
-//      and the weights' zero points are 0;
+//      and the weights' zero points are 0; where they are of the codes of the kernel all taps are, those in the padding too (accumulator.hpp);
 //      A term is the product itself, or what the `operand` chain makes of it with the operands of channel o; with `centring` nothing no zero
 //      point is subtracted;
 //   2. with `bias_bits` given, the bias is kept as b' of that width, b = b' * 2^k with the smallest k >= 0 for which b' fits, what the shift
@@ -27,8 +27,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <vector>
 
 #include "lastbit/arith/accumulator.hpp"
 #include "lastbit/arith/rounding.hpp"
@@ -69,13 +72,37 @@ struct ConvIndex {
   std::int64_t n = 0, y = 0, x = 0, o = 0;
 };
 
-/// Which terms are one run.
-enum class Runs : std::uint8_t { rows, positions };
-[[nodiscard]] constexpr Runs runs_of(const AccumulatorRule& rule) noexcept { return sums_codes(rule) ? Runs::positions : Runs::rows; }
+/// Which terms are one run. kernel: all of them, with those in the padding.
+enum class Runs : std::uint8_t { rows, positions, kernel };
+[[nodiscard]] constexpr Runs runs_of(const AccumulatorRule& rule) noexcept {
+  return sums_kernels(rule) ? Runs::kernel : sums_codes(rule) ? Runs::positions : Runs::rows;
+}
+/// The input offset of a tap in the padding.
+inline constexpr std::size_t in_padding = std::numeric_limits<std::size_t>::max();
+
+/// The taps of a kernel as one run, those in the padding among them.
+template <class Visit, class BeginRun>
+constexpr void each_tap_of_kernel(const ConvShape& shape, const ConvIndex& at, Visit&& visit, BeginRun&& begin_run) {
+  const std::int64_t per_tap = shape.group_channels();
+  const std::int64_t first_channel = at.o / (shape.out_channels / shape.groups) * per_tap;
+  begin_run(shape.taps());
+  std::int64_t weight = at.o * shape.taps();
+  for (std::int64_t ky = 0; ky < shape.kernel_height; ++ky) {
+    for (std::int64_t kx = 0; kx < shape.kernel_width; ++kx) {
+      const std::int64_t y = at.y * shape.stride_height + ky * shape.dilation_height - shape.pad_top;
+      const std::int64_t x = at.x * shape.stride_width + kx * shape.dilation_width - shape.pad_left;
+      const bool is_inside = y >= 0 && y < shape.in_height && x >= 0 && x < shape.in_width;
+      const std::int64_t input = ((at.n * shape.in_height + y) * shape.in_width + x) * shape.in_channels + first_channel;
+      for (std::int64_t i = 0; i < per_tap; ++i)
+        visit(is_inside ? static_cast<std::size_t>(input + i) : in_padding, static_cast<std::size_t>(weight++));
+    }
+  }
+}
 
 /// Calls begin_run(terms) for every run inside the image and visit(input offset, weight offset) for every tap of it, in the contract's order.
 template <class Visit, class BeginRun>
 constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Runs runs, Visit&& visit, BeginRun&& begin_run) {
+  if (runs == Runs::kernel) return each_tap_of_kernel(shape, at, visit, begin_run);
   const std::int64_t per_tap = shape.group_channels();
   const std::int64_t first_channel = at.o / (shape.out_channels / shape.groups) * per_tap;
   const std::int64_t left = at.x * shape.stride_width - shape.pad_left;
@@ -111,17 +138,34 @@ constexpr void each_tap(const ConvShape& shape, const ConvIndex& at, Visit&& vis
   return bias[static_cast<std::size_t>(per_channel ? at.o : (at.y * shape.out_width + at.x) * shape.out_channels + at.o)];
 }
 
+/// What makes codes of centred values: the zero point of the input, and those of the weights: none (0), one, or one per channel.
+struct CodeZeros {
+  std::int64_t input = 0;
+  std::vector<std::int64_t> weights{};
+  [[nodiscard]] std::int64_t of_weights(std::int64_t channel) const {
+    return weights.empty() ? 0 : weights[weights.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
+  }
+};
+
 /// What a product becomes on its way into the sum.
 struct TermRule {
   const Chain* chain = nullptr;  ///< null: it is the term
   const RescaleOperands* operands = nullptr;
-  std::int64_t code_zero = 0;  ///< the input's zero point where partial sums are of codes
+  std::int64_t code_zero = 0;    ///< the input's zero point where partial sums are of codes
+  std::int64_t weight_zero = 0;  ///< the weights', likewise
   /// What the product of the codes has more than that of the centred values.
-  [[nodiscard]] constexpr std::int64_t beyond(std::int64_t weight) const noexcept { return code_zero * weight; }
+  [[nodiscard]] constexpr std::int64_t beyond(std::int64_t input, std::int64_t weight) const noexcept {
+    return code_zero * (weight + weight_zero) + input * weight_zero;
+  }
   [[nodiscard]] constexpr std::int64_t operator()(std::int64_t product) const noexcept {
     return chain == nullptr ? product : finish(*chain, product, *operands);
   }
 };
+
+/// Of terms that are products: the zero points matter where partial sums are of codes.
+[[nodiscard]] inline TermRule term_rule_of(const AccumulatorRule& rule, const CodeZeros& zeros, std::int64_t channel) {
+  return sums_codes(rule) ? TermRule{.code_zero = zeros.input, .weight_zero = zeros.of_weights(channel)} : TermRule{};
+}
 
 /// One accumulator, step by step: the specification. `Value` holds every centred input.
 template <class Value>
@@ -133,7 +177,10 @@ template <class Value>
   Accumulator sum(rule, bias_at == BiasAt::accumulator_start ? offset : 0, shape.group_at(at.x), multiplier);
   each_tap(
       shape, at, runs_of(rule),
-      [&](std::size_t i, std::size_t w) { sum.add(term(std::int64_t{input[i]} * weights[w]), term.beyond(weights[w])); },
+      [&](std::size_t i, std::size_t w) {
+        const std::int64_t value = i == in_padding ? 0 : std::int64_t{input[i]};
+        sum.add(term(value * weights[w]), term.beyond(value, weights[w]));
+      },
       [&](std::int64_t terms) { sum.begin_run(terms); });
   if (bias_at == BiasAt::accumulator_end) sum.add_beside(offset);
   return sum;
