@@ -34,7 +34,9 @@ consteval auto evidence(std::string_view run) {
   });
 }
 constexpr auto qnnpack = evidence("PyTorch 1.13.1, engine qnnpack, run on x86-64 and recorded");
-constexpr auto onednn = evidence("PyTorch 1.13.1, engine onednn (oneDNN 2.6.3), run on x86-64 with AVX-512 VNNI and recorded");
+constexpr std::string_view vnni = "PyTorch 1.13.1, engine onednn (oneDNN 2.6.3), run on x86-64 with AVX-512 VNNI and recorded";
+constexpr auto onednn =
+    joined(evidence(vnni), std::to_array<EvidenceRow>({{"planar_average_pool", code, vnni, ": contiguous tensors, tests/vectors/cases"}}));
 
 constexpr std::string_view avx2 =
     "PyTorch 1.13.1, engine onednn (oneDNN 2.6.3), x86-64 with ONEDNN_MAX_CPU_ISA=AVX2 and AVX512_CORE, run and recorded";
@@ -52,6 +54,7 @@ constexpr EvidenceRow without_vnni[]{
     {"fusion", assumption, as_with_vnni},
     {"average_pool", assumption, as_with_vnni},
     {"global_average_pool", assumption, as_with_vnni},
+    {"planar_average_pool", assumption, as_with_vnni},
     {"add", assumption, as_with_vnni},
     {"mul", assumption, as_with_vnni},
     {"leaky_relu", assumption, as_with_vnni},

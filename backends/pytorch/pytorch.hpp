@@ -111,7 +111,13 @@ inline constexpr Backend pytorch_qnnpack = [] {
   return backend;
 }();
 
-inline constexpr Backend pytorch_x86 = pytorch::operators(pytorch::by_inverses);
+/// Of contiguous tensors (NCHW) y = clamp(half_even(float(float(sum) * float(1 / count)) + zero point)): the zero point joins before the rounding.
+inline constexpr Backend pytorch_x86 = [] {
+  Backend backend = pytorch::operators(pytorch::by_inverses);
+  backend.planar_average_pool = backend.average_pool;
+  backend.planar_average_pool.sum.output.chain = {float_scale_with_zero_point(Rounding::half_even), clamp()};
+  return backend;
+}();
 
 /// uint8 data alone: what the kernels make of int8 data was not recorded.
 inline constexpr Backend pytorch_x86_avx2 = [] {

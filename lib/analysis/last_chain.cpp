@@ -89,8 +89,7 @@ std::optional<LastChain> of_product(const Request& request) {
 }
 
 std::optional<LastChain> of_average(const Request& request) {
-  const bool global = request.operation.kind == OperationKind::global_average_pool;
-  const AveragePoolArithmetic& rule = global ? request.backend.global_average_pool : request.backend.average_pool;
+  const AveragePoolArithmetic& rule = average_pool_of(request.operation, request.backend);
   if (rule.in_float.method != FloatAverageMethod::absent) return std::nullopt;
   const ModelTensor &in = request.in(0), &out = request.out();
   const OutputBounds& bounds = std::get<Pool2dAttributes>(request.operation.attributes).bounds;

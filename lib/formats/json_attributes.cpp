@@ -170,8 +170,9 @@ struct Reader {
   }
   void operator()(Pool2dAttributes& attributes) const {
     read_bounds(json, data_type, attributes.bounds);
-    if (kind == OperationKind::global_average_pool) return json.only({"activation", "clamp", "registers"});
-    json.only({"filter", "stride", "padding", "partial_windows", "activation", "clamp", "counted_padding"});
+    read(json, "planar", attributes.planar);
+    if (kind == OperationKind::global_average_pool) return json.only({"activation", "clamp", "registers", "planar"});
+    json.only({"filter", "stride", "padding", "partial_windows", "activation", "clamp", "counted_padding", "planar"});
     read(json["filter"], attributes.filter);
     read(json, "stride", attributes.stride);
     read(json, "padding", attributes.padding);

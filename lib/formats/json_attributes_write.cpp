@@ -87,6 +87,7 @@ struct Writer {
       if (attributes.partial_windows != PartialWindows::dropped) json["partial_windows"] = name_of(attributes.partial_windows);
       if (attributes.counted_padding) json["counted_padding"] = true;
     }
+    if (attributes.planar) json["planar"] = true;
     bounds(attributes.bounds);
   }
   void operator()(const MeanAttributes& attributes) const {

@@ -50,8 +50,8 @@ void append_arithmetic(std::string& page, const Backend& backend) {
 void append_absent(std::string& page, const Backend& backend) {
   std::string names;
   for (const std::string& operation : absent_operations(backend)) {
-    const bool as_others =
-        operation.ends_with(".u8") || operation.ends_with("weights16") || operation.ends_with("weights8") || operation.ends_with("_16bit");
+    const bool as_others = operation.ends_with(".u8") || operation.ends_with("weights16") || operation.ends_with("weights8") ||
+                           operation.ends_with("_16bit") || operation.starts_with("planar_");
     if (as_others) continue;
     names += (names.empty() ? "" : ", ") + operation;
   }

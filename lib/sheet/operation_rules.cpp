@@ -153,6 +153,12 @@ std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model&
   return {"left", operation.kind == OperationKind::sub ? &backend.left.sub : &backend.left.add};
 }
 
+const AveragePoolArithmetic& average_pool_of(const Operation& operation, const Backend& backend) {
+  const AveragePoolArithmetic& planar = backend.planar_average_pool;
+  if (std::get<Pool2dAttributes>(operation.attributes).planar && exists(planar.sum)) return planar;
+  return operation.kind == OperationKind::global_average_pool ? backend.global_average_pool : backend.average_pool;
+}
+
 const MeanArithmetic& mean_arithmetic_of(const Model& model, const Operation& operation, const Backend& backend) {
   return is_left(model, operation, backend) ? backend.left.mean : backend.mean;
 }
@@ -187,6 +193,11 @@ std::string of_delegated(const Model& model, const Operation& operation, const B
 /// "conv.i8"
 std::string of_products(std::string_view name, const ConvByType& by_type, const Model& model, const Operation& operation) {
   return std::string(name) + "." + std::string(conv_arithmetic_of(model, operation, by_type).first);
+}
+
+std::string of_average(const Model&, const Operation& operation, const Backend& backend) {
+  if (&average_pool_of(operation, backend) == &backend.planar_average_pool) return "planar_average_pool";
+  return operation.kind == OperationKind::global_average_pool ? "global_average_pool" : "average_pool";
 }
 
 std::string of_matmul(const Model& model, const Operation& operation, const Backend& backend) {
@@ -239,8 +250,8 @@ constexpr auto operation_rules = std::to_array<OperationRules>({
     {.kind = fully_connected, .rules = "fully_connected", .products = &Backend::fully_connected, .float16 = {"cube", "conversion"}},
     {.kind = matmul, .choose = of_matmul, .float16 = {"cube", "conversion"}},
     {.kind = max_pool2d, .rules = "max_pool", .float16 = {"conversion"}},
-    {.kind = average_pool2d, .rules = "average_pool", .float16 = {"average_pool", "sum", "product", "conversion"}},
-    {.kind = global_average_pool, .rules = "global_average_pool", .float16 = {"mean", "sum", "product", "conversion"}},
+    {.kind = average_pool2d, .choose = of_average, .float16 = {"average_pool", "sum", "product", "conversion"}},
+    {.kind = global_average_pool, .choose = of_average, .float16 = {"mean", "sum", "product", "conversion"}},
     {.kind = mean, .choose = of_delegated, .float16 = {"mean", "sum", "product", "conversion"}},
     {.kind = add, .choose = of_sum, .float16 = {"sum"}},
     {.kind = sub, .choose = of_sum, .float16 = {"sum"}},

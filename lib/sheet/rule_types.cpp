@@ -781,6 +781,8 @@ struct Structure<Backend> : Usual<Backend> {
       {LASTBIT_MEMBER(max_pool), .meaning = "max_pool2d", .read_in = integer},
       {LASTBIT_MEMBER(average_pool), .meaning = "average_pool2d", .read_in = integer},
       {LASTBIT_MEMBER(global_average_pool), .meaning = "global_average_pool", .read_in = integer},
+      {LASTBIT_MEMBER(planar_average_pool),
+       .meaning = "both of images whose channels lie each by itself (NCHW), where they differ (absent: they do not)", .read_in = integer},
       {LASTBIT_MEMBER(mean), .meaning = "mean", .read_in = integer},
       {LASTBIT_MEMBER(reduce_sum), .meaning = "reduce_sum", .read_in = integer},
       {LASTBIT_MEMBER(add), .meaning = "add", .read_in = integer},

@@ -76,7 +76,8 @@ std::vector<Attributes> pools() {
                                     {.filter = two, .padding = same},
                                     {.filter = two, .padding = around},
                                     {.filter = two, .stride = two, .padding = {}, .partial_windows = last_truncated},
-                                    {.filter = two, .padding = {}, .partial_windows = every_start}});
+                                    {.filter = two, .padding = {}, .partial_windows = every_start},
+                                    {.filter = two, .padding = {}, .planar = true}});
 }
 
 std::vector<Attributes> sums() { return bounded<ElementwiseAttributes>({}, {{.power_of_two_scales = true}}); }

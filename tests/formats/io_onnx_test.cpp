@@ -43,6 +43,22 @@ TEST_CASE("an image keeps the user's names and shapes, and runs on companions") 
   }
 }
 
+TEST_CASE("an average is of planar images until a convolution has made them channels last") {
+  const auto is_planar = [](bool convolves, std::int64_t channels) {
+    OnnxFile file;
+    file.input("x", {1, channels, 5, 4}).constant<float>("w", {3, channels, 1, 1}, listed(floats({3, channels, 1, 1})));
+    if (convolves) file.node("Conv", {"x", "w"}, {"c"});
+    file.node("Relu", {convolves ? "c" : "x"}, {"r"});
+    file.node("GlobalAveragePool", {"r"}, {"y"});
+    const Model model = file.output("y").read();
+    const auto pool = std::ranges::find(model.operations, K::global_average_pool, &Operation::kind);
+    return std::get<Pool2dAttributes>(pool->attributes).planar;
+  };
+  CHECK(is_planar(false, 2));
+  CHECK_FALSE(is_planar(true, 2));
+  CHECK_FALSE(is_planar(false, 1));  // which is both
+}
+
 TEST_CASE("a signal is an image of height 1, and keeps its shape") {
   OnnxFile file;
   file.input("x", {1, 2, 6}).constant<float>("w", {2, 1, 3}, {1, 2, 3, -1, 0, 1});

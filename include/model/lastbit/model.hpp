@@ -182,7 +182,8 @@ struct Pool2dAttributes {
   PartialWindows partial_windows = PartialWindows::dropped;
   OutputBounds bounds{};
   bool counted_padding =
-      false;  ///< average: padding counts (as part of the input); only what a last window adds to it lies beyond the image
+      false;            ///< average: padding counts (as part of the input); only what a last window adds to it lies beyond the image
+  bool planar = false;  ///< average: where the file's own program computes, each channel of the image lies by itself (NCHW)
 };
 enum class PoolKind : std::uint8_t { none, max, sum };
 /// Of fused_conv2d; the pool's windows are read where there is a pool.

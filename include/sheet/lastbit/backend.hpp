@@ -581,6 +581,7 @@ struct Backend {
   SumPoolArithmetic sum_pool{};
   MaxPool max_pool = MaxPool::absent;
   AveragePoolArithmetic average_pool{}, global_average_pool{};
+  AveragePoolArithmetic planar_average_pool{};  ///< both, of planar images (Pool2dAttributes), where they differ (absent: they do not)
   MeanArithmetic mean{};
   SumArithmetic reduce_sum{};  ///< op/mean.hpp
   AddArithmetic add{}, sub{}, add_n{};

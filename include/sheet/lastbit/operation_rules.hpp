@@ -34,7 +34,10 @@ namespace lastbit {
 [[nodiscard]] std::pair<std::string_view, const SumArithmetic*> sum_arithmetic_of(const Model& model, const Operation& operation,
                                                                                   const Backend& backend);
 
-/// The rules that a mean, a leaky_relu, a logistic, a tanh reads: where a delegate leaves the layer, those of what is left.
+/// The rules that an average_pool2d or a global_average_pool reads.
+[[nodiscard]] const AveragePoolArithmetic& average_pool_of(const Operation& operation, const Backend& backend);
+
+/// The rules that a mean, a mul, a leaky_relu, a logistic, a tanh, a resize reads: where a delegate leaves the layer, those of what is left.
 [[nodiscard]] const MeanArithmetic& mean_arithmetic_of(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] const RescaleRule& mul_of(const Model& model, const Operation& operation, const Backend& backend);
 [[nodiscard]] const ResizeArithmetic& resize_of(const Model& model, const Operation& operation, const Backend& backend);

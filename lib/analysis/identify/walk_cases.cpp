@@ -172,15 +172,11 @@ std::size_t row_axis(const CaseSet& set) {
 const SumArithmetic* sum_by(const Model& layer, const Backend& device) {
   const Operation& operation = layer.operations[0];
   if (operation.kind == OperationKind::mean) return &mean_arithmetic_of(layer, operation, device).sum;
-  const AveragePoolArithmetic& pool =
-      operation.kind == OperationKind::global_average_pool ? device.global_average_pool : device.average_pool;
+  const AveragePoolArithmetic& pool = average_pool_of(operation, device);
   return pool.in_float.method == FloatAverageMethod::absent ? &pool.sum : nullptr;
 }
 
-PaddingCount pool_padding(const Model& layer, const Backend& device) {
-  const bool is_global = layer.operations[0].kind == OperationKind::global_average_pool;
-  return (is_global ? device.global_average_pool : device.average_pool).padding;
-}
+PaddingCount pool_padding(const Model& layer, const Backend& device) { return average_pool_of(layer.operations[0], device).padding; }
 
 /// Whether no sum leaves the accumulator, in whatever order and with as much again as the sum is of codes.
 bool holds_sums(const CaseSet& set, const SumArithmetic& sum) {

@@ -136,8 +136,7 @@ RescaleOperands average_terms(const Request& request, const SumArithmetic& rule,
 }
 
 std::vector<Sums> average_sums(const Request& request) {
-  const bool global = request.operation.kind == OperationKind::global_average_pool;
-  const AveragePoolArithmetic& rule = global ? request.backend.global_average_pool : request.backend.average_pool;
+  const AveragePoolArithmetic& rule = average_pool_of(request.operation, request.backend);
   if (!exists(rule.sum) || rule.in_float.method != FloatAverageMethod::absent) return {};
   const ConvShape shape = pool_shape_of(request.model, request.operation);
   if (!rule.sum.operand.chain.empty()) {  // what padding adds passes the chain as well

@@ -136,7 +136,7 @@ IntegerRange range_after(const Model& model, const Operation& operation, const B
       return clamped(hull_of_inputs(operation, ranges), bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, output));
     case average_pool2d:
     case global_average_pool: {
-      const auto& rule = operation.kind == average_pool2d ? backend.average_pool : backend.global_average_pool;
+      const auto& rule = average_pool_of(operation, backend);
       return average_is_clamped(rule) ? bounds_of(std::get<Pool2dAttributes>(operation.attributes).bounds, output) : type;
     }
     case maximum:

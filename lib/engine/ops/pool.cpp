@@ -56,7 +56,7 @@ bool shares_quantization(OutputScale rule, const Quantization& in, const Quantiz
 
 const AveragePoolArithmetic& average_rule(const Backend& backend, const Operation& operation, const ModelTensor& in,
                                           const ModelTensor& out) {
-  const auto& rule = operation.kind == OperationKind::average_pool2d ? backend.average_pool : backend.global_average_pool;
+  const auto& rule = average_pool_of(operation, backend);
   const bool in_float = rule.in_float.method != FloatAverageMethod::absent;
   if (!exists(rule.sum) && !in_float) throw_unsupported(operation, "the backend has no average pooling");
   if (!shares_quantization(rule.output_scale, in.quantization, out.quantization))

@@ -219,6 +219,8 @@ bool has_windows(OperationKind kind) {
       default_attributes(kind));
 }
 
+bool averages(OperationKind kind) { return kind == OperationKind::average_pool2d || kind == OperationKind::global_average_pool; }
+
 void read_attributes(const JsonView& json, LayerDescription& layer) {
   static const Json none = Json::object();
   const JsonView given = json.find("attributes").value_or(JsonView(none, json.where()));
@@ -229,6 +231,10 @@ void read_attributes(const JsonView& json, LayerDescription& layer) {
   }
   const LayerOperand& first = *layer.operands[0];
   layer.attributes = attributes_from_json(layer.kind, JsonView(attributes, given.where()), first.type.value_or(first.values.type()));
+  const Shape& image = first.values.shape();
+  auto* const pool = std::get_if<Pool2dAttributes>(&layer.attributes);
+  if (pool != nullptr && layer.layout == LayerLayout::channels_first && image.rank() > 2)
+    pool->planar = averages(layer.kind) && image[image.rank() - (layer.one_dimensional ? 2U : 3U)] > 1;
 }
 
 /// "diagonal": one weight per channel, channels last, which is a depthwise convolution of one by one.

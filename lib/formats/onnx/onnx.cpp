@@ -10,6 +10,7 @@
 #include "formats/onnx/cut.hpp"
 #include "formats/onnx/graph_reader.hpp"
 #include "formats/onnx/input_shapes.hpp"
+#include "formats/onnx/planar_pools.hpp"
 #include "lastbit/printable.hpp"
 
 namespace lastbit::onnx_format {
@@ -48,6 +49,7 @@ class FileReader {
     read_nodes();
     read_outputs();
     Model model = state_.graph.finish(printable(source_.name()));
+    state_planar_pools(model);
     if (!state_.options.cut.is_whole()) drop_unread_inputs(model);
     return model;
   }
