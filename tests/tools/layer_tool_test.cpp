@@ -43,6 +43,16 @@ TEST_CASE("layer: options say what the JSON form says") {
   CHECK(std::filesystem::exists(shell.file("trace/trace.json")));
 }
 
+TEST_CASE("layer: one number stands for a list of one") {
+  const test::Shell shell;
+  write(shell, "x.npy", {1, 2, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
+  const std::string command = "layer mean --backend tflite_double --input x.npy --input-scale 1 ";
+  REQUIRE(shell.status(command + "--axes 3 --output one.npy") == 0);
+  REQUIRE(shell.status(command + "--axes '[3]' --output list.npy") == 0);
+  CHECK(read_npy(shell.file("one.npy")) == read_npy(shell.file("list.npy")));
+  CHECK(read_npy(shell.file("one.npy")).shape() == Shape{1, 2, 2});
+}
+
 TEST_CASE("layer: 1 where backends differ, 2 and one line where something is wrong") {
   const test::Shell shell;
   write(shell, "x.npy", {1, 2}, {100, 3});

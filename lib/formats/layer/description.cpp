@@ -211,6 +211,16 @@ Json spelled_out(Json attributes, bool one_dimensional) {
   return attributes;
 }
 
+/// One number stands for a list of one.
+Json with_lists(Json attributes) {
+  if (!attributes.is_object()) return attributes;
+  for (const char* key : {"axes", "permutation", "begin", "strides", "active_rows"}) {
+    const auto found = attributes.find(key);
+    if (found != attributes.end() && found->is_number()) *found = Json::array({Json(*found)});
+  }
+  return attributes;
+}
+
 bool has_windows(OperationKind kind) {
   return std::visit(
       []<class T>(const T&) {
@@ -224,7 +234,7 @@ bool averages(OperationKind kind) { return kind == OperationKind::average_pool2d
 void read_attributes(const JsonView& json, LayerDescription& layer) {
   static const Json none = Json::object();
   const JsonView given = json.find("attributes").value_or(JsonView(none, json.where()));
-  Json attributes = given.value();
+  Json attributes = with_lists(given.value());
   if (attributes.is_object() && has_windows(layer.kind)) {
     layer.one_dimensional = is_one_dimensional(layer, attributes);
     attributes = spelled_out(std::move(attributes), layer.one_dimensional);
