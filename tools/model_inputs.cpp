@@ -83,7 +83,7 @@ Tensor read_given_array(const Model& model, std::size_t position, const fs::path
   };
   NpyFile array = opened();
   require_room(static_cast<std::size_t>(array.shape().element_count()) * size_of(array.type()));
-  Tensor values = array.values();
+  Tensor values = as_given_to(array.values(), input.type);
   if (const auto samples = samples_in(values.shape(), input.shape)) {
     std::vector<std::int64_t> sizes(input.shape.sizes().begin(), input.shape.sizes().end());
     if (*samples > 0) sizes.insert(sizes.begin(), *samples);

@@ -40,8 +40,8 @@ std::optional<SampleForm> known_form(const fs::path& file) {
 
 class ArrayFile final : public SampleFile {
  public:
-  ArrayFile(NpyFile file, const ModelTensor& input, const std::string& where) : file_(std::move(file)) {
-    if (file_.type() != ElementType::float32 && file_.type() != input.type) {
+  ArrayFile(NpyFile file, const ModelTensor& input, const std::string& where) : file_(std::move(file)), input_(input.type) {
+    if (type() != ElementType::float32 && type() != input.type) {
       throw Error(ErrorCode::type_mismatch, where,
                   std::string(name_of(file_.type())) + "; input '" + input.name + "' needs float32" +
                       (input.type == ElementType::float32 ? "" : " or " + std::string(name_of(input.type))));
@@ -53,14 +53,18 @@ class ArrayFile final : public SampleFile {
                       ", or a leading dimension of samples more");
     samples_ = *samples;
   }
-  [[nodiscard]] ElementType type() const override { return file_.type(); }
+  [[nodiscard]] ElementType type() const override {
+    const bool widens = file_.type() == ElementType::float16 && input_ != ElementType::float16;
+    return widens ? ElementType::float32 : file_.type();
+  }
   [[nodiscard]] std::int64_t samples() const override { return samples_; }
   [[nodiscard]] Tensor read(std::int64_t first, std::int64_t count) override {
-    return samples_ == 0 ? file_.values() : file_.rows(first, count);
+    return as_given_to(samples_ == 0 ? file_.values() : file_.rows(first, count), input_);
   }
 
  private:
   NpyFile file_;
+  ElementType input_;
   std::int64_t samples_ = 0;
 };
 

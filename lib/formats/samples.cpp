@@ -113,6 +113,13 @@ std::string array_of_input(const std::vector<std::string>& names, const std::str
               "holds no array '" + input + "'" + (names.empty() ? ", nor any other" : ", but " + beginning(held)));
 }
 
+Tensor as_given_to(Tensor values, ElementType input) {
+  if (values.type() != ElementType::float16 || input == ElementType::float16) return values;
+  Tensor wide(ElementType::float32, values.shape());
+  std::ranges::transform(values.values<Float16>(), wide.values<float>().begin(), [](Float16 value) { return to_float32(value); });
+  return wide;
+}
+
 SampleSource::SampleSource(const Model& model, std::span<const fs::path> places, const ImageOptions& images) {
   for (std::size_t i = 0; i < model.inputs.size(); ++i) {
     inputs_.push_back(open_input(model, i, places[i], images));

@@ -153,6 +153,24 @@ TEST_CASE("quantize: a refusal is the quantiser's, not what the backend lacks fo
   CHECK(!contains(message, "no arithmetic"));
 }
 
+TEST_CASE("run: values of float16 are real values for an input of another type") {
+  const Shell shell;
+  Tensor wide(ElementType::float32, {1, 8, 8, 1}), half(ElementType::float16, {1, 8, 8, 1});
+  for (std::size_t i = 0; i < 64; ++i) {
+    wide.values<float>()[i] = static_cast<float>(i) / 64;
+    half.values<Float16>()[i] = to_float16(static_cast<float>(i) / 64, ieee_float16);
+  }
+  write_npy(shell.file("wide.npy"), wide);
+  write_npy(shell.file("half.npy"), half);
+  for (const std::string backend : {"float", "tflite_double"}) {
+    REQUIRE(shell.status("run " + digits + " --backend " + backend + " --input wide.npy -o wide --force") == 0);
+    REQUIRE(shell.status("run " + digits + " --backend " + backend + " --input half.npy -o half --force") == 0);
+    for (const auto& file : fs::directory_iterator(shell.file("wide")))
+      CHECK(read_npy(file.path()) == read_npy(shell.file("half") / file.path().filename()));
+  }
+  REQUIRE(shell.status("quantize " + digits + " --backend tflite_double --input half.npy -o q.json") == 0);
+}
+
 TEST_CASE("run: a float input that is not finite is refused where it would become a code") {
   const Shell shell;
   Tensor bad(ElementType::float32, {1, 8, 8, 1});

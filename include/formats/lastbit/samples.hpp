@@ -37,6 +37,9 @@ class SampleReader;
 [[nodiscard]] std::string array_of_input(const std::vector<std::string>& names, const std::string& input, std::size_t position,
                                          std::size_t inputs, const std::filesystem::path& file);
 
+/// Values of float16 for an input of another type are real ones: as float32, exactly. Others are what they were.
+[[nodiscard]] Tensor as_given_to(Tensor values, ElementType input);
+
 /// A place is a file, or a folder of files of one kind, in the order of their names:
 /// - .npy, or .npz: array_of_input; one sample, or several: samples_in;
 /// - .bin, .raw: bytes of the input's type or float32, which fill one sample or several. What may be either is float32 where its first values
