@@ -13,6 +13,7 @@
 #include "common_options.hpp"
 #include "lastbit/compare.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/explain.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/trace.hpp"
@@ -91,15 +92,39 @@ struct Result {
   NamedTrace trace;
   std::vector<Tensor> outputs;  ///< in the user's layout
   std::vector<Summary> arrays;
+  std::vector<AppliedScale> scales;
   std::optional<CompareReport> report;
 };
+
+/// "1073741824/2^39", or the real number that the device multiplies by.
+std::string scale_text(const AppliedScale& scale) {
+  if (scale.in_float) return number_text(scale.real);
+  return std::to_string(scale.multiplier) + "/2^" + std::to_string(scale.shift);
+}
+
+/// "multiplier 1073741824, shift 39: the sums times 0.00195312"; of channels the first ones.
+void print_scales(const std::vector<AppliedScale>& scales) {
+  if (scales.empty()) return;
+  const AppliedScale& first = scales.front();
+  if (scales.size() == 1 && !first.in_float) std::cout << "multiplier " << first.multiplier << ", shift " << first.shift << ": the sum ";
+  else if (scales.size() == 1) std::cout << "the sum ";
+  if (scales.size() == 1) {
+    std::cout << "times " << number_text(first.real) << (first.in_float ? ", in floating point" : "") << "\n";
+    return;
+  }
+  constexpr std::size_t shown = 4;
+  std::cout << (first.in_float ? "the sums of " : "multiplier/2^shift of ") << scales.size() << " channels"
+            << (first.in_float ? " times" : ":");
+  for (std::size_t c = 0; c < std::min(shown, scales.size()); ++c) std::cout << " " << scale_text(scales[c]);
+  std::cout << (scales.size() > shown ? " …" : "") << "\n";
+}
 
 Result compute(const LayerArguments& options) {
   const LayerDescription description = describe_layer(options.request);
   const std::string name = options.backend.empty() ? description.backend : options.backend;
   if (name.empty()) throw Error(ErrorCode::bad_input, "--backend", "is needed: the device; lastbit backends lists them");
   const SpecSheet sheet = reported_backend(name, options.settings);
-  Result result{.layer = make_layer(description, sheet.backend), .trace = {}, .outputs = {}, .arrays = {}, .report = {}};
+  Result result{.layer = make_layer(description, sheet.backend), .trace = {}, .outputs = {}, .arrays = {}, .scales = {}, .report = {}};
   const Model& model = result.layer.model;
   result.trace = run_named(model, sheet, result.layer.inputs);
   for (const ModelTensor& tensor : model.tensors)
@@ -112,6 +137,7 @@ Result compute(const LayerArguments& options) {
     result.outputs.push_back(in_users_layout(result.layer, result.trace.find(output)->values));
     result.arrays.push_back(summary_of(model.tensor(output), "output", result.outputs.back()));
   }
+  result.scales = applied_scales(model, sheet.backend, result.layer.inputs);
   if (!options.expected.empty()) {
     result.report = compare_backends(model, reported_backend(options.expected, options.settings_a), sheet, result.layer.inputs);
     result.report->model = "one " + model.name;
@@ -150,6 +176,7 @@ void print_arrays(const std::vector<Summary>& arrays) {
 void print_text(const Result& result, const LayerArguments& options, const std::vector<std::string>& files) {
   std::cout << result.layer.model.name << " on " << result.trace.backend << ", " << result.trace.path << " path\n";
   print_arrays(result.arrays);
+  print_scales(result.scales);
   const Events& events = result.trace.events.at(0).events;
   std::cout << "accumulator overflows: " << events.accumulator_overflows;
   if (events.outputs > 0) std::cout << "; outputs saturated: " << events.saturated_outputs << " of " << events.outputs;
@@ -180,6 +207,12 @@ void print_json(const Result& result, const std::vector<std::string>& files) {
                                {"min", low},
                                {"max", high},
                                {"file", i < files.size() ? files[i] : ""}});
+  }
+  json["output_scales"] = JsonValue::array();
+  for (const AppliedScale& scale : result.scales) {
+    JsonValue one{{"scale", scale.real}};
+    if (!scale.in_float) one["multiplier"] = scale.multiplier, one["shift"] = scale.shift;
+    json["output_scales"].push_back(std::move(one));
   }
   json["events"] = {{"accumulator_overflows", events.accumulator_overflows},
                     {"saturated_outputs", events.saturated_outputs},

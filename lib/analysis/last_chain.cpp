@@ -188,4 +188,33 @@ std::optional<LastChain> last_chain(const Model& model, std::size_t operation, c
   }
 }
 
+std::vector<AppliedScale> applied_scales(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) {
+  std::vector<const Tensor*> given;
+  for (const std::int32_t index : layer.operations[0].inputs) {
+    const auto place = std::ranges::find(layer.inputs, index);
+    given.push_back(place == layer.inputs.end() ? nullptr : &inputs[static_cast<std::size_t>(place - layer.inputs.begin())]);
+  }
+  Chain chain;
+  std::vector<RescaleOperands> operands;
+  const bool is_integer_domain = backend.domain != Domain::real && has_integers_only({layer, layer.operations[0], backend, given});
+  if (is_integer_domain && is_conv_layer(layer.operations[0].kind) && check(layer, backend).empty()) {  // without its sums
+    ConvLayer sums = conv_layer(layer, layer.operations[0], backend);
+    chain = sums.arithmetic.sum.output.chain;
+    operands = std::move(sums.operands);
+  } else if (std::optional<LastChain> last = last_chain(layer, 0, backend, given)) {
+    chain = last->chain;
+    operands = std::move(last->operands);
+  }
+  std::vector<AppliedScale> scales;
+  if (!applies_scale(chain)) return scales;
+  for (const RescaleOperands& each : operands) {
+    const EncodedScale& scale = each.scale;
+    AppliedScale shown{.real = scale.real_f64, .in_float = !reads_multiplier(chain)};
+    if (!shown.in_float) shown.multiplier = scale.multiplier, shown.shift = scale.fraction_bits - scale.exponent;
+    scales.push_back(shown);
+  }
+  if (std::ranges::adjacent_find(scales, std::ranges::not_equal_to{}) == scales.end() && !scales.empty()) scales.resize(1);
+  return scales;
+}
+
 }  // namespace lastbit

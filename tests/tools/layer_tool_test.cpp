@@ -43,6 +43,21 @@ TEST_CASE("layer: options say what the JSON form says") {
   CHECK(std::filesystem::exists(shell.file("trace/trace.json")));
 }
 
+TEST_CASE("layer: the multiplier and the shift of the scale are shown") {
+  const test::Shell shell;
+  write(shell, "x.npy", {1, 2}, {10, 3});
+  write(shell, "w.npy", {2, 2}, {1, 2, 3, 4});
+  const std::string command = "layer fully_connected --input x.npy --weights w.npy --input-scale 0.5 --output-scale 2 --weights-scale ";
+  REQUIRE(shell.status(command + "0.25 --backend tflite_double") == 0);
+  CHECK(shell.text("out").find("multiplier 1073741824, shift 34: the sum times 0.0625\n") != std::string::npos);
+  REQUIRE(shell.status(command + "0.25,0.75 --backend tflite_double") == 0);
+  CHECK(shell.text("out").find("multiplier/2^shift of 2 channels: 1073741824/2^34 1610612736/2^33\n") != std::string::npos);
+  REQUIRE(shell.status(command + "0.25 --backend onnxruntime") == 0);
+  CHECK(shell.text("out").find("the sum times 0.0625, in floating point\n") != std::string::npos);
+  REQUIRE(shell.status(command + "0.25 --backend tflite_double --json") == 0);
+  CHECK(shell.text("out").find("\"multiplier\": 1073741824") != std::string::npos);
+}
+
 TEST_CASE("layer: one number stands for a list of one") {
   const test::Shell shell;
   write(shell, "x.npy", {1, 2, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});

@@ -152,6 +152,18 @@ struct ExplainOptions {
 [[nodiscard]] ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
                                             const ExplainOptions& options = {});
 
+/// What a layer's sums are multiplied by on their way to the output.
+struct AppliedScale {
+  double real = 0;              ///< before it is encoded
+  std::int64_t multiplier = 0;  ///< multiplier / 2^shift; read where the device has integers for it
+  int shift = 0;
+  bool in_float = false;  ///< the device multiplies by a real number
+
+  friend bool operator==(const AppliedScale&, const AppliedScale&) = default;
+};
+/// Of a model of one operation: one, or one for each output channel where they differ; none where no scale is applied.
+[[nodiscard]] std::vector<AppliedScale> applied_scales(const Model& layer, const Backend& backend, std::span<const Tensor> inputs);
+
 /// "112 first rounding, 6 multiplier width": a layer's causes in one line.
 [[nodiscard]] std::string summary(const LayerAttribution& layer);
 /// Every layer that differs with its causes; of each the first `top` differing values side by side, stage by stage.
