@@ -230,7 +230,7 @@ int run(const LayerArguments& options) {
   const Result result = compute(options);
   const std::vector<std::string> files = write_outputs(result.outputs, options.output);
   if (!options.trace.empty()) write_trace(options.trace, result.trace);
-  if (!options.emitted_model.empty()) write_model(options.emitted_model, result.layer.model);
+  if (!options.emitted_model.empty()) write_model(options.emitted_model, model_of_users_arrays(result.layer));
   options.json ? print_json(result, files) : print_text(result, options, files);
   return !result.report || result.report->equal() ? equal : different;
 }

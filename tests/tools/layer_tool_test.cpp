@@ -43,6 +43,26 @@ TEST_CASE("layer: options say what the JSON form says") {
   CHECK(std::filesystem::exists(shell.file("trace/trace.json")));
 }
 
+TEST_CASE("layer: the emitted model takes the arrays that the layer took") {
+  const test::Shell shell;
+  write(shell, "x.npy", {1, 2, 3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24});
+  write(shell, "one.npy", {2, 3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24});
+  write(shell, "w.npy", {1, 2, 2, 2}, {1, -2, 3, 4, -5, 6, 7, 8});
+  write(shell, "line.npy", {2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  write(shell, "short.npy", {3, 2, 2}, {1, -2, 3, 4, -5, 6, 7, 8, 9, 1, 2, 3});
+  const std::string layer = "layer conv2d --backend tflite_double --layout nchw --input-scale 1 --weights-scale 1 --output-scale 4 ";
+  for (const std::string arrays :
+       {"--input x.npy --weights w.npy", "--input one.npy --weights w.npy", "--input line.npy --weights short.npy"}) {
+    for (const std::string model : {"model.json", "model.tflite"}) {
+      INFO(arrays << " " << model);
+      REQUIRE(shell.status(layer + arrays + " --output wanted.npy --emit-model " + model + " --force") == 0);
+      const std::string input = arrays.substr(0, arrays.find(" --weights"));
+      REQUIRE(shell.status("run " + model + " --backend tflite_double " + input + " --force") == 0);
+      CHECK(read_npy(shell.file("output.npy")) == read_npy(shell.file("wanted.npy")));
+    }
+  }
+}
+
 TEST_CASE("layer: the multiplier and the shift of the scale are shown") {
   const test::Shell shell;
   write(shell, "x.npy", {1, 2}, {10, 3});

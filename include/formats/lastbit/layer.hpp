@@ -48,10 +48,16 @@ struct LayerDescription {
 
 /// A model of one operation, and the inputs to run it with, both channels last.
 struct Layer {
+  /// How an input of the model is made of the user's array: its axes in this order, of this shape before.
+  struct UsersArray {
+    Shape given, complete;                  ///< as the user has it; with the axes that it lacks
+    std::vector<std::int64_t> permutation;  ///< of the complete one; empty: as it is
+  };
   Model model;
   std::vector<Tensor> inputs;
   std::vector<std::int64_t> output_permutation;  ///< to the user's layout; empty: as it is
   std::optional<Shape> output_shape;             ///< after that; absent: as it is
+  std::vector<UsersArray> users_inputs;          ///< of every input
 };
 
 /// Throws Error naming `where` and the place in it. Files are relative to `directory`.
@@ -64,6 +70,9 @@ struct Layer {
 /// The model, validated. Integers change their type where every value fits. Real values of an integer type are rounded by the backend's rule for
 /// real inputs (op/quantize.hpp), a bias by the product of the scales of input and weights. Throws Error where something does not fit.
 [[nodiscard]] Layer make_layer(const LayerDescription& description, const Backend& backend);
+
+/// The model with the operations around it that take the user's arrays and give the output as the user would write it; the same where it does.
+[[nodiscard]] Model model_of_users_arrays(const Layer& layer);
 
 /// A tensor of the model's output as the user would write it.
 [[nodiscard]] Tensor in_users_layout(const Layer& layer, const Tensor& output);

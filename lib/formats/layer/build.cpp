@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "lastbit/error.hpp"
 #include "lastbit/layer.hpp"
@@ -49,14 +50,20 @@ Tensor with_axis(Tensor tensor, std::size_t axis) {
   return tensor;
 }
 
+/// An operand in the user's order of axes, complete, and what brings it into the model's order.
+struct Arrangement {
+  Tensor complete;
+  Axes permutation;  ///< empty: none
+};
+
 /// Operands as the model wants them, and what must be undone on the output.
 class Arrays {
  public:
   explicit Arrays(const LayerDescription& layer) : layer_(layer), windows_(has_windows(layer.attributes)) {}
 
-  [[nodiscard]] Tensor operand(std::size_t position) const {
+  [[nodiscard]] Arrangement operand(std::size_t position) const {
     const LayerOperand& given = *layer_.operands[position];
-    if (!windows_ || position > 1) return given.values;
+    if (!windows_ || position > 1) return {given.values, {}};
     return position == 0 || !has_weights(layer_.kind) ? image(given) : weights(given);
   }
   [[nodiscard]] bool unbatched() const { return windows_ && layer_.operands[0]->values.shape().rank() == spatial() + 1; }
@@ -75,7 +82,7 @@ class Arrays {
   [[nodiscard]] std::size_t spatial() const { return layer_.one_dimensional ? 1 : 2; }
   [[nodiscard]] std::int64_t height_axis() const { return layer_.layout == LayerLayout::channels_first ? 2 : 1; }
 
-  [[nodiscard]] Tensor image(const LayerOperand& given) const {
+  [[nodiscard]] Arrangement image(const LayerOperand& given) const {
     Tensor tensor = given.values;
     if (tensor.shape().rank() == spatial() + 1) tensor = with_axis(std::move(tensor), 0);
     if (tensor.shape().rank() != spatial() + 2) {
@@ -85,14 +92,14 @@ class Arrays {
            ErrorCode::shape_mismatch);
     }
     if (layer_.one_dimensional) tensor = with_axis(std::move(tensor), static_cast<std::size_t>(height_axis()));
-    return permuted(tensor, image_axes(layer_.layout));
+    return {std::move(tensor), image_axes(layer_.layout)};
   }
-  [[nodiscard]] Tensor weights(const LayerOperand& given) const {
+  [[nodiscard]] Arrangement weights(const LayerOperand& given) const {
     Tensor tensor = given.values;
     if (layer_.one_dimensional) tensor = with_axis(std::move(tensor), static_cast<std::size_t>(height_axis()));
     if (tensor.shape().rank() != 4)
       fail(given, given.values.shape().text() + " is not 4-dimensional (3 for one-dimensional windows)", ErrorCode::shape_mismatch);
-    return permuted(tensor, weight_axes(layer_.layout, layer_.kind));
+    return {std::move(tensor), weight_axes(layer_.layout, layer_.kind)};
   }
 
   const LayerDescription& layer_;
@@ -216,7 +223,9 @@ class Builder {
   void add_operand(std::size_t position) {
     if (!layer_.operands[position]) return operation().inputs.push_back(absent_tensor);
     const LayerOperand& given = *layer_.operands[position];
-    Tensor values = arrays_.operand(position);
+    Arrangement arranged = arrays_.operand(position);
+    Tensor values = permuted(arranged.complete, arranged.permutation);
+    if (!given.constant) result_.users_inputs.push_back({given.values.shape(), arranged.complete.shape(), std::move(arranged.permutation)});
     if (builder_.model.find_tensor(given.name)) fail(given, "two arrays have this name");
     const TensorDescription tensor{given.name, wanted_type(layer_, position), values.shape(), given.quantization};
     operation().inputs.push_back(given.constant ? builder_.tensor(tensor) : builder_.input(tensor));
@@ -367,6 +376,80 @@ Tensor permuted(const Tensor& tensor, const Axes& permutation) {
 }
 
 Layer make_layer(const LayerDescription& description, const Backend& backend) { return Builder(description, backend).build(); }
+
+namespace {
+
+/// Around a layer's model: tensors of the user's shapes that have its names, and the operations between these and its own.
+class Surroundings {
+ public:
+  explicit Surroundings(const Layer& layer) : layer_(layer), model_(layer.model) {}
+
+  [[nodiscard]] Model made() {
+    std::vector<Operation> before;
+    for (std::size_t i = 0; i < model_.inputs.size(); ++i) add_input(i, before);
+    model_.operations.insert(model_.operations.begin(), before.begin(), before.end());
+    for (std::int32_t& output : model_.outputs) output = add_output(output);
+    validate(model_, "layer");
+    return std::move(model_);
+  }
+
+ private:
+  /// A tensor of the type and quantisation of another.
+  std::int32_t tensor_like(std::int32_t like, const std::string& name, const Shape& shape) {
+    ModelTensor tensor = model_.tensor(like);
+    tensor.name = name, tensor.shape = shape;
+    tensor.constant = {};
+    model_.tensors.push_back(std::move(tensor));
+    return static_cast<std::int32_t>(model_.tensors.size()) - 1;
+  }
+  /// Its name goes to another tensor.
+  std::string take_name(std::int32_t index) {
+    std::string& name = model_.tensors[static_cast<std::size_t>(index)].name;
+    return std::exchange(name, name + " (NHWC)");
+  }
+  static Operation reshaped(std::int32_t from, std::int32_t to, const std::string& name) {
+    return {.kind = reshape, .name = name, .inputs = {from}, .outputs = {to}, .attributes = {}};
+  }
+  static Operation transposed(std::int32_t from, std::int32_t to, const Axes& permutation, const std::string& name) {
+    return {.kind = transpose, .name = name, .inputs = {from}, .outputs = {to}, .attributes = TransposeAttributes{permutation}};
+  }
+
+  void add_input(std::size_t position, std::vector<Operation>& before) {
+    const auto& [given, complete, permutation] = layer_.users_inputs[position];
+    std::int32_t& input = model_.inputs[position];
+    const std::int32_t inner = input;
+    if (permutation.empty() && given == complete) return;
+    const std::string name = take_name(inner);
+    input = tensor_like(inner, name, given);
+    const bool both = !permutation.empty() && given != complete;
+    const std::int32_t between = both ? tensor_like(inner, name + " (complete)", complete) : permutation.empty() ? inner : input;
+    if (given != complete) before.push_back(reshaped(input, between, name + " (complete)"));
+    if (!permutation.empty()) before.push_back(transposed(between, inner, permutation, name + " (NHWC)"));
+  }
+
+  std::int32_t add_output(std::int32_t inner) {
+    const Axes& permutation = layer_.output_permutation;
+    const Shape own = model_.tensor(inner).shape;
+    Axes sizes(own.sizes().begin(), own.sizes().end());
+    for (std::size_t i = 0; i < permutation.size(); ++i) sizes[i] = own[static_cast<std::size_t>(permutation[i])];
+    const Shape complete{sizes}, shown = layer_.output_shape.value_or(complete);
+    if (permutation.empty() && shown == own) return inner;
+    const std::string name = take_name(inner);
+    const bool both = !permutation.empty() && shown != complete;
+    const std::int32_t outer = tensor_like(inner, name, shown);
+    const std::int32_t between = both ? tensor_like(inner, name + " (complete)", complete) : permutation.empty() ? inner : outer;
+    if (!permutation.empty()) model_.operations.push_back(transposed(inner, between, permutation, both ? name + " (complete)" : name));
+    if (shown != complete) model_.operations.push_back(reshaped(between, outer, name));
+    return outer;
+  }
+
+  const Layer& layer_;
+  Model model_;
+};
+
+}  // namespace
+
+Model model_of_users_arrays(const Layer& layer) { return Surroundings(layer).made(); }
 
 Tensor in_users_layout(const Layer& layer, const Tensor& output) {
   Tensor tensor = permuted(output, layer.output_permutation);
