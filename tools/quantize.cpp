@@ -10,6 +10,7 @@
 #include "common_options.hpp"
 #include "html_option.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/io/tflite.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/ranges.hpp"
@@ -98,6 +99,13 @@ void require(const std::string& value, const std::string& option) {
   if (value.empty()) throw Error(ErrorCode::bad_input, "quantize", option + " is needed");
 }
 
+/// How many paddings became operations, which a .tflite file cannot say otherwise.
+std::size_t write_quantized(const std::string& file, const Model& model) {
+  const Model written = file.ends_with(".tflite") ? with_pads(model) : model;
+  write_model(file, written);
+  return written.operations.size() - model.operations.size();
+}
+
 int run(const QuantizeArguments& options) {
   if (options.list) return list_options(options);
   require(options.model, "MODEL");
@@ -111,13 +119,15 @@ int run(const QuantizeArguments& options) {
   std::vector<std::vector<Tensor>> samples;
   if (!options.inputs.empty()) samples = read_samples(model, options.inputs, options.most_samples);
   const auto [result, chosen] = quantize(model, sheet, samples, quantizer_options(options.settings), options.threads, ranges);
-  if (!options.output.empty()) write_model(options.output, result.model);
+  const std::size_t pads = options.output.empty() ? 0 : write_quantized(options.output, result.model);
   if (!options.save_ranges.empty()) write_ranges(options.save_ranges, chosen);
   draw_if_asked(result.report, options.plot);
   if (!options.html.empty()) write_html(document_of(result.report, options.model), options.html);
   std::cout << (options.json ? to_json(result.report) : to_text(result.report, view_from(options.view, nullptr)));
   for (const std::string& file : {options.output, options.save_ranges})
     if (!options.json && !file.empty()) std::cout << "Written to " << file << ".\n";
+  if (!options.json && pads > 0)
+    std::cout << pads << (pads == 1 ? " padding is a pad" : " paddings are pads") << " there: .tflite has SAME and VALID alone.\n";
   return equal;
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "formats/tflite_paddings.hpp"
 #include "formats/tflite_writer.hpp"
 #include "lastbit/shape.hpp"
 
@@ -46,18 +47,10 @@ ActivationFunctionType OperatorWriter::activation(const OutputBounds& bounds) co
 }
 
 Padding OperatorWriter::padding(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, Extent2d dilation) const {
-  if (padding.mode == PaddingMode::same) return Padding::SAME;
-  if (padding.mode == PaddingMode::valid) return Padding::VALID;
-  const ResolvedPadding sizes{padding.top, padding.bottom, padding.left, padding.right};
-  const Extent2d windows = window_count(padding, in, filter, stride, dilation);
-  for (const PaddingMode mode : {PaddingMode::valid, PaddingMode::same}) {
-    Padding2d named;
-    named.mode = mode;
-    if (resolve_padding(named, in, filter, stride, dilation) == sizes && window_count(named, in, filter, stride, dilation) == windows)
-      return mode == PaddingMode::same ? Padding::SAME : Padding::VALID;
-  }
-  refuse("padding of " + std::to_string(sizes.top) + ", " + std::to_string(sizes.bottom) + ", " + std::to_string(sizes.left) + ", " +
-         std::to_string(sizes.right));
+  if (const auto mode = named_padding(padding, in, filter, stride, dilation))
+    return *mode == PaddingMode::same ? Padding::SAME : Padding::VALID;
+  refuse("padding of " + std::to_string(padding.top) + ", " + std::to_string(padding.bottom) + ", " + std::to_string(padding.left) + ", " +
+         std::to_string(padding.right));
 }
 
 namespace {

@@ -153,6 +153,27 @@ TEST_CASE("quantize: a refusal is the quantiser's, not what the backend lacks fo
   CHECK(!contains(message, "no arithmetic"));
 }
 
+TEST_CASE("quantize: a padding that .tflite lacks becomes a pad there, and no value another") {
+  const Shell shell;
+  write_text(shell.file("net.json"), R"({"format": "lastbit.model.v1", "name": "padded", "tensors": [
+    {"name": "x", "type": "float32", "shape": [1, 6, 6, 2]},
+    {"name": "w", "type": "float32", "shape": [2, 3, 3, 2], "data": [[[[0.5, -0.25], [1, 2], [0.125, 0.5]], [[1, 1], [0.5, -1], [2, 0.25]],
+      [[-0.5, 1], [1, 0.5], [0.25, 0.75]]], [[[0.5, 0.25], [-1, 2], [0.125, 0.5]], [[1, 1], [0.5, 1], [2, -0.25]], [[0.5, 1], [1, 0.5], [0.25, 2]]]]},
+    {"name": "c", "type": "float32", "shape": [1, 4, 4, 2]}, {"name": "y", "type": "float32", "shape": [1, 3, 3, 2]}],
+    "operations": [{"op": "conv2d", "inputs": ["x", "w"], "outputs": ["c"], "attributes": {"stride": [2, 2], "padding": [2, 1, 2, 1]}},
+      {"op": "max_pool2d", "inputs": ["c"], "outputs": ["y"], "attributes": {"filter": [2, 2], "stride": [2, 2], "padding": [1, 1, 1, 1]}}],
+    "inputs": ["x"], "outputs": ["y"]})");
+  Tensor x(ElementType::float32, {1, 6, 6, 2});
+  for (std::size_t i = 0; i < 72; ++i) x.values<float>()[i] = static_cast<float>(i % 17) * 0.25F - 2;
+  write_npy(shell.file("x.npy"), x);
+  REQUIRE(shell.status("quantize net.json --backend tflite_double --input x.npy -o q.json") == 0);
+  REQUIRE(shell.status("quantize net.json --backend tflite_double --input x.npy -o q.tflite") == 0);
+  CHECK(contains(shell.text("out"), "2 paddings are pads there: .tflite has SAME and VALID alone.\n"));
+  REQUIRE(shell.status("run q.json --backend tflite_double --input x.npy -o a") == 0);
+  REQUIRE(shell.status("run q.tflite --backend tflite_double --input x.npy -o b") == 0);
+  CHECK(read_npy(shell.file("a/y.npy")) == read_npy(shell.file("b/y.npy")));
+}
+
 TEST_CASE("run: values of float16 are real values for an input of another type") {
   const Shell shell;
   Tensor wide(ElementType::float32, {1, 8, 8, 1}), half(ElementType::float16, {1, 8, 8, 1});

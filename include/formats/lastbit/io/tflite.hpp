@@ -36,6 +36,10 @@ namespace lastbit {
 /// Error(unreadable_file) where the file cannot be written.
 void write_tflite(const Model& model, const std::filesystem::path& path);
 
+/// The network with a pad before every convolution and pool whose padding is neither `same` nor `valid`, so that write_tflite() can say it. The values
+/// are the same: a pad holds the zero point, before a max pool the least value. Averages that leave padding out stay as they are.
+[[nodiscard]] Model with_pads(Model model);
+
 /// The same into memory; `where` names the file in messages.
 [[nodiscard]] std::vector<std::byte> tflite_bytes(const Model& model, std::string_view where);
 
