@@ -225,6 +225,42 @@ TEST_CASE("explain: own and inherited differences add up to those in the network
   REQUIRE_FALSE(report.evidence.empty());
 }
 
+TEST_CASE("explain: a rule that b reads in another place is named there, with the evidence it has there") {
+  LayerWithTies layer(3);
+  for (const std::size_t of_data : {0U, 2U}) layer.model.tensors[of_data].type = ElementType::uint8;
+  std::vector<Tensor> inputs{Tensor(ElementType::uint8, {1, 12, 12, 8})};
+  std::ranges::fill(inputs[0].values<std::uint8_t>(), std::uint8_t{255});
+  const SpecSheet a = find_backend("onnxruntime"), b = find_backend("onnxruntime_avx2");
+  const ExplainReport report = explain_network(layer.model, inputs, a, b);
+  REQUIRE(report.layers[0].unexplained == 0);
+  REQUIRE(report.layers[0].causes.size() == 1);
+  const RuleChange& change = report.layers[0].changes[report.layers[0].causes[0].changes[0]];
+  CHECK(change.name == "conv.i8.accumulator.partial.method -> conv.u8.accumulator.partial.method");
+  CHECK(change.rules == std::vector<std::string>{"conv.i8.accumulator.partial.method"});
+  CHECK(change.rules_of_b == std::vector<std::string>{"conv.u8.accumulator.partial.method"});
+  REQUIRE(report.evidence.size() == 2);
+  CHECK(report.evidence[0].backend == "onnxruntime");
+  CHECK(report.evidence[0].rule == "conv.i8.accumulator.partial.method");
+  CHECK(report.evidence[0].level == "vendor_code");
+  CHECK(report.evidence[1].backend == "onnxruntime_avx2");
+  CHECK(report.evidence[1].rule == "conv.u8.accumulator.partial.method");
+  CHECK(report.evidence[1].level == "assumption");
+  CHECK(to_text(report).find("onnxruntime_avx2, conv.u8.accumulator.partial.method: assumption, ") != std::string::npos);
+}
+
+TEST_CASE("explain: of rules below a path each has its own evidence, and one without is an assumption") {
+  const LayerWithTies layer(1);
+  SpecSheet a = find_backend("vipnano_v8"), b = find_backend("tflite_double");
+  a.evidence = {{"conv.i8", EvidenceLevel::vendor_code, "all"}, {"conv.*.output.chain.2.rounding", EvidenceLevel::assumption, "a guess"}};
+  b.evidence = {{"depthwise_conv", EvidenceLevel::vendor_code, "of another"}};
+  const ExplainReport report = explain_network(layer.model, layer.inputs, a, b);
+  const auto has = [&](const RuleEvidence& entry) { return std::ranges::count(report.evidence, entry) == 1; };
+  CHECK(has({"conv.i8.output.chain.1.bits", "vipnano_v8", "vendor_code", "all"}));
+  CHECK(has({"conv.i8.output.chain.2.rounding", "vipnano_v8", "assumption", "a guess"}));
+  CHECK(has({"conv.i8.output.chain", "tflite_double", "assumption", "no evidence given"}));
+  CHECK(to_text(report).find("vipnano_v8, conv.i8.output.chain.2.rounding: assumption, a guess\n") != std::string::npos);
+}
+
 TEST_CASE("explain: float16 values, by what the sum does beyond 65504") {
   Model model;
   model.name = "sum";

@@ -69,6 +69,7 @@ struct RuleChange {
   std::string name;                ///< what it decides: "first rounding", "multiplier width", or the rule's own path
   std::string what;                ///< from a's to b's: "half_up -> none"
   std::vector<std::string> rules;  ///< their paths
+  std::vector<std::string> rules_of_b{};  ///< where b reads them in another place, as conv.u8: their paths there
   friend bool operator==(const RuleChange&, const RuleChange&) = default;
 };
 
@@ -124,7 +125,7 @@ struct LayerAttribution {
 
 /// What a rule that was named rests on.
 struct RuleEvidence {
-  std::string rule;     ///< its path
+  std::string rule;     ///< its path, where the backend reads it
   std::string backend;  ///< whose
   std::string level;    ///< "vendor_code", "assumption", …
   std::string source;

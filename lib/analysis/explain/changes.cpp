@@ -244,8 +244,26 @@ Substitution collect_all(const std::vector<std::string>& prefixes, const Backend
 
 /// The two compute the operation by rules that have nothing in common.
 Substitution another_method(const std::string& of_a, const std::string& of_b, const Backend& a, const Backend& b) {
-  const RuleChange change{"method", "rules of " + of_a + " -> rules of " + of_b, {of_a, of_b}};
+  const RuleChange change{"method", "rules of " + of_a + " -> rules of " + of_b, {of_a}, {of_b}};
   return {a, {{change, [b](Backend& backend) { backend = b; }}}};
+}
+
+}  // namespace
+
+namespace {
+
+/// b reads the rules below another path: a change has both.
+void name_both_places(Substitution& substitution, const std::string& of_a, const std::string& of_b) {
+  for (AppliedChange& applied : substitution.changes) {
+    RuleChange& change = applied.change;
+    change.rules_of_b = change.rules;
+    for (std::string& path : change.rules_of_b)
+      if (covers(of_a, path)) path.replace(0, of_a.size(), of_b);
+    const std::string &ours = change.rules.front(), &theirs = change.rules_of_b.front();
+    if (ours == theirs) change.rules_of_b.clear();
+    else if (change.name != ours || change.what.ends_with(" -> none")) continue;
+    else change.name = change.what.starts_with("none -> ") ? theirs : ours + " -> " + theirs;
+  }
 }
 
 }  // namespace
@@ -272,7 +290,9 @@ Substitution Substitutions::find(const Places& of_a, const Places& of_b, ChainVi
   auto* const place = structure_at<ConvArithmetic>(of_b_at_a, of_a.front());
   if (read == nullptr || place == nullptr) return another_method(of_a.front(), of_b.front(), a_, b_);
   *place = *read;
-  return collect_all(of_a, a_, of_b_at_a, view);
+  Substitution found = collect_all(of_a, a_, of_b_at_a, view);
+  name_both_places(found, of_a.front(), of_b.front());
+  return found;
 }
 
 }  // namespace lastbit

@@ -272,9 +272,14 @@ DumpReport judged(const Model& model, const NamedTrace& whole, const SpecSheet& 
   mark_misread(model, dump, judges, report);
   note_other_differences(judges, report);
   report.common = cover(report.layers);
+  std::vector<std::string> named;
   for (const DumpVerdict& verdict : report.layers) {
-    for (const RuleChange& change : verdict.explanations) add_evidence(report.evidence, change, {&backend});
+    for (const RuleChange& change : verdict.explanations) {
+      for (const std::string& rule : change.rules)
+        if (std::ranges::find(named, rule) == named.end()) named.push_back(rule);
+    }
   }
+  report.evidence = evidence_of(backend, named);
   return report;
 }
 

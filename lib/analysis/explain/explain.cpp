@@ -155,10 +155,21 @@ void show_first(LayerAttribution& result, std::size_t top, const Model& layer, s
   for (std::size_t i = 0; i < count; ++i) result.shown.push_back(side_by_side(*of_a, *of_b, result.differing[i].index));
 }
 
-void add_evidence(std::vector<RuleEvidence>& evidence, const LayerAttribution& layer, const SpecSheet& a, const SpecSheet& b) {
-  for (const Cause& cause : layer.causes) {
-    for (const std::size_t change : cause.changes) add_evidence(evidence, layer.changes[change], {&a, &b});
+/// Of every rule in a cause, where each side reads it.
+std::vector<RuleEvidence> evidence_of(const std::vector<LayerAttribution>& layers, const SpecSheet& a, const SpecSheet& b) {
+  std::vector<std::string> of_a, of_b;
+  for (const LayerAttribution& layer : layers) {
+    for (const Cause& cause : layer.causes) {
+      for (const std::size_t number : cause.changes) {
+        const RuleChange& change = layer.changes[number];
+        of_a.push_back(change.rules.front());
+        of_b.push_back(change.rules_of_b.empty() ? change.rules.front() : change.rules_of_b.front());
+      }
+    }
   }
+  std::vector<RuleEvidence> evidence = lastbit::evidence_of(a, of_a);
+  std::ranges::move(lastbit::evidence_of(b, of_b), std::back_inserter(evidence));
+  return evidence;
 }
 
 bool is_explainable(const Model& model, const Operation& operation, const Backend& a, const Backend& b) {
@@ -260,7 +271,7 @@ ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs
     if (is_explainable(model, model.operations[i], a.backend, b.backend)) explainable.push_back(i);
   report.layers.resize(explainable.size());
   with_threads(options.threads, [&] { NetworkAttributor(model, inputs, a, b, options).fill(explainable, report); });
-  for (const LayerAttribution& layer : report.layers) add_evidence(report.evidence, layer, a, b);
+  report.evidence = evidence_of(report.layers, a, b);
   if (report.layers.empty() && options.layer)
     throw Error(ErrorCode::bad_input, "explain",
                 "layer " + std::to_string(asked.first) + ", '" + layer_name(model, asked.first) +

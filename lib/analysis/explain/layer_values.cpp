@@ -118,13 +118,25 @@ std::vector<std::int64_t> layer_codes(const Model& layer, const Backend& backend
   return codes_of(layer_output(layer, backend, inputs));
 }
 
-void add_evidence(std::vector<RuleEvidence>& evidence, const RuleChange& change, std::initializer_list<const SpecSheet*> sheets) {
-  for (const SpecSheet* sheet : sheets) {
-    const Evidence* const found = evidence_for(*sheet, change.rules.front());
-    if (found == nullptr) continue;
-    RuleEvidence entry{found->rule, sheet->name, std::string(name_of(found->level)), found->source};
-    if (std::find(evidence.begin(), evidence.end(), entry) == evidence.end()) evidence.push_back(std::move(entry));
+std::vector<RuleEvidence> evidence_of(const SpecSheet& sheet, std::span<const std::string> paths) {
+  std::vector<RuleEvidence> evidence;
+  const std::vector<RuleText> rules = list_rules(sheet.backend);
+  const auto add = [&](const std::string& rule, const Evidence* entry) {
+    const auto level = entry == nullptr ? EvidenceLevel::assumption : entry->level;
+    RuleEvidence one{rule, sheet.name, std::string(name_of(level)), entry == nullptr ? "no evidence given" : entry->source};
+    if (std::ranges::find(evidence, one) == evidence.end()) evidence.push_back(std::move(one));
+  };
+  for (const std::string& path : paths) {
+    std::vector<std::pair<const RuleText*, const Evidence*>> below;
+    for (const RuleText& rule : rules)
+      if (covers(path, rule.path)) below.emplace_back(&rule, evidence_for(sheet, rule.path));
+    if (below.empty()) continue;
+    const bool alike = std::ranges::all_of(below, [&](const auto& each) { return each.second == below.front().second; });
+    if (alike) add(path, below.front().second);
+    else
+      for (const auto& [rule, entry] : below) add(rule->path, entry);
   }
+  return evidence;
 }
 
 namespace {

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/ops/conv_layer.hpp"
@@ -28,8 +28,8 @@ namespace lastbit {
 /// Its codes.
 [[nodiscard]] std::vector<std::int64_t> layer_codes(const Model& layer, const Backend& backend, std::span<const Tensor> inputs);
 
-/// What the sheets say of the change's first rule; nothing for a sheet that is silent.
-void add_evidence(std::vector<RuleEvidence>& evidence, const RuleChange& change, std::initializer_list<const SpecSheet*> sheets);
+/// What the rules rest on that the sheet has at these paths or below; one without evidence is an assumption.
+[[nodiscard]] std::vector<RuleEvidence> evidence_of(const SpecSheet& sheet, std::span<const std::string> paths);
 
 /// Single outputs of a convolution or fully connected layer, without computing the others.
 class ValueTracer {

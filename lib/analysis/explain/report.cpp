@@ -73,8 +73,10 @@ std::string rule_lines(const ExplainReport& report) {
     for (const Cause& cause : layer.causes) {
       for (const std::size_t change : cause.changes) {
         const RuleChange& rule = layer.changes[change];
-        if (rule.rules.front() == rule.name) continue;
-        std::string line = "  " + rule.name + ": " + rule.rules.front();
+        const std::string& path = rule.rules.front();
+        const bool is_path = rule.name.starts_with(path) || (!rule.rules_of_b.empty() && rule.name == rule.rules_of_b.front());
+        if (is_path) continue;
+        std::string line = "  " + rule.name + ": " + path + (rule.rules_of_b.empty() ? "" : " -> " + rule.rules_of_b.front());
         if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
       }
     }
@@ -106,7 +108,9 @@ JsonValue to_json(const LayerAttribution& layer) {
       {"causes", JsonValue::array()},
       {"differences", JsonValue::array()}};
   for (const RuleChange& change : layer.changes) {
-    json["changes"].push_back({{"name", change.name}, {"what", change.what}, {"rules", change.rules}});
+    JsonValue one{{"name", change.name}, {"what", change.what}, {"rules", change.rules}};
+    if (!change.rules_of_b.empty()) one["rules_of_b"] = change.rules_of_b;
+    json["changes"].push_back(std::move(one));
   }
   for (const Cause& cause : layer.causes) {
     json["causes"].push_back({{"changes", cause.changes},

@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "analysis/explain/stages.hpp"
 #include "analysis/unrounded.hpp"
-#include "lastbit/explain.hpp"
 #include "lastbit/rules.hpp"
 #include "model/wide_digits.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
-namespace {
 
-/// The kind and the rules it reads, sizes with their unit: "multiply 24 bits floor".
 std::string name_of_stage(const Stage& stage) {
   std::string text(name_of(stage.kind));
   for (const RuleMember& member : stage_type().members) {
@@ -23,6 +21,8 @@ std::string name_of_stage(const Stage& stage) {
   }
   return text;
 }
+
+namespace {
 
 bool is_half_way(Int128 value, Int128 unit) { return (2 * value) % (2 * unit) == unit || (2 * value) % (2 * unit) == -unit; }
 

@@ -56,8 +56,20 @@ std::string layer_title(std::size_t number, const std::string& operation, const 
 }
 
 std::string evidence_lines(const std::vector<RuleEvidence>& evidence) {
+  constexpr std::size_t most_rules = 4;
   std::string text;
-  for (const RuleEvidence& each : evidence) text += "  " + each.backend + ", " + each.rule + ": " + each.level + ", " + each.source + "\n";
+  for (auto first = evidence.begin(); first != evidence.end(); ++first) {
+    const auto rests_alike = [&](const RuleEvidence& each) {
+      return each.backend == first->backend && each.level == first->level && each.source == first->source;
+    };
+    if (std::any_of(evidence.begin(), first, rests_alike)) continue;
+    std::string rules;
+    std::size_t count = 0;
+    for (const RuleEvidence& each : evidence)
+      if (rests_alike(each) && ++count <= most_rules) rules += ", " + each.rule;
+    if (count > most_rules) rules += " and " + std::to_string(count - most_rules) + " more";
+    text += "  " + first->backend + rules + ": " + first->level + ", " + first->source + "\n";
+  }
   return text.empty() ? text : "\nWhat they rest on:\n" + text;
 }
 
