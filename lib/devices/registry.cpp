@@ -45,7 +45,11 @@ SpecSheet read_backend_file(const std::string& file) {
   if (size > largest_file) throw Error(ErrorCode::malformed_file, file, "a backend file has at most 16 MiB");
   stream.seekg(0);
   const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  return backend_from_json(text, file);
+  SpecSheet sheet = backend_from_json(text, file);
+  std::vector<Diagnostic> off = chains_off_their_ratios(sheet.backend);
+  for (Diagnostic& each : off) each.where = file + ": " + each.where;
+  if (!off.empty()) throw Error(std::move(off));
+  return sheet;
 }
 
 /// Those that have been asked for: all of them together are no small part of what a small network needs.

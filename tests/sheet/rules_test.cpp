@@ -4,6 +4,8 @@
 // Every built-in backend, rule by rule: nothing here names a single rule of a device.
 #include "lastbit/rules.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "lastbit/backends/vipnano.hpp"
@@ -345,6 +347,72 @@ TEST_CASE("an unknown backend is refused with the nearest ones") {
   CHECK(message.starts_with("unknown backend 'vipnano_v9'; did you mean 'vipnano_v8'"));
   CHECK(message.ends_with("; lastbit backends lists them, and a file's name ends in .json"));
   CHECK(contains(message_of([] { static_cast<void>(find_backend("nowhere/npu.json")); }), "nowhere/npu.json: cannot be read"));
+}
+
+TEST_CASE("every built-in chain makes of an accumulator what its ratio says") {
+  for (const SpecSheet& sheet : builtin_backends()) {
+    INFO(sheet.name);
+    CHECK(chains_off_their_ratios(sheet.backend).empty());
+  }
+}
+
+TEST_CASE("a chain that is off its ratio is named with the accumulator, what comes out and what should") {
+  const SpecSheet base = find_backend("vipnano_v8");
+  const auto off = [&](const ScaleEncoding& scale, const Chain& chain) {
+    Backend backend = base.backend;
+    backend.conv.i8.sum.output.scale = scale;
+    backend.conv.i8.sum.output.chain = chain;
+    return chains_off_their_ratios(backend);
+  };
+  ScaleEncoding encoding = base.backend.conv.i8.sum.output.scale;
+  const std::vector<Chain> right{
+      {multiply(), shift_right(Rounding::half_even), clamp()},
+      {multiply(8, Rounding::floor), shift_right(Rounding::floor), clamp()},
+      {narrow_to(12, Overflow::wrap), multiply(), shift_right(Rounding::floor), clamp()},  // an overflow is none of it
+      {multiply(), narrow_to(32, Overflow::wrap), shift_right(Rounding::floor), clamp()},
+  };
+  for (const Chain& chain : right) CHECK(off(encoding, chain).empty());
+  const std::vector<Chain> wrong{
+      {shift_right(Rounding::half_up), clamp()},  // a multiplier that nothing reads
+      {multiply(), clamp()},
+      {multiply(), multiply(), shift_right(Rounding::half_up), clamp()},
+      {shift_right_by(1, Rounding::floor), multiply(), shift_right(Rounding::half_up), clamp()},
+      {multiply(), shift_right_by(20, Rounding::half_up), clamp()},
+      {doubling_high_multiply(32, Rounding::half_up), shift_right_by_exponent(Rounding::half_up), clamp()},  // of a multiplier of 24 bits
+      {multiply(), add_half(64, Overflow::wrap), shift_right(Rounding::half_up), clamp()},                   // rounded up twice
+  };
+  for (const Chain& chain : wrong) CHECK(off(encoding, chain).size() == 1);
+  encoding.form = MultiplierForm::power_of_two;
+  encoding.rounding = Rounding::half_up;
+  encoding.normalization = Normalization::one_to_two;
+  const Chain lone_shift{shift_right(Rounding::half_up), clamp()};
+  CHECK(off(encoding, lone_shift).empty());
+  encoding.normalization = Normalization::half_to_one;
+  const std::vector<Diagnostic> found = off(encoding, lone_shift);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].where == "conv.i8.output");
+  CHECK(found[0].message.starts_with("of the accumulator "));
+  CHECK(contains(found[0].message, "but it times the ratio in*weight/out = "));
+}
+
+TEST_CASE("a sum whose scale lies elsewhere is judged as a whole") {
+  Backend backend = find_backend("tflite_double").backend;
+  CHECK(chains_off_their_ratios(backend).empty());  // its operands are 20 places up
+  backend.add.i8.output.by.exponent = static_cast<std::int8_t>(backend.add.i8.output.by.exponent - 1);
+  const std::vector<Diagnostic> found = chains_off_their_ratios(backend);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].where == "add.i8.operand");
+}
+
+TEST_CASE("a backend file with a chain that is off its ratio is refused, by its name and the rule") {
+  SpecSheet sheet = find_backend("vipnano_v8");
+  sheet.name = "off";
+  sheet.backend.conv.i8.sum.output.chain = {multiply(), shift_right_by(20, Rounding::half_up), clamp()};
+  const std::string file = (std::filesystem::temp_directory_path() / "lastbit_off_its_ratio.json").string();
+  std::ofstream(file) << backend_to_json(sheet);
+  const std::string message = message_of([&] { static_cast<void>(find_backend(file)); });
+  std::filesystem::remove(file);
+  CHECK(message.starts_with(file + ": conv.i8.output: of the accumulator "));
 }
 
 }  // namespace lastbit

@@ -15,6 +15,7 @@
 
 #include "lastbit/arith/float16.hpp"
 #include "lastbit/backend.hpp"
+#include "lastbit/error.hpp"
 
 namespace lastbit {
 
@@ -200,6 +201,12 @@ struct RuleDifference {
 
 /// The evidence that speaks for a rule: the entry whose pattern covers it with the most components, or nullptr.
 [[nodiscard]] const Evidence* evidence_for(const SpecSheet& sheet, std::string_view path);
+
+/// A line for each rule whose chain makes something else of an accumulator than its ratio says, with the accumulator at which it is furthest off: as much
+/// as a step away, for every stage that rounds, from the accumulator times the scale that the encoding holds. Widths do not matter here: no stage narrows.
+/// A sum may place its scale elsewhere (operands 20 places up, the output's ratio 2^-19): then the whole of it must make of a code, of a product, or of the
+/// sum of a window what the layer means. Files with such rules are refused (registry.hpp).
+[[nodiscard]] std::vector<Diagnostic> chains_off_their_ratios(const Backend& backend);
 
 /// The human-readable sheet: per operation the formula with its widths, then evidence and source, then settings.
 [[nodiscard]] std::string describe(const SpecSheet& sheet);

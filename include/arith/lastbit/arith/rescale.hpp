@@ -123,6 +123,14 @@ class ExactMachine {
   const RescaleOperands* operands_;
 };
 
+/// The machine with room for whatever a stage computes: nothing is narrowed.
+class UnnarrowedMachine : public ExactMachine {
+ public:
+  using ExactMachine::ExactMachine;
+  static constexpr bool narrow(int, Overflow) noexcept { return true; }
+  constexpr bool add_and_narrow(auto&& addend, int, Overflow) noexcept { return add(addend); }
+};
+
 /// One stage on one value.
 [[nodiscard]] constexpr InFlight apply(const Stage& stage, const InFlight& at, const RescaleOperands& operands) noexcept {
   ExactMachine machine(at, operands);
@@ -133,6 +141,14 @@ class ExactMachine {
 /// The whole chain on one accumulator.
 [[nodiscard]] constexpr std::int64_t finish(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands) noexcept {
   ExactMachine machine({accumulator, 0}, operands);
+  for (const Stage& stage : chain) run(stage, machine);
+  return narrow_saturate(machine.at().value, 64);
+}
+
+/// The same with room in every stage.
+[[nodiscard]] constexpr std::int64_t finish_unnarrowed(const Chain& chain, std::int64_t accumulator,
+                                                       const RescaleOperands& operands) noexcept {
+  UnnarrowedMachine machine({accumulator, 0}, operands);
   for (const Stage& stage : chain) run(stage, machine);
   return narrow_saturate(machine.at().value, 64);
 }
