@@ -181,6 +181,7 @@ void print_text(const Result& result, const LayerArguments& options, const std::
   std::cout << "accumulator overflows: " << events.accumulator_overflows;
   if (events.outputs > 0) std::cout << "; outputs saturated: " << events.saturated_outputs << " of " << events.outputs;
   if (events.saturated_stages > 0) std::cout << "; saturated by stages before: " << events.saturated_stages;
+  if (events.wrapped_stages > 0) std::cout << "; wrapped by stages before: " << events.wrapped_stages;
   std::cout << "\n";
   for (const std::string& file : files) std::cout << "written to " << file << "\n";
   if (!options.trace.empty()) std::cout << "trace written to " << options.trace << "\n";
@@ -217,7 +218,8 @@ void print_json(const Result& result, const std::vector<std::string>& files) {
   json["events"] = {{"accumulator_overflows", events.accumulator_overflows},
                     {"saturated_outputs", events.saturated_outputs},
                     {"outputs", events.outputs},
-                    {"saturated_stages", events.saturated_stages}};
+                    {"saturated_stages", events.saturated_stages},
+                    {"wrapped_stages", events.wrapped_stages}};
   json["assumptions"] = JsonValue::array();
   for (const Assumption& assumption : result.trace.assumptions)
     json["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});

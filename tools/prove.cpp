@@ -58,6 +58,16 @@ std::vector<std::string> write_examples(const ProveReport& report, const std::fi
       write_npy(files.back(), inputs[i]);
     }
   }
+  for (const StageProof& stage : report.behind) {
+    LayerProof named;
+    named.operation = stage.operation;
+    named.name = stage.name;
+    named.part = stage.part.empty() ? "behind" : stage.part;
+    for (std::size_t i = 0; i < stage.inputs.size(); ++i) {
+      files.push_back((folder / file_name(named, i, stage.inputs.size())).string());
+      write_npy(files.back(), stage.inputs[i]);
+    }
+  }
   return files;
 }
 
@@ -90,7 +100,7 @@ int run(const ProveArguments& options) {
                              : to_text(report, {.width = terminal_width()}) + placement_text(model, {&sheet}));
   for (const std::string& file : files)
     if (!options.json) std::cout << "written: " << file << "\n";
-  if (report.layers.empty() && !report.float16)
+  if (report.layers.empty() && report.behind.empty() && !report.float16)
     throw Error(ErrorCode::bad_input, options.model,
                 "nothing was proven: no operation adds anything up in " + sheet.name + "'s arithmetic");
   return report.safe() ? equal : different;

@@ -46,7 +46,8 @@ JsonValue events_to_json(const NamedEvents& named) {
           {"accumulator_overflows", named.events.accumulator_overflows},
           {"saturated_outputs", named.events.saturated_outputs},
           {"outputs", named.events.outputs},
-          {"saturated_stages", named.events.saturated_stages}};
+          {"saturated_stages", named.events.saturated_stages},
+          {"wrapped_stages", named.events.wrapped_stages}};
 }
 
 JsonValue trace_to_json(const NamedTrace& trace) {
@@ -100,11 +101,14 @@ NamedTensor tensor_from_json(const JsonView& json, const std::filesystem::path& 
 }
 
 NamedEvents events_from_json(const JsonView& json) {
-  json.only({"operation", "accumulator_overflows", "saturated_outputs", "outputs", "saturated_stages"});
-  const auto stages = json.find("saturated_stages");  // traces of before it was counted lack it
+  json.only({"operation", "accumulator_overflows", "saturated_outputs", "outputs", "saturated_stages", "wrapped_stages"});
+  const auto counted = [&](const char* key) {  // traces of before it was counted lack it
+    const auto count = json.find(key);
+    return count ? count->integer() : 0;
+  };
   return {json["operation"].text(),
           {json["accumulator_overflows"].integer(), json["saturated_outputs"].integer(), json["outputs"].integer(),
-           stages ? stages->integer() : 0}};
+           counted("saturated_stages"), counted("wrapped_stages")}};
 }
 
 NamedTrace trace_from_json(const JsonView& json, const std::filesystem::path& folder) {

@@ -93,9 +93,16 @@ bool FinishPlanner<Lane>::narrow(int width_of_stage, Overflow overflow) {
     return bound_each(Values(channels(), -power(bits - 1)), Values(channels(), power(bits - 1) - 1),
                       overflow == Overflow::saturate ? Counted::stages : Counted::nothing);
   if (bits > width) return false;
+  if (!all_fit(width)) {
+    if (wraps_ == Wraps::seen) return false;
+    hides_wraps_ = true;
+  }
   for (ValueBounds& range : ranges_) range = {-power(bits - 1), power(bits - 1) - 1};
   if (!factors_.empty()) append_product(Rounding::floor, std::vector<int>(channels(), 0), bias_, Values(channels(), 0));
-  if (bits < width) append(FinishOp::wrap).amount = parameter<Lane>(Values(channels(), width - bits));
+  if (bits == width) return true;
+  Step& step = append(FinishOp::wrap);
+  step.counted = Counted::wraps;
+  step.amount = parameter<Lane>(Values(channels(), width - bits));
   return true;
 }
 
@@ -506,18 +513,20 @@ bool FinishPlanner<Lane>::plan(const Chain& chain) {
 }
 
 std::optional<OwnedFinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands, const FinisherInput& input,
-                                           std::size_t lanes) {
-  FinishPlanner<std::int32_t> narrow(operands, input, lanes);
+                                           std::size_t lanes, Wraps wraps) {
+  FinishPlanner<std::int32_t> narrow(operands, input, lanes, wraps);
   OwnedFinishPlan owned;
   FinishPlan& plan = owned.plan;
   if (narrow.plan(chain)) {
     plan.period = narrow.period();
+    owned.hides_wraps = narrow.hides_wraps();
     plan.narrow = narrow.take(owned.lists);
     return owned;
   }
-  FinishPlanner<std::int64_t> wide(operands, input, std::max<std::size_t>(1, lanes / 2));
+  FinishPlanner<std::int64_t> wide(operands, input, std::max<std::size_t>(1, lanes / 2), wraps);
   if (!wide.plan(chain)) return std::nullopt;
   plan.in_64_bits = true;
+  owned.hides_wraps = wide.hides_wraps();
   plan.period = wide.period();
   plan.wide = wide.take(owned.lists);
   return owned;

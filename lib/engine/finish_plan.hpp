@@ -29,10 +29,14 @@ struct FinisherInput {
 struct OwnedFinishPlan {
   kernels::FinishPlan plan;
   std::vector<std::shared_ptr<const void>> lists;
+  bool hides_wraps = false;  ///< what a stage wraps may leave a lane before, so that it cannot be counted
 };
+
+/// How a plan does what a stage wraps: modulo the lane where that suffices, or always by a step that sees the value before.
+enum class Wraps : std::uint8_t { modulo_lane, seen };
 
 /// A plan for a path whose vectors have `lanes` lanes of 32 bits; nothing where no width is proven.
 [[nodiscard]] std::optional<OwnedFinishPlan> finish_plan(const Chain& chain, std::span<const RescaleOperands> operands,
-                                                         const FinisherInput& input, std::size_t lanes);
+                                                         const FinisherInput& input, std::size_t lanes, Wraps wraps = Wraps::modulo_lane);
 
 }  // namespace lastbit

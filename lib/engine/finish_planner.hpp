@@ -39,10 +39,11 @@ class FinishPlanner {
  public:
   static constexpr int width = width_of<Lane>;
 
-  FinishPlanner(std::span<const RescaleOperands> operands, const FinisherInput& input, std::size_t lanes)
+  FinishPlanner(std::span<const RescaleOperands> operands, const FinisherInput& input, std::size_t lanes, Wraps wraps)
       : operands_(operands),
         input_(input),
         lanes_(lanes),
+        wraps_(wraps),
         ranges_(operands.size(), ValueBounds{input.smallest, input.largest}),
         fraction_(operands.size(), 0),
         period_(finish_period(operands.size(), lanes)) {}
@@ -72,6 +73,8 @@ class FinishPlanner {
     return true;
   }
 
+  /// Whether a lane may hold, of a value that a stage wraps, no more than the low bits before it does.
+  [[nodiscard]] bool hides_wraps() const { return hides_wraps_; }
   [[nodiscard]] std::size_t period() const { return per_channel_ ? period_ : 0; }
   /// The steps, whose lists go to `lists`.
   [[nodiscard]] kernels::LanePlan<Lane> take(std::vector<std::shared_ptr<const void>>& lists);
@@ -121,6 +124,8 @@ class FinishPlanner {
   FinisherInput input_;
   std::span<const Stage> rest_;  ///< of the chain, the stage at hand first
   std::size_t lanes_;
+  Wraps wraps_;
+  bool hides_wraps_ = false;
   std::vector<ValueBounds> ranges_;  ///< of the value, or of the product that has no step yet
   std::vector<int> fraction_;
   std::size_t period_;

@@ -11,21 +11,24 @@ namespace {
 
 constexpr std::int64_t values_per_part = units_per_part(0.3);
 
-/// Counts what a stage narrows by saturating, too.
+/// Counts what a stage narrows by saturating, and by wrapping, too.
 class CountingMachine : public ExactMachine {
  public:
   using ExactMachine::ExactMachine;
   bool narrow(int bits, Overflow overflow) {
     const Int128 before = at().value;
     ExactMachine::narrow(bits, overflow);
-    saturated_ += overflow == Overflow::saturate && at().value != before ? 1 : 0;
+    if (at().value == before) return true;
+    saturated_ += overflow == Overflow::saturate ? 1 : 0;
+    wrapped_ += overflow == Overflow::wrap ? 1 : 0;
     return true;
   }
   bool add_and_narrow(auto&& addend, int bits, Overflow overflow) { return add(addend) && narrow(bits, overflow); }
   [[nodiscard]] std::int64_t saturated() const { return saturated_; }
+  [[nodiscard]] std::int64_t wrapped() const { return wrapped_; }
 
  private:
-  std::int64_t saturated_ = 0;
+  std::int64_t saturated_ = 0, wrapped_ = 0;
 };
 
 std::int64_t finish_counted(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands,
@@ -34,9 +37,11 @@ std::int64_t finish_counted(const Chain& chain, std::int64_t accumulator, const 
   for (const Stage& stage : chain) {
     const Int128 before = machine.at().value;
     run(stage, machine);
+    if (facts_of(stage).keeps_low_bits(stage, before, operands)) ++*work.wrapped;
     if (facts_of(stage).bounds_output && machine.at().value != before) ++*work.moved_outputs;
   }
   *work.moved_stages += machine.saturated();
+  *work.wrapped += machine.wrapped();
   return narrow_saturate(machine.at().value, 64);
 }
 
@@ -75,24 +80,25 @@ kernels::FinishWork work_on(std::span<const Sum> sums, Tensor& output, std::size
 
 }  // namespace
 
+Finisher::Plans::Plans(const Chain& chain, std::span<const RescaleOperands> operands, const FinisherInput& input, std::size_t lanes)
+    : plan(finish_plan(chain, operands, input, lanes)) {
+  if (plan && plan->hides_wraps) counted = finish_plan(chain, operands, input, lanes, Wraps::seen);
+}
+
 Finisher::Finisher(const Chain& chain, std::vector<RescaleOperands> operands, const FinisherInput& input, const kernels::Path& path)
-    : chain_(chain),
-      channels_(operands.size()),
-      path_(&path),
-      plan_(finish_plan(chain, operands, input, path.finish_lanes)),
-      input_(input) {
-  if (!plan_) operands_ = std::move(operands);
+    : chain_(chain), channels_(operands.size()), path_(&path), plans_(chain, operands, input, path.finish_lanes), input_(input) {
+  if (plans_.need_definition()) operands_ = std::move(operands);
 }
 
 Finisher::Finisher(const Chain& chain, std::vector<RescaleOperands> operands, int accumulator_bits, const kernels::Path& path)
     : chain_(chain),
       channels_(operands.size()),
       path_(&path),
-      plan_(finish_plan(chain, operands, FinisherInput::of_width(accumulator_bits), path.finish_lanes)),
+      plans_(chain, operands, FinisherInput::of_width(accumulator_bits), path.finish_lanes),
       input_(FinisherInput::of_width(accumulator_bits)),
-      has_32_bit_plan_(accumulator_bits > 32) {
-  if (has_32_bit_plan_) plan_32_bit_ = finish_plan(chain, operands, FinisherInput::of_width(32), path.finish_lanes);
-  if (!plan_ || (has_32_bit_plan_ && !plan_32_bit_)) operands_ = std::move(operands);
+      has_32_bit_plans_(accumulator_bits > 32) {
+  if (has_32_bit_plans_) plans_32_bit_ = Plans(chain, operands, FinisherInput::of_width(32), path.finish_lanes);
+  if (plans_.need_definition() || (has_32_bit_plans_ && plans_32_bit_.need_definition())) operands_ = std::move(operands);
 }
 
 void Finisher::run_reference(const kernels::FinishWork& work) const {
@@ -103,30 +109,31 @@ void Finisher::run_reference(const kernels::FinishWork& work) const {
   }
 }
 
-void Finisher::run(const std::optional<OwnedFinishPlan>& plan, kernels::FinishWork work, Events* events) const {
+void Finisher::run(const Plans& plans, kernels::FinishWork work, Events* events) const {
   if (events != nullptr) {
     events->outputs += static_cast<std::int64_t>(work.count);
     work.moved_outputs = &events->saturated_outputs;
     work.moved_stages = &events->saturated_stages;
+    work.wrapped = &events->wrapped_stages;
   }
-  if (plan) path_->finish(plan->plan, work);
+  if (const auto& plan = plans.of(events)) path_->finish(plan->plan, work);
   else run_reference(work);
 }
 
 void Finisher::operator()(std::span<std::int64_t> values, Events* events) const {
-  run(plan_, {.sums = values.data(), .sum_type = ElementType::int64, .out = values.data(), .out_size = 8, .count = values.size()}, events);
+  run(plans_, {.sums = values.data(), .sum_type = ElementType::int64, .out = values.data(), .out_size = 8, .count = values.size()}, events);
 }
 
 void Finisher::operator()(std::span<const std::int32_t> sums, Tensor& output, std::size_t offset, Events* events) const {
-  run(has_32_bit_plan_ ? plan_32_bit_ : plan_, work_on(sums, output, offset), events);
+  run(has_32_bit_plans_ ? plans_32_bit_ : plans_, work_on(sums, output, offset), events);
 }
 
 void Finisher::operator()(std::span<const std::int64_t> sums, Tensor& output, std::size_t offset, Events* events) const {
-  run(plan_, work_on(sums, output, offset), events);
+  run(plans_, work_on(sums, output, offset), events);
 }
 
 void Finisher::operator()(const void* codes, ElementType type, std::size_t count, void* out, std::size_t out_size, Events* events) const {
-  run(plan_, {.sums = codes, .sum_type = type, .out = out, .out_size = out_size, .count = count}, events);
+  run(plans_, {.sums = codes, .sum_type = type, .out = out, .out_size = out_size, .count = count}, events);
 }
 
 void Finisher::operator()(const Tensor& codes, Tensor& output, Events* events) const {

@@ -41,20 +41,33 @@ class Finisher {
 
   [[nodiscard]] std::size_t channels() const { return channels_; }
   /// Whether the path's vectors run it, and not the definition value by value.
-  [[nodiscard]] bool is_planned() const { return plan_.has_value(); }
+  [[nodiscard]] bool is_planned() const { return plans_.plan.has_value(); }
 
  private:
-  void run(const std::optional<OwnedFinishPlan>& plan, kernels::FinishWork work, Events* events) const;
+  /// How rows are finished, and how where events are counted.
+  struct Plans {
+    std::optional<OwnedFinishPlan> plan;     ///< nothing: no proof that the steps suffice, so the definition runs
+    std::optional<OwnedFinishPlan> counted;  ///< where that one hides what stages wrap; nothing: the definition counts
+
+    Plans() = default;
+    Plans(const Chain& chain, std::span<const RescaleOperands> operands, const FinisherInput& input, std::size_t lanes);
+    [[nodiscard]] const std::optional<OwnedFinishPlan>& of(const Events* events) const {
+      return events != nullptr && plan && plan->hides_wraps ? counted : plan;
+    }
+    [[nodiscard]] bool need_definition() const { return !plan || (plan->hides_wraps && !counted); }
+  };
+
+  void run(const Plans& plans, kernels::FinishWork work, Events* events) const;
   void run_reference(const kernels::FinishWork& work) const;
 
   Chain chain_;
   std::size_t channels_ = 0;
   std::vector<RescaleOperands> operands_;  ///< empty where plans run everything
   const kernels::Path* path_ = nullptr;
-  std::optional<OwnedFinishPlan> plan_;         ///< nothing: no proof that the steps suffice, so the definition runs
-  std::optional<OwnedFinishPlan> plan_32_bit_;  ///< for sums of 32 bits, where the accumulator has more
+  Plans plans_;
+  Plans plans_32_bit_;  ///< for sums of 32 bits, where the accumulator has more
   FinisherInput input_;
-  bool has_32_bit_plan_ = false;
+  bool has_32_bit_plans_ = false;
 };
 
 /// Copies finished values, which fit its type, into a tensor from `offset` on.

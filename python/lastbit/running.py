@@ -21,13 +21,14 @@ from .report import table_of
 
 class Events(NamedTuple):
     """What was seen while a layer was computed: sums that left the accumulator's width, outputs moved by a bound, outputs, and how often a stage before
-    the bounds saturated a value."""
+    the bounds saturated a value, or wrapped it round."""
 
     layer: str
     accumulator_overflows: int
     saturated_outputs: int
     outputs: int
     saturated_stages: int
+    wrapped_stages: int
 
 
 class Assumption(NamedTuple):

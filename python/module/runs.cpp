@@ -39,7 +39,7 @@ py::list events_of(const Model& model, const std::vector<Events>& events) {
   py::list list;
   for (std::size_t i = 0; i < events.size(); ++i)
     list.append(py::make_tuple(layer_name(model, i), events[i].accumulator_overflows, events[i].saturated_outputs, events[i].outputs,
-                               events[i].saturated_stages));
+                               events[i].saturated_stages, events[i].wrapped_stages));
   return list;
 }
 

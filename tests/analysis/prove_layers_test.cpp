@@ -4,6 +4,7 @@
 // Proofs of whole layers against the emulator: at the width that is said to be safe nothing overflows, one bit below it the input that is
 // handed out does. The emulator counts; nothing of the proof is used to check it.
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "analysis/prove/ranges.hpp"
@@ -101,6 +102,40 @@ std::vector<BoundedLayer> layers(unsigned seed) {
   all.push_back(dense);
   return all;
 }
+
+Tensor one_code(std::int64_t code) {
+  Tensor tensor(ElementType::int8, {1, 1});
+  tensor.values<std::int8_t>()[0] = static_cast<std::int8_t>(code);
+  return tensor;
+}
+
+/// One product of an input and a weight, whose chain narrows the sum to 16 bits, or shifts it up by an exponent of the layer.
+struct OneProduct {
+  OneProduct(std::int64_t weight, double out_scale, const Chain& chain) {
+    model.tensors = {{"x", ElementType::int8, {1, 1}, {{1.0}, {0}, 0}, {}},
+                     {"w", ElementType::int8, {1, 1}, {{1.0}, {0}, 0}, one_code(weight)},
+                     {"y", ElementType::int8, {1, 1}, {{out_scale}, {0}, 0}, {}}};
+    model.operations = {{OperationKind::fully_connected, "layer", {0, 1}, {2}, FullyConnectedAttributes{}}};
+    model.inputs = {0};
+    model.outputs = {2};
+    validate(model, "test");
+    sheet = find_backend("tflite_double");
+    if (!chain.empty()) sheet.backend.fully_connected.i8.sum.output.chain = chain;
+  }
+
+  /// On all inputs.
+  [[nodiscard]] Events events() const {
+    Events all;
+    for (int code = -128; code < 128; ++code) {
+      const std::vector<Tensor> inputs{one_code(code)};
+      all += run(model, sheet.backend, inputs, {.count_events = true}).events[0];
+    }
+    return all;
+  }
+
+  Model model;
+  SpecSheet sheet;
+};
 
 std::int64_t overflows(const BoundedLayer& layer, int bits, const std::vector<Tensor>& inputs) {
   Backend backend = find_backend(layer.backend).backend;
@@ -297,4 +332,87 @@ TEST_CASE("prove: bounds behind merged pairs are those of the codes that the dev
     CHECK(proven.min <= seen.min);
     CHECK(proven.max >= seen.max);
   }
+}
+
+TEST_CASE("prove: a stage behind the sum that wraps is found where an input does it, and only there") {
+  const Chain narrowed{multiply(), shift_right(Rounding::floor), narrow_to(12, Overflow::wrap), clamp()};
+  std::int64_t wrapping = 0, quiet = 0;
+  for (const Chain& chain : {Chain{}, narrowed}) {
+    for (const std::int64_t weight : {-128, -127, -16, -1, 0, 1, 3, 64, 127}) {
+      for (int exponent = -24; exponent <= 2; ++exponent) {
+        const OneProduct layer(weight, std::ldexp(1.0, exponent), chain);
+        INFO("weight " << weight << ", output scale 2^" << exponent << ", chain of " << int{chain.size});
+        const ProveReport report = prove(layer.model, layer.sheet, {});
+        const std::int64_t events = layer.events().wrapped_stages;
+        REQUIRE(report.not_followed.empty());
+        REQUIRE(report.behind.empty() == (events == 0));
+        REQUIRE(report.safe() == (events == 0));
+        ++(events == 0 ? quiet : wrapping);
+        if (events == 0) continue;
+        const StageProof& stage = report.behind[0];
+        CHECK(stage.wraps);
+        CHECK(stage.counted == 1);
+        REQUIRE(stage.inputs.size() == 1);
+        CHECK(run(layer.model, layer.sheet.backend, stage.inputs, {.count_events = true}).events[0].wrapped_stages == 1);
+        CHECK(stage.narrowed == narrow(stage.value, stage.bits, Overflow::wrap));
+      }
+    }
+  }
+  CHECK(wrapping > 50);
+  CHECK(quiet > 50);
+}
+
+TEST_CASE("prove: a sum that 16 bits hold no more wraps behind the accumulator that holds it") {
+  OneProduct layer(127, 1, {narrow_to(14, Overflow::wrap), multiply(), shift_right(Rounding::floor), clamp()});
+  const ProveReport report = prove(layer.model, layer.sheet, {});
+  REQUIRE(report.layers.size() == 1);
+  CHECK(report.layers[0].safe());  // of 32 bits
+  REQUIRE(report.behind.size() == 1);
+  CHECK_FALSE(report.safe());
+  const StageProof& stage = report.behind[0];
+  CHECK(stage.stage == "narrow 14 bits wrap");
+  CHECK(stage.values == SumRange{-128 * 127, 127 * 127});
+  CHECK(stage.entering == 127 * 127);
+  CHECK(stage.narrowed == 127 * 127 - 16384);
+  CHECK(to_text(report).find("Behind them 1 stage can wrap, or saturate so that another value is delivered.") != std::string::npos);
+  CHECK(to_json(report).find("\"stage\": \"narrow 14 bits wrap\"") != std::string::npos);
+}
+
+TEST_CASE("prove: a stage that saturates counts where another value is delivered, and not where the bounds of the output would do it") {
+  struct Case {
+    Chain chain;
+    double out_scale;
+    bool is_found;
+  };
+  const std::vector<Case> cases{
+      {{multiply(), shift_right(Rounding::floor), narrow_to(8, Overflow::saturate)}, 1, false},
+      {{multiply(), shift_right(Rounding::floor), narrow_to(7, Overflow::saturate), clamp()}, 1, true},
+      {{narrow_to(12, Overflow::saturate), multiply(), shift_right(Rounding::floor), clamp()}, 1, false},
+      {{narrow_to(12, Overflow::saturate), multiply(), shift_right(Rounding::floor), clamp()}, 128, true},
+  };
+  for (const Case& one : cases) {
+    const OneProduct layer(127, one.out_scale, one.chain);
+    const ProveReport report = prove(layer.model, layer.sheet, {});
+    INFO(report.behind.size() << " found, output scale " << one.out_scale);
+    CHECK(layer.events().saturated_stages > 0);
+    REQUIRE(report.behind.empty() != one.is_found);
+    if (!one.is_found) continue;
+    CHECK_FALSE(report.behind[0].wraps);
+    CHECK(report.behind[0].counted == 1);
+  }
+}
+
+TEST_CASE("prove: chains of operations without sums are followed too, and what is not followed is said") {
+  Model model;
+  model.tensors = {{"x", ElementType::int16, {4}, {{std::ldexp(1.0, 20)}, {0}, 0}, {}},
+                   {"y", ElementType::int16, {4}, {{1.0}, {0}, 0}, {}}};
+  model.operations = {{OperationKind::requantize, "layer", {0}, {1}, {}}};
+  model.inputs = {0};
+  model.outputs = {1};
+  validate(model, "test");
+  const SpecSheet sheet = find_backend("tflite_double");
+  const ProveReport report = prove(model, sheet, {});
+  REQUIRE(report.behind.size() == 1);
+  CHECK(report.behind[0].counted == 4);
+  CHECK_FALSE(report.safe());
 }

@@ -46,12 +46,13 @@ std::string text_at(const Tensor& tensor, std::size_t index) {
 
 bool equal(const Events& a, const Events& b) {
   return a.accumulator_overflows == b.accumulator_overflows && a.saturated_outputs == b.saturated_outputs && a.outputs == b.outputs &&
-         a.saturated_stages == b.saturated_stages;
+         a.saturated_stages == b.saturated_stages && a.wrapped_stages == b.wrapped_stages;
 }
 
 std::string text(const Events& events) {
   return std::to_string(events.accumulator_overflows) + " overflows, " + std::to_string(events.saturated_outputs) + " saturated of " +
-         std::to_string(events.outputs) + ", " + std::to_string(events.saturated_stages) + " by stages";
+         std::to_string(events.outputs) + ", " + std::to_string(events.saturated_stages) + " by stages, " +
+         std::to_string(events.wrapped_stages) + " wrapped";
 }
 
 const OutputBounds& bounds_of_layer(const Operation& operation) {

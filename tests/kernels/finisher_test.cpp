@@ -71,9 +71,9 @@ RescaleOperands random_operands(const ScaleEncoding& encoding, Rectifier rectifi
   return operands;
 }
 
-/// How many values have been moved on their way: by the bounds of the output, by stages that saturate before.
+/// How many values have been moved on their way: by the bounds of the output, by stages that saturate before, by stages that wrap.
 struct Moved {
-  std::int64_t outputs = 0, stages = 0;
+  std::int64_t outputs = 0, stages = 0, wraps = 0;
 };
 
 /// A stage without what it narrows at its end.
@@ -84,10 +84,12 @@ class Unnarrowed : public ExactMachine {
   bool add_and_narrow(auto&& addend, int, Overflow) { return add(addend); }
 };
 
-/// Whether the stage saturates what it narrows.
-bool saturates(const Stage& stage, const InFlight& at, const RescaleOperands& operands) {
-  const bool narrows = facts_of(stage).reads(stage).overflow && stage.overflow == Overflow::saturate;
-  if (!narrows && stage.kind != StageKind::doubling_high_multiply) return false;
+/// Whether the stage narrows so what does not fit its width.
+bool leaves(const Stage& stage, Overflow overflow, const InFlight& at, const RescaleOperands& operands) {
+  if (stage.kind == StageKind::scale_below_zero && overflow == Overflow::wrap)
+    return operands.below_zero && at.value >= Int128{1} << (stage.bits - 1);
+  const bool narrows = facts_of(stage).reads(stage).overflow && stage.overflow == overflow;
+  if (!narrows && !(stage.kind == StageKind::doubling_high_multiply && overflow == Overflow::saturate)) return false;
   Unnarrowed machine(at, operands);
   run(stage, machine);
   return narrow_saturate(machine.at().value, stage.bits) != machine.at().value;
@@ -98,7 +100,8 @@ std::int64_t expected_of(const Chain& chain, std::int64_t accumulator, const Res
   InFlight at{accumulator, 0};
   for (const Stage& stage : chain) {
     const Int128 before = at.value;
-    moved.stages += saturates(stage, at, operands) ? 1 : 0;
+    moved.stages += leaves(stage, Overflow::saturate, at, operands) ? 1 : 0;
+    moved.wraps += leaves(stage, Overflow::wrap, at, operands) ? 1 : 0;
     at = apply(stage, at, operands);
     if (facts_of(stage).bounds_output && at.value != before) ++moved.outputs;
   }
@@ -127,13 +130,14 @@ void compare_tensor(const Finisher& finisher, const std::vector<std::int64_t>& a
   }
   tally.equal(events.saturated_outputs, moved.outputs, sizeof(Sum), type);
   tally.equal(events.saturated_stages, moved.stages, sizeof(Sum), type);
+  tally.equal(events.wrapped_stages, moved.wraps, sizeof(Sum), type);
   tally.equal(events.outputs, sums.size());
 }
 
 struct Compared {
   Tally tally;
-  std::int64_t planned = 0, defined = 0, moved = 0,
-               saturated = 0;  ///< finishers by plan and by definition; clamps, and narrowings, that acted
+  std::int64_t planned = 0, defined = 0, moved = 0, saturated = 0,
+               wrapped = 0;  ///< finishers by plan and by definition; clamps, and narrowings, that acted
 };
 
 void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_bits, std::size_t channels, std::mt19937_64& random,
@@ -152,6 +156,7 @@ void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = expected_of(chain, accumulators[i], operands[i % channels], moved);
   compared.moved += moved.outputs;
   compared.saturated += moved.stages;
+  compared.wrapped += moved.wraps;
   const ElementType type = output_types[random() % output_types.size()];
   for (const kernels::Path& path : kernels::paths()) {
     if (!path.available()) continue;
@@ -170,6 +175,7 @@ void compare(const Chain& chain, const ScaleEncoding& encoding, int accumulator_
     compared.tally.equal(events.outputs, found.size());
     compared.tally.equal(events.saturated_outputs, moved.outputs, accumulator_bits, path.finish_lanes);
     compared.tally.equal(events.saturated_stages, moved.stages, accumulator_bits, path.finish_lanes);
+    compared.tally.equal(events.wrapped_stages, moved.wraps, accumulator_bits, path.finish_lanes);
     compare_tensor<std::int64_t>(finisher, accumulators, expected, moved, type, compared.tally);
     if (accumulator_bits <= 32) compare_tensor<std::int32_t>(finisher, accumulators, expected, moved, type, compared.tally);
   }
@@ -325,6 +331,49 @@ TEST_CASE("random chains of up to four stages, in any order") {
   compared.tally.check(20000 * 24);
   CHECK(compared.planned > 4000);
   CHECK(compared.defined > 4000);
+  CHECK(compared.saturated > 10000);
+  CHECK(compared.wrapped > 10000);
+}
+
+// A left shift in a lane of its own width leaves the low bits there: what left is counted in lanes of 64 bits, or by definition.
+TEST_CASE("what a stage wraps is counted where the lane itself would hide it, on every path") {
+  constexpr std::int64_t unit = std::int64_t{1} << 22, half = std::int64_t{1} << 31, wide_unit = std::int64_t{1} << 62;
+  struct Case {
+    const char* name;
+    Chain chain;
+    std::vector<std::int64_t> sums, outputs;
+    std::int64_t wrapped;
+  };
+  const std::vector<Case> cases{
+      {"by the exponent, 32 bits", {shift_left(32, Overflow::wrap)}, {511, 512, -512, -513}, {511 * unit, -half, -half, 511 * unit}, 2},
+      {"by a constant, 32 bits", {shift_left_by(22, 32, Overflow::wrap)}, {511, 512, -512, 1024}, {511 * unit, -half, -half, 0}, 2},
+      {"by a constant, 64 bits",
+       {shift_left_by(62, 64, Overflow::wrap)},
+       {1, 2, -2, -3},
+       {wide_unit, 2 * -wide_unit, 2 * -wide_unit, wide_unit},
+       2},
+      {"16 bits of a sum of 32", {narrow_to(16, Overflow::wrap)}, {32767, 32768, 49036, -32768}, {32767, -32768, -16500, -32768}, 2},
+      {"twice in one chain",
+       {narrow_to(16, Overflow::wrap), narrow_to(8, Overflow::wrap)},
+       {127, 128, 65535, 40000},
+       {127, -128, -1, 64},
+       4},
+  };
+  for (const Case& one : cases) {
+    INFO(one.name);
+    const RescaleOperands operands{.scale = {.exponent = 22}};
+    for (const kernels::Path& path : kernels::paths()) {
+      if (!path.available()) continue;
+      const Finisher finisher(one.chain, {operands}, 32, path);
+      auto found = one.sums, observed = one.sums;
+      Events events;
+      finisher(found);
+      finisher(observed, &events);
+      CHECK(found == one.outputs);
+      CHECK(observed == one.outputs);
+      CHECK(events.wrapped_stages == one.wrapped);
+    }
+  }
 }
 
 }  // namespace

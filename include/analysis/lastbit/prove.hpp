@@ -104,6 +104,26 @@ struct LayerProof {
   [[nodiscard]] bool safe() const { return unsafe_channels() == 0 && partial_sums_fit(); }
 };
 
+/// A stage behind the sums, or on an operand's way to them, that can wrap, or saturate so that something else is delivered.
+struct StageProof {
+  std::size_t operation = 0;
+  std::string name{};  ///< as of LayerProof
+  std::string kind{};
+  std::string part{};   ///< of an operation with several chains: "operand 1"
+  std::string stage{};  ///< as in a backend file: "shift_left 32 bits wrap"
+  int bits = 0;
+  bool wraps = false;
+  SumRange values{};                      ///< that it narrows, in the channel
+  std::int64_t channel = 0;               ///< the first in which it does
+  std::int64_t channels = 1;              ///< in how many it does
+  std::int64_t entering = 0;              ///< what enters the chain where it does: a sum, or a code less its zero point
+  Int128 value = 0;                       ///< what the stage has of that before it narrows it,
+  Int128 narrowed = 0;                    ///< and after
+  std::vector<Tensor> inputs{};           ///< that do it: one per data input of the operation; empty: none was found
+  std::int64_t counted = 0;               ///< events when the operation was run with these inputs
+  std::optional<std::int64_t> on_data{};  ///< events on the samples given
+};
+
 /// One tensor of a network in float16.
 struct Float16Tensor {
   std::string name;
@@ -138,10 +158,12 @@ struct Float16Proof {
 struct ProveReport {
   std::string model, backend;
   InputRange range = InputRange::type;
-  std::int64_t samples = 0;        ///< 0: no data given
-  std::optional<int> bits;         ///< the width asked about; absent: the device's own
-  std::vector<LayerProof> layers;  ///< in order
-  std::int64_t without_sums = 0;   ///< operations that add nothing up
+  std::int64_t samples = 0;               ///< 0: no data given
+  std::optional<int> bits;                ///< the width asked about; absent: the device's own
+  std::vector<LayerProof> layers;         ///< in order
+  std::int64_t without_sums = 0;          ///< operations that add nothing up
+  std::vector<StageProof> behind;         ///< what stages make of sums and operands
+  std::vector<std::size_t> not_followed;  ///< operations with stages that wrap and that are not bounded
   std::optional<Float16Proof> float16;
   std::vector<Assumption> assumptions;  ///< that the accumulators, or the operations in float16, rest on
 

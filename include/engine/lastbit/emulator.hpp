@@ -26,12 +26,14 @@ struct Events {
   std::int64_t saturated_outputs = 0;      ///< outputs moved by the bounds of the element type or the activation
   std::int64_t outputs = 0;                ///< outputs computed
   std::int64_t saturated_stages = 0;       ///< times that a chain narrowed a value by saturating, before the bounds of the output
+  std::int64_t wrapped_stages = 0;         ///< times that a chain narrowed a value by wrapping and so made another one of it
 
   Events& operator+=(const Events& other) {
     accumulator_overflows += other.accumulator_overflows;
     saturated_outputs += other.saturated_outputs;
     outputs += other.outputs;
     saturated_stages += other.saturated_stages;
+    wrapped_stages += other.wrapped_stages;
     return *this;
   }
 };

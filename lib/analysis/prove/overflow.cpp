@@ -172,6 +172,23 @@ std::int64_t events_of(const Emulator& emulator, std::span<const Tensor* const> 
 
 }  // namespace
 
+std::vector<Tensor> extreme_input(const Sums& sums, std::int64_t channel, bool upper) {
+  if (!sums.place) return {};
+  std::optional<Target> target;
+  Int128 reached = 0;
+  sums.each([&](const Sum& sum) {
+    if (sum.channel != channel) return;
+    const SumRange result = bound(sums, sum).result();
+    const Int128 end = upper ? result.upper : result.lower;
+    if (target && (upper ? end <= reached : end >= reached)) return;
+    reached = end;
+    target = Target{sum, {sum.terms.begin(), sum.terms.end()}, {}, {static_cast<std::int64_t>(sum.terms.size()), upper, end}};
+  });
+  if (!target) return {};
+  target->sum.terms = target->terms;
+  return sums.place(extreme_values(sums, *target));
+}
+
 std::optional<OverflowExample> overflow_example(const Sums& sums, std::int64_t channel, const Alone& operation) {
   for (const bool in_partial_sum : {false, true}) {
     const auto target = find_target(sums, channel, in_partial_sum);

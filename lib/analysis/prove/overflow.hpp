@@ -21,6 +21,9 @@ struct Alone {
 /// step by step: every term takes the end of its range that the bound took, up to the step at which the bound leaves the width.
 [[nodiscard]] std::optional<OverflowExample> overflow_example(const Sums& sums, std::int64_t channel, const Alone& operation);
 
+/// An input for which a sum of the channel comes to the upper end of what it can be, or to the lower one; nothing where none can be made.
+[[nodiscard]] std::vector<Tensor> extreme_input(const Sums& sums, std::int64_t channel, bool upper);
+
 /// How often the sums leave their width. `samples`: for each one the operation's inputs, null for constants. Channels that are `safe` are
 /// not looked at.
 /// Nothing where the device does not count them and they cannot be followed.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/prove/bounded.hpp"
+#include "analysis/prove/chains.hpp"
 #include "analysis/prove/float16.hpp"
 #include "analysis/prove/overflow.hpp"
 #include "analysis/prove/ranges.hpp"
@@ -131,16 +132,69 @@ class Prover {
     if (options_.bits) all = sums_of(model_, operation, asked, ranges_);
     if (all.empty() && is_chosen(index)) ++report_.without_sums;
     std::optional<IntegerRange> outputs;
+    std::vector<IntegerRange> results;
     for (Sums& sums : all) {
       ask_for(sums, options_.bits);
       Bounded found = bounded(sums);
+      if (&sums == &all.front()) results = found.results;
       if (is_conv_layer(operation.kind)) outputs = range_of_outputs(*sums.layer, found.results);
       if (!is_chosen(index)) continue;
       add_assumptions(report_.assumptions, sheet, sums.rule_path);
       report_.layers.push_back(finished(std::move(found.proof), sums, index, asked));
     }
+    if (is_chosen(index)) prove_stages(index, asked, all.empty() ? nullptr : &all.front(), results);
     if (options_.range == InputRange::type)
       put_range(operation, outputs ? *outputs : range_after(model_, operation, asked, ranges_), ranges_);
+  }
+
+  /// Of the chains behind the sums, and on the way of operands, one entry for each that can leave.
+  void prove_stages(std::size_t index, const Backend& asked, const Sums* sums, std::span<const IntegerRange> results) {
+    const Operation& operation = model_.operations[index];
+    const auto uses = chains_of(model_, operation, asked, ranges_, sums, results);
+    bool followed = uses.has_value();
+    const std::size_t first = report_.behind.size();
+    for (const ChainUse& use : uses ? *uses : std::vector<ChainUse>{}) {
+      StageFound found = leaving_stage(use);
+      followed = followed && found.followed;
+      if (!found.proof) continue;
+      const auto is_same = [&](const StageProof& other) { return other.part == use.part && other.stage == found.proof->stage; };
+      const auto known = std::find_if(report_.behind.begin() + static_cast<std::ptrdiff_t>(first), report_.behind.end(), is_same);
+      if (known != report_.behind.end()) {
+        ++known->channels;
+        continue;
+      }
+      StageProof& proof = report_.behind.emplace_back(std::move(*found.proof));
+      proof.operation = index;
+      proof.name = layer_name(model_, index);
+      proof.kind = std::string(name_of(operation.kind));
+      show(proof, use, sums, asked);
+    }
+    if (!followed) report_.not_followed.push_back(index);
+  }
+
+  /// An input that does it, run with the events counted; and what is counted on the data.
+  void show(StageProof& proof, const ChainUse& use, const Sums* sums, const Backend& asked) {
+    const Model alone = extract_operation(stated_, proof.operation);
+    const Emulator emulator(alone, asked);
+    const auto events_of = [&](std::span<const Tensor* const> inputs) {
+      Events events;
+      static_cast<void>(emulator.run_operation(0, inputs, &events));
+      return proof.wraps ? events.wrapped_stages : events.saturated_stages;
+    };
+    std::vector<std::vector<Tensor>> candidates;
+    if (use.place) candidates.push_back(use.place(proof.entering));
+    else if (sums != nullptr)
+      for (const bool upper : {proof.entering == use.values.max, proof.entering != use.values.max})
+        candidates.push_back(extreme_input(*sums, proof.channel, upper));
+    for (std::vector<Tensor>& inputs : candidates) {
+      if (inputs.empty() || proof.counted > 0) continue;
+      const Trace trace = run(alone, asked, inputs, {.count_events = true});
+      proof.counted = proof.wraps ? trace.events[0].wrapped_stages : trace.events[0].saturated_stages;
+      if (proof.counted > 0) proof.inputs = std::move(inputs);
+    }
+    if (!samples_) return;
+    proof.on_data = 0;
+    for (const auto& sample : samples_->of(model_.operations[proof.operation])) *proof.on_data += events_of(sample);
   }
 
   LayerProof finished(LayerProof proof, const Sums& sums, std::size_t index, const Backend& asked) {
@@ -186,7 +240,8 @@ std::int64_t LayerProof::unsafe_channels() const {
 }
 
 bool ProveReport::safe() const {
-  return std::ranges::all_of(layers, [](const LayerProof& layer) { return layer.safe(); }) && (!float16 || float16->safe());
+  return std::ranges::all_of(layers, [](const LayerProof& layer) { return layer.safe(); }) && behind.empty() &&
+         (!float16 || float16->safe());
 }
 
 ProveReport prove(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, const ProveOptions& options) {

@@ -100,6 +100,26 @@ JsonValue json_of(const LayerProof& layer) {
   return json;
 }
 
+JsonValue json_of(const StageProof& stage) {
+  JsonValue json{{"number", stage.operation},
+                 {"name", stage.name},
+                 {"operation", stage.kind},
+                 {"part", stage.part},
+                 {"stage", stage.stage},
+                 {"bits", stage.bits},
+                 {"wraps", stage.wraps},
+                 {"values", range(stage.values)},
+                 {"channel", stage.channel},
+                 {"channels", stage.channels},
+                 {"entering", number(stage.entering)},
+                 {"value", number(stage.value)},
+                 {"narrowed", number(stage.narrowed)},
+                 {"inputs", stage.inputs.size()},
+                 {"counted", stage.counted}};
+  json["on_data"] = stage.on_data ? JsonValue(*stage.on_data) : JsonValue();
+  return json;
+}
+
 JsonValue json_of(const Float16Proof& proof) {
   JsonValue json{{"tensors", JsonValue::array()}, {"first_on_data", nullptr},     {"first_by_bound", nullptr}, {"keep", proof.keep},
                  {"missing", proof.missing},      {"rescale", JsonValue::array()}};
@@ -132,9 +152,13 @@ std::string to_json(const ProveReport& report) {
                  {"safe", report.safe()},
                  {"layers", JsonValue::array()},
                  {"without_sums", report.without_sums},
+                 {"behind", JsonValue::array()},
+                 {"not_followed", JsonValue::array()},
                  {"float16", report.float16 ? json_of(*report.float16) : JsonValue()},
                  {"assumptions", JsonValue::array()}};
   for (const LayerProof& layer : report.layers) json["layers"].push_back(json_of(layer));
+  for (const StageProof& stage : report.behind) json["behind"].push_back(json_of(stage));
+  for (const std::size_t index : report.not_followed) json["not_followed"].push_back(index);
   for (const Assumption& assumption : report.assumptions)
     json["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});
   return json.text(2) + "\n";

@@ -106,6 +106,32 @@ std::string overflow_text(const LayerProof& layer, std::int64_t samples) {
   return text + example_lines(layer) + data_lines(layer, samples);
 }
 
+std::string stage_text(const StageProof& stage, std::int64_t samples) {
+  const std::string verb = stage.wraps ? "wrap" : "saturate";
+  std::string text = "\nlayer " + std::to_string(stage.operation) + ", " + stage.kind + " " + quoted(stage.name) + "\n  " +
+                     (stage.part.empty() ? "behind the sum" : "on the way of " + stage.part) + " the stage '" + stage.stage + "' can " +
+                     verb + " in " + plural(stage.channels, "channel") + ":\n  it has " + digits_of(stage.values.lower) + " to " +
+                     digits_of(stage.values.upper) + "; " + plural(stage.bits, "bit") + " hold " + limits_text(stage.bits) +
+                     "\n  for instance channel " + std::to_string(stage.channel) + ": of " + std::to_string(stage.entering) + " it makes " +
+                     digits_of(stage.narrowed) + ", not " + digits_of(stage.value) + "\n";
+  if (stage.inputs.empty()) text += "  no input was found that does it: the bound is not reached, or the device does not count it\n";
+  else text += "  run with the input that does it: " + std::to_string(stage.counted) + " counted\n";
+  if (stage.on_data) text += "  on the data (" + plural(samples, "sample") + "): " + std::to_string(*stage.on_data) + " counted\n";
+  return text;
+}
+
+std::string behind_line(const ProveReport& report) {
+  std::string text = "Behind them no stage wraps, and none saturates but to the bounds of the output.\n";
+  if (!report.behind.empty())
+    text = "Behind them " + plural(static_cast<std::int64_t>(report.behind.size()), "stage") +
+           " can wrap, or saturate so that another value is delivered.\n";
+  if (report.not_followed.empty()) return text;
+  text += "Stages that wrap are not followed in layer";
+  for (std::size_t i = 0; i < report.not_followed.size(); ++i)
+    text += (i == 0 ? std::string(report.not_followed.size() == 1 ? " " : "s ") : ", ") + std::to_string(report.not_followed[i]);
+  return text + ".\n";
+}
+
 std::string tile_text(const LayerProof& layer) {
   constexpr std::size_t shown = 8;
   if (layer.tiles.size() <= 2) return "";
@@ -133,7 +159,7 @@ const LayerProof* tightest(const ProveReport& report) {
 std::string totals(const ProveReport& report) {
   const auto safe = std::ranges::count_if(report.layers, [](const LayerProof& layer) { return layer.safe(); });
   std::string text = "\n" + std::to_string(safe) + " of " + std::to_string(report.layers.size()) +
-                     " kinds of sums are safe: none of their running sums can leave the accumulator.\n";
+                     " kinds of sums are safe: none of their running sums can leave the accumulator.\n" + behind_line(report);
   if (const LayerProof* const least = tightest(report)) {
     text += "The least margin: " + margin_text(least->margin()) + " bits, in layer " + std::to_string(least->operation) + ", channel " +
             std::to_string(least->worst) + ".\n";
@@ -223,6 +249,7 @@ std::string to_text(const ProveReport& report, const LayerView& view) {
   for (const LayerProof& layer : report.layers) text += layer_row(layer, names);
   for (const LayerProof& layer : report.layers) text += tile_text(layer);
   for (const LayerProof& layer : report.layers) text += layer.safe() ? "" : overflow_text(layer, report.samples);
+  for (const StageProof& stage : report.behind) text += stage_text(stage, report.samples);
   return text + totals(report) + assumption_lines(report);
 }
 

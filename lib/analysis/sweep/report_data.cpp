@@ -83,7 +83,8 @@ JsonValue events_to_json(const SweepReport& report, std::size_t backend) {
                     {"outputs", events[i].outputs},
                     {"saturated_outputs", events[i].saturated_outputs},
                     {"accumulator_overflows", events[i].accumulator_overflows},
-                    {"saturated_stages", events[i].saturated_stages}});
+                    {"saturated_stages", events[i].saturated_stages},
+                    {"wrapped_stages", events[i].wrapped_stages}});
   }
   return list;
 }

@@ -109,14 +109,17 @@ std::string events_table(const SweepReport& report, const LayerView& view) {
   const std::size_t width = name_width(view, usual_width);
   std::string text = "Seen while computing\n";
   for (std::size_t b = 0; b < report.sweeper->backends().size(); ++b) {
-    text += " no. " + left(shortened(report.sweeper->backends()[b].name, width), width) + right("outputs", 16) + right("saturated", 16) +
-            right("sums left the accumulator", 28) + "\n";
     const std::vector<Events>& events = report.statistics->backends[b].events;
+    const bool behind = std::ranges::any_of(events, [](const Events& each) { return each.saturated_stages + each.wrapped_stages > 0; });
+    text += " no. " + left(shortened(report.sweeper->backends()[b].name, width), width) + right("outputs", 16) + right("saturated", 16) +
+            right("sums left the accumulator", 28) + (behind ? right("behind them saturated", 24) + right("wrapped", 12) : "") + "\n";
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (!view.layer.empty() && view.layer != std::to_string(i) && view.layer != layer_name(report.sweeper->model(), i)) continue;
-      text += right_trimmed(right(std::to_string(i), 4) + " " + left(shortened(layer_name(report.sweeper->model(), i), width), width) +
-                            right(std::to_string(events[i].outputs), 16) + right(std::to_string(events[i].saturated_outputs), 16) +
-                            right(std::to_string(events[i].accumulator_overflows), 28));
+      text += right_trimmed(
+          right(std::to_string(i), 4) + " " + left(shortened(layer_name(report.sweeper->model(), i), width), width) +
+          right(std::to_string(events[i].outputs), 16) + right(std::to_string(events[i].saturated_outputs), 16) +
+          right(std::to_string(events[i].accumulator_overflows), 28) +
+          (behind ? right(std::to_string(events[i].saturated_stages), 24) + right(std::to_string(events[i].wrapped_stages), 12) : ""));
     }
   }
   return text;

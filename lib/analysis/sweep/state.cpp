@@ -108,7 +108,8 @@ Ordered to_json(const BackendSums& sums) {
     json["events"].push_back({{"accumulator_overflows", events.accumulator_overflows},
                               {"saturated_outputs", events.saturated_outputs},
                               {"outputs", events.outputs},
-                              {"saturated_stages", events.saturated_stages}});
+                              {"saturated_stages", events.saturated_stages},
+                              {"wrapped_stages", events.wrapped_stages}});
   return json;
 }
 
@@ -127,9 +128,9 @@ void read_backend(const JsonView& json, BackendSums& sums) {
     return AnswerSums{count_from(answer["samples"]), count_from(answer["as_reference"]), count_from(answer["as_golden"])};
   });
   read_list(json["events"], sums.events, [](const JsonView& events) {
-    events.only({"accumulator_overflows", "saturated_outputs", "outputs", "saturated_stages"});
+    events.only({"accumulator_overflows", "saturated_outputs", "outputs", "saturated_stages", "wrapped_stages"});
     return Events{count_from(events["accumulator_overflows"]), count_from(events["saturated_outputs"]), count_from(events["outputs"]),
-                  count_from(events["saturated_stages"])};
+                  count_from(events["saturated_stages"]), count_from(events["wrapped_stages"])};
   });
 }
 

@@ -43,8 +43,9 @@ std::shared_ptr<const Read> kept_or_read(const Case& at, std::map<const Json*, s
 }
 
 void require_known_keys(const Json& json) {
-  static const std::vector<std::string> known{"name",     "backend", "settings", "model",       "primitive",        "parameters", "inputs",
-                                              "expected", "report",  "note",     "saturations", "saturated_stages", "also"};
+  static const std::vector<std::string> known{"name",        "backend",          "settings",       "model",  "primitive",
+                                              "parameters",  "inputs",           "expected",       "report", "note",
+                                              "saturations", "saturated_stages", "wrapped_stages", "also"};
   for (const auto& [key, value] : json.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end())
       throw Error(ErrorCode::malformed_file, "case", "unknown key '" + key + "'");
@@ -169,6 +170,7 @@ constexpr std::array stated_events{
     // sums that left their width and outputs that left their type
     StatedEvents{"saturations", [](const Events& events) { return events.accumulator_overflows + events.saturated_outputs; }},
     StatedEvents{"saturated_stages", [](const Events& events) { return events.saturated_stages; }},
+    StatedEvents{"wrapped_stages", [](const Events& events) { return events.wrapped_stages; }},
 };
 bool states_events(const Json& json) {
   return std::ranges::any_of(stated_events, [&](const StatedEvents& one) { return json.contains(one.key); });
@@ -357,7 +359,7 @@ CaseFailure run_case(const Json& json, const std::filesystem::path& folder, cons
   CaseFailure result;
   const bool has_model = !json.contains("primitive");
   if ((json.contains("also") || states_events(json)) && !has_model) {
-    throw Error(ErrorCode::malformed_file, "case", "'also', 'saturations' and 'saturated_stages' belong to a model");
+    throw Error(ErrorCode::malformed_file, "case", "'also', 'saturations', 'saturated_stages' and 'wrapped_stages' belong to a model");
   }
   if (has_model) result = run_model_case(at, states_events(json));
   else if (json["primitive"] == "metrics") result = run_metrics_case(at);

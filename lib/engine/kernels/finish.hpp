@@ -65,14 +65,14 @@ struct SegmentParameters {
   bool away_from_zero = false;  ///< a product below 0 that is rounded up goes down by one from its floor
 };
 
-/// What a clamp counts of the values that it moves.
-enum class Counted : std::uint8_t { nothing, outputs, stages };
+/// As what a clamp, or a wrap, counts the values that it moves.
+enum class Counted : std::uint8_t { nothing, outputs, stages, wraps };
 
 template <class Lane>
 struct FinishStep {
   FinishOp op = FinishOp::add;
   ShiftForm form = ShiftForm::plain;
-  Counted counted = Counted::nothing;  ///< of a clamp
+  Counted counted = Counted::nothing;  ///< of a clamp or a wrap
   bool unsigned_multiplier = false;    ///< some multiplier is 2^31 or more
   LaneParameter<Lane> bias, amount, extra, low, high;
   ProductParameters product;
@@ -108,8 +108,9 @@ struct FinishWork {
   void* out = nullptr;
   std::size_t out_size = 1;  ///< bytes of an output: 1, 2, 4 or 8; it receives the low bits
   std::size_t count = 0;
-  std::int64_t* moved_outputs = nullptr;  ///< receives how many values such clamps have moved; null: not counted
+  std::int64_t* moved_outputs = nullptr;  ///< receives how many values such steps have moved; null: not counted
   std::int64_t* moved_stages = nullptr;
+  std::int64_t* wrapped = nullptr;
 };
 
 using Finish = void (*)(const FinishPlan&, const FinishWork&);

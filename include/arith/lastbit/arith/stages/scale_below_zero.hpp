@@ -20,6 +20,8 @@ struct StageOf<StageKind::scale_below_zero> : UntoldStage {
       .meaning = "where the layer states `below_zero`: v * M / 2^n by it of v < 0, saturated; else the low bits of v",
       .reads = [](const Stage&) { return StageMembers{.bits = true, .rounding = true}; },
       .keeps_order = false,
+      .keeps_low_bits = [](const Stage& stage, Int128 value,
+                           const RescaleOperands& operands) { return operands.below_zero && value > max_of_width(stage.bits); },
   };
   template <class Machine>
   static constexpr bool run(Machine& machine, const Stage& stage) {

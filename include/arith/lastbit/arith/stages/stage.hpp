@@ -154,6 +154,8 @@ struct StageFacts {
   StageBounds (*bounds)(const RescaleOperands&) = nullptr;  ///< of a stage that bounds
   bool bounds_output = false;                               ///< it may end a layer's chain, and reports what it moves as saturated
   bool needs_values = false;                                ///< that only a caller can bring
+  /// Whether it keeps of the value no more than its low bits, but for a step narrow.
+  bool (*keeps_low_bits)(const Stage&, Int128, const RescaleOperands&) = [](const Stage&, Int128, const RescaleOperands&) { return false; };
   int (*places)(const Stage&, const RescaleOperands&, const BinaryPlaces&) = [](const Stage&, const RescaleOperands&,
                                                                                 const BinaryPlaces& before) { return before.places; };
 };
