@@ -228,6 +228,7 @@ TEST_CASE("explain: own and inherited differences add up to those in the network
 TEST_CASE("explain: a rule that b reads in another place is named there, with the evidence it has there") {
   LayerWithTies layer(3);
   for (const std::size_t of_data : {0U, 2U}) layer.model.tensors[of_data].type = ElementType::uint8;
+  layer.model.tensors[0].quantization.zero_points = {0};
   std::vector<Tensor> inputs{Tensor(ElementType::uint8, {1, 12, 12, 8})};
   std::ranges::fill(inputs[0].values<std::uint8_t>(), std::uint8_t{255});
   const SpecSheet a = find_backend("onnxruntime"), b = find_backend("onnxruntime_avx2");

@@ -385,7 +385,7 @@ TEST_CASE("prove: a stage that saturates counts where another value is delivered
     bool is_found;
   };
   const std::vector<Case> cases{
-      {{multiply(), shift_right(Rounding::floor), narrow_to(8, Overflow::saturate)}, 1, false},
+      {{multiply(), shift_right(Rounding::floor), narrow_to(8, Overflow::saturate), clamp()}, 1, false},
       {{multiply(), shift_right(Rounding::floor), narrow_to(7, Overflow::saturate), clamp()}, 1, true},
       {{narrow_to(12, Overflow::saturate), multiply(), shift_right(Rounding::floor), clamp()}, 1, false},
       {{narrow_to(12, Overflow::saturate), multiply(), shift_right(Rounding::floor), clamp()}, 128, true},

@@ -3,15 +3,19 @@
 #include "analysis/prove/chains.hpp"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "analysis/explain/stages.hpp"
 #include "analysis/staircase/pieces.hpp"
 #include "engine/finisher.hpp"
+#include "engine/geometry.hpp"
 #include "engine/operands.hpp"
 #include "engine/ops/conv_chains.hpp"
 #include "engine/ops/elementwise.hpp"
 #include "engine/ops/layer_parts.hpp"
 #include "engine/ops/requantize.hpp"
+#include "engine/ops/window_sums.hpp"
 #include "lastbit/op/add.hpp"
 #include "lastbit/op/mean.hpp"
 #include "lastbit/op/pool.hpp"
@@ -153,6 +157,12 @@ ChainUse use_of(const Request& request, const Chain& chain, const RescaleOperand
   return {.part = {}, .chain = chain, .operands = operands, .values = values, .bounds = range_of(request.output().type)};
 }
 
+IntegerRange hull_of(std::span<const IntegerRange> results) {
+  IntegerRange all = results[0];
+  for (const IntegerRange& each : results) all = {std::min(all.min, each.min), std::max(all.max, each.max)};
+  return all;
+}
+
 /// One of the operands for each channel, or for all.
 std::vector<ChainUse> of_channels(const Request& request, const Chain& chain, const std::vector<RescaleOperands>& operands,
                                   std::span<const IntegerRange> results) {
@@ -234,6 +244,37 @@ std::vector<ChainUse> of_concatenation(const Request& request) {
   return uses;
 }
 
+/// One for every count of values that a window may hold.
+std::vector<ChainUse> of_average(const Request& request, std::span<const IntegerRange> results) {
+  const bool global = request.operation.kind == OperationKind::global_average_pool;
+  AveragePoolArithmetic rule = global ? request.backend.global_average_pool : request.backend.average_pool;
+  if (rule.in_float.method != FloatAverageMethod::absent || results.empty()) return {};
+  const auto& attributes = std::get<Pool2dAttributes>(request.operation.attributes);
+  if (attributes.counted_padding) rule.padding = PaddingCount::included;
+  const ModelTensor &in = request.input(0), &out = request.output();
+  const auto registers = one_register(request.operation, rule.sum.output.scale, attributes.bounds);
+  RescaleOperands output = operands_for({}, out, bounds_of(attributes.bounds, out));
+  output.rectifier = rectifier_of(attributes.bounds.activation);
+  const ConvShape windows = pool_shape_of(request.model, request.operation);
+  std::set<std::int64_t> counts;
+  for (std::int64_t y = 0; y < windows.out_height; ++y)
+    for (std::int64_t x = 0; x < windows.out_width; ++x) counts.insert(padded_count(rule.padding, windows, window_at(windows, y, x)));
+  const IntegerRange all = hull_of(results);
+  const bool plain = rule.sum.operand.chain.empty() && rule.sum.centring != Centring::nothing;
+  const IntegerRange term = request.values(0);
+  std::vector<ChainUse> uses;
+  for (const std::int64_t count : counts) {
+    const RescaleOperands operands = average_operands(rule, in.quantization.scale(), out.quantization.scale(), count, windows.kernel_width,
+                                                      windows.kernel_height, output, registers);
+    uses.push_back(use_of(request, rule.sum.output.chain, operands, all));
+    if (plain) {
+      uses.back().values = {std::max(all.min, std::min<std::int64_t>(0, count * term.min)),
+                            std::min(all.max, std::max<std::int64_t>(0, count * term.max))};
+    }
+  }
+  return uses;
+}
+
 std::vector<ChainUse> of_mean(const Request& request, std::span<const IntegerRange> results) {
   const bool is_mean = request.operation.kind == OperationKind::mean;
   const MeanArithmetic& mean = mean_arithmetic_of(request.model, request.operation, request.backend);
@@ -252,9 +293,8 @@ std::vector<ChainUse> of_matmul(const Request& request, std::span<const IntegerR
   if (delivers_accumulators(request.output(), rule) || results.empty()) return {};
   const auto operands = chain_operands(request.operation, rule.output, request.input(0), request.input(1).quantization, request.output(),
                                        output_bounds(request.operation));
-  IntegerRange all = results[0];
-  for (const IntegerRange& each : results) all = {std::min(all.min, each.min), std::max(all.max, each.max)};
-  return of_channels(request, chain_of(request.operation, rule), operands, {{all}});
+  const IntegerRange all[] = {hull_of(results)};
+  return of_channels(request, chain_of(request.operation, rule), operands, all);
 }
 
 /// A stage of a chain that the operation reads wraps.
@@ -292,6 +332,8 @@ std::optional<std::vector<ChainUse>> chains_of(const Model& model, const Operati
     case OperationKind::sub:
     case OperationKind::add_n: return delivers_sums(request.output()) ? Uses{} : of_sum(request, results);
     case OperationKind::mul: return delivers_sums(request.output()) ? Uses{} : of_product(request);
+    case OperationKind::average_pool2d:
+    case OperationKind::global_average_pool: return of_average(request, results);
     case OperationKind::mean:
     case OperationKind::reduce_sum: return of_mean(request, results);
     case OperationKind::matmul: return of_matmul(request, results);
