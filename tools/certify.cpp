@@ -61,7 +61,8 @@ int run(const CertifyArguments& options) {
   Progress progress("certifying");
   CertifyOptions request{.range = options.range == "data" ? InputRange::data : InputRange::type,
                          .threads = options.threads,
-                         .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); }};
+                         .on_progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); },
+                         .called = options.model};
   if (!options.layer.empty()) request.layer = options.layer;
   if (!options.check.empty()) {
     const CertificateCheck checked = check_certificate(options.check, model, a, b, inputs, request);
@@ -69,13 +70,12 @@ int run(const CertifyArguments& options) {
     std::cout << to_text(checked);
     return checked.holds() ? equal : different;
   }
-  Certificate certificate = certify(model, a, b, inputs, request);
+  const Certificate certificate = certify(model, a, b, inputs, request);
   progress.clear();
-  certificate.model = options.model;
   if (!options.output.empty()) write_text_file(options.output, to_json(certificate));
   draw_if_asked(certificate, options.plot);
   if (!options.html.empty()) write_html(document_of(certificate, model), options.html);
-  std::cout << (options.json ? json_with_placements(to_json(certificate), model, {&a, &b})
+  std::cout << (options.json ? to_json(certificate)
                              : to_text(certificate, view_from(options.view, &model)) + placement_text(model, {&a, &b}));
   return certificate.equal() ? equal : different;
 }
@@ -103,7 +103,7 @@ void add_certify(CommandLine& line) {
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);
-  command.note("--output: the certificate as JSON. --check: goes through one again, every accumulator one by one.");
+  command.note("--output: the certificate as JSON. --check: derives one again, its accumulators one by one, and compares every statement.");
   command.footer(
       "Exit status: 0 every layer equal for every input (the certificate holds), 1 some can differ or are open (it does not), 2 error.");
   command.runs([options] { return run(*options); });

@@ -87,7 +87,7 @@ def certify(model, a, b, inputs=None, *, input_range: str = "type", layer=None, 
 def check_certificate(file, model, a, b, inputs=None, *, threads: int = 1, progress=None) -> list[str]:
     """A certificate (report.json() in a file) gone through again, case by case: what does not hold, a line each; empty: it holds."""
     model = model_of(model)
-    return _lastbit.check_certificate(os.fspath(file), model.native, _device(a), _device(b), arrays_for(model, inputs), threads, progress)
+    return _lastbit.check_certificate(os.fspath(file), model.native, model.called, _device(a), _device(b), arrays_for(model, inputs), threads, progress)
 
 
 def prove(model, backend, inputs=None, *, input_range: str = "type", bits: int | None = None, layer=None, threads: int = 1, progress=None) -> Report:

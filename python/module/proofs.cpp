@@ -28,8 +28,7 @@ Report certify(const ModelPointer& model, const std::string& called, const Devic
   return released([&] {
     const SpecSheet side_a = a.on(*model), side_b = b.on(*model);
     const auto found = std::make_shared<Certificate>(
-        lastbit::certify(*model, side_a, side_b, inputs, {range_from(range), layer, threads, Watch(progress)}));
-    found->model = called;
+        lastbit::certify(*model, side_a, side_b, inputs, {range_from(range), layer, threads, Watch(progress), called}));
     return with_placements({.json = [found] { return to_json(*found); },
                             .text = [found](bool) { return to_text(*found); },
                             .csv = {},
@@ -39,11 +38,12 @@ Report certify(const ModelPointer& model, const std::string& called, const Devic
 }
 
 /// What does not hold of a certificate; empty: it holds.
-std::vector<std::string> check(const std::filesystem::path& file, const ModelPointer& model, const Device& a, const Device& b,
-                               const Arrays& arrays, int threads, const py::object& progress) {
+std::vector<std::string> check(const std::filesystem::path& file, const ModelPointer& model, const std::string& called, const Device& a,
+                               const Device& b, const Arrays& arrays, int threads, const py::object& progress) {
   const std::vector<Tensor> inputs = inputs_from(*model, arrays);
   return released([&] {
-    return check_certificate(file, *model, a.on(*model), b.on(*model), inputs, {.threads = threads, .on_progress = Watch(progress)}).wrong;
+    const CertifyOptions options{.threads = threads, .on_progress = Watch(progress), .called = called};
+    return check_certificate(file, *model, a.on(*model), b.on(*model), inputs, options).wrong;
   });
 }
 

@@ -175,7 +175,7 @@ TEST_CASE("a certificate is gone through again without staircases, and every num
   }
   write_text_file(folder.path() / "no.json", R"({"format": "lastbit.golden.v1"})");
   CHECK_THROWS_WITH(check_certificate(folder.path() / "no.json", one_weight(random), a, b, {}),
-                    contains_text("is not lastbit.certificate.v1"));
+                    contains_text("is not lastbit.certificate.v2"));
 }
 
 TEST_CASE("a convolution has one fingerprint on two devices if and only if they are equal on it for every input") {

@@ -218,6 +218,49 @@ TEST_CASE("a bias that one device stores in fewer bits moves the accumulators, a
   check_shown(model, a, b, *layer.shown);
 }
 
+TEST_CASE("sums that cross the end of an accumulator that wraps count as those that can be reached, before they wrap") {
+  std::mt19937 random(27);
+  const std::vector<Tensor> every{Tensor::from<std::int8_t>(Shape{1, 16, 16, 1}, every_code())};
+  int equal = 0, differing = 0;
+  for (int i = 0; i < 40; ++i) {
+    Model model = one_weight(random);
+    const std::int32_t bias =
+        i % 4 < 2 ? 2147483647 - static_cast<std::int32_t>(random() % 100) : -2147483647 - 1 + static_cast<std::int32_t>(random() % 100);
+    model.tensors[static_cast<std::size_t>(*model.find_tensor("b"))].constant =
+        Tensor::from<std::int32_t>(Shape{1}, std::vector<std::int32_t>{bias});
+    double& scale = model.tensors[static_cast<std::size_t>(model.outputs[0])].quantization.scales[0];
+    if (i % 2 == 0) scale *= 0x1p23;  // the middle of the type's range
+    const SpecSheet a = find_backend("tflite_double");
+    SpecSheet b = find_backend(i % 3 == 0 ? "tflite_single" : "tflite_double");
+    if (i % 3 != 0) set_rule(b.backend, "conv.i8.output.chain.2.rounding", "floor");
+    const Counted counted = count(model, a, b, every);
+    const Certificate certificate = certify(model, a, b, {});
+    const LayerCertificate& layer = certificate.layers.at(0);
+    INFO("layer " << i << ": " << to_text(certificate));
+    REQUIRE(layer.by == DecidedBy::accumulators);
+    CHECK(layer.cases == 256);
+    CHECK(layer.differing == counted.differing);
+    CHECK(layer.largest == counted.largest);
+    CHECK(layer.shown.has_value() == (counted.differing > 0));
+    if (layer.shown) check_shown(model, a, b, *layer.shown);
+    ++(counted.differing > 0 ? differing : equal);
+  }
+  CHECK(equal >= 5);
+  CHECK(differing >= 5);
+}
+
+TEST_CASE("sums that wrap all the way round can be any that the accumulator holds") {
+  std::mt19937 random(28);
+  const Model model = one_weight(random);
+  SpecSheet a = find_backend("tflite_double"), b = find_backend("tflite_single");
+  for (SpecSheet* const side : {&a, &b}) set_rule(side->backend, "conv.i8.accumulator.bits", "8");
+  CHECK(certify(model, a, b, {}).layers.at(0).cases == 256);  // 256 sums, each another number of 8 bits
+  for (SpecSheet* const side : {&a, &b}) set_rule(side->backend, "conv.i8.accumulator.bits", "7");
+  const LayerCertificate layer = certify(model, a, b, {}).layers.at(0);
+  REQUIRE(layer.channels.size() == 1);
+  CHECK(layer.channels[0].accumulators == IntegerRange{-64, 63});
+}
+
 TEST_CASE("what is computed in real numbers is equal only where both devices convert it alike") {
   std::mt19937 random(18);
   const Model model = sum_of_two(OperationKind::add, random);
@@ -255,7 +298,7 @@ TEST_CASE("a certificate's report names what differs, and its JSON what it rests
   CHECK(to_text(certificate).find("0 of 1 layers equal for every input, 1 can differ, 0 open; the first") != std::string::npos);
   const std::string json = to_json(certificate);
   for (const char* text :
-       {R"("format": "lastbit.certificate.v1")", R"("model_checksum": "fnv1a64:)", R"("decided_by": "pairs")", R"("verdict": "differs")"})
+       {R"("format": "lastbit.certificate.v2")", R"("model_checksum": "fnv1a64:)", R"("decided_by": "pairs")", R"("verdict": "differs")"})
     CHECK(json.find(text) != std::string::npos);
 }
 

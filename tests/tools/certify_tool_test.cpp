@@ -38,7 +38,7 @@ TEST_CASE("certify asks about the range of the data, about one layer, and takes 
   CHECK(shell.text("out").find("0 of 1 layers equal for every input within the range of the data") != std::string::npos);
   CHECK(shell.status(certify_digits + " --a tflite_double --b vipnano_v8 --keep " + "0,1,2,3,4,5,7,8=tflite_double") == 0);
   CHECK(shell.status(certify_digits + " --a tflite_double --b vipnano_v8 --threads 2 --json") == 1);
-  CHECK(shell.text("out").find("\"lastbit.certificate.v1\"") != std::string::npos);
+  CHECK(shell.text("out").find("\"lastbit.certificate.v2\"") != std::string::npos);
 }
 
 TEST_CASE("certify writes a certificate, checks it, and refuses one of something else") {
@@ -53,11 +53,36 @@ TEST_CASE("certify writes a certificate, checks it, and refuses one of something
   text.replace(text.find("\"differing\": 904"), 16, "\"differing\": 905");
   shell.write("changed.json", text);
   CHECK(shell.status(certify_digits + sides + " --check changed.json") == 1);
-  CHECK(shell.text("out").find("layer 0 'conv1': differing 905, counted 904") != std::string::npos);
+  CHECK(shell.text("out").find("layer 0 'conv1': differing 905; found 904") != std::string::npos);
   CHECK(shell.status(certify_digits + sides + " --check missing.json") == 2);
   CHECK(shell.status(certify_digits + sides + " --output out.json --layer conv2") == 1);
   CHECK(shell.status(certify_digits + sides + " --check out.json") == 0);
-  CHECK(shell.text("out").find("the certificate holds: 1 layer, ") != std::string::npos);
+  CHECK(shell.text("out").find("the certificate holds: 1 layer, layer 3 'conv2' alone, 20,547,406 cases") != std::string::npos);
+  CHECK(shell.status(certify_digits + sides + " --check out.json --layer conv1") == 2);
+  CHECK(shell.text("err").find("it is of layer 3, not of layer 0 alone") != std::string::npos);
+}
+
+TEST_CASE("certify --check holds a certificate to the layers that others compute, and to the names of all it is of") {
+  const Shell shell;
+  const std::string kept = certify_digits + " --a tflite_double --b vipnano_v8 --keep conv2=tflite_double";
+  CHECK(shell.status(kept + " --json") == 1);
+  const std::string text = shell.text("out");
+  const auto status_with = [&](const std::string& stated, const std::string& other) {
+    std::string changed = text;
+    const std::size_t at = changed.find(stated);
+    REQUIRE(at != std::string::npos);
+    changed.replace(at, stated.size(), other);
+    shell.write("kept.json", changed);
+    return shell.status(kept + " --check kept.json");
+  };
+  CHECK(status_with("", "") == 0);
+  CHECK(status_with("computes 1 of 9", "computes 2 of 9") == 1);
+  CHECK(shell.text("out").find("the network: elsewhere 0 \"beside vipnano_v8, ") != std::string::npos);
+  CHECK(status_with("\"model\": \"model.json\"", "\"model\": \"other.json\"") == 1);
+  CHECK(shell.text("out").find("the network: model \"other.json\"; found \"model.json\"") != std::string::npos);
+  CHECK(status_with("\"name\": \"vipnano_v8\"", "\"name\": \"vipnano_v7\"") == 1);
+  CHECK(status_with("\"name\": \"vipnano_v8\"", "\"named\": \"vipnano_v8\"") == 2);
+  CHECK(shell.text("err").find("unknown key 'named'") != std::string::npos);
 }
 
 TEST_CASE("a fingerprint is of one backend, and the same where nothing differs") {

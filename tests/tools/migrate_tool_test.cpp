@@ -97,7 +97,7 @@ TEST_CASE("migrate: two versions of a device file, of which one rule that the ne
   CHECK(text.find("\non data:\n") != std::string::npos);
   CHECK(shell.status("migrate tflite_double vipnano_v8 --json --model " + digits) == 1);
   const Json json = Json::parse(shell.text("out"));
-  CHECK(json["certificate"]["format"] == "lastbit.certificate.v1");
+  CHECK(json["certificate"]["format"] == "lastbit.certificate.v2");
   CHECK_FALSE(json["rules"].empty());
 }
 

@@ -96,7 +96,7 @@ std::vector<Mistake> mistakes() {
       {"prove M.json --backend xnnpack --layer residul", {"'residual'"}},
       {"certify M.json --a xnnpack", {"--a and --b, two backends, are needed"}},
       {"certify M.json --fingerprint", {"--fingerprint is of one backend, --a"}},
-      {"certify M.json --a xnnpack --b vipnano_v8 --check M.json", {"M.json.format", "is not lastbit.certificate.v1"}},
+      {"certify M.json --a xnnpack --b vipnano_v8 --check M.json", {"M.json.format", "is not lastbit.certificate.v2"}},
       {"matrix M.json --backend xnnpack", {"fewer than two of the backends run this network"}},
       {"certify M.json --a xnnpack --b float --layer 99", {"no layer is called '99'"}},
       {"certify M.json --a xnnpack --b vipnano_v8 --input-range data", {"the range of the data needs inputs"}},

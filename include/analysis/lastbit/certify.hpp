@@ -46,7 +46,7 @@ struct TensorBound {
 
 /// One channel, or of a pool all windows of one count.
 struct CertifiedChannel {
-  IntegerRange accumulators;  ///< that it can have
+  IntegerRange accumulators;  ///< that it can have; of sums that leave an accumulator that wraps, as they are before
   std::int64_t differing = 0;
   std::int64_t largest = 0;  ///< magnitude of the difference, in LSB
 };
@@ -86,6 +86,9 @@ struct Certificate {
   std::string version;                                       ///< of the library
   std::string model_checksum;                                ///< as in recordings
   std::string rules_a, rules_b;                              ///< checksums of all rules of both sides
+  std::vector<std::string> elsewhere{};                      ///< computed_elsewhere() of both sides
+  std::string data{};                                        ///< InputRange::data: checksum of the inputs
+  std::optional<std::size_t> only{};                         ///< the operation that alone was asked for
   std::vector<LayerCertificate> layers;                      ///< in order
   std::vector<std::pair<std::string, TensorBound>> outputs;  ///< of the model; none where one layer alone was asked for
   [[nodiscard]] bool equal() const;                          ///< every layer is, and there is one
@@ -98,23 +101,29 @@ struct CertifyOptions {
   std::optional<std::string> layer{};  ///< only this one: an operation's number or name, or that of its output
   int threads = 1;
   std::function<void(std::size_t done, std::size_t all)> on_progress{};
+  std::string called{};  ///< what reports call the network, a path for one; empty: its own name
 };
 
 /// `inputs` as for Emulator::run, or empty for InputRange::type. Throws Error where a backend cannot run the model.
 [[nodiscard]] Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
                                   const CertifyOptions& options = {});
 
-/// A certificate gone through again: of the accumulators every single one, by the code that runs networks and without staircases; of codes, pairs and sums
-/// every one, by the definition and without executors where the operation ends in a chain of stages.
+/// A certificate derived again and compared, statement by statement. What is counted comes from another route than certify()'s: of the accumulators every
+/// single one, by the code that runs networks and without staircases, as long as they are no more than 2^30 together, beyond that those at both ends of
+/// every step; of codes, pairs and sums every one, by the definition and without executors where the operation ends in a chain of stages. Examples
+/// are run, and bounds follow from all that is in front of them.
 struct CertificateCheck {
-  std::size_t layers = 0;          ///< of the certificate
-  std::int64_t cases = 0;          ///< computed on both sides, one by one
-  std::vector<std::string> wrong;  ///< what does not hold, a line each
+  std::size_t layers = 0;           ///< of the certificate
+  std::optional<std::string> only;  ///< the layer that it is about alone
+  std::int64_t cases = 0;           ///< computed on both sides, one by one
+  std::int64_t by_steps = 0;        ///< further accumulators, of which those at both ends of every step were computed
+  std::vector<std::string> wrong;   ///< what does not hold, a line each
   [[nodiscard]] bool holds() const { return wrong.empty(); }
 };
 
-/// `file` holds what to_json() gave. The range and the layer of the options are not read, the certificate says which. What a difference becomes in the network
-/// is not computed again. Throws Error where the file is no certificate, or one of another model or other rules, and as certify() does.
+/// `file` holds what to_json() gave, in this version's form or that of lastbit.certificate.v1. The range of the options is not read, the certificate says
+/// which; a layer of the options must be that of the certificate. Throws Error where the file is no certificate, or one of another model, other rules or
+/// other data, and as certify() does.
 [[nodiscard]] CertificateCheck check_certificate(const std::filesystem::path& file, const Model& model, const SpecSheet& a,
                                                  const SpecSheet& b, std::span<const Tensor> inputs, const CertifyOptions& options = {});
 [[nodiscard]] std::string to_text(const CertificateCheck& check);

@@ -44,6 +44,16 @@ class Certifier {
 /// Whether both sides compute in integers.
 [[nodiscard]] bool is_on_codes(const LayerOnBoth& layer);
 
+/// Of the inputs that a range of data comes from.
+[[nodiscard]] std::string data_checksum(std::span<const Tensor> inputs);
+
+/// A layer's certificate, before anything follows from it.
+using VisitCertificate =
+    std::function<void(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, LayerCertificate& certificate)>;
+/// certify(), with a look at every layer.
+[[nodiscard]] Certificate certify_layers(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                                         const CertifyOptions& options, const VisitCertificate& judged);
+
 /// The layer's sums on both sides, where it has some.
 [[nodiscard]] std::optional<SharedSums> shared_sums_of(const LayerOnBoth& layer);
 

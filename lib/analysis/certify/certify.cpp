@@ -19,6 +19,7 @@
 #include "lastbit/one_operation.hpp"
 #include "lastbit/recording.hpp"
 #include "lastbit/version.hpp"
+#include "model/checksum.hpp"
 
 namespace lastbit {
 namespace {
@@ -282,9 +283,22 @@ void Certifier::spread(const LayerOnBoth& layer, const std::optional<SharedSums>
   put_range(layer.operation(), {std::min(a.min, b.min), std::max(a.max, b.max)}, ranges_);
 }
 
-Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
-                    const CertifyOptions& options) {
-  Certificate certificate{.model = model.name,
+std::string data_checksum(std::span<const Tensor> inputs) {
+  Checksum sum;
+  for (const Tensor& input : inputs) {
+    sum.add(std::string(name_of(input.type())));
+    sum.add(input.shape().text());
+    sum.add(input.bytes());
+  }
+  return sum.text();
+}
+
+namespace {
+
+/// All but the layers.
+Certificate headed(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                   const CertifyOptions& options) {
+  Certificate certificate{.model = options.called.empty() ? model.name : options.called,
                           .a = a.name,
                           .b = b.name,
                           .range = options.range,
@@ -294,7 +308,19 @@ Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, 
                           .rules_b = rules_checksum(b),
                           .layers = {},
                           .outputs = {}};
+  for (const SpecSheet* const side : {&a, &b})
+    for (std::string& line : computed_elsewhere(model, *side)) certificate.elsewhere.push_back(std::move(line));
+  if (options.range == InputRange::data) certificate.data = data_checksum(inputs);
+  if (options.layer) certificate.only = operation_called(model, *options.layer, "certify");
+  return certificate;
+}
+
+}  // namespace
+
+Certificate certify_layers(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                           const CertifyOptions& options, const VisitCertificate& judged) {
   Certifier certifier(model, a, b, inputs, options);
+  Certificate certificate = headed(model, a, b, inputs, options);
   NetworkBounds bounds(model);
   with_threads(options.threads, [&] {
     certifier.each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
@@ -303,11 +329,17 @@ Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, 
       one.name = layer_name(model, layer.index);
       one.kind = std::string(name_of(layer.operation().kind));
       bounds.put(layer.operation(), one.in_network);
+      judged(layer, sums, one);
     });
   });
   if (options.layer) return certificate;
   for (const std::int32_t output : model.outputs) certificate.outputs.emplace_back(model.tensor(output).name, bounds.of_tensor(output));
   return certificate;
+}
+
+Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+                    const CertifyOptions& options) {
+  return certify_layers(model, a, b, inputs, options, [](const LayerOnBoth&, const std::optional<SharedSums>&, LayerCertificate&) {});
 }
 
 }  // namespace lastbit

@@ -1,15 +1,19 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A certificate gone through again, without the search that made it.
+// A certificate derived again, its cases counted without the search that made it, and compared with what is stated.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "analysis/certify/certifier.hpp"
 #include "analysis/certify/every_code.hpp"
+#include "analysis/certify/layer_report.hpp"
 #include "analysis/rules_checksum.hpp"
+#include "compare/report_layout.hpp"
 #include "engine/finisher.hpp"
 #include "engine/parallel.hpp"
 #include "formats/file.hpp"
@@ -17,12 +21,17 @@
 #include "lastbit/certify.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/one_operation.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/recording.hpp"
+#include "lastbit/version.hpp"
 
 namespace lastbit {
 namespace {
 
-constexpr const char* format = "lastbit.certificate.v1";
+/// So many accumulators of a network are computed one by one: a second or two.
+constexpr std::int64_t most_one_by_one = std::int64_t{1} << 30;
+
+std::string place_of(std::size_t number, const std::string& name) { return "layer " + std::to_string(number) + " '" + name + "':"; }
 
 struct Counted {
   std::int64_t cases = 0, differing = 0, largest = 0;
@@ -83,16 +92,30 @@ class EveryAccumulator {
   Tensor of_a_, of_b_;
 };
 
-std::vector<Counted> count_columns(const SharedSums& sums, ElementType type) {
-  std::vector<Counted> counted(sums.columns.size());
-  for_each_part(std::ssize(counted), 1, [&](std::int64_t first, std::int64_t last) {
-    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
-      const SharedSums::Column& column = sums.columns[i];
-      if (sums.a.empty() && sums.b.empty()) counted[i].cases = column.accumulators.max - column.accumulators.min + 1;
-      else counted[i] = EveryAccumulator(sums, column, type).count();
-    }
-  });
-  return counted;
+/// Whether the code that runs networks computes, at both ends of every step, what the staircase says; the chain has its accumulators `apart` further on.
+bool ends_hold(const Staircase& stairs, std::int64_t apart, const Chain& chain, const RescaleOperands& operands, ElementType type) {
+  std::vector<std::int64_t> ends;
+  for (std::size_t step = 0; step < stairs.steps.size(); ++step) {
+    ends.push_back(stairs.steps[step].first + apart);
+    ends.push_back((step + 1 < stairs.steps.size() ? stairs.steps[step + 1].first - 1 : stairs.accumulators.max) + apart);
+  }
+  Tensor outputs(type, Shape{std::ssize(ends)});
+  const Finisher finisher(chain, {operands}, FinisherInput{ends.front(), ends.back(), 0});
+  finisher(std::span<const std::int64_t>(ends), outputs, 0, nullptr);
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    if (outputs.integer_at(static_cast<std::int64_t>(i)) != stairs.steps[i / 2].output) return false;
+  return true;
+}
+
+/// The accumulators at both ends of every step of the column, computed by both sides; those between them are as many as the steps are wide.
+std::optional<Counted> count_steps(const SharedSums& sums, const SharedSums::Column& column, ElementType type) {
+  const auto both = staircases(sums, column);
+  if (!both) return std::nullopt;
+  const auto& [a, b] = *both;
+  const std::int64_t apart = column.accumulators_b.value_or(column.accumulators).min - column.accumulators.min;
+  if (!ends_hold(a, 0, sums.a, column.a, type) || !ends_hold(b, apart, sums.b, column.b, type)) return std::nullopt;
+  const StaircaseDifference found = difference(a, b);
+  return Counted{found.accumulators, found.differing, found.largest};
 }
 
 Counted count_codes(const LayerOnBoth& layer) {
@@ -104,114 +127,233 @@ Counted count_codes(const LayerOnBoth& layer) {
   return counted;
 }
 
-class Checker {
+/// Certificates counted again: what certify() found is replaced by it.
+class Recount {
  public:
-  Checker(const JsonView& certificate, const Model& model, const SpecSheet& a, const SpecSheet& b)
-      : certificate_(certificate), model_(model) {
-    require("the model's checksum", certificate["model_checksum"].text(), model_checksum(model));
-    require("the checksum of the rules of side a", certificate["a"]["rules"].text(), rules_checksum(a));
-    require("the checksum of the rules of side b", certificate["b"]["rules"].text(), rules_checksum(b));
-    found_.layers = certificate["layers"].size();
-  }
+  explicit Recount(CertificateCheck& check) : check_(check) {}
 
-  void check(const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
-    const std::optional<JsonView> stated = find(layer.index);
-    if (!stated) return;
-    ++seen_;
-    place_ = "layer " + std::to_string(layer.index) + " '" + layer_name(model_, layer.index) + "'";
-    const std::string by = (*stated)["decided_by"].text();
-    const bool same = have_same_rules(layer);
-    equal_ = equal_ && (*stated)["verdict"].text() == "equal";
-    if (by == name_of(DecidedBy::same_rules)) return expect("same rules", same);
-    if (by == name_of(DecidedBy::nothing)) return expect("an open verdict", (*stated)["verdict"].text() == "open");
+  void operator()(const LayerOnBoth& layer, const std::optional<SharedSums>& sums, LayerCertificate& certificate) {
+    if (certificate.is_open() || certificate.by == DecidedBy::same_rules) return;
     Counted all;
-    if (sums && by == name_of(DecidedBy::accumulators)) all = check_channels((*stated)["channels"], layer, *sums);
-    else all = count_codes(layer);
-    found_.cases += all.cases;
-    expect_number("cases", (*stated)["cases"], all.cases);
-    expect_number("differing", (*stated)["differing"], all.differing);
-    expect_number("largest_lsb", (*stated)["largest_lsb"], all.largest);
-    expect("verdict '" + (*stated)["verdict"].text() + "'", (*stated)["verdict"].text() == (all.differing == 0 ? "equal" : "differs"));
-  }
-
-  [[nodiscard]] CertificateCheck finished() {
-    place_ = "the network";
-    expect(std::to_string(found_.layers) + " layers, of which it has " + std::to_string(seen_), seen_ == found_.layers);
-    expect("equal", certificate_["equal"].boolean() == (equal_ && found_.layers > 0));
-    return std::move(found_);
+    if (certificate.by == DecidedBy::accumulators) {
+      all = count_channels(layer, *sums, certificate);
+    } else {
+      all = count_codes(layer);
+      check_.cases += all.cases;
+    }
+    certificate.cases = all.cases;
+    certificate.differing = all.differing;
+    certificate.largest = all.largest;
   }
 
  private:
-  /// A certificate of something else is no certificate to be checked.
-  void require(const std::string& what, const std::string& stated, const std::string& present) const {
-    if (stated != present) throw Error(ErrorCode::bad_input, certificate_.where(), what + " is " + stated + "; here it is " + present);
-  }
-
-  void expect(const std::string& what, bool holds) {
-    if (!holds) found_.wrong.push_back(place_ + ": it says " + what + ", which is not so");
-  }
-  void expect_number(const std::string& what, const JsonView& stated, std::int64_t counted) {
-    if (stated.integer() != counted)
-      found_.wrong.push_back(place_ + ": " + what + " " + std::to_string(stated.integer()) + ", counted " + std::to_string(counted));
-  }
-
-  [[nodiscard]] std::optional<JsonView> find(std::size_t operation) const {
-    const JsonView layers = certificate_["layers"];
-    for (std::size_t i = 0; i < layers.size(); ++i)
-      if (layers.at(i)["number"].integer() == static_cast<std::int64_t>(operation)) return layers.at(i);
-    return std::nullopt;
-  }
-
-  Counted check_channels(const JsonView& stated, const LayerOnBoth& layer, const SharedSums& sums) {
+  Counted count_channels(const LayerOnBoth& layer, const SharedSums& sums, LayerCertificate& certificate) {
+    const auto counted = count_columns(sums, layer.a.model().tensor(layer.operation().outputs[0]).type);
     Counted all;
-    const std::string place = place_;
-    expect("sums that are the same on both sides", sums.open.empty());
-    expect(std::to_string(stated.size()) + " channels", stated.size() == sums.columns.size());
-    if (!sums.open.empty() || stated.size() != sums.columns.size()) return all;
-    const std::vector<Counted> counted = count_columns(sums, layer.a.model().tensor(layer.operation().outputs[0]).type);
     for (std::size_t c = 0; c < counted.size(); ++c) {
-      place_ = place + ", channel " + std::to_string(c);
-      expect_number("lowest", stated.at(c)["lowest"], sums.columns[c].accumulators.min);
-      expect_number("highest", stated.at(c)["highest"], sums.columns[c].accumulators.max);
-      expect_number("differing", stated.at(c)["differing"], counted[c].differing);
-      expect_number("largest_lsb", stated.at(c)["largest_lsb"], counted[c].largest);
-      all += counted[c];
+      if (!counted[c]) {
+        check_.wrong.push_back(place_of(certificate.operation, certificate.name) + " channel " + std::to_string(c) +
+                               ": run at a step, a side computes something else");
+        continue;
+      }
+      all += *counted[c];
+      certificate.channels[c].differing = counted[c]->differing;
+      certificate.channels[c].largest = counted[c]->largest;
     }
-    place_ = place;
     return all;
   }
 
-  JsonView certificate_;
-  const Model& model_;
-  CertificateCheck found_;
-  std::string place_;
-  std::size_t seen_ = 0;
-  bool equal_ = true;
+  std::vector<std::optional<Counted>> count_columns(const SharedSums& sums, ElementType type) {
+    std::vector<std::optional<Counted>> counted(sums.columns.size());
+    std::vector<bool> one_by_one(counted.size());
+    for (std::size_t c = 0; c < counted.size(); ++c) {
+      const std::int64_t cases = sums.columns[c].accumulators.max - sums.columns[c].accumulators.min + 1;
+      one_by_one[c] = cases <= most_one_by_one - check_.cases;
+      (one_by_one[c] ? check_.cases : check_.by_steps) += cases;
+      counted[c] = Counted{.cases = cases};
+    }
+    if (sums.a.empty() && sums.b.empty()) return counted;
+    for_each_part(std::ssize(counted), 1, [&](std::int64_t first, std::int64_t last) {
+      for (auto c = static_cast<std::size_t>(first); c < static_cast<std::size_t>(last); ++c)
+        counted[c] = one_by_one[c] ? EveryAccumulator(sums, sums.columns[c], type).count() : count_steps(sums, sums.columns[c], type);
+    });
+    return counted;
+  }
+
+  CertificateCheck& check_;
 };
 
-InputRange range_of(const JsonView& certificate) {
-  const std::string range = certificate["input_range"].text();
-  if (range != "type" && range != "data") certificate["input_range"].fail("'type' or 'data' is needed");
-  return range == "data" ? InputRange::data : InputRange::type;
+/// A certificate's text against what was derived.
+class Comparison {
+ public:
+  explicit Comparison(std::vector<std::string>& wrong) : wrong_(wrong) {}
+
+  void compare(const JsonView& stated, const Json& derived, const std::string& place) {
+    if (derived.is_object()) return compare_members(stated, derived, place);
+    if (derived.is_array()) return compare_elements(stated, derived, place);
+    if (stated.value().dump() != derived.dump())
+      wrong_.push_back(place + " " + shortened(stated.value().dump(), most_text) + "; found " + shortened(derived.dump(), most_text));
+  }
+
+  /// Layers go by their numbers.
+  void compare_layers(const JsonView& stated, const Json& derived) {
+    std::string numbers, expected;
+    for (std::size_t i = 0; i < stated.size(); ++i) numbers += (i == 0 ? "" : ", ") + std::to_string(stated.at(i)["number"].integer());
+    for (const Json& layer : derived) expected += (expected.empty() ? "" : ", ") + layer["number"].dump();
+    if (numbers != expected) {
+      wrong_.push_back("the network: layers " + shortened(numbers.empty() ? "none" : numbers, most_text) + "; found " +
+                       shortened(expected, most_text));
+      return;
+    }
+    for (std::size_t i = 0; i < stated.size(); ++i)
+      compare(stated.at(i), derived[i], place_of(derived[i]["number"].get<std::size_t>(), derived[i]["name"].get<std::string>()));
+  }
+
+ private:
+  static constexpr std::size_t most_text = 80;
+
+  void compare_members(const JsonView& stated, const Json& derived, const std::string& place) {
+    only_members_of(stated, derived);
+    for (const auto& [key, value] : derived.items()) {
+      if (place.empty() && key == "layers") compare_layers(stated[key], value);
+      else compare(stated[key], value, (place.empty() ? "the network:" : place) + " " + key);
+    }
+  }
+
+  void compare_elements(const JsonView& stated, const Json& derived, const std::string& place) {
+    if (stated.size() != derived.size())
+      return wrong_.push_back(place + ", " + std::to_string(stated.size()) + " of them; found " + std::to_string(derived.size()));
+    for (std::size_t i = 0; i < derived.size(); ++i) compare(stated.at(i), derived[i], place + " " + std::to_string(i));
+  }
+
+  static void only_members_of(const JsonView& stated, const Json& derived) {
+    if (!stated.value().is_object()) stated.fail("an object is needed");
+    for (const auto& [key, value] : stated.value().items())
+      if (!derived.contains(key)) stated.fail("unknown key '" + printable(key) + "'");
+  }
+
+  std::vector<std::string>& wrong_;
+};
+
+/// The form that 0.2.0 first wrote says nothing of data, of the layer asked for and of the inputs of examples, and has a path of the model.
+constexpr std::string_view first_format = "lastbit.certificate.v1";
+
+using Version = std::array<int, 3>;
+
+std::optional<Version> version_from(const std::string& text) {
+  Version version{};
+  if (std::sscanf(text.c_str(), "%9d.%9d.%9d", &version[0], &version[1], &version[2]) != 3) return std::nullopt;
+  const std::string again = std::to_string(version[0]) + "." + std::to_string(version[1]) + "." + std::to_string(version[2]);
+  return again == text ? std::optional(version) : std::nullopt;
 }
+
+/// Whether a version of this name has written certificates.
+bool has_written(const std::string& text) {
+  constexpr Version first{0, 2, 0};
+  const auto written = version_from(text), present = version_from(std::string(version()));
+  return written && present && *written >= first && *written <= *present;
+}
+
+/// Whether a path that was given somewhere else can have meant the model that is called so.
+bool can_mean(const std::string& stated, const std::string& called) {
+  if (stated == called) return true;
+  const std::filesystem::path path = std::filesystem::path(stated).lexically_normal();
+  const std::filesystem::path present = std::filesystem::absolute(called).lexically_normal();
+  if (path.empty() || path.is_absolute()) return path == present;
+  const std::vector<std::filesystem::path> all(present.begin(), present.end());
+  std::vector<std::filesystem::path> end(path.begin(), path.end());
+  std::erase(end, "..");
+  return !end.empty() && end.size() <= all.size() && std::equal(end.rbegin(), end.rend(), all.rbegin());
+}
+
+/// A certificate's file.
+class Stated {
+ public:
+  Stated(const JsonView& json, const Model& model) : json_(json), model_(model) {
+    const std::string format = json["format"].text();
+    if (format != certificate_format && format != first_format)
+      json["format"].fail("'" + format + "' is not " + std::string(certificate_format));
+    is_first_ = format == first_format;
+  }
+
+  /// A certificate of something else is no certificate to be checked.
+  void require(const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs) const {
+    require("the model's checksum", json_["model_checksum"], model_checksum(model_));
+    require("the checksum of the rules of side a", json_["a"]["rules"], rules_checksum(a));
+    require("the checksum of the rules of side b", json_["b"]["rules"], rules_checksum(b));
+    if (range() == InputRange::data && !is_first_ && !inputs.empty())
+      require("the checksum of the data", json_["data"], data_checksum(inputs));
+  }
+
+  [[nodiscard]] InputRange range() const {
+    const std::string range = json_["input_range"].text();
+    if (range != "type" && range != "data") json_["input_range"].fail("'type' or 'data' is needed");
+    return range == "data" ? InputRange::data : InputRange::type;
+  }
+
+  /// The layer that it is about, where it is not about all; `asked` must be the same.
+  [[nodiscard]] std::optional<std::size_t> layer(const std::optional<std::string>& asked) const {
+    std::optional<std::size_t> named;
+    if (asked) named = operation_called(model_, *asked, "certify");
+    if (is_first_) {
+      if (!named && json_["outputs"].size() == 0)
+        json_.fail("it does not say of which layer it is: name the layer by --layer NAME", ErrorCode::bad_input);
+      return named;
+    }
+    const JsonView only = json_["layer"];
+    std::optional<std::size_t> stated;
+    if (!only.value().is_null()) stated = static_cast<std::size_t>(only.integer());
+    if (stated && *stated >= model_.operations.size()) only.fail("the network has " + std::to_string(model_.operations.size()) + " layers");
+    if (named && named != stated)
+      only.fail((stated ? "it is of layer " + std::to_string(*stated) : "it is of all layers") + ", not of layer " +
+                    std::to_string(*named) + " alone",
+                ErrorCode::bad_input);
+    return stated;
+  }
+
+  /// What would be stated of this, in the same form.
+  [[nodiscard]] Json in_this_form(const Certificate& certificate) const {
+    Json derived = Json::parse(to_json(certificate));
+    if (const std::string written_by = json_["lastbit"].text(); has_written(written_by)) derived["lastbit"] = written_by;
+    if (!is_first_) return derived;
+    derived["format"] = first_format;
+    if (const std::string stated = json_["model"].text(); can_mean(stated, certificate.model)) derived["model"] = stated;
+    for (const char* const added : {"layer", "data"}) derived.erase(added);
+    if (!json_.find("elsewhere")) derived.erase("elsewhere");
+    for (Json& layer : derived["layers"])
+      if (layer.contains("shown")) layer["shown"].erase("inputs");
+    return derived;
+  }
+
+ private:
+  void require(const std::string& what, const JsonView& stated, const std::string& present) const {
+    const std::string text = stated.text();
+    if (text != present) throw Error(ErrorCode::bad_input, json_.where(), what + " is " + text + "; here it is " + present);
+  }
+
+  JsonView json_;
+  const Model& model_;
+  bool is_first_ = false;
+};
 
 }  // namespace
 
 CertificateCheck check_certificate(const std::filesystem::path& file, const Model& model, const SpecSheet& a, const SpecSheet& b,
                                    std::span<const Tensor> inputs, const CertifyOptions& options) {
   const Json json = parse_json(read_text_file(file), file.string());
-  const JsonView certificate(json, file.string());
-  if (certificate["format"].text() != format) certificate["format"].fail("'" + certificate["format"].text() + "' is not " + format);
+  const JsonView view(json, file.string());
+  const Stated stated(view, model);
+  stated.require(a, b, inputs);
   CertifyOptions request = options;
-  request.range = range_of(certificate);
-  request.layer.reset();
-  Checker checker(certificate, model, a, b);
-  with_threads(options.threads, [&] {
-    Certifier(model, a, b, inputs, request).each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
-      checker.check(layer, sums);
-    });
-  });
-  return checker.finished();
+  request.range = stated.range();
+  const std::optional<std::size_t> layer = stated.layer(options.layer);
+  request.layer = layer ? std::optional(std::to_string(*layer)) : std::nullopt;
+  CertificateCheck check;
+  const Certificate derived = certify_layers(model, a, b, inputs, request, Recount(check));
+  check.layers = derived.layers.size();
+  if (layer) check.only = "layer " + std::to_string(*layer) + " '" + layer_name(model, *layer) + "'";
+  Comparison(check.wrong).compare(view, stated.in_this_form(derived), "");
+  return check;
 }
 
 }  // namespace lastbit

@@ -6,11 +6,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "lastbit/certify.hpp"
 #include "lastbit/json_value.hpp"
 
 namespace lastbit {
+
+/// What to_json() writes.
+inline constexpr std::string_view certificate_format = "lastbit.certificate.v2";
 
 /// 5,320,336
 [[nodiscard]] std::string with_commas(std::int64_t count);

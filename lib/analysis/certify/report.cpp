@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "analysis/certify/layer_report.hpp"
 #include "compare/report_layout.hpp"
@@ -99,6 +100,16 @@ std::string network_text(const Certificate& certificate) {
   return text;
 }
 
+/// "0*37 -128 127*3": codes in order, a run of equal ones once.
+std::string codes_text(const Tensor& tensor) {
+  std::string text;
+  for (std::int64_t at = 0, end = 0; at < tensor.element_count(); at = end) {
+    while (end < tensor.element_count() && tensor.integer_at(end) == tensor.integer_at(at)) ++end;
+    text += (text.empty() ? "" : " ") + std::to_string(tensor.integer_at(at)) + (end - at > 1 ? "*" + std::to_string(end - at) : "");
+  }
+  return text;
+}
+
 JsonValue json_of(const TensorBound& bound) {
   return {{"lsb", bound.lsb ? JsonValue(*bound.lsb) : JsonValue()}, {"by", name_of(bound.by)}};
 }
@@ -117,8 +128,15 @@ JsonValue json_of(const LayerCertificate& layer) {
                         {"differing", channel.differing},
                         {"largest_lsb", channel.largest}});
   if (!layer.channels.empty()) json["channels"] = std::move(channels);
-  if (layer.shown)
-    json["shown"] = JsonValue{{"index", layer.shown->index}, {"a", layer.shown->a}, {"b", layer.shown->b}, {"cause", layer.shown->cause}};
+  if (layer.shown) {
+    JsonValue inputs = JsonValue::array();
+    for (const Tensor& input : layer.shown->inputs) inputs.push_back(codes_text(input));
+    json["shown"] = JsonValue{{"inputs", std::move(inputs)},
+                              {"index", layer.shown->index},
+                              {"a", layer.shown->a},
+                              {"b", layer.shown->b},
+                              {"cause", layer.shown->cause}};
+  }
   return json;
 }
 
@@ -143,29 +161,37 @@ std::string to_text(const Certificate& certificate, const LayerView& view) {
 }
 
 std::string to_text(const CertificateCheck& check) {
-  if (check.holds())
-    return "the certificate holds: " + count_of(static_cast<std::int64_t>(check.layers), "layer") + ", " + with_commas(check.cases) +
-           " cases computed one by one\n";
-  std::string text;
-  for (const std::string& line : check.wrong) text += wrapped(line);
-  return text + "the certificate does not hold: wrong in " + count_of(std::ssize(check.wrong), "statement") + "\n";
+  if (!check.holds()) {
+    constexpr std::size_t most = 20;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, check.wrong.size()); ++i) text += wrapped(check.wrong[i]);
+    if (check.wrong.size() > most) text += "… and " + with_commas(std::ssize(check.wrong) - static_cast<std::int64_t>(most)) + " more\n";
+    return text + "the certificate does not hold: wrong in " + count_of(std::ssize(check.wrong), "statement") + "\n";
+  }
+  std::string text = "the certificate holds: " + count_of(static_cast<std::int64_t>(check.layers), "layer") + ", " +
+                     (check.only ? *check.only + " alone, " : "") + with_commas(check.cases) + " cases computed one by one";
+  if (check.by_steps > 0) text += ", " + with_commas(check.by_steps) + " more at both ends of every step";
+  return wrapped(text);
 }
 
 std::string to_json(const Certificate& certificate) {
-  JsonValue json{{"format", "lastbit.certificate.v1"},
+  JsonValue json{{"format", certificate_format},
                  {"lastbit", certificate.version},
-                 {"model", certificate.model},
+                 {"model", std::filesystem::path(certificate.model).filename().string()},
                  {"model_checksum", certificate.model_checksum},
                  {"a", {{"name", certificate.a}, {"rules", certificate.rules_a}}},
-                 {"b", {{"name", certificate.b}, {"rules", certificate.rules_b}}},
-                 {"input_range", certificate.range == InputRange::type ? "type" : "data"},
-                 {"equal", certificate.equal()},
-                 {"open", certificate.open()},
-                 {"layers", JsonValue::array()},
-                 {"outputs", JsonValue::array()}};
+                 {"b", {{"name", certificate.b}, {"rules", certificate.rules_b}}}};
+  if (!certificate.elsewhere.empty()) json["elsewhere"] = certificate.elsewhere;
+  json["input_range"] = certificate.range == InputRange::type ? "type" : "data";
+  if (!certificate.data.empty()) json["data"] = certificate.data;
+  json.update({{"layer", certificate.only ? JsonValue(*certificate.only) : JsonValue()},
+               {"equal", certificate.equal()},
+               {"open", certificate.open()},
+               {"layers", JsonValue::array()},
+               {"outputs", JsonValue::array()}});
   for (const LayerCertificate& layer : certificate.layers) {
     JsonValue one = json_of(layer);
-    if (!certificate.outputs.empty()) one["in_network"] = json_of(layer.in_network);
+    if (!certificate.only) one["in_network"] = json_of(layer.in_network);
     json["layers"].push_back(std::move(one));
   }
   for (const auto& [name, bound] : certificate.outputs) {

@@ -128,12 +128,37 @@ std::optional<std::vector<Tensor>> input_for(const Sums& sums, std::int64_t chan
   return found;
 }
 
+/// Whether every sum is another number once it has wrapped. More than 62 bits are not followed.
+bool wraps_in_one_piece(const AccumulatorRule& rule, const SumRange& whole) {
+  return rule.overflow == Overflow::wrap && fits_width(whole, 62) && whole.upper - whole.lower < Int128{1} << rule.bits;
+}
+
+bool has_room(const ConvLayer& layer) { return layer.delivers_sums() || layer.arithmetic.sum.output.chain.size < max_stages; }
+
+/// The columns' accumulators as sums before they wrap, where a channel's can.
+void unwrap(SharedSums& shared, const Bounded& sums) {
+  const AccumulatorRule& rule = sums.proof.rule;
+  if (sums.proof.safe() || rule.overflow != Overflow::wrap || !has_room(*shared.layer_a) || !has_room(*shared.layer_b)) return;
+  shared.wraps_to = rule.bits;
+  for (std::size_t c = 0; c < shared.columns.size(); ++c) {
+    if (!wraps_in_one_piece(rule, sums.whole[c])) continue;
+    shared.columns[c].accumulators = {static_cast<std::int64_t>(sums.whole[c].lower), static_cast<std::int64_t>(sums.whole[c].upper)};
+  }
+}
+
+Chain behind_sums(const SharedSums& shared, const Chain& chain) {
+  if (shared.wraps_to == 0) return chain;
+  Chain all{{.kind = StageKind::narrow, .overflow = Overflow::wrap, .bits = static_cast<std::uint8_t>(shared.wraps_to)}};
+  for (const Stage& stage : chain) all.append(stage);
+  return all;
+}
+
 /// The ways behind the sums.
 void set_chains(SharedSums& shared) {
   const ConvLayer &a = *shared.layer_a, &b = *shared.layer_b;
   if (a.delivers_sums()) return;
-  shared.a = a.arithmetic.sum.output.chain;
-  shared.b = b.arithmetic.sum.output.chain;
+  shared.a = behind_sums(shared, a.arithmetic.sum.output.chain);
+  shared.b = behind_sums(shared, b.arithmetic.sum.output.chain);
   for (SharedSums::Column& column : shared.columns) {
     column.a = a.operands_of(column.channel);
     column.b = b.operands_of(column.channel);
@@ -157,6 +182,12 @@ void add_terms(const ConvLayer& layer, Checksum& sum) {
 }
 
 }  // namespace
+
+std::int64_t sum_held_as(std::int64_t held, const SharedSums& sums, const SharedSums::Column& column) {
+  if (sums.wraps_to == 0) return held;
+  const Int128 size = Int128{1} << sums.wraps_to, above = (Int128{held} - column.accumulators.min) % size;
+  return static_cast<std::int64_t>(column.accumulators.min + (above < 0 ? above + size : above));
+}
 
 SharedSums convolution_sums_of(const LayerOnBoth& layer) {
   SharedSums shared;
@@ -184,6 +215,7 @@ SharedSums convolution_sums_of(const LayerOnBoth& layer) {
     SharedSums::Column& column = shared.columns.emplace_back(SharedSums::Column{channel, both->of_a.results[c], {}, {}});
     if (layer_a.bias != layer_b.bias) column.accumulators_b = both->of_b.results[c];
   }
+  unwrap(shared, both->of_a);
   set_chains(shared);
   add_moments(both->a, shared.columns);
   if (!shared.exact)  // what leaves an accumulator that wraps can move by any amount
@@ -199,6 +231,7 @@ std::optional<SharedSums> at_other_scale(const SharedSums& sums, const LayerOnBo
   other.layer_b = std::make_shared<const ConvLayer>(conv_layer(rescaled, operation, layer.b.backend()));
   if (!same_sums(*other.layer_a, *sums.layer_a) || !same_sums(*other.layer_b, *sums.layer_b)) return std::nullopt;
   other.columns = sums.columns;
+  other.wraps_to = sums.wraps_to;
   set_chains(other);
   return other;
 }

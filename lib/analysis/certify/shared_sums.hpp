@@ -21,7 +21,7 @@ struct SharedSums {
   /// One channel, or all windows of one count.
   struct Column {
     std::int64_t channel = 0;
-    IntegerRange accumulators;
+    IntegerRange accumulators;  ///< that can be reached
     RescaleOperands a, b;
     std::optional<IntegerRange> accumulators_b{};  ///< the same sums as side b has them, where its bias is another
     std::int64_t gain = 0;  ///< how far an accumulator can move where every input moves by 1; the largest number: there is no such bound
@@ -30,6 +30,9 @@ struct SharedSums {
   };
   std::string open;  ///< why they are not one variable; empty: they are
   Chain a, b;        ///< empty on both sides where the sums themselves are delivered
+  /// Sums can leave an accumulator of so many bits, which wraps: the columns' accumulators are the sums before that, in one piece, and both chains begin
+  /// with it. 0: the columns' accumulators are what the device holds.
+  int wraps_to = 0;
   std::vector<Column> columns;
   std::vector<std::size_t> column_of{};  ///< of every output; empty: columns are channels, which the outputs have last
   bool exact = true;                     ///< neither side narrows anything away
@@ -40,6 +43,9 @@ struct SharedSums {
   std::optional<IntegerRange> outputs_a{}, outputs_b{};   ///< of convolutions: what the layer's output can hold
   std::shared_ptr<const ConvLayer> layer_a{}, layer_b{};  ///< of convolutions
 };
+
+/// The sum of the column that the device holds as this number.
+[[nodiscard]] std::int64_t sum_held_as(std::int64_t held, const SharedSums& sums, const SharedSums::Column& column);
 
 /// conv2d, depthwise_conv2d, transposed_conv2d, fully_connected with constant weights.
 [[nodiscard]] SharedSums convolution_sums_of(const LayerOnBoth& layer);

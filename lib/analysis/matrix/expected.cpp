@@ -122,8 +122,10 @@ std::optional<Accumulators> accumulators_on(const LayerOnBoth& layer, const Shar
   for (const auto& sample : samples) {
     const auto last = last_chain(layer.a.model(), layer.index, layer.a.backend(), sample);
     if (!last) return std::nullopt;
-    for (std::size_t i = 0; i < last->sums.size(); ++i)
-      accumulators[sums.column_of.empty() ? i % accumulators.size() : sums.column_of[i]].push_back(last->sums[i]);
+    for (std::size_t i = 0; i < last->sums.size(); ++i) {
+      const std::size_t column = sums.column_of.empty() ? i % accumulators.size() : sums.column_of[i];
+      accumulators[column].push_back(sum_held_as(last->sums[i], sums, sums.columns[column]));
+    }
   }
   return accumulators;
 }

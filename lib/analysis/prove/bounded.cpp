@@ -40,18 +40,20 @@ Bounded bounded(const Sums& sums) {
   proof.rule = sums.rule;
   proof.has_width = sums.has_width;
   std::vector<std::optional<ChannelProof>> channels(static_cast<std::size_t>(sums.channels));
-  std::vector<std::optional<SumRange>> results(channels.size());
+  std::vector<std::optional<SumRange>> results(channels.size()), whole(channels.size());
   sums.each([&](const Sum& sum) {
     const BoundAccumulator total = bound(sums, sum);
     const auto channel = static_cast<std::size_t>(sum.channel);
     if (channels[channel]) widen(*channels[channel], total.sums());
     else channels[channel] = total.sums();
     results[channel] = results[channel] ? hull(*results[channel], total.result()) : total.result();
+    whole[channel] = whole[channel] ? hull(*whole[channel], total.exact()) : total.exact();
     if (total.partial()) proof.partial = proof.partial ? hull(*proof.partial, *total.partial()) : *total.partial();
     add_tiles(proof.tiles, total.tiles(), sum.channel, sums.rule.bits);
     proof.terms = std::max(proof.terms, static_cast<std::int64_t>(sum.terms.size()));
   });
   for (const auto& channel : channels) proof.channels.push_back(*channel);
+  for (const auto& sum : whole) found.whole.push_back(*sum);
   for (const auto& result : results) found.results.push_back({narrow_saturate(result->lower, 64), narrow_saturate(result->upper, 64)});
   const auto margin = [&](const ChannelProof& channel) { return margin_in_bits(channel.sums, sums.rule.bits); };
   const auto worst = std::ranges::min_element(proof.channels, {}, margin);

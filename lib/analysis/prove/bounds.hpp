@@ -36,6 +36,8 @@ class BoundAccumulator {
 
   /// Over every narrowing point.
   [[nodiscard]] const ChannelProof& sums() const { return *sums_; }
+  /// The sum as it is, before the accumulator narrows it.
+  [[nodiscard]] const SumRange& exact() const { return exact_; }
   /// What the device is left with after finish().
   [[nodiscard]] const SumRange& result() const { return device_; }
   /// Every narrowing point of an accumulator that narrows every tile.
