@@ -164,7 +164,9 @@ std::vector<Diagnostic> chains_off_their_ratios(const Backend& backend) {
     const auto* const rule = structure_at<RescaleRule>(backend, place->path);
     if (rule == nullptr || rule->chain.empty() || !applies_scale(rule->chain) || !takes_numbers_alone(rule->chain)) continue;
     const std::optional<Off> worst = furthest_off(*rule);
-    if (worst && !places_its_scale_elsewhere(backend, place->path, *rule))
+    if (!worst) continue;
+    const bool is_another_scale = !is_near(worst->output, static_cast<double>(worst->accumulator) * worst->scale);
+    if (!is_another_scale || !places_its_scale_elsewhere(backend, place->path, *rule))
       off.push_back({ErrorCode::malformed_file, place->path, message_of(*rule, *worst)});
   }
   return off;

@@ -381,7 +381,10 @@ TEST_CASE("a chain that is off its ratio is named with the accumulator, what com
       {doubling_high_multiply(32, Rounding::half_up), shift_right_by_exponent(Rounding::half_up), clamp()},  // of a multiplier of 24 bits
       {multiply(), add_half(64, Overflow::wrap), shift_right(Rounding::half_up), clamp()},                   // rounded up twice
   };
-  for (const Chain& chain : wrong) CHECK(off(encoding, chain).size() == 1);
+  for (const Chain& chain : wrong) {
+    INFO("chain " << &chain - wrong.data());
+    CHECK(off(encoding, chain).size() == 1);
+  }
   encoding.form = MultiplierForm::power_of_two;
   encoding.rounding = Rounding::half_up;
   encoding.normalization = Normalization::one_to_two;
