@@ -129,7 +129,9 @@ OperationMemory of_values(const Model& model, const Operation& operation) {
   const double broadcast = operation.kind == concat ? 0 : 8 * counts.broadcast;
   const double runs =
       operation.kind == mean || operation.kind == reduce_sum ? 16 * counts.inputs : 0;  // where each begins, twice while they are found
-  return {table_bytes + 16 * counts.constants + runs + broadcast, held.inputs * counts.inputs + held.outputs * counts.outputs, block_bytes};
+  const double tables =
+      operation.kind == lstm ? 8 * table_bytes : table_bytes;  // a chain for each product of a gate, and how it is counted
+  return {tables + 16 * counts.constants + runs + broadcast, held.inputs * counts.inputs + held.outputs * counts.outputs, block_bytes};
 }
 
 /// Blocks of windows and of the matrix library; sums in double precision.

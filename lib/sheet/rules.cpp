@@ -225,9 +225,19 @@ bool is_covered(const std::vector<std::string>& patterns, std::string_view path)
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return covers(pattern, path); });
 }
 
-/// A rule that only one backend reads; not listed if the other lacks the whole operation.
-void add_one_sided(std::vector<RuleDifference>& list, const RuleDifference& difference, const std::vector<std::string>& absent) {
-  if (!is_covered(absent, difference.path)) list.push_back(difference);
+/// The operations that a backend lacks, but for those of which both sides state the same as far as both state anything: nothing would say that
+/// they differ.
+std::vector<std::string> lacking(const Backend& backend, const std::vector<std::string_view>& agreed,
+                                 const std::vector<RuleDifference>& differences) {
+  const auto says_so = [](const std::string& operation, const RuleDifference& each) {
+    return !each.a.empty() && !each.b.empty() && covers(operation, each.path);
+  };
+  std::vector<std::string> absent = absent_operations(backend);
+  std::erase_if(absent, [&](const std::string& operation) {
+    return std::ranges::any_of(agreed, [&](std::string_view path) { return covers(operation, path); }) &&
+           std::ranges::none_of(differences, [&](const RuleDifference& each) { return says_so(operation, each); });
+  });
+  return absent;
 }
 
 /// Sets a structure of rules to one that has a name, or to nothing.
@@ -354,21 +364,27 @@ std::vector<RuleDifference> diff_backends(const Backend& a, const Backend& b) {
     add_rules(a, *top, rules_a);
     add_rules(b, *top, rules_b);
   }
-  const auto absent_a = absent_operations(a), absent_b = absent_operations(b);
   std::set<std::string_view> paths_b;
   for (const RuleText& rule : rules_b) paths_b.insert(rule.path);
   std::vector<RuleDifference> differences;
+  std::vector<std::string_view> agreed;
   auto in_b = rules_b.begin();
   for (const auto& [path, value] : rules_a) {
     if (!paths_b.contains(path)) {
-      add_one_sided(differences, {path, value, ""}, absent_b);
+      differences.push_back({path, value, ""});
       continue;
     }
-    for (; in_b->path != path; ++in_b) add_one_sided(differences, {in_b->path, "", in_b->value}, absent_a);
+    for (; in_b->path != path; ++in_b) differences.push_back({in_b->path, "", in_b->value});
     if (in_b->value != value) differences.push_back({path, value, in_b->value});
+    else agreed.push_back(path);
     ++in_b;
   }
-  for (; in_b != rules_b.end(); ++in_b) add_one_sided(differences, {in_b->path, "", in_b->value}, absent_a);
+  for (; in_b != rules_b.end(); ++in_b) differences.push_back({in_b->path, "", in_b->value});
+  // Of an operation that one side lacks, the rule that says so suffices.
+  const auto absent_a = lacking(a, agreed, differences), absent_b = lacking(b, agreed, differences);
+  std::erase_if(differences, [&](const RuleDifference& each) {
+    return (each.a.empty() && is_covered(absent_a, each.path)) || (each.b.empty() && is_covered(absent_b, each.path));
+  });
   return differences;
 }
 

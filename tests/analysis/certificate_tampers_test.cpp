@@ -319,9 +319,9 @@ TEST_CASE("a certificate of one layer says so, and holds for that one") {
   const Checked checked;
   const Json valid = checked.certificate({.layer = "sum"});
   CHECK(valid["layer"] == 1);
-  const CertificateCheck check = checked.check(valid.dump());
+  const CertificateCheck check = checked.check(valid.dump());  // the convolution in front of it reaches 128 codes, the constant has two
   CHECK(check.holds());
-  CHECK(to_text(check).starts_with("the certificate holds: 1 layer, layer 1 'sum' alone, 512 cases"));
+  CHECK_THAT(to_text(check), test::contains_text("the certificate holds: 1 layer, layer 1 'sum' alone, 256 cases computed one"));
   CHECK(checked.holds(valid.dump(), {.layer = "1"}));
   CHECK_THROWS_WITH(checked.check(valid.dump(), {.layer = "conv"}), test::contains_text("it is of layer 1, not of layer 0 alone"));
   CHECK_THROWS_WITH(checked.check(checked.certificate().dump(), {.layer = "conv"}),

@@ -406,7 +406,7 @@ TEST_CASE("prove: chains of operations without sums are followed too, and what i
   Model model;
   model.tensors = {{"x", ElementType::int16, {4}, {{std::ldexp(1.0, 20)}, {0}, 0}, {}},
                    {"y", ElementType::int16, {4}, {{1.0}, {0}, 0}, {}}};
-  model.operations = {{OperationKind::requantize, "layer", {0}, {1}, {}}};
+  model.operations = {{OperationKind::requantize, "layer", {0}, {1}, default_attributes(OperationKind::requantize)}};
   model.inputs = {0};
   model.outputs = {1};
   validate(model, "test");

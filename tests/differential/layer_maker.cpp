@@ -130,10 +130,15 @@ Model LayerMaker::pool(OperationKind kind) {
   const std::int32_t data = add_data(image(channels()));
   const Quantization same = model_.tensor(data).quantization;
   const std::optional<Quantization> of_output = choose_.one_in(4) ? std::nullopt : std::optional(same);
-  if (kind == global_average_pool) return finished(kind, default_attributes(kind), {data}, data_type_, of_output);
+  Pool2dAttributes attributes;
+  if (has_planar_pools_) attributes.planar = choose_.one_in(2);
+  if (kind == global_average_pool) return finished(kind, attributes, {data}, data_type_, of_output);
   if (kind == mean || kind == reduce_sum) return finished(kind, MeanAttributes{{1, 2}, choose_.one_in(2)}, {data}, data_type_, of_output);
   if (kind == reduce_max || kind == reduce_min) return finished(kind, MeanAttributes{{1, 2}, choose_.one_in(2)}, {data}, data_type_, same);
-  Pool2dAttributes attributes{extent(4), extent(3), padding(), PartialWindows::dropped, bounds()};
+  attributes.filter = extent(4);
+  attributes.stride = extent(3);
+  attributes.padding = padding();
+  attributes.bounds = bounds();
   return finished(kind, attributes, {data}, data_type_, of_output);
 }
 

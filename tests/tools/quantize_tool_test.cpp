@@ -157,8 +157,8 @@ TEST_CASE("quantize: a padding that .tflite lacks becomes a pad there, and no va
   const Shell shell;
   write_text(shell.file("net.json"), R"({"format": "lastbit.model.v1", "name": "padded", "tensors": [
     {"name": "x", "type": "float32", "shape": [1, 6, 6, 2]},
-    {"name": "w", "type": "float32", "shape": [2, 3, 3, 2], "data": [[[[0.5, -0.25], [1, 2], [0.125, 0.5]], [[1, 1], [0.5, -1], [2, 0.25]],
-      [[-0.5, 1], [1, 0.5], [0.25, 0.75]]], [[[0.5, 0.25], [-1, 2], [0.125, 0.5]], [[1, 1], [0.5, 1], [2, -0.25]], [[0.5, 1], [1, 0.5], [0.25, 2]]]]},
+    {"name": "w", "type": "float32", "shape": [2, 3, 3, 2], "data": [0.5, -0.25, 1, 2, 0.125, 0.5, 1, 1, 0.5, -1, 2, 0.25, -0.5, 1, 1, 0.5, 0.25, 0.75,
+      0.5, 0.25, -1, 2, 0.125, 0.5, 1, 1, 0.5, 1, 2, -0.25, 0.5, 1, 1, 0.5, 0.25, 2]},
     {"name": "c", "type": "float32", "shape": [1, 4, 4, 2]}, {"name": "y", "type": "float32", "shape": [1, 3, 3, 2]}],
     "operations": [{"op": "conv2d", "inputs": ["x", "w"], "outputs": ["c"], "attributes": {"stride": [2, 2], "padding": [2, 1, 2, 1]}},
       {"op": "max_pool2d", "inputs": ["c"], "outputs": ["y"], "attributes": {"filter": [2, 2], "stride": [2, 2], "padding": [1, 1, 1, 1]}}],
