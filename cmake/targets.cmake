@@ -35,8 +35,9 @@ endfunction()
 # headers once for several files. In all others a file stands alone, so that each is seen to state its own includes and a change rebuilds what
 # it touches.
 #
-# lastbit_join(target kilobytes [alone...]): files of up to so many kilobytes, in the order of their list, are one for the compiler, so a name of one
-# means the same in all; those that stay alone use a name in another sense, or take long enough.
+# lastbit_join(target kilobytes [alone...]): files of one folder, up to so many kilobytes of them in the order of their list, are one for the compiler,
+# so a name of one means the same in all of the folder; those that stay alone use a name in another sense, or take long enough. Not files of several
+# folders: a function of one would be called in place of another's, without a word, as soon as a file grows.
 function(lastbit_join target kilobytes)
   if(NOT CMAKE_UNITY_BUILD)
     return()
@@ -46,16 +47,20 @@ function(lastbit_join target kilobytes)
   list(FILTER files INCLUDE REGEX "\\.cpp$")
   list(REMOVE_ITEM files ${ARGN})
   math(EXPR limit "${kilobytes} * 1000")
-  set(group 0)
-  set(bytes 0)
+  set(groups 0)
   foreach(file IN LISTS files)
     file(SIZE "${CMAKE_CURRENT_SOURCE_DIR}/${file}" size)
-    math(EXPR bytes "${bytes} + ${size}")
-    if(bytes GREATER limit)
-      math(EXPR group "${group} + 1")
-      set(bytes ${size})
+    cmake_path(GET file PARENT_PATH folder)
+    if(DEFINED bytes_of_${folder})
+      math(EXPR size "${size} + ${bytes_of_${folder}}")
     endif()
-    set_source_files_properties("${file}" PROPERTIES UNITY_GROUP ${group})
+    if(NOT DEFINED bytes_of_${folder} OR size GREATER limit)
+      math(EXPR groups "${groups} + 1")
+      set(group_of_${folder} ${groups})
+      file(SIZE "${CMAKE_CURRENT_SOURCE_DIR}/${file}" size)
+    endif()
+    set(bytes_of_${folder} ${size})
+    set_source_files_properties("${file}" PROPERTIES UNITY_GROUP ${group_of_${folder}})
   endforeach()
 endfunction()
 

@@ -32,9 +32,9 @@ constexpr std::array<std::pair<std::string_view, SampleForm>, 10> endings{{{".np
                                                                            {".pnm", SampleForm::image}}};
 
 std::optional<SampleForm> known_form(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto* const found = std::ranges::find(endings, std::string_view(ending), [](const auto& each) { return each.first; });
+  std::string extension = file.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto* const found = std::ranges::find(endings, std::string_view(extension), [](const auto& each) { return each.first; });
   return found == endings.end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -197,6 +197,7 @@ class ResizeMethod(RuleValue):
 class NearestCoordinate(RuleValue):
     exact = "exact", "in double"
     float_scale = "float_scale", "in float32, from the rounded quotient of the sizes"
+    float_quotient = "float_quotient", "in float32, divided by the rounded quotient of the sizes, to the half where it is within 10^-6 of one; where no size changes, values are copied"
 
 
 class OtherQuantization(RuleValue):
@@ -442,6 +443,7 @@ class PartialMethod(RuleValue):
     absent = "absent", "every term is added by itself"
     consecutive_terms = "consecutive_terms", "terms side by side in memory form partial sums"
     consecutive_codes = "consecutive_codes", "products of codes side by side at one position of the kernel do; what zero points take off is exact"
+    kernel_codes = "kernel_codes", "the same in the whole kernel, row by row, where padding holds the zero point"
 
 
 class PartialTail(RuleValue):

@@ -245,7 +245,7 @@ TEST_CASE("explain: a rule that b reads in another place is named there, with th
     INFO(rule);
     CHECK(std::ranges::any_of(report.layers[0].causes[0].changes, [&](std::size_t index) {
       const RuleChange& change = report.layers[0].changes[index];
-      return change.name == of_a + " -> " + of_b && change.rules == std::vector{of_a} && change.rules_of_b == std::vector{of_b};
+      return change.name == "conv.i8->u8." + rule && change.rules == std::vector{of_a} && change.rules_of_b == std::vector{of_b};
     }));
     const auto has = [&](const std::string& place, const std::string& backend, const std::string& source) {
       return std::ranges::any_of(report.evidence, [&](const RuleEvidence& one) {

@@ -252,6 +252,17 @@ Substitution another_method(const std::string& of_a, const std::string& of_b, co
 
 namespace {
 
+/// "conv.i8->u8.accumulator.when": what the two paths share is said once.
+std::string both_paths(const std::string& of_a, const std::string& of_b) {
+  const auto differs = std::ranges::mismatch(of_a, of_b).in1 - of_a.begin();
+  const std::size_t same = of_a.rfind('.', static_cast<std::size_t>(differs));
+  const std::size_t begin = same == std::string::npos ? 0 : same + 1;
+  const std::size_t end_a = of_a.find('.', begin), end_b = of_b.find('.', begin);
+  const auto rest = [](const std::string& path, std::size_t end) { return end == std::string::npos ? std::string() : path.substr(end); };
+  if (rest(of_a, end_a) != rest(of_b, end_b)) return of_a + " -> " + of_b;
+  return of_a.substr(0, end_a) + "->" + of_b.substr(begin);
+}
+
 /// b reads the rules below another path: a change has both.
 void name_both_places(Substitution& substitution, const std::string& of_a, const std::string& of_b) {
   for (AppliedChange& applied : substitution.changes) {
@@ -262,7 +273,7 @@ void name_both_places(Substitution& substitution, const std::string& of_a, const
     const std::string &ours = change.rules.front(), &theirs = change.rules_of_b.front();
     if (ours == theirs) change.rules_of_b.clear();
     else if (change.name != ours || change.what.ends_with(" -> none")) continue;
-    else change.name = change.what.starts_with("none -> ") ? theirs : ours + " -> " + theirs;
+    else change.name = change.what.starts_with("none -> ") ? theirs : both_paths(ours, theirs);
   }
 }
 

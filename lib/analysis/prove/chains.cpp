@@ -113,7 +113,8 @@ StageFound leaving_stage(const ChainUse& use) {
 
 namespace {
 
-struct Request {
+/// An operation whose chains are followed.
+struct FollowedLayer {
   const Model& model;
   const Operation& operation;
   const Backend& backend;
@@ -127,13 +128,13 @@ struct Request {
 };
 
 /// Every element of the data inputs at this code, of others at their zero points; nothing where one of those with a code is a constant.
-std::vector<Tensor> filled(const Request& request, std::span<const std::optional<std::int64_t>> codes) {
+std::vector<Tensor> filled(const FollowedLayer& followed, std::span<const std::optional<std::int64_t>> codes) {
   std::vector<Tensor> inputs;
   std::vector<std::int32_t> seen;
-  for (std::size_t i = 0; i < request.operation.inputs.size(); ++i) {
-    const std::int32_t index = request.operation.inputs[i];
+  for (std::size_t i = 0; i < followed.operation.inputs.size(); ++i) {
+    const std::int32_t index = followed.operation.inputs[i];
     if (index == absent_tensor) continue;
-    const ModelTensor& tensor = request.model.tensor(index);
+    const ModelTensor& tensor = followed.model.tensor(index);
     if (tensor.constant && codes[i]) return {};
     if (tensor.constant || std::ranges::count(seen, index) > 0) continue;
     seen.push_back(index);
@@ -145,16 +146,16 @@ std::vector<Tensor> filled(const Request& request, std::span<const std::optional
 }
 
 /// As `place` of a chain which this input alone enters.
-std::function<std::vector<Tensor>(std::int64_t)> place_at(const Request& request, std::size_t position) {
+std::function<std::vector<Tensor>(std::int64_t)> place_at(const FollowedLayer& followed, std::size_t position) {
   return [=](std::int64_t value) {
-    std::vector<std::optional<std::int64_t>> codes(request.operation.inputs.size());
-    codes[position] = value + request.input(position).quantization.zero_point();
-    return filled(request, codes);
+    std::vector<std::optional<std::int64_t>> codes(followed.operation.inputs.size());
+    codes[position] = value + followed.input(position).quantization.zero_point();
+    return filled(followed, codes);
   };
 }
 
-ChainUse use_of(const Request& request, const Chain& chain, const RescaleOperands& operands, const IntegerRange& values) {
-  return {.part = {}, .chain = chain, .operands = operands, .values = values, .bounds = range_of(request.output().type)};
+ChainUse use_of(const FollowedLayer& followed, const Chain& chain, const RescaleOperands& operands, const IntegerRange& values) {
+  return {.part = {}, .chain = chain, .operands = operands, .values = values, .bounds = range_of(followed.output().type)};
 }
 
 IntegerRange hull_of(std::span<const IntegerRange> results) {
@@ -164,48 +165,48 @@ IntegerRange hull_of(std::span<const IntegerRange> results) {
 }
 
 /// One of the operands for each channel, or for all.
-std::vector<ChainUse> of_channels(const Request& request, const Chain& chain, const std::vector<RescaleOperands>& operands,
+std::vector<ChainUse> of_channels(const FollowedLayer& followed, const Chain& chain, const std::vector<RescaleOperands>& operands,
                                   std::span<const IntegerRange> results) {
   std::vector<ChainUse> uses;
   for (std::size_t c = 0; c < std::max(operands.size(), results.size()); ++c) {
-    uses.push_back(use_of(request, chain, operands[operands.size() == 1 ? 0 : c], results[results.size() == 1 ? 0 : c]));
+    uses.push_back(use_of(followed, chain, operands[operands.size() == 1 ? 0 : c], results[results.size() == 1 ? 0 : c]));
     uses.back().channel = static_cast<std::int64_t>(c);
   }
   return uses;
 }
 
-std::vector<ChainUse> of_sum(const Request& request, std::span<const IntegerRange> results) {
-  const SumArithmetic* const rule = sum_arithmetic_of(request.model, request.operation, request.backend).second;
+std::vector<ChainUse> of_sum(const FollowedLayer& followed, std::span<const IntegerRange> results) {
+  const SumArithmetic* const rule = sum_arithmetic_of(followed.model, followed.operation, followed.backend).second;
   if (rule == nullptr || results.empty()) return {};
-  const ResolvedSum sum = resolve(*rule, sum_layer_of(request.model, request.operation, 0));
+  const ResolvedSum sum = resolve(*rule, sum_layer_of(followed.model, followed.operation, 0));
   std::vector<ChainUse> uses;
   for (std::size_t i = 0; i < sum.terms.size(); ++i) {
-    uses.push_back(use_of(request, rule->operand.chain, sum.terms[i].rescale, request.values(i)));
+    uses.push_back(use_of(followed, rule->operand.chain, sum.terms[i].rescale, followed.values(i)));
     uses.back().part = "operand " + std::to_string(i + 1);
     uses.back().saturation_counts = false;
-    uses.back().place = place_at(request, i);
+    uses.back().place = place_at(followed, i);
   }
   if (rule->output.chain.empty()) return uses;
-  const OutputBounds& bounds = std::get<ElementwiseAttributes>(request.operation.attributes).bounds;
-  const auto operands = layer_operands(request.operation, rule->output.scale, {sum.output_scale}, request.output(), bounds);
-  uses.push_back(use_of(request, rule->output.chain, operands[0], results[0]));
+  const OutputBounds& bounds = std::get<ElementwiseAttributes>(followed.operation.attributes).bounds;
+  const auto operands = layer_operands(followed.operation, rule->output.scale, {sum.output_scale}, followed.output(), bounds);
+  uses.push_back(use_of(followed, rule->output.chain, operands[0], results[0]));
   return uses;
 }
 
-std::vector<ChainUse> of_product(const Request& request) {
-  const RescaleRule& rule = request.backend.mul;
-  const OutputBounds& bounds = std::get<ElementwiseAttributes>(request.operation.attributes).bounds;
-  const double scale = product_scale(rule, request.input(0), request.input(1), request.output());
-  const auto operands = layer_operands(request.operation, rule.scale, {scale}, request.output(), bounds);
-  ChainUse use = use_of(request, rule.chain, operands[0], product(request.values(0), request.values(1)));
+std::vector<ChainUse> of_product(const FollowedLayer& followed) {
+  const RescaleRule& rule = followed.backend.mul;
+  const OutputBounds& bounds = std::get<ElementwiseAttributes>(followed.operation.attributes).bounds;
+  const double scale = product_scale(rule, followed.input(0), followed.input(1), followed.output());
+  const auto operands = layer_operands(followed.operation, rule.scale, {scale}, followed.output(), bounds);
+  ChainUse use = use_of(followed, rule.chain, operands[0], product(followed.values(0), followed.values(1)));
   use.place = [=](std::int64_t value) -> std::vector<Tensor> {
-    if (request.operation.inputs[0] == request.operation.inputs[1]) return {};
-    const IntegerRange a = request.values(0), b = request.values(1);
+    if (followed.operation.inputs[0] == followed.operation.inputs[1]) return {};
+    const IntegerRange a = followed.values(0), b = followed.values(1);
     for (const std::int64_t x : {a.min, a.max}) {
       for (const std::int64_t y : {b.min, b.max}) {
         if (x * y == value)
-          return filled(request, std::array<std::optional<std::int64_t>, 2>{x + request.input(0).quantization.zero_point(),
-                                                                            y + request.input(1).quantization.zero_point()});
+          return filled(followed, std::array<std::optional<std::int64_t>, 2>{x + followed.input(0).quantization.zero_point(),
+                                                                             y + followed.input(1).quantization.zero_point()});
       }
     }
     return {};
@@ -213,60 +214,60 @@ std::vector<ChainUse> of_product(const Request& request) {
   return {use};
 }
 
-std::vector<ChainUse> of_requantization(const Request& request) {
-  const bool keeps = request.input(0).quantization == request.output().quantization;
-  if ((request.operation.kind == OperationKind::clip && keeps) ||
-      (request.operation.kind == OperationKind::requantize && is_retyping(request.input(0), request.output())))
+std::vector<ChainUse> of_requantization(const FollowedLayer& followed) {
+  const bool keeps = followed.input(0).quantization == followed.output().quantization;
+  if ((followed.operation.kind == OperationKind::clip && keeps) ||
+      (followed.operation.kind == OperationKind::requantize && is_retyping(followed.input(0), followed.output())))
     return {};
-  const RescaleRule& rule = requantization_of(request.model, request.operation, request.backend);
+  const RescaleRule& rule = requantization_of(followed.model, followed.operation, followed.backend);
   std::vector<ChainUse> uses;
   for (const RescaleOperands& operands :
-       requantize_operands(request.operation, rule, request.input(0), request.output(), bounds_of(request.operation))) {
-    uses.push_back(use_of(request, rule.chain, operands, request.values(0)));
+       requantize_operands(followed.operation, rule, followed.input(0), followed.output(), bounds_of(followed.operation))) {
+    uses.push_back(use_of(followed, rule.chain, operands, followed.values(0)));
     uses.back().channel = static_cast<std::int64_t>(uses.size()) - 1;
-    uses.back().place = place_at(request, 0);
+    uses.back().place = place_at(followed, 0);
   }
   return uses;
 }
 
-std::vector<ChainUse> of_concatenation(const Request& request) {
-  const ConcatArithmetic& concat = request.backend.concat;
-  if ((request.output().type == ElementType::uint8 ? concat.method_uint8 : concat.method) != ConcatMethod::rescaled) return {};
-  const RescaleRule& rule = requantization_of(request.model, request.operation, request.backend);
-  const Activation activation = std::get<ConcatAttributes>(request.operation.attributes).activation;
+std::vector<ChainUse> of_concatenation(const FollowedLayer& followed) {
+  const ConcatArithmetic& concat = followed.backend.concat;
+  if ((followed.output().type == ElementType::uint8 ? concat.method_uint8 : concat.method) != ConcatMethod::rescaled) return {};
+  const RescaleRule& rule = requantization_of(followed.model, followed.operation, followed.backend);
+  const Activation activation = std::get<ConcatAttributes>(followed.operation.attributes).activation;
   std::vector<ChainUse> uses;
-  for (std::size_t i = 0; i < request.operation.inputs.size(); ++i) {
-    const auto operands = requantize_operands(request.operation, rule, request.input(i), request.output(), {.activation = activation});
-    uses.push_back(use_of(request, rule.chain, operands[0], request.values(i)));
+  for (std::size_t i = 0; i < followed.operation.inputs.size(); ++i) {
+    const auto operands = requantize_operands(followed.operation, rule, followed.input(i), followed.output(), {.activation = activation});
+    uses.push_back(use_of(followed, rule.chain, operands[0], followed.values(i)));
     uses.back().part = "operand " + std::to_string(i + 1);
-    uses.back().place = place_at(request, i);
+    uses.back().place = place_at(followed, i);
   }
   return uses;
 }
 
 /// One for every count of values that a window may hold.
-std::vector<ChainUse> of_average(const Request& request, std::span<const IntegerRange> results) {
-  const bool global = request.operation.kind == OperationKind::global_average_pool;
-  AveragePoolArithmetic rule = global ? request.backend.global_average_pool : request.backend.average_pool;
+std::vector<ChainUse> of_average(const FollowedLayer& followed, std::span<const IntegerRange> results) {
+  const bool global = followed.operation.kind == OperationKind::global_average_pool;
+  AveragePoolArithmetic rule = global ? followed.backend.global_average_pool : followed.backend.average_pool;
   if (rule.in_float.method != FloatAverageMethod::absent || results.empty()) return {};
-  const auto& attributes = std::get<Pool2dAttributes>(request.operation.attributes);
+  const auto& attributes = std::get<Pool2dAttributes>(followed.operation.attributes);
   if (attributes.counted_padding) rule.padding = PaddingCount::included;
-  const ModelTensor &in = request.input(0), &out = request.output();
-  const auto registers = one_register(request.operation, rule.sum.output.scale, attributes.bounds);
+  const ModelTensor &in = followed.input(0), &out = followed.output();
+  const auto registers = one_register(followed.operation, rule.sum.output.scale, attributes.bounds);
   RescaleOperands output = operands_for({}, out, bounds_of(attributes.bounds, out));
   output.rectifier = rectifier_of(attributes.bounds.activation);
-  const ConvShape windows = pool_shape_of(request.model, request.operation);
+  const ConvShape windows = pool_shape_of(followed.model, followed.operation);
   std::set<std::int64_t> counts;
   for (std::int64_t y = 0; y < windows.out_height; ++y)
     for (std::int64_t x = 0; x < windows.out_width; ++x) counts.insert(padded_count(rule.padding, windows, window_at(windows, y, x)));
   const IntegerRange all = hull_of(results);
   const bool plain = rule.sum.operand.chain.empty() && rule.sum.centring != Centring::nothing;
-  const IntegerRange term = request.values(0);
+  const IntegerRange term = followed.values(0);
   std::vector<ChainUse> uses;
   for (const std::int64_t count : counts) {
     const RescaleOperands operands = average_operands(rule, in.quantization.scale(), out.quantization.scale(), count, windows.kernel_width,
                                                       windows.kernel_height, output, registers);
-    uses.push_back(use_of(request, rule.sum.output.chain, operands, all));
+    uses.push_back(use_of(followed, rule.sum.output.chain, operands, all));
     if (plain) {
       uses.back().values = {std::max(all.min, std::min<std::int64_t>(0, count * term.min)),
                             std::min(all.max, std::max<std::int64_t>(0, count * term.max))};
@@ -275,75 +276,75 @@ std::vector<ChainUse> of_average(const Request& request, std::span<const Integer
   return uses;
 }
 
-std::vector<ChainUse> of_mean(const Request& request, std::span<const IntegerRange> results) {
-  const bool is_mean = request.operation.kind == OperationKind::mean;
-  const MeanArithmetic& mean = mean_arithmetic_of(request.model, request.operation, request.backend);
-  const SumArithmetic& rule = is_mean ? mean.sum : request.backend.reduce_sum;
+std::vector<ChainUse> of_mean(const FollowedLayer& followed, std::span<const IntegerRange> results) {
+  const bool is_mean = followed.operation.kind == OperationKind::mean;
+  const MeanArithmetic& mean = mean_arithmetic_of(followed.model, followed.operation, followed.backend);
+  const SumArithmetic& rule = is_mean ? mean.sum : followed.backend.reduce_sum;
   if (rule.output.chain.empty() || results.empty()) return {};
-  const ModelTensor &in = request.input(0), &out = request.output();
+  const ModelTensor &in = followed.input(0), &out = followed.output();
   const std::int64_t count = in.shape.element_count() / out.shape.element_count();
   RescaleOperands operands =
       Average(rule, in.quantization.scale(), out.quantization.scale(), count, operands_for({}, out, range_of(out.type))).operands();
   if (is_mean && mean.count == CountIn::multiplier) operands.scale = fold_count(operands.scale, count);
-  return of_channels(request, rule.output.chain, {operands}, results);
+  return of_channels(followed, rule.output.chain, {operands}, results);
 }
 
-std::vector<ChainUse> of_matmul(const Request& request, std::span<const IntegerRange> results) {
-  const SumArithmetic& rule = select_arithmetic(request.model, request.operation, request.backend.matmul).sum;
-  if (delivers_accumulators(request.output(), rule) || results.empty()) return {};
-  const auto operands = chain_operands(request.operation, rule.output, request.input(0), request.input(1).quantization, request.output(),
-                                       output_bounds(request.operation));
+std::vector<ChainUse> of_matmul(const FollowedLayer& followed, std::span<const IntegerRange> results) {
+  const SumArithmetic& rule = select_arithmetic(followed.model, followed.operation, followed.backend.matmul).sum;
+  if (delivers_accumulators(followed.output(), rule) || results.empty()) return {};
+  const auto operands = chain_operands(followed.operation, rule.output, followed.input(0), followed.input(1).quantization,
+                                       followed.output(), output_bounds(followed.operation));
   const IntegerRange all[] = {hull_of(results)};
-  return of_channels(request, chain_of(request.operation, rule), operands, all);
+  return of_channels(followed, chain_of(followed.operation, rule), operands, all);
 }
 
 /// A stage of a chain that the operation reads wraps.
-bool may_wrap(const Request& request) {
-  const std::vector<std::string> prefixes = rule_prefixes(request.model, request.operation, request.backend);
+bool may_wrap(const FollowedLayer& followed) {
+  const std::vector<std::string> prefixes = rule_prefixes(followed.model, followed.operation, followed.backend);
   const auto is_read = [&](const std::string& path) {
     return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return covers(prefix, path); });
   };
-  return std::ranges::any_of(list_rules(request.backend), [&](const RuleText& rule) {
+  return std::ranges::any_of(list_rules(followed.backend), [&](const RuleText& rule) {
     const bool of_stage = rule.path.find(".chain.") != std::string::npos && rule.path.ends_with(".overflow") && rule.value == "wrap";
     return of_stage && is_read(rule.path);
   });
 }
 
-bool is_of_integers(const Request& request) {
-  const auto is_it = [&](std::int32_t index) { return index == absent_tensor || is_integer(request.model.tensor(index).type); };
-  return std::ranges::all_of(request.operation.inputs, is_it) && std::ranges::all_of(request.operation.outputs, is_it);
+bool is_of_integers(const FollowedLayer& followed) {
+  const auto is_it = [&](std::int32_t index) { return index == absent_tensor || is_integer(followed.model.tensor(index).type); };
+  return std::ranges::all_of(followed.operation.inputs, is_it) && std::ranges::all_of(followed.operation.outputs, is_it);
 }
 
 }  // namespace
 
 std::optional<std::vector<ChainUse>> chains_of(const Model& model, const Operation& operation, const Backend& backend,
                                                const TensorRanges& ranges, const Sums* sums, std::span<const IntegerRange> results) {
-  const Request request{model, operation, backend, ranges};
+  const FollowedLayer followed{model, operation, backend, ranges};
   using Uses = std::vector<ChainUse>;
-  if (is_movement(operation.kind) || !is_of_integers(request) || computes_in_float32(operation, backend) ||
+  if (is_movement(operation.kind) || !is_of_integers(followed) || computes_in_float32(operation, backend) ||
       is_on_whole_numbers(model, operation))
     return Uses{};
   if (is_conv_layer(operation.kind)) {
     const ConvLayer& layer = *sums->layer;
-    return layer.delivers_sums() ? Uses{} : of_channels(request, layer.arithmetic.sum.output.chain, layer.operands, results);
+    return layer.delivers_sums() ? Uses{} : of_channels(followed, layer.arithmetic.sum.output.chain, layer.operands, results);
   }
   switch (operation.kind) {
     case OperationKind::add:
     case OperationKind::sub:
-    case OperationKind::add_n: return delivers_sums(request.output()) ? Uses{} : of_sum(request, results);
-    case OperationKind::mul: return delivers_sums(request.output()) ? Uses{} : of_product(request);
+    case OperationKind::add_n: return delivers_sums(followed.output()) ? Uses{} : of_sum(followed, results);
+    case OperationKind::mul: return delivers_sums(followed.output()) ? Uses{} : of_product(followed);
     case OperationKind::average_pool2d:
-    case OperationKind::global_average_pool: return of_average(request, results);
+    case OperationKind::global_average_pool: return of_average(followed, results);
     case OperationKind::mean:
-    case OperationKind::reduce_sum: return of_mean(request, results);
-    case OperationKind::matmul: return of_matmul(request, results);
+    case OperationKind::reduce_sum: return of_mean(followed, results);
+    case OperationKind::matmul: return of_matmul(followed, results);
     case OperationKind::requantize:
     case OperationKind::relu:
     case OperationKind::relu6:
     case OperationKind::relu_n1_to_1:
-    case OperationKind::clip: return of_requantization(request);
-    case OperationKind::concat: return of_concatenation(request);
-    default: return may_wrap(request) ? std::nullopt : std::optional(Uses{});
+    case OperationKind::clip: return of_requantization(followed);
+    case OperationKind::concat: return of_concatenation(followed);
+    default: return may_wrap(followed) ? std::nullopt : std::optional(Uses{});
   }
 }
 
