@@ -66,9 +66,9 @@ struct SideBySide {
 
 /// Rules in which two backends differ and which only make sense changed together.
 struct RuleChange {
-  std::string name;                ///< what it decides: "first rounding", "multiplier width", or the rule's own path
-  std::string what;                ///< from a's to b's: "half_up -> none"
-  std::vector<std::string> rules;  ///< their paths
+  std::string name;                       ///< what it decides: "first rounding", "multiplier width", or the rule's own path
+  std::string what;                       ///< from a's to b's: "half_up -> none"
+  std::vector<std::string> rules;         ///< their paths
   std::vector<std::string> rules_of_b{};  ///< where b reads them in another place, as conv.u8: their paths there
   friend bool operator==(const RuleChange&, const RuleChange&) = default;
 };
