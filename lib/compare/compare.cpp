@@ -15,6 +15,7 @@
 #include "engine/batch.hpp"
 #include "engine/for_each_index.hpp"
 #include "lastbit/memory.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/registry.hpp"
 #include "lastbit/sums_on.hpp"
 #include "sheet/assumed_rules.hpp"
@@ -155,9 +156,7 @@ std::vector<Tensor> run_on(const Emulator& b, std::size_t operation, Feed& feed)
 
 ElementMetrics against_golden(const NamedTensor& tensor, const NamedTensor& golden) {
   return on_common_samples(tensor.name, golden.values, tensor.values, [&](const Tensor& expected, const Tensor& judged) {
-    const Tensor mine = dequantized(judged, tensor.quantization);
-    const Tensor truth = dequantized(expected, golden.quantization);
-    return element_metrics(mine.values<float>(), truth.values<float>());
+    return real_metrics(judged, tensor.quantization, expected, golden.quantization);
   });
 }
 
@@ -212,8 +211,9 @@ DumpRequirement dump_requirement_from(const std::string& text, const std::string
 
 bool DumpMatch::enough() const {
   if (required) {
+    const bool has_outputs = no_output.empty() && !no_samples_of_output;
     const double needed = required->percent * static_cast<double>(computed);
-    return matched > 0 && (!required->outputs || no_output.empty()) && 100 * static_cast<double>(matched) >= needed;
+    return matched > 0 && (!required->outputs || has_outputs) && 100 * (static_cast<double>(matched) - lacking) >= needed;
   }
   const bool says_all = no_output.empty() || 2 * matched >= computed;
   return matched > 0 && says_all && static_cast<std::int64_t>(unfit_files.size()) <= matched;
@@ -336,19 +336,29 @@ CompareReport compare_backends(const Model& model, const SpecSheet& a, const Spe
 
 namespace {
 
-DumpMatch match_of(const Model& model, const NamedTrace& dump) {
-  const TraceIndex of_dump(dump);
-  const auto is_there = [&](std::int32_t tensor) { return of_dump.counterpart(tensor, model.tensor(tensor).name) != nullptr; };
+/// Of a run of so many samples.
+DumpMatch match_of(const Model& model, const NamedTrace& dump, const NamedTrace& run) {
+  const TraceIndex of_dump(dump), of_run(run);
+  const auto samples_of = [&](const TraceIndex& trace, std::int32_t index) {
+    const NamedTensor* const found = trace.counterpart(index, model.tensor(index).name);
+    return found == nullptr ? 0 : found->values.element_count() / model.tensor(index).shape.element_count();
+  };
   DumpMatch match;
   for (const Operation& operation : model.operations) {
     for (const std::int32_t output : operation.outputs) {
       ++match.computed;
-      if (is_there(output)) ++match.matched;
-      else match.missing.push_back(model.tensor(output).name);
+      const std::string& name = model.tensor(output).name;
+      const std::int64_t held = samples_of(of_dump, output), computed = std::max<std::int64_t>(samples_of(of_run, output), 1);
+      if (held == 0) match.missing.push_back(name);
+      else ++match.matched;
+      if (held == 0 || held >= computed) continue;
+      match.lacking += 1 - static_cast<double>(held) / static_cast<double>(computed);
+      match.short_of.push_back("'" + name + "' (" + std::to_string(held) + " of " + count_of(computed, "sample") + ")");
+      match.no_samples_of_output |= std::ranges::find(model.outputs, output) != model.outputs.end();
     }
   }
   for (const std::int32_t output : model.outputs) {
-    if (!is_there(output)) match.no_output.push_back(model.tensor(output).name);
+    if (samples_of(of_dump, output) == 0) match.no_output.push_back(model.tensor(output).name);
   }
   match.unfit_files = dump.unfit;
   match.readings = dump.readings;
@@ -382,7 +392,7 @@ std::vector<Tensor> inputs_in_dump(const Model& model, const NamedTrace& dump) {
 CompareReport compare_dump_with_run(const Model& model, const NamedTrace& dump, const SpecSheet& b, const DumpedRun& run,
                                     const CompareOptions& options) {
   CompareReport report = compare_with_run(model, dump, run.trace, run.emulator, run.inputs, options);
-  report.match = match_of(model, dump);
+  report.match = match_of(model, dump, run.trace);
   report.match->required = options.required;
   add_assumptions(report, model, std::array{b});
   add_not_emulated(report, model, std::array{b});

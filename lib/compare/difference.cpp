@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "lastbit/arith/integer.hpp"
 #include "lastbit/compare.hpp"
 #include "lastbit/dequantize.hpp"
 
@@ -32,16 +33,18 @@ bool further(std::int64_t candidate, std::int64_t than) {
   return magnitude(candidate) > magnitude(than);
 }
 
+void note_differing(std::int64_t index, double a, double b, TensorDifference& result) {
+  if (result.differing++ == 0) {
+    result.first = ValuePair{index, a, b};
+    result.where = DifferencePlaces(result.shape);
+  }
+  result.where.add(index);
+}
+
 template <class T>
 void count_differing(std::span<const T> a, std::span<const T> b, bool (*equal)(T, T), TensorDifference& result) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (equal(a[i], b[i])) continue;
-    const auto index = static_cast<std::int64_t>(i);
-    if (result.differing++ == 0) {
-      result.first = ValuePair{index, static_cast<double>(a[i]), static_cast<double>(b[i])};
-      result.where = DifferencePlaces(result.shape);
-    }
-    result.where.add(index);
+    if (!equal(a[i], b[i])) note_differing(static_cast<std::int64_t>(i), static_cast<double>(a[i]), static_cast<double>(b[i]), result);
   }
 }
 
@@ -117,6 +120,68 @@ void take_figures(std::span<const T> of_a, std::span<const T> of_b, const Quanti
   result.metrics = element_metrics(list);
 }
 
+bool is_wide(ElementType type) {
+  using enum ElementType;
+  return type == int32 || type == uint32 || type == int64 || type == float64;
+}
+
+/// Neither side is of a type that holds less than the other's: real values in double, and in float32 otherwise.
+bool are_wide(const Tensor& a, const Tensor& b) {
+  const auto holds_less = [](ElementType type) { return type == ElementType::float32 || type == ElementType::float16; };
+  return (is_wide(a.type()) || is_wide(b.type())) && !holds_less(a.type()) && !holds_less(b.type());
+}
+
+/// scale * (code - zero point) of every value, which may need more than 64 bits at the ends of int64.
+std::vector<double> wide_reals(const Tensor& tensor, const Quantization& quantization) {
+  std::size_t channels = 1, inner = 1;
+  if (quantization.scales.size() > 1 || quantization.zero_points.size() > 1) {
+    const auto axis = static_cast<std::size_t>(quantization.axis);
+    channels = static_cast<std::size_t>(tensor.shape()[axis]);
+    for (std::size_t later = axis + 1; later < tensor.shape().rank(); ++later) inner *= static_cast<std::size_t>(tensor.shape()[later]);
+  }
+  std::vector<double> reals(static_cast<std::size_t>(tensor.element_count()));
+  visit_element_type(tensor.type(), [&]<class T>() {
+    const auto values = tensor.values<T>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        const std::size_t channel = i / inner % channels;
+        reals[i] = quantization.scale(channel) * static_cast<double>(Int128{values[i]} - quantization.zero_point(channel));
+      } else {
+        reals[i] = static_cast<double>(values[i]);
+      }
+    }
+  });
+  return reals;
+}
+
+/// Values that float32 does not hold.
+struct WideReals {
+  std::vector<double> a, b;
+  std::vector<double> errors;  ///< |b - a|, of integers that mean the same by their codes exact until it is scaled
+};
+
+WideReals wide_reals(const Tensor& a, const Quantization& a_quantization, const Tensor& b, const Quantization& b_quantization) {
+  WideReals reals{wide_reals(a, a_quantization), wide_reals(b, b_quantization), {}};
+  for (std::size_t i = 0; i < reals.a.size(); ++i) reals.errors.push_back(std::abs(reals.a[i] - reals.b[i]));
+  const bool count_alike =
+      a_quantization == b_quantization && a_quantization.scales.size() <= 1 && is_integer(a.type()) && is_integer(b.type());
+  if (!count_alike) return reals;
+  for (std::size_t i = 0; i < reals.errors.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const Int128 steps = Int128{b.integer_at(at)} - a.integer_at(at);
+    reals.errors[i] = a_quantization.scale() * static_cast<double>(steps < 0 ? -steps : steps);
+  }
+  return reals;
+}
+
+void count_differing(const WideReals& reals, TensorDifference& result) {
+  for (std::size_t i = 0; i < reals.errors.size(); ++i) {
+    const double a = reals.a[i], b = reals.b[i];
+    const bool are_same = reals.errors[i] == 0 || (std::isnan(a) && std::isnan(b)) || (std::isinf(a) && a == b);
+    if (!are_same) note_differing(static_cast<std::int64_t>(i), a, b, result);
+  }
+}
+
 std::int64_t count_saturated(const Tensor& tensor) {
   if (tensor.type() == ElementType::float16) {
     const auto values = tensor.values<Float16>();
@@ -190,20 +255,34 @@ TensorDifference difference(const Tensor& a, const Quantization& a_quantization,
     });
     return result;
   }
-  const Tensor real_a = dequantized(a, a_quantization);
-  const Tensor real_b = dequantized(b, b_quantization);
   if (are_alike) {
     visit_element_type(a.type(), [&]<class T>() {
       count_differing<T>(a.values<T>(), b.values<T>(), identical, result);
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) count_lsb(a.values<T>(), b.values<T>(), result);
     });
-  } else {
-    count_differing<float>(real_a.values<float>(), real_b.values<float>(), equal_reals, result);
   }
   result.saturated_a = count_saturated(a);
   result.saturated_b = count_saturated(b);
+  if (are_wide(a, b)) {
+    const WideReals reals = wide_reals(a, a_quantization, b, b_quantization);
+    if (!are_alike) count_differing(reals, result);
+    result.metrics = element_metrics(reals.b, reals.a, reals.errors);
+    return result;
+  }
+  const Tensor real_a = dequantized(a, a_quantization);
+  const Tensor real_b = dequantized(b, b_quantization);
+  if (!are_alike) count_differing<float>(real_a.values<float>(), real_b.values<float>(), equal_reals, result);
   result.metrics = element_metrics(real_b.values<float>(), real_a.values<float>());
   return result;
+}
+
+ElementMetrics real_metrics(const Tensor& mine, const Quantization& mine_quantization, const Tensor& truth,
+                            const Quantization& truth_quantization) {
+  if (are_wide(mine, truth)) {
+    const WideReals reals = wide_reals(truth, truth_quantization, mine, mine_quantization);
+    return element_metrics(reals.b, reals.a, reals.errors);
+  }
+  return element_metrics(dequantized(mine, mine_quantization).values<float>(), dequantized(truth, truth_quantization).values<float>());
 }
 
 std::vector<std::int64_t> top_positions(const Tensor& tensor, std::int64_t values_per_sample) {

@@ -40,6 +40,8 @@ struct Side {
 
   [[nodiscard]] double mean() const { return sum / static_cast<double>(values); }
   [[nodiscard]] double norm() const { return std::sqrt(squares); }
+  /// The largest magnitude.
+  [[nodiscard]] double size() const { return max_or_nan(std::abs(min), std::abs(max)); }
   [[nodiscard]] Distribution distribution() const { return {mean(), std::sqrt(spread / static_cast<double>(values))}; }
   /// Scaled to [0, 1]; a constant stays itself.
   [[nodiscard]] double probability(double value) const {
@@ -54,15 +56,14 @@ struct Pairs {
   double dot = 0, absolute = 0, largest = 0, squares = 0, relative = 0, largest_relative = 0;
   double p = 0, q = 0, p_log_ratio = 0;
 
-  void add(double x, double y, double px, double py, std::int64_t count) {
+  void add(double x, double y, double error, double px, double py, std::int64_t count) {
     const auto weight = static_cast<double>(count);
-    const double error = std::abs(x - y);
     dot += weight * (x * y);
     absolute += weight * error;
     largest = max_or_nan(largest, error);
     squares += weight * (error * error);
     if (std::abs(y) > eps) {
-      const double ratio = std::abs(x / y - 1);
+      const double ratio = error == std::abs(x - y) ? std::abs(x / y - 1) : error / std::abs(y);
       relative += weight * ratio;
       largest_relative = max_or_nan(largest_relative, ratio);
     }
@@ -78,36 +79,73 @@ struct Pairs {
   }
 };
 
-/// `each` calls what it is given with x, y and at how many places they stand.
+/// Squares and products that double's range does not hold, in units of the largest magnitudes.
+struct Scaled {
+  double mine = 0, truth = 0, dot = 0, error_squares = 0;
+  double truth_size = 0, error_size = 0;
+
+  [[nodiscard]] double cosine() const { return cosine_of(dot, std::sqrt(mine), std::sqrt(truth)); }
+  [[nodiscard]] double error_length() const { return error_size * std::sqrt(error_squares); }
+  [[nodiscard]] double sqnr_db() const {
+    if (error_size == 0) return std::numeric_limits<double>::infinity();
+    return 20 * (std::log10(truth_size) - std::log10(error_size)) + 10 * std::log10(truth / error_squares);
+  }
+};
+
+template <class Each>
+Scaled scaled_sums(Each&& each, const Side& x, const Side& y, double largest_error) {
+  Scaled sums{.truth_size = y.size(), .error_size = largest_error};
+  const auto over = [](double value, double size) { return size > 0 ? value / size : 0; };
+  each([&](double mine, double truth, double error, std::int64_t count) {
+    const double a = over(mine, x.size()), b = over(truth, y.size()), e = over(error, largest_error);
+    const auto weight = static_cast<double>(count);
+    sums.mine += weight * (a * a);
+    sums.truth += weight * (b * b);
+    sums.dot += weight * (a * b);
+    sums.error_squares += weight * (e * e);
+  });
+  return sums;
+}
+
+/// `each` calls what it is given with x, y, |x-y| and at how many places they stand.
 template <class Each>
 ElementMetrics metrics_of(Each&& each) {
   Side x, y;
-  each([&](double mine, double truth, std::int64_t count) {
+  each([&](double mine, double truth, double /*error*/, std::int64_t count) {
     x.add(mine, count);
     y.add(truth, count);
   });
   Pairs pairs;
-  each([&](double mine, double truth, std::int64_t count) {
+  each([&](double mine, double truth, double error, std::int64_t count) {
     x.add_to_spread(mine, count);
     y.add_to_spread(truth, count);
-    pairs.add(mine, truth, x.probability(mine), y.probability(truth), count);
+    pairs.add(mine, truth, error, x.probability(mine), y.probability(truth), count);
   });
   const auto count = static_cast<double>(x.values);
-  return {.values = x.values,
-          .non_finite_mine = x.non_finite,
-          .non_finite_truth = y.non_finite,
-          .cosine = cosine_of(pairs.dot, x.norm(), y.norm()),
-          .sqnr_db = sqnr_db_of(y.norm() * y.norm(), pairs.squares),
-          .max_absolute_error = pairs.largest,
-          .mean_absolute_error = pairs.absolute / count,
-          .root_mean_square_error = std::sqrt(pairs.squares / count),
-          .relative_euclidean = vanishes(y.norm()) ? 0 : std::sqrt(pairs.squares) / y.norm(),
-          .kullback_leibler = pairs.divergence(),
-          .accumulated_relative_error = pairs.relative,
-          .max_relative_error = pairs.largest_relative,
-          .mean_relative_error = pairs.relative / count,
-          .mine = x.distribution(),
-          .truth = y.distribution()};
+  ElementMetrics metrics{.values = x.values,
+                         .non_finite_mine = x.non_finite,
+                         .non_finite_truth = y.non_finite,
+                         .cosine = cosine_of(pairs.dot, x.norm(), y.norm()),
+                         .sqnr_db = sqnr_db_of(y.norm() * y.norm(), pairs.squares),
+                         .max_absolute_error = pairs.largest,
+                         .mean_absolute_error = pairs.absolute / count,
+                         .root_mean_square_error = std::sqrt(pairs.squares / count),
+                         .relative_euclidean = vanishes(y.norm()) ? 0 : std::sqrt(pairs.squares) / y.norm(),
+                         .kullback_leibler = pairs.divergence(),
+                         .accumulated_relative_error = pairs.relative,
+                         .max_relative_error = pairs.largest_relative,
+                         .mean_relative_error = pairs.relative / count,
+                         .mine = x.distribution(),
+                         .truth = y.distribution()};
+  constexpr double least = 1e-140, most = 1e140;  // of a length whose square double holds
+  const auto is_held = [&](double length) { return length == 0 || (length > least && length < most); };
+  const bool is_finite = std::isfinite(x.size()) && std::isfinite(y.size()) && std::isfinite(pairs.largest);
+  if (!is_finite || (is_held(x.size()) && is_held(y.size()) && is_held(pairs.largest))) return metrics;
+  const Scaled scaled = scaled_sums(each, x, y, pairs.largest);
+  metrics.cosine = scaled.cosine();
+  metrics.sqnr_db = scaled.sqnr_db();
+  metrics.root_mean_square_error = scaled.error_length() / std::sqrt(count);
+  return metrics;
 }
 
 std::string fixed(const char* format, double value) {
@@ -137,8 +175,8 @@ std::string text_of(const Distribution& d) {
 }  // namespace
 
 double cosine_of(double product, double length_x, double length_y) {
-  if (length_x <= eps && length_y <= eps) return 1;
-  if (length_x <= eps || length_y <= eps) return nan;
+  if (length_x == 0 && length_y == 0) return 1;
+  if (length_x == 0 || length_y == 0) return nan;
   return std::clamp(product / (length_x * length_y), -1.0, 1.0);
 }
 
@@ -148,13 +186,19 @@ double sqnr_db_of(double truth_energy, double error_energy) {
 
 ElementMetrics element_metrics(std::span<const float> mine, std::span<const float> truth) {
   return metrics_of([&](auto&& add) {
-    for (std::size_t i = 0; i < mine.size(); ++i) add(mine[i], truth[i], 1);
+    for (std::size_t i = 0; i < mine.size(); ++i) add(mine[i], truth[i], std::abs(double{mine[i]} - double{truth[i]}), 1);
+  });
+}
+
+ElementMetrics element_metrics(std::span<const double> mine, std::span<const double> truth, std::span<const double> errors) {
+  return metrics_of([&](auto&& add) {
+    for (std::size_t i = 0; i < mine.size(); ++i) add(mine[i], truth[i], errors.empty() ? std::abs(mine[i] - truth[i]) : errors[i], 1);
   });
 }
 
 ElementMetrics element_metrics(std::span<const CountedPair> pairs) {
   return metrics_of([&](auto&& add) {
-    for (const CountedPair& pair : pairs) add(pair.mine, pair.truth, pair.count);
+    for (const CountedPair& pair : pairs) add(pair.mine, pair.truth, std::abs(double{pair.mine} - double{pair.truth}), pair.count);
   });
 }
 

@@ -72,8 +72,9 @@ JsonValue json_of(const std::vector<Assumption>& assumptions) {
 }
 
 JsonValue json_of(const DumpMatch& match) {
-  return {{"computed", match.computed},       {"matched", match.matched}, {"missing", match.missing},  {"outputs_missing", match.no_output},
-          {"unfit_files", match.unfit_files}, {"enough", match.enough()}, {"readings", match.readings}};
+  return {{"computed", match.computed},         {"matched", match.matched},          {"missing", match.missing},
+          {"outputs_missing", match.no_output}, {"unfit_files", match.unfit_files},  {"enough", match.enough()},
+          {"readings", match.readings},         {"short_of_samples", match.short_of}};
 }
 
 JsonValue json_of(const std::vector<OutputAgreement>& outputs) {

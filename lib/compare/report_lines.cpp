@@ -17,26 +17,35 @@ std::string differing_text(const TensorDifference& d) {
 
 std::string largest_text(const TensorDifference& d) {
   if (d.differing == 0) return {};
-  return d.largest_lsb ? number_text("%+.0f", static_cast<double>(*d.largest_lsb)) : "real";
+  return d.largest_lsb ? (*d.largest_lsb > 0 ? "+" : "") + std::to_string(*d.largest_lsb) : "real";
 }
 
-std::string first_of(const std::vector<std::string>& names) {
+namespace {
+
+/// Of names the first few, each behind and before a mark.
+std::string some_of(const std::vector<std::string>& names, const std::string& mark) {
   constexpr std::size_t shown = 5;
   std::string text;
-  for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) text += (i == 0 ? "" : ", ") + mark + names[i] + mark;
   return names.size() > shown ? text + " and " + std::to_string(names.size() - shown) + " more" : text;
 }
 
+}  // namespace
+
+std::string first_of(const std::vector<std::string>& names) { return some_of(names, "'"); }
+
 std::string match_lines(const CompareReport& report) {
-  if (!report.match || (report.match->matched == report.match->computed && report.match->unfit_files.empty())) return {};
+  if (!report.match) return {};
   const DumpMatch& match = *report.match;
+  if (match.matched == match.computed && match.unfit_files.empty() && match.enough()) return {};
   std::string text = "Of " + std::to_string(match.computed) + " tensors that the network computes, " + std::to_string(match.matched) +
                      " were matched by the dump" + (match.no_output.empty() ? "." : ", its output not among them.");
   if (const std::size_t count = match.unfit_files.size())
     text += " " + std::to_string(count) + (count == 1 ? " file fits" : " files fit") + " no tensor: '" + match.unfit_files[0] + "'" +
             (count == 1 ? "." : ", ...");
   if (!match.enough()) text += match.required ? " Less than is required." : " Too little to be called equal.";
-  if (match.required && !match.enough()) text += " Missing: " + first_of(match.missing) + ".";
+  if (match.required && !match.enough() && !match.missing.empty()) text += " Missing: " + first_of(match.missing) + ".";
+  if (match.required && !match.enough() && !match.short_of.empty()) text += " Short of samples: " + some_of(match.short_of, "") + ".";
   return wrapped(text, 2);
 }
 

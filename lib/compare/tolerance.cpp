@@ -110,8 +110,9 @@ std::string excess(const TensorDifference& difference, const Tolerance& toleranc
   const bool counts_lsb = tolerance.max_lsb.has_value() && difference.largest_lsb.has_value();
   if (!counts_lsb && !tolerance.max_share && !tolerance.min_cosine)
     add(share_text(difference.share(), 0) + " of the values differ", "none");
-  if (counts_lsb && std::abs(difference.largest_lsb.value_or(0)) > tolerance.max_lsb.value_or(0))
-    add(number_text("%+.0f", static_cast<double>(difference.largest_lsb.value_or(0))) + " LSB",
+  const auto is_beyond = [](std::int64_t lsb, std::int64_t limit) { return lsb > limit || lsb < -limit; };
+  if (counts_lsb && is_beyond(difference.largest_lsb.value_or(0), tolerance.max_lsb.value_or(0)))
+    add((difference.largest_lsb.value_or(0) > 0 ? "+" : "") + std::to_string(difference.largest_lsb.value_or(0)) + " LSB",
         std::to_string(tolerance.max_lsb.value_or(0)));
   if (const double limit = tolerance.max_share.value_or(1); difference.share() > limit)
     add(share_text(difference.share(), limit) + " of the values differ", number_text("%.6g%%", 100 * limit));

@@ -3,7 +3,9 @@
 #include "lastbit/compare.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -96,6 +98,50 @@ TEST_CASE("integers of another quantisation, and floats, are compared as real va
   CHECK(difference(a, {}, b, {}).differing == 1);
   CHECK(difference(a, {}, b, {}).metrics.non_finite_truth == 1);
   CHECK(difference(a, {}, b, {}).metrics.non_finite_mine == 2);
+}
+
+TEST_CASE("integers and floats that float32 does not hold are compared, and measured, in a wider arithmetic") {
+  const auto one_of = []<class T>(T value) { return Tensor::from<T>({2}, std::vector<T>{value, T{100}}); };
+  const auto by_three = [&]<class T>(T value, const Quantization& q) {
+    const TensorDifference d = difference(one_of(value), q, one_of(static_cast<T>(value + 3)), q);
+    CHECK(d.differing == 1);
+    CHECK(d.largest_lsb == 3);
+    CHECK(d.metrics.max_absolute_error == 3 * q.scale());
+    CHECK(d.metrics.mean_absolute_error == 1.5 * q.scale());
+    CHECK(std::isfinite(d.metrics.sqnr_db));
+    CHECK(d.metrics.max_relative_error > 0);
+    CHECK(difference(one_of(value), q, one_of(value), q).metrics.max_absolute_error == 0);
+  };
+  by_three(std::int32_t{1} << 30, {});
+  by_three(std::int32_t{1} << 30, {{0.25}, {7}, 0});
+  by_three(std::int64_t{1} << 60, {});
+  by_three(std::int64_t{1} << 60, {{0.25}, {}, 0});
+  by_three(std::numeric_limits<std::int64_t>::min(), {{0.25}, {std::numeric_limits<std::int64_t>::max()}, 0});
+  const TensorDifference d = difference(one_of(1.0), {}, one_of(1.0 + 0x1p-40), {});
+  CHECK(d.metrics.max_absolute_error == 0x1p-40);
+  CHECK(std::isfinite(d.metrics.sqnr_db));
+}
+
+TEST_CASE("wide integers of another type or quantisation are equal only where they are") {
+  const Tensor wide = Tensor::from<std::int64_t>({1}, std::vector<std::int64_t>{16777217});
+  const auto of = [](std::int32_t value) { return Tensor::from<std::int32_t>({1}, std::vector<std::int32_t>{value}); };
+  CHECK(difference(wide, {}, of(16777217), {}).differing == 0);
+  CHECK(difference(wide, {}, of(16777216), {}).differing == 1);
+  CHECK(difference(wide, {{0.5}, {}, 0}, of(33554434), {{0.25}, {}, 0}).differing == 0);
+  CHECK(difference(wide, {{0.5}, {}, 0}, of(33554433), {{0.25}, {}, 0}).differing == 1);
+  const Tensor real = Tensor::from<float>({1}, std::vector<float>{16777216});  // which holds no 16777217
+  CHECK(difference(wide, {}, real, {}).differing == 0);
+  CHECK(difference(wide, {}, real, {}).metrics.max_absolute_error == 0);
+  const double largest = 1e200, least = 1e-200;
+  const Tensor doubles = Tensor::from<double>({2}, std::vector<double>{largest, least}),
+               others = Tensor::from<double>({2}, std::vector<double>{largest, 2 * least});
+  CHECK(difference(doubles, {}, others, {}).metrics.cosine == 1);
+  CHECK(std::isfinite(difference(doubles, {}, others, {}).metrics.sqnr_db));
+}
+
+TEST_CASE("the least cosine that is asked for says something of the smallest values too") {
+  const Tensor a = Tensor::from<float>({2}, std::vector<float>{1e-20F, 0}), b = Tensor::from<float>({2}, std::vector<float>{0, 1e-20F});
+  CHECK(excess(difference(a, {}, b, {}), {.max_lsb = {}, .max_share = {}, .min_cosine = 0.99}) == "cosine 0, allowed at least 0.99");
 }
 
 TEST_CASE("the largest value of each sample; the first of several") {

@@ -55,6 +55,19 @@ TEST_CASE("vanishing sides: both make the cosine 1, one makes it NaN") {
   CHECK(metrics({1, 0}, {0, 0}).relative_euclidean == 0);
 }
 
+TEST_CASE("a cosine is that of the directions, however short both are; the analyzer's is not") {
+  const std::vector<float> x{1e-18F, 0}, y{0, 1e-18F};
+  CHECK(metrics(x, y).cosine == 0);
+  CHECK(metrics(x, {-1e-18F, 0}).cosine == -1);
+  CHECK(metrics(x, {1e-3F, 0}).cosine == 1);
+  CHECK(metrics_report(x, y)[0].second == "1.0");
+  const std::vector<double> tiny{1e-200, 0}, other{0, 1e-200};
+  CHECK(element_metrics(tiny, other).cosine == 0);
+  CHECK(element_metrics(tiny, std::vector<double>{2e-200, 0}).cosine == 1);
+  check_near(element_metrics(tiny, std::vector<double>{2e-200, 0}).sqnr_db, 20 * std::log10(2.0));
+  CHECK(cosine_of(1e-40, 1e-20, 1e-20) == 1);
+}
+
 TEST_CASE("non-finite values are counted and show in the figures") {
   const ElementMetrics m = metrics({infinity, not_a_number, 1, -infinity}, {1, 2, not_a_number, 3});
   CHECK(m.non_finite_mine == 3);

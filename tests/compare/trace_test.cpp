@@ -174,6 +174,29 @@ TEST_CASE("what a dump must hold can be required") {
     CHECK_THROWS_AS(dump_requirement_from(text, "test"), Error);
 }
 
+TEST_CASE("what is required of a dump is required of every sample") {
+  NamedTrace dump = vipnano();
+  const Model model = digits();
+  const auto report = [&](const char* required) {
+    return compare_with_dump(model, dump, find_backend("vipnano_v8"), two_images(), {.required = dump_requirement_from(required, "test")});
+  };
+  CHECK(report("all").equal());
+  const auto cut = [&](const char* name) {
+    for (NamedTensor& tensor : dump.tensors)
+      if (tensor.name == name) tensor.values = first_samples(tensor.values, model.tensor(tensor.index).shape, 1);
+  };
+  cut("conv1");
+  CHECK(report("outputs").equal());
+  CHECK_FALSE(report("all").equal());
+  CHECK_FALSE(report("100%").equal());
+  CHECK(report("94%").equal());  // eight and a half of nine
+  CHECK_FALSE(report("95%").equal());
+  CHECK(to_text(report("all")).find("Less than is required. Short of samples: 'conv1' (1 of 2 samples).") != std::string::npos);
+  CHECK(to_json(report("all")).find("\"short_of_samples\": [") != std::string::npos);
+  cut("probabilities");
+  CHECK_FALSE(report("outputs").equal());
+}
+
 TEST_CASE("a dump of which nothing or little was matched is not equal") {
   const test::Scratch folder;
   const Model model = digits();

@@ -117,6 +117,20 @@ TEST_CASE("JUnit: a case per tensor, and XML whatever the texts hold") {
       {"<&\">'", std::string("a\0b\x1b[31m\x7f", 10), "one\ntwo\ttabs \"]]>\""},
       {"\xff\xfe\xc0\x80", "\xef\xbf\xbe\xef\xbf\xbf\xed\xa0\x80", "\xc2\x9b bad \xe2\x80\xae \xf0\x9f\x98\x80"},
       {"", "", ""}};
+  std::vector<JunitCase> every;
+  for (std::uint32_t code = 0; code <= 0x10FFFF; code += code < 0x3000 || (code > 0xD700 && code < 0x10100) ? 1 : 0xFFF) {
+    std::string text;  // as UTF-8 has it, surrogates included
+    if (code < 0x80) text = {static_cast<char>(code)};
+    else if (code < 0x800) text = {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
+    else if (code < 0x10000)
+      text = {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)), static_cast<char>(0x80 | (code & 0x3F))};
+    else
+      text = {static_cast<char>(0xF0 | code >> 18), static_cast<char>(0x80 | (code >> 12 & 0x3F)),
+              static_cast<char>(0x80 | (code >> 6 & 0x3F)), static_cast<char>(0x80 | (code & 0x3F))};
+    every.push_back({"g" + text, text, ""});
+  }
+  shell.write("every.xml", junit_text("every character", every));
+  CHECK(read_by_python(shell, "every.xml") == std::to_string(every.size()) + " 0 " + std::to_string(every.size()) + " 0\n");
   shell.write("odd.xml", junit_text("\x01suite\xff", cases));
   CHECK(read_by_python(shell, "odd.xml") == "3 2 3 2\n'one\\ntwo\\ttabs \"]]>\"'\n'\\\\u009b bad \\\\u202e \\U0001f600'\n");
 }

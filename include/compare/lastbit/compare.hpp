@@ -74,7 +74,8 @@ template <class T>
   else return a == b;
 }
 
-/// Tensors of the same type and quantisation are compared by identical(), everything else as real values, among which -0 equals +0.
+/// Tensors of the same type and quantisation are compared by identical(), everything else as real values, among which -0 equals +0: in double where
+/// one side is int32, uint32, int64 or float64 and neither is float32 or float16, whose precision is less; in float32 otherwise.
 struct TensorDifference {
   Shape shape;
   std::int64_t values = 0;
@@ -93,6 +94,10 @@ struct TensorDifference {
 /// Both have the same number of elements.
 [[nodiscard]] TensorDifference difference(const Tensor& a, const Quantization& a_quantization, const Tensor& b,
                                           const Quantization& b_quantization);
+
+/// Its metrics alone, of real values in the same precision.
+[[nodiscard]] ElementMetrics real_metrics(const Tensor& mine, const Quantization& mine_quantization, const Tensor& truth,
+                                          const Quantization& truth_quantization);
 
 /// The position [n,y,x,c] of the index-th element.
 [[nodiscard]] std::vector<std::int64_t> coordinates(const Shape& shape, std::int64_t index);
@@ -143,8 +148,11 @@ struct DumpMatch {
   std::vector<std::string> unfit_files;  ///< files that fit no tensor
   std::vector<std::string> readings{};   ///< how files were read that are not as the model has them (NamedTrace)
   std::vector<std::string> missing{};    ///< all tensors of `computed` that it lacks
+  std::vector<std::string> short_of{};   ///< those of which it lacks samples: "'prob' (2 of 40 samples)"
+  bool no_samples_of_output = false;     ///< an output of the network is among these
+  double lacking = 0;                    ///< of `matched`, for such samples: of 10 of 40 samples 0.75
   std::optional<DumpRequirement> required{};
-  /// At least one tensor, and what is required; where nothing is said, all outputs, or at least half of what is computed, and more tensors
+  /// At least one tensor, and what is required, of every sample; where nothing is said, all outputs, or at least half of what is computed, and more tensors
   /// than files that fit none.
   [[nodiscard]] bool enough() const;
 };

@@ -3,7 +3,8 @@
 //
 // How far apart two lists of real values are. `mine` is judged against `truth`; n values each, x of mine, y of truth.
 //
-// The definitions are those of Ascend's Model Accuracy Analyzer (msaccucmp), sums in double instead of float32; eps = 2.22e-16.
+// The definitions are those of Ascend's Model Accuracy Analyzer (msaccucmp), sums in double instead of float32; eps = 2.22e-16. One differs: to the
+// analyzer every vector that is shorter than eps points where every other does, which metrics_report() says as well; cosine does not.
 // Non-finite values are counted and go into every figure, which they make infinite or NaN.
 #pragma once
 
@@ -40,7 +41,7 @@ struct ElementMetrics {
   Distribution truth{};
 };
 
-/// sum xy / (|x| |y|), from -1 to 1; both lengths at most eps: 1; one of them: NaN.
+/// sum xy / (|x| |y|), from -1 to 1, however small the lengths are; both of them 0: 1; one of them: NaN.
 [[nodiscard]] double cosine_of(double product, double length_x, double length_y);
 
 /// 10 log10(sum y^2 / sum (x-y)^2); no error: infinity.
@@ -48,6 +49,9 @@ struct ElementMetrics {
 
 /// Both spans have the same, positive size.
 [[nodiscard]] ElementMetrics element_metrics(std::span<const float> mine, std::span<const float> truth);
+/// Of values that float32 does not hold. `errors`: |x-y| of each, where x and y are too large to tell it; empty: they tell it.
+[[nodiscard]] ElementMetrics element_metrics(std::span<const double> mine, std::span<const double> truth,
+                                             std::span<const double> errors = {});
 
 /// A pair of values that stands at so many places.
 struct CountedPair {
