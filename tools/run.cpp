@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -73,6 +74,20 @@ std::vector<OutputReport> describe_outputs(const Model& model, const NamedTrace&
   return outputs;
 }
 
+/// In a folder of outputs: a line for each file that runs have written there, below a first one that says so.
+constexpr const char* list_of_outputs = ".lastbit-outputs";
+constexpr const char* head_of_list = "files that lastbit run wrote here:";
+
+std::set<std::string> listed_outputs(const fs::path& folder) {
+  std::set<std::string> files;
+  std::ifstream list(folder / list_of_outputs);
+  std::string line;
+  if (!std::getline(list, line) || line != head_of_list) return files;
+  while (std::getline(list, line))
+    if (line.ends_with(".npy") && fs::path(line).filename() == line) files.insert(line);
+  return files;
+}
+
 void write_outputs(std::vector<OutputReport>& outputs, const fs::path& folder) {
   create_folder(folder);
   std::set<std::string> used;
@@ -81,6 +96,22 @@ void write_outputs(std::vector<OutputReport>& outputs, const fs::path& folder) {
     write_npy(file, output.tensor->values);
     output.file = file.lexically_normal().string();
   }
+}
+
+/// Into a folder of the user's, where no output of an earlier run is to be taken for one of this.
+void write_outputs_alone(std::vector<OutputReport>& outputs, const fs::path& folder) {
+  std::set<std::string> files = listed_outputs(folder);
+  write_outputs(outputs, folder);
+  const auto is_new = [&](const std::string& file) {
+    return std::ranges::any_of(outputs, [&](const OutputReport& output) { return fs::path(output.file).filename() == file; });
+  };
+  for (const std::string& file : files)
+    if (!is_new(file)) remove_older(folder / file);
+  for (const OutputReport& output : outputs) files.insert(fs::path(output.file).filename().string());
+  std::erase_if(files, [&](const std::string& file) { return !fs::exists(folder / file); });
+  std::string list = std::string(head_of_list) + "\n";
+  for (const std::string& file : files) list += file + "\n";
+  write_text_file(folder / list_of_outputs, list);
 }
 
 std::string list_text(const std::vector<std::int64_t>& values) {
@@ -220,7 +251,8 @@ int run(const RunArguments& options) {
   NamedTrace trace = named(std::move(computed), emulator.model(), sheet);
   trace.model = options.model;
   auto outputs = describe_outputs(emulator.model(), trace);
-  if (!traced || !options.output.empty()) write_outputs(outputs, options.output.empty() ? "." : options.output);
+  if (!options.output.empty()) write_outputs_alone(outputs, options.output);
+  else if (!traced) write_outputs(outputs, ".");
   if (traced) write_trace(options.trace, trace);
   const Floats floats = floats_of(model, sheet);
   if (options.json) print_json(trace, outputs, readings, given, floats, std::move(layers), options);

@@ -1,7 +1,10 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <system_error>
@@ -10,6 +13,7 @@
 
 #include "formats/file.hpp"
 #include "formats/json.hpp"
+#include "lastbit/error.hpp"
 #include "lastbit/io/npy.hpp"
 #include "lastbit/io/output.hpp"
 #include "lastbit/json_value.hpp"
@@ -134,10 +138,30 @@ NamedTrace trace_from_json(const JsonView& json, const std::filesystem::path& fo
   return trace;
 }
 
+/// Of the trace that lies there, if one does.
+std::vector<std::string> older_files(const std::filesystem::path& folder) {
+  std::vector<std::string> files;
+  std::ifstream stream(folder / "trace.json");
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  if (text.empty()) return files;
+  try {
+    const Json json = parse_json(text, "trace.json");
+    const JsonView tensors = JsonView(json, "trace.json")["tensors"];
+    for (std::size_t i = 0; i < tensors.size(); ++i) files.push_back(local_file({}, tensors.at(i)["file"]).string());
+  } catch (const Error&) {
+    return {};  // no trace
+  }
+  return files;
+}
+
 }  // namespace
 
 void write_trace(const std::filesystem::path& folder, const NamedTrace& trace) {
   create_folder(folder);
+  for (const std::string& file : older_files(folder)) {
+    const auto is_it = [&](const NamedTensor& tensor) { return file_name(tensor.index) == file; };
+    if (std::ranges::none_of(trace.tensors, is_it)) remove_older(folder / file);
+  }
   for (const NamedTensor& tensor : trace.tensors) write_npy(folder / file_name(tensor.index), tensor.values);
   const std::string text = trace_to_json(trace).text(1) + "\n";
   write_file(folder / "trace.json", text, {});

@@ -231,6 +231,12 @@ void write_file(const std::filesystem::path& path, std::string_view header, std:
   write_beside(path, Named::anew, header, body, [](Descriptor& written) { return ::close(written.release()) == 0; });
 }
 
+void remove_older(const std::filesystem::path& path) noexcept {
+  struct stat file {};
+  const bool is_there = replacing == Replacing::no_input && ::lstat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode);
+  if (is_there && !read_files().contain(file)) ::unlink(path.c_str());
+}
+
 void write_text_file(const std::filesystem::path& path, std::string_view text) { write_file(path, text, {}); }
 
 OwnedFile::OwnedFile(std::filesystem::path path) : path_(std::move(path)) { open(); }

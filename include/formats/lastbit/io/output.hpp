@@ -21,6 +21,10 @@ void set_replacing(Replacing rule) noexcept;
 /// Writes a file, whole or not at all. Throws Error naming it where it cannot be written, is a link, or may not be replaced.
 void write_text_file(const std::filesystem::path& path, std::string_view text);
 
+/// With --force (Replacing::no_input): removes what an earlier run wrote beside the outputs of this one and this one does not: a file that is no link
+/// and was not read. Otherwise, and where it cannot be removed, it stays.
+void remove_older(const std::filesystem::path& path) noexcept;
+
 /// Makes a folder and those above it; one that is there stays. Throws Error naming it where it cannot be made.
 void create_folder(const std::filesystem::path& folder);
 
