@@ -76,8 +76,8 @@ Compared compare_dump(const CompareArguments& options) {
   refuse_if("compare", options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
   Model model = read_users_model(options.subjects[0]);
   const SpecSheet b = with_placements(reported_backend(options.b.name, options.b.settings), {model, options.subjects[0]});
-  const NamedTrace dump = read_given_dump(options.dump, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
+  const NamedTrace dump = read_given_dump(options.dump, model, inputs);
   CompareReport report = compare_with_dump(model, dump, b, inputs, compare_options(options));
   report.a = options.dump;
   const bool differs = report.first_divergence() != nullptr;  // what differs nowhere can only be of another shape

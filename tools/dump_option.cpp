@@ -4,6 +4,8 @@
 
 #include "common_options.hpp"
 #include "lastbit/error.hpp"
+#include "lastbit/io/output.hpp"
+#include "lastbit/printable.hpp"
 #include "log.hpp"
 
 namespace lastbit::tool {
@@ -45,11 +47,30 @@ Option add_require_option(Command& command, std::string& required) {
       .value_name("all|outputs|N%");
 }
 
-NamedTrace read_given_dump(const std::string& folder, const Model& model) {
-  DumpOptions options{.layout = dump_words().layout};
+namespace {
+
+/// For files that were matched by their values alone: a table that says so by name, to look through and to keep.
+void write_names(const NamedTrace& dump) {
+  std::string table = "file,tensor\n";
+  for (const MatchedByValue& each : dump.by_value) table += each.file + "," + std::to_string(each.index) + "\n";
+  try {
+    write_text_file("names.csv", table);
+    log_note("names.csv: whose " + count_of(std::ssize(dump.by_value), "file") +
+             " of the dump are by their values; look it through, and say --names names.csv");
+  } catch (const Error& error) {
+    log_warning("the table of what was matched by values is not written: " + std::string(error.what()));
+  }
+}
+
+}  // namespace
+
+NamedTrace read_given_dump(const std::string& folder, const Model& model, std::span<const Tensor> inputs) {
+  DumpOptions options{.layout = dump_words().layout, .names = {}, .inputs = inputs};
   if (!dump_words().names.empty()) options.names = read_dump_names(dump_words().names);
   const Stopwatch stopwatch("read " + folder);
-  return read_dump(folder, model, options);
+  NamedTrace dump = read_dump(folder, model, options);
+  if (!dump.by_value.empty()) write_names(dump);
+  return dump;
 }
 
 }  // namespace lastbit::tool

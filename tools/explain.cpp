@@ -71,7 +71,7 @@ int explain_board(const ExplainArguments& options, const Model& model) {
   refuse_if("explain", options.top > 0, "--top shows two backends side by side; a dump has no stages");
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
   const SpecSheet a = with_placements(reported_backend(options.a.name, options.a.settings), {model, options.model});
-  const NamedTrace board = read_given_dump(options.dump, model);
+  const NamedTrace board = read_given_dump(options.dump, model, inputs);
   DumpReport report = with_progress(options, 0, [&](const ExplainOptions& how) { return explain_dump(model, board, a, inputs, how); });
   report.model = options.model;
   report.dump = options.dump;

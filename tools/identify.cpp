@@ -14,6 +14,7 @@
 #include "common_options.hpp"
 #include "dump_option.hpp"
 #include "html_option.hpp"
+#include "lastbit/compare.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/model_file.hpp"
 #include "lastbit/io/npz.hpp"
@@ -138,6 +139,16 @@ struct Source {
   NamedTrace dump;
 };
 
+/// Inputs that the dump lacks, as they were given, where that is in codes.
+void add_inputs(Source& source, const std::vector<Tensor>& given) {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::int32_t index = source.model.inputs[i];
+    const ModelTensor& tensor = source.model.tensor(index);
+    if (source.dump.find(index) != nullptr || given[i].type() != tensor.type) continue;
+    source.dump.tensors.push_back({index, tensor.name, "input", quantization_in(tensor, given[i].shape()), given[i]});
+  }
+}
+
 std::vector<IdentifyPair> read_pairs(const IdentifyArguments& options, Source& source, std::vector<SkippedPair>& skipped) {
   const std::size_t count = options.dumps.size();
   if (count == 0) fail("identify", "--dump is needed: of MODEL a folder, of each --layer-file a .npy of its output");
@@ -145,8 +156,12 @@ std::vector<IdentifyPair> read_pairs(const IdentifyArguments& options, Source& s
     if (options.model.empty()) fail("identify", "a MODEL is needed, or --layer-file");
     if (count != 1) fail("--dump", std::to_string(count) + " of them; a network has one, a folder");
     source.model = read_users_model(options.model);
-    source.dump = read_given_dump(options.dumps[0], source.model);
+    const std::vector<Tensor> given = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(source.model, options.inputs);
+    source.dump = read_given_dump(options.dumps[0], source.model, given);
+    add_inputs(source, given);
     for (const std::string& reading : source.dump.readings) log_note("dump: " + reading);
+    if (const std::string matched = text_of(match_of(source.model, source.dump)); !matched.empty())
+      log_note("dump: " + matched.substr(0, matched.size() - 1));
     if (const SampleCounts counts = sample_counts(source.model, source.dump); !counts.are_equal())
       log_note("dump: " + text_of(counts) + "; a layer is judged by the first that its own all hold");
     require_well_read(source.model, source.dump);
@@ -263,7 +278,9 @@ void add_identify(CommandLine& line) {
   add_force_option(command);
   add_json_option(command, options->json);
   command.note(
-      "With --layer-file, --input is what the layers were given (default: what their JSON names), --dump one .npy of each layer's output.\n"
+      "--input: what the network was given, where the dump does not have it. With --layer-file: what the layers were given (default: what "
+      "their\n"
+      "JSON names); --dump is one .npy of each layer's output.\n"
       "--output: the best combination, as a backend file. --top: classes behind the best one. --seed: of the probe.");
   command.footer(
       "Exit status: 0 some combination explains every value and no layer that was compared differs, 1 none does or one differs, "

@@ -35,8 +35,8 @@ ReplayReport replayed(const ReplayArguments& options, const Model& model) {
   std::optional<Model> real;
   if (!options.float_network.empty()) real = read_model(options.float_network);
   const SpecSheet backend = with_placements(reported_backend(options.backend.name, options.backend.settings), {model, options.model});
-  const NamedTrace dump = read_given_dump(options.dump, model);
   const std::vector<Tensor> inputs = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(model, options.inputs);
+  const NamedTrace dump = read_given_dump(options.dump, model, inputs);
   ReplayOptions how{.float_network = real ? &*real : nullptr, .threads = options.threads};
   if (!options.required.empty()) how.required = dump_requirement_from(options.required, "--require " + options.required);
   ReplayReport report = replay(model, dump, backend, inputs, how);

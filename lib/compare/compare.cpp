@@ -23,8 +23,12 @@
 namespace lastbit {
 namespace {
 
-/// How many leading samples both hold, where they differ in nothing but the number of samples.
+/// How many leading samples both hold, where they differ in nothing but the number of samples: without an axis of them it is one.
 std::optional<std::int64_t> common_samples(const Shape& a, const Shape& b) {
+  const auto is_one_of = [](const Shape& one, const Shape& several) {
+    return several.rank() == one.rank() + 1 && std::ranges::equal(several.sizes().subspan(1), one.sizes());
+  };
+  if (is_one_of(a, b) || is_one_of(b, a)) return 1;
   const bool alike = a.rank() == b.rank() && a.rank() > 1 && std::ranges::equal(a.sizes().subspan(1), b.sizes().subspan(1));
   if (!alike) return std::nullopt;
   return std::min(a[0], b[0]);
@@ -47,7 +51,9 @@ auto on_common_samples(std::string_view name, const Tensor& a, const Tensor& b, 
     throw Error(ErrorCode::shape_mismatch, "tensor '" + std::string(name) + "'",
                 "shape " + a.shape().text() + " on side a, " + b.shape().text() + " on side b");
   }
-  return judge(a.shape()[0] == *samples ? a : first_samples(a, *samples), b.shape()[0] == *samples ? b : first_samples(b, *samples));
+  const std::size_t rank = std::max(a.shape().rank(), b.shape().rank());
+  const auto is_whole = [&](const Tensor& tensor) { return tensor.shape().rank() < rank || tensor.shape()[0] == *samples; };
+  return judge(is_whole(a) ? a : first_samples(a, *samples), is_whole(b) ? b : first_samples(b, *samples));
 }
 
 LayerDifference compare_layer(const NamedTensor& a, const NamedTensor& b) {
@@ -366,6 +372,8 @@ DumpMatch match_of(const Model& model, const NamedTrace& dump, const NamedTrace&
 }
 
 }  // namespace
+
+DumpMatch match_of(const Model& model, const NamedTrace& dump) { return match_of(model, dump, dump); }
 
 const SpecSheet& golden_sheet() {
   const auto& sheets = builtin_backends();

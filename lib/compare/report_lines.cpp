@@ -34,18 +34,24 @@ std::string some_of(const std::vector<std::string>& names, const std::string& ma
 
 std::string first_of(const std::vector<std::string>& names) { return some_of(names, "'"); }
 
-std::string match_lines(const CompareReport& report) {
-  if (!report.match) return {};
-  const DumpMatch& match = *report.match;
-  if (match.matched == match.computed && match.unfit_files.empty() && match.enough()) return {};
+std::string text_of(const DumpMatch& match) {
+  if (match.matched == match.computed && match.unfit_files.empty()) return {};
   std::string text = "Of " + std::to_string(match.computed) + " tensors that the network computes, " + std::to_string(match.matched) +
                      " were matched by the dump" + (match.no_output.empty() ? "." : ", its output not among them.");
   if (const std::size_t count = match.unfit_files.size())
     text += " " + std::to_string(count) + (count == 1 ? " file fits" : " files fit") + " no tensor: '" + match.unfit_files[0] + "'" +
             (count == 1 ? "." : ", ...");
-  if (!match.enough()) text += match.required ? " Less than is required." : " Too little to be called equal.";
-  if (match.required && !match.enough() && !match.missing.empty()) text += " Missing: " + first_of(match.missing) + ".";
-  if (match.required && !match.enough() && !match.short_of.empty()) text += " Short of samples: " + some_of(match.short_of, "") + ".";
+  return text;
+}
+
+std::string match_lines(const CompareReport& report) {
+  if (!report.match) return {};
+  const DumpMatch& match = *report.match;
+  std::string text = text_of(match);
+  if (match.enough()) return text.empty() ? text : wrapped(text, 2);
+  text += (text.empty() ? "" : " ") + std::string(match.required ? "Less than is required." : "Too little to be called equal.");
+  if (match.required && !match.missing.empty()) text += " Missing: " + first_of(match.missing) + ".";
+  if (match.required && !match.short_of.empty()) text += " Short of samples: " + some_of(match.short_of, "") + ".";
   return wrapped(text, 2);
 }
 

@@ -1,252 +1,12 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dumps as the tools of vendors write them, made here of one run in each tool's manner: what is read is that run, to the last bit.
-#include "lastbit/dump.hpp"
-
-#include <algorithm>
-#include <array>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-
-#include "lastbit/compare.hpp"
-#include "lastbit/dequantize.hpp"
-#include "lastbit/error.hpp"
-#include "lastbit/io/npy.hpp"
-#include "lastbit/model_builder.hpp"
-#include "lastbit/registry.hpp"
-#include "support/catch.hpp"
-#include "support/scratch.hpp"
+// Whose the files of a dump are: by their names, as the tools of vendors make them, by tables, and by their values.
+#include "support/dumped_run.hpp"
 #include "support/zip_file.hpp"
 
-namespace {
-
 using namespace lastbit;
-namespace fs = std::filesystem;
-
-/// Two layers on images of 5 by 7: x of 3 channels, net/y of 19, net/z of 20.
-Model two_layers() {
-  ModelBuilder builder("two layers");
-  const auto weights = [&](const char* name, std::int64_t out, std::int64_t in) {
-    std::vector<std::int8_t> values(static_cast<std::size_t>(out * in));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int8_t>(static_cast<int>((i * 37 + 11) % 201) - 100);
-    return builder.constant<std::int8_t>(name, {out, 1, 1, in}, values, {{0.02}, {0}});
-  };
-  const auto x = builder.input({"x", ElementType::int8, {1, 5, 7, 3}, {{0.05}, {3}}});
-  const auto y =
-      builder.operation(OperationKind::conv2d, {x, weights("w1", 19, 3)}, {"net/y", ElementType::int8, {1, 5, 7, 19}, {{0.07}, {-5}}});
-  const auto z =
-      builder.operation(OperationKind::conv2d, {y, weights("w2", 20, 19)}, {"net/z", ElementType::int8, {1, 5, 7, 20}, {{0.4}, {7}}});
-  builder.model.operations[0].name = "Conv_0";
-  builder.model.operations[1].name = "Conv_1";
-  return builder.finished({z});
-}
-
-struct Run {
-  Model model = two_layers();
-  NamedTrace trace;
-  explicit Run(std::int64_t samples = 1) {
-    Tensor image(ElementType::int8, samples == 1 ? Shape({1, 5, 7, 3}) : Shape({samples, 1, 5, 7, 3}));
-    std::int64_t i = 0;
-    for (std::int8_t& value : image.values<std::int8_t>()) value = static_cast<std::int8_t>((i++ * 53) % 251 - 125);
-    trace = run_named(model, find_backend("tflite_double"), std::vector<Tensor>{image});
-  }
-  [[nodiscard]] const Tensor& tensor(const std::string& name) const { return trace.find(name)->values; }
-};
-
-const std::array<std::string, 3> names{"x", "net/y", "net/z"};
-
-/// An empty folder beside others of the test.
-class Folder {
- public:
-  Folder() : path_(parent().path() / std::to_string(made_++)) { fs::create_directory(path_); }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  static const test::Scratch& parent() {
-    static const test::Scratch scratch;
-    return scratch;
-  }
-  static inline int made_ = 0;
-  fs::path path_;
-};
-
-std::string file_name(std::string name) {
-  std::ranges::replace(name, '/', '_');
-  return name;
-}
-
-/// The values of one sample, or more, at [n,h,w,c], put where `place` says, among `size` values of a sample.
-Tensor placed(const Tensor& tensor, std::int64_t c_size, Shape shape,
-              const std::function<std::int64_t(std::int64_t h, std::int64_t w, std::int64_t c)>& place) {
-  Tensor file(ElementType::int8, std::move(shape));
-  std::ranges::fill(file.values<std::int8_t>(), std::int8_t{99});  // what fills up is not 0
-  const std::int64_t own = 5 * 7 * c_size, samples = tensor.element_count() / own, size = file.element_count() / samples;
-  for (std::int64_t n = 0; n < samples; ++n)
-    for (std::int64_t h = 0; h < 5; ++h)
-      for (std::int64_t w = 0; w < 7; ++w)
-        for (std::int64_t c = 0; c < c_size; ++c)
-          file.values<std::int8_t>()[static_cast<std::size_t>(n * size + place(h, w, c))] =
-              tensor.values<std::int8_t>()[static_cast<std::size_t>(n * own + (h * 7 + w) * c_size + c)];
-  return file;
-}
-
-std::int64_t channels_of(const std::string& name) { return name == "x" ? 3 : name == "net/y" ? 19 : 20; }
-
-Tensor as_nchw(const Tensor& tensor, std::int64_t channels) {
-  const std::int64_t samples = tensor.element_count() / (35 * channels);
-  return placed(tensor, channels, Shape({samples, channels, 5, 7}), [](auto h, auto w, auto c) { return (c * 5 + h) * 7 + w; });
-}
-
-Tensor as_nc1hwc0(const Tensor& tensor, std::int64_t channels, std::int64_t c0) {
-  const std::int64_t samples = tensor.element_count() / (35 * channels), blocks = (channels + c0 - 1) / c0;
-  return placed(tensor, channels, Shape({samples, blocks, 5, 7, c0}),
-                [&](auto h, auto w, auto c) { return ((c / c0 * 5 + h) * 7 + w) * c0 + c % c0; });
-}
-
-Tensor as_nhwc_padded(const Tensor& tensor, std::int64_t channels, std::int64_t multiple) {
-  const std::int64_t samples = tensor.element_count() / (35 * channels), all = (channels + multiple - 1) / multiple * multiple;
-  return placed(tensor, channels, Shape({samples, 5, 7, all}), [&](auto h, auto w, auto c) { return (h * 7 + w) * all + c; });
-}
-
-void write_bytes(const fs::path& file, const Tensor& tensor) {
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(tensor.bytes().data()), static_cast<std::streamsize>(tensor.bytes().size()));
-}
-
-void write_lines(const fs::path& file, const Tensor& tensor, const std::function<std::string(std::int8_t)>& text) {
-  std::ofstream out(file);
-  for (const std::int8_t value : tensor.values<std::int8_t>()) out << text(value) << "\n";
-}
-
-std::string printed(const char* format, double value) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
-
-/// The dump holds the run, every tensor of it, and says so of each.
-void check_holds(const Run& run, const NamedTrace& dump, std::size_t tensors = 3) {
-  CHECK(dump.tensors.size() == tensors);
-  for (const NamedTensor& tensor : dump.tensors) {
-    INFO(tensor.name);
-    CHECK(tensor.values == run.tensor(tensor.name));
-  }
-  CHECK(dump.unfit.empty());
-}
-
-bool says(const NamedTrace& dump, const std::string& text) {
-  return std::ranges::any_of(dump.readings, [&](const std::string& line) { return line.find(text) != std::string::npos; });
-}
-
-std::string refusal(const fs::path& folder, const Model& model, const DumpOptions& options = {}) {
-  try {
-    static_cast<void>(read_dump(folder, model, options));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
-
-}  // namespace
-
-TEST_CASE("a file's shape tells its layout, samples in front included") {
-  const std::int64_t samples = GENERATE(1, 3);
-  const Run run(samples);
-  using Encoder = std::function<Tensor(const Tensor&, std::int64_t)>;
-  const std::vector<std::pair<std::string, Encoder>> layouts{
-      {"nchw", as_nchw},
-      {"nc1hwc0", [](const Tensor& t, std::int64_t c) { return as_nc1hwc0(t, c, 16); }},
-      {"nc1hwc0", [](const Tensor& t, std::int64_t c) { return as_nc1hwc0(t, c, 32); }},
-      {"nc4hw4", [](const Tensor& t, std::int64_t c) { return as_nc1hwc0(t, c, 4); }},
-      {"nhwc32", [](const Tensor& t, std::int64_t c) { return as_nhwc_padded(t, c, 32); }},
-  };
-  for (const auto& [layout, encode] : layouts) {
-    INFO(layout);
-    const Folder folder;
-    for (const std::string& name : names)
-      write_npy(folder.path() / (file_name(name) + ".npy"), encode(run.tensor(name), channels_of(name)));
-    const NamedTrace dump = read_dump(folder.path(), run.model);
-    check_holds(run, dump);
-    CHECK(says(dump, "3 tensors in the order " + layout + ": 'x' ("));
-    const CompareReport report = compare_with_dump(run.model, dump, find_backend("tflite_double"), {});
-    CHECK(report.equal());
-    CHECK(to_text(report).find("in the order " + layout) != std::string::npos);
-  }
-}
-
-TEST_CASE("raw values fill the tensor once as float32, or several times as codes") {
-  const Run run(4);
-  const Folder folder, reals;
-  for (const std::string& name : names) write_bytes(folder.path() / (file_name(name) + ".raw"), run.tensor(name));
-  check_holds(run, read_dump(folder.path(), run.model));
-  const Run one;
-  const NamedTensor& y = *one.trace.find("net/y");
-  write_bytes(reals.path() / "net_y.raw", dequantized(y.values, y.quantization));
-  const NamedTrace dump = read_dump(reals.path(), one.model);
-  CHECK(dump.find("net/y")->values == dequantized(y.values, y.quantization));
-}
-
-TEST_CASE("values without a shape stand in the model's order, or as the user says") {
-  const Run run(2);
-  const Folder folder;
-  for (const std::string& name : names) write_bytes(folder.path() / (file_name(name) + ".bin"), run.tensor(name));
-  check_holds(run, read_dump(folder.path(), run.model));
-  for (const std::string& name : names)
-    write_bytes(folder.path() / (file_name(name) + ".bin"), as_nchw(run.tensor(name), channels_of(name)));
-  check_holds(run, read_dump(folder.path(), run.model, {.layout = "nchw"}));
-  for (const std::string& name : names)
-    write_bytes(folder.path() / (file_name(name) + ".bin"), as_nc1hwc0(run.tensor(name), channels_of(name), 32));
-  check_holds(run, read_dump(folder.path(), run.model, {.layout = "nc1hwc0"}));
-  CHECK(refusal(folder.path(), run.model).find("it would fit as --layout nc1hwc0 or nc4hw4 or nhwc32") != std::string::npos);
-  CHECK(refusal(folder.path(), run.model, {.layout = "nc4hw4"}).find("in the layout nc4hw4") != std::string::npos);
-  CHECK(refusal(folder.path(), run.model, {.layout = "chwn"}).find("is no layout") != std::string::npos);
-}
-
-TEST_CASE("codes are codes in any type that holds them") {
-  const Run run;
-  const Folder folder;
-  const auto write_as = [&]<class T>(const char* name, T /*type*/, int offset) {
-    const Tensor& codes = run.tensor(name);
-    std::vector<T> values;
-    for (const std::int8_t code : codes.values<std::int8_t>()) values.push_back(static_cast<T>(code + offset));
-    write_npy(folder.path() / (file_name(name) + ".npy"), Tensor::from<T>(codes.shape(), values));
-  };
-  write_as("x", std::int64_t{}, 0);
-  write_as("net/y", std::uint8_t{}, 128);  // xor 0x80
-  write_as("net/z", float{}, 0);
-  const NamedTrace dump = read_dump(folder.path(), run.model);
-  check_holds(run, dump);
-  CHECK(says(dump, "1 tensor with codes as int64: 'x'"));
-  CHECK(says(dump, "codes as uint8 and an offset of 128: 'net/y'"));
-  CHECK(says(dump, "codes as float32: 'net/z'"));
-  write_as("net/z", std::int32_t{}, 128);
-  check_holds(run, read_dump(folder.path(), run.model));
-  write_as("net/z", std::int16_t{}, 300);
-  CHECK(refusal(folder.path(), run.model).find("int16 from ") != std::string::npos);
-}
-
-TEST_CASE("real values are compared as such, in text and in half precision too") {
-  const Run run;
-  const Folder folder;
-  const auto real = [](const ModelTensor& tensor, std::int8_t code) {
-    return (code - static_cast<double>(tensor.quantization.zero_point())) * tensor.quantization.scale();
-  };
-  for (const std::string& name : names) {
-    const ModelTensor& tensor = *std::ranges::find(run.model.tensors, name, &ModelTensor::name);
-    write_lines(folder.path() / (file_name(name) + ".txt"), run.tensor(name),
-                [&](std::int8_t code) { return printed("%.16f", real(tensor, code)); });
-  }
-  const CompareReport report = compare_with_dump(run.model, read_dump(folder.path(), run.model), find_backend("tflite_double"), {});
-  CHECK(report.layers.size() == 3);
-  CHECK(report.equal());
-  write_lines(folder.path() / "net_y.txt", run.tensor("net/y"), [](std::int8_t code) { return std::to_string(code); });
-  const NamedTrace dump = read_dump(folder.path(), run.model);
-  CHECK(dump.find("net/y")->values == run.tensor("net/y"));
-  CHECK(dump.find("net/z")->values.type() == ElementType::float32);
-}
+using namespace lastbit::test::dumped;
 
 TEST_CASE("msaccucmp and MindSpore: names of operations, formats and types in the name") {
   const Run run;
@@ -295,7 +55,8 @@ TEST_CASE("the arrays of a .npz count as files, in a folder and instead of one")
   check_holds(run, read_dump(folder.path() / "part.npz", run.model), 2);
   test::write_bytes(folder.path() / "part.npz", test::zip_text({entry("first", run.tensor("net/z")), entry("net/y", run.tensor("net/y"))}));
   check_holds(run, read_dump(folder.path(), run.model, {.names = {{"first", "net/z"}}}));
-  CHECK(read_dump(folder.path(), run.model).unfit == std::vector<std::string>{"first.npy"});
+  REQUIRE(read_dump(folder.path(), run.model).by_value.size() == 1);
+  CHECK(read_dump(folder.path(), run.model).by_value[0].file == "first.npy");
   test::write_bytes(folder.path() / "part.npz", test::zip_text({entry("net/y", run.tensor("x"))}));
   CHECK_THAT(refusal(folder.path(), run.model), test::contains_text("part.npz: net/y: shape 1x5x7x3; tensor 'net/y' is 1x5x7x19"));
   test::write_bytes(folder.path() / "part.npz", test::zip_text({entry("x", run.tensor("x"))}));
@@ -331,7 +92,7 @@ TEST_CASE("Horizon: hrt_model_exec's outputs and layers, hb_verifier's layers") 
   check_holds(run, read_dump(outputs.path(), run.model), 1);
   write_bytes(layers.path() / "layer-0-bpu-two-layers_subgraph_0-input-0-x.bin", run.tensor("x"));
   write_bytes(layers.path() / "layer-0-bpu-two-layers_subgraph_0-output-0-net_y.bin", as_nhwc_padded(run.tensor("net/y"), 19, 4));
-  CHECK(refusal(layers.path(), run.model).find("--layout nc4hw4 or nhwc4") != std::string::npos);
+  check_holds(run, read_dump(layers.path(), run.model), 1);
   check_holds(run, read_dump(layers.path(), run.model, {.layout = "nhwc4"}), 1);
   write_lines(verifier.path() / "Conv_0-to-net_y.txt", run.tensor("net/y"), [](std::int8_t code) { return std::to_string(code); });
   check_holds(run, read_dump(verifier.path(), run.model), 1);
@@ -382,6 +143,93 @@ TEST_CASE("TFLite's Python: numbers and names, with what scripts put around them
   const NamedTrace dump = read_dump(folder.path(), run.model);
   CHECK(dump.tensors.size() == 3);
   CHECK(dump.unfit == std::vector<std::string>{"tensor_000_net_z_old.npy"});
+}
+
+/// Like two_layers(), with names of a hundred characters and more.
+Run with_long_names() {
+  Run run;
+  const std::string stem = "model/batch_normalization_2/FusedBatchNormV3;model/conv2d_2/";
+  for (ModelTensor& tensor : run.model.tensors) {
+    if (tensor.name == "net/y") tensor.name = stem + "BiasAdd/ReadVariableOp/resource;model/conv2d_2/BiasAdd";
+    if (tensor.name == "net/z") tensor.name = stem + "Conv2D;model/conv2d_2/BiasAdd/ReadVariableOp/resource";
+  }
+  for (NamedTensor& tensor : run.trace.tensors) tensor.name = run.model.tensor(tensor.index).name;
+  for (Operation& operation : run.model.operations) operation.name = run.model.tensor(operation.outputs[0]).name;
+  return run;
+}
+
+TEST_CASE("names that were cut: with the index, and alone where thirty characters or more are no other's") {
+  const Run run = with_long_names();
+  const auto as_file = [](std::string name) {
+    std::ranges::replace(name, ';', '_');
+    return file_name(name);
+  };
+  const std::string y = as_file(run.trace.tensors[1].name), z = as_file(run.trace.tensors[2].name);
+  const std::size_t unique = z.find("Conv2D") + 4;
+  const auto index = [&](std::size_t at) { return std::to_string(run.trace.tensors[at].index); };
+  const auto reads = [&](const std::string& of_y, const std::string& of_z) {
+    INFO(of_y << " " << of_z);
+    const Folder folder;
+    write_npy(folder.path() / (of_y + ".npy"), run.trace.tensors[1].values);
+    write_npy(folder.path() / (of_z + ".npy"), run.trace.tensors[2].values);
+    check_holds(run, read_dump(folder.path(), run.model), 2);
+  };
+  reads("tensor_00" + index(1) + "_" + y.substr(0, 40), index(2) + "_" + z.substr(0, 40));  // alike but for the index
+  reads(y.substr(0, unique), z.substr(0, unique));
+  reads("017_" + y.substr(0, unique), "output_" + z.substr(0, unique));
+  reads("Conv2D." + y.substr(0, unique) + ".44.6.17.output.0", "Conv2D." + z.substr(0, unique) + ".44.6.17.output.0");
+  const Folder folder;
+  write_npy(folder.path() / (y.substr(0, 40) + ".npy"), run.trace.tensors[1].values);  // two names begin so
+  write_npy(folder.path() / ("tensor_00" + index(1) + "_" + z.substr(0, unique) + "x.npy"),
+            run.trace.tensors[2].values);  // an index and a name
+  write_npy(folder.path() / "0_x.npy", run.trace.tensors[0].values);
+  const NamedTrace dump = read_dump(folder.path(), run.model, {.layout = {}, .names = {}, .inputs = {}});
+  CHECK(dump.by_value.size() == 2);
+}
+
+TEST_CASE("files of other names are those tensors that their values are most like, which is said") {
+  const Run run;
+  const Folder folder;
+  write_npy(folder.path() / "a.npy", run.tensor("net/y"));
+  write_bytes(folder.path() / "b.bin", as_nchw(run.tensor("net/z"), 20));
+  write_npy(folder.path() / "c.npy", Tensor(ElementType::int8, {1, 5, 7, 20}));
+  CHECK(refusal(folder.path(), run.model).find("or --input what the board was given") != std::string::npos);
+  const std::vector<Tensor> inputs{run.tensor("x")};
+  const NamedTrace dump = read_dump(folder.path(), run.model, {.layout = {}, .names = {}, .inputs = inputs});
+  CHECK(dump.find("net/y")->values == run.tensor("net/y"));
+  CHECK(dump.find("net/z")->values == run.tensor("net/z"));
+  REQUIRE(dump.by_value.size() == 2);
+  for (const MatchedByValue& each : dump.by_value) {
+    CHECK(each.tensor == (each.file == "a.npy" ? "net/y" : "net/z"));
+    CHECK(each.cosine > 0.9);
+  }
+  CHECK(dump.unfit == std::vector<std::string>{"c.npy"});
+  CHECK(says(dump, "2 files matched by the values alone: '"));
+  CHECK(says(dump, "1 tensor in the order nchw: 'net/z'"));
+  write_npy(folder.path() / "input.npy", run.tensor("x"));
+  CHECK(read_dump(folder.path(), run.model).by_value.size() == 2);
+}
+
+TEST_CASE("the files of a lastbit trace are whose trace.json says, whatever their numbers are in the model") {
+  const Run run;
+  const Folder folder;
+  NamedTrace shifted = run.trace;
+  const std::int32_t before = shifted.tensors[1].index;
+  std::swap(shifted.tensors[1].index, shifted.tensors[2].index);
+  write_trace(folder.path(), shifted);
+  CHECK(read_npy(folder.path() / ("tensor_00" + std::to_string(before) + ".npy")) == run.tensor("net/z"));
+  check_holds(run, read_dump(folder.path(), run.model));
+  std::ofstream(folder.path() / "trace.json") << "{\"of\": \"another program\"}";
+  CHECK(refusal(folder.path(), run.model).find("tensor 'net/z' is 1x5x7x20: cut, 19 of 20") != std::string::npos);
+}
+
+TEST_CASE("input.npy is the input of a network that has one") {
+  const Run run;
+  const Folder folder;
+  write_npy(folder.path() / "input.npy", run.tensor("x"));
+  check_holds(run, read_dump(folder.path(), run.model), 1);
+  write_npy(folder.path() / "x.npy", run.tensor("x"));
+  CHECK(read_dump(folder.path(), run.model).unfit == std::vector<std::string>{"input.npy"});
 }
 
 TEST_CASE("a table says whose files are, before their names do") {

@@ -65,7 +65,7 @@ TEST_CASE("a cosine is that of the directions, however short both are; the analy
   CHECK(element_metrics(tiny, other).cosine == 0);
   CHECK(element_metrics(tiny, std::vector<double>{2e-200, 0}).cosine == 1);
   check_near(element_metrics(tiny, std::vector<double>{2e-200, 0}).sqnr_db, 20 * std::log10(2.0));
-  CHECK(cosine_of(1e-40, 1e-20, 1e-20) == 1);
+  CHECK(cosine_of(0x1p-200, 0x1p-100, 0x1p-100) == 1);
 }
 
 TEST_CASE("non-finite values are counted and show in the figures") {

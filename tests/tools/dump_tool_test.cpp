@@ -96,6 +96,64 @@ TEST_CASE("compare, explain and identify read one folder alike and say how") {
   CHECK(shell.status("compare " + dump + " --backend tflite_double") == 1);
 }
 
+TEST_CASE("compare, explain, identify and replay read the real values of codes as codes, and say so") {
+  const Shell shell;
+  write_npy(shell.file("images.npy"), test::digit_images(4));
+  REQUIRE(shell.status("run " + digits + " --backend vipnano_v8" + images + " --trace board --trace-samples 0") == 0);
+  const Model model = read_json_model(digits);
+  fs::create_directory(shell.file("text"));
+  for (const auto& entry : fs::directory_iterator(shell.file("board"))) {
+    if (entry.path().extension() != ".npy") continue;
+    const Tensor codes = read_npy(entry.path());
+    const ModelTensor& tensor = model.tensor(std::stoi(entry.path().stem().string().substr(7)));
+    std::string text;
+    for (std::int64_t i = 0; i < codes.element_count(); ++i)
+      text +=
+          std::to_string(tensor.quantization.scale() * static_cast<double>(codes.integer_at(i) - tensor.quantization.zero_point())) + "\n";
+    shell.write("text/" + entry.path().stem().string() + ".txt", text);
+  }
+  const std::string dump = digits + " --dump text", said = "10 tensors with the real values of codes";
+  CHECK(shell.status("compare " + dump + " --backend vipnano_v8") == 0);
+  CHECK(says(shell, "Dump: " + said));
+  CHECK(shell.status("explain " + dump + " --backend vipnano_v8") == 0);
+  CHECK(says(shell, "dump: " + said));
+  CHECK(shell.status("replay " + dump + " --backend vipnano_v8") == 0);
+  CHECK(says(shell, "Dump: " + said));
+  CHECK(shell.status("identify " + dump + " --max-time 60") == 0);
+  CHECK(says(shell, "dump: " + said, "err"));
+}
+
+TEST_CASE("files without a tensor's name are told by their values, used, and written as names.csv") {
+  const Shell shell;
+  write_npy(shell.file("images.npy"), test::digit_images(4));
+  REQUIRE(shell.status("run " + digits + " --backend vipnano_v8" + images + " --trace board --trace-samples 0") == 0);
+  fs::create_directory(shell.file("unnamed"));
+  for (const int number : {3, 6, 9, 12, 13, 14, 15, 18, 19}) {
+    const std::string file = "board/tensor_0" + std::string(number < 10 ? "0" : "") + std::to_string(number) + ".npy";
+    fs::copy(shell.file(file), shell.file("unnamed/part" + std::string(1, static_cast<char>('z' - number)) + ".npy"));
+  }
+  const std::string dump = digits + " --dump unnamed" + images;
+  CHECK(shell.status("compare " + digits + " --dump unnamed --backend vipnano_v8") == 2);
+  CHECK(says(shell, "or --input what the board was given", "err"));
+  CHECK(shell.status("compare " + dump + " --backend vipnano_v8") == 0);
+  CHECK(says(shell, "matched by the values alone: 'part"));
+  CHECK(says(shell, "say --names names.csv", "err"));
+  const std::string table = shell.text("names.csv");
+  CHECK(table.starts_with("file,tensor\npart"));
+  CHECK(shell.status("compare " + dump + " --backend vipnano_v8 --names names.csv") == 0);
+  CHECK_FALSE(says(shell, "by the values"));
+  for (const char* command : {"explain ", "replay "}) {
+    CHECK(shell.status(command + dump + " --backend vipnano_v8") == 0);
+    CHECK(says(shell, "matched by the values alone"));
+  }
+  CHECK(shell.status("identify " + dump + " --max-time 60") == 0);
+  CHECK(says(shell, "matched by the values alone", "err"));
+  fs::remove(shell.file("names.csv"));
+  shell.write("names.csv", "mine");
+  CHECK(shell.status("compare " + dump + " --backend vipnano_v8") == 0);
+  CHECK(shell.text("names.csv") == "mine");
+}
+
 TEST_CASE("--names and --layout say what files do not") {
   const Shell shell;
   write_channels_first(shell, "nchw");
@@ -104,8 +162,11 @@ TEST_CASE("--names and --layout say what files do not") {
   shell.write("nchw/a.bin", std::string(reinterpret_cast<const char*>(conv2.bytes().data()), conv2.bytes().size()));
   shell.write("map.csv", "a.bin,conv2\n");
   const std::string compare = "compare " + digits + " --backend vipnano_v8 --require all";
-  CHECK(shell.status(compare + " --dump nchw") == 1);
-  CHECK(says(shell, "1 file fits no tensor: 'a.bin'"));
+  CHECK(shell.status(compare + " --dump nchw") == 0);
+  CHECK(says(shell, "1 file matched by the values alone: 'a.bin' is 'conv2' (cosine 0.99"));
+  shell.write("nchw/b.bin", "nothing of this network");
+  CHECK(shell.status(compare + " --dump nchw") == 0);
+  CHECK(says(shell, "1 file fits no tensor: 'b.bin'"));
   CHECK(shell.status(compare + " --dump nchw --names map.csv") == 1);  // the model's order, which it is not
   CHECK(says(shell, "Misread: tensor 'conv2': its values stand in the order NCHW"));
   fs::create_directory(shell.file("one"));

@@ -187,7 +187,7 @@ TEST_CASE("run: values of float16 are real values for an input of another type")
     REQUIRE(shell.status("run " + digits + " --backend " + backend + " --input wide.npy -o wide --force") == 0);
     REQUIRE(shell.status("run " + digits + " --backend " + backend + " --input half.npy -o half --force") == 0);
     for (const auto& file : fs::directory_iterator(shell.file("wide")))
-      CHECK(read_npy(file.path()) == read_npy(shell.file("half") / file.path().filename()));
+      if (file.path().extension() == ".npy") CHECK(read_npy(file.path()) == read_npy(shell.file("half") / file.path().filename()));
   }
   REQUIRE(shell.status("quantize " + digits + " --backend tflite_double --input half.npy -o q.json") == 0);
 }

@@ -157,6 +157,12 @@ struct DumpMatch {
   [[nodiscard]] bool enough() const;
 };
 
+/// Of a run of as many samples as the dump's own.
+[[nodiscard]] DumpMatch match_of(const Model& model, const NamedTrace& dump);
+
+/// "Of 9 tensors that the network computes, 4 were matched by the dump. 1 file fits no tensor: 'a.npy'."; empty: all were, by all files.
+[[nodiscard]] std::string text_of(const DumpMatch& match);
+
 /// What differs between two traces, or between a trace and a dump, layer by layer.
 struct CompareReport {
   std::string model;

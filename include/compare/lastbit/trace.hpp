@@ -36,16 +36,25 @@ struct NamedEvents {
   Events events;
 };
 
+/// A file of a dump whose name fits no tensor, and whose values are like those of one.
+struct MatchedByValue {
+  std::string file;
+  std::int32_t index = 0;
+  std::string tensor;
+  double cosine = 0;
+};
+
 /// A trace that stands alone.
 struct NamedTrace {
   std::string model;
   std::string backend;
-  std::string path;                     ///< the host path that computed it
-  std::vector<NamedTensor> tensors;     ///< in the order of computation, the model's inputs first
-  std::vector<NamedEvents> events;      ///< one per operation; empty unless counted
-  std::vector<Assumption> assumptions;  ///< what the result rests on without evidence
-  std::vector<std::string> unfit{};     ///< names of files in a dump that fit no tensor (read_dump)
-  std::vector<std::string> readings{};  ///< what was not as the model has it, and how it was read: "3 tensors in the order nchw: …"
+  std::string path;                        ///< the host path that computed it
+  std::vector<NamedTensor> tensors;        ///< in the order of computation, the model's inputs first
+  std::vector<NamedEvents> events;         ///< one per operation; empty unless counted
+  std::vector<Assumption> assumptions;     ///< what the result rests on without evidence
+  std::vector<std::string> unfit{};        ///< names of files in a dump that fit no tensor (read_dump)
+  std::vector<MatchedByValue> by_value{};  ///< files that were matched by nothing else (read_dump)
+  std::vector<std::string> readings{};     ///< what was not as the model has it, and how it was read: "3 tensors in the order nchw: …"
 
   [[nodiscard]] const NamedTensor* find(std::int32_t index) const;
   [[nodiscard]] const NamedTensor* find(std::string_view name) const;

@@ -5,13 +5,14 @@
 #include <map>
 #include <set>
 
-#include "analysis/dumped_codes.hpp"
 #include "analysis/explain/candidates.hpp"
 #include "analysis/explain/dump_search.hpp"
 #include "analysis/explain/part.hpp"
 #include "analysis/explain/text.hpp"
 #include "engine/finisher.hpp"
 #include "engine/parallel.hpp"
+#include "lastbit/compare.hpp"
+#include "lastbit/dump.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/identify.hpp"
 #include "lastbit/misread.hpp"
@@ -22,17 +23,11 @@
 namespace lastbit {
 namespace {
 
-/// The dump's values in the type of the model's tensor.
+/// The dump's values in the type of the model's tensor; nothing: it has none, or real values that tell no codes.
 std::optional<Tensor> dumped(const NamedTrace& dump, const Model& model, std::int32_t index) {
   const NamedTensor* const found = dump.find(index);
-  if (found == nullptr) return std::nullopt;
-  const ModelTensor& described = model.tensor(index);
-  if (found->values.type() == described.type) return found->values;
-  if (found->values.type() == ElementType::float32 && is_integer(described.type) && described.quantization.present() &&
-      !described.quantization.per_channel())
-    return codes_from_floats(found->values, described);
-  throw Error(ErrorCode::type_mismatch, described.name,
-              "the dump has " + std::string(name_of(found->values.type())) + ", the model " + std::string(name_of(described.type)));
+  if (found == nullptr || found->values.type() != model.tensor(index).type) return std::nullopt;
+  return found->values;
 }
 
 /// Whether every sample of the one stands somewhere in the other.
@@ -248,20 +243,34 @@ void note_other_differences(const std::vector<PartJudge>& judges, DumpReport& re
   }
 }
 
-DumpReport judged(const Model& model, const NamedTrace& whole, const SpecSheet& backend, std::span<const Tensor> inputs,
+/// What was matched, and how it was read.
+void note_reading(const Model& model, const NamedTrace& dump, DumpReport& report) {
+  for (const std::string& reading : dump.readings) report.notes.push_back("dump: " + reading);
+  std::string matched = text_of(match_of(model, dump));
+  if (!matched.empty()) report.notes.push_back("dump: " + matched.substr(0, matched.size() - 1));
+  for (const NamedTensor& tensor : dump.tensors) {
+    const ElementType held = tensor.values.type(), own = model.tensor(tensor.index).type;
+    if (held != own)
+      report.notes.push_back("dump: not judged: '" + tensor.name + "', " + std::string(name_of(held)) + " for " +
+                             std::string(name_of(own)));
+  }
+}
+
+DumpReport judged(const Model& model, const NamedTrace& given, const SpecSheet& backend, std::span<const Tensor> inputs,
                   const ExplainOptions& options) {
   DumpReport report;
   report.model = model.name;
-  report.dump = whole.backend;
+  report.dump = given.backend;
   report.backend = backend.name;
-  const NamedTrace dump = with_common_samples(model, whole);
-  for (const std::string& reading : dump.readings) report.notes.push_back("dump: " + reading);
+  const NamedTrace whole = with_codes(model, given), dump = with_common_samples(model, whole);
+  note_reading(model, dump, report);
   const DumpWalk walk(model, dump, backend, inputs);
   const std::vector<PartJudge> judges = walk.judges(options.layer);
   if (judges.empty()) {
     throw Error(ErrorCode::bad_input, "explain",
-                options.layer ? "the dump has no layer with arithmetic called '" + *options.layer + "'"
-                              : "the dump has the output of no layer with arithmetic");
+                options.layer
+                    ? "the dump has no layer with arithmetic called '" + *options.layer + "'"
+                    : "the dump has the output of no layer with arithmetic" + (dump.readings.empty() ? "" : "; " + dump.readings.front()));
   }
   for (const PartJudge& judge : judges) report.layers.push_back(walk.first_look(judge));
   mark_misshapen(model, dump, judges, report);

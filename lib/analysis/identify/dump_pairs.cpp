@@ -39,12 +39,19 @@ std::optional<Tensor> values_of(const Model& model, const NamedTrace& dump, std:
 
 /// Which of its tensors the dump lacks; empty: none.
 std::string lacking(const Model& model, const NamedTrace& dump, const Model& layer, const Operation& operation) {
+  const auto is_real = [&](std::int32_t index) {
+    const NamedTensor* const found = dump.find(index);
+    return found != nullptr && found->values.type() != model.tensor(index).type;
+  };
+  const auto as_said = [&](std::int32_t index) { return "'" + model.tensor(index).name + "'"; };
   for (const std::int32_t index : operation.inputs) {
     const bool is_data = index != absent_tensor && !model.tensor(index).constant;
-    if (is_data && !values_of(model, dump, index)) return "the dump lacks its input '" + model.tensor(index).name + "'";
+    if (is_data && !values_of(model, dump, index)) return "the dump lacks its input " + as_said(index);
+    if (is_data && is_real(index)) return "the dump's values of its input " + as_said(index) + " tell no codes";
   }
   for (const std::int32_t index : operation.outputs) {
-    if (dump.find(index) == nullptr) return "the dump lacks its output '" + model.tensor(index).name + "'";
+    if (dump.find(index) == nullptr) return "the dump lacks its output " + as_said(index);
+    if (is_real(index)) return "the dump's values of its output " + as_said(index) + " tell no codes";
   }
   return layer.inputs.empty() ? "it has no input" : "";
 }

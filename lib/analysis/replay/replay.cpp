@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "analysis/dumped_codes.hpp"
 #include "analysis/replay/float_side.hpp"
 #include "compare/runs.hpp"
+#include "lastbit/dump.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/memory.hpp"
 #include "lastbit/misread.hpp"
@@ -20,31 +20,6 @@ namespace {
 const LayerDifference* layer_of(const CompareReport& report, std::int32_t tensor) {
   const auto found = std::ranges::find(report.layers, tensor, &LayerDifference::tensor);
   return found == report.layers.end() ? nullptr : &*found;
-}
-
-bool can_be_codes(const NamedTensor& dumped, const ModelTensor& described) {
-  return dumped.values.type() == ElementType::float32 && is_integer(described.type) && described.quantization.present() &&
-         !described.quantization.per_channel();
-}
-
-/// The dump with codes where a tool wrote the real values that they stand for.
-NamedTrace with_codes(const Model& model, NamedTrace dump) {
-  std::vector<std::string> names;
-  for (NamedTensor& tensor : dump.tensors) {
-    const ModelTensor& described = model.tensor(tensor.index);
-    if (!can_be_codes(tensor, described)) continue;
-    try {
-      tensor.values = codes_from_floats(tensor.values, described);
-      tensor.quantization = quantization_in(described, tensor.values.shape());
-      names.push_back(tensor.name);
-    } catch (const Error&) {
-      continue;  // real values that are no codes are compared as such
-    }
-  }
-  if (!names.empty())
-    dump.readings.push_back(count_of(std::ssize(names), "tensor") + " with the real values of codes: '" + names.front() + "'" +
-                            (names.size() > 1 ? ", …" : ""));
-  return dump;
 }
 
 /// The dump with the inputs that it lacks: those that were given, which the board was given as well.

@@ -12,6 +12,8 @@
 #include <set>
 #include <sstream>
 
+#include "formats/file.hpp"
+#include "formats/json.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/io/npz.hpp"
 #include "lastbit/nearest.hpp"
@@ -53,6 +55,9 @@ std::optional<Shape> shape_in(const std::string& text) {
   return Shape(std::move(sizes));
 }
 
+/// Of a name that was cut, so many characters say whose it is.
+constexpr std::size_t shortest_cut = 30;
+
 /// A tensor of the model that an operation writes, or an input, by the names that users and tools have for it.
 class Names {
  public:
@@ -89,6 +94,20 @@ class Names {
     if (!found || index < 0 || index >= std::ssize((*found)->outputs)) return std::nullopt;
     return (*found)->outputs[static_cast<std::size_t>(index)];
   }
+  /// The one of whose name, or its operation's, the text is the beginning: 30 characters or more, and of no other's. Numbers and words that tools
+  /// put before it do not count.
+  [[nodiscard]] std::optional<std::int32_t> cut(std::string_view text) const;
+  /// What a tool calls by this text: a name, one with what tools add, or the beginning of one.
+  [[nodiscard]] std::optional<std::int32_t> meant(std::string_view text) const {
+    auto tensor = called(text);
+    if (!tensor) tensor = within(text);
+    return tensor ? tensor : cut(text);
+  }
+  /// The one of this name and index, else of this name.
+  [[nodiscard]] std::optional<std::int32_t> traced(std::int32_t index, const std::string& name) const {
+    const auto numbered_so = numbered(index);
+    return numbered_so && model_.tensor(index).name == name ? numbered_so : called(name);
+  }
   [[nodiscard]] std::optional<std::int32_t> numbered(std::int64_t index) const {
     if (index < 0 || index >= std::ssize(model_.tensors) || !run_time_.contains(static_cast<std::int32_t>(index))) return std::nullopt;
     return static_cast<std::int32_t>(index);
@@ -99,10 +118,13 @@ class Names {
   }
   /// The one whose name is the longest that stands whole in `text`, where nothing else does but numbers and words that tools add.
   [[nodiscard]] std::optional<std::int32_t> within(std::string_view text) const;
-  /// Whether the text begins with the tensor's name, whatever follows.
+  /// Whether the text begins with the tensor's name, whatever follows, or the name with the text, at the end of a word or after 30 characters.
   [[nodiscard]] bool begins(std::string_view text, std::int32_t tensor) const {
-    const std::string key = canonical(text) + "_", name = canonical(model_.tensor(tensor).name);
-    return key.starts_with(std::string(trimmed(name)) + "_") || key.starts_with(name + "_");
+    const std::string key = canonical(text), name = canonical(model_.tensor(tensor).name);
+    const std::string_view bare = trimmed(name), cut = trimmed(key);
+    if ((key + "_").starts_with(std::string(bare) + "_") || (key + "_").starts_with(name + "_")) return true;
+    if (cut.empty() || !bare.starts_with(cut)) return false;
+    return cut.size() == bare.size() || cut.size() >= shortest_cut || bare[cut.size()] == '_';
   }
   /// The one of this shape, which no other tensor has; sizes in any order say the same.
   [[nodiscard]] std::optional<std::int32_t> only_of_shape(const Shape& shape) const;
@@ -153,6 +175,24 @@ std::optional<std::int32_t> Names::within(std::string_view text) const {
     }
   }
   return unique ? best : std::nullopt;
+}
+
+std::optional<std::int32_t> Names::cut(std::string_view text) const {
+  const std::string whole = canonical(text);
+  std::string_view key = trimmed(whole);
+  for (;;) {
+    if (key.size() < shortest_cut) return std::nullopt;
+    std::set<std::int32_t> found;
+    for (const auto& [name, tensor] : by_name_)
+      if (trimmed(name).starts_with(key)) found.insert(tensor);
+    const bool is_tensor = !found.empty();
+    for (const auto& [name, operation] : of_operations_)
+      if (!is_tensor && !operation->outputs.empty() && trimmed(name).starts_with(key)) found.insert(operation->outputs[0]);
+    if (!found.empty()) return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
+    const std::size_t word = key.find('_');
+    if (word == std::string_view::npos || !is_decoration(key.substr(0, word))) return std::nullopt;
+    key.remove_prefix(word + 1);
+  }
 }
 
 std::optional<std::int32_t> Names::only_of_shape(const Shape& shape) const {
@@ -217,14 +257,13 @@ const std::vector<Tool>& tools() {
       {"msaccucmp", std::regex(R"(([\w-]+)\.([\w-]+)\.\d+(?:\.\d+)*\.(input|output)\.(\d+)((?:\.\w+)*))"),
        [](const std::smatch& m, const Names& names) {
          Read read{names.output_of(m.str(2), number_in(m.str(4)).value_or(-1)), {}, m.str(3) == "input"};
-         if (!read.tensor && number_in(m.str(4)) == 0) read.tensor = names.called(m.str(2));
+         if (!read.tensor && number_in(m.str(4)) == 0) read.tensor = names.meant(m.str(2));
          read_fields(m.str(5), read.file);
          return read;
        }},
       {"rknn", std::regex(R"(\d+_[A-Za-z0-9]+_(.+)_shape_(\d+(?:_\d+)*)_([a-z]+\d*))"),
        [](const std::smatch& m, const Names& names) {
-         Read read{names.called(m.str(1)), {}, false};
-         if (!read.tensor) read.tensor = names.within(m.str(1));
+         Read read{names.meant(m.str(1)), {}, false};
          read.file.shape = shape_in(m.str(2));
          read.file.type = type_called(m.str(3));
          if (read.file.shape && read.file.shape->rank() == 4) read.file.layout = "nchw";
@@ -232,19 +271,18 @@ const std::vector<Tool>& tools() {
        }},
       {"hrt_model_exec", std::regex(R"(model_infer_(input|output)_(\d+)(?:_(.*))?)"),
        [](const std::smatch& m, const Names& names) {
-         auto tensor = m.str(3).empty() ? std::nullopt : names.called(m.str(3));
+         auto tensor = m.str(3).empty() ? std::nullopt : names.meant(m.str(3));
          if (!tensor && m.str(1) == "output") tensor = names.model_output(number_in(m.str(2)).value_or(-1));
          return Read{tensor, {}, m.str(1) == "input" && !tensor};
        }},
       {"hrt_model_exec", std::regex(R"(layer-\d+-.+-(input|output)-(\d+)-(.+))"),
        [](const std::smatch& m, const Names& names) {
-         auto tensor = names.called(m.str(3));
-         return Read{tensor ? tensor : names.within(m.str(3)), {}, m.str(1) == "input"};
+         return Read{names.meant(m.str(3)), {}, m.str(1) == "input"};
        }},
       {"hb_verifier", std::regex(R"((.+)-to-(.+))"),
        [](const std::smatch& m, const Names& names) {
-         const auto tensor = names.called(m.str(2));
-         return Read{tensor ? tensor : names.called(m.str(1)), {}, false};
+         const auto tensor = names.meant(m.str(2));
+         return Read{tensor ? tensor : names.meant(m.str(1)), {}, false};
        }},
       {"ovxlib", std::regex(R"((?:.*_)?uid_\d+(?:_sub_\d+)?_t_\d+_s_(\d+(?:_\d+)*))"),
        [](const std::smatch& m, const Names& names) {
@@ -302,11 +340,40 @@ std::optional<Read> read_tidl(const std::string& stem, const std::map<std::int64
     if (is_batch || number_in(m.str(i)) != 1) sizes += m.str(i) + "_";
   }
   Read read;
-  if (const auto found = data.find(number_in(m.str(1)).value_or(-1)); found != data.end()) read.tensor = names.called(found->second);
+  if (const auto found = data.find(number_in(m.str(1)).value_or(-1)); found != data.end()) read.tensor = names.meant(found->second);
   read.file.shape = shape_in(sizes + m.str(channels) + "_" + m.str(width + 1) + "_" + m.str(width));
   if (!m.str(m.size() - 1).empty()) read.file.type = ElementType::float32;
   read.file.layout = "nchw";
   return read;
+}
+
+/// A lastbit trace says in trace.json whose its files are.
+struct TraceNames {
+  struct Entry {
+    std::int32_t index = 0;
+    std::string name;
+  };
+  std::map<std::string, Entry> files{};
+};
+
+TraceNames trace_names(const fs::path& folder) {
+  TraceNames names;
+  std::error_code error;
+  if (!fs::is_regular_file(folder / "trace.json", error)) return names;
+  try {
+    const std::string file = (folder / "trace.json").string();
+    const Json json = parse_json(read_text_file(file), file);
+    const JsonView view(json, file), tensors = view["tensors"];
+    if (view["format"].text() != "lastbit.trace.v1") return names;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const JsonView tensor = tensors.at(i);
+      names.files.emplace(tensor["file"].text(),
+                          TraceNames::Entry{static_cast<std::int32_t>(tensor["index"].integer()), tensor["name"].text()});
+    }
+  } catch (const Error&) {
+    return {};  // another program's
+  }
+  return names;
 }
 
 /// RKNN's accuracy_analysis says in map_name_to_file.txt, beside the folder or in it, which layer a file is: "layer file".
@@ -390,15 +457,23 @@ class Matcher {
         names_(model),
         tidl_(tidl_names(folder)),
         rknn_(rknn_names(folder)),
+        trace_(trace_names(folder)),
         long_(long_names(folder)) {}
 
   MatchedFiles match() {
     const std::vector<Candidate> candidates = candidates_in(folder_);
     require_known(candidates);
+    std::vector<const Candidate*> inputs;
     for (const Candidate& candidate : candidates) {
       const std::optional<Read> read = tensor_of(whole_name(candidate.name));
-      if (!read || (!read->tensor && !read->is_input)) matched_.unfit.push_back(candidate.name.string());
+      const bool fits = read && (read->tensor || read->is_input);
+      if (!fits && model_.inputs.size() == 1 && lower(candidate.name.stem().string()) == "input") inputs.push_back(&candidate);
+      else if (!fits) add_open(candidate, read ? read->file : DumpFile{});
       else if (!read->is_input) assign(*read->tensor, candidate, read->file);
+    }
+    for (const Candidate* const input : inputs) {  // where no file has its name
+      if (matched_.by_tensor.contains(model_.inputs[0])) add_open(*input, {});
+      else assign(model_.inputs[0], *input, {});
     }
     return std::move(matched_);
   }
@@ -442,11 +517,13 @@ class Matcher {
 
   [[nodiscard]] std::optional<Read> tensor_of(const fs::path& file) const {
     if (const auto tensor = named_by_user(file)) {
-      Read read = by_tool(file).value_or(Read{});
+      Read read = by_tool(file, OfNoTensor::too).value_or(Read{});
       read.tensor = tensor;
       read.is_input = false;
       return read;
     }
+    if (const auto traced = trace_.files.find(file.string()); traced != trace_.files.end())
+      return Read{names_.traced(traced->second.index, traced->second.name), {}, false};
     const std::string stem = file.stem().string();
     if (const auto tensor = names_.called(stem)) return Read{tensor, {}, false};
     const std::string_view digits = std::string_view(stem).starts_with("tensor_") ? std::string_view(stem).substr(7) : stem;
@@ -455,28 +532,38 @@ class Matcher {
     }
     if (auto read = by_tool(file)) return read;
     if (const auto tensor = names_.within(stem)) return Read{tensor, {}, false};
-    return std::nullopt;
+    if (const auto tensor = names_.cut(stem)) return Read{tensor, {}, false};
+    return by_tool(file, OfNoTensor::too);
   }
 
-  [[nodiscard]] std::optional<Read> by_tool(const fs::path& file) const {
+  enum class OfNoTensor : std::uint8_t { no, too };
+
+  /// `too`: what the name tells of the values, though not whose they are.
+  [[nodiscard]] std::optional<Read> by_tool(const fs::path& file, OfNoTensor wanted = OfNoTensor::no) const {
     const std::string stem = file.stem().string();
     if (auto read = read_tidl(stem, tidl_, names_)) {
       read->file.tool = "tidl";
       return read;
     }
     if (const auto layer = rknn_.find(stem); layer != rknn_.end()) {
-      auto tensor = names_.called(layer->second);
-      return Read{tensor ? tensor : names_.within(layer->second), {.path = {}, .tool = "rknn"}, false};
+      return Read{names_.meant(layer->second), {.path = {}, .tool = "rknn"}, false};
     }
     for (const Tool& tool : tools()) {
       std::smatch match;
       if (!std::regex_match(stem, match, tool.pattern)) continue;
       Read read = tool.read(match, names_);
-      if (!read.tensor && !read.is_input && tool.name != "ovxlib") continue;
+      if (!read.tensor && !read.is_input && wanted == OfNoTensor::no) continue;
       read.file.tool = tool.name;
       return read;
     }
     return std::nullopt;
+  }
+
+  void add_open(const Candidate& candidate, DumpFile file) {
+    file.path = candidate.path;
+    file.member = candidate.member;
+    matched_.unfit.push_back(candidate.name.string());
+    matched_.open.push_back(std::move(file));
   }
 
   void assign(std::int32_t tensor, const Candidate& candidate, DumpFile file) {
@@ -503,6 +590,7 @@ class Matcher {
   Names names_;
   std::map<std::int64_t, std::string> tidl_;
   std::map<std::string, std::string> rknn_;
+  TraceNames trace_;
   std::map<std::string, std::string> long_;
   MatchedFiles matched_;
 };

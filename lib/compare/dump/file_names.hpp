@@ -31,6 +31,7 @@ struct DumpFile {
 struct MatchedFiles {
   std::map<std::int32_t, DumpFile> by_tensor;
   std::vector<std::string> unfit;  ///< names of files that are no tensor's
+  std::vector<DumpFile> open{};    ///< the same files, with what their names tell besides
 };
 
 /// Of a folder, or of a .npz, whose arrays count as files, as do those of every .npz in a folder.

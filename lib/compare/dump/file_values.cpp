@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "compare/dump/layouts.hpp"
+#include "compare/report_fields.hpp"
 #include "formats/file.hpp"
 #include "formats/raw_values.hpp"
 #include "lastbit/arith/float16.hpp"
@@ -34,17 +35,23 @@ std::string cut_text(const Shape& held, const Shape& whole) {
   return text;
 }
 
-/// What a file holds, before anything is known of it but its bytes.
-struct Raw {
-  Tensor values;
-  bool has_shape = true;
-};
+/// Half a unit of the last digit that is printed: of "0.0039" 0.00005, of "1.25e+02" 0.5.
+double half_unit(std::string_view number) {
+  const std::size_t end = std::min(number.find_first_of("eE"), number.size()), point = std::min(number.find('.'), end);
+  int exponent = 0;
+  if (end + 1 < number.size()) {
+    const std::size_t first = end + (number[end + 1] == '+' ? 2 : 1);
+    std::from_chars(number.data() + first, number.data() + number.size(), exponent);
+  }
+  const auto decimals = point < end ? static_cast<int>(end - point - 1) : 0;
+  return 0.5 * std::pow(10.0, std::clamp(exponent, -400, 400) - decimals);
+}
 
 /// Numbers between white space or commas, as printf writes them: all whole, or real ones.
-Raw read_text(const std::filesystem::path& path) {
+RawValues read_text(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = read_file(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  std::vector<double> numbers;
+  std::vector<double> numbers, halves;
   bool whole = true;
   const char *at = text.data(), *const end = text.data() + text.size();
   const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ','; };
@@ -62,29 +69,27 @@ Raw read_text(const std::filesystem::path& path) {
                       std::to_string(numbers.size()) + ", is no number");
     whole = whole && std::find_if(first, at, [](char c) { return c != '-' && (c < '0' || c > '9'); }) == at && std::abs(number) < 0x1p53;
     numbers.push_back(number);
+    halves.push_back(half_unit(std::string_view(first, static_cast<std::size_t>(at - first))));
   }
   if (numbers.empty()) throw Error(ErrorCode::malformed_file, path.string(), "holds no number");
   const Shape shape({std::ssize(numbers)});
-  if (whole) {
-    Tensor values(ElementType::int64, shape);
-    std::ranges::transform(numbers, values.values<std::int64_t>().begin(), [](double number) { return static_cast<std::int64_t>(number); });
-    return {std::move(values), false};
-  }
-  Tensor values(ElementType::float32, shape);
-  std::ranges::transform(numbers, values.values<float>().begin(), [](double number) { return static_cast<float>(number); });
-  return {std::move(values), false};
+  if (!whole) return {Tensor::from<double>(shape, numbers), false, Tensor::from<double>(shape, halves)};
+  Tensor values(ElementType::int64, shape);
+  std::ranges::transform(numbers, values.values<std::int64_t>().begin(), [](double number) { return static_cast<std::int64_t>(number); });
+  return {std::move(values), false, {}};
 }
 
-/// Of the type that its name tells; float32 where that fills the tensor once and looks like it; else the model's.
+/// Of the type that its name tells; float32 where that fills the tensor once, or with its channels filled up, and looks like it; else the model's.
 ElementType type_of(const ModelTensor& tensor, const DumpFile& file, std::span<const std::byte> bytes) {
   if (file.type) return *file.type;
   const auto count = static_cast<std::size_t>(file.shape ? file.shape->element_count() : tensor.shape.element_count());
-  const bool is_whole = bytes.size() == count * sizeof(float) && size_of(tensor.type) != sizeof(float);
-  return is_whole && look_real(bytes) ? ElementType::float32 : tensor.type;
+  const auto fills = [&](const FileLayout& layout) { return bytes.size() == static_cast<std::size_t>(layout.size()) * sizeof(float); };
+  if (size_of(tensor.type) == sizeof(float) || bytes.size() < count * sizeof(float) || !look_real(bytes)) return tensor.type;
+  const bool is_one = bytes.size() == count * sizeof(float) || (!file.shape && std::ranges::any_of(layouts_of(tensor.shape), fills));
+  return is_one ? ElementType::float32 : tensor.type;
 }
 
-Raw read_bytes(const ModelTensor& tensor, const DumpFile& file) {
-  const std::vector<std::byte> bytes = read_file(file.path);
+RawValues typed(const std::vector<std::byte>& bytes, const ModelTensor& tensor, const DumpFile& file) {
   const ElementType type = type_of(tensor, file, bytes);
   const std::size_t width = size_of(type);
   if (bytes.empty() || bytes.size() % width != 0)
@@ -92,7 +97,7 @@ Raw read_bytes(const ModelTensor& tensor, const DumpFile& file) {
                 std::to_string(bytes.size()) + " bytes are no " + std::string(name_of(type)) + " values of " + quoted(tensor));
   Tensor values(type, Shape({static_cast<std::int64_t>(bytes.size() / width)}));
   std::memcpy(values.bytes().data(), bytes.data(), bytes.size());
-  return {std::move(values), false};
+  return {std::move(values), false, {}};
 }
 
 /// Where the file is, for messages.
@@ -106,19 +111,6 @@ Tensor read_member(const DumpFile& file) {
     throw MemoryRefused(ErrorCode::bad_input, place_of(file),
                         "needs " + bytes_text(bytes) + " of memory; " + bytes_text(allowed) + " are allowed");
   return array.values();
-}
-
-Raw read_raw(const ModelTensor& tensor, const DumpFile& file) {
-  const std::string ending = file.path.extension().string();
-  Raw raw = !file.member.empty() ? Raw{read_member(file), true}
-            : ending == ".npy"   ? Raw{read_npy(file.path), true}
-            : ending == ".txt"   ? read_text(file.path)
-                                 : read_bytes(tensor, file);
-  if (!raw.has_shape && file.shape && file.shape->element_count() == raw.values.element_count()) {
-    raw.values.reshape(*file.shape);
-    raw.has_shape = true;
-  }
-  return raw;
 }
 
 struct Range {
@@ -154,29 +146,111 @@ Tensor as_float32(const Tensor& real) {
   return converted;
 }
 
-/// Real values that are the tensor's codes: whole, within its type, and not all of them what a code stands for.
-bool are_codes(const Tensor& real, const ModelTensor& tensor) {
-  if (!is_integer(tensor.type) || !tensor.quantization.present() || tensor.quantization.per_channel()) return false;
+/// Values of any type as float64, each of which holds them.
+std::vector<double> as_doubles(const Tensor& values) {
+  std::vector<double> list;
+  list.reserve(static_cast<std::size_t>(values.element_count()));
+  visit_element_type(values.type(), [&]<class T>() {
+    for (const T value : values.values<T>()) {
+      if constexpr (std::is_same_v<T, Float16>) list.push_back(double{to_float32(value)});
+      else list.push_back(static_cast<double>(value));
+    }
+  });
+  return list;
+}
+
+/// How far the real value that a tool had may be from the one in the file: half a unit of what is printed, or of the type's last bit.
+double half_of_last(const RawValues& raw, std::size_t index, double value) {
+  if (raw.within) return raw.within->values<double>()[index];
+  if (raw.values.type() != ElementType::float16) return 0;  // a wider type holds what tools compute in
+  constexpr int bits = 11, least_exponent = -14;
+  const int exponent = value == 0 ? least_exponent : std::max(std::ilogb(value), least_exponent);
+  return std::ldexp(1.0, exponent - bits);
+}
+
+/// The codes of a tensor's real values.
+struct FoundCodes {
+  std::optional<std::vector<std::int64_t>> codes{};  ///< none: some value is no code's, or may be that of several
+  std::string why_not{};
+};
+
+/// A code for each value, from which it is no further than its own precision and what float32 makes of a product and its scale.
+FoundCodes codes_of_reals(const RawValues& raw, const ModelTensor& tensor) {
   const IntegerRange range = range_of(tensor.type);
-  const double scale = tensor.quantization.scale();
-  const auto zero_point = static_cast<double>(tensor.quantization.zero_point());
-  bool is_real = true;
-  for (const float value : real.values<float>()) {
-    const double number = double{value};
-    if (!(std::floor(number) == number && number >= static_cast<double>(range.min) && number <= static_cast<double>(range.max)))
-      return false;
-    const double code = number / scale + zero_point;
-    constexpr double near = 1e-3;
-    is_real = is_real && std::abs(code - std::round(code)) < near && code > static_cast<double>(range.min) - near &&
-              code < static_cast<double>(range.max) + near;
+  const Quantization& quantization = tensor.quantization;
+  std::size_t channels = 1, inner = 1;
+  if (quantization.per_channel() || quantization.zero_points.size() > 1) {
+    const auto axis = static_cast<std::size_t>(quantization.axis);
+    channels = static_cast<std::size_t>(tensor.shape[axis]);
+    for (std::size_t later = axis + 1; later < tensor.shape.rank(); ++later) inner *= static_cast<std::size_t>(tensor.shape[later]);
   }
-  return !is_real;
+  const std::vector<double> values = as_doubles(raw.values);
+  std::vector<std::int64_t> codes;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t channel = i / inner % channels;
+    const double scale = quantization.scale(channel), zero_point = static_cast<double>(quantization.zero_point(channel));
+    const double steps = values[i] / scale, code = steps + zero_point, whole = std::nearbyint(code);
+    const double half = half_of_last(raw, i, values[i]) / scale;
+    const double of_float32 = (std::abs(steps) + std::abs(zero_point) + 1) * 0x1p-21;
+    const auto at = [&] { return number_text("%g", values[i]) + " at " + std::to_string(i); };
+    if (!std::isfinite(code)) return {{}, at()};
+    if (half + of_float32 >= 0.5)
+      return {{}, at() + " is told to " + number_text("%g", (half + of_float32) * scale) + ", a step is " + number_text("%g", scale)};
+    const bool is_code =
+        std::abs(code - whole) <= half + of_float32 && whole >= static_cast<double>(range.min) && whole <= static_cast<double>(range.max);
+    if (!is_code) return {{}, at() + " is code " + number_text("%.4g", code)};
+    codes.push_back(static_cast<std::int64_t>(whole));
+  }
+  return {std::move(codes), {}};
+}
+
+/// Real values that are codes themselves: whole, and within the tensor's type.
+bool are_whole_codes(const Tensor& real, const ModelTensor& tensor) {
+  const IntegerRange range = range_of(tensor.type);
+  return std::ranges::all_of(as_doubles(real), [&](double value) {
+    constexpr double exact = 0x1p53;
+    return std::floor(value) == value && std::abs(value) < exact && value >= static_cast<double>(range.min) &&
+           value <= static_cast<double>(range.max);
+  });
+}
+
+Tensor with_type(const std::vector<std::int64_t>& codes, ElementType type, const Shape& shape) {
+  return with_type(Tensor::from<std::int64_t>(shape, codes), type, 0);
+}
+
+std::string precision_text(const RawValues& raw) {
+  if (raw.within) return "within half a unit of the last digit";
+  return raw.values.type() == ElementType::float16 ? "within half an ulp of float16" : std::string(name_of(raw.values.type()));
+}
+
+/// Codes, where real values, in the model's order, tell them; else float32.
+void convert_reals(FileValues& read, const RawValues& raw, const ModelTensor& tensor) {
+  const bool has_codes = is_integer(tensor.type) && tensor.quantization.present();
+  FoundCodes found = has_codes ? codes_of_reals(raw, tensor) : FoundCodes{};
+  const std::string held(raw.within ? "float32" : name_of(raw.values.type()));
+  if (found.codes) {
+    read.values = with_type(*found.codes, tensor.type, raw.values.shape());
+    return read.readings.push_back("with the real values of codes, " + precision_text(raw));
+  }
+  if (is_integer(tensor.type) && are_whole_codes(raw.values, tensor)) {
+    std::vector<std::int64_t> codes;
+    for (const double value : as_doubles(raw.values)) codes.push_back(static_cast<std::int64_t>(value));
+    read.values = with_type(codes, tensor.type, raw.values.shape());
+    return read.readings.push_back("with codes as " + held);
+  }
+  const bool is_narrower = !raw.within && raw.values.type() != ElementType::float32;
+  read.values = raw.values.type() == ElementType::float32 ? raw.values : as_float32(raw.values);
+  if (has_codes) read.readings.push_back("with real values that tell no codes, " + found.why_not);
+  else if (is_narrower) read.readings.push_back("with real values as " + held);
 }
 
 /// In the model's type, or float32 of real values.
-void convert(FileValues& read, const ModelTensor& tensor, const DumpFile& file) {
-  const ElementType held = read.values.type();
-  if (held == tensor.type) return;
+void convert(FileValues& read, RawValues raw, const ModelTensor& tensor, const DumpFile& file) {
+  const ElementType held = raw.values.type();
+  if (held == tensor.type) {
+    read.values = std::move(raw.values);
+    return;
+  }
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::type_mismatch, place_of(file),
                 std::string(name_of(held)) + why + "; " + quoted(tensor) + " is " + std::string(name_of(tensor.type)) +
@@ -184,35 +258,26 @@ void convert(FileValues& read, const ModelTensor& tensor, const DumpFile& file) 
   };
   const std::string codes = "with codes as " + std::string(name_of(held));
   if (is_integer(held) && is_integer(tensor.type)) {
-    const Range range = range_in(read.values);
+    const Range range = range_in(raw.values);
     const IntegerRange whole = range_of(tensor.type);
     const bool flips = size_of(held) == size_of(tensor.type) && size_of(held) <= 2;  // the same width, with a sign or without
     const std::int64_t half = std::int64_t{1} << (8 * std::min<std::size_t>(size_of(tensor.type), 4) - 1);  // 64 bits hold all others
     const std::int64_t offset = whole.min < 0 ? -half : half;
     const auto fits = [&](std::int64_t by) { return range.min >= whole.min - by && range.max <= whole.max - by; };
     if (!flips && fits(0)) {
-      read.values = with_type(read.values, tensor.type, 0);
+      read.values = with_type(raw.values, tensor.type, 0);
       return read.readings.push_back(codes);
     }
     if (!fits(offset)) refuse(" from " + std::to_string(range.min) + " to " + std::to_string(range.max));
-    read.values = with_type(read.values, tensor.type, offset);
+    read.values = with_type(raw.values, tensor.type, offset);
     return read.readings.push_back(codes + " and an offset of " + std::to_string(-offset));
   }
   if (held == ElementType::int64 && is_real(tensor.type)) {  // whole numbers of a text
-    read.values = as_float32(read.values);
+    read.values = as_float32(raw.values);
     return;
   }
   if (!is_real(held)) return refuse("");
-  if (held != ElementType::float32) {
-    read.values = as_float32(read.values);
-    read.readings.push_back("with real values as " + std::string(name_of(held)));
-  }
-  if (!are_codes(read.values, tensor)) return;
-  Tensor whole(ElementType::int64, read.values.shape());
-  std::ranges::transform(read.values.values<float>(), whole.values<std::int64_t>().begin(),
-                         [](float value) { return std::llround(value); });
-  read.values = with_type(whole, tensor.type, 0);
-  read.readings.assign(1, codes);
+  convert_reals(read, raw, tensor);
 }
 
 /// The model's shape, with the samples that the file holds in front where they are more than one or stand in front there.
@@ -222,7 +287,7 @@ Shape own_shape(const ModelTensor& tensor, const Tensor& values, const DumpFile&
   if (samples < 1 || values.element_count() % own != 0) {
     std::string packed;
     for (const FileLayout& layout : layouts_of(tensor.shape)) {
-      const bool fits = layout.size() != own && values.element_count() % layout.size() == 0;
+      const bool fits = tensor.shape.rank() > 2 && layout.size() != own && values.element_count() % layout.size() == 0;
       if (fits && packed.find(layout.name) == std::string::npos) packed += (packed.empty() ? "" : " or ") + layout.name;
     }
     throw Error(ErrorCode::shape_mismatch, place_of(file),
@@ -235,27 +300,73 @@ Shape own_shape(const ModelTensor& tensor, const Tensor& values, const DumpFile&
   return Shape(std::move(sizes));
 }
 
+/// Reordered, with what is known of each value.
+RawValues in_model_order(const RawValues& raw, const FileLayout& layout, const Shape& shape) {
+  RawValues ordered{in_model_order(raw.values, layout, shape), raw.has_shape, {}};
+  if (raw.within) ordered.within = in_model_order(*raw.within, layout, shape);
+  return ordered;
+}
+
+/// How the values stand in the file, where that is not as the model has them.
+std::optional<FileLayout> layout_of(const RawValues& raw, const ModelTensor& tensor, const DumpFile& file, const std::string& layout,
+                                    std::int64_t samples, FileValues& read) {
+  const std::string where = place_of(file);
+  if (!layout.empty()) return layout_named(layout, raw.values, tensor.shape, where);
+  auto other = raw.has_shape ? layout_by_shape(raw.values.shape(), tensor.shape) : std::nullopt;
+  if (!other) other = layout_named(file.layout, raw.values, tensor.shape, where);
+  const std::int64_t own = tensor.shape.element_count(), values = raw.values.element_count();
+  const bool is_told = other || !file.layout.empty() || values == own || (raw.has_shape && raw.values.shape().rank() > 1);
+  if (is_told || (values % own == 0 && values / own == samples)) return other;
+  other = layout_by_fill(raw.values, tensor.shape);
+  if (other) read.readings.push_back("padded, read in the order " + text_of(*other, tensor.shape));
+  return other;
+}
+
 }  // namespace
 
-FileValues read_values(const ModelTensor& tensor, const DumpFile& file, const std::string& layout) {
-  Raw raw = read_raw(tensor, file);
-  FileValues read{std::move(raw.values), {}, {}};
-  if (read.values.element_count() == 0) throw Error(ErrorCode::shape_mismatch, place_of(file), "holds no value");
-  convert(read, tensor, file);
-  if (raw.has_shape) read.stored = read.values.shape();
-  const std::string where = place_of(file);
-  std::optional<FileLayout> other;
-  if (!layout.empty()) other = layout_named(layout, read.values, tensor.shape, where);
-  else if (raw.has_shape) other = layout_by_shape(read.stored, tensor.shape);
-  if (layout.empty() && !other) other = layout_named(file.layout, read.values, tensor.shape, where);
-  if (!other) {
-    read.values.reshape(own_shape(tensor, read.values, file));
-    return read;
+FileReader::FileReader(DumpFile file) : file_(std::move(file)) {
+  const std::string ending = file_.path.extension().string();
+  if (!file_.member.empty()) raw_ = RawValues{read_member(file_), true, {}};
+  else if (ending == ".npy") raw_ = RawValues{read_npy(file_.path), true, {}};
+  else if (ending == ".txt") raw_ = read_text(file_.path);
+  else bytes_ = read_file(file_.path);
+}
+
+FileValues FileReader::read_as(const ModelTensor& tensor, const std::string& layout, std::int64_t samples) const {
+  RawValues raw = raw_ ? *raw_ : typed(bytes_, tensor, file_);
+  if (raw.values.element_count() == 0) throw Error(ErrorCode::shape_mismatch, place_of(file_), "holds no value");
+  if (!raw.has_shape && file_.shape && file_.shape->element_count() == raw.values.element_count()) {
+    raw.values.reshape(*file_.shape);
+    raw.has_shape = true;
   }
-  read.readings.push_back("in the order " + other->name + (raw.has_shape ? ", " + read.stored.text() : ""));
-  read.values = in_model_order(read.values, *other, tensor.shape);
-  read.stored = {};
+  FileValues read;
+  if (raw.has_shape) read.stored = raw.values.shape();
+  const std::optional<FileLayout> other = layout_of(raw, tensor, file_, layout, samples, read);
+  if (other) {
+    if (read.readings.empty())
+      read.readings.push_back("in the order " + text_of(*other, tensor.shape) + (raw.has_shape ? ", " + read.stored.text() : ""));
+    raw = in_model_order(raw, *other, tensor.shape);
+    read.stored = {};
+  } else {
+    raw.values.reshape(own_shape(tensor, raw.values, file_));
+  }
+  convert(read, std::move(raw), tensor, file_);
   return read;
+}
+
+NamedTrace with_codes(const Model& model, NamedTrace dump) {
+  std::vector<std::pair<std::string, std::string>> readings;
+  for (NamedTensor& tensor : dump.tensors) {
+    const ModelTensor& described = model.tensor(tensor.index);
+    if (!is_real(tensor.values.type()) || !is_integer(described.type) || !described.quantization.present()) continue;
+    FoundCodes found = codes_of_reals({tensor.values, true, {}}, described);
+    if (!found.codes) continue;  // compared as real values
+    tensor.values = with_type(*found.codes, described.type, tensor.values.shape());
+    tensor.quantization = quantization_in(described, tensor.values.shape());
+    readings.emplace_back(tensor.name, "with the real values of codes");
+  }
+  for (std::string& line : summed_up(readings)) dump.readings.push_back(std::move(line));
+  return dump;
 }
 
 }  // namespace lastbit
