@@ -81,7 +81,7 @@ Compared compare_dump(const CompareArguments& options) {
   CompareReport report = compare_with_dump(model, dump, b, inputs, compare_options(options));
   report.a = options.dump;
   const bool differs = report.first_divergence() != nullptr;  // what differs nowhere can only be of another shape
-  for (const Misread& tensor : differs ? find_misread(model, dump) : find_misshapen(model, dump)) report.misread.push_back(text_of(tensor));
+  add_misread(report, differs ? find_misread(model, dump) : find_misshapen(model, dump));
   return {std::move(report), std::move(model)};
 }
 

@@ -43,7 +43,7 @@ struct IdentifyArguments {
   double max_time = 600;
   int threads = 1;
   std::filesystem::path html{};
-  bool json = false, free_weights = false;
+  bool json = false, free_weights = false, as_is = false;
 };
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) { throw Error(ErrorCode::bad_input, where, what); }
@@ -133,10 +133,11 @@ NamedTrace trace_of(const IdentifyPair& pair) {
   return trace;
 }
 
-/// A network and what a device made of it.
+/// A network and what a device made of it; tensors that may have been misread.
 struct Source {
   Model model;
   NamedTrace dump;
+  std::vector<Misread> suspected{};
 };
 
 /// Inputs that the dump lacks, as they were given, where that is in codes.
@@ -147,6 +148,18 @@ void add_inputs(Source& source, const std::vector<Tensor>& given) {
     if (source.dump.find(index) != nullptr || given[i].type() != tensor.type) continue;
     source.dump.tensors.push_back({index, tensor.name, "input", quantization_in(tensor, given[i].shape()), given[i]});
   }
+}
+
+/// Refuses what was certainly misread, unless it is to be taken as it is. Returns the rest.
+std::vector<Misread> well_read(const IdentifyArguments& options, std::vector<Misread> list) {
+  if (options.as_is) return {};
+  try {
+    require_well_read(list);
+  } catch (const Error& error) {
+    const Diagnostic& one = error.diagnostics().front();
+    throw Error(one.code, one.where, one.message + " (--as-is takes the dump as it is)");
+  }
+  return list;
 }
 
 std::vector<IdentifyPair> read_pairs(const IdentifyArguments& options, Source& source, std::vector<SkippedPair>& skipped) {
@@ -164,7 +177,7 @@ std::vector<IdentifyPair> read_pairs(const IdentifyArguments& options, Source& s
       log_note("dump: " + matched.substr(0, matched.size() - 1));
     if (const SampleCounts counts = sample_counts(source.model, source.dump); !counts.are_equal())
       log_note("dump: " + text_of(counts) + "; a layer is judged by the first that its own all hold");
-    require_well_read(source.model, source.dump);
+    source.suspected = well_read(options, find_misread(source.model, source.dump));
     return pairs_of(source.model, source.dump, &skipped);
   }
   if (!options.model.empty()) fail("identify", "a MODEL and --layer-file exclude each other");
@@ -179,7 +192,9 @@ std::vector<IdentifyPair> read_pairs(const IdentifyArguments& options, Source& s
                                                 : pair_of_model(layer, inputs, options.dumps[i]));
   }
   inputs.require_all_used();
-  for (const IdentifyPair& pair : pairs) require_well_read(pair.layer, trace_of(pair));
+  for (const IdentifyPair& pair : pairs) {
+    for (Misread& one : well_read(options, find_misread(pair.layer, trace_of(pair)))) source.suspected.push_back(std::move(one));
+  }
   return pairs;
 }
 
@@ -210,7 +225,7 @@ void probe(const IdentifyArguments& options, const std::vector<IdentifyPair>& pa
 
 /// What may be the reason that nothing explains the dump.
 void add_suspects(const Source& source) {
-  for (const Misread& one : find_misread(source.model, source.dump)) log_warning("tensor '" + one.tensor + "': " + one.cause);
+  for (const Misread& one : source.suspected) log_warning("suspected: " + text_of(one));
 }
 
 int verdict(const IdentifyArguments& options, const Identification& found, const std::optional<Reproduction>& network) {
@@ -237,7 +252,7 @@ int run(const IdentifyArguments& options) {
   found.skipped.insert(found.skipped.end(), skipped.begin(), skipped.end());
   const auto base = options.base.empty() ? std::nullopt : std::optional(named_backend(options.base));
   const SpecSheet sheet = identified_backend(found, options.name, base ? &*base : nullptr);
-  if (options.layers.empty() && !found.exact()) add_suspects(source);
+  if (!found.exact()) add_suspects(source);
   std::optional<Reproduction> network;
   if (options.layers.empty()) network = reproduce(source.model, source.dump, sheet.backend);
   std::cout << (options.json ? to_json(found, network) : to_text(found) + (network ? to_text(*network) : "")) << std::flush;
@@ -266,6 +281,7 @@ void add_identify(CommandLine& line) {
       .suggests(ValueKind::backend);
   command.option("--probe", options->probe, "write a layer and an input on which the remaining combinations differ").value_name("DIR");
   command.flag("--free-weights", options->free_weights, "the probe may bring weights, bias and scales of its own");
+  command.flag("--as-is", options->as_is, "take the dump as it is, also where a tensor was misread");
   command.option("--seed", options->seed, "of the random numbers").shows_default();
   command.option("--max-time", options->max_time, "seconds, after which what has been found so far is told; 0: no limit")
       .value_name("SECONDS")

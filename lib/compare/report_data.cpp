@@ -127,6 +127,7 @@ std::string to_json(const CompareReport& report) {
   json["assumptions"] = json_of(report.assumptions);
   if (report.match) json["match"] = json_of(*report.match);
   json["misread"] = report.misread;
+  json["suspected"] = report.suspected;
   json["only_in_a"] = report.only_in_a;
   json["only_in_b"] = report.only_in_b;
   return json.text(1) + "\n";

@@ -65,6 +65,7 @@ std::string reading_lines(const CompareReport& report) {
 std::string misread_lines(const CompareReport& report) {
   std::string text;
   for (const std::string& tensor : report.misread) text += wrapped("Misread: " + tensor + ".", 2);
+  for (const std::string& tensor : report.suspected) text += wrapped("Suspected: " + tensor + ".", 2);
   return text;
 }
 

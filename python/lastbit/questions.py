@@ -111,15 +111,16 @@ class Identification(Report):
 
 
 def identify(model, board, *, name: str = "identified", base=None, top: int = 3, max_time: float = 600, layout: str = "", names=None,
-             threads: int = 1, progress=None) -> Identification:
+             as_is: bool = False, threads: int = 1, progress=None) -> Identification:
     """The rules of a device from what it computed. base: the backend of operations that are not found. max_time: seconds; 0: no limit.
 
-    `report.passes`: the backend computes every value. Rows: "operations". Raises Error where the board's tensors were misread.
+    `report.passes`: the backend computes every value. Rows: "operations". Raises Error where the board's tensors were misread, unless they are to be
+    taken as_is.
     """
     model = model_of(model)
     tensors = board_of(model, board, names, layout)
-    found, device, decided = _lastbit.identify(model.native, tensors.native, name, None if base is None else _device(base), top, float(max_time), threads,
-                                               progress)
+    found, device, decided = _lastbit.identify(model.native, tensors.native, name, None if base is None else _device(base), top, float(max_time), as_is,
+                                               threads, progress)
     report = Identification(found, "operations")
     report.__dict__.update(backend=Backend(device), decided=decided)
     return report

@@ -58,8 +58,7 @@ Report compare_board(const ModelPointer& model, const std::string& called, const
     report.a = board_called;
     report.model = called;
     const bool differs = report.first_divergence() != nullptr;
-    for (const Misread& tensor : differs ? find_misread(*model, board) : find_misshapen(*model, board))
-      report.misread.push_back(text_of(tensor));
+    add_misread(report, differs ? find_misread(*model, board) : find_misshapen(*model, board));
     return report_of(std::move(report));
   });
 }

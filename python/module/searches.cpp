@@ -23,11 +23,11 @@ using Arrays = std::vector<py::array>;
 
 /// The report, the backend that was found, and whether the search came to an end.
 py::tuple identify(const ModelPointer& model, const NamedTrace& board, const std::string& name, const std::optional<Device>& base,
-                   std::size_t top, double most_seconds, int threads, const py::object& progress) {
+                   std::size_t top, double most_seconds, bool as_is, int threads, const py::object& progress) {
   bool decided = false;
   Device device;
   Report report = released([&] {
-    require_well_read(*model, board);
+    if (!as_is) require_well_read(*model, board);
     std::vector<SkippedPair> skipped;
     const std::vector<IdentifyPair> pairs = pairs_of(*model, board, &skipped);
     const Watch watch(progress);

@@ -230,6 +230,32 @@ TEST_CASE("explain a dump: another layout or scale is no arithmetic") {
   CHECK(turned.layers[0].note.find("another order") != std::string::npos);
 }
 
+TEST_CASE("explain a dump: a layer that reads what is not right is judged by what it should have read") {
+  const TwoConvolutions network(26, 4.0);
+  const SpecSheet base = find_backend("tflite_double");
+  const auto check_followed = [&](const std::string& cause, auto&& damage) {
+    INFO(cause);
+    NamedTrace dump = board(network, base, "", "");
+    damage(std::ranges::find(dump.tensors, "y", &NamedTensor::name)->values.values<std::int8_t>());
+    const DumpReport report = explain_dump(network.model, dump, base, {});
+    REQUIRE(report.layers.size() == 2);
+    REQUIRE(report.layers[1].differing > 0);
+    CHECK(report.layers[0].follows.empty());
+    CHECK(report.layers[1].follows == "'y'");
+    const std::string text = to_text(report);
+    INFO(text);
+    CHECK(text.find(cause) != std::string::npos);
+    CHECK(text.find("  follows from 'y', which is not right: equal where that is as the backend computes it") != std::string::npos);
+  };
+  check_followed("another scale", [](auto values) {
+    for (std::int8_t& value : values) value = static_cast<std::int8_t>(value / 2);
+  });
+  check_followed("suspected: tensor 'y': its values stand 1 place further on",
+                 [](auto values) { std::rotate(values.begin(), values.end() - 1, values.end()); });
+  check_followed("suspected: tensor 'y': every value is 0: it was not written",
+                 [](auto values) { std::ranges::fill(values, std::int8_t{0}); });
+}
+
 TEST_CASE("explain a dump: real values are the codes that they stand for") {
   const TwoConvolutions network(15, 0.5);
   const SpecSheet sheet = find_backend("tflite_double");

@@ -3,6 +3,7 @@
 //
 // A dump of two convolutions with one thing wrong: the tensor is named, and what is wrong with it. What a device of other rules computes is
 // not wrong.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -127,6 +128,86 @@ TEST_CASE("misread: the shapes of files") {
   }
   CHECK(cause_of({4, 1, 12, 12, 8}).starts_with("y: its file has the shape 4x1x12x12x8, the model 1x12x12x16"));
   CHECK(cause_of({2, 9, 12, 64}).starts_with("y: its file has the shape 2x9x12x64, the model 1x12x12x16"));
+}
+
+/// What a tensor holds that is no other reading of it.
+struct Overwritten {
+  const char* cause;
+  void (*damage)(Tensor&);
+};
+
+const Overwritten moved_on{"its values stand 1 place further on", [](Tensor& tensor) {
+                             const auto bytes = tensor.bytes();
+                             std::rotate(bytes.begin(), bytes.end() - 1, bytes.end());
+                           }};
+const Overwritten moved_back{"its values stand 3 places too early", [](Tensor& tensor) {
+                               const auto bytes = tensor.bytes();
+                               std::rotate(bytes.begin(), bytes.begin() + 3, bytes.end());
+                             }};
+const Overwritten without_values{"every value is 0: it was not written",
+                                 [](Tensor& tensor) { std::ranges::fill(tensor.values<std::int8_t>(), std::int8_t{0}); }};
+const Overwritten turned{"its channels stand in reverse order", [](Tensor& tensor) {
+                           const auto values = tensor.values<std::int8_t>();
+                           const std::size_t channels = static_cast<std::size_t>(tensor.shape().sizes().back());
+                           for (std::size_t i = 0; i < values.size(); i += channels) std::ranges::reverse(values.subspan(i, channels));
+                         }};
+const Overwritten halved{"its codes are 0.", [](Tensor& tensor) {
+                           for (std::int8_t& value : tensor.values<std::int8_t>()) value = static_cast<std::int8_t>(value / 2);
+                         }};
+
+TEST_CASE("misread: values that stand elsewhere, or nowhere, are a suspicion of their own tensor alone") {
+  const Network network;
+  for (const char* const name : {"y", "z"}) {
+    for (const Overwritten& one : {moved_on, moved_back, without_values, turned, halved}) {
+      INFO(name << ": " << one.cause);
+      NamedTrace damaged = network.dump;
+      one.damage(std::ranges::find(damaged.tensors, name, &NamedTensor::name)->values);
+      const std::vector<Misread> list = find_misread(network.model, damaged);
+      for (const Misread& each : list) UNSCOPED_INFO(text_of(each));
+      REQUIRE(list.size() == 1);
+      CHECK(list[0].tensor == name);
+      CHECK(list[0].cause.starts_with(one.cause));
+      CHECK(list[0].certainty == Certainty::suspected);
+      CHECK_NOTHROW(require_well_read(network.model, damaged));
+    }
+  }
+}
+
+TEST_CASE("misread: an offset is a fact where the codes become equal by it, else a suspicion") {
+  const Network network;
+  for (std::size_t i = 1; i < network.dump.tensors.size(); ++i) {
+    NamedTrace damaged = network.dump;
+    add_offset(damaged.tensors[i].values, 2);
+    CHECK(find_misread(network.model, damaged).at(0).certainty == Certainty::certain);
+    damaged.tensors[i].values.values<std::int8_t>()[7] ^= 1;
+    const std::vector<Misread> list = find_misread(network.model, damaged);
+    REQUIRE(list.size() == 1);
+    CHECK(list[0].cause == "every value is off by +2");
+    CHECK(list[0].certainty == Certainty::suspected);
+  }
+}
+
+/// 300 codes of one activation, as tests/analysis has them of no device that was measured.
+Model leaky_relu_alone() {
+  Model model;
+  model.name = "leaky";
+  model.tensors = {int8_tensor("x", {1, 300}, 0.06527090817689896, 67), int8_tensor("y", {1, 300}, 0.09886974841356277, -70)};
+  model.operations = {{OperationKind::leaky_relu, "leaky", {0}, {1}, LeakyReluAttributes{0.1}}};
+  model.inputs = {0};
+  model.outputs = {1};
+  validate(model, "test");
+  return model;
+}
+
+TEST_CASE("misread: what one rule explains is no offset of the input") {
+  const Model model = leaky_relu_alone();
+  std::mt19937 random(5);
+  SpecSheet device = find_backend("tflite_single");
+  set_rule(device.backend, "leaky_relu.rescale.chain.1.rounding", "toward_zero");
+  for (int i = 0; i < 4; ++i) {
+    const NamedTrace dump = run_named(model, device, std::vector{random_int8({1, 300}, random)});
+    CHECK(found(model, dump).empty());
+  }
 }
 
 TEST_CASE("misread: other rules are none") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `lastbit identify` as a shell sees it: a layer of two inputs.
+#include <algorithm>
 #include <string>
 
 #include "lastbit/io/json_model.hpp"
@@ -72,6 +73,37 @@ TEST_CASE("identify on the command line: a network whose max pool alone differs 
   write_npy(shell.file(file), values);
   CHECK(shell.status("identify net.json --dump dump") == 2);
   CHECK(shell.text("err").find("tensor 'peak': misread: the highest bit of every value is inverted (xor 0x80)") != std::string::npos);
+  CHECK(shell.text("err").find("(--as-is takes the dump as it is)") != std::string::npos);
+  CHECK(shell.status("identify net.json --dump dump --as-is --max-time 60") == 1);
+  CHECK(shell.text("out").find("layer 3 'peak': the space has no rules for max_pool2d; 256 of 256 values differ") != std::string::npos);
+}
+
+TEST_CASE("identify on the command line: a suspicion ends no search, and what a rule explains is none") {
+  const test::Shell shell;
+  const test::ResidualNetwork network(2);
+  write_json_model(shell.file("net.json"), network.model);
+  write_npy(shell.file("x.npy"), network.inputs[0]);
+  REQUIRE(shell.status("run net.json --backend tflite_double --input x.npy --trace dump --trace-samples 0") == 0);
+  const std::string file = dumped(shell, "peak");
+  Tensor values = read_npy(shell.file(file));
+  std::rotate(values.bytes().begin(), values.bytes().end() - 1, values.bytes().end());
+  write_npy(shell.file(file), values);
+  CHECK(shell.status("identify net.json --dump dump --max-time 60") == 1);
+  CHECK(shell.text("err").find("suspected: tensor 'peak': its values stand 1 place further on") != std::string::npos);
+  CHECK(shell.text("out").find("conv.i8: ") != std::string::npos);
+
+  shell.write("leaky.json", R"({"format": "lastbit.model.v1", "name": "leaky", "tensors": [
+    {"name": "x", "type": "int8", "shape": [1, 300], "quantization": {"scale": [0.06527090817689896], "zero_point": [67]}},
+    {"name": "y", "type": "int8", "shape": [1, 300], "quantization": {"scale": [0.09886974841356277], "zero_point": [-70]}}],
+    "operations": [{"op": "leaky_relu", "inputs": ["x"], "outputs": ["y"], "attributes": {"alpha": 0.1}}],
+    "inputs": ["x"], "outputs": ["y"]})");
+  Tensor codes(ElementType::int8, {1, 300});
+  for (int i = 0; i < 300; ++i) codes.values<std::int8_t>()[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i * 37 % 255 - 127);
+  write_npy(shell.file("codes.npy"), codes);
+  REQUIRE(shell.status("run leaky.json --backend tflite_single --set leaky_relu.rescale.chain.1.rounding=toward_zero --input codes.npy "
+                       "--trace leaky") == 0);
+  CHECK(shell.status("identify leaky.json --dump leaky") == 0);
+  CHECK(shell.text("out").find("every one equal") != std::string::npos);
 }
 
 TEST_CASE("identify on the command line: at --max-time it is undecided") {

@@ -140,6 +140,7 @@ List remarks_of(const CompareReport& report) {
     list.lines.push_back("Output '" + output.name + "': the largest value stands at the same position in " +
                          std::to_string(output.same_top) + " of " + count_of(output.samples, "sample") + ".");
   for (const std::string& each : report.misread) list.lines.push_back("Misread: " + each + ".");
+  for (const std::string& each : report.suspected) list.lines.push_back("Suspected: " + each + ".");
   if (report.match) {
     list.lines.push_back("The dump holds " + std::to_string(report.match->matched) + " of " + count_of(report.match->computed, "tensor") +
                          " that the network computes.");

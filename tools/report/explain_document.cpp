@@ -209,7 +209,9 @@ std::string findings_of(const DumpVerdict& layer) {
   if (layer.differing == 0) return "equal";
   if (!layer.backends.empty()) return "computed just so by " + joined(layer.backends);
   if (!layer.explanations.empty()) return texts_of(layer.explanations);
+  if (!layer.follows.empty()) return "follows from " + layer.follows;
   if (!layer.misread.empty()) return "misread: " + layer.misread;
+  if (!layer.suspected.empty()) return "suspected: " + layer.suspected;
   if (!layer.alone.empty()) return "by itself: " + texts_of(layer.alone);
   if (!layer.backends_alone.empty()) return "by itself computed just so by " + joined(layer.backends_alone);
   if (layer.nearest)

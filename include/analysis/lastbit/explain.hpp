@@ -186,8 +186,10 @@ struct DumpVerdict {
   std::vector<std::string> backends_alone;  ///< built-in ones that compute this layer, but not every other
   std::optional<RuleChange> nearest;        ///< unexplained: the change after which the fewest values differ, and no more than half of them
   std::int64_t nearest_differing = 0;
-  std::string misread;  ///< a tensor that the layer reads or writes was, and why; no single rule explains it
-  std::string note;     ///< what else was noticed: the same values in another order, tensors that the dump lacks
+  std::string misread;      ///< a tensor that the layer reads or writes was, and why; no single rule explains it
+  std::string note;         ///< what else was noticed: the same values in another order, tensors that the dump lacks
+  std::string suspected{};  ///< a tensor that the layer reads or writes may have been misread, and why
+  std::string follows{};    ///< what it reads is not right, and it is equal where that is as the backend computes it
 };
 
 /// One change of a rule, in whatever operations it is made, that explains several layers.

@@ -178,8 +178,9 @@ struct CompareReport {
   std::vector<std::string> elsewhere{};     ///< what is computed in a side's place (computed_elsewhere)
   std::string golden{};                     ///< the backend of the float path both are measured against; empty: none
 
-  std::optional<DumpMatch> match{};    ///< of a dump
-  std::vector<std::string> misread{};  ///< tensors of a dump that were, with the cause (misread.hpp)
+  std::optional<DumpMatch> match{};      ///< of a dump
+  std::vector<std::string> misread{};    ///< tensors of a dump that were, with the cause (misread.hpp)
+  std::vector<std::string> suspected{};  ///< those that may have been
 
   /// Nothing differs; of a dump, enough was matched and nothing misread.
   [[nodiscard]] bool equal() const;

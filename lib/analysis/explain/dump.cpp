@@ -121,7 +121,40 @@ class DumpWalk {
     return verdict;
   }
 
+  /// Layers that read a tensor which is not right, and are equal where that is as the backend computes it: nothing is wrong with them.
+  void follow(const std::vector<PartJudge>& judges, DumpReport& report) const {
+    std::vector<std::optional<Tensor>> right = known_;
+    std::set<std::int32_t> wrong;
+    for (std::size_t i = 0; i < judges.size(); ++i) {
+      const Part& part = judges[i].part();
+      const std::int32_t written = model_.operations[part.operations.back()].outputs[0];
+      DumpVerdict& verdict = report.layers[i];
+      const bool is_open = verdict.differing > 0 && verdict.explanations.empty() && verdict.backends.empty();
+      const auto cause = std::ranges::find_if(part.read, [&](std::int32_t index) { return wrong.contains(index); });
+      if (is_open && cause != part.read.end() && is_equal_on(right, judges[i])) {
+        verdict.follows = "'" + model_.tensor(*cause).name + "'";
+      } else if (is_open && is_not_arithmetic(verdict)) {
+        right[static_cast<std::size_t>(written)].reset();
+        wrong.insert(written);
+      }
+    }
+  }
+
  private:
+  /// Its own tensor is what is wrong.
+  static bool is_not_arithmetic(const DumpVerdict& verdict) {
+    const std::string of_it = "tensor '" + verdict.name + "': ";
+    return verdict.misread.starts_with(of_it) || verdict.suspected.starts_with(of_it) ||
+           verdict.note.find("not arithmetic") != std::string::npos;
+  }
+
+  [[nodiscard]] bool is_equal_on(const std::vector<std::optional<Tensor>>& right, const PartJudge& judge) const {
+    auto part = part_up_to(model_, judge.part().operations.back(), right, sheet_.backend);
+    if (!part) return false;
+    part->theirs = judge.part().theirs;
+    return PartJudge(std::move(*part), sheet_.backend).differing() == 0;
+  }
+
   void place_inputs(std::span<const Tensor> inputs) {
     std::optional<Trace> trace;
     if (!inputs.empty()) trace = run(model_, sheet_.backend, inputs, {.keep_all = true});
@@ -211,12 +244,14 @@ void mark_misread(const Model& model, const NamedTrace& dump, const std::vector<
   if (std::ranges::any_of(report.layers, is_misshapen) || std::ranges::all_of(report.layers, is_explained)) return;
   for (const Misread& tensor : find_misread(model, dump)) {
     bool is_open = false;
+    const bool is_fact = tensor.certainty == Certainty::certain;
     each_touched(tensor.tensor, model, judges, report, [&](DumpVerdict& verdict) {
       if (is_explained(verdict)) return;
       is_open = true;
-      if (verdict.misread.empty()) verdict.misread = text_of(tensor);
+      std::string& said = is_fact ? verdict.misread : verdict.suspected;
+      if (said.empty()) said = text_of(tensor);
     });
-    if (is_open) report.notes.push_back("misread: " + text_of(tensor));
+    if (is_open) report.notes.push_back((is_fact ? "misread: " : "suspected: ") + text_of(tensor));
   }
 }
 
@@ -280,6 +315,7 @@ DumpReport judged(const Model& model, const NamedTrace& given, const SpecSheet& 
   if (!options.layer && dump.readings.size() > whole.readings.size()) judge_further_samples(model, whole, backend.backend, report);
   mark_misread(model, dump, judges, report);
   note_other_differences(judges, report);
+  walk.follow(judges, report);
   report.common = cover(report.layers);
   std::vector<std::string> named;
   for (const DumpVerdict& verdict : report.layers) {

@@ -132,6 +132,8 @@ JsonValue to_json(const DumpVerdict& layer) {
   json["nearest"] = layer.nearest ? to_json(*layer.nearest) : JsonValue();
   if (layer.nearest) json["nearest"]["differing"] = layer.nearest_differing;
   json["misread"] = layer.misread;
+  json["suspected"] = layer.suspected;
+  json["follows"] = layer.follows;
   json["note"] = layer.note;
   return json;
 }
@@ -139,11 +141,14 @@ JsonValue to_json(const DumpVerdict& layer) {
 }  // namespace
 
 std::string findings(const DumpVerdict& layer, const DumpReport& report) {
+  if (!layer.follows.empty())
+    return "  follows from " + layer.follows + ", which is not right: equal where that is as the backend computes it\n";
   std::string misread = layer.misread.empty() ? "" : "  misread: " + layer.misread + "\n";
   if (!misread.empty() && layer.explanations.empty()) return misread;
   std::string text = rule_lines(report.one_device ? "explained by" : "computed by", layer.explanations);
   if (!layer.backends.empty()) text += "  computed just so by " + joined(layer.backends) + "\n";
   text += misread;
+  if (!layer.suspected.empty() && layer.explanations.empty()) text += "  suspected: " + layer.suspected + "\n";
   if (text.empty()) {
     text = std::string("  no single rule and no pair of rules") + (report.all_pairs_tried ? "" : " that was tried") +
            " explains it: try identify\n";

@@ -62,6 +62,12 @@ LineFit fit_of(const Codes& expected, const Codes& codes, const IntegerRange& ra
   fit.error = std::sqrt(errors / count);
   fit.tells = xx > count;  // at least an LSB: less than that, roundings decide
   if (xx > 0 && yy > 0) fit.correlation = xy / std::sqrt(xx * yy);
+  if (xx > 0) {
+    fit.slope = xy / xx;
+    fit.deviation = std::sqrt(xx / count);
+    fit.at_zero = (sum_y - fit.slope * sum_x) / count;
+    fit.beside_slope = std::sqrt(std::max(0.0, yy - xy * fit.slope) / count);
+  }
   add_offset(fit, expected, codes, range);
   return fit;
 }

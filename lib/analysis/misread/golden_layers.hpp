@@ -24,6 +24,10 @@ struct LineFit {
   double error = 0;         ///< root mean square of codes - expected
   double spread = 0;        ///< standard deviation of that
   std::int64_t inside = 0;  ///< values that are within the bounds on both sides
+  double slope = 1;         ///< of the line that the codes lie on
+  double at_zero = 0;       ///< where that line is at 0
+  double deviation = 0;     ///< standard deviation of those that are expected
+  double beside_slope = 0;  ///< standard deviation of the codes around that line
   bool tells = false;       ///< the expected values differ among each other
 
   /// Of the codes' variance, the share that the expected ones do not explain.

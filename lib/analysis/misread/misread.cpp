@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
-#include <set>
 #include <tuple>
 
+#include "analysis/misread/causes.hpp"
 #include "analysis/misread/views.hpp"
+#include "lastbit/compare.hpp"
+#include "lastbit/error.hpp"
 
 namespace lastbit {
 namespace {
@@ -25,29 +28,51 @@ constexpr std::int64_t fewest_values = 64;
 
 std::string in_quotes(const std::string& name) { return "'" + name + "'"; }
 
+std::string offset_text(std::int64_t offset) {
+  return "every value is off by " + std::string(offset > 0 ? "+" : "") + std::to_string(offset);
+}
+
+std::string moved_text(std::int64_t places) {
+  const std::int64_t count = std::abs(places);
+  return "its values stand " + std::to_string(count) + (count == 1 ? " place" : " places") + (places > 0 ? " further on" : " too early");
+}
+
+bool is_constant(const Codes& codes) {
+  return std::ranges::all_of(codes, [&](float code) { return code == codes[0]; });
+}
+
 class Examination {
  public:
   Examination(const Model& model, const NamedTrace& dump) : model_(model), layers_(model, dump) {}
 
   /// By tensor.
-  std::map<std::int32_t, std::string> causes() {
+  TensorCauses causes() {
     judge();
-    return causes_;
+    return settled(std::move(causes_), layers_);
   }
   /// The model's input from which nothing near follows, where no cause is found: its first layers may have rules of their own.
   [[nodiscard]] std::optional<std::int32_t> suspect() const { return suspect_; }
 
  private:
+  using Ground = TensorCause::Ground;
+  struct Far {
+    const DumpedLayer* layer = nullptr;
+    Codes expected;
+    LineFit fit;
+  };
+
   void judge() {
     for (const DumpedLayer& layer : layers_.layers()) {
       if (std::ssize(layers_.codes(layer.output)) < fewest_values) continue;
       Codes expected = layers_.expected(layer);
       const LineFit fit = layers_.fit(layer, expected, layers_.codes(layer.output));
       if (!fit.tells) continue;
-      if (is_near(fit)) near_.insert(layer.operation);
+      if (is_near(fit)) near_.push_back(&layer);
       else far_.push_back({&layer, std::move(expected), fit});
     }
-    for (const Far& each : far_) judge_output(each);
+    for (Far& each : far_) {
+      if (!follows_from_the_true(each)) judge_output(each);
+    }
     for (const Far& each : far_) judge_inputs(each);
     for (const Far& each : far_) judge_all(each);
     for (const Far& each : far_) judge_by_the_next(each);
@@ -55,13 +80,7 @@ class Examination {
     judge_model_inputs();
   }
 
-  struct Far {
-    const DumpedLayer* layer = nullptr;
-    Codes expected;
-    LineFit fit;
-  };
-
-  static bool is_near(const LineFit& fit) { return fit.correlation >= near && !offset_of(fit); }
+  static bool is_near(const LineFit& fit) { return fit.correlation >= near && !offset_of(fit) && !scale_of(fit); }
   static bool is_nearer(const LineFit& fit, const LineFit& given) {
     return fit.correlation >= near && fit.unexplained() * times_nearer < given.unexplained();
   }
@@ -76,8 +95,12 @@ class Examination {
     return beyond || exact ? std::optional(std::llround(fit.offset)) : std::nullopt;
   }
 
-  static std::string offset_text(std::int64_t offset) {
-    return "every value is off by " + std::string(offset > 0 ? "+" : "") + std::to_string(offset);
+  /// A factor that no multiplier's width makes, by more than roundings towards zero, and with no more than roundings around it.
+  static std::optional<double> scale_of(const LineFit& fit) {
+    constexpr double of_widths = 0.1;
+    const double step = std::abs(fit.slope - 1);
+    const bool is_other = fit.inside >= fewest_values && fit.slope > 0 && step > of_widths && step * fit.deviation > 1;
+    return is_other && fit.correlation >= near && fit.beside_slope < 0.5 + fit.slope ? std::optional(fit.slope) : std::nullopt;
   }
 
   [[nodiscard]] const ModelTensor& info(std::int32_t tensor) const { return model_.tensor(tensor); }
@@ -86,34 +109,109 @@ class Examination {
   [[nodiscard]] bool is_open(const Far& each) const {
     return !is_named(each.layer->output) && std::ranges::none_of(each.layer->inputs, [&](std::int32_t input) { return is_named(input); });
   }
+  /// It stands before or behind a layer that is near, so that it is what the model means by it.
+  [[nodiscard]] bool is_vouched_for(std::int32_t tensor) const {
+    return std::ranges::any_of(near_, [&](const DumpedLayer* layer) {
+      return layer->output == tensor || std::ranges::find(layer->inputs, tensor) != layer->inputs.end();
+    });
+  }
   [[nodiscard]] LineFit with_output(const Far& each, const Codes& output) const { return layers_.fit(*each.layer, each.expected, output); }
   [[nodiscard]] LineFit with_inputs(const Far& each, const std::map<std::int32_t, Codes>& inputs, const Codes& output) const {
     return layers_.fit(*each.layer, layers_.expected(*each.layer, inputs), output);
   }
+  /// A layer that reads what was misread is judged by what it should have read. Whether nothing more has to be said of it.
+  bool follows_from_the_true(Far& each) const {
+    const std::map<std::int32_t, Codes> inputs = true_inputs(*each.layer, causes_);
+    if (inputs.empty()) return false;
+    each.expected = layers_.expected(*each.layer, inputs);
+    each.fit = with_output(each, layers_.codes(each.layer->output));
+    return is_near(each.fit);
+  }
 
   void judge_output(const Far& each) {
     const std::int32_t output = each.layer->output;
+    if (is_named(output)) return;
     const Codes& codes = layers_.codes(output);
     for (const View& view : views_of(info(output))) {
-      Codes true_codes = seen(view, info(output), codes);
-      const LineFit fit = with_output(each, true_codes);
+      Codes truth = seen(view, info(output), codes);
+      const LineFit fit = with_output(each, truth);
       const bool fits = is_nearer(fit, each.fit) || (view.inverted != 0 && offset_of(each.fit) && is_near(fit));
-      if (fits && is_confirmed(each, true_codes)) return name(output, view.cause);
+      if (fits && is_confirmed(each, truth)) return name(each, output, view.cause, Ground::misread_as, std::move(truth));
     }
-    if (const auto offset = offset_of(each.fit)) {
-      Codes true_codes = codes;
-      for (float& code : true_codes) code -= static_cast<float>(*offset);
-      if (is_confirmed(each, true_codes)) return name(output, offset_text(*offset));
+    if (judge_offset(each) || judge_scale(each) || judge_order(each) || judge_exchange(each) || judge_sample(each)) return;
+    if (is_constant(codes) && is_confirmed(each, each.expected))
+      name(each, output, "every value is " + std::to_string(std::llround(codes[0])) + ": it was not written", Ground::likely,
+           each.expected);
+  }
+
+  bool judge_offset(const Far& each) {
+    const auto offset = offset_of(each.fit);
+    if (!offset) return false;
+    Codes truth = layers_.codes(each.layer->output);
+    for (float& code : truth) code -= static_cast<float>(*offset);
+    if (!is_confirmed(each, truth)) return false;
+    name(each, each.layer->output, offset_text(*offset), Ground::what_if, std::move(truth), with_offset(each.layer->output, *offset));
+    return true;
+  }
+
+  /// The codes with an offset, as far as their type holds it.
+  [[nodiscard]] std::function<Integers(const Integers&)> with_offset(std::int32_t tensor, std::int64_t offset) const {
+    return [range = range_of(info(tensor).type), offset](Integers codes) {
+      for (std::int64_t& code : codes) code = std::clamp(code + offset, range.min, range.max);
+      return codes;
+    };
+  }
+
+  bool judge_scale(const Far& each) {
+    const auto scale = scale_of(each.fit);
+    if (!scale) return false;
+    Codes truth = layers_.codes(each.layer->output);
+    for (float& code : truth) code = static_cast<float>(std::round((double{code} - each.fit.at_zero) / *scale));
+    if (!is_confirmed(each, truth)) return false;
+    name(each, each.layer->output, "its codes are " + std::to_string(*scale) + " times those expected: of another scale", Ground::likely,
+         std::move(truth));
+    return true;
+  }
+
+  /// Values that stand elsewhere.
+  bool judge_order(const Far& each) {
+    const std::int32_t output = each.layer->output;
+    const Codes& codes = layers_.codes(output);
+    for (const View& view : mirrored_views_of(info(output))) {
+      Codes truth = seen(view, info(output), codes);
+      if (!is_nearer(with_output(each, truth), each.fit) || !is_confirmed(each, truth)) continue;
+      name(each, output, view.cause, Ground::likely, std::move(truth));
+      return true;
     }
+    const auto places = places_moved(each.expected, codes, info(output));
+    if (!places) return false;
+    Codes truth = moved_back(codes, *places, each.expected);
+    if (!is_nearer(with_output(each, truth), each.fit) || !is_confirmed(each, truth)) return false;
+    name(each, output, moved_text(*places), Ground::likely, std::move(truth));
+    return true;
+  }
+
+  bool judge_exchange(const Far& each) {
+    const std::int32_t output = each.layer->output;
+    const Codes& codes = layers_.codes(output);
     for (const auto& [other, others] : layers_.codes()) {
-      if (other == output || others.size() != codes.size() || !is_nearer(with_output(each, others), each.fit)) continue;
+      if (other == output || others.size() != codes.size() || is_vouched_for(other)) continue;
+      if (!is_nearer(with_output(each, others), each.fit)) continue;
       const bool both = is_exchanged(each, other);
-      if (both) name(other, exchanged_text(output));
-      if (both || is_confirmed(each, others)) return name(output, exchanged_text(other));
+      if (!both && !is_confirmed(each, others)) continue;
+      name(each, output, exchanged_text(other), Ground::what_if, others);
+      if (both) name(layer_writing(other), other, exchanged_text(output), Ground::what_if, codes);
+      return true;
     }
-    const auto sample = other_sample(each, each.expected, codes);
-    if (sample && is_confirmed(each, each.expected))
-      name(output, "it is of another sample: the values of its sample " + std::to_string(*sample) + " stand in sample 0");
+    return false;
+  }
+
+  bool judge_sample(const Far& each) {
+    const auto sample = other_sample(each, each.expected, layers_.codes(each.layer->output));
+    if (!sample || !is_confirmed(each, each.expected)) return false;
+    name(each, each.layer->output, "it is of another sample: the values of its sample " + std::to_string(*sample) + " stand in sample 0",
+         Ground::other_sample, each.expected);
+    return true;
   }
 
   /// What follows the layer follows from these codes rather than from those of the dump. Where nothing follows, another layer of the kind has
@@ -130,7 +228,8 @@ class Examination {
       constexpr double clearly = 0.9;
       if (fit.correlation >= near && fit.error < clearly * given.error) return true;
     }
-    return !is_read && has_like(each) && std::abs(each.fit.offset) >= (each.fit.correlation >= near ? of_roundings : 0);
+    return !is_read && has_like(each) &&
+           (scale_of(each.fit) || std::abs(each.fit.offset) >= (each.fit.correlation >= near ? of_roundings : 0));
   }
 
   /// Where the other tensor is computed as well, from this one maybe, the codes of this one stand for it.
@@ -142,15 +241,27 @@ class Examination {
     });
   }
 
+  [[nodiscard]] const Far& layer_writing(std::int32_t tensor) const {
+    return *std::ranges::find_if(far_, [&](const Far& each) { return each.layer->output == tensor; });
+  }
+
   [[nodiscard]] bool has_like(const Far& each) const {
     const auto type_of = [&](const Operation& operation) {
       return std::tuple(operation.kind, info(operation.inputs[0]).type, info(operation.outputs[0]).type);
     };
-    return std::ranges::any_of(
-        near_, [&](std::size_t i) { return type_of(model_.operations[i]) == type_of(model_.operations[each.layer->operation]); });
+    return std::ranges::any_of(near_, [&](const DumpedLayer* layer) {
+      return type_of(model_.operations[layer->operation]) == type_of(model_.operations[each.layer->operation]);
+    });
   }
 
-  void name(std::int32_t tensor, const std::string& cause) { causes_.emplace(tensor, cause); }
+  void name(const Far& by, std::int32_t tensor, std::string text, Ground ground, std::optional<Codes> truth = std::nullopt,
+            std::function<Integers(const Integers&)> as_dumped = {}) {
+    name(*by.layer, tensor, std::move(text), ground, std::move(truth), std::move(as_dumped));
+  }
+  void name(const DumpedLayer& by, std::int32_t tensor, std::string text, Ground ground, std::optional<Codes> truth,
+            std::function<Integers(const Integers&)> as_dumped) {
+    causes_.emplace(tensor, TensorCause{std::move(text), ground, &by, std::move(truth), std::move(as_dumped)});
+  }
 
   [[nodiscard]] std::string exchanged_text(std::int32_t other) const {
     return "the values of " + in_quotes(info(other).name) + " stand where its own should: two files exchanged?";
@@ -176,34 +287,51 @@ class Examination {
     const Codes& output = layers_.codes(each.layer->output);
     for (const std::int32_t input : each.layer->inputs) {
       if (!is_open(each)) return;
+      if (is_vouched_for(input)) continue;
       const Codes& codes = layers_.codes(input);
-      for (const View& view : views_of(info(input))) {
-        if (!is_nearer(with_inputs(each, {{input, seen(view, info(input), codes)}}, output), each.fit)) continue;
-        name(input, view.cause);
-        return;
-      }
+      const auto judge_views = [&](const std::vector<View>& views, Ground ground) {
+        return std::ranges::any_of(views, [&](const View& view) {
+          Codes truth = seen(view, info(input), codes);
+          if (!is_nearer(with_inputs(each, {{input, truth}}, output), each.fit)) return false;
+          name(each, input, view.cause, ground, std::move(truth));
+          return true;
+        });
+      };
+      if (judge_views(views_of(info(input)), Ground::misread_as)) return;
+      if (!is_model_input(input)) continue;
+      if (judge_views(mirrored_views_of(info(input)), Ground::likely) || judge_moved_input(each, input)) return;
       for (const auto& [other, others] : layers_.codes()) {
-        const bool fits = other != input && other != each.layer->output && others.size() == codes.size() && is_model_input(input);
+        const bool fits = other != input && other != each.layer->output && others.size() == codes.size() && !is_vouched_for(other);
         if (!fits || !is_nearer(with_inputs(each, {{input, others}}, output), each.fit)) continue;
-        name(input, exchanged_text(other));
-        return;
+        return name(each, input, exchanged_text(other), Ground::what_if, others);
       }
-      const auto sample = is_model_input(input) ? other_sample(each, output, each.expected) : std::nullopt;
+      const auto sample = other_sample(each, output, each.expected);
       if (!sample) continue;
-      name(input, "it is of another sample: what follows from its sample " + std::to_string(*sample) + " stands in sample 0");
-      return;
+      return name(each, input, "it is of another sample: what follows from its sample " + std::to_string(*sample) + " stands in sample 0",
+                  Ground::other_sample);
     }
+  }
+
+  /// A few places: each of them is a run of the layer.
+  bool judge_moved_input(const Far& each, std::int32_t input) {
+    for (const std::int64_t places : {1, -1, 2, -2, 4, -4, 8, -8}) {
+      Codes truth = moved_back(layers_.codes(input), places, layers_.codes(input));
+      if (!is_nearer(with_inputs(each, {{input, truth}}, layers_.codes(each.layer->output)), each.fit)) continue;
+      name(each, input, moved_text(places), Ground::likely, std::move(truth));
+      return true;
+    }
+    return false;
   }
 
   /// A whole dump that was misread in one way.
   void judge_all(const Far& each) {
     const std::int32_t output = each.layer->output;
-    if (is_named(output)) return;
+    if (is_named(output) || is_near(each.fit)) return;
     for (const View& view : views_of(info(output))) {
       std::map<std::int32_t, Codes> inputs, named;
       for (const std::int32_t input : each.layer->inputs) {
         for (const View& same : views_of(info(input))) {
-          if (same.cause != view.cause || (is_named(input) && causes_.at(input) != view.cause)) continue;
+          if (same.cause != view.cause || (is_named(input) && causes_.at(input).text != view.cause)) continue;
           inputs.emplace(input, seen(same, info(input), layers_.codes(input)));
           if (is_named(input)) named.emplace(*inputs.find(input));
         }
@@ -211,9 +339,10 @@ class Examination {
       if (inputs.empty()) continue;
       const Codes& outputs = layers_.codes(output);
       const LineFit given = named.empty() ? each.fit : with_inputs(each, named, outputs);
-      if (!is_nearer(with_inputs(each, inputs, seen(view, info(output), outputs)), given)) continue;
-      for (const auto& [input, codes] : inputs) name(input, view.cause);
-      name(output, view.cause);
+      Codes truth = seen(view, info(output), outputs);
+      if (!is_nearer(with_inputs(each, inputs, truth), given)) continue;
+      for (const auto& [input, codes] : inputs) name(each, input, view.cause, Ground::misread_as, codes);
+      name(each, output, view.cause, Ground::misread_as, std::move(truth));
       return;
     }
   }
@@ -225,8 +354,8 @@ class Examination {
     for (const Far& next : far_) {
       if (std::ranges::find(next.layer->inputs, between) == next.layer->inputs.end() || is_named(next.layer->output)) continue;
       if (!is_nearer(with_inputs(next, {{between, each.expected}}, layers_.codes(next.layer->output)), next.fit)) continue;
-      name(between, "it is of another sample or run: what follows it was computed from other values");
-      return;
+      return name(each, between, "what follows it was computed from other values: of another run, or overwritten", Ground::likely,
+                  each.expected);
     }
   }
 
@@ -234,7 +363,11 @@ class Examination {
     for (const DumpedLayer& layer : layers_.layers()) {
       for (const std::int32_t input : layer.inputs) {
         if (!is_model_input(input) || is_named(input) || is_named(layer.output)) continue;
-        if (const auto offset = input_offset(layer, input)) name(input, offset_text(*offset));
+        const auto offset = input_offset(layer, input);
+        if (!offset) continue;
+        Codes truth = layers_.codes(input);
+        for (float& code : truth) code -= static_cast<float>(*offset);
+        name(layer, input, offset_text(*offset), Ground::what_if, std::move(truth), {});
       }
     }
   }
@@ -292,9 +425,9 @@ class Examination {
 
   const Model& model_;
   GoldenLayers layers_;
-  std::set<std::size_t> near_;  ///< operations
+  std::vector<const DumpedLayer*> near_;
   std::vector<Far> far_;
-  std::map<std::int32_t, std::string> causes_;
+  TensorCauses causes_;
   std::optional<std::int32_t> suspect_;
 };
 
@@ -316,9 +449,10 @@ std::vector<Misread> find_misread(const Model& model, const NamedTrace& dump) {
   std::vector<Misread> list = find_misshapen(model, dump);
   if (!list.empty()) return list;
   Examination examination(model, dump);
-  const std::map<std::int32_t, std::string> causes = examination.causes();
+  const TensorCauses causes = examination.causes();
   for (const NamedTensor& tensor : dump.tensors) {
-    if (const auto found = causes.find(tensor.index); found != causes.end()) list.push_back({tensor.name, found->second});
+    const auto found = causes.find(tensor.index);
+    if (found != causes.end()) list.push_back({tensor.name, found->second.text, found->second.certainty});
   }
   if (const auto input = examination.suspect())
     list.push_back({model.tensor(*input).name,
@@ -327,8 +461,13 @@ std::vector<Misread> find_misread(const Model& model, const NamedTrace& dump) {
   return list;
 }
 
-void require_well_read(const Model& model, const NamedTrace& dump) {
-  std::vector<Misread> list = find_misread(model, dump);
+void add_misread(CompareReport& report, const std::vector<Misread>& list) {
+  for (const Misread& one : list) (one.certainty == Certainty::certain ? report.misread : report.suspected).push_back(text_of(one));
+}
+
+void require_well_read(const Model& model, const NamedTrace& dump) { require_well_read(find_misread(model, dump)); }
+
+void require_well_read(std::vector<Misread> list) {
   std::erase_if(list, [](const Misread& one) { return one.certainty == Certainty::suspected; });
   if (list.empty()) return;
   std::string others;

@@ -3,6 +3,7 @@
 #include "analysis/misread/views.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace lastbit {
 namespace {
@@ -53,19 +54,73 @@ std::vector<std::size_t> places(const Shape& shape, const Order& order) {
   return list;
 }
 
+Codes mirrored(const Codes& codes, const Shape& shape, std::size_t axis) {
+  const auto size = static_cast<std::size_t>(shape[axis]);
+  std::size_t inner = 1;
+  for (std::size_t i = axis + 1; i < shape.rank(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+  Codes list(codes.size());
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::size_t at = i / inner % size;
+    list[i + (size - 1 - at) * inner - at * inner] = codes[i];
+  }
+  return list;
+}
+
 }  // namespace
 
 std::vector<View> views_of(const ModelTensor& tensor) {
   std::vector<View> views;
   for (const auto& [order, cause] : orders_of(tensor.shape.rank())) {
-    if (moves(tensor.shape, order)) views.push_back({cause, order, 0});
+    if (moves(tensor.shape, order)) views.push_back({cause, order, 0, {}});
   }
   const bool is_byte = size_of(tensor.type) == 1;
   const std::string bit = is_byte ? "0x80" : "0x8000";
   views.push_back({"the highest bit of every value is inverted (xor " + bit + "): signed values read as unsigned, or the reverse",
                    {},
-                   is_byte ? 0x80 : 0x8000});
+                   is_byte ? 0x80 : 0x8000,
+                   {}});
   return views;
+}
+
+std::vector<View> mirrored_views_of(const ModelTensor& tensor) {
+  static constexpr std::array names{"its rows", "its columns", "its channels"};
+  std::vector<View> views;
+  const std::size_t rank = tensor.shape.rank();
+  for (std::size_t axis = 1; axis < rank; ++axis) {
+    if (tensor.shape[axis] < 2) continue;
+    const std::string what = rank == 4 ? names[axis - 1] : axis + 1 == rank ? "its last axis" : "its axis " + std::to_string(axis);
+    views.push_back({what + (rank == 4 ? " stand" : " stands") + " in reverse order", {}, 0, axis});
+  }
+  return views;
+}
+
+Codes moved_back(const Codes& codes, std::int64_t places, const Codes& at_the_ends) {
+  Codes list = at_the_ends;
+  const auto count = std::ssize(codes);
+  for (std::int64_t i = std::max<std::int64_t>(0, -places); i < std::min(count, count - places); ++i)
+    list[static_cast<std::size_t>(i)] = codes[static_cast<std::size_t>(i + places)];
+  return list;
+}
+
+std::optional<std::int64_t> places_moved(const Codes& expected, const Codes& codes, const ModelTensor& tensor) {
+  constexpr std::int64_t farthest = 16;
+  const auto count = std::ssize(codes);
+  std::optional<std::int64_t> best;
+  double least = 1;
+  const auto ask = [&](std::int64_t places) {
+    const std::int64_t first = std::max<std::int64_t>(0, -places), end = std::min(count, count - places);
+    if (2 * (end - first) < count) return;
+    const Codes ours(expected.begin() + first, expected.begin() + end),
+        theirs(codes.begin() + first + places, codes.begin() + end + places);
+    const double unexplained = fit_of(ours, theirs, range_of(tensor.type)).unexplained();
+    if (unexplained < least) least = unexplained, best = places;
+  };
+  for (std::int64_t places = 1; places <= farthest; ++places) ask(places), ask(-places);
+  const std::int64_t channels = tensor.shape.rank() > 1 ? tensor.shape.sizes().back() : 1;
+  const std::int64_t row = tensor.shape.rank() > 2 ? channels * tensor.shape[tensor.shape.rank() - 2] : channels;
+  for (const std::int64_t whole : {channels, row})
+    if (whole > farthest) ask(whole), ask(-whole);
+  return best;
 }
 
 Codes seen(const View& view, const ModelTensor& tensor, const Codes& codes) {
@@ -75,6 +130,7 @@ Codes seen(const View& view, const ModelTensor& tensor, const Codes& codes) {
     const float middle = range_of(tensor.type).min < 0 ? 0 : bit;
     for (float& code : list) code += code >= middle ? -bit : bit;
   }
+  if (view.mirrored) return mirrored(list, tensor.shape, *view.mirrored);
   if (view.order.empty()) return list;
   const std::vector<std::size_t> from = places(tensor.shape, view.order);
   for (std::size_t sample = 0; sample < codes.size(); sample += from.size()) {

@@ -15,12 +15,20 @@ namespace lastbit {
 /// A way to read the file of a tensor, and what was wrong if that is the right one.
 struct View {
   std::string cause;
-  std::vector<std::size_t> order;  ///< of the file's axes, each a number of the model's; empty: the model's order
-  std::int64_t inverted = 0;       ///< bit that is inverted
+  std::vector<std::size_t> order;            ///< of the file's axes, each a number of the model's; empty: the model's order
+  std::int64_t inverted = 0;                 ///< bit that is inverted
+  std::optional<std::size_t> mirrored = {};  ///< axis that runs backwards
 };
 
 /// Those that change something.
 [[nodiscard]] std::vector<View> views_of(const ModelTensor& tensor);
+/// Those with an axis that runs backwards: what may be in the data as well.
+[[nodiscard]] std::vector<View> mirrored_views_of(const ModelTensor& tensor);
+
+/// Every value by so many places further on than it belongs, with `at_the_ends` where none is known.
+[[nodiscard]] Codes moved_back(const Codes& codes, std::int64_t places, const Codes& at_the_ends);
+/// By how many places the codes that are expected stand further on, of those up to 16 and of whole rows of channels: where one fits best.
+[[nodiscard]] std::optional<std::int64_t> places_moved(const Codes& expected, const Codes& codes, const ModelTensor& tensor);
 
 /// What the codes would be, had they been read in that way.
 [[nodiscard]] Codes seen(const View& view, const ModelTensor& tensor, const Codes& codes);

@@ -133,8 +133,7 @@ ReplayReport replay(const Model& model, const NamedTrace& dump, const SpecSheet&
   std::erase_if(report.deviation.layers, [&](const LayerDifference& layer) { return board.find(layer.tensor) == nullptr; });
   if (report.compared() == 0) throw Error(ErrorCode::bad_input, "replay", "the dump has the output of no layer");
   const bool differs = report.deviation.first_divergence() != nullptr;  // what differs nowhere can only be of another shape
-  for (const Misread& tensor : differs ? find_misread(model, board) : find_misshapen(model, board))
-    report.deviation.misread.push_back(text_of(tensor));
+  add_misread(report.deviation, differs ? find_misread(model, board) : find_misshapen(model, board));
 
   const FloatSide side = float_side(model, options.float_network, inputs, options.threads);
   if (options.float_network != nullptr) report.float_network = options.float_network->name;

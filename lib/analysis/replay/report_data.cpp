@@ -64,6 +64,7 @@ std::string to_json(const ReplayReport& report) {
   json["assumptions"] = json_of(board.assumptions);
   if (board.match) json["match"] = json_of(*board.match);
   json["misread"] = board.misread;
+  json["suspected"] = board.suspected;
   return json.text(1) + "\n";
 }
 
