@@ -63,17 +63,21 @@ std::vector<std::string> alternatives(const Backend& backend, std::string_view p
 
 bool is_width_rule(std::string_view path) { return path.ends_with("bits"); }
 
-std::vector<std::string> every_alternative(const Backend& backend, std::string_view path) {
+std::vector<std::string> every_value_beside(const Backend& backend, std::string_view path) {
   constexpr std::int64_t few = 64;
   const Rule* const rule = find_rule(backend, path);
-  if (rule == nullptr || rule->type->kind != RuleType::Kind::number) return alternatives(backend, path);
+  if (rule == nullptr || rule->type->kind != RuleType::Kind::number) return values_beside(backend, path);
   const RuleLimits limits = limits_of(*rule->member, address(backend, rule_table()[rule->owner]));
-  if (limits.max - limits.min > few) return alternatives(backend, path);
+  if (limits.max - limits.min > few) return values_beside(backend, path);
   std::vector<std::string> numbers;
-  for (std::int64_t number = limits.min; number <= limits.max; ++number) {
-    if (accepts(backend, path, std::to_string(number))) numbers.push_back(std::to_string(number));
-  }
+  for (std::int64_t number = limits.min; number <= limits.max; ++number) numbers.push_back(std::to_string(number));
   return numbers;
+}
+
+std::vector<std::string> every_alternative(const Backend& backend, std::string_view path) {
+  std::vector<std::string> found = every_value_beside(backend, path);
+  std::erase_if(found, [&](const std::string& value) { return !accepts(backend, path, value); });
+  return found;
 }
 
 }  // namespace lastbit

@@ -23,7 +23,7 @@ Table classes_of(const OperationIdentification& operation) {
 
 /// What the data tell of each rule.
 Table rules_of(const OperationIdentification& operation) {
-  const bool told = operation.exact() && operation.complete;
+  const bool told = operation.exact() && operation.in_time;
   Table table{{{"rule", Alignment::left}, {"told by the data", Alignment::left}, {"values", Alignment::left}, {"left"}, {"of possible"}},
               {}};
   for (const RuleValues& rule : operation.best().rules)
@@ -55,7 +55,7 @@ std::string head_of(const OperationIdentification& operation) {
   return count_of(operation.pairs, "layer") + ", " + count_of(operation.values, "value") + " of " + count_of(operation.samples, "sample") +
          "; " + count_of(operation.combinations, "combination") + " of rules judged by " + count_of(operation.searched, "value") +
          ". The best computes " + std::to_string(operation.agreeing) + " of " + count_of(operation.values, "value") +
-         " as the device did." + (operation.complete ? "" : " Time was up before every combination was judged.");
+         " as the device did." + (operation.in_time ? "" : " Time was up before every combination was judged.");
 }
 
 Table skipped_of(const Identification& found) {

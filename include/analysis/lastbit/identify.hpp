@@ -70,17 +70,21 @@ struct RuleClass {
   std::string represented_by;         ///< the built-in backend whose rules `backend` holds, or empty
   Backend backend = no_rules;         ///< one of the combinations: the rules of this operation, nothing else
   std::optional<ClassProof> proof{};  ///< of the first class, where it explains every value and all combinations were judged
+  std::vector<std::string> beside{};  ///< those with one rule changed that have the same outputs: "tflite_single with …"
 };
 
 /// What was found for the operations that read one set of rules.
 struct OperationIdentification {
   std::string rules;  ///< the path of the rules: "conv.i8", "average_pool"
   std::int64_t pairs = 0;
-  std::int64_t samples = 0;        ///< that the device computed
-  std::int64_t values = 0;         ///< of all samples
-  std::int64_t agreeing = 0;       ///< of all values, those that the best class's `backend` computes as the device did
-  std::int64_t searched = 0;       ///< values that the combinations were judged by: those of a few samples
-  bool complete = true;            ///< every combination was judged; else time was up
+  std::int64_t samples = 0;   ///< that the device computed
+  std::int64_t values = 0;    ///< of all samples
+  std::int64_t agreeing = 0;  ///< of all values, those that the best class's `backend` computes as the device did
+  std::int64_t searched = 0;  ///< values that the combinations were judged by: those of a few samples
+  bool in_time = true;        ///< every combination was judged; else time was up
+  /// What the best class says of a rule holds for every device that explains the data and differs from a built-in one in at most one rule: all
+  /// of these were judged, and one of them explains the data. Else it holds among those that were tried.
+  bool complete = false;
   std::int64_t combinations = 0;   ///< walked
   std::int64_t sums = 0;           ///< distinct ways to sum among them, on these data; 0 where the operation has no sums
   int sum_bits = 0;                ///< width that every sum of the data stays within, whatever the order; 0: no sums

@@ -19,6 +19,9 @@ namespace lastbit {
 /// The same and more: the backend has not been asked whether it takes them.
 [[nodiscard]] std::vector<std::string> values_beside(const Backend& backend, std::string_view path);
 
+/// As values_beside(), but of a number with few values, such as a width in bits, every one.
+[[nodiscard]] std::vector<std::string> every_value_beside(const Backend& backend, std::string_view path);
+
 /// Whether the rule is a width in bits.
 [[nodiscard]] bool is_width_rule(std::string_view path);
 

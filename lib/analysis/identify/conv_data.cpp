@@ -100,16 +100,30 @@ ChannelScales::ChannelScales(std::span<const ConvLayer> layers, std::vector<Scal
   for (const ConvLayer& layer : layers) {
     std::vector<double>& scales = real_.emplace_back();
     for (const RescaleOperands& each : layer.operands) scales.push_back(each.scale.real_f64);
+    largest_.push_back(scales.empty() ? 0 : *std::max_element(scales.begin(), scales.end()));
   }
   if (!operands_.empty() &&
       std::ranges::all_of(operands_, [&](const RescaleOperands& each) { return are_same_but_for_scale(each, operands_[0]); }))
     operands_.resize(1);
 }
 
-EncodedScale ChannelScales::encoded_one(const ScaleEncoding& encoding, std::size_t channel, double real, double largest) const {
-  if (registers_.empty()) return encode(encoding, real, largest);
+EncodedScale ChannelScales::encoded_one(const ScaleEncoding& encoding, std::size_t channel) const {
+  const auto arithmetic = static_cast<std::size_t>(encoding.arithmetic);
+  if (registers_.empty()) return encode(encoding, real_[arithmetic][channel], largest_[arithmetic]);
   const ScaleRegister& stated = registers_[registers_.size() == 1 ? 0 : channel];
-  return as_registers(encoding, stated.multiplier, stated.shift, real);
+  return as_registers(encoding, stated.multiplier, stated.shift, real_[arithmetic][channel]);
+}
+
+bool ChannelScales::is_held(const ScaleEncoding& encoding, const EncodedScale& scale) const {
+  return registers_.empty() ? holds(encoding, scale) : fits_width(scale.multiplier, encoding.significant_bits + 1);
+}
+
+std::optional<RescaleOperands> ChannelScales::operands(std::int64_t channel, const ScaleEncoding& encoding) const {
+  const EncodedScale scale = encoded_one(encoding, index(channel));
+  if (!is_held(encoding, scale)) return std::nullopt;
+  RescaleOperands operands = operands_[operands_.size() == 1 ? 0 : index(channel)];
+  operands.scale = scale;
+  return operands;
 }
 
 const ChannelScales::Encoded& ChannelScales::find(const ScaleEncoding& encoding, std::size_t number) const {
@@ -117,12 +131,9 @@ const ChannelScales::Encoded& ChannelScales::find(const ScaleEncoding& encoding,
   const auto [at, fresh] = known_->all.try_emplace(number);
   Encoded& found = at->second;
   if (!fresh) return found;
-  const std::vector<double>& real = real_[static_cast<std::size_t>(encoding.arithmetic)];
-  const double largest = real.empty() ? 0 : *std::max_element(real.begin(), real.end());
-  for (std::size_t c = 0; c < real.size(); ++c) found.scales.push_back(encoded_one(encoding, c, real[c], largest));
-  found.held = std::all_of(found.scales.begin(), found.scales.end(), [&](const EncodedScale& scale) {
-    return registers_.empty() ? holds(encoding, scale) : fits_width(scale.multiplier, encoding.significant_bits + 1);
-  });
+  const std::size_t channels = real_[static_cast<std::size_t>(encoding.arithmetic)].size();
+  for (std::size_t c = 0; c < channels; ++c) found.scales.push_back(encoded_one(encoding, c));
+  found.held = std::ranges::all_of(found.scales, [&](const EncodedScale& scale) { return is_held(encoding, scale); });
   if (number < known_->by_number.size()) known_->by_number[number].store(&found, std::memory_order_release);
   return found;
 }

@@ -31,6 +31,8 @@ class ChannelScales {
   /// which it is found again. For any thread.
   [[nodiscard]] const std::vector<EncodedScale>* encoded(const ScaleEncoding& encoding, std::size_t number) const;
   [[nodiscard]] std::vector<RescaleOperands> all(const std::vector<EncodedScale>& scales) const;
+  /// With its scale in this encoding, of this channel alone; nothing where that does not hold it.
+  [[nodiscard]] std::optional<RescaleOperands> operands(std::int64_t channel, const ScaleEncoding& encoding) const;
   /// With the scale of some encoding.
   [[nodiscard]] RescaleOperands operands(std::int64_t channel, const std::vector<EncodedScale>& scales) const {
     RescaleOperands operands = operands_[operands_.size() == 1 ? 0 : index(channel)];
@@ -46,9 +48,11 @@ class ChannelScales {
   [[nodiscard]] std::size_t index(std::int64_t channel) const { return real_[0].size() == 1 ? 0 : static_cast<std::size_t>(channel); }
 
  private:
-  [[nodiscard]] EncodedScale encoded_one(const ScaleEncoding& encoding, std::size_t channel, double real, double largest) const;
+  [[nodiscard]] EncodedScale encoded_one(const ScaleEncoding& encoding, std::size_t channel) const;
+  [[nodiscard]] bool is_held(const ScaleEncoding& encoding, const EncodedScale& scale) const;
 
   std::vector<std::vector<double>> real_;  ///< by ScaleArithmetic
+  std::vector<double> largest_;            ///< of each of these
   std::vector<ScaleRegister> registers_;
   std::vector<RescaleOperands> operands_;  ///< by channel, or one where channels differ in their scales at most
   struct Encoded {

@@ -183,7 +183,7 @@ class Level {
 struct Survivors {
   std::vector<SumGroup> groups;
   std::vector<Judged> judged;
-  bool complete = true;
+  bool in_time = true;
 };
 
 /// Judges every combination of the blocks, those that it comes to until the deadline. Counting stops once a combination is clearly worse than
@@ -209,7 +209,7 @@ class Judge {
       }
       if (deadline_.passed()) is_late_ = true;
     }
-    result.complete = !is_late_;
+    result.in_time = !is_late_;
     std::erase_if(result.judged, [&](const Judged& each) { return each.differing > limit(); });
     return result;
   }
@@ -359,8 +359,8 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
     };
     Survivors survivors = Judge(Level(space_, data_, some), alike, slack, deadline).judge(blocks, share);
     done += 0.15;
-    result.complete = survivors.complete;
-    if (!result.complete) {
+    result.in_time = survivors.in_time;
+    if (!result.in_time) {
       keep_few(survivors.judged);
       blocks = blocks_of(survivors);
       for (Block& block : blocks) block.sums.resize(1);
@@ -377,8 +377,8 @@ ConvSearchResult ConvSearch::search(const std::vector<Block>& start, std::size_t
     if (progress) progress(done + (1 - done) * of_level);
   };
   // The few that are left when time is up are judged on all values.
-  Survivors survivors = Judge(Level(space_, data_, all), alike, slack, result.complete ? deadline : Deadline()).judge(blocks, share);
-  result.complete = result.complete && survivors.complete;
+  Survivors survivors = Judge(Level(space_, data_, all), alike, slack, result.in_time ? deadline : Deadline()).judge(blocks, share);
+  result.in_time = result.in_time && survivors.in_time;
   result.distinct_sums = static_cast<std::int64_t>(survivors.groups.size());
   result.classes = classes_of(std::move(survivors), result.values, most_classes);
   for (const ConvData& data : data_) {

@@ -50,7 +50,7 @@ struct ConvSearchResult {
   std::int64_t values = 0;
   std::int64_t distinct_sums = 0;
   int sum_bits = 0;
-  bool complete = true;  ///< every combination was judged
+  bool in_time = true;  ///< every combination was judged
 };
 
 class ConvSearch {

@@ -8,6 +8,7 @@
 
 #include "analysis/identify/class_proof.hpp"
 #include "analysis/identify/conv_search.hpp"
+#include "analysis/identify/neighbours.hpp"
 #include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/rule_tally.hpp"
 #include "analysis/identify/samples.hpp"
@@ -257,7 +258,10 @@ std::optional<Found> identify_conv(const Searched& searched, const IdentifyOptio
   const Group& group = searched.group;
   std::vector<ConvData> data;
   for (const auto& [pair, outputs] : searched.few) data.emplace_back(pair, outputs);
-  const ConvSpace space = conv_space(common_scope(group));
+  const SpaceScope scope = common_scope(group);
+  ConvSpace space = conv_space(scope);
+  const std::vector<ConvNeighbour> neighbours = explaining_neighbours(group.pairs.front()->layer, scope, space, data);
+  extend(space, neighbours, scope);
   const std::vector<Block> all{everything(space)};
   const ConvSearchResult found = ConvSearch(space, data).search(all, options.runners_up + 1, options.progress, deadline);
   OperationIdentification result{.rules = group.rules, .classes = {}};
@@ -265,8 +269,9 @@ std::optional<Found> identify_conv(const Searched& searched, const IdentifyOptio
   result.combinations = count_of(all);
   result.sums = found.distinct_sums;
   result.sum_bits = found.sum_bits;
-  result.complete = found.complete;
-  if (found.classes.empty() && !found.complete) return std::nullopt;
+  result.in_time = found.in_time;
+  result.complete = found.in_time && !neighbours.empty();
+  if (found.classes.empty() && !found.in_time) return std::nullopt;
   if (found.classes.empty()) throw Error(ErrorCode::bad_input, group.rules, "no combination of rules applies to these layers");
   const std::vector<RuleValues> whole = values_of_class(space, all);
   std::vector<std::uint64_t> outputs;
@@ -275,7 +280,9 @@ std::optional<Found> identify_conv(const Searched& searched, const IdentifyOptio
     outputs.push_back(one.outputs);
     RuleClass shown{one.agreeing, count_of(one.blocks), values_of_class(space, one.blocks), {}, {}};
     add_possible(shown.rules, whole);
-    copy_rules(shown.backend, backend_of(most_usual(space, one.blocks, rows)), group.rules);
+    const bool is_beside = one.agreeing == result.values && !neighbours.empty();
+    copy_rules(shown.backend, backend_of(is_beside ? neighbours.front().arithmetic : most_usual(space, one.blocks, rows)), group.rules);
+    if (is_beside) std::ranges::transform(neighbours, std::back_inserter(shown.beside), &ConvNeighbour::name);
     result.classes.push_back(std::move(shown));
   }
   add_builtins(searched, result.classes, outputs, result.values);
@@ -347,7 +354,7 @@ std::optional<OperationIdentification> identify_group(const Group& group, const 
     }
     if (explains && is_new && round < most_rounds && !deadline.passed()) continue;
     verify_builtins(group, found);
-    if (found.exact() && found.complete) found.classes.front().proof = outcome->prove();
+    if (found.exact() && found.in_time) found.classes.front().proof = outcome->prove();
     return std::move(found);
   }
 }
@@ -360,7 +367,7 @@ bool Identification::exact() const {
 }
 
 bool Identification::decided() const {
-  return std::ranges::all_of(operations, [](const OperationIdentification& one) { return one.exact() || one.complete; }) &&
+  return std::ranges::all_of(operations, [](const OperationIdentification& one) { return one.exact() || one.in_time; }) &&
          std::ranges::none_of(skipped, [](const SkippedPair& one) { return one.reason == out_of_time; });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/identify/neighbours.hpp"
 #include "analysis/identify/probe.hpp"
 #include "analysis/identify/rule_search.hpp"
 #include "analysis/identify/samples.hpp"
@@ -152,7 +153,9 @@ std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const Pro
   }
   std::vector<ConvData> data;
   for (const FewValues* each : alike_ones) data.emplace_back(each->pair, each->outputs);
-  const ConvSpace space = conv_space(joined(used));
+  const SpaceScope scope = joined(used);
+  ConvSpace space = conv_space(scope);
+  extend(space, explaining_neighbours(used.front()->layer, scope, space, data), scope);
   const std::vector<Block> left = ConvSearch(space, data).search({everything(space)}, 1).classes.front().blocks;
   auto designed = options.weights == ProbeWeights::free ? design_free_probe(space, left, used.front()->layer, options)
                                                         : design_input_probe(space, left, *used.front(), options);

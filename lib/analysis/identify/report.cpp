@@ -19,9 +19,12 @@ std::string joined(const std::vector<std::string>& words, std::size_t most = 12)
   return words.size() > most ? text + " | … (" + std::to_string(words.size()) + ")" : text;
 }
 
-/// What the data tell, of a class that explains them and was found among all.
-void add_told(std::ostream& out, const RuleClass& one) {
-  out << "  told by the data:\n";
+/// How far what is told reaches.
+void add_told(std::ostream& out, const OperationIdentification& operation) {
+  const RuleClass& one = operation.best();
+  if (operation.complete)
+    out << "  told by the data, of every device within one rule of a built-in backend and of the others that were tried:\n";
+  else out << "  told among the " << operation.combinations << " that were tried:\n";
   bool none = true;
   for (const RuleValues& rule : one.rules) {
     if (!rule.settled()) continue;
@@ -60,6 +63,7 @@ void add_classes(std::ostream& out, const OperationIdentification& operation) {
         << (differing == 0 ? "every value equal" : count_of(differing, "value") + " of " + all + (differing == 1 ? " differs" : " differ"))
         << ": " << count_of(one.combinations, "combination");
     if (!one.backends.empty()) out << "; as " << joined(one.backends, 6);
+    else if (!one.beside.empty()) out << "; as " << joined(one.beside, 3);
     out << "\n";
   }
   if (operation.searched == operation.values) return;
@@ -88,10 +92,10 @@ void add_operation(std::ostream& out, const OperationIdentification& operation) 
   add_head(out, operation);
   add_classes(out, operation);
   const std::int64_t differing = operation.values - operation.agreeing;
-  if (!operation.complete)
+  if (!operation.in_time)
     out << "  undecided: time was up before every combination was judged" << (operation.exact() ? "; others may be equal too" : "") << "\n";
-  if (operation.exact() && operation.complete) {
-    add_told(out, operation.best());
+  if (operation.exact() && operation.in_time) {
+    add_told(out, operation);
     const bool is_one = operation.best().proof && operation.best().proof->is_one();
     add_rules(out, operation.best(),
               is_one ? "told by no input of these layers (each value occurs among the combinations left)"
@@ -101,10 +105,10 @@ void add_operation(std::ostream& out, const OperationIdentification& operation) 
   } else if (operation.exact()) {
     add_rules(out, operation.best(), "one way to compute every value (nothing is told by the data)", false);
   } else if (2 * differing > operation.values) {
-    out << "  no combination " << (operation.complete ? "of the space" : "met so far")
+    out << "  no combination " << (operation.in_time ? "of the space" : "met so far")
         << " comes near; a tensor that was misread, or a device of another kind\n";
   } else {
-    out << "  no combination " << (operation.complete ? "of the space" : "met so far") << " explains every value\n";
+    out << "  no combination " << (operation.in_time ? "of the space" : "met so far") << " explains every value\n";
     add_rules(out, operation.best(), "the nearest one (nothing is told by data that it does not explain)", false);
   }
 }
@@ -127,6 +131,7 @@ void add_skipped(std::ostream& out, const Identification& identification) {
 /// `told`: the class explains the data, and every combination was judged.
 JsonValue json_of(const RuleClass& one, bool told) {
   JsonValue json{{"agreeing", one.agreeing}, {"combinations", one.combinations}, {"backends", one.backends}};
+  if (!one.beside.empty()) json["beside"] = one.beside;
   if (!one.represented_by.empty()) json["represented_by"] = one.represented_by;
   if (one.proof)
     json["proof"] = {{"one_device", one.proof->is_one()}, {"over", one.proof->over},         {"devices", one.proof->devices},
@@ -168,8 +173,10 @@ std::string present_path(const Backend& backend, std::string path) {
 
 /// Measured as a whole; an assumption in what the data do not tell.
 void add_evidence(SpecSheet& sheet, const OperationIdentification& operation, const std::string& path) {
-  const std::string measured = std::to_string(operation.agreeing) + " of " + count_of(operation.values, "value") + " equal to the device's";
-  sheet.evidence.push_back({path, operation.exact() ? EvidenceLevel::hardware : EvidenceLevel::assumption, measured});
+  std::string measured = std::to_string(operation.agreeing) + " of " + count_of(operation.values, "value") + " equal to the device's";
+  const bool is_told = operation.exact() && operation.complete;
+  if (operation.exact() && !is_told) measured += "; told among the " + std::to_string(operation.combinations) + " devices that were tried";
+  sheet.evidence.push_back({path, is_told ? EvidenceLevel::hardware : EvidenceLevel::assumption, measured});
   if (path != operation.rules) return;
   for (const RuleValues& rule : operation.best().rules) {
     if (rule.settled()) continue;
@@ -215,14 +222,12 @@ std::string to_json(const Identification& identification, const std::optional<Re
                  {"decided", identification.decided()},
                  {"operations", JsonValue::array()}};
   for (const OperationIdentification& operation : identification.operations) {
-    JsonValue one{{"rules", operation.rules},        {"layers", operation.pairs},
-                  {"samples", operation.samples},    {"values", operation.values},
-                  {"agreeing", operation.agreeing},  {"values_searched", operation.searched},
-                  {"complete", operation.complete},  {"combinations", operation.combinations},
-                  {"distinct_sums", operation.sums}, {"sum_bits", operation.sum_bits},
-                  {"classes", JsonValue::array()}};
+    JsonValue one{{"rules", operation.rules},        {"layers", operation.pairs},      {"samples", operation.samples},
+                  {"values", operation.values},      {"agreeing", operation.agreeing}, {"values_searched", operation.searched},
+                  {"complete", operation.complete},  {"in_time", operation.in_time},   {"combinations", operation.combinations},
+                  {"distinct_sums", operation.sums}, {"sum_bits", operation.sum_bits}, {"classes", JsonValue::array()}};
     for (const RuleClass& each : operation.classes)
-      one["classes"].push_back(json_of(each, operation.exact() && operation.complete && each.agreeing == operation.searched));
+      one["classes"].push_back(json_of(each, operation.exact() && operation.in_time && each.agreeing == operation.searched));
     json["operations"].push_back(std::move(one));
   }
   json["skipped"] = JsonValue::array();

@@ -82,12 +82,15 @@ bool is_below(const std::vector<std::string>& paths, const std::string& rule) {
   return std::ranges::any_of(paths, [&](const std::string& path) { return covers(path, rule); });
 }
 
+/// Which values of a number: those beside it that devices have, or every one.
+enum class Numbers : std::uint8_t { usual, all };
+
 /// Every rule below `paths` with every other value, those among them that it does not take.
-std::vector<Step> value_steps(const Backend& backend, const std::vector<std::string>& paths) {
+std::vector<Step> value_steps(const Backend& backend, const std::vector<std::string>& paths, Numbers numbers) {
   std::vector<Step> steps;
   for (const RuleText& rule : list_rules(backend)) {
     if (!is_below(paths, rule.path) || rule.path.ends_with("chain.size")) continue;
-    for (const std::string& value : values_beside(backend, rule.path))
+    for (const std::string& value : numbers == Numbers::all ? every_value_beside(backend, rule.path) : values_beside(backend, rule.path))
       if (value != rule.value) steps.push_back({rule.path, value});
   }
   return steps;
@@ -153,16 +156,22 @@ class Walk {
     deadline_ = deadline;
     const std::int64_t most = std::clamp(most_values / std::max<std::int64_t>(1, values_), fewest_tried, most_tried);
     for (std::size_t i = 0; i < seeds_.size(); ++i) try_device({i, {}});
-    for (std::size_t i = 0; i < seeds_.size() && tried_ < most && complete_; ++i)
-      try_steps({i, {}}, value_steps(seeds_[i].backend, seeds_[i].paths));
+    for (std::size_t i = 0; i < seeds_.size() && in_time_; ++i)
+      try_steps({i, {}}, value_steps(seeds_[i].backend, seeds_[i].paths, Numbers::all));
+    const std::int64_t beside_seeds = tried_;
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
-    for (int in_vain = 0; !nearest_.empty() && tried_ < most && complete_ && (in_vain < patience || best == 0); ++in_vain) {
+    for (int in_vain = 0;
+         !nearest_.empty() && tried_ < std::max(most, beside_seeds + fewest_tried) && in_time_ && (in_vain < patience || best == 0);
+         ++in_vain) {
       const Device device = devices_[nearest_.top().second];
       nearest_.pop();
       if (device.differing < best) best = device.differing, in_vain = 0;
-      if (best == 0 && device.differing > 0) break;  // the whole class is known
+      if (best == 0 && device.differing > 0) {
+        is_closed_ = true;  // nothing beside the class is in it
+        break;
+      }
       const Backend backend = built(device);
-      try_steps(device, value_steps(backend, seeds_[device.seed].paths));
+      try_steps(device, value_steps(backend, seeds_[device.seed].paths, Numbers::usual));
       try_steps(device, structure_steps(backend, seeds_[device.seed].paths));
       if (progress) progress(static_cast<double>(tried_) / static_cast<double>(most));
     }
@@ -173,7 +182,14 @@ class Walk {
   [[nodiscard]] std::int64_t values() const { return values_; }
   [[nodiscard]] std::int64_t tried() const { return tried_; }
   /// It did not end for lack of time.
-  [[nodiscard]] bool is_complete() const { return complete_; }
+  [[nodiscard]] bool is_in_time() const { return in_time_; }
+  /// Of the devices that explain the data all that lie beside one of them were tried, and one lies beside a seed.
+  [[nodiscard]] bool is_closed() const {
+    const auto is_beside = [](const Device& device) {
+      return device.differing == 0 && (device.steps.empty() || (device.steps.size() == 1 && !device.steps[0].value.empty()));
+    };
+    return in_time_ && is_closed_ && std::ranges::any_of(devices_, is_beside);
+  }
   [[nodiscard]] Backend built(const Device& device) const { return built_from(seeds_[device.seed], device.steps); }
   [[nodiscard]] const std::vector<Seed>& seeds() const { return seeds_; }
   [[nodiscard]] std::vector<Coordinate> coordinates(const Device& device) const {
@@ -190,8 +206,8 @@ class Walk {
 
   void try_steps(const Device& from, std::vector<Step> steps) {
     for (Step& step : steps) {
-      if (deadline_.passed()) complete_ = false;
-      if (!complete_) return;
+      if (deadline_.passed()) in_time_ = false;
+      if (!in_time_) return;
       Device next{from.seed, from.steps};
       next.steps.push_back(std::move(step));
       try_device(std::move(next));
@@ -239,7 +255,7 @@ class Walk {
   std::vector<std::vector<std::int64_t>> expected_;
   std::int64_t values_ = 0, tried_ = 0;
   Deadline deadline_;
-  bool complete_ = true;
+  bool in_time_ = true, is_closed_ = false;
   std::vector<Device> devices_;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> nearest_;
   std::multiset<std::int64_t> ranks_;
@@ -337,7 +353,7 @@ RulesFound search_rules(const std::string& rules, const std::vector<const Identi
                         const std::function<void(double)>& progress, const Deadline& deadline) {
   Walk walk(pairs);
   walk.go(progress, deadline);
-  if (walk.devices().empty() && !walk.is_complete()) return {};
+  if (walk.devices().empty() && !walk.is_in_time()) return {};
   if (walk.devices().empty()) throw Error(ErrorCode::bad_input, pairs.front()->name, "no combination of rules applies to these layers");
   RuleTally whole;
   std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<const Device*>> classes;
@@ -350,7 +366,8 @@ RulesFound search_rules(const std::string& rules, const std::vector<const Identi
   found.result.rules = rules;
   found.result.values = walk.values();
   found.result.combinations = walk.tried();
-  found.result.complete = walk.is_complete();
+  found.result.in_time = walk.is_in_time();
+  found.result.complete = walk.is_closed();
   for (const auto& [key, members] : classes) {
     if (found.result.classes.size() == most_classes) break;
     found.outputs.push_back(key.second);

@@ -126,17 +126,16 @@ Stage multiply_stage(const Multiplier& multiplier) {
 /// Rules under construction: every chain begins with the clip, where layers have one, and ends in the bounds.
 class Rules {
  public:
-  explicit Rules(const SpaceScope& scope)
-      : clips_(scope.clips), rectifies_(scope.rectifies), multiplies_(scope.multiplies), converts_(scope.converts) {}
-  [[nodiscard]] bool rectifies() const { return rectifies_; }
-  [[nodiscard]] bool converts() const { return converts_; }
+  explicit Rules(const SpaceScope& scope) : scope_(scope) {}
+  [[nodiscard]] bool rectifies() const { return scope_.rectifies; }
+  [[nodiscard]] bool converts() const { return scope_.converts; }
 
   void add(const ScaleEncoding& scale, std::initializer_list<Stage> stages) { add(scale, std::span<const Stage>(stages)); }
   void add(const ScaleEncoding& scale, std::span<const Stage> stages) {
     push(scale, stages, Rectifier::none, clamp());
     if (std::any_of(stages.begin(), stages.end(), [](const Stage& stage) { return stage.kind == StageKind::relu; }))
       return push(scale, stages, Rectifier::none, clamp_to_type());
-    if (!rectifies_ || std::none_of(stages.begin(), stages.end(), leaves_width)) return;
+    if (!scope_.rectifies || std::none_of(stages.begin(), stages.end(), leaves_width)) return;
     push(scale, stages, Rectifier::at_zero, clamp());
     push(scale, stages, Rectifier::at_zero, clamp_to_type());
   }
@@ -150,17 +149,14 @@ class Rules {
   void push(const ScaleEncoding& scale, std::span<const Stage> stages, Rectifier rectifier, const Stage& bounds) {
     Chain chain;
     if (rectifier == Rectifier::at_zero) chain.append(relu());
-    if (clips_) chain.append(clamp_accumulator());
+    if (scope_.clips) chain.append(clamp_accumulator());
     for (const Stage& stage : stages) chain.append(stage);
     if (facts_of(chain.stages[chain.size - 1U]).zero_point == ZeroPointUse::none) chain.append(add_zero_point());
     chain.append(bounds);
-    const auto multiplies = [](const Stage& stage) { return scale_of(stage) == ScaleUse::multiplier; };
-    if (multiplies_ && std::none_of(chain.begin(), chain.end(), multiplies)) return;  // no place for what the layers state
-    if (converts_ && !reads_converter(chain)) return;
-    list_.push_back({scale, chain});
+    if (has_what_is_stated(scope_, chain)) list_.push_back({scale, chain});
   }
 
-  bool clips_, rectifies_, multiplies_, converts_;
+  SpaceScope scope_;
   std::vector<RescaleRule> list_;
 };
 
@@ -330,6 +326,14 @@ void add_forms_of_sheets(Rules& rules) {
 }
 
 }  // namespace
+
+bool has_what_is_stated(const SpaceScope& scope, const Chain& chain) {
+  const auto multiplies = [](const Stage& stage) { return scale_of(stage) == ScaleUse::multiplier; };
+  const auto clips = [](const Stage& stage) { return stage.kind == StageKind::clamp_accumulator; };
+  if (scope.clips && std::none_of(chain.begin(), chain.end(), clips)) return false;
+  if (scope.multiplies && std::none_of(chain.begin(), chain.end(), multiplies)) return false;
+  return !scope.converts || reads_converter(chain);
+}
 
 std::vector<SumRules> sum_space(const SpaceScope& scope) {
   std::vector<SumRules> list;

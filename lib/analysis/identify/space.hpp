@@ -19,6 +19,7 @@ struct SumRules {
   std::uint8_t bias_bits = 0;
   Rounding bias_rounding = Rounding::floor;
   PerChannelLowering per_channel = PerChannelLowering::native;
+  friend bool operator==(const SumRules&, const SumRules&) = default;
 };
 
 /// What of the layers decides which rules can make a difference.
@@ -36,6 +37,9 @@ struct SpaceScope {
 /// The first of each list is the most usual one.
 [[nodiscard]] std::vector<SumRules> sum_space(const SpaceScope& scope);
 [[nodiscard]] std::vector<RescaleRule> rescale_space(const SpaceScope& scope);
+
+/// Whether the chain has a place for what the layers state: a clip, a multiplier, a converter.
+[[nodiscard]] bool has_what_is_stated(const SpaceScope& scope, const Chain& chain);
 
 /// What a rule decides, in words that do not depend on the form of the chain: one name, one value each.
 struct Coordinate {

@@ -1,0 +1,147 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/identify/neighbours.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "analysis/identify/telling_order.hpp"
+#include "engine/finisher.hpp"
+#include "engine/operands.hpp"
+#include "lastbit/error.hpp"
+#include "lastbit/registry.hpp"
+#include "lastbit/rule_alternatives.hpp"
+#include "sheet/rule_table.hpp"
+
+namespace lastbit {
+namespace {
+
+/// Which rules are not asked for other values.
+bool is_left_out(const std::string& path) {
+  return path.ends_with(".kind") || path.ends_with("chain.size") || path.ends_with(".min_exponent") || path.ends_with(".max_exponent");
+}
+
+/// Whether the sums and the chain say all of it.
+bool is_in_space(const ConvArithmetic& arithmetic) {
+  ConvArithmetic said = arithmetic_of(sum_rules_of(arithmetic), arithmetic.sum.output);
+  said.row_multiplier = arithmetic.row_multiplier;
+  return said == arithmetic &&
+         (arithmetic.per_channel == PerChannelLowering::native || arithmetic.per_channel == PerChannelLowering::requantized_to_tensor);
+}
+
+/// Judges one arithmetic after the other on the data, until the first value that differs.
+class NeighbourJudge {
+ public:
+  NeighbourJudge(const SpaceScope& scope, const ConvSpace& space, std::span<const ConvData> data) : scope_(scope), data_(data) {
+    std::vector<std::span<const std::int64_t>> lists;
+    for (const ConvData& each : data) lists.emplace_back(each.expected);
+    order_ = telling_order(lists);
+    for (const RescaleRule& rule : space.rescales)
+      for (const Stage& stage : rule.chain) kinds_.insert(stage.kind);
+  }
+
+  /// As many chains as the space has stages for.
+  [[nodiscard]] bool can_judge(const ConvArithmetic& arithmetic) const {
+    const Chain& chain = arithmetic.sum.output.chain;
+    if (chain.empty() || !is_in_space(arithmetic)) return false;
+    if (scope_.sums_only) return true;
+    return has_what_is_stated(scope_, chain) &&
+           std::all_of(chain.begin(), chain.end(), [&](const Stage& stage) { return kinds_.contains(stage.kind); });
+  }
+
+  [[nodiscard]] bool explains(const ConvArithmetic& arithmetic) {
+    const SumRules rules = sum_rules_of(arithmetic);
+    const RescaleRule& rescale = arithmetic.sum.output;
+    const bool scaled = !scope_.sums_only && applies_scale(rescale.chain);
+    std::vector<std::optional<std::int64_t>>& sums = sums_by(rules);
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const auto [d, index] = order_[i];
+      const ConvData& data = data_[d];
+      const ConvVariant& variant = data.variant(rules.per_channel);
+      const std::int64_t output = data.outputs[static_cast<std::size_t>(index)];
+      if (!sums[i]) sums[i] = variant.sum(rules, output);
+      std::int64_t value = *sums[i];
+      if (scaled) {
+        const auto operands = variant.scales().operands(data.channel(output), rescale.scale);
+        if (!operands) return false;
+        value = finish(rescale.chain, value, *operands);
+      }
+      if (value != data.expected[static_cast<std::size_t>(index)]) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Sums {
+    SumRules rules;
+    std::vector<std::optional<std::int64_t>> values;
+  };
+  std::vector<std::optional<std::int64_t>>& sums_by(const SumRules& rules) {
+    const auto known = std::ranges::find(sums_, rules, &Sums::rules);
+    if (known != sums_.end()) return known->values;
+    return sums_.emplace_back(Sums{rules, std::vector<std::optional<std::int64_t>>(order_.size())}).values;
+  }
+
+  const SpaceScope& scope_;
+  std::span<const ConvData> data_;
+  std::vector<Value> order_;
+  std::set<StageKind> kinds_;
+  std::vector<Sums> sums_;
+};
+
+/// What differs from the arithmetic in one rule.
+void each_neighbour(const ConvArithmetic& arithmetic, const auto& visit) {
+  Backend backend = no_rules;
+  backend.conv.i8 = arithmetic;
+  const std::string prefix = "conv.i8.";
+  for (const RuleText& rule : list_rules(backend)) {
+    if (!rule.path.starts_with(prefix) || is_left_out(rule.path)) continue;
+    for (const std::string& value : every_value_beside(backend, rule.path)) {
+      if (value == rule.value) continue;
+      try {
+        replace_rule(backend, rule.path, value);
+        check_widths(backend);
+        visit(backend.conv.i8, rule.path.substr(prefix.size()) + " " + rule.value + " -> " + value);
+      } catch (const Error&) {  // a value that the rule, or those beside it, do not take
+      }
+      backend.conv.i8 = arithmetic;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, const ConvSpace& space,
+                                                 std::span<const ConvData> data) {
+  NeighbourJudge judge(scope, space, data);
+  std::vector<ConvNeighbour> known, found;
+  for (const SpecSheet& sheet : builtin_backends()) {
+    const ConvArithmetic* const own = sheet.backend.domain == Domain::integer ? arithmetic_in(layer, sheet.backend) : nullptr;
+    if (own == nullptr || std::ranges::find(known, *own, &ConvNeighbour::arithmetic) != known.end()) continue;
+    known.push_back({*own, sheet.name});
+    if (judge.can_judge(*own) && judge.explains(*own)) found.push_back(known.back());
+  }
+  for (const ConvNeighbour& one : known) {
+    each_neighbour(one.arithmetic, [&](const ConvArithmetic& changed, const std::string& change) {
+      if (judge.can_judge(changed) && judge.explains(changed)) found.push_back({changed, one.name + " with " + change});
+    });
+  }
+  return found;
+}
+
+void extend(ConvSpace& space, std::span<const ConvNeighbour> neighbours, const SpaceScope& scope) {
+  for (const ConvNeighbour& one : neighbours) {
+    const SumRules sums = sum_rules_of(one.arithmetic);
+    if (std::ranges::find(space.sums, sums) == space.sums.end()) space.sums.push_back(sums);
+    const RescaleRule& rescale = one.arithmetic.sum.output;
+    if (scope.sums_only || std::ranges::find(space.rescales, rescale) != space.rescales.end()) continue;
+    const auto alike = std::ranges::find(space.rescales, rescale.scale, &RescaleRule::scale);
+    const std::uint32_t fresh = space.encodings.empty() ? 0 : *std::ranges::max_element(space.encodings) + 1;
+    space.encodings.push_back(alike == space.rescales.end() ? fresh
+                                                            : space.encodings[static_cast<std::size_t>(alike - space.rescales.begin())]);
+    space.rescales.push_back(rescale);
+  }
+}
+
+}  // namespace lastbit
