@@ -9,6 +9,7 @@
 #include <memory>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "backend_option.hpp"
 #include "common_options.hpp"
@@ -111,14 +112,30 @@ IdentifyPair pair_of_layer(const std::string& file, InputFiles& inputs, const st
   return {file, std::move(layer.model), std::move(layer.inputs), std::move(values)};
 }
 
+/// The one operation of a model that moves more than places: an .onnx file's layer stands between transpositions.
 IdentifyPair pair_of_model(const std::string& file, InputFiles& inputs, const std::string& output) {
-  IdentifyPair pair{file, read_model(file), {}, read_array(output)};
-  if (pair.layer.operations.size() != 1)
-    fail(file,
-         "has " + count_of(std::ssize(pair.layer.operations), "operation") + "; a layer has one (for a network give MODEL --dump DIR)");
+  const Model model = read_users_model(file);
+  const auto computing = std::ranges::count_if(model.operations, [](const Operation& each) { return !is_movement(each.kind); });
+  if (computing != 1) fail(file, "has " + count_of(computing, "operation") + "; a layer has one (for a network give MODEL --dump DIR)");
   if (!inputs.given()) fail(file, "a model needs --input");
-  for (std::size_t i = 0; i < pair.layer.inputs.size(); ++i) pair.inputs.push_back(read_array(inputs.next(file)));
-  return pair;
+  if (model.operations.size() == 1) {
+    IdentifyPair pair{file, model, {}, read_array(output)};
+    for (std::size_t i = 0; i < model.inputs.size(); ++i) pair.inputs.push_back(read_array(inputs.next(file)));
+    return pair;
+  }
+  NamedTrace trace;
+  const auto add = [&](std::int32_t index, const std::string& values) {
+    const ModelTensor& tensor = model.tensor(index);
+    trace.tensors.push_back({index, tensor.name, {}, tensor.quantization, read_array(values)});
+  };
+  for (const std::int32_t input : model.inputs) add(input, inputs.next(file));
+  add(model.outputs[0], output);
+  for (IdentifyPair& pair : pairs_of(model, trace)) {
+    if (is_movement(pair.layer.operations[0].kind)) continue;
+    pair.name = file;
+    return std::move(pair);
+  }
+  fail(file, "its layer does not stand between its inputs and its output (for a network give MODEL --dump DIR)");
 }
 
 /// What the device was given and made of it, by the names of the layer's tensors.
@@ -162,9 +179,16 @@ std::vector<Misread> well_read(const IdentifyArguments& options, std::vector<Mis
   return list;
 }
 
+/// A model and one file of what its output was.
+bool is_of_one_layer(const IdentifyArguments& options) {
+  std::error_code error;
+  return options.layers.empty() && options.dumps.size() == 1 && std::filesystem::is_regular_file(options.dumps[0], error) &&
+         options.dumps[0].ends_with(".npy");
+}
+
 std::vector<IdentifyPair> read_pairs(const IdentifyArguments& options, Source& source, std::vector<SkippedPair>& skipped) {
   const std::size_t count = options.dumps.size();
-  if (count == 0) fail("identify", "--dump is needed: of MODEL a folder, of each --layer-file a .npy of its output");
+  if (count == 0) fail("identify", "--dump is needed: of MODEL a folder (of one layer a .npy), of each --layer-file a .npy of its output");
   if (options.layers.empty()) {
     if (options.model.empty()) fail("identify", "a MODEL is needed, or --layer-file");
     if (count != 1) fail("--dump", std::to_string(count) + " of them; a network has one, a folder");
@@ -238,7 +262,8 @@ int verdict(const IdentifyArguments& options, const Identification& found, const
   return failed;
 }
 
-int run(const IdentifyArguments& options) {
+int run(IdentifyArguments options) {
+  if (is_of_one_layer(options)) options.layers = {std::exchange(options.model, {})};
   if (!options.output.empty() && !options.output.ends_with(".json")) fail("--output " + options.output, "a backend is written as .json");
   std::vector<SkippedPair> skipped;
   Source source;
@@ -296,7 +321,7 @@ void add_identify(CommandLine& line) {
   command.note(
       "--input: what the network was given, where the dump does not have it. With --layer-file: what the layers were given (default: what "
       "their\n"
-      "JSON names); --dump is one .npy of each layer's output.\n"
+      "JSON names); --dump is one .npy of each layer's output; so it is of a MODEL of one layer.\n"
       "--output: the best combination, as a backend file. --top: classes behind the best one. --seed: of the probe.");
   command.footer(
       "Exit status: 0 some combination explains every value and no layer that was compared differs, 1 none does or one differs, "

@@ -9,6 +9,7 @@
 #include "analysis/explain/dump_search.hpp"
 #include "analysis/explain/part.hpp"
 #include "analysis/explain/text.hpp"
+#include "analysis/layout_copies.hpp"
 #include "engine/finisher.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/compare.hpp"
@@ -108,7 +109,7 @@ class DumpWalk {
   [[nodiscard]] DumpVerdict first_look(const PartJudge& judge) const {
     const Operation& operation = model_.operations[judge.part().operations.back()];
     DumpVerdict verdict;
-    verdict.name = model_.tensor(operation.outputs[0]).name;
+    verdict.name = name_in_file(model_, operation.outputs[0]);
     verdict.operation = name_of(operation.kind);
     verdict.number = judge.part().operations.back();
     verdict.values = static_cast<std::int64_t>(judge.ours().size());
@@ -297,7 +298,7 @@ DumpReport judged(const Model& model, const NamedTrace& given, const SpecSheet& 
   report.model = model.name;
   report.dump = given.backend;
   report.backend = backend.name;
-  const NamedTrace whole = with_codes(model, given), dump = with_common_samples(model, whole);
+  const NamedTrace whole = with_codes(model, given), dump = with_layout_copies(model, with_common_samples(model, whole));
   note_reading(model, dump, report);
   const DumpWalk walk(model, dump, backend, inputs);
   const std::vector<PartJudge> judges = walk.judges(options.layer);

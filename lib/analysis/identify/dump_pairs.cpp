@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "analysis/layout_copies.hpp"
 #include "analysis/try_run.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/identify.hpp"
@@ -73,15 +74,20 @@ void cut_to_common_samples(IdentifyPair& pair) {
 }
 
 std::string layer_text(const Model& model, std::size_t operation) {
-  return "layer " + std::to_string(operation) + " '" + layer_name(model, operation) + "'";
+  const std::int32_t output = model.operations[operation].outputs[0];
+  const std::string name = model.tensor(output).name.empty() ? layer_name(model, operation) : name_in_file(model, output);
+  return "layer " + std::to_string(operation) + " '" + name + "'";
 }
 
 }  // namespace
 
-std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& dump, std::vector<SkippedPair>* skipped) {
+std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& given, std::vector<SkippedPair>* skipped) {
+  const NamedTrace dump = with_layout_copies(model, given);
   std::vector<IdentifyPair> pairs;
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     const Operation& operation = model.operations[i];
+    const auto is_given = [&](std::int32_t index) { return index == absent_tensor || given.find(index) != nullptr; };
+    if (operation.kind == OperationKind::transpose && !(is_given(operation.inputs[0]) && is_given(operation.outputs[0]))) continue;
     Model layer = extract_operation(model, i);
     std::string reason = lacking(model, dump, layer, operation);
     if (!reason.empty()) {
