@@ -298,8 +298,9 @@ DumpReport judged(const Model& model, const NamedTrace& given, const SpecSheet& 
   report.model = model.name;
   report.dump = given.backend;
   report.backend = backend.name;
-  const NamedTrace whole = with_codes(model, given), dump = with_layout_copies(model, with_common_samples(model, whole));
-  note_reading(model, dump, report);
+  const NamedTrace whole = with_codes(model, given), sampled = with_common_samples(model, whole);
+  note_reading(model, sampled, report);
+  const NamedTrace dump = with_layout_copies(model, sampled);
   const DumpWalk walk(model, dump, backend, inputs);
   const std::vector<PartJudge> judges = walk.judges(options.layer);
   if (judges.empty()) {
