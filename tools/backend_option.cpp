@@ -113,6 +113,7 @@ SpecSheet selected_backend(const std::string& name_or_file, const std::vector<st
 
 SpecSheet reported_backend(const std::string& name_or_file, const std::vector<std::string>& settings) {
   SpecSheet sheet = with_settings(named_backend(name_or_file), settings);
+  if (!settings.empty() && sheet.origin.empty()) sheet.origin = sheet.name;
   for (const std::string& setting : settings) sheet.name += " " + setting;
   typed_names()[sheet.name] = name_or_file;
   remember_backend(sheet);

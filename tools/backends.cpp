@@ -59,7 +59,7 @@ void print(const RuntimeRow& row) {
   std::cout << "  " << row.operators << "\n    ";
   if (row.fit == Nearness::none) std::cout << "no backend";
   else std::cout << (row.fit == Nearness::equal ? "" : "no backend; nearest ") << row.backend << options_of(row);
-  std::cout << "\n    " << sentence(row.why) << "\n";
+  std::cout << "\n    " << sentence(why(row)) << "\n";
 }
 
 void print(const RuntimeCase& one) {
@@ -96,7 +96,7 @@ JsonValue json_of(const RuntimeCase& one) {
                     {"fit", name_of(row.fit)},
                     {"backend", row.fit == Nearness::none ? JsonValue(nullptr) : JsonValue(row.backend)},
                     {"settings", settings},
-                    {"why", row.why}});
+                    {"why", why(row)}});
   }
   return {{"runtime", one.runtime},
           {"versions", one.versions.text()},
@@ -111,7 +111,8 @@ JsonValue json_of(const RuntimeCase& one) {
 void print_json(const RuntimeAnswer& answer) {
   auto named = JsonValue::array(), cases = JsonValue::array();
   for (const Chip& chip : answer.chips)
-    named.push_back({{"chip", chip.name}, {"unit", chip.unit}, {"backends", chip.backends}, {"note", chip.note}, {"source", chip.source}});
+    named.push_back(
+        {{"chip", chip.name}, {"unit", chip.unit}, {"backends", chip.backends}, {"note", note_of(chip)}, {"source", chip.source}});
   for (const RuntimeCase* one : answer.cases) cases.push_back(json_of(*one));
   std::cout << JsonValue{{"chips", named}, {"cases", cases}}.text(2) << "\n";
 }

@@ -20,6 +20,7 @@ struct DescribeArguments {
   std::string backend;
   std::vector<std::string> settings;
   bool rules = false;
+  bool open = false;
   bool json = false;
 };
 
@@ -34,16 +35,18 @@ void print_rules(const SpecSheet& sheet) {
 
 int run(const DescribeArguments& options) {
   if (options.backend.empty()) {
-    if (!options.rules) throw Error(ErrorCode::unknown_backend, "describe", "name a backend, or print the page of all rules with --rules");
+    if (!options.rules || options.open)
+      throw Error(ErrorCode::unknown_backend, "describe", "name a backend, or print the page of all rules with --rules");
     std::cout << rules_page();
     return equal;
   }
-  if (const std::string word = describe_word(options.backend); !word.empty() && !options.rules && !options.json) {
+  if (const std::string word = describe_word(options.backend); !word.empty() && !options.rules && !options.open && !options.json) {
     std::cout << word;
     return equal;
   }
   const SpecSheet sheet = selected_backend(options.backend, options.settings);
   if (options.json) std::cout << backend_to_json(sheet);
+  else if (options.open) std::cout << describe_open(sheet);
   else if (options.rules) print_rules(sheet);
   else std::cout << describe(sheet);
   return equal;
@@ -61,6 +64,7 @@ void add_describe(CommandLine& line) {
   add_set_option(command, options->settings);
   command.flag("--rules", options->rules,
                "print every rule by its path, with its value and level of evidence; without a backend: what rules there are");
+  command.flag("--open", options->open, "print what equality with it rests on: rules that are assumed, and what is known to differ");
   add_json_option(command, options->json);
   command.note("--json: in the format of a backend file.");
   command.runs([options] { return run(*options); });

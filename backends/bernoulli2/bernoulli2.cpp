@@ -122,11 +122,14 @@ constexpr SettingRow settings[]{
     {"resize.rounding", {"floor", "half_even"}, "not documented"},
 };
 
+constexpr OpenRow open[]{
+    {"*", LayerCondition::always, "another march than bernoulli2, which is neither described nor compared", "other marches"}};
+
 }  // namespace
 
 std::span<const SheetRow> bernoulli2_sheets() {
   static constexpr SheetRow sheets[]{{"bernoulli2", "Horizon BPU bernoulli2: X3, J3; a documented model, not verified on silicon",
-                                      bernoulli2, evidence, settings, "bernoulli2", LayerList::run_on_cpu}};
+                                      bernoulli2, evidence, settings, "bernoulli2", LayerList::run_on_cpu, open}};
   return sheets;
 }
 

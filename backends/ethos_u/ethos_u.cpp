@@ -57,12 +57,21 @@ constexpr auto u85_evidence = joined(common, both_operands_scaled);
 constexpr SettingRow settings[]{{"add.*.operand.chain.1.rounding", {"half_away", "half_even", "floor"}, operand},
                                 {"sub.*.operand.chain.1.rounding", {"half_away", "half_even", "floor"}, operand}};
 
+constexpr OpenRow open[]{{"*", LayerCondition::always, "as Vela programs it; not verified on silicon", "Arm's silicon"}};
+
 }  // namespace
 
 std::span<const SheetRow> ethos_u_sheets() {
   static constexpr SheetRow sheets[]{
-      {"ethos_u", "Arm Ethos-U55 and Ethos-U65 by Vela; read, not verified on silicon", ethos_u, u55_evidence, settings},
-      {"ethos_u85", "Arm Ethos-U85 by Vela; read, not verified on silicon", ethos_u85, u85_evidence, {}}};
+      {"ethos_u",
+       "Arm Ethos-U55 and Ethos-U65 by Vela; read, not verified on silicon",
+       ethos_u,
+       u55_evidence,
+       settings,
+       {},
+       LayerList::none,
+       open},
+      {"ethos_u85", "Arm Ethos-U85 by Vela; read, not verified on silicon", ethos_u85, u85_evidence, {}, {}, LayerList::none, open}};
   return sheets;
 }
 

@@ -45,13 +45,25 @@ constexpr SettingRow neon_settings[]{
     {"block_matmul.*.addition", {"fused"}, "clang, whose vmlaq_n_f32 is a product and a sum that may be fused"},
     {"block_matmul.*.terms", {"2"}, "processors without the dot product instruction"}};
 
+constexpr OpenRow open[]{{"block_matmul", LayerCondition::several_rows,
+                          "builds of llama.cpp often take other loops for several tokens (rows repacked by 4 or 8, llamafile's sgemm, int8 "
+                          "matrix instructions of Arm, KleidiAI), which were "
+                          "not read"}};
+
 }  // namespace
 
 std::span<const SheetRow> ggml_sheets() {
   static constexpr SheetRow sheets[]{
-      {"ggml", "ggml, llama.cpp: block formats q8_0 and q4_0, portable code", ggml_portable, portable_evidence, portable_settings},
-      {"ggml_avx2", "the same on x86-64 with AVX2 and FMA", ggml_avx2, avx2_evidence, {}},
-      {"ggml_neon", "the same on 64-bit Arm with NEON", ggml_neon, neon_evidence, neon_settings}};
+      {"ggml",
+       "ggml, llama.cpp: block formats q8_0 and q4_0, portable code",
+       ggml_portable,
+       portable_evidence,
+       portable_settings,
+       {},
+       LayerList::none,
+       open},
+      {"ggml_avx2", "the same on x86-64 with AVX2 and FMA", ggml_avx2, avx2_evidence, {}, {}, LayerList::none, open},
+      {"ggml_neon", "the same on 64-bit Arm with NEON", ggml_neon, neon_evidence, neon_settings, {}, LayerList::none, open}};
   return sheets;
 }
 

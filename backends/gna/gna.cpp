@@ -45,30 +45,48 @@ constexpr SettingRow settings[]{
      "the OpenVINO plugin adds flat segments where the function is fused into a convolution \"to emulate HW saturation\": the device "
      "may not saturate there"}};
 
+constexpr auto open =
+    std::to_array<OpenRow>({{"quantize", LayerCondition::always,
+                             "the plugin adds 0.5 in float32 and truncates, which takes 0.49999997 to 1; half_away here takes it to 0"}});
+constexpr auto open_3_1 =
+    joined(open, std::to_array<OpenRow>(
+                     {{"*", LayerCondition::always, "a generation after 3.1, which is neither described nor compared", "Meteor Lake"}}));
+
 }  // namespace
 
 std::span<const SheetRow> gna_sheets() {
   static constexpr SheetRow sheets[]{
-      {"gna1", "Intel GNA 0.9 and 1.0: Cannon Lake, Gemini Lake, Ice Lake", gna1, evidence, settings, "gna2"},
-      {"gna1_embedded", "Intel GNA 1.0 embedded: half the input buffer", gna1_embedded, evidence, settings, "gna2"},
-      {"gna2", "Intel GNA 2.0: Tiger Lake, Elkhart Lake, Jasper Lake", gna2, evidence, settings, "gna2"},
+      {"gna1", "Intel GNA 0.9 and 1.0: Cannon Lake, Gemini Lake, Ice Lake", gna1, evidence, settings, "gna2", LayerList::none, open},
+      {"gna1_embedded", "Intel GNA 1.0 embedded: half the input buffer", gna1_embedded, evidence, settings, "gna2", LayerList::none, open},
+      {"gna2", "Intel GNA 2.0: Tiger Lake, Elkhart Lake, Jasper Lake", gna2, evidence, settings, "gna2", LayerList::none, open},
       {"gna3_0", "Intel GNA 3.0: Alder Lake, Raptor Lake; the vendor's software emulation where there is no device", gna3_0, evidence,
-       settings, "gna3_0"},
-      {"gna3_1", "Intel GNA 3.1: the arithmetic of 3.0 with wider limits", gna3_1, evidence, settings, "gna3_1"},
+       settings, "gna3_0", LayerList::none, open},
+      {"gna3_1", "Intel GNA 3.1: the arithmetic of 3.0 with wider limits", gna3_1, evidence, settings, "gna3_1", LayerList::none, open_3_1},
       {"gna_software_sse4",
        "Intel's SSE4 emulation of GNA 3.0: wraps where the generic one does not",
        gna_software_sse4,
        software_evidence,
        {},
-       "gna3_0"},
+       "gna3_0",
+       LayerList::none,
+       open},
       {"gna_software_avx2",
        "Intel's AVX2 emulation of GNA 3.0: wraps where the generic one does not",
        gna_software_avx2,
        software_evidence,
        {},
-       "gna3_0"},
-      {"gna2_software_sse4", "Intel's SSE4 emulation of GNA 2.0", gna2_software_sse4, software_evidence, {}, "gna2"},
-      {"gna2_software_avx2", "Intel's AVX2 emulation of GNA 2.0", gna2_software_avx2, software_evidence, {}, "gna2"}};
+       "gna3_0",
+       LayerList::none,
+       open},
+      {"gna2_software_sse4", "Intel's SSE4 emulation of GNA 2.0", gna2_software_sse4, software_evidence, {}, "gna2", LayerList::none, open},
+      {"gna2_software_avx2",
+       "Intel's AVX2 emulation of GNA 2.0",
+       gna2_software_avx2,
+       software_evidence,
+       {},
+       "gna2",
+       LayerList::none,
+       open}};
   return sheets;
 }
 

@@ -42,10 +42,17 @@ constexpr EvidenceRow evidence[]{
     {"requantize.by", source, rescaling, ": without a convolution in / out"},
 };
 
+constexpr std::string_view saturates = "CACC saturates the sum to 32 bits before X adds the bias, which the sheet does not";
+constexpr OpenRow open[]{
+    {"conv.i8", LayerCondition::products_from_131073, saturates},
+    {"fully_connected.i8", LayerCondition::products_from_131073, saturates},
+};
+
 }  // namespace
 
 std::span<const SheetRow> nvdla_sheets() {
-  static constexpr SheetRow sheets[]{{"nvdla", "NVDLA (nv_full), 8-bit, as its C model computes it", nvdla, evidence, {}}};
+  static constexpr SheetRow sheets[]{
+      {"nvdla", "NVDLA (nv_full), 8-bit, as its C model computes it", nvdla, evidence, {}, {}, LayerList::none, open}};
   return sheets;
 }
 

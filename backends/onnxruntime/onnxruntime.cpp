@@ -56,6 +56,40 @@ constexpr auto pairs_saturate = std::to_array<EvidenceRow>({
 constexpr auto evidence_without_vnni =
     joined(replaced(evidence, {{"float32", assumption, "as with AVX-512; the lanes of softmax are others"}}), pairs_saturate);
 
+using enum LayerCondition;
+
+constexpr auto open_unfused = std::to_array<OpenRow>({
+    {"resize.coordinates", up_from_half_pixels,
+     "tf_half_pixel_for_nn is looked for half a pixel away: within 10^-6 of where the place changes the value may be the neighbour's"},
+    {"requantize", always,
+     "two pairs of QuantizeLinear and DequantizeLinear with a Pad or a Clip before the first, or a Pad behind the second, are merged by "
+     "ONNX Runtime; here both are "
+     "computed"},
+    {"float32", float_products,
+     "a product with a constant that is no dequantised one is packed ahead and added up in other blocks, convolutions of constant float32 "
+     "weights in blocks of "
+     "channels; a Gemm of 8-bit data whose result stays float32 is computed on codes"},
+});
+constexpr std::string_view on_arm = "ONNX Runtime on Arm";
+constexpr std::string_view scaled_on_arm =
+    "64-bit Arm scales in float and rounds half to even as well (vcvtnq); the order in which its products are summed was not read";
+constexpr auto open_with_vnni = joined(
+    open_unfused,
+    std::to_array<OpenRow>({
+        {"conv", always, scaled_on_arm, on_arm},
+        {"add", always, "in fixed point: (a-za)*Ma + (b-zb)*Mb with multipliers of 22 bits, rounded once, half away from zero", on_arm},
+        {"*", always, "not read; float32 sums run in other orders", on_arm},
+        {"conv", always,
+         "fbgemm scales by float(float(in*w)/out) in its own references; the engines were not run. Its products in 16 bits: fbgemm",
+         "PyTorch's engines x86 and fbgemm"},
+    }));
+constexpr auto open_basic =
+    joined(open_unfused, std::to_array<OpenRow>({{"requantize", always,
+                                                  "ORT_ENABLE_BASIC merges two pairs of QuantizeLinear and DequantizeLinear in a row, "
+                                                  "ORT_DISABLE_ALL does not; nor does this backend"}}));
+constexpr auto open_without_vnni =
+    joined(open_unfused, std::to_array<OpenRow>({{"float32", softmax, "without AVX-512 the lanes of its sum are others"}}));
+
 constexpr SettingRow settings[]{
     {"fusion",
      {"by_option"},
@@ -65,9 +99,23 @@ constexpr SettingRow settings[]{
 
 std::span<const SheetRow> onnxruntime_sheets() {
   static constexpr SheetRow sheets[]{
-      {"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence, settings, "int8"},
-      {"onnxruntime_unfused", "ONNX Runtime, CPU execution provider, no graph optimisation", onnxruntime_unfused, evidence, {}, "int8"},
-      {"onnxruntime_avx2", "ONNX Runtime, CPU execution provider, x86-64 without VNNI", onnxruntime_avx2, evidence_without_vnni, {}}};
+      {"onnxruntime", "ONNX Runtime, CPU execution provider", onnxruntime_cpu, evidence, settings, "int8", LayerList::none, open_with_vnni},
+      {"onnxruntime_unfused",
+       "ONNX Runtime, CPU execution provider, no graph optimisation",
+       onnxruntime_unfused,
+       evidence,
+       {},
+       "int8",
+       LayerList::none,
+       open_basic},
+      {"onnxruntime_avx2",
+       "ONNX Runtime, CPU execution provider, x86-64 without VNNI",
+       onnxruntime_avx2,
+       evidence_without_vnni,
+       {},
+       {},
+       LayerList::none,
+       open_without_vnni}};
   return sheets;
 }
 

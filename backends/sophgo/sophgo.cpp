@@ -34,12 +34,26 @@ constexpr SettingRow multipliers[]{
     {"*.scale.significant_bits", {"7", "8"}, "chips and layers with 8-bit multipliers: below 127, or below 255"},
     {"*.scale.normalization", {"largest_below"}, "CV18xx: getRShiftAndMultiplierFromQScale, rounding floor"}};
 
+constexpr std::string_view float_sums = "sums of 2^24 or more round in float32, in the order of oneDNN; here they are exact";
+constexpr OpenRow open[]{
+    {"conv.i8", LayerCondition::products_from_512, float_sums},
+    {"depthwise_conv.i8", LayerCondition::products_from_512, float_sums},
+    {"fully_connected.i8", LayerCondition::products_from_512, float_sums},
+};
+
 }  // namespace
 
 std::span<const SheetRow> sophgo_sheets() {
   static constexpr SheetRow sheets[]{
-      {"sophgo", "Sophgo BM168x by TPU-MLIR's interpreter: multiplier and shift", sophgo_multiplier_shift, evidence, multipliers},
-      {"sophgo_qdm", "Sophgo by TPU-MLIR's interpreter: modes QDM and TFLite", sophgo_qdm, evidence, {}}};
+      {"sophgo",
+       "Sophgo BM168x by TPU-MLIR's interpreter: multiplier and shift",
+       sophgo_multiplier_shift,
+       evidence,
+       multipliers,
+       {},
+       LayerList::none,
+       open},
+      {"sophgo_qdm", "Sophgo by TPU-MLIR's interpreter: modes QDM and TFLite", sophgo_qdm, evidence, {}, {}, LayerList::none, open}};
   return sheets;
 }
 

@@ -145,17 +145,85 @@ constexpr SettingRow neon_settings[]{
     {"quantize.division", {"divide"}, "the values beyond the last whole eight, and 16-bit data; they round half away from zero"},
     {"quantize.rounding", {"half_away"}, "the values beyond the last whole eight, and 16-bit data; they are divided by the scale"}};
 
+using enum LayerCondition;
+
+/// Of CMSIS-NN, which a sheet of TFLite Micro stands for too.
+constexpr OpenRow open_micro[]{
+    {"softmax", single_column_of_16bit,
+     "CMSIS-NN gives -32768 for a row of one column, where TensorFlow Lite Micro gives 32767; other rows are equal"},
+    {"*", always, "the kernels are those of Cadence's NN library, which was not read", "TensorFlow Lite Micro on Cadence HiFi"},
+};
+
+constexpr std::string_view image_mean =
+    "the built-in kernel makes one whole number of its zero points, in float32, and has the multiplier in/(out*count) at once: up to 580 "
+    "of 1,600 values differ";
+constexpr std::string_view on_arm = "TensorFlow Lite's built-in kernels on Arm";
+/// Of TensorFlow Lite's own kernels.
+constexpr OpenRow open_builtin[]{
+    {"mean", image_mean_of_i8, image_mean},
+    {"depthwise_conv.i8", always,
+     "equal where the channels are a multiple of 8: two roundings, both half up (vqrdmulh, vrshl); in the generic kernel the channels "
+     "beyond the last whole eight "
+     "round half away from zero the second time",
+     on_arm},
+    {"transposed_conv.i8", always, "as depthwise convolution", on_arm},
+    {"add.i8", always,
+     "each operand is rounded once, half up, as in tflite_builtin_single; the sum as here, and so are the elements beyond the last whole "
+     "sixteen",
+     on_arm},
+    {"mean", image_mean_of_i8,
+     "its zero points become one whole number in float32, its multiplier is in/(out*count) at once; half up for whole sixteens of channels",
+     on_arm},
+};
+
+/// A sheet states one arithmetic for all elements of a tensor.
+constexpr std::string_view generic_kernel =
+    "the channels beyond the last whole eight round the second time half away from zero: the generic kernel";
+constexpr OpenRow open_neon[]{
+    {"conv", grouped,
+     "the kernel for groups, and for a copy of the image that would be too large, is the reference one, which rounds twice: as "
+     "tflite_builtin_double"},
+    {"depthwise_conv.i8", channels_beyond_eights, generic_kernel},
+    {"transposed_conv.i8", channels_beyond_eights, generic_kernel},
+    {"fully_connected", several_rows, "what has several rows is a matrix product by ruy, which rounds once: as tflite_builtin_single"},
+    {"add.i8", values_beyond_sixteens, "the values beyond the last whole sixteen round their operands twice: as tflite_builtin_double"},
+    {"requantize", values_beyond_sixteens, "the values beyond the last whole sixteen round the second time half away from zero"},
+    {"requantize", data_16bit, "16-bit data round the second time half away from zero"},
+    {"quantize", values_beyond_eights, "the values beyond the last whole eight are divided by the scale, and round half away from zero"},
+    {"quantize", data_16bit, "16-bit data are divided by the scale, and round half away from zero"},
+};
+
 }  // namespace
 
 std::span<const SheetRow> tflite_sheets() {
-  static constexpr SheetRow sheets[]{
-      {"tflite_double", "TFLite Micro's reference kernels, CMSIS-NN: rounds twice", tflite_double, evidence, {}, "int8"},
-      {"tflite_single", "the same built with single rounding: rounds once", tflite_single, evidence, {}, "int8"},
-      {"tflite_builtin_double", "TensorFlow Lite's own kernels: rounds twice", tflite_builtin_double, builtin_evidence, hybrid_settings,
-       "int8"},
-      {"tflite_builtin_single", "the same built with single rounding, and ruy", tflite_builtin_single, builtin_evidence, hybrid_settings,
-       "int8"},
-      {"tflite_ruy_neon", "TensorFlow Lite's own kernels on 64-bit Arm: ruy and NEON", tflite_ruy_neon, neon_evidence, neon_settings}};
+  static constexpr SheetRow sheets[]{{"tflite_double",
+                                      "TFLite Micro's reference kernels, CMSIS-NN: rounds twice",
+                                      tflite_double,
+                                      evidence,
+                                      {},
+                                      "int8",
+                                      LayerList::none,
+                                      open_micro},
+                                     {"tflite_single",
+                                      "the same built with single rounding: rounds once",
+                                      tflite_single,
+                                      evidence,
+                                      {},
+                                      "int8",
+                                      LayerList::none,
+                                      open_micro},
+                                     {"tflite_builtin_double", "TensorFlow Lite's own kernels: rounds twice", tflite_builtin_double,
+                                      builtin_evidence, hybrid_settings, "int8", LayerList::none, open_builtin},
+                                     {"tflite_builtin_single", "the same built with single rounding, and ruy", tflite_builtin_single,
+                                      builtin_evidence, hybrid_settings, "int8", LayerList::none, open_builtin},
+                                     {"tflite_ruy_neon",
+                                      "TensorFlow Lite's own kernels on 64-bit Arm: ruy and NEON",
+                                      tflite_ruy_neon,
+                                      neon_evidence,
+                                      neon_settings,
+                                      {},
+                                      LayerList::none,
+                                      open_neon}};
   return sheets;
 }
 

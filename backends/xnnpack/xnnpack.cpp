@@ -97,11 +97,45 @@ constexpr EvidenceRow evidence[]{
      "another approximation"},
 };
 
+using enum LayerCondition;
+
+constexpr std::string_view by_integers =
+    "on Arm the kernels chosen for uint8 (qu8, rndnu) multiply by the scale's 24-bit significand and round once, half up: they differ on "
+    "ties and near them";
+constexpr std::string_view other_function =
+    "of some scales within a thousandth of a power of two the built-in kernel has another approximation, 12 codes off at most";
+constexpr std::string_view wrapped_padding =
+    "strides that leave input over make the total padding negative, which the build that was run takes modulo 2^32: its layer is the bias "
+    "alone";
+constexpr OpenRow open[]{
+    {"conv", data_u8, by_integers},
+    {"depthwise_conv", data_u8, by_integers},
+    {"fully_connected", data_u8, by_integers},
+    {"left", always, "on Arm here as without NEON: what the delegate leaves is computed there by the built-in kernels for Arm"},
+    {"conv", input_left_over, wrapped_padding},
+    {"depthwise_conv", input_left_over, wrapped_padding},
+    {"left.logistic", data_16bit, other_function},
+    {"left.tanh", data_16bit, other_function},
+    {"left.mean", equal_quantization, "the built-in kernel truncates the quotient of the sum of codes"},
+    {"transposed_conv", stride_beyond_kernel, "the delegate leaves the layer to the built-in kernel"},
+    {"softmax", data_16bit, "one value in a thousand differs by 1"},
+    {"matmul", always, "the build that was run leaves it to a kernel that was not traced: one value of 3,555 differs"},
+    {"leaky_relu", always, "XNNPACK multiplies in/out by alpha, the sheet divides in*alpha by out: one multiplier in 100,000 is another"},
+    {"depthwise_conv", data_u8_without_bias, "uint8 data are computed as int8 ones, whose scales are multiplied in double"},
+    {"*", always, "XNNPACK's kernels; what the provider hands them was not read", "ONNX Runtime's XNNPACK provider"},
+};
+
 }  // namespace
 
 std::span<const SheetRow> xnnpack_sheets() {
-  static constexpr SheetRow sheets[]{
-      {"xnnpack", "XNNPACK delegate of TFLite and LiteRT: desktop, phone, web", xnnpack_delegate, evidence, {}, "int8"}};
+  static constexpr SheetRow sheets[]{{"xnnpack",
+                                      "XNNPACK delegate of TFLite and LiteRT: desktop, phone, web",
+                                      xnnpack_delegate,
+                                      evidence,
+                                      {},
+                                      "int8",
+                                      LayerList::none,
+                                      open}};
   return sheets;
 }
 

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cctype>
 
+#include "devices/open_text.hpp"
+
 namespace lastbit {
 namespace {
 
 constexpr std::string_view vip_v8 = "its NPU, a VeriSilicon VIPNano V8", vip_v7 = "its NPU, a VeriSilicon VIPNano V7";
 constexpr std::string_view mesa = "Mesa src/gallium/drivers/etnaviv/etnaviv_ml_nn.c; the vendors' gc_feature_database.h";
 constexpr std::string_view bernoulli = "its BPU, march bernoulli2";
-constexpr std::string_view other_march =
-    "another march than bernoulli2, which is not described; nearest bernoulli2, which was not compared";
 constexpr std::string_view gna_families = "docs/backends/gna.md";
 constexpr std::string_view sophgo_source = "sophgo/tpu-mlir lib/Support/MathUtils.cpp";
 constexpr std::string_view espressif = "docs/backends/espressif.md", vela = "docs/backends/ethos_u.md";
@@ -26,6 +26,10 @@ constexpr Chip gna(std::string_view name, std::string_view unit, std::string_vie
 constexpr Chip of_arm(std::string_view name, std::string_view unit, const BackendNames& backends, std::string_view note,
                       std::string_view source) {
   return {.name = name, .unit = unit, .backends = backends, .machine = "aarch64", .note = note, .source = source};
+}
+
+constexpr Chip of_another_march(std::string_view name) {
+  return {.name = name, .unit = "its BPU", .backends = {}, .machine = "aarch64", .nearest = "bernoulli2", .program = "other marches"};
 }
 
 constexpr Chip known_chips[] = {
@@ -47,20 +51,15 @@ constexpr Chip known_chips[] = {
     gna("jasperlake", "its GNA, generation 2", "gna2"),
     gna("alderlake", "its GNA, generation 3.0", "gna3_0"),
     gna("raptorlake", "its GNA, generation 3.0", "gna3_0"),
-    {"meteorlake",
-     "its GNA",
-     {},
-     "x86-64",
-     "a generation after 3.1, which is not described; nearest gna3_1, which was not compared",
-     gna_families},
+    {"meteorlake", "its GNA", {}, "x86-64", {}, gna_families, "gna3_1", "Meteor Lake"},
     of_arm("x3", bernoulli, {"bernoulli2"}, "a documented model, not verified on silicon", "docs/backends/bernoulli2.md"),
     of_arm("rdkx3", bernoulli, {"bernoulli2"}, "a documented model, not verified on silicon", "docs/backends/bernoulli2.md"),
     of_arm("j3", bernoulli, {"bernoulli2"}, "a documented model, not verified on silicon", "docs/backends/bernoulli2.md"),
     of_arm("bpu", "Horizon's BPU, taken to be march bernoulli2 (X3, J3)", {"bernoulli2"}, "other marches (J5, X5, J6) are not described",
            "docs/backends/bernoulli2.md"),
-    of_arm("j5", "its BPU", {}, other_march, {}),
-    of_arm("x5", "its BPU", {}, other_march, {}),
-    of_arm("j6", "its BPU", {}, other_march, {}),
+    of_another_march("j5"),
+    of_another_march("x5"),
+    of_another_march("j6"),
     {"310", "Huawei Ascend 310", {"ascend310"}, {}, {}, "docs/backends/ascend.md"},
     {"310p", "Huawei Ascend 310P", {"ascend310p"}, {}, {}, "docs/backends/ascend.md"},
     {"ascend910", "Huawei Ascend 910", {"ascend910a", "ascend910b"}, {}, "910A, or 910B and 910C (A2, A3)", "docs/backends/ascend.md"},
@@ -130,12 +129,18 @@ const Chip* find_chip(std::string_view name) {
   return found == chips().end() ? nullptr : &*found;
 }
 
+std::string note_of(const Chip& chip) {
+  if (chip.nearest.empty()) return std::string(chip.note);
+  return open_text(chip.nearest, "*", chip.program) + "; nearest " + std::string(chip.nearest);
+}
+
 std::string chip_line(const Chip& chip) {
   std::string text = std::string(chip.name) + ": " + std::string(chip.unit);
   if (chip.backends.empty()) text += ", computed by no backend";
   for (std::size_t i = 0; i < chip.backends.size(); ++i)
     text += (i == 0 ? ", computed by " : i + 1 == chip.backends.size() ? " or " : ", ") + std::string(chip.backends[i]);
-  return chip.note.empty() ? text : text + "; " + std::string(chip.note);
+  const std::string note = note_of(chip);
+  return note.empty() ? text : text + "; " + note;
 }
 
 }  // namespace lastbit

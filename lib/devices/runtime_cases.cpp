@@ -25,8 +25,7 @@ constexpr RuntimeRow tflm_reference[] = {
 
 constexpr RuntimeRow cmsis_nn[] = {{"all but softmax of int16", Nearness::equal, "tflite_double", "",
                                     "the same rounding; its C code was run, every recorded value is equal"},
-                                   {"softmax, int16", Nearness::nearest, "tflite_double", "",
-                                    "a row of one column gives -32768 where TensorFlow Lite Micro gives 32767; other rows are equal"}};
+                                   {"softmax, int16", Nearness::nearest, "tflite_double", "", "", "softmax"}};
 
 constexpr RuntimeRow cmsis_nn_on_helium[] = {
     {"everything", Nearness::equal, "tflite_double", "", "vqrdmulh, and vrshl with the fix-up of negative ties: the same rounding"}};
@@ -35,17 +34,16 @@ constexpr RuntimeRow tflm_single_rounding[] = {
     {"everything", Nearness::equal, "tflite_single", "", "rounds once, half up; every recorded value is equal"}};
 
 constexpr RuntimeRow esp_nn[] = {
-    {"everything", Nearness::nearest, "esp_nn", "", "equal in its C code, which was run"},
-    {"convolutions and products on the ESP32-P4, or with CONFIG_NN_SKIP_NUDGE", Nearness::nearest, "esp_nn_fast", "", "its C form was run"},
-    {"convolutions on the ESP32-S3 with CONFIG_NN_SKIP_NUDGE", Nearness::none, "", "",
-     "no backend: the assembly leaves out the first rounding as well"}};
+    {"everything", Nearness::nearest, "esp_nn", "", "", "*"},
+    {"convolutions and products on the ESP32-P4, or with CONFIG_NN_SKIP_NUDGE", Nearness::nearest, "esp_nn_fast", "", "", "*"},
+    {"convolutions on the ESP32-S3 with CONFIG_NN_SKIP_NUDGE", Nearness::none, "esp_nn_fast", "", "", "conv",
+     "ESP-NN on the ESP32-S3 with CONFIG_NN_SKIP_NUDGE"}};
 
-constexpr RuntimeRow hifi[] = {
-    {"everything", Nearness::nearest, "tflite_double", "", "the kernels are those of Cadence's NN library, which was not read"}};
+constexpr RuntimeRow hifi[] = {{"everything", Nearness::nearest, "tflite_double", "", "", "*", "TensorFlow Lite Micro on Cadence HiFi"}};
 
 constexpr RuntimeRow ethos_u[] = {
-    {"what the NPU takes", Nearness::nearest, "ethos_u", "", "as Vela programs it; not verified on silicon"},
-    {"what an Ethos-U85 takes", Nearness::nearest, "ethos_u85", "", "as Vela programs it; not verified on silicon"},
+    {"what the NPU takes", Nearness::nearest, "ethos_u", "", "", "*", "Arm's silicon"},
+    {"what an Ethos-U85 takes", Nearness::nearest, "ethos_u85", "", "", "*", "Arm's silicon"},
     {"what is left to the CPU", Nearness::equal, "tflite_double", "", "as with CMSIS-NN or the reference kernels"}};
 
 constexpr auto tflm_cases = std::to_array<RuntimeCase>({
@@ -113,22 +111,21 @@ constexpr RuntimeRow ort_without_vnni[] = {
      "MODEL "
      "--without-vnni says that none can"},
     {"conv, matmul, gemm of other data, ConvInteger", Nearness::equal, "onnxruntime_avx2", "", "exact sums"},
-    {"softmax in float32", Nearness::nearest, "onnxruntime", "", "without AVX-512 the lanes of its sum are others"},
+    {"softmax in float32", Nearness::nearest, "onnxruntime_avx2", "", "", "float32"},
     {"everything else", Nearness::equal, "onnxruntime", "", "the same code, or exact sums"}};
 
 constexpr RuntimeRow ort_unfused[] = {
     {"layers between DequantizeLinear and QuantizeLinear", Nearness::equal, "onnxruntime_unfused", "", "computed in float32"},
     {"QLinear operators", Nearness::equal, "onnxruntime_unfused", "", "as onnxruntime; without VNNI with the same exception"}};
 
+constexpr std::string_view ort_arm = "ONNX Runtime on Arm";
 constexpr RuntimeRow ort_on_arm[] = {
-    {"QLinearConv, QLinearMatMul, average pool over the image", Nearness::nearest, "onnxruntime", "",
-     "64-bit Arm scales in float and rounds half to even as well (vcvtnq); the order in which its products are summed was not read"},
-    {"QLinearAdd", Nearness::nearest, "onnxruntime", "",
-     "in fixed point: (a-za)·Ma + (b-zb)·Mb with multipliers of 22 bits, rounded once, half away from zero"},
-    {"everything else", Nearness::nearest, "onnxruntime", "", "not read; float32 sums run in other orders"}};
+    {"QLinearConv, QLinearMatMul, average pool over the image", Nearness::nearest, "onnxruntime", "", "", "conv", ort_arm},
+    {"QLinearAdd", Nearness::nearest, "onnxruntime", "", "", "add", ort_arm},
+    {"everything else", Nearness::nearest, "onnxruntime", "", "", "*", ort_arm}};
 
 constexpr RuntimeRow ort_xnnpack[] = {
-    {"what the provider takes", Nearness::nearest, "xnnpack", "", "XNNPACK's kernels; what the provider hands them was not read"}};
+    {"what the provider takes", Nearness::nearest, "xnnpack", "", "", "*", "ONNX Runtime's XNNPACK provider"}};
 
 constexpr auto ort_cases = std::to_array<RuntimeCase>({
     {ort, every, every, "x86-64 with VNNI", "CPU provider, graph optimisation extended or all",
@@ -175,11 +172,10 @@ constexpr RuntimeRow onednn_without_vnni[] = {
      "pairs of products saturate at 16 bits; equal to pytorch_x86 where lastbit prove MODEL --without-vnni says that none can"},
     {"other operators", Nearness::nearest, "pytorch_x86_avx2", "", "taken to be as with VNNI; not recorded"}};
 
+constexpr std::string_view torch_x86 = "PyTorch's engines x86 and fbgemm";
 constexpr RuntimeRow fbgemm[] = {
-    {"conv, linear", Nearness::nearest, "onnxruntime", "",
-     "fbgemm scales by float(float(in*w)/out) in its own references; the engines were not run. Its products in 16 bits: fbgemm"},
-    {"add, mul, average pool, leaky relu, hardswish, sigmoid, tanh", Nearness::nearest, "pytorch_x86", "",
-     "native kernels, read to be those of engine onednn"}};
+    {"conv, linear", Nearness::nearest, "onnxruntime", "", "", "conv", torch_x86},
+    {"add, mul, average pool, leaky relu, hardswish, sigmoid, tanh", Nearness::nearest, "pytorch_x86", "", "", "*", torch_x86}};
 
 constexpr auto pytorch_cases = std::to_array<RuntimeCase>({
     {pytorch, every, every, "Arm; x86-64", "engine qnnpack", "pytorch qnnpack aarch64 arm32 arm neon android ios x86-64 linux", qnnpack,

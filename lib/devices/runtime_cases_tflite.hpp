@@ -30,23 +30,20 @@ inline constexpr RuntimeRow tables{"logistic, tanh, 8 bits", Nearness::equal, "t
 inline constexpr RuntimeRow not_read{"everything else", Nearness::nearest, "tflite_builtin_double", "",
                                      "its kernels were not read one by one"};
 
+inline constexpr std::string_view on_arm = "TensorFlow Lite's built-in kernels on Arm";
+
 /// Beside the matrix products.
 inline constexpr auto neon = std::to_array<RuntimeRow>({
     one_row,
     grouped,
-    {"depthwise convolution, int8", Nearness::nearest, "tflite_builtin_double", "depthwise_conv.i8.output.chain.2.rounding=half_up",
-     "equal where the channels are a multiple of 8: two roundings, both half up (vqrdmulh, vrshl); in the generic kernel the channels "
-     "beyond the last whole eight round half away from zero the second time"},
-    {"transposed convolution, int8", Nearness::nearest, "tflite_builtin_double", "transposed_conv.i8.output.chain.2.rounding=half_up",
-     "as depthwise convolution"},
-    {"add, int8", Nearness::nearest, "tflite_builtin_double", "",
-     "each operand is rounded once, half up, as in tflite_builtin_single; the sum as here, and so are the elements beyond the "
-     "last whole sixteen"},
+    {"depthwise convolution, int8", Nearness::nearest, "tflite_builtin_double", "depthwise_conv.i8.output.chain.2.rounding=half_up", "",
+     "depthwise_conv.i8", on_arm},
+    {"transposed convolution, int8", Nearness::nearest, "tflite_builtin_double", "transposed_conv.i8.output.chain.2.rounding=half_up", "",
+     "transposed_conv.i8", on_arm},
+    {"add, int8", Nearness::nearest, "tflite_builtin_double", "", "", "add.i8", on_arm},
     neon_mul,
     tables,
-    {"mean over the image, int8", Nearness::nearest, "tflite_builtin_double", "mean.output.chain.2.rounding=half_up",
-     "its zero points become one whole number in float32, its multiplier is in/(out*count) at once; half up for whole sixteens of "
-     "channels"},
+    {"mean over the image, int8", Nearness::nearest, "tflite_builtin_double", "mean.output.chain.2.rounding=half_up", "", "mean", on_arm},
     not_read,
 });
 
@@ -77,8 +74,7 @@ inline constexpr RuntimeRow plain_x86[] = {
      "tflite_builtin_double", "",
      "plain C, which rounds twice: half up, then half away from zero; a build with AVX2 (-mavx2) rounds the operands of sub once"},
     tables,
-    {"mean over the image, int8", Nearness::nearest, "tflite_builtin_double", "",
-     "its zero points become one whole number in float32, its multiplier is in/(out*count) at once"},
+    {"mean over the image, int8", Nearness::nearest, "tflite_builtin_double", "", "", "mean"},
     not_read};
 
 inline constexpr RuntimeRow delegate[] = {{"everything of 8 bits, and what the delegate leaves", Nearness::equal, "xnnpack", "",
@@ -86,12 +82,8 @@ inline constexpr RuntimeRow delegate[] = {{"everything of 8 bits, and what the d
 
 inline constexpr RuntimeRow delegate_on_arm[] = {
     {"int8", Nearness::equal, "xnnpack", "", "the kernels chosen for int8 are the float ones (qs8, fp32) on Arm as well"},
-    {"conv2d, depthwise convolution, fully connected, uint8", Nearness::nearest, "xnnpack", "",
-     "the kernels chosen for uint8 (qu8, rndnu) multiply by the scale's 24-bit significand and round once, half up: they differ on "
-     "ties and "
-     "near them"},
-    {"what the delegate leaves", Nearness::nearest, "xnnpack", "",
-     "here as without NEON; the built-in kernels for Arm are the case \"built-in kernels\""}};
+    {"conv2d, depthwise convolution, fully connected, uint8", Nearness::nearest, "xnnpack", "", "", "depthwise_conv"},
+    {"what the delegate leaves", Nearness::nearest, "xnnpack", "", "", "left"}};
 
 inline constexpr std::string_view kernels_source =
     "tensorflow/tensorflow tensorflow/lite/kernels, read as of google-ai-edge/LiteRT v1.2.0 tflite/kernels (cpu_backend_gemm.h, "

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <compare>
 
+#include "devices/open_text.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/nearest.hpp"
 #include "lastbit/registry.hpp"
@@ -251,6 +252,8 @@ std::string VersionRange::text() const {
   if (to.empty()) return std::string(from) + " and later";
   return from.empty() ? "up to " + std::string(to) : std::string(from) + " to " + std::string(to);
 }
+
+std::string why(const RuntimeRow& row) { return row.open.empty() ? std::string(row.why) : open_text(row.backend, row.open, row.program); }
 
 RuntimeAnswer runtimes_for(std::string_view text) {
   const Question question = read(text);

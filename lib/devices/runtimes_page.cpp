@@ -48,7 +48,7 @@ std::string chips_table() {
       "\n## Chips\n\nA chip with one backend is another name for it in every command: `--backend imx8mp`. Case, `.`, `-` and `_` do not "
       "matter.\n\n| chip | what computes | backend | not certain; what is nearest |\n|---|---|---|---|\n";
   for (const Chip& chip : chips())
-    text += "| " + code(chip.name) + " | " + std::string(chip.unit) + " | " + backends_of(chip) + " | " + std::string(chip.note) + " |\n";
+    text += "| " + code(chip.name) + " | " + std::string(chip.unit) + " | " + backends_of(chip) + " | " + note_of(chip) + " |\n";
   return text;
 }
 
@@ -72,7 +72,7 @@ std::string section(const RuntimeCase& one) {
   if (one.usual) text += "; the usual case" + (one.usual->text() == one.versions.text() ? "" : " of " + one.usual->text());
   text += "\n\n| operators | backend | rules to set | why |\n|---|---|---|---|\n";
   for (const RuntimeRow& row : one.rows)
-    text += "| " + std::string(row.operators) + " | " + backend_of(row) + " | " + settings_of(row) + " | " + std::string(row.why) + " |\n";
+    text += "| " + std::string(row.operators) + " | " + backend_of(row) + " | " + settings_of(row) + " | " + why(row) + " |\n";
   text += "\n";
   if (!one.open.empty()) text += "Not certain: " + std::string(one.open) + ". ";
   return text + "Source: " + std::string(one.source) + ".\n";

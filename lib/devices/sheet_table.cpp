@@ -25,12 +25,17 @@ SpecSheet spec_sheet(const SheetRow& row) {
                  .evidence = {},
                  .settings = {},
                  .quantizer = std::string(row.quantizer),
-                 .layer_list = row.layer_list};
+                 .layer_list = row.layer_list,
+                 .open = {},
+                 .origin = {}};
   made.evidence.reserve(row.evidence.size());
   for (const EvidenceRow& each : row.evidence)
     made.evidence.push_back({text(each.prefix, each.rule), each.level, text(each.source, each.detail)});
   made.settings.reserve(row.settings.size());
   for (const SettingRow& each : row.settings) made.settings.push_back(setting(each));
+  made.open.reserve(row.open.size());
+  for (const OpenRow& each : row.open)
+    made.open.push_back({std::string(each.rule), each.when, std::string(each.what), std::string(each.program)});
   return made;
 }
 

@@ -35,6 +35,14 @@ struct SettingRow {
   std::string_view why;
 };
 
+/// An OpenPoint.
+struct OpenRow {
+  std::string_view rule;
+  LayerCondition when;
+  std::string_view what;
+  std::string_view program = {};
+};
+
 /// A SpecSheet.
 struct SheetRow {
   std::string_view name;
@@ -44,6 +52,7 @@ struct SheetRow {
   std::span<const SettingRow> settings = {};
   std::string_view quantizer = {};
   LayerList layer_list = LayerList::none;
+  std::span<const OpenRow> open = {};
 };
 
 [[nodiscard]] SpecSheet spec_sheet(const SheetRow& row);

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lastbit/operation_rules.hpp"
@@ -18,9 +17,17 @@ class AssumedRules {
 
   /// As assumptions_of(); `backend` is the sheet's.
   [[nodiscard]] std::vector<Assumption> read_by(const Model& model, const Operation& operation, const Backend& backend) const;
+  /// Of the rules that begin with these prefixes.
+  [[nodiscard]] std::vector<Assumption> read_by(const Model& model, const Operation& operation,
+                                                const std::vector<std::string>& prefixes) const;
 
  private:
-  std::vector<std::pair<std::string, Assumption>> rules_;  ///< by path, in the order of list_rules()
+  struct AssumedRule {
+    std::string path;
+    Assumption assumption;
+    LayerCondition when = LayerCondition::always;
+  };
+  std::vector<AssumedRule> rules_;  ///< in the order of list_rules(), then of the sheet's open points
 };
 
 }  // namespace lastbit

@@ -48,7 +48,8 @@ class Reader {
   Reader(std::string_view where, SpecSheet (*find)(std::string_view), SpecSheet& sheet) : where_(where), find_(find), sheet_(sheet) {}
 
   void read(const Json& file) {
-    check_members(file, "", {"format", "name", "title", "extends", "rules", "evidence", "settings", "quantizer", "layer_list"});
+    check_members(file, "",
+                  {"format", "name", "title", "extends", "rules", "evidence", "settings", "open", "origin", "quantizer", "layer_list"});
     if (text(file, "", "format") != format_name) fail("format", std::string("must be \"") + format_name + "\"");
     if (file.contains("extends")) start_from(text(file, "", "extends"));
     sheet_.name = text(file, "", "name");
@@ -56,6 +57,8 @@ class Reader {
     if (file.contains("rules")) RulesReader(where_, sheet_.backend, has_base_).read(file["rules"]);
     if (file.contains("evidence")) read_evidence(file["evidence"]);
     if (file.contains("settings")) read_settings(file["settings"]);
+    if (file.contains("open")) read_open(file["open"]);
+    if (file.contains("origin")) sheet_.origin = text(file, "", "origin");
     if (file.contains("quantizer")) sheet_.quantizer = text(file, "", "quantizer");
     if (file.contains("layer_list")) sheet_.layer_list = layer_list(text(file, "", "layer_list"));
   }
@@ -104,6 +107,7 @@ class Reader {
       if (base.ends_with(".json")) throw Error(ErrorCode::unknown_backend, "extends", "must name a built-in backend");
       sheet_ = find_(base);
     });
+    sheet_.origin = sheet_.name;
     has_base_ = true;
   }
 
@@ -148,6 +152,29 @@ class Reader {
     add_to(sheet_.settings, std::move(entries));
   }
 
+  /// In place of the base's.
+  void read_open(const Json& list) {
+    if (!list.is_array()) fail("open", "must be a list");
+    sheet_.open.clear();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string key = "open." + std::to_string(i);
+      check_members(list[i], key, {"rule", "when", "what", "program"});
+      OpenPoint point{.rule = current_path(text(list[i], key, "rule")), .what = text(list[i], key, "what"), .program = {}};
+      if (list[i].contains("when")) point.when = condition(key + ".when", text(list[i], key, "when"));
+      if (list[i].contains("program")) point.program = text(list[i], key, "program");
+      require_rule(key + ".rule", point.rule);
+      sheet_.open.push_back(std::move(point));
+    }
+  }
+
+  [[nodiscard]] LayerCondition condition(const std::string& key, const std::string& word) const {
+    if (const auto found = enumerator_from<LayerCondition>(word)) return *found;
+    constexpr auto known = names_of(LayerCondition{});
+    std::string all;
+    for (const std::string_view name : known) all += (all.empty() ? "" : ", ") + std::string(name);
+    fail(key, "'" + beginning(word) + "' is not one of: " + all + did_you_mean(word, {known.begin(), known.end()}));
+  }
+
   /// An entry replaces the base's entry for the same rule.
   static void add_to(auto& list, auto entries) {
     for (auto& entry : entries) {
@@ -175,6 +202,12 @@ std::string backend_to_json(const SpecSheet& sheet) {
   for (const Setting& setting : sheet.settings) {
     file["settings"].push_back({{"rule", setting.rule}, {"alternatives", setting.alternatives}, {"why", setting.why}});
   }
+  for (const OpenPoint& point : sheet.open) {
+    Json one{{"rule", point.rule}, {"when", name_of(point.when)}, {"what", point.what}};
+    if (!point.program.empty()) one["program"] = point.program;
+    file["open"].push_back(std::move(one));
+  }
+  if (!sheet.origin.empty()) file["origin"] = sheet.origin;
   if (!sheet.quantizer.empty()) file["quantizer"] = sheet.quantizer;
   if (sheet.layer_list != LayerList::none) file["layer_list"] = layer_lists[static_cast<std::size_t>(sheet.layer_list)];
   return file.dump(2) + "\n";

@@ -74,6 +74,46 @@ void append_evidence(std::string& page, const SpecSheet& sheet) {
   }
 }
 
+/// Of one reason; `heading` says what the rules have in common.
+struct OpenGroup {
+  std::string heading, rules, why;
+};
+
+void add_open(std::vector<OpenGroup>& groups, const std::string& heading, const std::string& rule, const std::string& why) {
+  const auto same = std::ranges::find_if(groups, [&](const OpenGroup& known) { return known.heading == heading && known.why == why; });
+  if (same == groups.end()) groups.push_back({heading, rule, why});
+  else same->rules += ", " + rule;
+}
+
+/// Whether the rule is that there is no such operation.
+bool says_absent(const RuleText& rule) { return rule.value == "absent" || (rule.path.ends_with(".chain.size") && rule.value == "0"); }
+
+/// What AssumedRules (assumed_rules.hpp) says of some layer, and what is open about other programs.
+std::vector<OpenGroup> open_groups(const SpecSheet& sheet) {
+  std::vector<OpenGroup> groups;
+  std::vector<std::string> named;
+  for (const RuleText& rule : list_rules(sheet.backend)) {
+    const Evidence* const evidence = evidence_for(sheet, rule.path);
+    if (evidence != nullptr ? evidence->level != EvidenceLevel::assumption : says_absent(rule)) continue;
+    const std::string& name = evidence == nullptr ? rule.path : evidence->rule;
+    if (std::ranges::find(named, name) != named.end()) continue;
+    named.push_back(name);
+    add_open(groups, "assumed", name, evidence == nullptr ? "no evidence given" : evidence->source);
+  }
+  for (const OpenPoint& point : sheet.open) {
+    const std::string when = point.when == LayerCondition::always ? "" : ", " + std::string(name_of(point.when));
+    add_open(groups, point.program.empty() ? "open" + when : "nearest" + when + ", of " + point.program, point.rule, point.what);
+  }
+  return groups;
+}
+
+void append_open(std::string& page, const SpecSheet& sheet) {
+  for (const OpenGroup& group : open_groups(sheet)) {
+    append_wrapped(page, "  " + group.heading + ": ", group.rules, 6);
+    append_wrapped(page, "      ", group.why, 6);
+  }
+}
+
 void append_settings(std::string& page, const SpecSheet& sheet) {
   page += "\nSettings (what evidence leaves open; --set RULE=VALUE)\n";
   for (const Setting& setting : sheet.settings) {
@@ -95,8 +135,20 @@ std::string describe(const SpecSheet& sheet) {
   append_arithmetic(page, sheet.backend);
   append_absent(page, sheet.backend);
   append_evidence(page, sheet);
+  if (!sheet.open.empty()) {
+    page += "\nOpen (what equality rests on, and what is known to differ)\n";
+    append_open(page, sheet);
+  }
   if (!sheet.settings.empty()) append_settings(page, sheet);
   return page;
+}
+
+std::string describe_open(const SpecSheet& sheet) {
+  std::string page;
+  append_wrapped(page, "", sheet.name + ": " + sheet.title, 4);
+  const std::size_t head = page.size();
+  append_open(page, sheet);
+  return page.size() == head ? page + "  nothing is open\n" : page;
 }
 
 }  // namespace lastbit

@@ -390,23 +390,33 @@ std::vector<std::string> rule_prefixes(const Model& model, const Operation& oper
 }
 
 AssumedRules::AssumedRules(const SpecSheet& sheet) {
-  for (const RuleText& rule : list_rules(sheet.backend)) {
+  const std::vector<RuleText> rules = list_rules(sheet.backend);
+  for (const RuleText& rule : rules) {
     const Evidence* const evidence = evidence_for(sheet, rule.path);
     if (evidence == nullptr) rules_.push_back({rule.path, {rule.path, "no evidence given"}});
     else if (evidence->level == EvidenceLevel::assumption) rules_.push_back({rule.path, {evidence->rule, evidence->source}});
   }
+  for (const OpenPoint& point : sheet.open) {
+    if (!point.program.empty()) continue;
+    for (const RuleText& rule : rules)
+      if (covers(point.rule, rule.path)) rules_.push_back({rule.path, {point.rule, point.what}, point.when});
+  }
 }
 
 std::vector<Assumption> AssumedRules::read_by(const Model& model, const Operation& operation, const Backend& backend) const {
+  return rules_.empty() ? std::vector<Assumption>{} : read_by(model, operation, rule_prefixes(model, operation, backend));
+}
+
+std::vector<Assumption> AssumedRules::read_by(const Model& model, const Operation& operation,
+                                              const std::vector<std::string>& prefixes) const {
   std::vector<Assumption> assumptions;
-  if (rules_.empty()) return assumptions;
-  const std::vector<std::string> prefixes = rule_prefixes(model, operation, backend);
   const bool per_tensor = !has_per_channel_weights(model, operation);
-  for (const auto& [path, assumption] : rules_) {
-    const auto is_read = [&path = path, per_tensor](const std::string& prefix) {
-      return (path == prefix || path.starts_with(prefix + ".")) && !(per_tensor && path == prefix + ".per_channel");
+  for (const AssumedRule& rule : rules_) {
+    const auto is_read = [&rule, per_tensor](const std::string& prefix) {
+      return (rule.path == prefix || rule.path.starts_with(prefix + ".")) && !(per_tensor && rule.path == prefix + ".per_channel");
     };
-    if (std::any_of(prefixes.begin(), prefixes.end(), is_read)) add_once(assumptions, assumption);
+    if (std::any_of(prefixes.begin(), prefixes.end(), is_read) && is_met(rule.when, model, operation))
+      add_once(assumptions, rule.assumption);
   }
   return assumptions;
 }

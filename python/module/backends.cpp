@@ -30,6 +30,7 @@ Device with_rules(Device device, const std::vector<std::pair<std::string, std::s
   for (const auto& [path, value] : rules) {
     try {
       set_rule(device.sheet.backend, path, value);
+      if (device.sheet.origin.empty()) device.sheet.origin = device.sheet.name;
       device.sheet.name += " " + path + "=" + value;
     } catch (const Error& error) {
       for (const Diagnostic& each : error.diagnostics()) problems.push_back(each);

@@ -59,7 +59,7 @@ TEST_CASE("every chip's backends exist, and one that has one backend is a name f
     CHECK_FALSE(is_builtin(chip.name));
     CHECK((find_chip(chip.name) == &chip));
     for (const std::string_view backend : chip.backends) CHECK(is_builtin(backend));
-    CHECK((chip.backends.size() == 1 || !chip.note.empty()));  // which of them, or what is nearest
+    CHECK((chip.backends.size() == 1 || !note_of(chip).empty()));  // which of them, or what is nearest
     if (chip.backends.size() == 1) CHECK(find_backend(chip.name).name == chip.backends[0]);
     else CHECK_THROWS_AS(find_backend(chip.name), Error);
     if (!chip.machine.empty()) CHECK_FALSE(runtimes_for("tflite " + std::string(chip.name)).cases.empty());
@@ -100,9 +100,9 @@ TEST_CASE("every row names a backend that exists, and rules that it has") {
     CHECK_FALSE(one.source.empty());
     for (const RuntimeRow& row : one.rows) {
       INFO(row.operators);
-      CHECK_FALSE(row.why.empty());
-      CHECK((row.fit == Nearness::none) == row.backend.empty());
-      if (row.fit == Nearness::none) continue;
+      CHECK_FALSE(why(row).empty());
+      CHECK((row.why.empty() != row.open.empty()));  // said once
+      CHECK((row.fit != Nearness::equal || row.open.empty()));
       REQUIRE(is_builtin(row.backend));
       const Backend before = find_backend(row.backend).backend;
       Backend changed = before;
@@ -113,6 +113,24 @@ TEST_CASE("every row names a backend that exists, and rules that it has") {
         set_rule(changed, setting.substr(0, equals), setting.substr(equals + 1));
       }
       CHECK(diff_backends(before, changed).empty() == row.settings.empty());
+    }
+  }
+}
+
+TEST_CASE("what comes no more than near says in its backend's sheet how it differs, or is what its evidence leaves") {
+  for (const RuntimeCase& one : runtime_cases()) {
+    INFO(one.runtime << ", " << one.machine << ": " << one.way);
+    for (const RuntimeRow& row : one.rows) {
+      INFO(row.operators);
+      if (row.fit == Nearness::equal) continue;
+      if (row.open.empty()) {
+        CHECK((row.operators == "everything else" || row.operators == "other operators"));
+        continue;
+      }
+      const auto is_meant = [&](const OpenPoint& point) { return point.rule == row.open && point.program == row.program; };
+      const std::vector<OpenPoint> open = find_backend(row.backend).open;
+      REQUIRE(std::ranges::any_of(open, is_meant));
+      CHECK(why(row).find(std::ranges::find_if(open, is_meant)->what) != std::string::npos);
     }
   }
 }

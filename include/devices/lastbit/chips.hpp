@@ -38,9 +38,14 @@ struct Chip {
   std::string_view unit;          ///< what computes there: "its NPU, a VeriSilicon VIPNano V8"
   BackendNames backends;          ///< none: no backend computes it; several: which one it is depends on what `note` says
   std::string_view machine = {};  ///< of its CPU, a word of RuntimeCase::words, if it has one that runs networks
-  std::string_view note = {};     ///< what is not certain; without a backend: what is nearest, and how it differs
+  std::string_view note = {};     ///< what is not certain
   std::string_view source = {};   ///< where it is said
+  std::string_view nearest = {};  ///< where no backend computes it: the one whose sheet has open points of `program`
+  std::string_view program = {};
 };
+
+/// What is not certain of a chip; without a backend, how it differs from the nearest.
+[[nodiscard]] std::string note_of(const Chip& chip);
 
 [[nodiscard]] std::span<const Chip> chips();
 

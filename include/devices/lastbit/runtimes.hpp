@@ -29,10 +29,16 @@ enum class Nearness { equal, nearest, none };
 struct RuntimeRow {
   std::string_view operators;
   Nearness fit;
-  std::string_view backend;   ///< equal: what computes it; nearest: what comes nearest, `why` says how it differs
+  std::string_view backend;   ///< equal: what computes it; nearest and none: what comes nearest
   std::string_view settings;  ///< rules to set in it: "RULE=VALUE RULE=VALUE"
-  std::string_view why;
+  std::string_view why;       ///< empty: its sheet says so
+  /// Of nearest and none: the open points of the backend's sheet that say how it differs (OpenPoint).
+  std::string_view open = {};
+  std::string_view program = {};
 };
+
+/// Why a row fits, or what its backend's sheet says of the difference.
+[[nodiscard]] std::string why(const RuntimeRow& row);
 
 /// A runtime on a kind of processor, built and asked in one way.
 struct RuntimeCase {

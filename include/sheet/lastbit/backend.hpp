@@ -638,6 +638,43 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
+/// What a layer has to be like for an open point to concern it: is_met (operation_rules.hpp).
+enum class LayerCondition : std::uint8_t {
+  always,
+  data_u8,
+  data_16bit,
+  real_bias,                    ///< a bias that is not all zeros: that which the model's integers stand for may have had a fraction
+  data_u8_without_bias,         ///< sums of products of uint8 data that no bias joins
+  grouped,                      ///< a convolution whose kernel has fewer channels than its input
+  channels_beyond_eights,       ///< the output's channels are no multiple of 8
+  channels_beyond_thirty_twos,  ///< the output's channels are no multiple of 32
+  values_beyond_eights,         ///< the output's values are no multiple of 8
+  values_beyond_sixteens,       ///< the output's values are no multiple of 16
+  several_rows,                 ///< of data that meet the weights
+  products_from_512,            ///< so many, or more, in one sum
+  products_from_131073,         ///< so many, or more, in one sum
+  image_mean_of_i8,             ///< a mean of int8 codes over height and width
+  whole_image,                  ///< an average of all that a channel has
+  equal_quantization,           ///< input and output have the same scale and zero point
+  stride_beyond_kernel,         ///< in one direction
+  input_left_over,              ///< padding `same` of nothing, a kernel of several places, and input behind the last window
+  single_column_of_16bit,       ///< the last axis has one value
+  up_from_half_pixels,          ///< a nearest resize of half pixels that rounds halves up or everything: what tf_half_pixel_for_nn becomes
+  upper_bound_of_6,             ///< relu6
+  softmax,
+  float_products  ///< sums of products in float32
+};
+
+/// What is known, or not known, to differ between a backend and what it stands for: of the layers that read a rule and are as `when` says.
+struct OpenPoint {
+  std::string rule;  ///< as in Evidence
+  LayerCondition when = LayerCondition::always;
+  std::string what;  ///< one clause
+  std::string
+      program;  ///< of which it is said, where the backend is no more than the nearest to it: no verdict rests on it then; empty: its own
+  friend bool operator==(const OpenPoint&, const OpenPoint&) = default;
+};
+
 /// The file in which a vendor's tool is told the layers that its device does not compute.
 enum class LayerList : std::uint8_t {
   none,
@@ -654,6 +691,8 @@ struct SpecSheet {
   std::vector<Setting> settings;
   std::string quantizer = {};  ///< which of quantizers() (quantizer.hpp) prepares a float network for it; empty: none
   LayerList layer_list = LayerList::none;
+  std::vector<OpenPoint> open = {};
+  std::string origin = {};  ///< the backend that it was made from by a file, or by rules that were set; empty: none
   friend bool operator==(const SpecSheet&, const SpecSheet&) = default;
 };
 

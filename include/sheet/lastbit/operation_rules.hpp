@@ -60,17 +60,21 @@ namespace lastbit {
 /// What the paths of every rule read by an operation begin with, rules of float16 and float32 data included; empty as above.
 [[nodiscard]] std::vector<std::string> rule_prefixes(const Model& model, const Operation& operation, const Backend& backend);
 
-/// A rule, or a group of them, whose evidence is an assumption.
+/// Whether a layer is as an open point's condition says.
+[[nodiscard]] bool is_met(LayerCondition condition, const Model& model, const Operation& operation);
+
+/// A rule, or a group of them, whose evidence is an assumption, or of which the sheet has an open point.
 struct Assumption {
-  std::string rule;    ///< as the sheet's evidence names it, or the rule's own path where the sheet says nothing of it
-  std::string source;  ///< what the assumption goes by
+  std::string rule;    ///< as the sheet's evidence or open point names it, or the rule's own path where the sheet says nothing of it
+  std::string source;  ///< what the assumption goes by, or what is open
   friend bool operator==(const Assumption&, const Assumption&) = default;
 };
 
 /// Appends what is not yet there.
 void add_once(std::vector<Assumption>& assumptions, const Assumption& assumption);
 
-/// The assumptions that this operation rests on, each once.
+/// The assumptions that this operation rests on, each once: rules that it reads and no evidence but an assumption speaks for, then open points of such
+/// rules whose condition it meets, but for those of another program.
 [[nodiscard]] std::vector<Assumption> assumptions_of(const Model& model, const Operation& operation, const SpecSheet& sheet);
 
 /// The assumptions that any operation of the model rests on, each once.

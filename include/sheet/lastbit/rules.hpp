@@ -143,6 +143,31 @@ constexpr auto names_of(SingleChannel) { return std::to_array<std::string_view>(
 constexpr auto names_of(EvidenceLevel) {
   return std::to_array<std::string_view>({"hardware", "vendor_code", "vendor_source", "document", "thread", "assumption"});
 }
+constexpr auto names_of(LayerCondition) {
+  return std::to_array<std::string_view>({"always",
+                                          "data_u8",
+                                          "data_16bit",
+                                          "real_bias",
+                                          "data_u8_without_bias",
+                                          "grouped",
+                                          "channels_beyond_eights",
+                                          "channels_beyond_thirty_twos",
+                                          "values_beyond_eights",
+                                          "values_beyond_sixteens",
+                                          "several_rows",
+                                          "products_from_512",
+                                          "products_from_131073",
+                                          "image_mean_of_i8",
+                                          "whole_image",
+                                          "equal_quantization",
+                                          "stride_beyond_kernel",
+                                          "input_left_over",
+                                          "single_column_of_16bit",
+                                          "up_from_half_pixels",
+                                          "upper_bound_of_6",
+                                          "softmax",
+                                          "float_products"});
+}
 
 template <class E>
 concept NamedEnum = std::is_enum_v<E> && requires(E value) {
@@ -210,6 +235,9 @@ struct RuleDifference {
 
 /// The human-readable sheet: per operation the formula with its widths, then evidence and source, then settings.
 [[nodiscard]] std::string describe(const SpecSheet& sheet);
+
+/// Its name and title, and what equality with it rests on: rules that are assumed, and its open points; then those of programs to which it is the nearest.
+[[nodiscard]] std::string describe_open(const SpecSheet& sheet);
 
 /// Every rule that a sheet can hold, with its values and what they mean: the tables of docs/own-device.md.
 [[nodiscard]] std::string rules_page();
