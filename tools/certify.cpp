@@ -34,6 +34,7 @@ struct CertifyArguments {
   int threads = 1;
   std::filesystem::path plot{}, html{};
   bool json = false, fingerprint = false;
+  AssumptionsAre assumptions = AssumptionsAre::named;
 };
 
 /// One side alone.
@@ -75,9 +76,10 @@ int run(const CertifyArguments& options) {
   if (!options.output.empty()) write_text_file(options.output, to_json(certificate));
   draw_if_asked(certificate, options.plot);
   if (!options.html.empty()) write_html(document_of(certificate, model), options.html);
-  std::cout << (options.json ? to_json(certificate)
-                             : to_text(certificate, view_from(options.view, &model)) + placement_text(model, {&a, &b}));
-  return certificate.equal() ? equal : different;
+  std::cout << (options.json
+                    ? to_json(certificate)
+                    : to_text(certificate, view_from(options.view, &model), options.assumptions) + placement_text(model, {&a, &b}));
+  return certificate.holds(options.assumptions) ? equal : different;
 }
 
 }  // namespace
@@ -93,6 +95,7 @@ void add_certify(CommandLine& line) {
   add_input_option(command, options->inputs);
   add_layer_option(command, options->layer);
   add_order_options(command, options->view);
+  add_accept_assumptions_option(command, options->assumptions);
   add_output_option(command, options->output, "FILE");
   const Option check = add_check_option(command, options->check, "FILE");
   const Option fingerprint =
@@ -105,7 +108,8 @@ void add_certify(CommandLine& line) {
   add_json_option(command, options->json);
   command.note("--output: the certificate as JSON. --check: derives one again, its accumulators one by one, and compares every statement.");
   command.footer(
-      "Exit status: 0 every layer equal for every input (the certificate holds), 1 some can differ or are open (it does not), 2 error.");
+      "Exit status: 0 every layer equal for every input (the certificate holds), 1 some can differ, are open or rest on assumptions (it "
+      "does not), 2 error.");
   command.runs([options] { return run(*options); });
 }
 

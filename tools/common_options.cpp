@@ -49,6 +49,12 @@ Option add_layer_option(Command& command, std::string& layer) {
   return command.option("--layer", layer, "only this one: its number, or the name of the operation or of its output").value_name("LAYER");
 }
 
+Option add_accept_assumptions_option(Command& command, AssumptionsAre& assumptions) {
+  return command.flag(
+      "--accept-assumptions", [&assumptions] { assumptions = AssumptionsAre::accepted; },
+      "take what is equal only if assumptions hold for equal; they are named all the same");
+}
+
 Option add_trace_option(Command& command, std::string& folder) {
   return command.option("--trace", folder, "write a folder: one .npy per tensor, and trace.json with names, quantisation and events")
       .value_name("DIR");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "lastbit/verdict_assumptions.hpp"
 
 namespace lastbit::tool {
 
@@ -26,6 +27,8 @@ Option add_plot_option(Command& command, std::filesystem::path& file);
 Option add_input_range_option(Command& command, std::string& range);
 /// `--layer`, of a network: see operation_called (one_operation.hpp).
 Option add_layer_option(Command& command, std::string& layer);
+/// `--accept-assumptions`, of a command whose verdict can rest on some.
+Option add_accept_assumptions_option(Command& command, AssumptionsAre& assumptions);
 Option add_trace_option(Command& command, std::string& folder);
 Option add_golden_option(Command& command, bool& golden);
 Option add_samples_option(Command& command, std::int64_t& samples);

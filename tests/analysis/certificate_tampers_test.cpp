@@ -24,7 +24,7 @@ using Pointer = Json::json_pointer;
 
 const Quantization data_codes{{0.05}, {3}};
 
-/// Layers of every way to be decided: accumulators, pairs of codes, sums of windows, codes, the same rules, and open.
+/// Layers of every way to be decided: accumulators, pairs of codes, sums of windows, codes, the same rules, and open; one rests on an assumption.
 Model network() {
   ModelBuilder builder("every way");
   const auto in = builder.input({"in", ElementType::int8, Shape{1, 4, 4, 2}, data_codes});
@@ -37,7 +37,9 @@ Model network() {
                                       Pool2dAttributes{.filter = {2, 2}, .stride = {2, 2}, .padding = {}});
   const auto relu = builder.operation(OperationKind::leaky_relu, {pool}, {"leaky", ElementType::int8, Shape{1, 2, 2, 2}, {{0.03}, {-9}}},
                                       LeakyReluAttributes{.alpha = 0.1F});
-  const auto flat = builder.operation(OperationKind::reshape, {relu}, {"flat", ElementType::int8, Shape{1, 8}, {{0.03}, {-9}}});
+  const auto most = builder.operation(OperationKind::max_pool2d, {relu}, {"most", ElementType::int8, Shape{1, 2, 2, 2}, {{0.03}, {-9}}},
+                                      Pool2dAttributes{.filter = {1, 1}, .stride = {1, 1}, .padding = {}});
+  const auto flat = builder.operation(OperationKind::reshape, {most}, {"flat", ElementType::int8, Shape{1, 8}, {{0.03}, {-9}}});
   const auto soft = builder.operation(OperationKind::softmax, {flat}, {"soft", ElementType::int8, Shape{1, 8}, {{1.0 / 256}, {-128}}});
   return builder.finished({soft});
 }
@@ -150,7 +152,7 @@ class Generator {
 
   void give_words_of_other_places() {
     for (std::size_t i = 0; i < valid_["layers"].size(); ++i) {
-      for (const char* const verdict : {"equal", "differs", "open"})
+      for (const char* const verdict : {"equal", "equal_if", "differs", "open"})
         with("layer " + std::to_string(i) + " " + verdict, [&](Json& json) { json["layers"][i]["verdict"] = verdict; });
       for (const char* const by : {"same_rules", "accumulators", "codes", "pairs", "window_sums", "nothing"})
         with("layer " + std::to_string(i) + " by " + by, [&](Json& json) { json["layers"][i]["decided_by"] = by; });
@@ -167,6 +169,7 @@ class Generator {
 
   static void make_equal(Json& layer) {
     layer["verdict"] = "equal";
+    layer["assumptions"] = Json::array();
     layer["differing"] = 0;
     layer["largest_lsb"] = 0;
     layer["in_network"] = {{"lsb", 0}, {"by", "exact"}};
@@ -176,12 +179,20 @@ class Generator {
   }
   static void conclude(Json& json) {
     json["equal"] = true;
+    json["assumptions"] = Json::array();
     json["open"] = 0;
     for (Json& output : json["outputs"]) output = {{"name", output["name"]}, {"lsb", 0}, {"by", "exact"}};
   }
 
   /// Certificates that contradict nothing in themselves.
   void lie_consistently() {
+    with("nothing assumed", [](Json& json) {
+      json["assumptions"] = Json::array();
+      for (Json& layer : json["layers"]) {
+        layer["assumptions"] = Json::array();
+        if (layer["verdict"] == "equal_if") layer["verdict"] = "equal";
+      }
+    });
     for (std::size_t i = 0; i < valid_["layers"].size(); ++i)
       with("layer " + std::to_string(i) + " equal, all through", [&](Json& json) { make_equal(json["layers"][i]); });
     with("everything equal", [](Json& json) {
@@ -227,18 +238,23 @@ class Generator {
   std::set<std::string> known_;
 };
 
-/// The form of before: without the layer that was asked for, the data, and the inputs of examples.
+/// The form of before: without the layer that was asked for, the data, the inputs of examples, and assumptions.
 Json first_form(Json json) {
   json["format"] = "lastbit.certificate.v1";
-  json.erase("layer");
-  for (Json& layer : json["layers"])
+  for (const char* const key : {"layer", "assumptions"}) json.erase(key);
+  for (Json& layer : json["layers"]) {
     if (layer.contains("shown")) layer["shown"].erase("inputs");
+    layer.erase("assumptions");
+    if (layer["verdict"] == "equal_if") layer["verdict"] = "equal";
+  }
   return json;
 }
 
 class Checked {
  public:
-  Checked() : model_(network()), a_(find_backend("tflite_double")), b_(find_backend("vipnano_v8")) {}
+  Checked() : model_(network()), a_(find_backend("tflite_double")), b_(find_backend("vipnano_v8")) {
+    b_.open = {{"max_pool", LayerCondition::always, "nobody knows", ""}, {"conv", LayerCondition::always, "nor here", ""}};
+  }
 
   [[nodiscard]] Json certificate(const CertifyOptions& options = {}) const {
     return Json::parse(to_json(certify(model_, a_, b_, {}, options)));
@@ -294,7 +310,8 @@ TEST_CASE("no certificate that says something else holds: hundreds of tampers of
     verdicts.insert(layer["verdict"]);
     decided_by.insert(layer["decided_by"]);
   }
-  CHECK(verdicts == std::set<std::string>{"equal", "differs", "open"});
+  CHECK(verdicts == std::set<std::string>{"equal", "equal_if", "differs", "open"});
+  CHECK(valid["assumptions"].size() >= 2);
   CHECK(decided_by == std::set<std::string>{"accumulators", "codes", "nothing", "pairs", "same_rules"});
   CHECK(checked.refuse_all(valid) >= 400);
 }

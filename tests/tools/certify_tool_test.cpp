@@ -32,6 +32,20 @@ TEST_CASE("certify: 0 equal for every input, 1 a layer can differ or is open, 2 
   CHECK(shell.text("out").find("one side computes in real numbers") != std::string::npos);
 }
 
+TEST_CASE("certify: equal only if assumptions hold is 1 until they are accepted, with a plain last line") {
+  const Shell shell;
+  const std::string sides = certify_digits + " --a tflite_double --b esp_nn";
+  CHECK(shell.status(sides) == 1);
+  CHECK(shell.text("out").find("equal for every input only if 1 assumption holds: every rule of esp_nn; --accept-assumptions takes it\n") !=
+        std::string::npos);
+  CHECK(shell.status(sides + " --accept-assumptions") == 0);
+  CHECK(shell.text("out").find("accepted: tflite_double and esp_nn compute the same network") != std::string::npos);
+  CHECK(shell.text("out").find("Rests on assumptions:\n  every rule of esp_nn (8 layers): equal in its C code") != std::string::npos);
+  CHECK(shell.status(sides + " --output c.json") == 1);
+  CHECK(shell.status(sides + " --check c.json") == 0);
+  CHECK(shell.text("out").find("Rests on assumptions:") != std::string::npos);
+}
+
 TEST_CASE("certify asks about the range of the data, about one layer, and takes layers that others compute") {
   const Shell shell;
   CHECK(shell.status(certify_digits + " --a tflite_double --b vipnano_v8 --layer conv2 --input-range data" + digit_images) == 1);

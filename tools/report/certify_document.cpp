@@ -49,9 +49,10 @@ Table layers_of(const Certificate& certificate) {
     table.rows.push_back(
         {subject_of(layer),
          {layer.operation, layer.name, layer.kind,
-          layer.is_open() ? "open"
-          : layer.equal() ? "equal"
-                          : "differs",
+          layer.is_open()             ? "open"
+          : !layer.equal()            ? "differs"
+          : layer.assumptions.empty() ? "equal"
+                                      : "equal, if " + names_text(layer.assumptions),
           std::string(name_of(layer.by)), layer.cases, decided ? Cell(layer.differing) : Cell(),
           decided ? share_cell(share_of(layer.differing, layer.cases)) : Cell(), decided ? Cell(layer.largest) : Cell(),
           layer.channels.empty() ? "" : std::to_string(layer.equal_channels()) + " of " + std::to_string(layer.channels.size()),
@@ -78,7 +79,8 @@ Grid channels_of(const LayerCertificate& layer) {
 
 std::string verdict_of(const Certificate& certificate) {
   const std::string inputs = certificate.range == InputRange::type ? "every input" : "every input within the range of the data";
-  if (certificate.equal()) return "Equal for " + inputs + ": both compute the same network.";
+  if (certificate.holds(AssumptionsAre::named)) return "Equal for " + inputs + ": both compute the same network.";
+  if (certificate.equal()) return "Equal for " + inputs + " " + only_if(certificate.assumptions()) + ".";
   const auto equal = std::ranges::count_if(certificate.layers, &LayerCertificate::equal);
   const auto count = std::ssize(certificate.layers);
   return std::to_string(equal) + " of " + count_of(count, "layer") + " equal for " + inputs + ", " +
@@ -89,7 +91,8 @@ std::string verdict_of(const Certificate& certificate) {
 
 Document document_of(const Certificate& certificate, const Model& model) {
   Document page{.title = "certify", .verdict = verdict_of(certificate), .standing = standing_of(!certificate.equal())};
-  if (!certificate.equal() && std::ranges::all_of(certificate.layers, [](const auto& layer) { return layer.equal() || layer.is_open(); }))
+  if (!certificate.holds(AssumptionsAre::named) &&
+      std::ranges::all_of(certificate.layers, [](const auto& layer) { return layer.equal() || layer.is_open(); }))
     page.standing = Standing::open;
   page.facts = {{"model", certificate.model},
                 {"a", certificate.a},
@@ -106,6 +109,10 @@ Document document_of(const Certificate& certificate, const Model& model) {
   List outputs;
   for (const auto& [name, bound] : certificate.outputs)
     outputs.lines.push_back("Output '" + name + "', with all differences together: " + bound_text(bound) + ".");
+  List assumed;
+  for (const SharedAssumption& each : certificate.assumptions())
+    assumed.lines.push_back(each.rules_text() + " (" + count_of(each.layers, "layer") + "): " + each.source + ".");
+  page.add("Assumptions", "What these verdicts rest on without evidence.", {assumed});
   page.add("Outputs", "", {outputs});
   page.add("Network", "Each operation, coloured by the share of its cases that differ; without colour where it is open.",
            {graph_of(model, [&](std::size_t operation) { return shares[operation]; })});

@@ -23,6 +23,7 @@
 #include "lastbit/layer_view.hpp"
 #include "lastbit/prove.hpp"
 #include "lastbit/staircase.hpp"
+#include "lastbit/verdict_assumptions.hpp"
 
 namespace lastbit {
 
@@ -73,8 +74,10 @@ struct LayerCertificate {
   TensorBound in_network{};                  ///< of its outputs, with all that happens in front of it
   /// Absent where nothing differs, and where no input was found that reaches one of the accumulators that do.
   std::optional<ShownDifference> shown{};
+  std::vector<BackendAssumption> assumptions{};  ///< of both sides, that the answer rests on; of an open layer none
 
   [[nodiscard]] bool is_open() const { return !open.empty(); }
+  /// By the rules as both backends have them.
   [[nodiscard]] bool equal() const { return !is_open() && differing == 0; }
   [[nodiscard]] std::int64_t equal_channels() const;
 };
@@ -91,8 +94,11 @@ struct Certificate {
   std::optional<std::size_t> only{};                         ///< the operation that alone was asked for
   std::vector<LayerCertificate> layers;                      ///< in order
   std::vector<std::pair<std::string, TensorBound>> outputs;  ///< of the model; none where one layer alone was asked for
-  [[nodiscard]] bool equal() const;                          ///< every layer is, and there is one
-  [[nodiscard]] std::int64_t open() const;                   ///< layers
+  [[nodiscard]] bool equal() const;                          ///< by the rules: every layer is, and there is one
+  /// Equal whatever is not known: no layer rests on an assumption, or they are accepted.
+  [[nodiscard]] bool holds(AssumptionsAre are) const { return equal() && (are == AssumptionsAre::accepted || assumptions().empty()); }
+  [[nodiscard]] std::vector<SharedAssumption> assumptions() const;  ///< of all layers
+  [[nodiscard]] std::int64_t open() const;                          ///< layers
 };
 
 /// For certify(): which inputs count, and which layer.
@@ -113,11 +119,12 @@ struct CertifyOptions {
 /// every step; of codes, pairs and sums every one, by the definition and without executors where the operation ends in a chain of stages. Examples
 /// are run, and bounds follow from all that is in front of them.
 struct CertificateCheck {
-  std::size_t layers = 0;           ///< of the certificate
-  std::optional<std::string> only;  ///< the layer that it is about alone
-  std::int64_t cases = 0;           ///< computed on both sides, one by one
-  std::int64_t by_steps = 0;        ///< further accumulators, of which those at both ends of every step were computed
-  std::vector<std::string> wrong;   ///< what does not hold, a line each
+  std::size_t layers = 0;                     ///< of the certificate
+  std::optional<std::string> only;            ///< the layer that it is about alone
+  std::int64_t cases = 0;                     ///< computed on both sides, one by one
+  std::int64_t by_steps = 0;                  ///< further accumulators, of which those at both ends of every step were computed
+  std::vector<std::string> wrong;             ///< what does not hold, a line each
+  std::vector<SharedAssumption> assumptions;  ///< that what it states rests on
   [[nodiscard]] bool holds() const { return wrong.empty(); }
 };
 
@@ -128,7 +135,8 @@ struct CertificateCheck {
                                                  const SpecSheet& b, std::span<const Tensor> inputs, const CertifyOptions& options = {});
 [[nodiscard]] std::string to_text(const CertificateCheck& check);
 
-[[nodiscard]] std::string to_text(const Certificate& certificate, const LayerView& view = {});
+[[nodiscard]] std::string to_text(const Certificate& certificate, const LayerView& view = {},
+                                  AssumptionsAre assumptions = AssumptionsAre::named);
 [[nodiscard]] std::string to_json(const Certificate& certificate);
 
 }  // namespace lastbit

@@ -9,6 +9,7 @@
 #include "analysis/certify/both_sides.hpp"
 #include "analysis/certify/certifier.hpp"
 #include "analysis/certify/every_code.hpp"
+#include "analysis/certify/layer_assumptions.hpp"
 #include "analysis/certify/network_bounds.hpp"
 #include "analysis/certify/shared_sums.hpp"
 #include "analysis/rules_checksum.hpp"
@@ -243,6 +244,12 @@ bool Certificate::equal() const {
   return !layers.empty() && std::ranges::all_of(layers, [](const LayerCertificate& layer) { return layer.equal(); });
 }
 
+std::vector<SharedAssumption> Certificate::assumptions() const {
+  std::vector<std::vector<BackendAssumption>> of_layers;
+  for (const LayerCertificate& layer : layers) of_layers.push_back(layer.assumptions);
+  return shared_assumptions(of_layers);
+}
+
 std::int64_t Certificate::open() const {
   return std::ranges::count_if(layers, [](const LayerCertificate& layer) { return layer.is_open(); });
 }
@@ -322,12 +329,14 @@ Certificate certify_layers(const Model& model, const SpecSheet& a, const SpecShe
   Certifier certifier(model, a, b, inputs, options);
   Certificate certificate = headed(model, a, b, inputs, options);
   NetworkBounds bounds(model);
+  LayerAssumptions assumed;
   with_threads(options.threads, [&] {
     certifier.each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
       LayerCertificate& one = certificate.layers.emplace_back(judge(layer, sums, bounds));
       one.operation = layer.index;
       one.name = layer_name(model, layer.index);
       one.kind = std::string(name_of(layer.operation().kind));
+      if (!one.is_open()) one.assumptions = assumed.of(layer);
       bounds.put(layer.operation(), one.in_network);
       judged(layer, sums, one);
     });

@@ -235,7 +235,7 @@ class Comparison {
   std::vector<std::string>& wrong_;
 };
 
-/// The form that 0.2.0 first wrote says nothing of data, of the layer asked for and of the inputs of examples, and has a path of the model.
+/// The form that 0.2.0 first wrote says nothing of data, of the layer asked for, of the inputs of examples and of assumptions, and has a path of the model.
 constexpr std::string_view first_format = "lastbit.certificate.v1";
 
 using Version = std::array<int, 3>;
@@ -318,10 +318,14 @@ class Stated {
     if (!is_first_) return derived;
     derived["format"] = first_format;
     if (const std::string stated = json_["model"].text(); can_mean(stated, certificate.model)) derived["model"] = stated;
-    for (const char* const added : {"layer", "data"}) derived.erase(added);
+    for (const char* const added : {"layer", "data", "assumptions"}) derived.erase(added);
+    derived["equal"] = certificate.equal();
     if (!json_.find("elsewhere")) derived.erase("elsewhere");
-    for (Json& layer : derived["layers"])
+    for (Json& layer : derived["layers"]) {
       if (layer.contains("shown")) layer["shown"].erase("inputs");
+      if (layer["verdict"] == equal_if) layer["verdict"] = "equal";
+      layer.erase("assumptions");
+    }
     return derived;
   }
 
@@ -351,6 +355,7 @@ CertificateCheck check_certificate(const std::filesystem::path& file, const Mode
   CertificateCheck check;
   const Certificate derived = certify_layers(model, a, b, inputs, request, Recount(check));
   check.layers = derived.layers.size();
+  check.assumptions = derived.assumptions();
   if (layer) check.only = "layer " + std::to_string(*layer) + " '" + layer_name(model, *layer) + "'";
   Comparison(check.wrong).compare(view, stated.in_this_form(derived), "");
   return check;

@@ -14,6 +14,9 @@
 namespace lastbit {
 
 /// What to_json() writes.
+/// The verdict of a layer that is equal by rules of which some are assumed.
+inline constexpr std::string_view equal_if = "equal_if";
+
 inline constexpr std::string_view certificate_format = "lastbit.certificate.v2";
 
 /// 5,320,336

@@ -43,9 +43,10 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 
 std::string verdict_text(const LayerCertificate& layer) {
   if (layer.is_open()) return "open: " + layer.open;
-  if (layer.by == DecidedBy::same_rules) return "equal: the same rules";
+  const std::string condition = layer.assumptions.empty() ? "" : ", if this is so: " + names_text(layer.assumptions);
+  if (layer.by == DecidedBy::same_rules) return "equal: the same rules" + condition;
   const std::string cases = with_commas(layer.cases) + " " + std::string(cases_word(layer.by));
-  if (layer.equal()) return "equal in " + cases;
+  if (layer.equal()) return "equal in " + cases + condition;
   std::string text = "differs in " + with_commas(layer.differing) + " of " + cases + " (" + share_text(layer.differing, layer.cases) +
                      "), at most " + std::to_string(layer.largest) + " LSB";
   if (layer.channels.size() > 1)
@@ -85,9 +86,18 @@ std::string layer_text(const LayerCertificate& layer, bool in_network, const Lay
   return wrapped(place + verdict_text(layer) + (in_network ? network_bound_text(layer) : ""), 6) + shown_text(layer);
 }
 
-std::string network_text(const Certificate& certificate) {
+std::string equal_text(const Certificate& certificate, const std::string& inputs, AssumptionsAre are) {
+  const std::vector<SharedAssumption> assumptions = certificate.assumptions();
+  const std::string both = certificate.a + " and " + certificate.b + " compute the same network";
+  if (assumptions.empty()) return "equal for " + inputs + ": " + both + "\n";
+  if (are == AssumptionsAre::accepted)
+    return wrapped("equal for " + inputs + ", " + count_of(std::ssize(assumptions), "assumption") + " accepted: " + both);
+  return "equal for " + inputs + " " + only_if(assumptions) + "\n";
+}
+
+std::string network_text(const Certificate& certificate, AssumptionsAre assumptions) {
   const std::string inputs = certificate.range == InputRange::type ? "every input" : "every input within the range of the data";
-  if (certificate.equal()) return "equal for " + inputs + ": " + certificate.a + " and " + certificate.b + " compute the same network\n";
+  if (certificate.equal()) return equal_text(certificate, inputs, assumptions);
   std::int64_t differing = 0;
   for (const LayerCertificate& layer : certificate.layers) differing += !layer.is_open() && !layer.equal() ? 1 : 0;
   const auto count = static_cast<std::int64_t>(certificate.layers.size());
@@ -118,7 +128,7 @@ JsonValue json_of(const TensorBound& bound) {
 
 JsonValue json_of(const LayerCertificate& layer) {
   JsonValue json{{"number", layer.operation}, {"name", layer.name}, {"kind", layer.kind}, {"decided_by", name_of(layer.by)}};
-  json["verdict"] = layer.is_open() ? "open" : layer.equal() ? "equal" : "differs";
+  json["verdict"] = layer.is_open() ? "open" : !layer.equal() ? "differs" : layer.assumptions.empty() ? "equal" : std::string(equal_if);
   if (layer.is_open()) json["why"] = layer.open;
   json.update({{"cases", layer.cases}, {"differing", layer.differing}, {"largest_lsb", layer.largest}});
   JsonValue channels = JsonValue::array();
@@ -137,6 +147,7 @@ JsonValue json_of(const LayerCertificate& layer) {
                               {"b", layer.shown->b},
                               {"cause", layer.shown->cause}};
   }
+  json["assumptions"] = json_of(layer.assumptions);
   return json;
 }
 
@@ -148,7 +159,7 @@ ViewedLayer viewed(const LayerCertificate& layer) {
   return {layer.operation, layer.name, share, layer.is_open() ? share : static_cast<double>(layer.largest), share};
 }
 
-std::string to_text(const Certificate& certificate, const LayerView& view) {
+std::string to_text(const Certificate& certificate, const LayerView& view, AssumptionsAre assumptions) {
   std::string text =
       certificate.model + ": " + certificate.a + " against " + certificate.b + ", each layer for every input " +
       (certificate.range == InputRange::type ? "that its types and clamps allow" : "between the least and the largest of the data") +
@@ -157,7 +168,7 @@ std::string to_text(const Certificate& certificate, const LayerView& view) {
   for (const LayerCertificate& layer : certificate.layers) layers.push_back(viewed(layer));
   const std::vector<std::size_t> rows = shown(view, layers);
   for (const std::size_t row : rows) text += layer_text(certificate.layers[row], !certificate.outputs.empty(), view);
-  return text + shown_line(rows.size(), layers.size()) + "\n" + network_text(certificate);
+  return text + shown_line(rows.size(), layers.size()) + "\n" + to_text(certificate.assumptions()) + network_text(certificate, assumptions);
 }
 
 std::string to_text(const CertificateCheck& check) {
@@ -171,7 +182,7 @@ std::string to_text(const CertificateCheck& check) {
   std::string text = "the certificate holds: " + count_of(static_cast<std::int64_t>(check.layers), "layer") + ", " +
                      (check.only ? *check.only + " alone, " : "") + with_commas(check.cases) + " cases computed one by one";
   if (check.by_steps > 0) text += ", " + with_commas(check.by_steps) + " more at both ends of every step";
-  return wrapped(text);
+  return to_text(check.assumptions) + wrapped(text);
 }
 
 std::string to_json(const Certificate& certificate) {
@@ -185,7 +196,8 @@ std::string to_json(const Certificate& certificate) {
   json["input_range"] = certificate.range == InputRange::type ? "type" : "data";
   if (!certificate.data.empty()) json["data"] = certificate.data;
   json.update({{"layer", certificate.only ? JsonValue(*certificate.only) : JsonValue()},
-               {"equal", certificate.equal()},
+               {"equal", certificate.holds(AssumptionsAre::named)},
+               {"assumptions", json_of(certificate.assumptions())},
                {"open", certificate.open()},
                {"layers", JsonValue::array()},
                {"outputs", JsonValue::array()}});
