@@ -35,6 +35,7 @@ struct MatrixArguments {
   ViewRequest view{};
   int threads = 1;
   bool pairs = false, json = false;
+  AssumptionsAre assumptions = AssumptionsAre::named;
 };
 
 struct Devices {
@@ -96,11 +97,11 @@ int run(const MatrixArguments& options) {
   if (!options.html.empty()) write_html(document_of(found), options.html);
   if (!options.csv.empty() && options.csv != "-") write_text_file(options.csv, to_csv(found));
   if (options.csv == "-") std::cout << to_csv(found);
-  else std::cout << (options.json ? to_json(found) : to_text(found));
+  else std::cout << (options.json ? to_json(found) : to_text(found, options.assumptions));
   const bool in_detail = options.pairs || found.pairs.size() == 1;
   for (const PairShares& pair : found.pairs)
     if (in_detail && !options.json && options.csv != "-" && !pair.equal()) std::cout << "\n" << to_text(found, pair, view);
-  return std::ranges::all_of(found.pairs, &PairShares::equal) ? equal : different;
+  return found.holds(options.assumptions) ? equal : different;
 }
 
 }  // namespace
@@ -115,6 +116,7 @@ void add_matrix(CommandLine& line) {
   add_input_option(command, options->inputs);
   command.flag("--pairs", options->pairs, "every pair that differs, layer by layer");
   add_view_options(command, options->view);
+  add_accept_assumptions_option(command, options->assumptions);
   add_plot_option(command, options->plot);
   add_html_option(command, options->html);
   add_threads_option(command, options->threads);
@@ -123,7 +125,7 @@ void add_matrix(CommandLine& line) {
   add_force_option(command);
   add_json_option(command, options->json);
   command.note("Without --backend every device that runs the network is taken.");
-  command.footer("Exit status: 0 all of them equal for every input, 1 some can differ or are open, 2 error.");
+  command.footer("Exit status: 0 all of them equal for every input, 1 some can differ, are open or rest on assumptions, 2 error.");
   command.runs([options] { return run(*options); });
 }
 

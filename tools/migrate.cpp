@@ -30,6 +30,7 @@ struct MigrateArguments {
   ViewRequest view{};
   int threads = 1;
   std::filesystem::path plot{};
+  AssumptionsAre assumptions = AssumptionsAre::named;
   bool json = false;
 };
 
@@ -49,9 +50,10 @@ int migrate_networks(const MigrateArguments& options, const MigrateOptions& requ
   migration.before = options.before;
   migration.after = options.after;
   draw_if_asked(migration, options.plot);
-  std::cout << (options.json ? json_with_placements(to_json(migration), after, {&sheet_after})
-                             : to_text(migration, view_from(options.view, &before)) + placement_text(after, {&sheet_after}));
-  return migration.equal() ? equal : different;
+  std::cout << (options.json
+                    ? json_with_placements(to_json(migration), after, {&sheet_after})
+                    : to_text(migration, view_from(options.view, &before), options.assumptions) + placement_text(after, {&sheet_after}));
+  return migration.holds(options.assumptions) ? equal : different;
 }
 
 int migrate_devices(const MigrateArguments& options, const MigrateOptions& request, Progress& progress) {
@@ -66,9 +68,10 @@ int migrate_devices(const MigrateArguments& options, const MigrateOptions& reque
   migration.model = migration.certificate.model = options.model;
   if (migration.on_data) migration.on_data->model = options.model;
   draw_if_asked(migration, options.plot);
-  std::cout << (options.json ? json_with_placements(to_json(migration), model, {&before, &after})
-                             : to_text(migration, view_from(options.view, &model)) + placement_text(model, {&before, &after}));
-  return migration.equal() ? equal : different;
+  std::cout << (options.json
+                    ? json_with_placements(to_json(migration), model, {&before, &after})
+                    : to_text(migration, view_from(options.view, &model), options.assumptions) + placement_text(model, {&before, &after}));
+  return migration.holds(options.assumptions) ? equal : different;
 }
 
 int run(const MigrateArguments& options) {
@@ -93,13 +96,16 @@ void add_migrate(CommandLine& line) {
   add_placement_options(command);
   add_input_option(command, options->inputs);
   add_view_options(command, options->view);
+  add_accept_assumptions_option(command, options->assumptions);
   add_threads_option(command, options->threads);
   add_plot_option(command, options->plot);
   add_memory_option(command);
   add_force_option(command);
   add_json_option(command, options->json);
   command.note("--model: the network that two versions of a device compute. --input: of the old network.");
-  command.footer("Exit status: 0 the same for every input, 1 a layer can differ, is not decided, or has no counterpart, 2 error.");
+  command.footer(
+      "Exit status: 0 the same for every input, 1 a layer can differ, is not decided, rests on assumptions, or has no counterpart, 2 "
+      "error.");
   command.runs([options] { return run(*options); });
 }
 

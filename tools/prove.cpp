@@ -34,6 +34,7 @@ struct ProveArguments {
   std::optional<int> bits;
   int threads = 1;
   std::filesystem::path plot{};
+  AssumptionsAre assumptions = AssumptionsAre::named;
   bool json = false, without_vnni = false;
 };
 
@@ -97,13 +98,13 @@ int run(const ProveArguments& options) {
   draw_if_asked(report, options.plot);
   const auto files = options.folder.empty() ? std::vector<std::string>{} : write_examples(report, options.folder);
   std::cout << (options.json ? json_with_placements(to_json(report), model, {&sheet})
-                             : to_text(report, {.width = terminal_width()}) + placement_text(model, {&sheet}));
+                             : to_text(report, {.width = terminal_width()}, options.assumptions) + placement_text(model, {&sheet}));
   for (const std::string& file : files)
     if (!options.json) std::cout << "written: " << file << "\n";
   if (report.layers.empty() && report.behind.empty() && !report.float16)
     throw Error(ErrorCode::bad_input, options.model,
                 "nothing was proven: no operation adds anything up in " + sheet.name + "'s arithmetic");
-  return report.safe() ? equal : different;
+  return report.holds(options.assumptions) ? equal : different;
 }
 
 }  // namespace
@@ -125,10 +126,13 @@ void add_prove(CommandLine& line) {
   add_plot_option(command, options->plot);
   add_memory_option(command);
   add_force_option(command);
+  add_accept_assumptions_option(command, options->assumptions);
   command.flag("--without-vnni", options->without_vnni, "ask instead whether x86 processors without VNNI compute the same");
   add_json_option(command, options->json);
   command.note("--output: the inputs that overflow, one .npy per layer.");
-  command.footer("Exit status: 0 every sum is safe (every layer the same), 1 one can overflow (may differ), 2 error, or nothing to prove.");
+  command.footer(
+      "Exit status: 0 every sum is safe (every layer the same), 1 one can overflow (may differ) or it rests on assumptions, 2 error, or "
+      "nothing to prove.");
   command.runs([options] { return run(*options); });
 }
 

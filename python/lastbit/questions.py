@@ -77,11 +77,13 @@ def explain(model, a, b=None, inputs=None, *, board=None, layer=None, top: int =
                                          _layer(layer), threads))
 
 
-def certify(model, a, b, inputs=None, *, input_range: str = "type", layer=None, threads: int = 1, progress=None) -> Report:
-    """Whether two backends compute the same for every input, decided without data. input_range: "type", or "data": what inputs show."""
+def certify(model, a, b, inputs=None, *, input_range: str = "type", layer=None, accept_assumptions: bool = False,
+            threads: int = 1, progress=None) -> Report:
+    """Whether two backends compute the same for every input, decided without data. input_range: "type", or "data": what inputs show.
+    `report.assumptions`: what it rests on; `report.passes` only without any, or where they are accepted."""
     model = model_of(model)
-    return Report(_lastbit.certify(model.native, model.called, _device(a), _device(b), arrays_for(model, inputs), input_range, _layer(layer), threads,
-                                   progress))
+    return Report(_lastbit.certify(model.native, model.called, _device(a), _device(b), arrays_for(model, inputs), input_range, _layer(layer),
+                                   accept_assumptions, threads, progress))
 
 
 def check_certificate(file, model, a, b, inputs=None, *, threads: int = 1, progress=None) -> list[str]:
@@ -90,20 +92,22 @@ def check_certificate(file, model, a, b, inputs=None, *, threads: int = 1, progr
     return _lastbit.check_certificate(os.fspath(file), model.native, model.called, _device(a), _device(b), arrays_for(model, inputs), threads, progress)
 
 
-def prove(model, backend, inputs=None, *, input_range: str = "type", bits: int | None = None, layer=None, threads: int = 1, progress=None) -> Report:
-    """Which accumulators cannot overflow. bits: 2 to 64, asks about another width than the device's. `report.passes`: every sum is safe."""
+def prove(model, backend, inputs=None, *, input_range: str = "type", bits: int | None = None, layer=None, accept_assumptions: bool = False,
+          threads: int = 1, progress=None) -> Report:
+    """Which accumulators cannot overflow. bits: 2 to 64, asks about another width than the device's. `report.passes`: every sum is safe,
+    and none rests on `report.assumptions` that were not accepted."""
     model = model_of(model)
-    return Report(_lastbit.prove(model.native, model.called, _device(backend), arrays_for(model, inputs), input_range, bits, _layer(layer), threads,
-                                 progress))
+    return Report(_lastbit.prove(model.native, model.called, _device(backend), arrays_for(model, inputs), input_range, bits, _layer(layer),
+                                 accept_assumptions, threads, progress))
 
 
-def matrix(model, devices=None, inputs=None, *, threads: int = 1, progress=None) -> Report:
+def matrix(model, devices=None, inputs=None, *, accept_assumptions: bool = False, threads: int = 1, progress=None) -> Report:
     """Each backend against each: equal for every input, or how often they are expected to differ. None: every device. Rows: "pairs"."""
     model = model_of(model)
     natives = [_device(each) for each in (devices if devices is not None else [known.name for known in backends()])]
     if devices is None:
         natives = [device for device in natives if device.is_integer]
-    return Report(_lastbit.matrix(model.native, model.called, natives, arrays_for(model, inputs), threads, progress), "pairs")
+    return Report(_lastbit.matrix(model.native, model.called, natives, arrays_for(model, inputs), accept_assumptions, threads, progress), "pairs")
 
 
 class Identification(Report):

@@ -22,17 +22,20 @@ InputRange range_from(const std::string& range) {
   return range == "data" ? InputRange::data : InputRange::type;
 }
 
+AssumptionsAre assumptions(bool are_accepted) { return are_accepted ? AssumptionsAre::accepted : AssumptionsAre::named; }
+
 Report certify(const ModelPointer& model, const std::string& called, const Device& a, const Device& b, const Arrays& arrays,
-               const std::string& range, const std::optional<std::string>& layer, int threads, const py::object& progress) {
+               const std::string& range, const std::optional<std::string>& layer, bool accept, int threads, const py::object& progress) {
   const std::vector<Tensor> inputs = inputs_from(*model, arrays);
+  const AssumptionsAre are = assumptions(accept);
   return released([&] {
     const SpecSheet side_a = a.on(*model), side_b = b.on(*model);
     const auto found = std::make_shared<Certificate>(
         lastbit::certify(*model, side_a, side_b, inputs, {range_from(range), layer, threads, Watch(progress), called}));
     return with_placements({.json = [found] { return to_json(*found); },
-                            .text = [found](bool) { return to_text(*found); },
+                            .text = [found, are](bool) { return to_text(*found, {}, are); },
                             .csv = {},
-                            .passes = found->equal()},
+                            .passes = found->holds(are)},
                            *model, {side_a, side_b});
   });
 }
@@ -48,8 +51,10 @@ std::vector<std::string> check(const std::filesystem::path& file, const ModelPoi
 }
 
 Report prove(const ModelPointer& model, const std::string& called, const Device& device, const Arrays& arrays, const std::string& range,
-             const std::optional<int>& bits, const std::optional<std::string>& layer, int threads, const py::object& progress) {
+             const std::optional<int>& bits, const std::optional<std::string>& layer, bool accept, int threads,
+             const py::object& progress) {
   const std::vector<Tensor> inputs = inputs_from(*model, arrays);
+  const AssumptionsAre are = assumptions(accept);
   return released([&] {
     const SpecSheet side = device.on(*model);
     const auto found =
@@ -58,25 +63,26 @@ Report prove(const ModelPointer& model, const std::string& called, const Device&
     if (found->layers.empty() && !found->float16)
       throw Error(ErrorCode::bad_input, called, "nothing was proven: no operation adds anything up in " + side.name + "'s arithmetic");
     return with_placements({.json = [found] { return to_json(*found); },
-                            .text = [found](bool) { return to_text(*found); },
+                            .text = [found, are](bool) { return to_text(*found, {}, are); },
                             .csv = {},
-                            .passes = found->safe()},
+                            .passes = found->holds(are)},
                            *model, {side});
   });
 }
 
-Report matrix(const ModelPointer& model, const std::string& called, const std::vector<Device>& devices, const Arrays& arrays, int threads,
-              const py::object& progress) {
+Report matrix(const ModelPointer& model, const std::string& called, const std::vector<Device>& devices, const Arrays& arrays, bool accept,
+              int threads, const py::object& progress) {
   const std::vector<Tensor> inputs = inputs_from(*model, arrays);
+  const AssumptionsAre are = assumptions(accept);
   return released([&] {
     std::vector<SpecSheet> sheets;
     for (const Device& device : devices) sheets.push_back(device.on(*model));
     const auto found = std::make_shared<Matrix>(lastbit::matrix(*model, sheets, inputs, {threads, Watch(progress)}));
     found->model = called;
     return Report{.json = [found] { return to_json(*found); },
-                  .text = [found](bool) { return to_text(*found); },
+                  .text = [found, are](bool) { return to_text(*found, are); },
                   .csv = [found] { return to_csv(*found); },
-                  .passes = std::ranges::all_of(found->pairs, &PairShares::equal)};
+                  .passes = found->holds(are)};
   });
 }
 

@@ -61,6 +61,15 @@ def test_certify_and_check(digits, tool, tmp_path):
     assert same.passes and lastbit.check_certificate(tmp_path / "certificate.json", digits, "vipnano_v8", "vipnano_v8") == []
 
 
+def test_assumptions(digits, tool):
+    report = lastbit.certify(digits, "tflite_double", "esp_nn")
+    assert report == tool("certify", DIGITS, "--a", "tflite_double", "--b", "esp_nn", "--json") and not report.passes
+    assert [each["backend"] for each in report.assumptions] == ["esp_nn"]
+    assert lastbit.certify(digits, "tflite_double", "esp_nn", accept_assumptions=True).passes
+    assert not lastbit.matrix(digits, ["tflite_double", "esp_nn"]).passes
+    assert lastbit.matrix(digits, ["tflite_double", "esp_nn"], accept_assumptions=True).passes
+
+
 def test_prove(digits, tool):
     report = lastbit.prove(digits, "vipnano_v8", bits=16)
     assert report == tool("prove", DIGITS, "--backend", "vipnano_v8", "--bits", 16, "--json")

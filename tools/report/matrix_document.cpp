@@ -15,7 +15,7 @@ Cell cell_of(const Matrix& matrix, std::size_t row, std::size_t column) {
   if (row == column) return {};
   const PairShares& pair = matrix.pair(std::min(row, column), std::max(row, column));
   if (pair.equal()) {
-    Cell cell("=");
+    Cell cell(pair.holds(AssumptionsAre::named) ? "=" : "=?");
     cell.share = 0;
     return cell;
   }
@@ -64,7 +64,7 @@ Table layers_of(const Matrix& matrix) {
 }  // namespace
 
 Document document_of(const Matrix& matrix) {
-  const auto equal = std::ranges::count_if(matrix.pairs, &PairShares::equal);
+  const auto equal = std::ranges::count_if(matrix.pairs, [](const PairShares& pair) { return pair.holds(AssumptionsAre::named); });
   Document page{.title = "matrix", .standing = standing_of(equal != std::ssize(matrix.pairs))};
   page.verdict = std::to_string(equal) + " of " + count_of(std::ssize(matrix.pairs), "pair") + " of backends " +
                  (equal == 1 ? "computes" : "compute") + " the same network for every input.";
@@ -75,13 +75,16 @@ Document document_of(const Matrix& matrix) {
     for (std::size_t column = 0; column < matrix.backends.size(); ++column) square.cells.back().push_back(cell_of(matrix, row, column));
   }
   page.add("Each against each",
-           "The share of outputs that is expected to differ, each layer given the same codes. =: equal for every input; ?: nothing is "
-           "known to differ, some layers are open.",
+           "The share of outputs that is expected to differ, each layer given the same codes. =: equal for every input; =?: equal only "
+           "if assumptions hold; ?: nothing is known to differ, some layers are open.",
            {square});
   page.add("Pairs", "", {pairs_of(matrix)});
   Table layers = layers_of(matrix);
   const Paragraph rest{layers.rows.size() < most_rows ? "" : "The first " + std::to_string(most_rows) + "; --csv has all."};
   page.add("Layers", "Of every pair, the layers that can differ or are open.", {std::move(layers), rest});
+  List assumed;
+  for (const SharedAssumption& each : matrix.assumptions()) assumed.lines.push_back(each.rules_text() + ": " + each.source + ".");
+  page.add("Assumptions", "What pairs that are equal rest on without evidence.", {assumed});
   List left_out;
   for (const auto& [name, reason] : matrix.left_out) left_out.lines.push_back(name + ": " + reason);
   page.add("Left out", "", {left_out});

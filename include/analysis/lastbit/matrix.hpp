@@ -24,11 +24,12 @@ struct LayerShares {
   std::string name, kind;
   std::int64_t outputs = 0;  ///< of one sample
   DecidedBy by = DecidedBy::nothing;
-  std::string open;                       ///< why it is not decided; empty: it is
-  std::int64_t cases = 0, differing = 0;  ///< as in a certificate
-  std::optional<double> by_ranges;        ///< expected where every code is as likely as any other and independent of those beside it
-  std::optional<double> by_data;          ///< expected where accumulators, or codes, are spread as on the data
-  std::optional<double> measured;         ///< on the data, both sides fed with a's tensors
+  std::string open;                              ///< why it is not decided; empty: it is
+  std::int64_t cases = 0, differing = 0;         ///< as in a certificate
+  std::optional<double> by_ranges;               ///< expected where every code is as likely as any other and independent of those beside it
+  std::optional<double> by_data;                 ///< expected where accumulators, or codes, are spread as on the data
+  std::optional<double> measured;                ///< on the data, both sides fed with a's tensors
+  std::vector<BackendAssumption> assumptions{};  ///< as in a certificate
 
   [[nodiscard]] bool equal() const { return open.empty() && differing == 0; }
 };
@@ -38,7 +39,10 @@ struct PairShares {
   std::size_t a = 0, b = 0;  ///< of Matrix::backends
   std::vector<LayerShares> layers;
 
-  [[nodiscard]] bool equal() const;
+  [[nodiscard]] bool equal() const;  ///< by the rules as both backends have them
+  [[nodiscard]] std::vector<SharedAssumption> assumptions() const;
+  /// Equal whatever is not known, or the assumptions are accepted.
+  [[nodiscard]] bool holds(AssumptionsAre are) const { return equal() && (are == AssumptionsAre::accepted || assumptions().empty()); }
   [[nodiscard]] std::int64_t open() const;       ///< layers that are not decided
   [[nodiscard]] std::int64_t differing() const;  ///< layers that can differ
   /// Over all outputs of decided layers, what is expected on the data, or without data by the ranges.
@@ -54,6 +58,10 @@ struct Matrix {
   std::vector<PairShares> pairs;                              ///< every a < b, in order
 
   [[nodiscard]] const PairShares& pair(std::size_t a, std::size_t b) const;
+  /// Every pair holds.
+  [[nodiscard]] bool holds(AssumptionsAre are) const;
+  /// Of the pairs that are equal.
+  [[nodiscard]] std::vector<SharedAssumption> assumptions() const;
 };
 
 /// For matrix().
@@ -67,7 +75,7 @@ struct MatrixOptions {
                             const MatrixOptions& options = {});
 
 /// Above the diagonal how many layers can differ, below it the share of outputs that is expected to.
-[[nodiscard]] std::string to_text(const Matrix& matrix);
+[[nodiscard]] std::string to_text(const Matrix& matrix, AssumptionsAre assumptions = AssumptionsAre::named);
 /// Layer by layer. A view orders by the share of outputs that differ; there is no difference in LSB to order by.
 [[nodiscard]] std::string to_text(const Matrix& matrix, const PairShares& pair, const LayerView& view = {});
 [[nodiscard]] std::string to_csv(const Matrix& matrix);

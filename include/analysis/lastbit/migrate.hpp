@@ -74,6 +74,9 @@ struct NetworkMigration {
 
   /// The same network for every input: every layer is matched and equal, and so are the ends.
   [[nodiscard]] bool equal() const;
+  [[nodiscard]] std::vector<SharedAssumption> assumptions() const;  ///< of all layers
+  /// Equal whatever is not known, or the assumptions are accepted.
+  [[nodiscard]] bool holds(AssumptionsAre are) const { return equal() && (are == AssumptionsAre::accepted || assumptions().empty()); }
   /// In the order of `before`; null where none differs.
   [[nodiscard]] const MigratedLayer* first_not_equal() const;
 };
@@ -93,6 +96,7 @@ struct DeviceMigration {
   std::optional<CompareReport> on_data;
 
   [[nodiscard]] bool equal() const { return certificate.equal(); }
+  [[nodiscard]] bool holds(AssumptionsAre are) const { return certificate.holds(are); }
 };
 
 /// A version: a network, and the device that computes it.
@@ -114,9 +118,11 @@ struct MigrateOptions {
 [[nodiscard]] DeviceMigration migrate_device(const Model& model, const SpecSheet& before, const SpecSheet& after,
                                              std::span<const Tensor> inputs, const MigrateOptions& options = {});
 
-[[nodiscard]] std::string to_text(const NetworkMigration& migration, const LayerView& view = {});
+[[nodiscard]] std::string to_text(const NetworkMigration& migration, const LayerView& view = {},
+                                  AssumptionsAre assumptions = AssumptionsAre::named);
 [[nodiscard]] std::string to_json(const NetworkMigration& migration);
-[[nodiscard]] std::string to_text(const DeviceMigration& migration, const LayerView& view = {});
+[[nodiscard]] std::string to_text(const DeviceMigration& migration, const LayerView& view = {},
+                                  AssumptionsAre assumptions = AssumptionsAre::named);
 [[nodiscard]] std::string to_json(const DeviceMigration& migration);
 
 }  // namespace lastbit

@@ -20,6 +20,7 @@
 #include "lastbit/emulator.hpp"
 #include "lastbit/layer_view.hpp"
 #include "lastbit/operation_rules.hpp"
+#include "lastbit/verdict_assumptions.hpp"
 
 namespace lastbit {
 
@@ -168,6 +169,8 @@ struct ProveReport {
   std::vector<Assumption> assumptions;  ///< that the accumulators, or the operations in float16, rest on
 
   [[nodiscard]] bool safe() const;
+  /// Safe whatever is not known, or the assumptions are accepted.
+  [[nodiscard]] bool holds(AssumptionsAre are) const { return safe() && (are == AssumptionsAre::accepted || assumptions.empty()); }
 };
 
 /// For prove(): which inputs count, how wide the accumulator is, which layer.
@@ -185,7 +188,8 @@ struct ProveOptions {
 [[nodiscard]] ProveReport prove(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs,
                                 const ProveOptions& options = {});
 
-[[nodiscard]] std::string to_text(const ProveReport& report, const LayerView& view = {});
+[[nodiscard]] std::string to_text(const ProveReport& report, const LayerView& view = {},
+                                  AssumptionsAre assumptions = AssumptionsAre::named);
 [[nodiscard]] std::string to_json(const ProveReport& report);
 
 }  // namespace lastbit

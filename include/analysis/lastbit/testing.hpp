@@ -39,6 +39,7 @@
 #include "lastbit/backend.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/tensor.hpp"
+#include "lastbit/verdict_assumptions.hpp"
 
 namespace lastbit {
 
@@ -194,8 +195,9 @@ class WithinLsb {
 [[nodiscard]] Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend);
 
 /// Whether every layer computes the same on both for every input (certify.hpp): nothing is run on samples. The message is the certificate. A layer that cannot
-/// be decided is not equal. Throws Error where a backend cannot run the model.
-[[nodiscard]] Verdict equal_for_every_input(const Model& model, const SpecSheet& a, const SpecSheet& b);
+/// be decided is not equal, nor is one that rests on an assumption, unless they are accepted. Throws Error where a backend cannot run the model.
+[[nodiscard]] Verdict equal_for_every_input(const Model& model, const SpecSheet& a, const SpecSheet& b,
+                                            AssumptionsAre assumptions = AssumptionsAre::named);
 
 }  // namespace testing
 }  // namespace lastbit

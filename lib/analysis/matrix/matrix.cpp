@@ -6,6 +6,7 @@
 
 #include "analysis/certify/certifier.hpp"
 #include "analysis/certify/every_code.hpp"
+#include "analysis/certify/layer_assumptions.hpp"
 #include "analysis/matrix/expected.hpp"
 #include "engine/batch.hpp"
 #include "engine/parallel.hpp"
@@ -116,6 +117,27 @@ bool runs(const Model& model, const SpecSheet& sheet, Matrix& found) {
 
 bool PairShares::equal() const { return std::ranges::all_of(layers, &LayerShares::equal); }
 
+std::vector<SharedAssumption> PairShares::assumptions() const {
+  std::vector<std::vector<BackendAssumption>> of_layers;
+  for (const LayerShares& layer : layers) of_layers.push_back(layer.assumptions);
+  return shared_assumptions(of_layers);
+}
+
+bool Matrix::holds(AssumptionsAre are) const {
+  return std::ranges::all_of(pairs, [are](const PairShares& pair) { return pair.holds(are); });
+}
+
+std::vector<SharedAssumption> Matrix::assumptions() const {
+  std::vector<std::vector<BackendAssumption>> of_layers;
+  for (std::size_t layer = 0; !pairs.empty() && layer < pairs.front().layers.size(); ++layer) {
+    std::vector<BackendAssumption>& found = of_layers.emplace_back();
+    for (const PairShares& pair : pairs)
+      for (const BackendAssumption& each : pair.equal() ? pair.layers[layer].assumptions : std::vector<BackendAssumption>{})
+        if (std::ranges::find(found, each) == found.end()) found.push_back(each);
+  }
+  return shared_assumptions(of_layers);
+}
+
 std::int64_t PairShares::open() const {
   return std::ranges::count_if(layers, [](const LayerShares& layer) { return !layer.open.empty(); });
 }
@@ -155,9 +177,11 @@ Matrix matrix(const Model& model, std::span<const SpecSheet> backends, std::span
     for (std::size_t b = a + 1; b < sheets.size(); ++b) {
       if (options.on_progress) options.on_progress(found.pairs.size(), all);
       PairShares& pair = found.pairs.emplace_back(PairShares{a, b, {}});
+      LayerAssumptions assumed;
       with_threads(options.threads, [&] {
         Certifier(model, *sheets[a], *sheets[b], {}, {}).each([&](const LayerOnBoth& layer, const std::optional<SharedSums>& sums) {
-          pair.layers.push_back(reader.read(layer, sums));
+          LayerShares& shares = pair.layers.emplace_back(reader.read(layer, sums));
+          if (shares.open.empty()) shares.assumptions = assumed.of(layer);
         });
       });
       if (!inputs.empty() && !pair.equal()) add_measured(pair, model, *sheets[a], *sheets[b], inputs, options.threads);

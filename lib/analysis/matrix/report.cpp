@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analysis/certify/layer_report.hpp"
 #include "compare/report_fields.hpp"
 #include "compare/report_layout.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/layer_view.hpp"
 #include "lastbit/matrix.hpp"
+#include "lastbit/printable.hpp"
 
 namespace lastbit {
 namespace {
@@ -22,28 +24,30 @@ std::string percent(double share) {
 std::string percent(const std::optional<double>& share) { return share ? percent(*share) : "-"; }
 
 /// Above the diagonal: layers that can differ, and a question mark where some are open.
-std::string layers_text(const PairShares& pair) {
-  if (pair.equal()) return "=";
+std::string layers_text(const PairShares& pair, AssumptionsAre are) {
+  if (pair.equal()) return pair.holds(are) ? "=" : "=?";
   return (pair.differing() > 0 ? std::to_string(pair.differing()) : "") + (pair.open() > 0 ? "?" : "");
 }
 
-std::string cell_text(const Matrix& matrix, std::size_t row, std::size_t column) {
+std::string cell_text(const Matrix& matrix, std::size_t row, std::size_t column, AssumptionsAre are) {
   if (row == column) return ".";
   const PairShares& pair = matrix.pair(row, column);
-  if (row < column || pair.equal() || pair.differing() == 0) return layers_text(pair);
+  if (row < column || pair.equal() || pair.differing() == 0) return layers_text(pair, are);
   return percent(pair.expected());
 }
 
 std::string verdict_text(const LayerShares& layer) {
   if (!layer.open.empty()) return "open";
-  if (layer.by == DecidedBy::same_rules) return "same rules";
-  return layer.differing == 0 ? "equal" : percent(static_cast<double>(layer.differing) / static_cast<double>(layer.cases));
+  const std::string condition = layer.assumptions.empty() ? "" : ", if";
+  if (layer.by == DecidedBy::same_rules) return "same" + (condition.empty() ? " rules" : condition);
+  return layer.differing == 0 ? "equal" + condition : percent(static_cast<double>(layer.differing) / static_cast<double>(layer.cases));
 }
 
 JsonValue optional_number(const std::optional<double>& value) { return value ? JsonValue(*value) : JsonValue(); }
 
 std::string_view verdict_name(const LayerShares& layer) {
-  return !layer.open.empty() ? "open" : layer.differing == 0 ? "equal" : "differs";
+  if (!layer.open.empty()) return "open";
+  return layer.differing > 0 ? "differs" : layer.assumptions.empty() ? "equal" : equal_if;
 }
 
 JsonValue json_of(const LayerShares& layer) {
@@ -54,7 +58,8 @@ JsonValue json_of(const LayerShares& layer) {
                {"differing", layer.differing},
                {"expected_by_ranges", optional_number(layer.by_ranges)},
                {"expected_by_data", optional_number(layer.by_data)},
-               {"measured", optional_number(layer.measured)}});
+               {"measured", optional_number(layer.measured)},
+               {"assumptions", json_of(layer.assumptions)}});
   return json;
 }
 
@@ -69,9 +74,10 @@ std::string number_or_nothing(const std::optional<double>& value) { return value
 
 }  // namespace
 
-std::string to_text(const Matrix& matrix) {
+std::string to_text(const Matrix& matrix, AssumptionsAre are) {
   constexpr std::size_t width = 9;
-  std::string text = matrix.model + ": above the diagonal layers that can differ (=: equal for every input, ?: some are open),\n" +
+  std::string text = matrix.model + ": above the diagonal layers that can differ (=: equal for every input, ?: some are open,\n" +
+                     "=?: equal only if assumptions hold),\n" +
                      "below it the share of outputs that is expected to, each layer given the same codes" +
                      (matrix.samples > 0 ? ", spread as on " + std::to_string(matrix.samples) + " samples" : "") + "\n\n";
   std::size_t names = 0;
@@ -81,11 +87,17 @@ std::string to_text(const Matrix& matrix) {
   text += "\n";
   for (std::size_t row = 0; row < matrix.backends.size(); ++row) {
     text += right(std::to_string(row + 1), 3) + " " + left(matrix.backends[row], names);
-    for (std::size_t column = 0; column < matrix.backends.size(); ++column) text += right(cell_text(matrix, row, column), width);
+    for (std::size_t column = 0; column < matrix.backends.size(); ++column) text += right(cell_text(matrix, row, column, are), width);
     text += "\n";
   }
   for (const auto& [name, reason] : matrix.left_out) text += wrapped("left out: " + name + ": " + reason);
-  return text;
+  const std::vector<SharedAssumption> assumptions = matrix.assumptions();
+  if (assumptions.empty()) return text;
+  const auto count =
+      std::ranges::count_if(matrix.pairs, [](const PairShares& pair) { return pair.equal() && !pair.holds(AssumptionsAre::named); });
+  text += "\n" + to_text(assumptions) + count_of(count, "pair");
+  if (are == AssumptionsAre::accepted) return text + " equal by accepted assumptions\n";
+  return text + " equal only if assumptions hold; --accept-assumptions takes them\n";
 }
 
 std::string to_text(const Matrix& matrix, const PairShares& pair, const LayerView& view) {
@@ -123,7 +135,8 @@ std::string to_json(const Matrix& matrix) {
   json.update({{"left_out", JsonValue::array()}, {"pairs", JsonValue::array()}});
   for (const auto& [name, reason] : matrix.left_out) json["left_out"].push_back({{"backend", name}, {"why", reason}});
   for (const PairShares& pair : matrix.pairs) {
-    JsonValue one{{"a", matrix.backends[pair.a]}, {"b", matrix.backends[pair.b]}, {"equal", pair.equal()}};
+    JsonValue one{{"a", matrix.backends[pair.a]}, {"b", matrix.backends[pair.b]}, {"equal", pair.holds(AssumptionsAre::named)}};
+    one["assumptions"] = json_of(pair.assumptions());
     one.update({{"open", pair.open()}, {"differing", pair.differing()}, {"expected", pair.expected()}, {"layers", JsonValue::array()}});
     for (const LayerShares& layer : pair.layers) one["layers"].push_back(json_of(layer));
     json["pairs"].push_back(std::move(one));

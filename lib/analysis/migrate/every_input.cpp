@@ -6,6 +6,7 @@
 
 #include "analysis/certify/both_sides.hpp"
 #include "analysis/certify/certifier.hpp"
+#include "analysis/certify/layer_assumptions.hpp"
 #include "analysis/prove/ranges.hpp"
 #include "engine/parallel.hpp"
 #include "lastbit/one_operation.hpp"
@@ -46,6 +47,7 @@ class Decider {
     const bool moves = only_moves_codes(both);
     layer.certificate = moves ? named(both) : certified(both, sums);
     if (moves) layer.certificate.by = DecidedBy::same_rules;
+    else if (!layer.certificate.is_open()) layer.certificate.assumptions = assumed_.of(both);
     if (layer.certificate.shown) layer.certificate.shown->cause.clear();  // of rules, of which none changed
     if (is_on_codes(both)) spread(both, sums);
   }
@@ -63,7 +65,8 @@ class Decider {
             .kind = std::string(name_of(layer.operation().kind)),
             .open = {},
             .channels = {},
-            .shown = {}};
+            .shown = {},
+            .assumptions = {}};
   }
 
   static bool mean_the_same_on(const LayerOnBoth& layer, std::int32_t a, std::int32_t b) {
@@ -120,6 +123,7 @@ class Decider {
 
   const RunnableVersion &before_, &after_;
   TensorRanges ranges_before_, ranges_after_;
+  LayerAssumptions assumed_;
 };
 
 }  // namespace

@@ -94,6 +94,12 @@ bool NetworkMigration::equal() const {
   return !layers.empty() && removed.empty() && added.empty() && ends.empty() && first_not_equal() == nullptr;
 }
 
+std::vector<SharedAssumption> NetworkMigration::assumptions() const {
+  std::vector<std::vector<BackendAssumption>> of_layers;
+  for (const MigratedLayer& layer : layers) of_layers.push_back(layer.certificate.assumptions);
+  return shared_assumptions(of_layers);
+}
+
 const MigratedLayer* NetworkMigration::first_not_equal() const {
   const auto found = std::ranges::find_if_not(layers, &MigratedLayer::equal);
   return found == layers.end() ? nullptr : &*found;

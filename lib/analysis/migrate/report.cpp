@@ -45,7 +45,7 @@ std::string data_text(const MigratedLayer& migrated) {
 std::string verdict_of(const MigratedLayer& layer) {
   const LayerCertificate& certificate = layer.certificate;
   if (certificate.is_open()) return "not decided: " + certificate.open;
-  if (certificate.by == DecidedBy::same_rules)
+  if (certificate.by == DecidedBy::same_rules && certificate.assumptions.empty())
     return layer.changes.empty() ? "equal: nothing changed" : "equal: nothing that it computes with changed";
   return verdict_text(certificate);
 }
@@ -81,8 +81,13 @@ std::string matched_text(const NetworkMigration& migration) {
          std::to_string(migration.removed.size()) + " removed, " + std::to_string(migration.added.size()) + " added";
 }
 
-std::string verdict_of(const NetworkMigration& migration) {
-  if (migration.equal()) return wrapped("the same network for every input: " + matched_text(migration));
+std::string verdict_of(const NetworkMigration& migration, AssumptionsAre are) {
+  const std::vector<SharedAssumption> assumptions = migration.assumptions();
+  if (migration.holds(are)) {
+    const std::string accepted = assumptions.empty() ? "" : ", " + count_of(std::ssize(assumptions), "assumption") + " accepted";
+    return wrapped("the same network for every input" + accepted + ": " + matched_text(migration));
+  }
+  if (migration.equal()) return wrapped(matched_text(migration)) + "the same network for every input " + only_if(assumptions) + "\n";
   std::ptrdiff_t equal = 0, open = 0;
   for (const MigratedLayer& layer : migration.layers) {
     equal += layer.certificate.equal() ? 1 : 0;
@@ -145,7 +150,7 @@ ViewedLayer viewed(const MigratedLayer& layer) {
 
 }  // namespace
 
-std::string to_text(const NetworkMigration& migration, const LayerView& view) {
+std::string to_text(const NetworkMigration& migration, const LayerView& view, AssumptionsAre assumptions) {
   std::string text = "a: " + migration.before + "\nb: " + migration.after + "\non " + migration.device +
                      ", each layer for every input that its types and clamps allow\n\n";
   std::vector<ViewedLayer> layers;
@@ -158,7 +163,7 @@ std::string to_text(const NetworkMigration& migration, const LayerView& view) {
   for (const OutputAgreement& output : migration.outputs)
     text += "on data: of '" + shortened(output.name, 40) + "' the largest value is in the same place in " + with_commas(output.same_top) +
             " of " + with_commas(output.samples) + " samples\n";
-  return text + verdict_of(migration);
+  return text + to_text(migration.assumptions()) + verdict_of(migration, assumptions);
 }
 
 std::string to_json(const NetworkMigration& migration) {
@@ -166,7 +171,8 @@ std::string to_json(const NetworkMigration& migration) {
                  {"old", migration.before},
                  {"new", migration.after},
                  {"device", migration.device},
-                 {"equal", migration.equal()},
+                 {"equal", migration.holds(AssumptionsAre::named)},
+                 {"assumptions", json_of(migration.assumptions())},
                  {"layers", JsonValue::array()},
                  {"removed", json_of(migration.removed)},
                  {"added", json_of(migration.added)},
@@ -179,13 +185,13 @@ std::string to_json(const NetworkMigration& migration) {
   return json.text(1) + "\n";
 }
 
-std::string to_text(const DeviceMigration& migration, const LayerView& view) {
+std::string to_text(const DeviceMigration& migration, const LayerView& view, AssumptionsAre assumptions) {
   const auto read = std::ranges::count_if(migration.rules, [](const ChangedRule& rule) { return !rule.layers.empty(); });
   std::string text = wrapped(migration.before + " to " + migration.after + ": " + count_of(std::ssize(migration.rules), "rule") +
                              " changed, of which this network reads " + std::to_string(read));
   for (const ChangedRule& rule : migration.rules)
     if (!rule.layers.empty()) text += rule_text(rule);
-  text += "\n" + to_text(migration.certificate, view);
+  text += "\n" + to_text(migration.certificate, view, assumptions);
   if (migration.on_data) text += "\non data:\n" + to_text(*migration.on_data, Detail::summary, view);
   return text;
 }
@@ -195,7 +201,7 @@ std::string to_json(const DeviceMigration& migration) {
                  {"model", migration.model},
                  {"old", migration.before},
                  {"new", migration.after},
-                 {"equal", migration.equal()},
+                 {"equal", migration.holds(AssumptionsAre::named)},
                  {"rules", JsonValue::array()},
                  {"certificate", JsonValue::parse(to_json(migration.certificate))}};
   for (const ChangedRule& rule : migration.rules)

@@ -3,6 +3,7 @@
 #include "lastbit/prove.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/prove/bounded.hpp"
 #include "analysis/prove/chains.hpp"
@@ -12,6 +13,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/explain.hpp"
 #include "lastbit/rules.hpp"
+#include "sheet/assumed_rules.hpp"
 
 namespace lastbit {
 namespace {
@@ -40,14 +42,12 @@ void ask_for(Sums& sums, std::optional<int> bits) {
   if (sums.layer) sums.layer->arithmetic.sum.accumulator.bits = sums.rule.bits;
 }
 
-/// What the width is a member of: when and how the sums are narrowed.
-void add_assumptions(std::vector<Assumption>& assumptions, const SpecSheet& sheet, const std::string& width_path) {
+/// The rules that a proof rests on: how wide sums are and when they are narrowed; where one can leave, what then becomes of it as well.
+std::vector<std::string> rules_of_proof(const std::string& width_path, bool safe) {
+  if (width_path.empty()) return {};
   const std::string accumulator = width_path.substr(0, width_path.rfind('.'));
-  if (width_path.empty()) return;
-  for (const char* rule : {".bits", ".overflow", ".when", ".tile", ".partial"}) {
-    const Evidence* const evidence = evidence_for(sheet, accumulator + rule);
-    if (evidence != nullptr && evidence->level == EvidenceLevel::assumption) add_once(assumptions, {evidence->rule, evidence->source});
-  }
+  if (!safe) return {accumulator};
+  return {accumulator + ".bits", accumulator + ".when", accumulator + ".tile", accumulator + ".partial"};
 }
 
 /// The tensors of one run, sample by sample.
@@ -139,13 +139,16 @@ class Prover {
       if (&sums == &all.front()) results = found.results;
       if (is_conv_layer(operation.kind)) outputs = range_of_outputs(*sums.layer, found.results);
       if (!is_chosen(index)) continue;
-      add_assumptions(report_.assumptions, sheet, sums.rule_path);
+      for (const Assumption& assumption : rules_of(sheet).read_by(model_, operation, rules_of_proof(sums.rule_path, found.proof.safe())))
+        add_once(report_.assumptions, assumption);
       report_.layers.push_back(finished(std::move(found.proof), sums, index, asked));
     }
     if (is_chosen(index)) prove_stages(index, asked, all.empty() ? nullptr : &all.front(), results);
     if (options_.range == InputRange::type)
       put_range(operation, outputs ? *outputs : range_after(model_, operation, asked, ranges_), ranges_);
   }
+
+  [[nodiscard]] const AssumedRules& rules_of(const SpecSheet& sheet) { return assumed_.try_emplace(&sheet, sheet).first->second; }
 
   /// Of the chains behind the sums, and on the way of operands, one entry for each that can leave.
   void prove_stages(std::size_t index, const Backend& asked, const Sums* sums, std::span<const IntegerRange> results) {
@@ -224,6 +227,7 @@ class Prover {
   OperationRange asked_;
   std::optional<Samples> samples_;
   TensorRanges ranges_;
+  std::map<const SpecSheet*, AssumedRules> assumed_;
   ProveReport report_;
 };
 

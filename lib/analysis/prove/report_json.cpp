@@ -149,7 +149,7 @@ std::string to_json(const ProveReport& report) {
                  {"input_range", report.range == InputRange::type ? "type" : "data"},
                  {"samples", report.samples},
                  {"bits", report.bits ? JsonValue(*report.bits) : JsonValue()},
-                 {"safe", report.safe()},
+                 {"safe", report.holds(AssumptionsAre::named)},
                  {"layers", JsonValue::array()},
                  {"without_sums", report.without_sums},
                  {"behind", JsonValue::array()},

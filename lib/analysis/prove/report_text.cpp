@@ -7,6 +7,7 @@
 #include "compare/report_layout.hpp"
 #include "lastbit/compare.hpp"
 #include "lastbit/float16_network.hpp"
+#include "lastbit/printable.hpp"
 #include "lastbit/prove.hpp"
 #include "model/wide_digits.hpp"
 
@@ -180,10 +181,18 @@ std::string question(const ProveReport& report) {
   return subject + " Inputs: every code that types, and sums and clamps before, allow.\n";
 }
 
-std::string assumption_lines(const ProveReport& report) {
+/// What the proof rests on; of what is safe, that it is no more than safe if that is so.
+std::string assumption_lines(const ProveReport& report, AssumptionsAre are) {
   std::string text = report.assumptions.empty() ? "" : "This rests on assumptions:\n";
-  for (const Assumption& assumption : report.assumptions) text += "  " + assumption.rule + ": " + assumption.source + "\n";
-  return text;
+  std::vector<BackendAssumption> assumed;
+  for (const Assumption& assumption : report.assumptions) {
+    text += "  " + assumption.rule + ": " + assumption.source + "\n";
+    assumed.push_back({report.backend, assumption});
+  }
+  if (assumed.empty() || !report.safe()) return text;
+  const std::vector<SharedAssumption> shared = shared_assumptions(std::span(&assumed, 1));
+  if (are == AssumptionsAre::accepted) return text + "Safe, " + count_of(std::ssize(shared), "assumption") + " accepted.\n";
+  return text + "Safe " + only_if(shared) + ".\n";
 }
 
 std::string magnitude_text(const std::optional<double>& value) { return value ? real_text("%.5g", *value) : "-"; }
@@ -239,18 +248,18 @@ std::string float16_text(const Float16Proof& proof, const LayerView& view) {
 
 }  // namespace
 
-std::string to_text(const ProveReport& report, const LayerView& view) {
+std::string to_text(const ProveReport& report, const LayerView& view, AssumptionsAre assumptions) {
   const std::size_t names = name_width(view, 20);
   std::string text = report.model + " on " + report.backend + "\n" + question(report);
   if (report.bits) text += "Asked about accumulators of " + std::to_string(*report.bits) + " bits instead of the device's own.\n";
-  if (report.float16) return text + float16_text(*report.float16, view) + assumption_lines(report);
+  if (report.float16) return text + float16_text(*report.float16, view) + assumption_lines(report, assumptions);
   text += "\n" + right("no.", 3) + " " + left("layer", names) + left("operation", 17) + right("terms", 6) + " " + right("width", 5) + " " +
           right("running sums", 25) + " " + right("needs", 5) + " " + right("margin", 6) + " " + right("channel", 7) + "\n";
   for (const LayerProof& layer : report.layers) text += layer_row(layer, names);
   for (const LayerProof& layer : report.layers) text += tile_text(layer);
   for (const LayerProof& layer : report.layers) text += layer.safe() ? "" : overflow_text(layer, report.samples);
   for (const StageProof& stage : report.behind) text += stage_text(stage, report.samples);
-  return text + totals(report) + assumption_lines(report);
+  return text + totals(report) + assumption_lines(report, assumptions);
 }
 
 }  // namespace lastbit
