@@ -96,7 +96,13 @@ std::string assumption_lines(const CompareReport& report) {
   std::string text = "Rests on assumptions";
   if (marked > 0) text += " (?, " + std::to_string(marked) + " of " + std::to_string(report.layers.size()) + " tensors)";
   text += ":\n";
-  for (const Assumption& assumption : report.assumptions) text += wrapped("  " + assumption.rule + ": " + assumption.source, 4);
+  std::vector<Assumption> shared;  // rules of one reason together
+  for (const Assumption& assumption : report.assumptions) {
+    const auto known = std::ranges::find(shared, assumption.source, &Assumption::source);
+    if (known == shared.end()) shared.push_back(assumption);
+    else known->rule += ", " + assumption.rule;
+  }
+  for (const Assumption& assumption : shared) text += wrapped("  " + assumption.rule + ": " + assumption.source, 4);
   return text;
 }
 

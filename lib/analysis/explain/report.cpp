@@ -5,6 +5,7 @@
 
 #include "analysis/explain/text.hpp"
 #include "lastbit/json_value.hpp"
+#include "lastbit/verdict_assumptions.hpp"
 
 namespace lastbit {
 namespace {
@@ -125,12 +126,25 @@ JsonValue to_json(const LayerAttribution& layer) {
     entry["cause"] = value.cause ? JsonValue(*value.cause) : JsonValue();
     json["differences"].push_back(std::move(entry));
   }
+  json["assumptions"] = JsonValue::array();
+  for (const Assumption& assumption : layer.assumptions)
+    json["assumptions"].push_back({{"rule", assumption.rule}, {"source", assumption.source}});
   if (!layer.shown.empty()) json["side_by_side"] = JsonValue::array();
   for (const SideBySide& value : layer.shown) {
     json["side_by_side"].push_back(
         {{"index", value.index}, {"parts_at", value.parts_at}, {"a", to_json(value.a)}, {"b", to_json(value.b)}});
   }
   return json;
+}
+
+/// Of every layer, whether it differs or not.
+std::vector<SharedAssumption> network_assumptions(const ExplainReport& report) {
+  std::vector<std::vector<BackendAssumption>> layers;
+  for (const LayerAttribution& layer : report.layers) {
+    std::vector<BackendAssumption>& assumed = layers.emplace_back();
+    for (const Assumption& assumption : layer.assumptions) assumed.push_back({{}, assumption});
+  }
+  return shared_assumptions(layers);
 }
 
 }  // namespace
@@ -162,7 +176,7 @@ std::string to_text(const ExplainReport& report) {
   }
   text += "\n" + std::to_string(equal) + " of " + std::to_string(report.layers.size()) + " layers are equal. ";
   text += std::to_string(differing) + " values differ, " + std::to_string(differing - unexplained) + " are explained.\n";
-  return text + rule_lines(report) + evidence_lines(report.evidence);
+  return text + rule_lines(report) + evidence_lines(report.evidence) + to_text(network_assumptions(report));
 }
 
 std::string to_json(const ExplainReport& report) {
