@@ -43,7 +43,8 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 
 std::string verdict_text(const LayerCertificate& layer) {
   if (layer.is_open()) return "open: " + layer.open;
-  const std::string condition = layer.assumptions.empty() ? "" : ", if this is so: " + names_text(layer.assumptions);
+  const std::string condition =
+      layer.assumptions.empty() ? "" : ", if " + names_text(layer.assumptions) + (layer.assumptions.size() == 1 ? " is so" : " are so");
   if (layer.by == DecidedBy::same_rules) return "equal: the same rules" + condition;
   const std::string cases = with_commas(layer.cases) + " " + std::string(cases_word(layer.by));
   if (layer.equal()) return "equal in " + cases + condition;
