@@ -38,15 +38,15 @@ std::vector<SharedAssumption> shared_assumptions(std::span<const std::vector<Bac
   std::vector<SharedAssumption> shared;
   std::vector<const std::vector<BackendAssumption>*> last;  // the layer that was counted last
   for (const std::vector<BackendAssumption>& layer : layers) {
-    for (const auto& [backend, assumption] : layer) {
+    for (const BackendAssumption& one : layer) {
       auto found = std::ranges::find_if(
-          shared, [&](const SharedAssumption& each) { return each.backend == backend && each.source == assumption.source; });
+          shared, [&](const SharedAssumption& each) { return each.backend == one.backend && each.source == one.assumption.source; });
       if (found == shared.end()) {
-        shared.push_back({backend, {}, assumption.source, 0});
+        shared.push_back({one.backend, {}, one.assumption.source, 0});
         last.push_back(nullptr);
         found = shared.end() - 1;
       }
-      add_once(found->rules, assumption.rule);
+      add_once(found->rules, one.assumption.rule);
       const auto*& counted = last[static_cast<std::size_t>(found - shared.begin())];
       if (counted != &layer) ++found->layers;
       counted = &layer;
