@@ -132,9 +132,9 @@ bool is_met(LayerCondition condition, const Model& model, const Operation& opera
     case LayerCondition::single_column_of_16bit:
       return layer.has(ElementType::int16) && layer.output().shape.rank() > 0 && layer.output().shape.back() == 1;
     case LayerCondition::up_from_half_pixels: return rounds_up_from_half_pixels(operation);
-    case LayerCondition::upper_bound_of_6: return layer.kind() == OperationKind::relu6;
     case LayerCondition::softmax: return layer.kind() == OperationKind::softmax;
-    case LayerCondition::float_products: return has_products(layer.kind());
+    case LayerCondition::float_products:
+      return has_products(layer.kind()) && layer.weights().type == ElementType::float32 && layer.weights().constant;
   }
   return false;
 }

@@ -660,9 +660,8 @@ enum class LayerCondition : std::uint8_t {
   input_left_over,              ///< padding `same` of nothing, a kernel of several places, and input behind the last window
   single_column_of_16bit,       ///< the last axis has one value
   up_from_half_pixels,          ///< a nearest resize of half pixels that rounds halves up or everything: what tf_half_pixel_for_nn becomes
-  upper_bound_of_6,             ///< relu6
   softmax,
-  float_products  ///< sums of products in float32
+  float_products  ///< with a constant that is float32
 };
 
 /// What is known, or not known, to differ between a backend and what it stands for: of the layers that read a rule and are as `when` says.

@@ -164,7 +164,6 @@ constexpr auto names_of(LayerCondition) {
                                           "input_left_over",
                                           "single_column_of_16bit",
                                           "up_from_half_pixels",
-                                          "upper_bound_of_6",
                                           "softmax",
                                           "float_products"});
 }
