@@ -183,7 +183,7 @@ std::string to_text(const CertificateCheck& check) {
   std::string text = "the certificate holds: " + count_of(static_cast<std::int64_t>(check.layers), "layer") + ", " +
                      (check.only ? *check.only + " alone, " : "") + with_commas(check.cases) + " cases computed one by one";
   if (check.by_steps > 0) text += ", " + with_commas(check.by_steps) + " more at both ends of every step";
-  return to_text(check.assumptions) + wrapped(text);
+  return wrapped(text) + to_text(check.assumptions);
 }
 
 std::string to_json(const Certificate& certificate) {
