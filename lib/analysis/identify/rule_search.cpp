@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <queue>
 #include <set>
 #include <type_traits>
@@ -82,15 +83,12 @@ bool is_below(const std::vector<std::string>& paths, const std::string& rule) {
   return std::ranges::any_of(paths, [&](const std::string& path) { return covers(path, rule); });
 }
 
-/// Which values of a number: those beside it that devices have, or every one.
-enum class Numbers : std::uint8_t { usual, all };
-
 /// Every rule below `paths` with every other value, those among them that it does not take.
-std::vector<Step> value_steps(const Backend& backend, const std::vector<std::string>& paths, Numbers numbers) {
+std::vector<Step> value_steps(const Backend& backend, const std::vector<std::string>& paths) {
   std::vector<Step> steps;
   for (const RuleText& rule : list_rules(backend)) {
     if (!is_below(paths, rule.path) || rule.path.ends_with("chain.size")) continue;
-    for (const std::string& value : numbers == Numbers::all ? every_value_beside(backend, rule.path) : values_beside(backend, rule.path))
+    for (const std::string& value : values_beside(backend, rule.path))
       if (value != rule.value) steps.push_back({rule.path, value});
   }
   return steps;
@@ -156,8 +154,7 @@ class Walk {
     deadline_ = deadline;
     const std::int64_t most = std::clamp(most_values / std::max<std::int64_t>(1, values_), fewest_tried, most_tried);
     for (std::size_t i = 0; i < seeds_.size(); ++i) try_device({i, {}});
-    for (std::size_t i = 0; i < seeds_.size() && in_time_; ++i)
-      try_steps({i, {}}, value_steps(seeds_[i].backend, seeds_[i].paths, Numbers::all));
+    for (std::size_t i = 0; i < seeds_.size() && in_time_; ++i) try_beside(i);
     const std::int64_t beside_seeds = tried_;
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
     for (int in_vain = 0;
@@ -171,7 +168,7 @@ class Walk {
         break;
       }
       const Backend backend = built(device);
-      try_steps(device, value_steps(backend, seeds_[device.seed].paths, Numbers::usual));
+      try_steps(device, value_steps(backend, seeds_[device.seed].paths));
       try_steps(device, structure_steps(backend, seeds_[device.seed].paths));
       if (progress) progress(static_cast<double>(tried_) / static_cast<double>(most));
     }
@@ -204,32 +201,65 @@ class Walk {
  private:
   using Place = std::pair<std::int64_t, std::size_t>;  ///< how many values differ, and which device
 
+  /// How many values differ, and a hash of them; nothing where the device cannot run the layers.
+  using Outcome = std::optional<std::pair<std::int64_t, std::uint64_t>>;
+
+  /// Nothing where time is up as well.
+  Outcome try_step(const Device& from, Step step) {
+    if (deadline_.passed()) in_time_ = false;
+    if (!in_time_) return std::nullopt;
+    Device next{from.seed, from.steps};
+    next.steps.push_back(std::move(step));
+    return try_device(std::move(next));
+  }
+
   void try_steps(const Device& from, std::vector<Step> steps) {
-    for (Step& step : steps) {
-      if (deadline_.passed()) in_time_ = false;
-      if (!in_time_) return;
-      Device next{from.seed, from.steps};
-      next.steps.push_back(std::move(step));
-      try_device(std::move(next));
+    for (Step& step : steps) try_step(from, std::move(step));
+  }
+
+  /// All devices with one rule of a seed changed. Of numbers those that devices have, and what lies between two of them that differ.
+  void try_beside(std::size_t seed) {
+    const Backend& backend = seeds_[seed].backend;
+    const Device from{seed, {}};
+    std::map<std::string, std::map<std::int64_t, Outcome>> numbers;
+    const auto whole = [](const std::string& text) -> std::optional<std::int64_t> {
+      const bool is_number = !text.empty() && text.find_first_not_of("-0123456789") == std::string::npos;
+      return is_number ? std::optional(std::stoll(text)) : std::nullopt;
+    };
+    for (const Step& step : value_steps(backend, seeds_[seed].paths)) {
+      const Outcome outcome = try_step(from, step);
+      if (const auto number = whole(step.value)) numbers[step.path].emplace(*number, outcome);
+    }
+    for (const auto& [path, tried] : numbers) {
+      for (const std::string& value : every_value_beside(backend, path)) {
+        const auto above = tried.upper_bound(*whole(value));
+        if (above == tried.begin() || above == tried.end()) continue;
+        const auto below = std::prev(above);
+        if (below->first != *whole(value) && below->second != above->second) try_step(from, {path, value});
+      }
     }
   }
 
   /// Runs the layers on it, unless it is known, does not fit together or cannot run them.
-  void try_device(Device device) {
+  Outcome try_device(Device device) {
     Backend backend = no_rules;
     try {
       backend = built(device);
       check_widths(backend);
     } catch (const Error&) {
-      return;
+      return std::nullopt;
     }
-    if (!known_.insert(key_of(backend, seeds_[device.seed].paths)).second) return;
+    const auto [known, is_new] = known_.try_emplace(key_of(backend, seeds_[device.seed].paths));
+    if (!is_new) return known->second;
     ++tried_;
-    if (!judge(backend, device)) return;
+    const bool is_kept = judge(backend, device);
+    known->second = {device.differing, device.outputs};
+    if (!is_kept) return known->second;
     ranks_.insert(device.differing);
     if (ranks_.size() > ranked) ranks_.erase(std::prev(ranks_.end()));
     nearest_.push({device.differing, devices_.size()});
     devices_.push_back(std::move(device));
+    return known->second;
   }
 
   /// False where the device cannot run a layer, or is farther off than those that are ranked.
@@ -259,7 +289,7 @@ class Walk {
   std::vector<Device> devices_;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> nearest_;
   std::multiset<std::int64_t> ranks_;
-  std::set<std::uint64_t> known_;
+  std::map<std::uint64_t, Outcome> known_;
 };
 
 /// Devices with the same outputs, as a class: the rules of the first of them, with the values that they take in all of them. `possible` holds
