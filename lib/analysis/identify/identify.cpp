@@ -260,7 +260,7 @@ std::optional<Found> identify_conv(const Searched& searched, const IdentifyOptio
   for (const auto& [pair, outputs] : searched.few) data.emplace_back(pair, outputs);
   const SpaceScope scope = common_scope(group);
   ConvSpace space = conv_space(scope);
-  const std::vector<ConvNeighbour> neighbours = explaining_neighbours(group.pairs.front()->layer, scope, space, data);
+  const std::vector<ConvNeighbour> neighbours = explaining_neighbours(group.pairs.front()->layer, scope, data);
   extend(space, neighbours, scope);
   const std::vector<Block> all{everything(space)};
   const ConvSearchResult found = ConvSearch(space, data).search(all, options.runners_up + 1, options.progress, deadline);

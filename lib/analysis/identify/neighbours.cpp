@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "analysis/identify/telling_order.hpp"
 #include "engine/finisher.hpp"
@@ -30,24 +29,30 @@ bool is_in_space(const ConvArithmetic& arithmetic) {
          (arithmetic.per_channel == PerChannelLowering::native || arithmetic.per_channel == PerChannelLowering::requantized_to_tensor);
 }
 
+/// Whether it reads what is not a convolution's.
+bool reads_more(const Stage& stage) {
+  using enum StageKind;
+  return stage.kind == table || stage.kind == pwl || stage.kind == segments || stage.kind == scale_below_zero || stage.kind == add_offset;
+}
+
 /// Judges one arithmetic after the other on the data, until the first value that differs.
 class NeighbourJudge {
  public:
-  NeighbourJudge(const SpaceScope& scope, const ConvSpace& space, std::span<const ConvData> data) : scope_(scope), data_(data) {
+  NeighbourJudge(const SpaceScope& scope, std::span<const ConvData> data) : scope_(scope), data_(data) {
     std::vector<std::span<const std::int64_t>> lists;
     for (const ConvData& each : data) lists.emplace_back(each.expected);
     order_ = telling_order(lists);
-    for (const RescaleRule& rule : space.rescales)
-      for (const Stage& stage : rule.chain) kinds_.insert(stage.kind);
   }
 
-  /// As many chains as the space has stages for.
+  /// Whether these layers have what its rules are about, and it says all by its sums and its chain.
   [[nodiscard]] bool can_judge(const ConvArithmetic& arithmetic) const {
     const Chain& chain = arithmetic.sum.output.chain;
+    const PartialMethod partial = arithmetic.sum.accumulator.partial.method;
     if (chain.empty() || !is_in_space(arithmetic)) return false;
-    if (scope_.sums_only) return true;
-    return has_what_is_stated(scope_, chain) &&
-           std::all_of(chain.begin(), chain.end(), [&](const Stage& stage) { return kinds_.contains(stage.kind); });
+    if (arithmetic.per_channel != PerChannelLowering::native && !scope_.per_channel) return false;
+    if (partial != PartialMethod::absent && !(partial == PartialMethod::consecutive_terms ? scope_.wide_data : scope_.sums_codes))
+      return false;
+    return scope_.sums_only || (has_what_is_stated(scope_, chain) && std::none_of(chain.begin(), chain.end(), reads_more));
   }
 
   [[nodiscard]] bool explains(const ConvArithmetic& arithmetic) {
@@ -86,7 +91,6 @@ class NeighbourJudge {
   const SpaceScope& scope_;
   std::span<const ConvData> data_;
   std::vector<Value> order_;
-  std::set<StageKind> kinds_;
   std::vector<Sums> sums_;
 };
 
@@ -112,9 +116,8 @@ void each_neighbour(const ConvArithmetic& arithmetic, const auto& visit) {
 
 }  // namespace
 
-std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, const ConvSpace& space,
-                                                 std::span<const ConvData> data) {
-  NeighbourJudge judge(scope, space, data);
+std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, std::span<const ConvData> data) {
+  NeighbourJudge judge(scope, data);
   std::vector<ConvNeighbour> known, found;
   for (const SpecSheet& sheet : builtin_backends()) {
     const ConvArithmetic* const own = sheet.backend.domain == Domain::integer ? arithmetic_in(layer, sheet.backend) : nullptr;

@@ -21,8 +21,7 @@ struct ConvNeighbour {
 
 /// Those that compute every value of the data, the built-in ones first. Left out is what a stage is, how many there are, what an exponent may
 /// be, and what the space's sums do not have (another centring, cross terms).
-[[nodiscard]] std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, const ConvSpace& space,
-                                                               std::span<const ConvData> data);
+[[nodiscard]] std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, std::span<const ConvData> data);
 
 /// The space with their sums and chains.
 void extend(ConvSpace& space, std::span<const ConvNeighbour> neighbours, const SpaceScope& scope);

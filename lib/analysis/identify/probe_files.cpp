@@ -155,7 +155,7 @@ std::optional<Probe> design_probe(std::span<const IdentifyPair> pairs, const Pro
   for (const FewValues* each : alike_ones) data.emplace_back(each->pair, each->outputs);
   const SpaceScope scope = joined(used);
   ConvSpace space = conv_space(scope);
-  extend(space, explaining_neighbours(used.front()->layer, scope, space, data), scope);
+  extend(space, explaining_neighbours(used.front()->layer, scope, data), scope);
   const std::vector<Block> left = ConvSearch(space, data).search({everything(space)}, 1).classes.front().blocks;
   auto designed = options.weights == ProbeWeights::free ? design_free_probe(space, left, used.front()->layer, options)
                                                         : design_input_probe(space, left, *used.front(), options);
