@@ -139,11 +139,9 @@ TEST_CASE("identify on the command line: probes for a sum, answered and taken in
 
 TEST_CASE("identify on the command line: a model of one layer and a file, the layer between the tensors of an .onnx file") {
   const test::Shell shell;
-  shell.write("image.json", R"({"format": "lastbit.model.v1", "name": "image", "tensors": [
+  shell.write("image.json", R"json({"format": "lastbit.model.v1", "name": "image", "tensors": [
     {"name": "x", "type": "int8", "shape": [1, 2, 9, 9], "quantization": {"scale": [0.05], "zero_point": [3]}},
-    {"name": "x (NHWC)", "type": "int8", "shape": [1, 9, 9, 2], "quantization": {
-    "scale" : [0.05], "zero_point" : [3]}
-},
+    {"name": "x (NHWC)", "type": "int8", "shape": [1, 9, 9, 2], "quantization": {"scale": [0.05], "zero_point": [3]}},
     {"name": "w", "type": "int8", "shape": [3, 1, 1, 2], "quantization": {"scale": [0.011], "zero_point": [0]}, "data": [91, -47, 18, 120, -77, 66]},
     {"name": "y (NHWC)", "type": "int8", "shape": [1, 9, 9, 3], "quantization": {"scale": [0.083], "zero_point": [-5]}},
     {"name": "y", "type": "int8", "shape": [1, 3, 9, 9], "quantization": {"scale": [0.083], "zero_point": [-5]}}],
@@ -151,18 +149,19 @@ TEST_CASE("identify on the command line: a model of one layer and a file, the la
                    {"op": "conv2d", "inputs": ["x (NHWC)", "w"], "outputs": ["y (NHWC)"]},
                    {"op": "transpose", "inputs": ["y (NHWC)"], "outputs": ["y"], "attributes": {"permutation": [0, 3, 1, 2]}}],
     "inputs": ["x"], "outputs": ["y"]
-})");
+})json");
+  ;
   Tensor codes(ElementType::int8, {1, 2, 9, 9});
-for (int i = 0; i < 162; ++i) codes.values<std::int8_t>()[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i * 37 % 251 - 125);
-write_npy(shell.file("x.npy"), codes);
-REQUIRE(shell.status("run image.json --backend tflite_single --output device --input x.npy") == 0);
-for (const std::string& how :
-     {"identify image.json --dump device/y.npy --input x.npy", "identify --layer-file image.json --dump device/y.npy --input x.npy"}) {
-  INFO(how);
-  CHECK(shell.status(how) == 0);
-  CHECK(shell.text("out").find("conv.i8: 1 layer, 243 values") != std::string::npos);
-  CHECK(shell.text("out").find("tflite_single") != std::string::npos);
-}
-CHECK(shell.status("identify image.json --dump device/y.npy") == 2);
-CHECK(shell.text("err").find("a model needs --input") != std::string::npos);
+  for (int i = 0; i < 162; ++i) codes.values<std::int8_t>()[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i * 37 % 251 - 125);
+  write_npy(shell.file("x.npy"), codes);
+  REQUIRE(shell.status("run image.json --backend tflite_single --output device --input x.npy") == 0);
+  for (const char* const how :
+       {"identify image.json --dump device/y.npy --input x.npy", "identify --layer-file image.json --dump device/y.npy --input x.npy"}) {
+    INFO(how);
+    CHECK(shell.status(how) == 0);
+    CHECK(shell.text("out").find("conv.i8: 1 layer, 243 values") != std::string::npos);
+    CHECK(shell.text("out").find("tflite_single") != std::string::npos);
+  }
+  CHECK(shell.status("identify image.json --dump device/y.npy") == 2);
+  CHECK(shell.text("err").find("a model needs --input") != std::string::npos);
 }
