@@ -240,7 +240,9 @@ TEST_CASE("traces are matched by name; what has no counterpart is listed") {
   CHECK(report.layers.size() == 2);
   CHECK(report.only_in_a == std::vector<std::string>{"out"});
   CHECK(report.only_in_b == std::vector<std::string>{"half", "renamed"});
-  b.tensors[0].values = int8({1, 2}, {0, 0});
+  b.tensors[0].values = int8({1, 2}, {0, 0});  // one sample without an axis of them
+  CHECK(compare_traces(a, b).layers[0].samples == 1);
+  b.tensors[0].values = int8({1, 3}, {0, 0, 0});
   CHECK_THROWS_AS(compare_traces(a, b), Error);
   b.tensors.clear();
   CHECK_THROWS_AS(compare_traces(a, b), Error);

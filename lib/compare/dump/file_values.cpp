@@ -35,23 +35,50 @@ std::string cut_text(const Shape& held, const Shape& whole) {
   return text;
 }
 
-/// Half a unit of the last digit that is printed: of "0.0039" 0.00005, of "1.25e+02" 0.5.
-double half_unit(std::string_view number) {
-  const std::size_t end = std::min(number.find_first_of("eE"), number.size()), point = std::min(number.find('.'), end);
-  int exponent = 0;
-  if (end + 1 < number.size()) {
-    const std::size_t first = end + (number[end + 1] == '+' ? 2 : 1);
-    std::from_chars(number.data() + first, number.data() + number.size(), exponent);
+/// How a real number is printed: "0.0039" has two significant digits and four decimals, "1.25e+02" has three of no decimals.
+struct Digits {
+  int significant = 0, decimals = 0;
+  bool ends_in_zero = false;  ///< behind the point
+
+  explicit Digits(std::string_view number) {
+    const std::size_t end = std::min(number.find_first_of("eE"), number.size()), point = std::min(number.find('.'), end);
+    int exponent = 0;
+    if (end + 1 < number.size()) {
+      const std::size_t first = end + (number[end + 1] == '+' ? 2 : 1);
+      std::from_chars(number.data() + first, number.data() + number.size(), exponent);
+    }
+    for (const char digit : number.substr(0, end)) {
+      const bool leads = significant == 0 && (digit == '0' || digit == '-');
+      significant += !leads && digit != '.' ? 1 : 0;
+    }
+    decimals = (point < end ? static_cast<int>(end - point - 1) : 0) - std::clamp(exponent, -400, 400);
+    ends_in_zero = point < end && number[end - 1] == '0';
   }
-  const auto decimals = point < end ? static_cast<int>(end - point - 1) : 0;
-  return 0.5 * std::pow(10.0, std::clamp(exponent, -400, 400) - decimals);
+};
+
+/// Half a unit of the last digit of each number. Where no last digit is 0 and the decimals differ, zeros at the end were left out, as %g does: then all
+/// have as many significant digits as the longest.
+Tensor half_units(const std::vector<Digits>& printed, const std::vector<double>& numbers) {
+  const bool leaves_zeros_out = std::ranges::none_of(printed, &Digits::ends_in_zero) &&
+                                std::ranges::any_of(printed, [&](const Digits& each) { return each.decimals != printed[0].decimals; });
+  const int most = std::ranges::max(printed, {}, &Digits::significant).significant;
+  std::vector<double> halves;
+  for (std::size_t i = 0; i < printed.size(); ++i) {
+    const int missing = leaves_zeros_out && printed[i].significant > 0 ? most - printed[i].significant : 0;
+    halves.push_back(0.5 * std::pow(10.0, -(printed[i].decimals + missing)));
+  }
+  const double least = std::ranges::min(halves);
+  for (std::size_t i = 0; i < halves.size(); ++i)
+    if (leaves_zeros_out && numbers[i] == 0) halves[i] = least;
+  return Tensor::from<double>(Shape({std::ssize(halves)}), halves);
 }
 
 /// Numbers between white space or commas, as printf writes them: all whole, or real ones.
 RawValues read_text(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = read_file(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  std::vector<double> numbers, halves;
+  std::vector<double> numbers;
+  std::vector<Digits> printed;
   bool whole = true;
   const char *at = text.data(), *const end = text.data() + text.size();
   const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ','; };
@@ -69,11 +96,11 @@ RawValues read_text(const std::filesystem::path& path) {
                       std::to_string(numbers.size()) + ", is no number");
     whole = whole && std::find_if(first, at, [](char c) { return c != '-' && (c < '0' || c > '9'); }) == at && std::abs(number) < 0x1p53;
     numbers.push_back(number);
-    halves.push_back(half_unit(std::string_view(first, static_cast<std::size_t>(at - first))));
+    printed.emplace_back(std::string_view(first, static_cast<std::size_t>(at - first)));
   }
   if (numbers.empty()) throw Error(ErrorCode::malformed_file, path.string(), "holds no number");
   const Shape shape({std::ssize(numbers)});
-  if (!whole) return {Tensor::from<double>(shape, numbers), false, Tensor::from<double>(shape, halves)};
+  if (!whole) return {Tensor::from<double>(shape, numbers), false, half_units(printed, numbers)};
   Tensor values(ElementType::int64, shape);
   std::ranges::transform(numbers, values.values<std::int64_t>().begin(), [](double number) { return static_cast<std::int64_t>(number); });
   return {std::move(values), false, {}};
@@ -294,7 +321,8 @@ Shape own_shape(const ModelTensor& tensor, const Tensor& values, const DumpFile&
                 "shape " + values.shape().text() + "; " + quoted(tensor) + " is " + tensor.shape.text() +
                     cut_text(values.shape(), tensor.shape) + (packed.empty() ? "" : "; it would fit as --layout " + packed));
   }
-  if (samples == 1 && values.shape().rank() <= tensor.shape.rank()) return tensor.shape;
+  const bool is_image = tensor.shape.rank() == 4 && tensor.shape[0] == 1;  // whose own axis of samples stands in front
+  if (samples == 1 && (is_image || values.shape().rank() <= tensor.shape.rank())) return tensor.shape;
   std::vector<std::int64_t> sizes{samples};
   sizes.insert(sizes.end(), tensor.shape.sizes().begin(), tensor.shape.sizes().end());
   return Shape(std::move(sizes));
