@@ -116,24 +116,24 @@ TEST_CASE("with --force, outputs and traces of an earlier run do not stay beside
   const Work work;
   const auto is_there = [&](const char* name) { return fs::exists(work.shell.file(name)); };
   const std::string whole = "run model.json --backend tflite_double --input x.npy ", part = whole + "--to conv1 ";
-  REQUIRE(work.shell.status(whole + "-o out --trace board") == 0);
-  work.shell.write("out/kept.npy", "of somebody else");
+  REQUIRE(work.shell.status(whole + "-o made --trace board") == 0);
+  work.shell.write("made/kept.npy", "of somebody else");
   work.shell.write("board/kept.npy", "of somebody else");
-  REQUIRE(work.shell.status(part + "-o out --trace board") == 0);
-  CHECK(is_there("out/probabilities.npy"));
-  CHECK(is_there("out/conv1.npy"));
-  REQUIRE(work.shell.status(whole + "-o out --trace board") == 0);
-  REQUIRE(work.shell.status(part + "-o out --trace board --force") == 0);
-  CHECK_FALSE(is_there("out/probabilities.npy"));
-  CHECK(is_there("out/conv1.npy"));
-  CHECK(is_there("out/kept.npy"));
+  REQUIRE(work.shell.status(part + "-o made --trace board") == 0);
+  CHECK(is_there("made/probabilities.npy"));
+  CHECK(is_there("made/conv1.npy"));
+  REQUIRE(work.shell.status(whole + "-o made --trace board") == 0);
+  REQUIRE(work.shell.status(part + "-o made --trace board --force") == 0);
+  CHECK_FALSE(is_there("made/probabilities.npy"));
+  CHECK(is_there("made/conv1.npy"));
+  CHECK(is_there("made/kept.npy"));
   CHECK_FALSE(is_there("board/tensor_019.npy"));
   CHECK(is_there("board/tensor_003.npy"));
   CHECK(is_there("board/kept.npy"));
-  fs::copy_file(work.shell.file("x.npy"), work.shell.file("out/given.npy"));
-  work.shell.write("out/.lastbit-outputs", "files that lastbit run wrote here:\ngiven.npy\n../x.npy\n");
-  REQUIRE(work.shell.status("run model.json --backend tflite_double --input out/given.npy -o out --force") == 0);
-  CHECK(is_there("out/given.npy"));  // an input
+  fs::copy_file(work.shell.file("x.npy"), work.shell.file("made/given.npy"));
+  work.shell.write("made/.lastbit-outputs", "files that lastbit run wrote here:\ngiven.npy\n../x.npy\n");
+  REQUIRE(work.shell.status("run model.json --backend tflite_double --input made/given.npy -o made --force") == 0);
+  CHECK(is_there("made/given.npy"));  // an input
   CHECK(is_there("x.npy"));
 }
 
