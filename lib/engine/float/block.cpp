@@ -10,7 +10,7 @@
 namespace lastbit {
 namespace {
 
-constexpr auto length = static_cast<std::size_t>(block_length);
+constexpr auto values_per_block = static_cast<std::size_t>(block_length);
 
 BlockCodes codes_of(const Operation& operation) { return codes_of(std::get<BlockAttributes>(operation.attributes).format); }
 
@@ -28,10 +28,10 @@ Executor prepare_real_block_quantize(const Model&, const Operation& operation) {
     const std::span<const float> values = run.inputs[0]->values<float>();
     const std::span<float> out = run.outputs[0].values<float>(), scales = run.outputs[1].values<float>();
     for (std::size_t b = 0; b < scales.size(); ++b) {
-      const std::span<const float> block = values.subspan(b * length, length);
+      const std::span<const float> block = values.subspan(b * values_per_block, values_per_block);
       const double scale = block_scale(block, codes);
       scales[b] = static_cast<float>(scale);
-      std::ranges::transform(block, out.subspan(b * length, length).begin(), [&](float x) {
+      std::ranges::transform(block, out.subspan(b * values_per_block, values_per_block).begin(), [&](float x) {
         return static_cast<float>((scale == 0 ? 0.0 : double{x} / scale) + static_cast<double>(codes.zero_point));
       });
     }
@@ -49,8 +49,8 @@ Executor prepare_real_block_matmul(const Model&, const Operation& operation) {
       double sum = 0;
       for (std::size_t b = 0; b < blocks; ++b) {
         double products = 0;
-        for (std::size_t i = 0; i < length; ++i)
-          products += double{data[(row + b) * length + i]} * (double{weights[(output + b) * length + i]} - zero_point);
+        for (std::size_t i = 0; i < values_per_block; ++i)
+          products += double{data[(row + b) * values_per_block + i]} * (double{weights[(output + b) * values_per_block + i]} - zero_point);
         sum += products * double{data_scales[row + b]} * double{weight_scales[output + b]};
       }
       out[at] = static_cast<float>(sum);

@@ -15,7 +15,7 @@
 namespace lastbit {
 namespace {
 
-constexpr auto length = static_cast<std::size_t>(block_length);
+constexpr auto values_per_block = static_cast<std::size_t>(block_length);
 
 BlockFormat format_of(const Operation& operation) { return std::get<BlockAttributes>(operation.attributes).format; }
 
@@ -30,10 +30,10 @@ void quantize_blocks(const BlockQuantizeArithmetic& rule, const BlockCodes& code
   const std::span<Float16> scales = run.outputs[1].values<Float16>();
   for_each_part(std::ssize(scales), 1, [&](std::int64_t first, std::int64_t last) {
     for (auto b = static_cast<std::size_t>(first); b < static_cast<std::size_t>(last); ++b) {
-      const std::span<const float> block = values.subspan(b * length, length);
+      const std::span<const float> block = values.subspan(b * values_per_block, values_per_block);
       const BlockInput input = block_input(rule, codes, block);
       scales[b] = input.scale;
-      std::ranges::transform(block, out.subspan(b * length, length).begin(),
+      std::ranges::transform(block, out.subspan(b * values_per_block, values_per_block).begin(),
                              [&](float x) { return static_cast<Code>(block_code(rule, codes, input, x)); });
     }
   });
@@ -61,7 +61,8 @@ void multiply_blocks(const BlockDot<Code>& dot, const WeightScales& constant, co
   for_each_part(std::ssize(out), 1, [&](std::int64_t first, std::int64_t last) {
     for (auto at = static_cast<std::size_t>(first); at < static_cast<std::size_t>(last); ++at) {
       const std::size_t row = at / outputs * blocks, output = at % outputs * blocks;
-      out[at] = dot({data + row * length, data_scales.data() + row}, {weights + output * length, weight_scales.data() + output}, blocks);
+      out[at] = dot({data + row * values_per_block, data_scales.data() + row},
+                    {weights + output * values_per_block, weight_scales.data() + output}, blocks);
     }
   });
 }
