@@ -12,14 +12,14 @@
 namespace lastbit {
 namespace {
 
-constexpr std::string_view ending = ".npy";
+constexpr std::string_view member_ending = ".npy";
 
 }  // namespace
 
 NpzFile::NpzFile(std::filesystem::path path) : path_(std::move(path)) {
   std::vector<ZipMember> members = zip_members(path_);
-  std::erase_if(members, [](const ZipMember& member) { return !member.name.ends_with(ending); });
-  for (const ZipMember& member : members) names_.push_back(member.name.substr(0, member.name.size() - ending.size()));
+  std::erase_if(members, [](const ZipMember& member) { return !member.name.ends_with(member_ending); });
+  for (const ZipMember& member : members) names_.push_back(member.name.substr(0, member.name.size() - member_ending.size()));
   members_ = std::make_shared<const std::vector<ZipMember>>(std::move(members));
 }
 
