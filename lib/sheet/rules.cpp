@@ -225,8 +225,8 @@ bool is_covered(const std::vector<std::string>& patterns, std::string_view path)
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return covers(pattern, path); });
 }
 
-/// The operations that a backend lacks, but for those of which both sides state the same as far as both state anything: nothing would say that
-/// they differ.
+/// The operations that a backend lacks: a difference need not list their rules one by one. Left out is an operation of which both sides state some
+/// rule alike and none otherwise: then only the rules of one side alone say that the two differ.
 std::vector<std::string> lacking(const Backend& backend, const std::vector<std::string_view>& agreed,
                                  const std::vector<RuleDifference>& differences) {
   const auto says_so = [](const std::string& operation, const RuleDifference& each) {
