@@ -9,6 +9,7 @@ namespace {
 
 constexpr auto code = EvidenceLevel::vendor_code;
 constexpr auto source = EvidenceLevel::vendor_source;
+constexpr auto assumption = EvidenceLevel::assumption;
 
 constexpr std::string_view run = "tflite-micro 90b983c2 and CMSIS-NN 99f736a6, run and recorded: ";
 constexpr std::string_view small = "tflite-micro 90b983c2, run and recorded: the small network ";
@@ -66,9 +67,6 @@ constexpr auto evidence = std::to_array<EvidenceRow>({
 });
 
 constexpr std::string_view hybrid = "TensorFlow Lite 2022 (tfjs-tflite wasm), run and recorded: tflite_builtin/hybrid; ";
-constexpr std::string_view kernels = "tensorflow/lite/kernels/";
-constexpr std::string_view generic =
-    "activations.cc: Register_LOGISTIC and Register_TANH are the generic kernels, which fill tables of 256 entries; 16 bits as there, read";
 
 /// Of hybrid layers.
 constexpr auto hybrid_evidence = std::to_array<EvidenceRow>({
@@ -80,21 +78,127 @@ constexpr auto hybrid_evidence = std::to_array<EvidenceRow>({
      "fully_connected.cc EvalHybridDense; weights of several scales were read alone, in LiteRT f6745779"},
 });
 
-/// Of TensorFlow Lite's own kernels.
+constexpr std::string_view reference = "ai-edge-litert 1.2.0, reference kernels (BuiltinRefOpResolver), run and recorded: tflite_builtin/";
+constexpr std::string_view optimized = "ai-edge-litert 1.2.0, optimised kernels for x86-64, run and recorded: tflite_builtin/";
+constexpr std::string_view litert = "LiteRT f6745779 tflite/kernels, read: ";
+
+/// Of TensorFlow Lite's own kernels. docs/backends/tflite.md has the counts, and what other versions and the optimised kernels give.
 constexpr auto builtin_evidence =
-    joined(replaced(evidence, {{"mul", source, kernels, "mul.cc: the product and the quotient of the scales are floats, read"},
-                               {"resize.method_uint8", code,
-                                "TensorFlow Lite 2022 (tfjs-tflite wasm), its own kernel run on random images: 12,735 values, all equal"},
-                               {"logistic", source, kernels, generic},
-                               {"tanh", source, kernels, generic},
-                               {"sub", source, kernels, "sub.cc: the quotients of the scales are doubles, as in add.cc, read"},
-                               {"*.i16_power_of_two", code,
-                                "reference_ops::Add with pot_scale, run and recorded: elementwise (power-of-two); add.cc and sub.cc take "
-                                "it if the file says so"}}),
+    joined(std::to_array<EvidenceRow>(
+               {{"domain", code, reference, "conv2d: integer throughout, as the others"},
+                {"conv", code, reference, "conv2d, grouped_conv2d"},
+                {"depthwise_conv", code, reference, "depthwise_conv2d"},
+                {"depthwise_conv.u8", code, reference, "depthwise_conv2d"},
+                {"transposed_conv", code, reference, "transposed_conv2d"},
+                {"fully_connected", code, reference,
+                 "fully_connected, fully_connected_one_row, fully_connected_per_channel; from 1.4.0 on these kernels round the exact "
+                 "product once, "
+                 "half away from zero"},
+                {"*.by", source, litert,
+                 "kernel_util.cc GetQuantizedConvolutionMultipler; a recorded value of fully_connected tells it, none of uint8 data"},
+                {"matmul", code, reference, "batch_matmul"},
+                {"max_pool", code, reference, "max_pool2d"},
+                {"average_pool", code, reference, "average_pool2d"},
+                {"global_average_pool", code, "an average pool whose filter is the image"},
+                {"mean", code, reference, "mean, mean_image; of 8-bit data over the image the optimised kernel computes otherwise"},
+                {"add", code, reference, "add"},
+                {"*.i16_power_of_two", code, reference, "add, sub: layers whose file asks for shifts"},
+                {"sub", code, reference, "sub"},
+                {"mul", code, reference, "mul: the product and the quotient of the scales are floats"},
+                {"concat", code, reference, "concat: uint8 with scaling"},
+                {"quantize", code, reference, "quantize: some values beyond 32 bits"},
+                {"dequantize", code, reference, "dequantize"},
+                {"requantize", code, reference, "requantize"},
+                {"relu", code, reference, "relu, relu6, relu_n1_to_1"},
+                {"leaky_relu", code, reference, "leaky_relu"},
+                {"prelu", code, reference, "prelu"},
+                {"hard_swish", code, reference, "hard_swish: every code"},
+                {"logistic", code, reference, "logistic: 8 bits every code, a table"},
+                {"tanh", code, reference, "tanh: 8 bits every code, a table"},
+                {"softmax", code, reference, "softmax, softmax_to_int16"},
+                {"reduce_sum", assumption,
+                 "of uint8 data as ai-edge-litert 1.2.0's reference kernel, recorded: tflite_builtin/reduce_sum; of int8 data that "
+                 "kernel takes the codes as uint8, and the optimised one differs too"},
+                {"abs", code, reference, "abs"},
+                {"argmax", code, reference, "argmax, argmin"},
+                {"argmax.single_channel", code, reference, "argmax: axes of one value"},
+                {"extreme", code, reference, "maximum, minimum, reduce_max, reduce_min"},
+                {"l2_normalization", code, reference, "l2_normalization"},
+                {"detection", assumption, "as tflite-micro's detection_postprocess.cc, read; not run here"},
+                {"resize", code, reference, "resize_bilinear, resize_nearest"},
+                {"resize.method_uint8", code, optimized, "resize_bilinear_optimized; and by TensorFlow Lite 2022 (tfjs-tflite wasm)"},
+                {"resize.other_quantization", code, reference, "resize_bilinear, resize_nearest: layers between two quantisations"},
+                {"svdf", code, reference, "svdf: eight calls in a row"},
+                {"svdf.*.scale.arithmetic", assumption, "as tflite-micro's svdf_common.cc; no recorded value tells float from double"},
+                {"svdf.output", code, reference, "svdf"},
+                {"svdf.activation", code, reference, "svdf: layers with a relu, which is ignored"},
+                {"svdf.state_i8", assumption,
+                 "as tflite-micro 90b983c2; ai-edge-litert 1.2.0 has no kernel for a state of 8 bits and takes it as one of 16"},
+                {"svdf.state_i16", code, reference, "svdf"},
+                {"lstm", code, reference, "lstm: four calls in a row"},
+                {"lstm.gate_i8.output.scale.arithmetic", assumption,
+                 "as tflite-micro's lstm_eval_common.cc; no recorded value tells float from double"},
+                {"lstm.gate_i16", assumption, "as tflite-micro 90b983c2; ai-edge-litert 1.2.0 refuses an lstm of 16-bit data"},
+                {"lstm.clip_rounding", code, reference, "lstm: layers with a clip"}}),
            hybrid_evidence);
 
+constexpr std::string_view single = "as tflite-micro 90b983c2 built with TFLITE_SINGLE_ROUNDING, run; TensorFlow Lite so built was not run";
+constexpr std::string_view ruy =
+    "ruy 2af88863 apply_multiplier.cc, read: one rounding, half up; its kernels for 64-bit Arm were run and recorded: tflite_ruy_neon/ruy";
+constexpr std::string_view alike =
+    "the two builds are the same in it; ai-edge-litert 1.2.0, reference kernels, run and recorded: tflite_builtin/";
+constexpr std::string_view alike_optimized =
+    "the two builds are the same in it; ai-edge-litert 1.2.0, optimised kernels for x86-64, run and recorded: tflite_builtin/";
+
+/// Of the build with single rounding, of which no package is known: what rescales is assumed; what does not is that of the other build.
+constexpr auto single_evidence =
+    joined(replaced(builtin_evidence, {{"domain", code, alike, "conv2d: integer throughout, as the others"},
+                                       {"conv", assumption, single},
+                                       {"depthwise_conv", assumption, single},
+                                       {"depthwise_conv.u8", assumption, single, ": the kernel of uint8 data rounds twice"},
+                                       {"transposed_conv", assumption, single},
+                                       {"fully_connected", assumption, single},
+                                       {"matmul", assumption, single},
+                                       {"max_pool", code, alike, "max_pool2d"},
+                                       {"average_pool", code, alike, "average_pool2d"},
+                                       {"mean", assumption, single},
+                                       {"add", assumption, single},
+                                       {"*.i16_power_of_two", code, alike, "add, sub: layers whose file asks for shifts"},
+                                       {"sub", assumption, single},
+                                       {"mul", assumption, single},
+                                       {"concat", code, alike, "concat"},
+                                       {"quantize", code, alike, "quantize"},
+                                       {"dequantize", code, alike, "dequantize"},
+                                       {"requantize", assumption, single},
+                                       {"relu", assumption, single},
+                                       {"leaky_relu", assumption, single},
+                                       {"prelu", assumption, single},
+                                       {"hard_swish", assumption, single},
+                                       {"logistic", code, alike, "logistic: 8 bits every code, a table"},
+                                       {"tanh", code, alike, "tanh: 8 bits every code, a table"},
+                                       {"softmax", assumption, single},
+                                       {"reduce_sum", assumption, single},
+                                       {"abs", assumption, single},
+                                       {"argmax", code, alike, "argmax, argmin"},
+                                       {"argmax.single_channel", code, alike, "argmax: axes of one value"},
+                                       {"extreme", code, alike, "maximum, minimum, reduce_max, reduce_min"},
+                                       {"l2_normalization", assumption, single},
+                                       {"resize", assumption, single},
+                                       {"resize.method_uint8", code, alike_optimized, "resize_bilinear_optimized"},
+                                       {"resize.other_quantization", code, alike, "resize_bilinear, resize_nearest: codes as they are"},
+                                       {"svdf", assumption, single},
+                                       {"svdf.output", assumption, single},
+                                       {"svdf.activation", code, alike, "svdf: layers with a relu, which is ignored"},
+                                       {"svdf.state_i16", assumption, single},
+                                       {"lstm", assumption, single},
+                                       {"lstm.clip_rounding", code, alike, "lstm: layers with a clip"}}),
+           std::to_array<EvidenceRow>({{"conv.i8", source, ruy},
+                                       {"conv.u8", source, ruy},
+                                       {"fully_connected.i8", source, ruy},
+                                       {"resize.coordinates", code, alike, "resize_nearest"}}));
+
 constexpr std::string_view vectors = "NEON, whose kernels builds for x86-64 with SSE4.1 take as well";
-/// Of hybrid layers: kernels that an interpreter does not run by default, or not in every build.
+/// Kernels that an interpreter does not run by default, or not in every build.
 constexpr SettingRow hybrid_settings[]{
     {"dynamic.conv_*.zero_point", {"after_rounding"}, vectors},
     {"dynamic.depthwise_conv.zero_point", {"after_rounding"}, vectors},
@@ -103,11 +207,10 @@ constexpr SettingRow hybrid_settings[]{
     {"dynamic.depthwise_conv.product",
      {"weight_scale_first", "scales_first"},
      "NEON, whose kernels builds for x86-64 with SSE4.1 take as well, in whole fours of channels; and the reference kernel, "
-     "reference/integer_ops/depthwise_conv.h"}};
+     "reference/integer_ops/depthwise_conv.h"},
+    {"resize.method_uint8", {"float_by_row"}, "the reference kernel, run and recorded: tflite_builtin/resize_bilinear"}};
 
 constexpr std::string_view recorded = "LiteRT f6745779, ruy 2af88863, gemmlowp 16e8662c, run under qemu and recorded: ";
-constexpr std::string_view litert = "LiteRT f6745779 tflite/kernels, read: ";
-
 /// Of the same on 64-bit Arm.
 constexpr EvidenceRow neon_evidence[]{
     {"domain", source, litert, "integer throughout"},
@@ -155,12 +258,30 @@ constexpr OpenRow open_micro[]{
 };
 
 constexpr std::string_view image_mean =
-    "the built-in kernel makes one whole number of its zero points, in float32, and has the multiplier in/(out*count) at once: up to 580 "
+    "the optimised kernels make one whole number of their zero points, in float32, and have the multiplier in/(out*count) at once: up to "
+    "580 "
     "of 1,600 values differ";
 constexpr std::string_view on_arm = "TensorFlow Lite's built-in kernels on Arm";
+/// As the Python packages have them: without a delegate, and with BuiltinRefOpResolver.
+constexpr std::string_view on_x86 = "TensorFlow Lite's optimised kernels on x86-64", by_reference = "TensorFlow Lite's reference kernels",
+                           later_reference = "LiteRT's reference kernels from 1.4.0 on";
 /// Of TensorFlow Lite's own kernels.
 constexpr OpenRow open_builtin[]{
-    {"mean", image_mean_of_i8, image_mean},
+    {"mean", image_mean_of_8bit, image_mean},
+    {"fully_connected", always,
+     "the exact product is rounded once, half away from zero: 32 of 56,238 values of 8 bits and 537 of 30,300 of 16 bits differ",
+     later_reference},
+    {"reduce_sum", always, "int8 codes are taken as uint8 ones: most values differ; sums of uint8 are equal", by_reference},
+    {"svdf.state_i8", always, "there is no kernel for a state of 8 bits: its memory is taken as one of 16", by_reference},
+    {"lstm.gate_i16", always, "there is no kernel for 16-bit data: the layer is refused", by_reference},
+    {"conv", data_16bit, "11 of 26,925 values differ; none where it is grouped", on_x86},
+    {"fully_connected", data_16bit, "20 of 9,434 values differ", on_x86},
+    {"quantize", always, "1,931 of 19,200 values of int8, 1,960 of uint8 and 4,497 of int16 differ", on_x86},
+    {"dequantize", always, "13,206 of 76,800 values of int8 and 16,048 of uint8 differ", on_x86},
+    {"logistic", data_16bit, "5,080 of 76,800 values differ", on_x86},
+    {"tanh", data_16bit, "5,832 of 76,800 values differ", on_x86},
+    {"softmax", data_16bit, "from 8 to 16 bits 13 of 26,405 values differ", on_x86},
+    {"reduce_sum", always, "342 of 8,420 values of int8 and 243 of 7,509 of uint8 differ", on_x86},
     {"depthwise_conv.i8", always,
      "equal where the channels are a multiple of 8: two roundings, both half up (vqrdmulh, vrshl); in the generic kernel the channels "
      "beyond the last whole eight "
@@ -171,7 +292,7 @@ constexpr OpenRow open_builtin[]{
      "each operand is rounded once, half up, as in tflite_builtin_single; the sum as here, and so are the elements beyond the last whole "
      "sixteen",
      on_arm},
-    {"mean", image_mean_of_i8,
+    {"mean", image_mean_of_8bit,
      "its zero points become one whole number in float32, its multiplier is in/(out*count) at once; half up for whole sixteens of channels",
      on_arm},
 };
@@ -215,7 +336,7 @@ std::span<const SheetRow> tflite_sheets() {
                                      {"tflite_builtin_double", "TensorFlow Lite's own kernels: rounds twice", tflite_builtin_double,
                                       builtin_evidence, hybrid_settings, "int8", LayerList::none, open_builtin},
                                      {"tflite_builtin_single", "the same built with single rounding, and ruy", tflite_builtin_single,
-                                      builtin_evidence, hybrid_settings, "int8", LayerList::none, open_builtin},
+                                      single_evidence, hybrid_settings, "int8", LayerList::none, open_builtin},
                                      {"tflite_ruy_neon",
                                       "TensorFlow Lite's own kernels on 64-bit Arm: ruy and NEON",
                                       tflite_ruy_neon,

@@ -230,15 +230,23 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
           .fully_connected = kernel(by_layer, scales_first)};
 }
 
+/// The shift of products of two 16-bit values, half away from zero, in both builds (CwiseMul); their scales are powers of two.
+inline constexpr RescaleRule shifted_product{shifted_sum.operand.scale,
+                                             {shift_right_by_exponent(Rounding::half_away), add_zero_point(), clamp()}};
+
 /// The kernels of TensorFlow Lite for desktop and phone where they are not those of TFLite Micro: Mul computes its effective scale in float, Sub in double,
-/// ResizeBilinear of uint8 data multiplies its weights out first, sums of power-of-two scales, where the file asks for them, are shifts, and logistic and
-/// tanh of 8 bits are tables of the float functions; and there are hybrid layers.
+/// ResizeBilinear of uint8 data multiplies its weights out first, sums of power-of-two scales, where the file asks for them, are shifts, logistic and
+/// tanh of 8 bits are tables of the float functions, softmax of 16 bits makes a table in double, lstm has functions of 16 bits and shifts; and there are
+/// hybrid layers.
 [[nodiscard]] constexpr Backend builtin_kernels(Backend backend) {
   backend.add.i16_power_of_two = shifted_sum;
   backend.sub = backend.add;
   backend.mul.scale.arithmetic = ScaleArithmetic::f32;
   backend.resize.method_uint8 = ResizeMethod::float_by_weight;
   backend.dynamic = hybrid_kernels();
+  backend.softmax.method = FunctionMethod::fixed_point_by_double;
+  backend.lstm.method = LstmMethod::fixed_point;
+  backend.lstm.cell = shifted_product;
   for (FunctionArithmetic* const function : {&backend.logistic, &backend.tanh}) {
     function->method = FunctionMethod::float_table_8bit;
     function->rounding = Rounding::half_away;

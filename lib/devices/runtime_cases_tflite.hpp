@@ -30,7 +30,10 @@ inline constexpr RuntimeRow tables{"logistic, tanh, 8 bits", Nearness::equal, "t
 inline constexpr RuntimeRow not_read{"everything else", Nearness::nearest, "tflite_builtin_double", "",
                                      "its kernels were not read one by one"};
 
-inline constexpr std::string_view on_arm = "TensorFlow Lite's built-in kernels on Arm";
+inline constexpr std::string_view on_arm = "TensorFlow Lite's built-in kernels on Arm",
+                                  on_x86 = "TensorFlow Lite's optimised kernels on x86-64",
+                                  by_reference = "TensorFlow Lite's reference kernels",
+                                  later_reference = "LiteRT's reference kernels from 1.4.0 on";
 
 /// Beside the matrix products.
 inline constexpr auto neon = std::to_array<RuntimeRow>({
@@ -43,7 +46,7 @@ inline constexpr auto neon = std::to_array<RuntimeRow>({
     {"add, int8", Nearness::nearest, "tflite_builtin_double", "", "", "add.i8", on_arm},
     neon_mul,
     tables,
-    {"mean over the image, int8", Nearness::nearest, "tflite_builtin_double", "mean.output.chain.2.rounding=half_up", "", "mean", on_arm},
+    {"mean over the image, 8 bits", Nearness::nearest, "tflite_builtin_double", "mean.output.chain.2.rounding=half_up", "", "mean", on_arm},
     not_read,
 });
 
@@ -67,14 +70,29 @@ inline constexpr auto gemmlowp_on_neon =
                                        "gemmlowp rounds twice, half up and with the fix-up half away from zero, on NEON too"}}),
            neon);
 
-inline constexpr RuntimeRow plain_x86[] = {
-    {"conv2d, fully connected, 8 bits", Nearness::equal, "tflite_builtin_single", "", "ruy rounds once, half up, on every path of x86"},
+/// What was run: the packages' kernels are those of NEON by way of NEON_2_SSE, their matrix products are not ruy's.
+inline constexpr RuntimeRow x86_packages[] = {
+    {"conv2d, 8 bits", Nearness::equal, "tflite_builtin_double",
+     "conv.i8.output.chain.2.rounding=half_up conv.u8.output.chain.2.rounding=half_up",
+     "two roundings, both half up; 173,755 values run, all equal"},
+    {"fully connected, 8 bits", Nearness::equal, "tflite_builtin_double", "fully_connected.i8.output.chain.2.rounding=half_up",
+     "likewise; 113,595 values run, all equal"},
     grouped,
-    {"depthwise and transposed convolution, add, sub, mul, pools, softmax, hard swish, requantize", Nearness::equal,
-     "tflite_builtin_double", "",
-     "plain C, which rounds twice: half up, then half away from zero; a build with AVX2 (-mavx2) rounds the operands of sub once"},
-    tables,
-    {"mean over the image, int8", Nearness::nearest, "tflite_builtin_double", "", "", "mean"},
+    {"requantize, 8 bits", Nearness::equal, "tflite_ruy_neon", "", "half up twice; every code of 2,000 layers run, all equal"},
+    {"depthwise and transposed convolution, int8", Nearness::nearest, "tflite_ruy_neon", "", "", "depthwise_conv.i8"},
+    {"add, sub, mul, pools, softmax of 8 bits, relu, leaky relu, prelu, hard swish, logistic and tanh of 8 bits, abs, argmax, maximum, "
+     "minimum, "
+     "resize, l2_normalization, svdf",
+     Nearness::equal, "tflite_builtin_double", "", "1,000 random layers of each and of each type run, all values equal"},
+    {"mean over the image, 8 bits", Nearness::nearest, "tflite_builtin_double", "", "", "mean"},
+    {"reduce_sum", Nearness::nearest, "tflite_builtin_double", "", "", "reduce_sum", on_x86},
+    {"quantize", Nearness::nearest, "tflite_builtin_double", "", "", "quantize", on_x86},
+    {"dequantize", Nearness::nearest, "tflite_builtin_double", "", "", "dequantize", on_x86},
+    {"conv2d, 16 bits", Nearness::nearest, "tflite_builtin_double", "", "", "conv", on_x86},
+    {"fully connected, 16 bits", Nearness::nearest, "tflite_builtin_double", "", "", "fully_connected", on_x86},
+    {"softmax of 8 to 16 bits", Nearness::nearest, "tflite_builtin_double", "", "", "softmax", on_x86},
+    {"logistic, 16 bits", Nearness::nearest, "tflite_builtin_double", "", "", "logistic", on_x86},
+    {"tanh, 16 bits", Nearness::nearest, "tflite_builtin_double", "", "", "tanh", on_x86},
     not_read};
 
 inline constexpr RuntimeRow delegate[] = {{"everything of 8 bits, and what the delegate leaves", Nearness::equal, "xnnpack", "",
@@ -104,11 +122,9 @@ inline constexpr std::string_view read_on_arm =
     "what tflite_ruy_neon says is recorded was run under qemu, as of LiteRT f6745779 and ruy 2af88863; the rest was read, not run, as of "
     "LiteRT 1.2, of older versions ruy alone; TensorFlow 2.3 has ruy 34ea9f4, 2.8 e6c1b8d, between them the change was placed by its date";
 inline constexpr std::string_view sse_builds =
-    "read, not run; a build with SSE4.1 (-msse4.1 and beyond) compiles the NEON kernels through NEON_2_SSE and is then as on 64-bit Arm, "
-    "its kernel for "
-    "one row included; whether a package is such a build was not verified. Old versions took gemmlowp for uint8 matrix products, which "
-    "rounds twice; "
-    "which ones was not verified";
+    "the Python packages ai-edge-litert 1.2.0 and 2.3.0 were run, of tflite-runtime 2.14.0 fewer layers; from 1.4.0 on fully connected of "
+    "16 bits "
+    "is another one. A build without SSE4.1 is plain C, where ruy rounds once, half up (tflite_builtin_single): read, not run";
 
 inline constexpr std::string_view litert_releases =
     "1.0 and 1.1 were not verified: their sources are not in the repository; for Android's Java API the delegate's README says that it is "
@@ -118,7 +134,16 @@ inline constexpr std::string_view litert_releases =
 inline constexpr std::string_view tflite = "TensorFlow Lite";
 
 inline constexpr RuntimeRow reference[] = {
-    {"everything", Nearness::equal, "tflite_builtin_double", "", "plain C, which rounds twice: half up, then half away from zero"}};
+    {"everything but the rows below", Nearness::equal, "tflite_builtin_double", "",
+     "plain C, which rounds twice: half up, then half away from zero; 1,000 random layers of each operation and type run, all values "
+     "equal"},
+    {"resize, bilinear, uint8", Nearness::equal, "tflite_builtin_double", "resize.method_uint8=float_by_row", "run and recorded"},
+    {"fully connected of LiteRT 1.4.0 and later", Nearness::nearest, "tflite_builtin_double", "", "", "fully_connected", later_reference},
+    {"reduce_sum", Nearness::nearest, "tflite_builtin_double", "", "", "reduce_sum", by_reference},
+    {"svdf with a state of 8 bits", Nearness::nearest, "tflite_builtin_double", "", "", "svdf.state_i8", by_reference},
+    {"lstm, 16 bits", Nearness::none, "tflite_builtin_double", "", "", "lstm.gate_i16", by_reference}};
+inline constexpr std::string_view reference_run =
+    "ai-edge-litert 1.2.0 and 2.3.0 were run, on x86-64; a build with TFLITE_SINGLE_ROUNDING rounds once: tflite_builtin_single, not run";
 
 inline constexpr auto tflite_cases = std::to_array<RuntimeCase>({
     {tflite,
@@ -159,7 +184,7 @@ inline constexpr auto tflite_cases = std::to_array<RuntimeCase>({
      read_on_arm,
      kernels_source},
     {tflite, every, VersionRange{"", "2.13"}, "x86-64", "built-in kernels",
-     "tflite builtin ruy x86-64 vnni avx2 avx512 linux windows macos android python bazel cmake", plain_x86, sse_builds, kernels_source},
+     "tflite builtin ruy x86-64 vnni avx2 avx512 linux windows macos android python bazel cmake", x86_packages, sse_builds, kernels_source},
     {tflite,
      {"2.6", ""},
      VersionRange{"2.14", ""},
@@ -176,7 +201,7 @@ inline constexpr auto tflite_cases = std::to_array<RuntimeCase>({
      "reference kernels (BuiltinRefOpResolver)",
      "tflite reference aarch64 arm32 arm neon sdot i8mm x86-64 vnni avx2 avx512 wasm android linux windows ios macos python bazel cmake",
      reference,
-     "read in part, not run; a build with TFLITE_SINGLE_ROUNDING rounds once: tflite_builtin_single",
+     reference_run,
      kernels_source},
     {tflite,
      {"2.6", ""},
@@ -213,7 +238,7 @@ inline constexpr auto litert_cases = std::to_array<RuntimeCase>({
      "x86-64",
      "built-in kernels, without the delegate",
      "litert builtin ruy x86-64 vnni avx2 avx512 linux windows macos android python bazel cmake",
-     plain_x86,
+     x86_packages,
      sse_builds,
      kernels_source},
     {litert,
@@ -223,7 +248,7 @@ inline constexpr auto litert_cases = std::to_array<RuntimeCase>({
      "reference kernels (BuiltinRefOpResolver)",
      "litert reference aarch64 arm32 arm neon sdot i8mm x86-64 vnni avx2 avx512 wasm android linux windows ios macos python bazel cmake",
      reference,
-     "",
+     reference_run,
      kernels_source},
 });
 

@@ -309,7 +309,7 @@ Lines formula(const FunctionArithmetic& rule) {
   if (rule.method == FunctionMethod::float_exponentials)
     return {"y = clamp(" + text(rule.rounding) + "(float(e(x) * floor(1/out)) / sum(e)) + zp); e: float32, a table",
             "e(x) = float(exp((255 - max + x + room)*in)), room = (log(largest float32/columns) - 5)/in (arith/float_softmax.hpp)"};
-  if (rule.method == FunctionMethod::fixed_point) {
+  if (rule.method == FunctionMethod::fixed_point || rule.method == FunctionMethod::fixed_point_by_double) {
     const RescaleRule input{rule.input.scale, rule.input.chain};
     if (input.chain.empty())
       return {"fixed-point approximation (arith/fixed_function.hpp) with stages of its own; its scales as",
@@ -377,7 +377,8 @@ Lines formula(const LstmArithmetic& rule) {
                     (gate.bias == BiasAt::accumulator_start ? "start" : "end"));
     if (!sum.operand.chain.empty()) add_chain(lines, "term", sum.operand, product(sum.centring));
     const std::string part = expression(sum.output, sum.operand.chain.empty() ? "sum(x*w)" : "sum(term)");
-    lines.push_back("g = f(" + narrowed(rule.sum, 16, part + " + the same of sum(h*w)") + "), f: table of logistic or tanh of 16 bits");
+    lines.push_back("g = f(" + narrowed(rule.sum, 16, part + " + the same of sum(h*w)") + "), f: logistic or tanh of 16 bits, " +
+                    (rule.method == LstmMethod::fixed_point ? "fixed-point (arith/fixed_function_i16.hpp)" : "by tables"));
     lines.push_back(scale_line(sum.output, "in*w*2^12"));
   };
   add_gate("i8", rule.gate_i8);

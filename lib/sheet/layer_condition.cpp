@@ -122,7 +122,8 @@ bool is_met(LayerCondition condition, const Model& model, const Operation& opera
     case LayerCondition::several_rows: return layer.output().shape.element_count() != layer.channels();
     case LayerCondition::products_from_512: return layer.products() >= 512;
     case LayerCondition::products_from_131073: return layer.products() >= 131073;
-    case LayerCondition::image_mean_of_i8: return layer.input().type == ElementType::int8 && layer.is_mean_over_image();
+    case LayerCondition::image_mean_of_8bit:
+      return layer.is_mean_over_image() && (layer.input().type == ElementType::int8 || layer.input().type == ElementType::uint8);
     case LayerCondition::whole_image: return layer.averages_whole_image();
     case LayerCondition::equal_quantization: return layer.input().quantization == layer.output().quantization;
     case LayerCondition::stride_beyond_kernel:

@@ -531,6 +531,7 @@ struct Structure<FunctionArithmetic> : Usual<FunctionArithmetic> {
        .read_in = asked([](const Owner& rule) { return rule.method == FunctionMethod::rescaled; })},
       {LASTBIT_MEMBER(input), .meaning = "to the function's fixed point", .read_in = asked([](const Owner& rule) {
                                                                             return rule.method == FunctionMethod::fixed_point ||
+                                                                                   rule.method == FunctionMethod::fixed_point_by_double ||
                                                                                    rule.method == FunctionMethod::float_table_8bit;
                                                                           })},
       {LASTBIT_MEMBER(rounding), .meaning = "how the function's float value is rounded",

@@ -169,7 +169,8 @@ inline constexpr std::string_view meanings<FunctionMethod>[] = {
     "logistic or tanh: of 8-bit data as float_table, of 16-bit data as fixed_point",
     "as float_table, times float(1 / scale) in place of the division",
     "as float_table_by_inverse, the zero point added in float before the rounding",
-    "logistic or tanh of int32 in units of 2^-12: an entry of a table, in units of 2^-15"};
+    "logistic or tanh of int32 in units of 2^-12: an entry of a table, in units of 2^-15",
+    "softmax: as fixed_point, a table of 16-bit data made in double"};
 
 // Conversions, functions and the rest.
 
@@ -233,7 +234,7 @@ inline constexpr std::string_view meanings<OtherQuantization>[] = {"the layer is
 template <>
 inline constexpr std::string_view meanings<FusedActivation>[] = {"only the type does", "it does"};
 template <>
-inline constexpr std::string_view meanings<LstmMethod>[] = {"no such operation", "16-bit tables"};
+inline constexpr std::string_view meanings<LstmMethod>[] = {"no such operation", "16-bit tables", "fixed-point functions of 16 bits"};
 template <>
 inline constexpr std::string_view meanings<ArgmaxMethod>[] = {"no such operation", "the first", "the last"};
 template <>

@@ -185,6 +185,7 @@ class FunctionMethod(RuleValue):
     float_table_by_inverse = "float_table_by_inverse", "as float_table, times float(1 / scale) in place of the division"
     float_table_onto_zero_point = "float_table_onto_zero_point", "as float_table_by_inverse, the zero point added in float before the rounding"
     table_entry = "table_entry", "logistic or tanh of int32 in units of 2^-12: an entry of a table, in units of 2^-15"
+    fixed_point_by_double = "fixed_point_by_double", "softmax: as fixed_point, a table of 16-bit data made in double"
 
 
 class ResizeMethod(RuleValue):
@@ -224,6 +225,7 @@ class FusedActivation(RuleValue):
 class LstmMethod(RuleValue):
     absent = "absent", "no such operation"
     sigmoid_table = "sigmoid_table", "16-bit tables"
+    fixed_point = "fixed_point", "fixed-point functions of 16 bits"
 
 
 class ArgmaxMethod(RuleValue):

@@ -4,6 +4,7 @@
 // The fixed-point functions and the interpolation tables. Where a function is defined by an exact formula the oracle is that formula in
 // 128 bits and every value must be equal; where it approximates exp, tanh or 1/(1+x), the oracle is the C library in long double and the
 // largest error is bounded in units of the last place: a property of the device's algorithm, measured over its whole domain.
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "lastbit/arith/fixed_function.hpp"
+#include "lastbit/arith/fixed_function_i16.hpp"
 #include "lastbit/arith/fixed_table.hpp"
 #include "support/catch.hpp"
 #include "support/fixed_point.hpp"
@@ -165,6 +167,15 @@ TEST_CASE("the generated tables are the recorded ones") {
   CHECK(sigmoid_table_u0_16[28] == 49975);             // the function itself is 49973.95
 }
 
+TEST_CASE("the table of 1 / (1 + x) made in double differs in two entries") {
+  std::vector<std::size_t> differing;
+  for (std::size_t i = 0; i < one_over_one_plus_table_q0_15.size(); ++i)
+    if (one_over_one_plus_table_q0_15_by_double[i] != one_over_one_plus_table_q0_15[i]) differing.push_back(i);
+  CHECK(differing == std::vector<std::size_t>{160, 294});
+  CHECK(one_over_one_plus_table_q0_15_by_double[160] == 24967);
+  CHECK(one_over_one_plus_table_q0_15_by_double[294] == 20815);
+}
+
 TEST_CASE("interpolation: within 2 units of exp and 1 / (1 + x) for every 16-bit argument") {
   for (std::int32_t v = -32768; v < 32768; ++v) {
     const long double unit = (v + 32768) / 65536.0L;
@@ -172,4 +183,28 @@ TEST_CASE("interpolation: within 2 units of exp and 1 / (1 + x) for every 16-bit
     if (std::abs(interpolate(exp_table_q0_15, argument) - 32768 * std::exp(10 * unit - 10)) > 2) FAIL("exp at " << v);
     if (std::abs(interpolate(one_over_one_plus_table_q0_15, argument) - 32768 / (1 + unit)) > 2) FAIL("1 / (1 + x) at " << v);
   }
+}
+
+// What gemmlowp's 16-bit functions give of every input, by a transcription that equals ai-edge-litert's lstm in every recorded value.
+TEST_CASE("logistic and tanh of 16 bits: every input of every format") {
+  CHECK(hash_of_range(-32768, 32767, [](int x) { return fixed_logistic_i16(static_cast<std::int16_t>(x), 3); }) == 0xcc77ab6629a914a1U);
+  constexpr std::array<std::uint64_t, 7> tanh_hashes{0xd64e676ac4e53441U, 0xa033418105d0e549U, 0x93322a1544efbad5U, 0x97e75728c8c7e89cU,
+                                                     0x4c015a117c7cd9aaU, 0x2dfe481ded763b06U, 0x76de8d3a29088e4cU};
+  for (int bits = 0; bits <= 6; ++bits)
+    CHECK(hash_of_range(-32768, 32767, [&](int x) { return fixed_tanh_i16(static_cast<std::int16_t>(x), bits); }) ==
+          tanh_hashes[static_cast<std::size_t>(bits)]);
+}
+
+TEST_CASE("logistic and tanh of 16 bits: within 7 and 13 units of the functions") {
+  for (std::int32_t v = -32768; v < 32768; ++v) {
+    const auto value = static_cast<std::int16_t>(v);
+    for (int bits = 0; bits <= 6; ++bits) {
+      const long double x = std::ldexp(static_cast<long double>(v), bits - 15);
+      if (std::abs(fixed_logistic_i16(value, bits) - 32768 / (1 + std::exp(-x))) > 7) FAIL("logistic of " << v << " with " << bits);
+      if (std::abs(fixed_tanh_i16(value, bits) - 32768 * std::tanh(x)) > 13) FAIL("tanh of " << v << " with " << bits);
+    }
+  }
+  CHECK(fixed_logistic_i16(0, 3) == 1 << 14);
+  CHECK(fixed_tanh_i16(0, 3) == 0);
+  CHECK(fixed_logistic_i16(-8192, 3) == 3901);  // the function itself is 3906.04
 }

@@ -3,6 +3,7 @@
 //
 // Every recorded case below tests/vectors, on the backend it names: every value equal. A new folder needs no line here.
 #include "engine/output_lines.hpp"
+#include "lastbit/rules.hpp"
 #include "lastbit/verify.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
@@ -16,7 +17,7 @@ void check_all() {
                                << ", got " << failure.got << " " << failure.reason);
   }
   CHECK(report.failures.empty());
-  CHECK(report.passed > 1300);
+  CHECK(report.passed > 1400);
   CHECK(report.values > 500000);
 }
 
@@ -40,4 +41,35 @@ TEST_CASE("the recorded cases hold as well when every sum is computed step by st
   const auto report = lastbit::verify(lastbit::test::source_directory() / "tests/vectors/tflite/fully_connected", options);
   CHECK(report.failures.empty());
   CHECK(adjusted > 90);
+}
+
+TEST_CASE("what was recorded of TensorFlow Lite's own kernels tells them from those of others") {
+  struct Neighbour {
+    const char *suite, *rule, *value;
+  };
+  constexpr Neighbour neighbours[]{{"conv2d", "conv.i8.output.chain.2.rounding", "half_up"},  // the optimised kernels
+                                   {"depthwise_conv2d", "depthwise_conv.i8.output.chain.2.rounding", "half_up"},
+                                   {"conv2d_optimized", "conv.i8.output.chain.2.rounding", "half_even"},
+                                   {"requantize_optimized", "requantize.chain.2.rounding", "half_away"},
+                                   {"fully_connected", "fully_connected.i16_bias32.output.by", "in*weight/out"},
+                                   {"mean", "mean.output.chain.2.rounding", "half_up"},
+                                   {"add", "add.i16_power_of_two.operand.chain.0.rounding", "half_up"},
+                                   {"sub", "sub.i16_power_of_two.operand.chain.0.rounding", "half_up"},
+                                   {"sub", "sub.i16.operand.scale.arithmetic", "f32"},  // TFLite Micro's, as the next six
+                                   {"sub", "sub.i16.output.scale.arithmetic", "f32"},
+                                   {"mul", "mul.scale.arithmetic", "f64"},
+                                   {"softmax", "softmax.method", "fixed_point"},
+                                   {"logistic", "logistic.method", "fixed_point"},
+                                   {"tanh", "tanh.method", "fixed_point"},
+                                   {"lstm", "lstm.method", "sigmoid_table"},
+                                   {"resize_bilinear_optimized", "resize.method_uint8", "float_by_row"},
+                                   {"svdf", "svdf.activation", "applied"}};
+  for (const Neighbour& neighbour : neighbours) {
+    INFO(neighbour.suite << ": " << neighbour.rule << " = " << neighbour.value);
+    lastbit::VerifyOptions options;
+    options.adjust = [&](lastbit::SpecSheet& sheet) { lastbit::set_rule(sheet.backend, neighbour.rule, neighbour.value); };
+    const auto suite = lastbit::test::source_directory() / "tests/vectors/tflite_builtin" / neighbour.suite;
+    CHECK(lastbit::verify(suite).failures.empty());
+    CHECK_FALSE(lastbit::verify(suite, options).failures.empty());
+  }
 }

@@ -149,7 +149,9 @@ const std::vector<Decided> decided{
     {"tflite_double",
      {"conv.i8.centring", "*_conv.i8.centring", "fully_connected.i8.centring", "matmul.i8.centring", "average_pool.centring",
       "mean.centring", "add.i8.centring", "sub.i8.centring", "lstm.gate_i8.centring"}},
-    {"tflite_double", {"leaky_relu.method", "prelu.method", "hard_swish.method", "logistic.method", "tanh.method", "softmax.method"}},
+    {"tflite_double", {"leaky_relu.method", "prelu.method", "hard_swish.method", "logistic.method", "tanh.method"}},
+    // The table made in double is read of 16-bit data alone; softmax has 8 bits here.
+    {"tflite_double", {"softmax.method"}, {"absent", "rescaled", "float_*", "table_entry"}},
     // Where pixels lie, in what arithmetic, and how many bits their weights have.
     {"tflite_double", {"resize.method", "resize.coordinates", "resize.grid", "resize.fraction_bits", "resize.rounding"}},
     {"tflite_double", {"resize.grid_rounding"}, no_tie},

@@ -339,6 +339,7 @@ struct FixedPointInput {
 /// float_exponentials: softmax of 8-bit codes by a table of float32 exponentials (arith/float_softmax.hpp); no other function.
 /// float_ratio: as float_table, logistic and tanh by ratios of polynomials (arith/float32_function.hpp).
 /// float_table_8bit: logistic and tanh of 8-bit data as float_table, of 16-bit data as fixed_point; no other function.
+/// fixed_point_by_double: softmax as fixed_point, the table of 1/(1+x) of 16-bit data made in double (arith/fixed_table.hpp); no other function.
 /// table_entry: logistic and tanh of int32 data of scale 2^-12, an entry of a table (arith/fixed_activation.hpp) as int32 of scale 2^-15; no other.
 enum class FunctionMethod : std::uint8_t {
   absent,
@@ -350,13 +351,14 @@ enum class FunctionMethod : std::uint8_t {
   float_table_8bit,
   float_table_by_inverse,
   float_table_onto_zero_point,
-  table_entry
+  table_entry,
+  fixed_point_by_double
 };
 /// Of one function of a value, such as logistic.
 struct FunctionArithmetic {
   FunctionMethod method = FunctionMethod::absent;
   RescaleRule rescale{};                   ///< read by rescaled
-  FixedPointInput input{};                 ///< read by fixed_point, float_table_8bit
+  FixedPointInput input{};                 ///< read by fixed_point…, float_table_8bit
   Rounding rounding = unstated<Rounding>;  ///< read by float_…
   friend constexpr bool operator==(const FunctionArithmetic&, const FunctionArithmetic&) = default;
 };
@@ -497,8 +499,8 @@ struct GateArithmetic {
   BiasAt bias = unstated<BiasAt>;
   friend constexpr bool operator==(const GateArithmetic&, const GateArithmetic&) = default;
 };
-/// sigmoid_table: logistic and tanh of 16 bits as in arith/fixed_activation.hpp.
-enum class LstmMethod : std::uint8_t { absent, sigmoid_table };
+/// sigmoid_table: logistic and tanh of 16 bits as in arith/fixed_activation.hpp; fixed_point: as in arith/fixed_function_i16.hpp.
+enum class LstmMethod : std::uint8_t { absent, sigmoid_table, fixed_point };
 /// lstm (op/lstm.hpp): 8- or 16-bit data, a 16-bit cell.
 struct LstmArithmetic {
   LstmMethod method = LstmMethod::absent;
@@ -653,7 +655,7 @@ enum class LayerCondition : std::uint8_t {
   several_rows,                 ///< of data that meet the weights
   products_from_512,            ///< so many, or more, in one sum
   products_from_131073,         ///< so many, or more, in one sum
-  image_mean_of_i8,             ///< a mean of int8 codes over height and width
+  image_mean_of_8bit,           ///< a mean of int8 or uint8 codes over height and width
   whole_image,                  ///< an average of all that a channel has
   equal_quantization,           ///< input and output have the same scale and zero point
   stride_beyond_kernel,         ///< in one direction

@@ -115,7 +115,8 @@ constexpr auto names_of(LaneOrder) { return std::to_array<std::string_view>({"se
 constexpr auto names_of(LaneJoin) { return std::to_array<std::string_view>({"within_sums", "across_sums"}); }
 constexpr auto names_of(FunctionMethod) {
   return std::to_array<std::string_view>({"absent", "rescaled", "fixed_point", "float_table", "float_exponentials", "float_ratio",
-                                          "float_table_8bit", "float_table_by_inverse", "float_table_onto_zero_point", "table_entry"});
+                                          "float_table_8bit", "float_table_by_inverse", "float_table_onto_zero_point", "table_entry",
+                                          "fixed_point_by_double"});
 }
 constexpr auto names_of(StepPrecision) { return std::to_array<std::string_view>({"float16", "float32"}); }
 constexpr auto names_of(SumOrder) {
@@ -136,7 +137,7 @@ constexpr auto names_of(ResizeGrid) { return std::to_array<std::string_view>({"c
 constexpr auto names_of(NearestCoordinate) { return std::to_array<std::string_view>({"exact", "float_scale", "float_quotient"}); }
 constexpr auto names_of(OtherQuantization) { return std::to_array<std::string_view>({"refused", "ignored"}); }
 constexpr auto names_of(FusedActivation) { return std::to_array<std::string_view>({"ignored", "applied"}); }
-constexpr auto names_of(LstmMethod) { return std::to_array<std::string_view>({"absent", "sigmoid_table"}); }
+constexpr auto names_of(LstmMethod) { return std::to_array<std::string_view>({"absent", "sigmoid_table", "fixed_point"}); }
 constexpr auto names_of(ArgmaxMethod) { return std::to_array<std::string_view>({"absent", "first_maximum", "last_maximum"}); }
 constexpr auto names_of(RunningMaximum) { return std::to_array<std::string_view>({"per_position", "carried_over"}); }
 constexpr auto names_of(SingleChannel) { return std::to_array<std::string_view>({"zero", "upper_half"}); }
@@ -157,7 +158,7 @@ constexpr auto names_of(LayerCondition) {
                                           "several_rows",
                                           "products_from_512",
                                           "products_from_131073",
-                                          "image_mean_of_i8",
+                                          "image_mean_of_8bit",
                                           "whole_image",
                                           "equal_quantization",
                                           "stride_beyond_kernel",

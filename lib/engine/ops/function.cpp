@@ -264,22 +264,13 @@ Executor prepare_exp(const Model& model, const Operation& operation, const Backe
 
 namespace {
 
-template <class Input, class Output>
-void softmax_rows_fixed(const Execution& run, const SoftmaxParameters& parameters, const Chain& chain,
-                        [[maybe_unused]] const std::vector<std::int32_t>& exponentials) {
+/// f of the input and the output of every row.
+template <class Input, class Output, class F>
+void for_every_row(const Execution& run, F&& f) {
   const auto in = run.inputs[0]->values<Input>();
   const auto out = run.outputs[0].values<Output>();
   const auto columns = static_cast<std::size_t>(run.inputs[0]->shape().rank() == 0 ? 1 : run.inputs[0]->shape().back());
-  const auto rescale = [&](std::int32_t value) { return fixed_argument(chain, parameters.scale, value, 0); };
-  if constexpr (sizeof(Input) == 2) {
-    for (std::size_t row = 0; row < in.size(); row += columns)
-      softmax_row_i16(in.subspan(row, columns), out.subspan(row, columns), rescale);
-  } else {
-    const auto exponential = [&](std::int32_t difference) { return exponentials[static_cast<std::size_t>(-difference)]; };
-    for (std::size_t row = 0; row < in.size(); row += columns) {
-      softmax_row_of<Input, Output>(in.subspan(row, columns), out.subspan(row, columns), parameters.smallest_difference, exponential);
-    }
-  }
+  for (std::size_t row = 0; row < in.size(); row += columns) f(in.subspan(row, columns), out.subspan(row, columns));
 }
 
 /// exp of every difference of 8-bit codes that counts, by its magnitude.
@@ -298,15 +289,20 @@ Executor fixed_softmax(const FunctionArithmetic& rule, double beta, const ModelT
   const Chain chain = rule.input.chain;
   if (input.type == ElementType::int16 && output.type == ElementType::int16) {
     require_output(operation, output, 1.0 / 32768, 0);
-    return [chain, parameters = SoftmaxParameters{softmax_scale_i16(encoding, beta, input.quantization.scale()), 0}](const Execution& run) {
-      softmax_rows_fixed<std::int16_t, std::int16_t>(run, parameters, chain, {});
+    const bool by_double = rule.method == FunctionMethod::fixed_point_by_double;
+    const InterpolationTable& reciprocals = by_double ? one_over_one_plus_table_q0_15_by_double : one_over_one_plus_table_q0_15;
+    return [chain, &reciprocals, scale = softmax_scale_i16(encoding, beta, input.quantization.scale())](const Execution& run) {
+      const auto rescale = [&](std::int32_t value) { return fixed_argument(chain, scale, value, 0); };
+      for_every_row<std::int16_t, std::int16_t>(run, [&](auto in, auto out) { softmax_row_i16(in, out, rescale, reciprocals); });
     };
   }
   const auto rows = [&]<class Input, class Output>() -> Executor {
     require_output(operation, output, std::ldexp(1.0, -8 * static_cast<int>(sizeof(Output))), std::numeric_limits<Output>::min());
     const SoftmaxParameters parameters = softmax_parameters(encoding, beta, input.quantization.scale());
-    return [chain, parameters, exponentials = softmax_exponentials(parameters, chain)](const Execution& run) {
-      softmax_rows_fixed<Input, Output>(run, parameters, chain, exponentials);
+    return [parameters, exponentials = softmax_exponentials(parameters, chain)](const Execution& run) {
+      const auto exponential = [&](std::int32_t difference) { return exponentials[static_cast<std::size_t>(-difference)]; };
+      for_every_row<Input, Output>(
+          run, [&](auto in, auto out) { softmax_row_of<Input, Output>(in, out, parameters.smallest_difference, exponential); });
     };
   };
   if (input.type == ElementType::int8 && output.type == ElementType::int8) return rows.template operator()<std::int8_t, std::int8_t>();
@@ -381,7 +377,7 @@ Executor prepare_softmax(const Model& model, const Operation& operation, const B
   const double beta = std::get<SoftmaxAttributes>(operation.attributes).beta;
   if (rule.method == FunctionMethod::float_table) return float_softmax(rule.rounding, beta, input, output);
   if (rule.method == FunctionMethod::float_exponentials) return exponential_softmax(rule.rounding, beta, input, output, operation);
-  if (rule.method != FunctionMethod::fixed_point) throw_type(operation, input);
+  if (rule.method != FunctionMethod::fixed_point && rule.method != FunctionMethod::fixed_point_by_double) throw_type(operation, input);
   return fixed_softmax(rule, beta, input, output, operation);
 }
 

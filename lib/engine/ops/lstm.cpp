@@ -36,6 +36,18 @@ struct Lstm {
   Finisher forgotten{}, added{}, to_output{};
   std::int64_t input_zero = 0, hidden_zero = 0, clip = 0;  ///< zero points: as far as they are subtracted
   double cell_scale = 0;
+  int cell_integer_bits = 0;
+
+  /// Of a value before a gate's function, or of the cell state.
+  template <Sigmoid function>
+  [[nodiscard]] std::int16_t of_gate(std::int16_t value) const {
+    return rule.method == LstmMethod::fixed_point ? lstm_activation_fixed<function>(value, lstm_gate_integer_bits)
+                                                  : lstm_activation<function>(value, lstm_gate_scale);
+  }
+  [[nodiscard]] std::int16_t of_cell(std::int16_t value) const {
+    return rule.method == LstmMethod::fixed_point ? lstm_activation_fixed<Sigmoid::tanh>(value, cell_integer_bits)
+                                                  : lstm_activation<Sigmoid::tanh>(value, cell_scale);
+  }
 };
 
 /// One batch row on its way through the sequence.
@@ -73,8 +85,7 @@ Values gate_values(const Lstm& lstm, std::size_t gate, std::span<const std::int6
   const Values from_hidden = gate_part(weights.recurrent[gate], hidden, nullptr, lstm.gate, lstm.from_hidden[gate], events);
   for (std::size_t i = 0; i < from_input.size(); ++i) {
     const std::int16_t sum = add_i16(from_input[i], from_hidden[i], lstm.rule.sum);
-    from_input[i] =
-        gate == candidate ? lstm_activation<Sigmoid::tanh>(sum, lstm_gate_scale) : lstm_activation<Sigmoid::logistic>(sum, lstm_gate_scale);
+    from_input[i] = gate == candidate ? lstm.of_gate<Sigmoid::tanh>(sum) : lstm.of_gate<Sigmoid::logistic>(sum);
   }
   return from_input;
 }
@@ -101,7 +112,7 @@ Values step(const Lstm& lstm, std::span<const std::int64_t> x, const Weights& we
   update_cell(lstm, gate, memory.cell);
   Values activated(memory.cell.size());
   std::transform(memory.cell.begin(), memory.cell.end(), activated.begin(),
-                 [&](std::int64_t c) { return lstm_activation<Sigmoid::tanh>(static_cast<std::int16_t>(c), lstm.cell_scale); });
+                 [&](std::int64_t c) { return lstm.of_cell(static_cast<std::int16_t>(c)); });
   Values outputs = products(activated, gate[output_gate]);
   lstm.to_output(outputs, events);
   std::transform(outputs.begin(), outputs.end(), memory.hidden.begin(), [&](std::int64_t code) { return code - lstm.hidden_zero; });
@@ -152,11 +163,16 @@ GatePart gate_part_of(const Operation& operation, const SumArithmetic& rule, dou
           finisher(operation, rule.output, layer, 0, ElementType::int16, width_of_sums(rule.accumulator))};
 }
 
-void require_cell(const Operation& operation, const ModelTensor& cell) {
+/// The integer bits of the cell state: its scale is 2^(these - 15).
+int require_cell(const Operation& operation, const ModelTensor& cell, LstmMethod method) {
   int exponent = 0;
   const double scale = cell.quantization.scale();
   if (std::frexp(scale, &exponent) != 0.5 || scale > 2 || cell.quantization.zero_point() != 0)
     throw_unsupported(operation, "the cell state '" + cell.name + "' needs zero point 0 and a scale that is a power of two up to 2");
+  const int integer_bits = exponent - 1 + lstm_fraction_bits;
+  if (method == LstmMethod::fixed_point && (integer_bits < 0 || integer_bits > lstm_most_integer_bits))
+    throw_unsupported(operation, "the cell state '" + cell.name + "' needs a scale of 2^-15 to 2^-9 on this backend");
+  return integer_bits;
 }
 
 }  // namespace
@@ -171,7 +187,7 @@ Executor prepare_lstm(const Model& model, const Operation& operation, const Back
   if (rule.method == LstmMethod::absent || !exists(gate.sum))
     throw_unsupported(operation, "the backend has no arithmetic for " + std::string(name_of(input.type)) + " data");
   if (rule.sum == Overflow::exact) throw_unsupported(operation, "16-bit sums wrap or saturate; the backend says exact");
-  require_cell(operation, tensor(cell_state));
+  const int cell_integer_bits = require_cell(operation, tensor(cell_state), rule.method);
   for (std::size_t i = input_weights; i < biases; ++i) require_centred_weights(operation, tensor(i));
 
   const double cell = scale(cell_state);
@@ -180,7 +196,8 @@ Executor prepare_lstm(const Model& model, const Operation& operation, const Back
             .input_zero = centred_by(gate.sum.centring, input.quantization.zero_point()),
             .hidden_zero = centred_by(gate.sum.centring, hidden.quantization.zero_point()),
             .clip = cell_clip_code(attributes.cell_clip, cell, rule.clip_rounding),
-            .cell_scale = cell};
+            .cell_scale = cell,
+            .cell_integer_bits = cell_integer_bits};
   const std::size_t time = attributes.time_major ? 0 : 1;
   lstm.shape = {input.shape[1 - time], input.shape[time], input.shape[2], hidden.shape[1], attributes.time_major};
   for (std::size_t g = 0; g < gates; ++g) {

@@ -14,7 +14,8 @@
 // 16-bit input and output with scale 2^-15. Contract:
 //   1. d = x - max(row); t = rescale(d), where -65535 stands for -10; t + 32767 saturated to 16 bits;
 //   2. e = interpolation in the exp table, Q0.15;  3. sum of e in 32 bits: at most 65,536 columns;
-//   4. the sum, normalised to [2^16, 2^17] (half_up), minus 3 * 2^15, saturated to 16 bits, interpolated in the 1/(1+x) table: r in Q0.15;
+//   4. the sum, normalised to [2^16, 2^17] (half_up), minus 3 * 2^15, saturated to 16 bits, interpolated in the 1/(1+x) table (`reciprocals`):
+//      r in Q0.15;
 //   5. y = e * r / 2^(bits of the sum - 1), half_up, clamped to 0…32767.
 //      (CMSIS-NN leaves the clamp out: a row of one column gives -32768.)
 // Sources: tflite-micro reference/softmax.h, softmax_common.cc, quantization_util.cc.
@@ -98,7 +99,8 @@ constexpr void softmax_row(std::span<const Input> input, std::span<Output> outpu
 
 /// `rescale` maps a difference so that -65535 stands for -10. Input and output may be the same memory. A row has one column or more.
 template <DifferenceRescale Rescale>
-constexpr void softmax_row_i16(std::span<const std::int16_t> input, std::span<std::int16_t> output, Rescale&& rescale) noexcept {
+constexpr void softmax_row_i16(std::span<const std::int16_t> input, std::span<std::int16_t> output, Rescale&& rescale,
+                               const InterpolationTable& reciprocals = one_over_one_plus_table_q0_15) noexcept {
   LASTBIT_ASSERT(!input.empty() && input.size() <= 65536 && input.size() == output.size());
   const auto saturate = [](std::int64_t value) { return static_cast<std::int16_t>(narrow_saturate(value, 16)); };
   const std::int32_t top = *std::ranges::max_element(input);
@@ -109,8 +111,8 @@ constexpr void softmax_row_i16(std::span<const std::int16_t> input, std::span<st
   }
   const int sum_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(sum)));
   const std::int64_t normalised = shift_right<Rounding::half_up>(sum << (31 - sum_bits), 14);
-  const std::int64_t reciprocal = interpolate(one_over_one_plus_table_q0_15, saturate(normalised - 3 * 32768));  // 4.
-  for (std::int16_t& value : output) {                                                                           // 5.
+  const std::int64_t reciprocal = interpolate(reciprocals, saturate(normalised - 3 * 32768));  // 4.
+  for (std::int16_t& value : output) {                                                         // 5.
     const std::int64_t share = shift_right<Rounding::half_up>(value * reciprocal, sum_bits - 1);
     value = static_cast<std::int16_t>(std::clamp<std::int64_t>(share, 0, 32767));
   }

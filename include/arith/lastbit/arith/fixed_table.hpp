@@ -1,7 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three interpolation tables of TFLite's 16-bit kernels, generated at compile time and equal to the recorded ones entry by entry.
+// The interpolation tables of TFLite's 16-bit kernels, generated at compile time and equal to the recorded ones entry by entry.
 //
 //   exp_table_q0_15           exp(x), x = -10 + 10 i / 512,  i = 0…512
 //   one_over_one_plus_table   1 / (1 + x), x = i / 512,      i = 0…512
@@ -11,6 +11,7 @@
 // The first two tables do so in float32, in this order (tflite gen_lut<float>); all roundings to integers are half_away:
 //   1. s = round(f(x_i) 2^15);  2. c = round((f(x_i+1) 2^15 + s) / 2), the sum rounded to float;  3. m = round(f(x_i+1/2) 2^15);
 //   4. entry = s - round((c - m) / 2), clamped to 16 bits;  the last entry = round(f(x_512) 2^15), clamped.
+// TensorFlow Lite makes them in double (…_by_double): the table of exp is the same, two entries of 1 / (1 + x) are others.
 // The sigmoid table does so exactly: 2^16 (f(x_i) + (f(x_i+1/2) - (f(x_i) + f(x_i+1)) / 2) / 2), rounded once; the last entry is 65535.
 // Source: tflite-micro kernels/internal/common.h and softmax_common.cc; the rule of the sigmoid table is inferred from its 256 values.
 #pragma once
@@ -49,33 +50,36 @@ consteval std::array<std::int64_t, count> exp_powers_q62(std::int64_t numerator,
   return powers;
 }
 
-/// The function at the 513 points and the 512 middles between them, as float.
-using HalfStepSamples = std::array<float, 1025>;
+/// The function at the 513 points and the 512 middles between them, as float or double.
+template <class Real>
+using HalfStepSamples = std::array<Real, 1025>;
 
-consteval HalfStepSamples exp_samples() {
+consteval HalfStepSamples<float> exp_samples() {
   constexpr auto powers = exp_powers_q62<1025>(5, 512);
-  HalfStepSamples samples{};
+  HalfStepSamples<float> samples{};
   for (std::size_t i = 0; i < samples.size(); ++i) {
     samples[i] = static_cast<float>(powers[1024 - i]) / static_cast<float>(std::int64_t{1} << 62);
   }
   return samples;
 }
 
-consteval HalfStepSamples one_over_one_plus_samples() {
-  HalfStepSamples samples{};
-  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = 1.0F / (1.0F + static_cast<float>(i) / 1024.0F);
+template <class Real>
+consteval HalfStepSamples<Real> one_over_one_plus_samples() {
+  HalfStepSamples<Real> samples{};
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = 1 / (1 + static_cast<Real>(i) / 1024);
   return samples;
 }
 
-consteval InterpolationTable interpolation_table(const HalfStepSamples& samples) {
-  constexpr float unit = 32768.0F;
-  const auto to_integer = [](float value) { return round_to_integer(value, Rounding::half_away); };
+template <class Real>
+consteval InterpolationTable interpolation_table(const HalfStepSamples<Real>& samples) {
+  constexpr Real unit = 32768;
+  const auto to_integer = [](Real value) { return round_to_integer(value, Rounding::half_away); };
   InterpolationTable table{};
   for (std::size_t i = 0; i + 1 < table.size(); ++i) {
-    const std::int64_t sample = to_integer(samples[2 * i] * unit);                                           // 1.
-    const std::int64_t chord = to_integer((samples[2 * i + 2] * unit + static_cast<float>(sample)) / 2.0F);  // 2.
-    const std::int64_t middle = to_integer(samples[2 * i + 1] * unit);                                       // 3.
-    const std::int64_t bias = shift_right<Rounding::half_away>(chord - middle, 1);                           // 4.
+    const std::int64_t sample = to_integer(samples[2 * i] * unit);                                       // 1.
+    const std::int64_t chord = to_integer((samples[2 * i + 2] * unit + static_cast<Real>(sample)) / 2);  // 2.
+    const std::int64_t middle = to_integer(samples[2 * i + 1] * unit);                                   // 3.
+    const std::int64_t bias = shift_right<Rounding::half_away>(chord - middle, 1);                       // 4.
     table[i] = static_cast<std::int16_t>(narrow_saturate(sample - bias, 16));
   }
   table.back() = static_cast<std::int16_t>(narrow_saturate(to_integer(samples.back() * unit), 16));
@@ -99,7 +103,9 @@ consteval std::array<std::uint16_t, 256> sigmoid_table() {
 }  // namespace detail
 
 inline constexpr InterpolationTable exp_table_q0_15 = detail::interpolation_table(detail::exp_samples());
-inline constexpr InterpolationTable one_over_one_plus_table_q0_15 = detail::interpolation_table(detail::one_over_one_plus_samples());
+inline constexpr InterpolationTable one_over_one_plus_table_q0_15 = detail::interpolation_table(detail::one_over_one_plus_samples<float>());
+inline constexpr InterpolationTable one_over_one_plus_table_q0_15_by_double =
+    detail::interpolation_table(detail::one_over_one_plus_samples<double>());
 inline constexpr std::array<std::uint16_t, 256> sigmoid_table_u0_16 = detail::sigmoid_table();
 
 /// base + slope * (low 7 bits) / 2^7, half_up; the table spans all int16 values in steps of 128.
