@@ -744,6 +744,7 @@ const std::vector<Exception> not_met{
      {"*.i16_bias32.output.chain.1.rounding"},
      {"ceil", "to_odd", "toward_zero"},
      "few values; conv.i8 tells"},
+    {{"tflite/softmax"}, any, {"softmax.method"}, {"fixed_point_by_double"}, "two entries of 513; tflite_builtin/softmax has them"},
     {{"tflite/conv2d_u8", "tflite/softmax"}, twice, {"*chain.2.rounding"}, {"half_down"}, "no negative tie here; conv2d_s8 has some"},
     {tflite, any, {"add.*.operand.chain.*.rounding"}, any, "an operand carries 20 or 15 places more than the result shows"},
     {tflite, twice, {"add.*.output.chain.1.rounding"}, any, "the first rounding is many places below the result"},
@@ -878,6 +879,8 @@ TEST_CASE("every recorded suite is tested for what it notices") {
     if (folder == "ascend/metrics") continue;          // figures of a comparison: no backend computes them
     if (folder.starts_with("ascend/fp16_")) continue;  // rules in the cases themselves: float16_discrimination_test.cpp
     if (folder.starts_with("n2d2/")) continue;         // n2d2_discrimination_test.cpp
+    if (folder.starts_with("tflite_builtin/") && folder != "tflite_builtin/hybrid")
+      continue;  // recorded_test.cpp: what tells those kernels
     INFO(folder);
     CHECK(std::any_of(suites.begin(), suites.end(), [&](const Suite& suite) { return suite.folder == folder; }));
     ++found;

@@ -58,13 +58,21 @@ std::vector<std::string> prefixes_of(const LayerSide& side) {
   return prefixes;
 }
 
+Backend in_force(const LayerSide& side) {
+  Backend backend = side.backend();
+  if (side.operation.kind == OperationKind::softmax && side.model().tensor(side.operation.inputs[0]).type != ElementType::int16 &&
+      backend.softmax.method == FunctionMethod::fixed_point_by_double)
+    backend.softmax.method = FunctionMethod::fixed_point;
+  return backend;
+}
+
 bool have_same_rules(const LayerOnBoth& layer) {
   const Backend &a = layer.a.backend(), &b = layer.b.backend();
   if (a.domain != b.domain || !same_operation(layer.a.operation, layer.b.operation) || !same_tensors(layer)) return false;
   if (a.domain == Domain::real)  // what goes in and out is converted by the devices
     return a.golden_range == b.golden_range && !differ_under({"quantize", "dequantize"}, layer.a.device.backend, layer.b.device.backend);
   const std::vector<std::string> prefixes = prefixes_of(layer.a);
-  return prefixes == prefixes_of(layer.b) && !differ_under(prefixes, a, b);
+  return prefixes == prefixes_of(layer.b) && !differ_under(prefixes, in_force(layer.a), in_force(layer.b));
 }
 
 }  // namespace lastbit

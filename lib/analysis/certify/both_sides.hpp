@@ -48,6 +48,10 @@ struct LayerOnBoth {
 /// The paths below which the rules stand that the operation reads on this side.
 [[nodiscard]] std::vector<std::string> prefixes_of(const LayerSide& side);
 
+/// The side's rules, values that are one for this operation written as one: the two tables by which softmax divides are read of 16-bit data alone, so that
+/// of others fixed_point_by_double is fixed_point.
+[[nodiscard]] Backend in_force(const LayerSide& side);
+
 /// Whether both do the same operation and read the same rules with the same values, of tensors with the same scales: then they compute the same whatever the input.
 [[nodiscard]] bool have_same_rules(const LayerOnBoth& layer);
 

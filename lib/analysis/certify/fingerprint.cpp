@@ -96,7 +96,7 @@ void add_rules_below(Checksum& sum, const std::vector<std::string>& prefixes, co
 
 /// Real numbers are converted by the device's rules.
 void add_rules(Checksum& sum, const LayerOnBoth& layer) {
-  add_rules_below(sum, prefixes_of(layer.a), layer.a.backend());
+  add_rules_below(sum, prefixes_of(layer.a), in_force(layer.a));
   if (layer.is_real()) {
     add_rules_below(sum, {"domain", "golden_range"}, layer.a.backend());
     add_rules_below(sum, {"quantize", "dequantize"}, layer.a.device.backend);
