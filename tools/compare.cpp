@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastbit/compare.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "lastbit/io/output.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/misread.hpp"
+#include "lastbit/quantizer.hpp"
 #include "layer_plot.hpp"
 #include "log.hpp"
 #include "memory_option.hpp"
@@ -59,6 +61,7 @@ CompareOptions compare_options(const CompareArguments& options) {
 struct Compared {
   CompareReport report;
   std::optional<Model> model{};
+  std::string note{};  ///< on the same dump and another model of the network
 };
 
 /// Of two folders, the models that made them need not be at hand.
@@ -72,6 +75,22 @@ Compared compare_folders(const CompareArguments& options) {
   return {std::move(report)};
 }
 
+std::int64_t differing_tensors(const CompareReport& report) {
+  return std::ranges::count_if(report.layers, [](const LayerDifference& layer) { return layer.accumulated.differing > 0; });
+}
+
+/// Where the vendor's compiler is known to make another model of such a network, and that one is nearer to the dump.
+std::string note_on_compiler(const CompareReport& report, const Model& model, const NamedTrace& dump, const SpecSheet& b,
+                             const std::vector<Tensor>& inputs, const CompareOptions& how) {
+  const auto other = compiled_otherwise(model, b);
+  if (!other) return {};
+  const CompareReport there = compare_with_dump(other->model, dump, b, inputs, how);
+  if (differing_tensors(there) >= differing_tensors(report)) return {};
+  const std::string made = other->option.empty() ? "" : "; quantize --set " + other->option + " makes that model";
+  return other->what + ": read so, " + std::to_string(differing_tensors(there)) + " of the dump's tensors differ, not " +
+         std::to_string(differing_tensors(report)) + made;
+}
+
 Compared compare_dump(const CompareArguments& options) {
   refuse_if("compare", options.a.given(), "with --dump, side a is the dump: --a and --set-a mean nothing");
   Model model = read_users_model(options.subjects[0]);
@@ -82,7 +101,8 @@ Compared compare_dump(const CompareArguments& options) {
   report.a = options.dump;
   const bool differs = report.first_divergence() != nullptr;  // what differs nowhere can only be of another shape
   add_misread(report, differs ? find_misread(model, dump) : find_misshapen(model, dump));
-  return {std::move(report), std::move(model)};
+  std::string note = differs ? note_on_compiler(report, model, dump, b, inputs, compare_options(options)) : "";
+  return {std::move(report), std::move(model), std::move(note)};
 }
 
 Compared compare_runs(const CompareArguments& options) {
@@ -134,8 +154,9 @@ std::string text_of(const ToleranceVerdict& verdict, std::size_t tensors) {
   return "Within the tolerance, not equal: " + counted(static_cast<std::size_t>(verdict.within)) + " of " + std::to_string(tensors) + ".\n";
 }
 
-JsonValue json_of(const CompareReport& report, const Verdict& verdict) {
+JsonValue json_of(const CompareReport& report, const std::string& note, const Verdict& verdict) {
   JsonValue json = JsonValue::parse(to_json(report));
+  if (!note.empty()) json["compiled_otherwise"] = note;
   if (!verdict.tolerated) return json;
   JsonValue outside = JsonValue::array();
   for (const auto& tensor : verdict.tolerated->outside) {
@@ -170,7 +191,7 @@ std::vector<JunitCase> junit_cases(const CompareReport& report, const Verdict& v
 }
 
 int run(CompareArguments& options) {
-  const auto [report, model] = compare(options);
+  const auto [report, model, note] = compare(options);
   const Verdict verdict = verdict_of(report, options);
   const LayerView view = view_from(options.view, model ? &*model : nullptr);
   if (!options.junit.empty()) write_text_file(options.junit, junit_text("lastbit compare", junit_cases(report, verdict)));
@@ -179,8 +200,9 @@ int run(CompareArguments& options) {
   const bool csv_to_stdout = options.csv == "-";
   if (!options.csv.empty() && !csv_to_stdout) write_text_file(options.csv, to_csv(report));
   if (csv_to_stdout) std::cout << to_csv(report);
-  else if (options.json) std::cout << json_of(report, verdict).text(1) << "\n";
+  else if (options.json) std::cout << json_of(report, note, verdict).text(1) << "\n";
   else std::cout << to_text(report, options.details ? Detail::everything : Detail::summary, view);
+  if (!note.empty() && !options.json && !csv_to_stdout) std::cout << "Compiled otherwise: " << note << ".\n";
   if (verdict.tolerated && !options.json) {
     const std::string kept = text_of(*verdict.tolerated, report.layers.size());
     if (csv_to_stdout) log_note(kept);

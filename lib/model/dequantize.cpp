@@ -3,7 +3,8 @@
 //
 // The real meaning of a quantised model. A bias without a scale of its own counts in input scale * weight scale, as accumulators do;
 // accumulators delivered as an output (int32 or int64 without a scale) become their real value by the same scale. The records of a piecewise-linear
-// function become real lines; integer multipliers of rows are part of the weights' scales already, and disappear.
+// function become real lines; integer multipliers of rows are part of the weights' scales already, and disappear. What a compiler reads as it lies in
+// memory is what the network means (as_it_lies.hpp).
 #include "lastbit/dequantize.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "lastbit/arith/pwl.hpp"
+#include "lastbit/as_it_lies.hpp"
 #include "lastbit/error.hpp"
 
 namespace lastbit {
@@ -192,6 +194,7 @@ Model dequantized(const Model& model) {
     tensor.quantization = {};
   }
   for (Operation& operation : real.operations) {
+    if (const auto meant = meant_by(model, operation)) read_as_meant(operation, *meant);
     own_bias(model, operation, real);
     own_table(model, operation, real);
     own_cast(model, operation);

@@ -1,7 +1,11 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
 
+#include "lastbit/as_it_lies.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/nearest.hpp"
 #include "lastbit/printable.hpp"
@@ -87,7 +91,43 @@ void require_ranges_taken(const RangeChoices& ranges, const RangeFile& given, co
   throw Error(ErrorCode::bad_input, given.path, "quantiser " + quantizer.name + " takes no ranges: its data have no scale");
 }
 
+/// The worst of the network's outputs.
+std::string output_sqnr(const QuantizationReport& report) {
+  double worst = INFINITY;
+  for (const OutputAgreement& output : report.outputs) {
+    const auto tensor = std::ranges::find(report.tensors, output.name, &TensorQuality::name);
+    if (tensor != report.tensors.end()) worst = std::min(worst, tensor->sqnr_db);
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f dB", worst);
+  return text.data();
+}
+
+/// What the vendor's own compiler would do to this network, and what that costs.
+std::vector<std::string> notes_on_compiler(const Quantizer& quantizer, const Model& quantized, const QuantizationReport& report,
+                                           const std::function<QuantizationReport(const Model&)>& judge) {
+  const auto other = quantizer.compiled != nullptr && report.samples > 0 ? quantizer.compiled(quantized) : std::nullopt;
+  if (!other) return {};
+  return {other->what + ": SQNR of the output " + output_sqnr(judge(other->model)) + " there, " + output_sqnr(report) +
+          " as the network means it; --set " + other->option + " makes that model"};
+}
+
 }  // namespace
+
+std::optional<OtherCompilation> compiled_otherwise(const Model& quantized, const SpecSheet& sheet) {
+  if (sheet.quantizer.empty()) return std::nullopt;
+  Model meant = quantized;
+  std::string names;
+  for (Operation& operation : meant.operations) {
+    const auto tensor = meant_by(quantized, operation);
+    if (!tensor) continue;
+    read_as_meant(operation, *tensor);
+    names += (names.empty() ? "'" : ", '") + quantized.tensor(*tensor).name + "'";
+  }
+  if (!names.empty()) return OtherCompilation{std::move(meant), "the network means " + names + ", not its memory as it lies", ""};
+  const Quantizer& quantizer = find_quantizer(sheet.quantizer);
+  return quantizer.compiled != nullptr ? quantizer.compiled(quantized) : std::nullopt;
+}
 
 QuantizationResult quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
                             const QuantizerOptions& options, int threads) {
@@ -116,7 +156,8 @@ RangedQuantization quantize(const Model& model, const SpecSheet& sheet, std::spa
   report.quantizer = quantizer.name;
   report.options = complete;
   report.notes = ranges.notes();
-  for (const auto& notes : {notes_on(real, calibration), network.notes})
+  const auto judge = [&](const Model& other) { return quality_of(real, calibration, other, sheet, real_inputs); };
+  for (const auto& notes : {notes_on(real, calibration), network.notes, notes_on_compiler(quantizer, ranged.result.model, report, judge)})
     report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   return ranged;
 }

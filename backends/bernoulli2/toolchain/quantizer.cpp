@@ -18,6 +18,7 @@
 #include "lastbit/error.hpp"
 #include "lastbit/metrics.hpp"
 #include "lastbit/model_builder.hpp"
+#include "lastbit/one_operation.hpp"
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/registry.hpp"
@@ -54,6 +55,17 @@ bool has_kernel(OperationKind kind) {
   return kind != softmax && kind != prelu && kind != cast && kind != dynamic_quantize && !is_of_blocks(kind);
 }
 
+/// A transposition that the reader of an ONNX puts behind an image, for the file's own layout, runs where the image is computed: the vendor's tools
+/// know of none.
+void move_layout_copies(const Model& model, std::vector<bool>& cpu) {
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const Operation& copy = model.operations[i];
+    if (copy.kind != transpose || !is_layout_copy(model.tensor(copy.outputs[0]).name, model.tensor(copy.inputs[0]).name)) continue;
+    for (std::size_t k = 0; k < i; ++k)
+      if (std::ranges::count(model.operations[k].outputs, copy.inputs[0]) > 0) cpu[i] = cpu[k];
+  }
+}
+
 /// Which operations of the float network run on the CPU, one flag each.
 std::vector<bool> choose_cpu(const QuantizationRequest& request, std::vector<std::string>& notes) {
   const bool moves = request.option("unsupported") == "cpu";
@@ -74,6 +86,7 @@ std::vector<bool> choose_cpu(const QuantizationRequest& request, std::vector<std
       else problems.push_back({ErrorCode::unsupported_operation, place, limit + " (--set unsupported=cpu moves it to the CPU)"});
     }
   }
+  move_layout_copies(request.model, cpu);
   for (const std::string& name : wanted) problems.push_back({ErrorCode::bad_input, "option cpu", "no operation '" + name + "'"});
   if (!problems.empty()) throw Error(std::move(problems));
   return cpu;

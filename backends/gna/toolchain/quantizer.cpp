@@ -16,11 +16,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "gna/toolchain/functions.hpp"
 #include "gna/toolchain/network.hpp"
 #include "lastbit/arith/pwl.hpp"
+#include "lastbit/as_it_lies.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/model_builder.hpp"
 #include "lastbit/quantizer.hpp"
@@ -37,6 +39,8 @@ using enum OperationKind;
 constexpr double largest_input = 16384, largest_weight = 16384, largest_weight_8bit = 127, largest_multiplier = 230;
 constexpr double largest_bias = 0x1p30, largest_sum = 0x1p31 - 1, largest_data = 32766;
 constexpr double table_factor = 2048, identity_factors[] = {2049, 1024.5};
+
+constexpr const char* padded_for = " padded for ";
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -291,21 +295,10 @@ class GnaQuantizer {
     Padding2d padding{};
   };
 
-  /// The same memory with the channels outermost, read as if they were innermost.
-  std::int32_t as_it_lies(std::int32_t input, double input_factor) {
-    const Shape shape = model().tensor(input).shape;
-    const std::string name = model().tensor(input).name;
-    const Quantization unit = unit_of(input_factor);
-    const Shape channels_first{shape[0], shape[3], shape[1], shape[2]};
-    const std::int32_t memory = builder_.operation(transpose, {input}, {name + " in memory", ElementType::int16, channels_first, unit},
-                                                   TransposeAttributes{{0, 3, 1, 2}});
-    return builder_.operation(reshape, {memory}, {name + " as it lies", ElementType::int16, shape, unit});
-  }
-
   Parts add_parts(const Operation& layer) {
     Parts parts{.input = data(layer.inputs[0])};
     if (layer.kind == conv2d && request_.option("behind_concat") == "as_it_lies" && network_.is_behind_concat(layer)) {
-      parts.input = as_it_lies(parts.input, factor(layer.inputs[0]));
+      parts.input = add_as_it_lies(builder_, parts.input);
       notes_.push_back("'" + layer.name + "' reads the joined memory as it lies, [channel][time], as the plugin compiles it");
     }
     const double input_factor = factor(layer.inputs[0]);
@@ -373,7 +366,7 @@ class GnaQuantizer {
       parts.padding = {PaddingMode::explicit_sizes, size.top, size.bottom, size.left, size.right};
       return;
     }
-    const std::string name = model().tensor(parts.input).name + " padded for " + layer.name;
+    const std::string name = model().tensor(parts.input).name + padded_for + layer.name;
     const Shape padded{in[0], in[1] + size.top + size.bottom, in[2] + size.left + size.right, in[3]};
     PadAttributes zeros{.paddings = {{0, 0}, {size.top, size.bottom}, {size.left, size.right}, {0, 0}}, .value = 0, .real_value = {}};
     parts.input = builder_.operation(pad, {parts.input}, {name, ElementType::int16, padded, unit_of(factor(layer.inputs[0]))}, zeros);
@@ -419,6 +412,60 @@ class GnaQuantizer {
   std::vector<std::string> notes_;
 };
 
+/// As the plugin compiles it, with the concat that a convolution reads as it lies: only where there is one, and where that was not asked for.
+class PluginsView {
+ public:
+  explicit PluginsView(const Model& quantized) : quantized_(quantized), network_(quantized) { builder_.model = quantized; }
+
+  std::optional<OtherCompilation> made() {
+    const auto is_there = [&](const Operation& operation) { return meant_by(quantized_, operation).has_value(); };
+    if (std::ranges::any_of(quantized_.operations, is_there)) return std::nullopt;
+    builder_.model.operations.clear();
+    for (Operation operation : quantized_.operations) {
+      if (const Operation* const layer = reads_joined(operation); layer != nullptr) {
+        operation.inputs[0] = lying(operation.inputs[0]);
+        names_ += (names_.empty() ? "'" : ", '") + layer->name + "'";
+      }
+      builder_.model.operations.push_back(std::move(operation));
+    }
+    if (names_.empty()) return std::nullopt;
+    return OtherCompilation{std::move(builder_.model),
+                            "OpenVINO's plugin compiles " + names_ + " to read the joined memory as it lies, [channel][time]",
+                            "behind_concat=as_it_lies"};
+  }
+
+ private:
+  [[nodiscard]] bool is_behind(const Operation& operation) const {
+    return (operation.kind == conv2d || operation.kind == fused_conv2d) && network_.is_behind_concat(operation);
+  }
+  /// Zeros that the quantiser puts around what a layer reads; the compiler reads what is before them.
+  [[nodiscard]] bool is_padding_of(const Operation& zeros, const Operation& layer) const {
+    return zeros.kind == pad && zeros.outputs[0] == layer.inputs[0] &&
+           quantized_.tensor(zeros.outputs[0]).name.ends_with(padded_for + layer.name);
+  }
+  /// The layer behind a concat whose data this operation is the first to read.
+  [[nodiscard]] const Operation* reads_joined(const Operation& operation) const {
+    const auto pads = [&](const Operation& other) { return is_padding_of(other, operation); };
+    if (is_behind(operation)) return std::ranges::any_of(quantized_.operations, pads) ? nullptr : &operation;
+    const auto layer = std::ranges::find_if(quantized_.operations,
+                                            [&](const Operation& other) { return is_behind(other) && is_padding_of(operation, other); });
+    return layer == quantized_.operations.end() ? nullptr : &*layer;
+  }
+  std::int32_t lying(std::int32_t data) {
+    const auto [place, is_new] = lying_.emplace(data, absent_tensor);
+    if (is_new) place->second = add_as_it_lies(builder_, data);
+    return place->second;
+  }
+
+  const Model& quantized_;
+  FloatNetwork network_;
+  ModelBuilder builder_;
+  std::map<std::int32_t, std::int32_t> lying_;
+  std::string names_;
+};
+
+std::optional<OtherCompilation> compiled(const Model& quantized) { return PluginsView(quantized).made(); }
+
 template <const Limits& limits>
 QuantizedNetwork quantize_for(const QuantizationRequest& request) {
   return GnaQuantizer(request, limits).run();
@@ -438,7 +485,8 @@ Quantizer quantizer(const std::string& name) {
             "transposed",
             {"transposed", "as_it_lies"},
             "what a convolution reads of joined inputs: what the network means, or the memory that the plugin fails to transpose"}},
-      .quantize = quantize_for<limits>};
+      .quantize = quantize_for<limits>,
+      .compiled = compiled};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,6 +91,13 @@ struct QuantizedNetwork {
   std::vector<std::string> notes;  ///< what the procedure decided and a user should know, one line each
 };
 
+/// What the vendor's own compiler is known to make of a network, other than the network means.
+struct OtherCompilation {
+  Model model;         ///< tensors of the quantised one keep their places
+  std::string what;    ///< a clause: who reads what otherwise
+  std::string option;  ///< of the quantiser, with the value that makes it so: "behind_concat=as_it_lies"
+};
+
 /// A vendor's way from a float network to a model of its device.
 struct Quantizer {
   std::string name;
@@ -98,7 +106,13 @@ struct Quantizer {
   int histogram_bins = 2048;  ///< bins that the procedure is defined on
   /// Throws Error with one diagnostic per operation that the device cannot do, naming the limit.
   QuantizedNetwork (*quantize)(const QuantizationRequest& request) = nullptr;
+  /// Of a model that the quantiser made; nothing where the compiler does as it says.
+  std::optional<OtherCompilation> (*compiled)(const Model& quantized) = nullptr;
 };
+
+/// The other model of a network for a device: as its vendor's compiler makes it where the model says what the network means, and what the
+/// network means where the model is as the compiler makes it. Nothing where no compiler is known to do otherwise.
+[[nodiscard]] std::optional<OtherCompilation> compiled_otherwise(const Model& quantized, const SpecSheet& sheet);
 
 /// Every quantiser, in the order in which they are listed. A spec sheet names its own (SpecSheet::quantizer).
 [[nodiscard]] const std::vector<Quantizer>& quantizers();
