@@ -205,10 +205,17 @@ std::string texts_of(const std::vector<RuleChange>& changes) {
   return joined(texts, " | ");
 }
 
+std::string rules_of(const DumpVerdict& layer) {
+  if (!layer.backends.empty()) return "computed just so by " + joined(layer.backends);
+  return texts_of(layer.explanations);
+}
+
 std::string findings_of(const DumpVerdict& layer) {
   if (layer.differing == 0) return "equal";
-  if (!layer.backends.empty()) return "computed just so by " + joined(layer.backends);
-  if (!layer.explanations.empty()) return texts_of(layer.explanations);
+  std::vector<std::string> found;
+  if (const std::string rules = rules_of(layer); !rules.empty()) found.push_back(rules);
+  for (const NamedMistake& mistake : layer.mistakes) found.push_back("a mistake: " + mistake.what);
+  if (!found.empty()) return joined(found, " | ");
   if (!layer.follows.empty()) return "follows from " + layer.follows;
   if (!layer.misread.empty()) return "misread: " + layer.misread;
   if (!layer.suspected.empty()) return "suspected: " + layer.suspected;
@@ -216,6 +223,9 @@ std::string findings_of(const DumpVerdict& layer) {
   if (!layer.backends_alone.empty()) return "by itself computed just so by " + joined(layer.backends_alone);
   if (layer.nearest)
     return "nearest: " + layer.nearest->name + ": " + layer.nearest->what + ", after which " + std::to_string(layer.nearest_differing) +
+           " differ";
+  if (layer.nearest_mistake)
+    return "nearest: a mistake: " + layer.nearest_mistake->what + ", after which " + std::to_string(layer.nearest_mistake_differing) +
            " differ";
   return "no single rule and no pair of rules explains it";
 }

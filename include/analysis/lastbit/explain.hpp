@@ -171,6 +171,13 @@ struct AppliedScale {
 [[nodiscard]] std::string to_text(const ExplainReport& report);
 [[nodiscard]] std::string to_json(const ExplainReport& report);
 
+/// What whoever converted a network, or fed the device, got wrong, outside of its arithmetic.
+struct NamedMistake {
+  std::string name;  ///< of its kind: "bias_missing"
+  std::string what;  ///< a clause: "the bias is missing"
+  friend bool operator==(const NamedMistake&, const NamedMistake&) = default;
+};
+
 /// What a board's values of one layer say about it, fed with the board's own tensors; where the dump lacks those in between, about all the
 /// layers since the last tensor that it has.
 struct DumpVerdict {
@@ -184,8 +191,12 @@ struct DumpVerdict {
   std::vector<RuleChange> alone;            ///< each does so here, and other layers contradict it
   std::vector<std::string> backends;        ///< built-in ones that compute every layer of the dump
   std::vector<std::string> backends_alone;  ///< built-in ones that compute this layer, but not every other
-  std::optional<RuleChange> nearest;        ///< unexplained: the change after which the fewest values differ, and no more than half of them
+  std::optional<RuleChange>
+      nearest;  ///< unexplained: the change that explains the most of the values that differ, and more than half of them
   std::int64_t nearest_differing = 0;
+  std::vector<NamedMistake> mistakes{};           ///< each, on the backend's own rules, makes the layer equal
+  std::optional<NamedMistake> nearest_mistake{};  ///< as nearest, where it explains more than that does
+  std::int64_t nearest_mistake_differing = 0;
   std::string misread;      ///< a tensor that the layer reads or writes was, and why; no single rule explains it
   std::string note;         ///< what else was noticed: the same values in another order, tensors that the dump lacks
   std::string suspected{};  ///< a tensor that the layer reads or writes may have been misread, and why
@@ -206,10 +217,11 @@ struct DumpReport {
   std::vector<DumpVerdict> layers;
   std::vector<CommonExplanation> common;  ///< those that explain the most layers, then those that explain the most of the rest
   std::vector<RuleEvidence> evidence;     ///< of the backend's rules that would have to be others
-  bool one_device = false;                ///< nothing differs, or one change, or one built-in backend, computes every layer
-  std::string doubt;                      ///< otherwise: why each layer by itself can be computed, and yet not all of them
-  bool all_pairs_tried = true;            ///< of rules, where no single one explains a layer
-  std::vector<std::string> notes;         ///< tensors that were misread; how many samples were judged
+  bool one_device = false;         ///< nothing differs, or one change, or one built-in backend, computes every layer but those of mistakes
+  std::string doubt;               ///< otherwise: why each layer by itself can be computed, and yet not all of them
+  bool all_mistakes_tried = true;  ///< of them, in every layer that differs
+  bool all_pairs_tried = true;     ///< of rules, where no single one explains a layer
+  std::vector<std::string> notes;  ///< tensors that were misread; how many samples were judged
 };
 
 /// Judges every layer whose output the dump has (or the one named as in ExplainOptions). `inputs` may be empty if the dump has the model's. A layer

@@ -69,6 +69,16 @@ std::string other_difference(const Integers& ours, const Integers& theirs, std::
   return "the dump's codes are " + std::to_string(ratio) + " times the backend's: another scale, not arithmetic";
 }
 
+/// Whether the dump has other values where operations without arithmetic only move what it holds before them.
+bool moves_otherwise(const Part& part, const Backend& backend) {
+  try {
+    const Integers ours = layer_codes(part.model, backend, part.inputs);
+    return ours.size() == part.theirs.size() && ours != part.theirs;
+  } catch (const Error&) {
+    return false;  // such an operation is not judged
+  }
+}
+
 /// Where the values that differ lie, if that is in one channel of several.
 std::string place_of(const Integers& ours, const Integers& theirs, const Shape& shape) {
   const auto channels = shape.rank() == 0 ? 1 : static_cast<std::size_t>(shape.sizes().back());
@@ -99,8 +109,9 @@ class DumpWalk {
       const auto& theirs = known_[static_cast<std::size_t>(model_.operations[i].outputs[0])];
       if (!theirs) continue;
       auto part = part_up_to(model_, i, known_, sheet_.backend);
-      if (!part || part->prefixes.empty()) continue;
+      if (!part) continue;
       part->theirs = codes_of(*theirs);
+      if (part->prefixes.empty() && !moves_otherwise(*part, sheet_.backend)) continue;
       found.emplace_back(std::move(*part), sheet_.backend);
     }
     return found;
@@ -239,7 +250,8 @@ void mark_misshapen(const Model& model, const NamedTrace& dump, const std::vecto
 void mark_misread(const Model& model, const NamedTrace& dump, const std::vector<PartJudge>& judges, DumpReport& report) {
   const auto is_explained = [](const DumpVerdict& verdict) {
     const auto is_single = [](const RuleChange& change) { return change.rules.size() == 1; };
-    return verdict.differing == 0 || !verdict.backends.empty() || std::ranges::any_of(verdict.explanations, is_single);
+    return verdict.differing == 0 || !verdict.backends.empty() || !verdict.mistakes.empty() ||
+           std::ranges::any_of(verdict.explanations, is_single);
   };
   const auto is_misshapen = [](const DumpVerdict& verdict) { return !verdict.misread.empty(); };
   if (std::ranges::any_of(report.layers, is_misshapen) || std::ranges::all_of(report.layers, is_explained)) return;
@@ -269,7 +281,7 @@ void judge_further_samples(const Model& model, const NamedTrace& whole, const Ba
 void note_other_differences(const std::vector<PartJudge>& judges, DumpReport& report) {
   for (std::size_t i = 0; i < judges.size(); ++i) {
     DumpVerdict& verdict = report.layers[i];
-    if (verdict.differing == 0 || !verdict.explanations.empty() || !verdict.backends.empty()) continue;
+    if (verdict.differing == 0 || !verdict.explanations.empty() || !verdict.backends.empty() || !verdict.mistakes.empty()) continue;
     const Model& part = judges[i].part().model;
     const Shape& shape = part.tensor(part.outputs[0]).shape;
     const Integers &ours = judges[i].ours(), &theirs = judges[i].part().theirs;

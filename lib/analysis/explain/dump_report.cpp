@@ -67,6 +67,16 @@ std::string rule_lines(const std::string& title, const std::vector<RuleChange>& 
   return text + "  " + alternative + " by " + std::to_string(rules.size() - most_rules_shown) + " more rules\n";
 }
 
+/// "  a mistake explains it, not arithmetic: …" and others below it; nothing for none.
+std::string mistake_lines(const std::vector<NamedMistake>& mistakes) {
+  const std::string title = "  explained by a mistake, not by arithmetic: ", alternative = std::string(title.size() - 4, ' ') + "or: ";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(mistakes.size(), most_rules_shown); ++i)
+    text += (i == 0 ? title : alternative) + mistakes[i].what + "\n";
+  if (mistakes.size() <= most_rules_shown) return text;
+  return text + alternative + std::to_string(mistakes.size() - most_rules_shown) + " more mistakes\n";
+}
+
 std::string verdict_text(const DumpVerdict& layer, const DumpReport& report) {
   const std::string title = layer_title(layer.number, layer.operation, layer.name);
   const std::string note = layer.note.empty() ? "" : "  " + layer.note + "\n";
@@ -87,9 +97,13 @@ std::string common_lines(const DumpReport& report) {
   return text;
 }
 
+bool is_mistaken(const DumpVerdict& layer) { return !layer.mistakes.empty() && !has_finding(layer); }
+
 /// Who computes the whole dump; of the layers that are equal nothing more can be told than that such a device computes them as well.
 std::string one_device_text(const DumpReport& report, std::int64_t equal) {
-  const std::string who = "One device computes every layer" + std::string(equal > 0 ? ", the equal ones as well: " : ": ");
+  const bool has_mistakes = std::ranges::any_of(report.layers, is_mistaken);
+  const std::string who = (has_mistakes ? "One device computes every other layer" : "One device computes every layer") +
+                          std::string(equal > 0 ? ", the equal ones as well: " : ": ");
   for (const DumpVerdict& layer : report.layers)
     if (!layer.backends.empty()) return who + joined(layer.backends) + ".\n";
   if (report.common.empty()) return {};
@@ -98,18 +112,21 @@ std::string one_device_text(const DumpReport& report, std::int64_t equal) {
 
 /// "5 of 15 layers are equal, …" and what speaks for one device, or against it.
 std::string conclusion(const DumpReport& report) {
-  std::int64_t equal = 0, found = 0;
+  std::int64_t equal = 0, found = 0, mistaken = 0;
   for (const DumpVerdict& layer : report.layers) {
     equal += layer.differing == 0 ? 1 : 0;
     found += layer.differing > 0 && has_finding(layer) ? 1 : 0;
+    mistaken += is_mistaken(layer) ? 1 : 0;
   }
   const auto count = static_cast<std::int64_t>(report.layers.size());
   std::string text = "\n" + std::to_string(equal) + " of " + std::to_string(count) + " layers are equal, ";
   if (report.one_device || found == 0) text += std::to_string(found) + " are explained, ";
   else text += "0 are explained, " + std::to_string(found) + " are computed by changes that do not hold for all, ";
-  text += std::to_string(count - equal - found) + " are not.\n";
+  if (mistaken > 0) text += std::to_string(mistaken) + " by a mistake outside of the arithmetic, ";
+  text += std::to_string(count - equal - found - mistaken) + " are not.\n";
   if (report.one_device && found > 0) text += one_device_text(report, equal);
   if (!report.doubt.empty()) text += "Not one device, or one whose operations differ: " + report.doubt + ".\n";
+  if (!report.all_mistakes_tried) text += "Not all mistakes were tried: the parts of the network to be computed are large.\n";
   if (!report.all_pairs_tried) text += "Not all pairs of rules were tried: the parts of the network to be computed are large.\n";
   return text;
 }
@@ -122,6 +139,8 @@ JsonValue to_json(const std::vector<RuleChange>& changes) {
   return json;
 }
 
+JsonValue to_json(const NamedMistake& mistake) { return {{"name", mistake.name}, {"what", mistake.what}}; }
+
 JsonValue to_json(const DumpVerdict& layer) {
   JsonValue json{{"number", layer.number}, {"name", layer.name},           {"operation", layer.operation},
                  {"values", layer.values}, {"differing", layer.differing}, {"histogram", layer.histogram.counts}};
@@ -131,6 +150,10 @@ JsonValue to_json(const DumpVerdict& layer) {
   json["backends_alone"] = layer.backends_alone;
   json["nearest"] = layer.nearest ? to_json(*layer.nearest) : JsonValue();
   if (layer.nearest) json["nearest"]["differing"] = layer.nearest_differing;
+  json["mistakes"] = JsonValue::array();
+  for (const NamedMistake& mistake : layer.mistakes) json["mistakes"].push_back(to_json(mistake));
+  json["nearest_mistake"] = layer.nearest_mistake ? to_json(*layer.nearest_mistake) : JsonValue();
+  if (layer.nearest_mistake) json["nearest_mistake"]["differing"] = layer.nearest_mistake_differing;
   json["misread"] = layer.misread;
   json["suspected"] = layer.suspected;
   json["follows"] = layer.follows;
@@ -149,7 +172,11 @@ std::string findings(const DumpVerdict& layer, const DumpReport& report) {
   if (!layer.backends.empty()) text += "  computed just so by " + joined(layer.backends) + "\n";
   text += misread;
   if (!layer.suspected.empty() && layer.explanations.empty()) text += "  suspected: " + layer.suspected + "\n";
+  text += mistake_lines(layer.mistakes);
+  if (!layer.mistakes.empty() && !has_finding(layer)) text += rule_lines("by itself computed by", layer.alone);
   if (text.empty()) {
+    const auto kind = operation_kind_from(layer.operation);
+    if (kind && is_movement(*kind)) return "  it only moves data, and no rule has a part in that\n";
     text = std::string("  no single rule and no pair of rules") + (report.all_pairs_tried ? "" : " that was tried") +
            " explains it: try identify\n";
     text += rule_lines("by itself computed by", layer.alone);
@@ -157,6 +184,9 @@ std::string findings(const DumpVerdict& layer, const DumpReport& report) {
   }
   if (layer.nearest && layer.backends.empty() && layer.alone.empty())
     text += "  nearest: " + change_text(*layer.nearest) + ", after which " + std::to_string(layer.nearest_differing) + " differ\n";
+  if (layer.nearest_mistake && layer.backends.empty() && layer.alone.empty())
+    text += "  nearest: a mistake: " + layer.nearest_mistake->what + ", after which " + std::to_string(layer.nearest_mistake_differing) +
+            " differ\n";
   return text;
 }
 
@@ -169,9 +199,15 @@ std::string to_text(const DumpReport& report) {
 }
 
 std::string to_json(const DumpReport& report) {
-  JsonValue json{{"model", report.model},           {"dump", report.dump},         {"backend", report.backend},
-                 {"one_device", report.one_device}, {"doubt", report.doubt},       {"all_pairs_tried", report.all_pairs_tried},
-                 {"notes", report.notes},           {"layers", JsonValue::array()}};
+  JsonValue json{{"model", report.model},
+                 {"dump", report.dump},
+                 {"backend", report.backend},
+                 {"one_device", report.one_device},
+                 {"doubt", report.doubt},
+                 {"all_pairs_tried", report.all_pairs_tried},
+                 {"all_mistakes_tried", report.all_mistakes_tried},
+                 {"notes", report.notes},
+                 {"layers", JsonValue::array()}};
   for (const DumpVerdict& layer : report.layers) json["layers"].push_back(to_json(layer));
   json["common"] = JsonValue::array();
   for (const CommonExplanation& common : report.common) {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/explain/candidates.hpp"
+#include "analysis/explain/mistakes.hpp"
 #include "lastbit/registry.hpp"
 
 namespace lastbit {
@@ -31,6 +32,33 @@ void add_new(std::vector<std::string>& to, const std::vector<std::string>& from)
   for (const std::string& text : from) {
     if (std::ranges::count(to, text) == 0) to.push_back(text);
   }
+}
+
+/// What leaves as many values different as it makes equal explains nothing.
+bool explains_most(std::int64_t differing_then, const DumpVerdict& verdict) { return 2 * differing_then < verdict.differing; }
+
+/// What all mistakes in a part may cost; mistakes beyond are not tried.
+constexpr std::int64_t most_mistake_work = 20'000'000'000;
+
+/// Each mistake is one re-run of the layer. Once one makes it equal, the others must as well. False where not all were tried.
+bool find_mistakes(const PartJudge& judge, const Backend& backend, DumpVerdict& verdict) {
+  verdict.nearest_mistake_differing = verdict.differing;
+  const Part& part = judge.part();
+  std::int64_t work = 0;
+  each_mistake(part.model, part.inputs, part.fed, [&](const NamedMistake& mistake, const AlteredPart& altered) {
+    if (work += judge.work_of(altered.model) + overhead_of_a_run; work > most_mistake_work) return false;
+    const std::int64_t most = verdict.mistakes.empty() ? verdict.nearest_mistake_differing : 1;
+    const auto differing = judge.differing_of(altered.model, altered.inputs, backend, most);
+    if (!differing) return true;
+    if (*differing == 0) {
+      if (std::ranges::find(verdict.mistakes, mistake) == verdict.mistakes.end()) verdict.mistakes.push_back(mistake);
+    } else if (explains_most(*differing, verdict)) {
+      verdict.nearest_mistake = mistake;
+      verdict.nearest_mistake_differing = *differing;
+    }
+    return true;
+  });
+  return work <= most_mistake_work;
 }
 
 /// Nothing is asked of layers that were misread.
@@ -70,8 +98,10 @@ class ComponentSearch {
       if (on_progress) on_progress(i, singles.size());
       try_everywhere(singles[i]);
     }
-    if (component_.fits.empty()) try_pairs(singles);
-    for (const std::size_t part : component_.differing) settle(report_.layers[part]);
+    const std::vector<std::size_t> all = component_.differing;
+    if (component_.fits.empty()) leave_mistakes_out();
+    if (component_.fits.empty() && !component_.differing.empty()) try_pairs(singles);
+    for (const std::size_t part : all) settle(report_.layers[part]);
   }
 
  private:
@@ -79,17 +109,32 @@ class ComponentSearch {
   void try_everywhere(const Candidate& candidate) {
     const auto changed = with_settings(backend_, candidate);
     if (!changed) return;
-    bool fits = true;
+    std::vector<std::size_t> computed;
     for (const std::size_t part : component_.differing) {
       DumpVerdict& verdict = report_.layers[part];
       const auto differing = judges_[part].differing_on(*changed, verdict.nearest_differing);
-      if (differing == 0) verdict.alone.push_back(change_of(candidate));
-      else fits = false;
+      if (differing == 0) {
+        verdict.alone.push_back(change_of(candidate));
+        computed.push_back(part);
+      }
       if (!differing || *differing >= verdict.nearest_differing) continue;
       verdict.nearest = change_of(candidate);
       verdict.nearest_differing = *differing;
     }
-    if (fits && equal_ones_stay(*changed)) component_.fits.push_back(candidate);
+    if (computed.empty() || !equal_ones_stay(*changed)) return;
+    if (computed.size() == component_.differing.size()) component_.fits.push_back(candidate);
+    partial_.emplace_back(candidate, std::move(computed));
+  }
+
+  /// No rule makes all layers equal: then those that a mistake makes equal are not asked for one.
+  void leave_mistakes_out() {
+    const auto is_mistaken = [&](std::size_t part) { return !report_.layers[part].mistakes.empty(); };
+    std::erase_if(component_.parts, is_mistaken);
+    if (std::erase_if(component_.differing, is_mistaken) == 0) return;
+    for (const auto& [candidate, computed] : partial_) {
+      const auto is_computed = [&](std::size_t part) { return std::ranges::count(computed, part) > 0; };
+      if (!component_.differing.empty() && std::ranges::all_of(component_.differing, is_computed)) component_.fits.push_back(candidate);
+    }
   }
 
   void try_pairs(const std::vector<Candidate>& singles) {
@@ -117,17 +162,25 @@ class ComponentSearch {
   }
 
   void settle(DumpVerdict& verdict) const {
-    for (const Candidate& candidate : component_.fits) verdict.explanations.push_back(change_of(candidate));
-    if (!component_.fits.empty()) verdict.alone.clear();
-    // What leaves most values as they were is not near.
-    const bool is_near = verdict.nearest_differing < verdict.differing && verdict.nearest_differing * 2 <= verdict.values;
-    if (!is_near || verdict.nearest_differing == 0 || !component_.fits.empty()) verdict.nearest.reset();
+    const bool is_asked = std::ranges::any_of(component_.differing, [&](std::size_t part) { return &report_.layers[part] == &verdict; });
+    const bool is_explained = is_asked && !component_.fits.empty();
+    for (std::size_t i = 0; is_explained && i < component_.fits.size(); ++i) verdict.explanations.push_back(change_of(component_.fits[i]));
+    if (is_explained) verdict.alone.clear();
+    if (is_explained || !verdict.mistakes.empty() || verdict.nearest_differing == 0) {
+      verdict.nearest.reset();
+      verdict.nearest_mistake.reset();
+    }
+    if (!explains_most(verdict.nearest_differing, verdict)) verdict.nearest.reset();
+    if (verdict.nearest_mistake && verdict.nearest && verdict.nearest_differing <= verdict.nearest_mistake_differing)
+      verdict.nearest_mistake.reset();
+    if (verdict.nearest_mistake) verdict.nearest.reset();
   }
 
   const std::vector<PartJudge>& judges_;
   const Backend& backend_;
   Component& component_;
   DumpReport& report_;
+  std::vector<std::pair<Candidate, std::vector<std::size_t>>> partial_;  ///< rules that make these layers equal, and leave equal ones so
 };
 
 /// Built-in backends that compute a layer; of them those that compute all.
@@ -139,10 +192,11 @@ void find_backends(const std::vector<PartJudge>& judges, DumpReport& report) {
     for (std::size_t i = 0; i < judges.size(); ++i) {
       if (judges[i].differing() == 0 || !is_judged(report, i)) continue;
       if (judges[i].computes(sheet.backend)) computed.push_back(i);
-      else all = false;
+      else all = all && !report.layers[i].mistakes.empty();
     }
     for (std::size_t i = 0; i < judges.size() && all; ++i)
       all = judges[i].differing() > 0 || judges[i].computes(sheet.backend) || !is_judged(report, i);
+    all = all && !computed.empty();
     for (const std::size_t i : computed) (all ? report.layers[i].backends : report.layers[i].backends_alone).push_back(sheet.name);
   }
 }
@@ -288,6 +342,9 @@ void search_changes(const std::vector<PartJudge>& judges, const Backend& backend
                     const std::function<void(std::size_t done, std::size_t all)>& on_progress) {
   std::vector<Component> components = components_of(judges, report);
   for (DumpVerdict& verdict : report.layers) verdict.nearest_differing = verdict.differing;
+  for (std::size_t i = 0; i < judges.size(); ++i)
+    if (judges[i].differing() > 0 && is_judged(report, i) && !find_mistakes(judges[i], backend, report.layers[i]))
+      report.all_mistakes_tried = false;
   for (Component& component : components) {
     if (!component.differing.empty()) ComponentSearch(judges, backend, component, report).search(on_progress);
   }

@@ -69,6 +69,7 @@ void cut_out(const Model& model, std::span<const std::optional<Tensor>> known, P
       if (!is_new || model.tensor(original).constant) continue;
       cut.inputs.push_back(index);
       part.read.push_back(original);
+      part.fed.push_back(std::ranges::count(model.inputs, original) > 0);
       part.inputs.push_back(*known[static_cast<std::size_t>(original)]);
     }
     for (std::int32_t& index : operation.outputs) index = placed(index);
@@ -119,21 +120,26 @@ void PartJudge::cut_one_out() {
   const std::size_t samples = ours_.size() / values;
   if (samples < 2 || has_states(part_)) return;
   One one;
-  std::size_t chosen = 0;
   for (std::size_t i = 0; i < samples; ++i) {
     std::int64_t differing = 0;
     for (std::size_t k = i * values; k < (i + 1) * values; ++k) differing += ours_[k] != part_.theirs[k] ? 1 : 0;
-    if (differing > one.differing) one.differing = differing, chosen = i;
+    if (differing > one.differing) one.differing = differing, one.sample = i;
   }
-  const auto first = part_.theirs.begin() + static_cast<std::ptrdiff_t>(chosen * values);
+  const auto first = part_.theirs.begin() + static_cast<std::ptrdiff_t>(one.sample * values);
   one.theirs.assign(first, first + static_cast<std::ptrdiff_t>(values));
-  for (std::size_t i = 0; i < part_.inputs.size(); ++i) {
-    Tensor input(part_.inputs[i].type(), part_.model.tensor(part_.model.inputs[i]).shape);
-    const std::size_t bytes = input.bytes().size();
-    std::copy_n(part_.inputs[i].bytes().begin() + static_cast<std::ptrdiff_t>(chosen * bytes), bytes, input.bytes().begin());
-    one.inputs.push_back(std::move(input));
-  }
+  one.inputs = one_of(part_.inputs, one.sample);
   one_ = std::move(one);
+}
+
+std::vector<Tensor> PartJudge::one_of(std::span<const Tensor> inputs, std::size_t sample) const {
+  std::vector<Tensor> cut;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Tensor input(inputs[i].type(), part_.model.tensor(part_.model.inputs[i]).shape);
+    const std::size_t bytes = input.bytes().size();
+    std::copy_n(inputs[i].bytes().begin() + static_cast<std::ptrdiff_t>(sample * bytes), bytes, input.bytes().begin());
+    cut.push_back(std::move(input));
+  }
+  return cut;
 }
 
 void PartJudge::choose_sample() {
@@ -155,15 +161,37 @@ std::optional<std::int64_t> PartJudge::differing_on(const Backend& changed, std:
       const auto tracer = tracer_->on(part_.model, changed, part_.inputs);
       if (!tracer || !may_do(*tracer, most)) return std::nullopt;
     }
-    if (one_) {
-      const std::int64_t differing = count_differing(layer_codes(part_.model, changed, one_->inputs), one_->theirs);
-      if (differing > 0 && (most <= 1 || differing >= one_->differing)) return std::nullopt;
-    }
-    const std::int64_t differing = count_differing(layer_codes(part_.model, changed, part_.inputs), part_.theirs);
-    return differing == 0 || differing < most ? std::optional(differing) : std::nullopt;
+    return counted(part_.model, part_.inputs, one_ ? std::span<const Tensor>(one_->inputs) : std::span<const Tensor>(), changed, most);
   } catch (const Error&) {
     return std::nullopt;  // the part cannot be computed by such rules
   }
+}
+
+std::optional<std::int64_t> PartJudge::differing_of(const Model& altered, std::span<const Tensor> inputs, const Backend& backend,
+                                                    std::int64_t most) const {
+  const bool has_own_inputs = inputs.empty();
+  if (has_own_inputs) inputs = part_.inputs;
+  try {
+    if (tracer_ && altered.operations.size() == 1) {
+      const auto tracer = has_own_inputs ? tracer_->on(altered, backend, inputs) : ValueTracer::make(altered, backend, inputs);
+      if (!tracer || !may_do(*tracer, most)) return std::nullopt;
+    }
+    if (!one_ || has_own_inputs)
+      return counted(altered, inputs, one_ ? std::span<const Tensor>(one_->inputs) : std::span<const Tensor>(), backend, most);
+    return counted(altered, inputs, one_of(inputs, one_->sample), backend, most);
+  } catch (const Error&) {
+    return std::nullopt;  // nor such a part on this device
+  }
+}
+
+std::optional<std::int64_t> PartJudge::counted(const Model& model, std::span<const Tensor> inputs, std::span<const Tensor> of_one,
+                                               const Backend& backend, std::int64_t most) const {
+  if (one_) {
+    const std::int64_t differing = count_differing(layer_codes(model, backend, of_one), one_->theirs);
+    if (differing > 0 && (most <= 1 || differing >= one_->differing)) return std::nullopt;
+  }
+  const std::int64_t differing = count_differing(layer_codes(model, backend, inputs), part_.theirs);
+  return differing == 0 || differing < most ? std::optional(differing) : std::nullopt;
 }
 
 /// Where all must be equal, the first that differs decides; else as many as differ without the change.

@@ -26,6 +26,7 @@ struct Part {
   std::vector<std::string> prefixes;  ///< of the rules that its operations read
   std::vector<std::string> missing;   ///< tensors that operations with rules write within it
   std::vector<std::int32_t> read;     ///< tensors of the whole network that it is fed with
+  std::vector<bool> fed;              ///< which of them are the network's inputs
 };
 
 /// `known` by tensor index. Nothing where the tensor is no output of an operation, or depends on an input that is not known.
@@ -44,14 +45,22 @@ class PartJudge {
   [[nodiscard]] std::int64_t differing() const { return differing_; }
   /// Sums and values that a run computes.
   [[nodiscard]] std::int64_t work() const { return work_; }
+  /// The same of a run of the altered part, of which single values may be computed first.
+  [[nodiscard]] std::int64_t work_of(const Model& altered) const { return tracer_ && altered.operations.size() == 1 ? 0 : work_; }
 
   [[nodiscard]] bool computes(const Backend& changed) const { return differing_on(changed, 1) == 0; }
   /// How many values differ on `changed`; nothing where it cannot run the part, or is clearly no better than `most`.
   [[nodiscard]] std::optional<std::int64_t> differing_on(const Backend& changed, std::int64_t most) const;
+  /// The same with the part itself altered, and its inputs unless there are none.
+  [[nodiscard]] std::optional<std::int64_t> differing_of(const Model& altered, std::span<const Tensor> inputs, const Backend& backend,
+                                                         std::int64_t most) const;
 
  private:
   void choose_sample();
   void cut_one_out();
+  [[nodiscard]] std::vector<Tensor> one_of(std::span<const Tensor> inputs, std::size_t sample) const;
+  [[nodiscard]] std::optional<std::int64_t> counted(const Model& model, std::span<const Tensor> inputs, std::span<const Tensor> of_one,
+                                                    const Backend& backend, std::int64_t most) const;
   void add_to_sample(const std::vector<std::int64_t>& indices);
   [[nodiscard]] bool may_do(const ValueTracer& tracer, std::int64_t most) const;
 
@@ -62,6 +71,7 @@ class PartJudge {
   std::vector<std::int64_t> sample_;  ///< outputs that show soon whether a change is right: some that differ, and some that must stay
   std::size_t differing_in_sample_ = 0;
   struct One {
+    std::size_t sample = 0;
     std::vector<Tensor> inputs;
     Integers theirs;
     std::int64_t differing = 0;
