@@ -42,7 +42,7 @@ std::optional<KnownDevice> neighbour_of(const SpecSheet& sheet, const Model& lay
                                         const Integers& codes) {
   const std::vector<std::string> prefixes = rule_prefixes(layer, layer.operations[0], sheet.backend);
   if (prefixes.empty()) return std::nullopt;
-  const PartJudge judge({{0}, layer, inputs, codes, prefixes, {}, {}}, sheet.backend);
+  const PartJudge judge({{0}, layer, inputs, codes, prefixes, {}, {}, {}}, sheet.backend);
   for (const Candidate& candidate : single_candidates(sheet.backend, prefixes)) {
     const auto changed = with_settings(sheet.backend, candidate);
     if (changed && judge.computes(*changed)) return KnownDevice{sheet.name, change_of(candidate)};
