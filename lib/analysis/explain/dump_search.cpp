@@ -132,7 +132,7 @@ class ComponentSearch {
     std::erase_if(component_.parts, is_mistaken);
     if (std::erase_if(component_.differing, is_mistaken) == 0) return;
     for (const auto& [candidate, computed] : partial_) {
-      const auto is_computed = [&](std::size_t part) { return std::ranges::count(computed, part) > 0; };
+      const auto is_computed = [&parts = computed](std::size_t part) { return std::ranges::count(parts, part) > 0; };
       if (!component_.differing.empty() && std::ranges::all_of(component_.differing, is_computed)) component_.fits.push_back(candidate);
     }
   }
