@@ -225,7 +225,7 @@ std::vector<Planted> planted_in_sums() {
        }},
       {"bias_in_another_scale", sums, [](Layer& l) { return scale_bias(l, [](std::size_t) { return 2.0; }); }},
       {"bias_in_another_scale", sums, [](Layer& l) { return scale_bias(l, [](std::size_t) { return 1.0 / 16; }); }},
-      {"bias_on_another_channel", sums, [](Layer& l) { return std::ranges::rotate(l.bias(), l.bias().begin() + 1), true; }},
+      {"bias_on_another_channel", sums, [](Layer& l) { return std::rotate(l.bias().begin(), l.bias().begin() + 1, l.bias().end()), true; }},
       {"bias_on_another_channel", sums, [](Layer& l) { return std::ranges::reverse(l.bias()), true; }},
       {"bias_on_another_channel", sums, [](Layer& l) { return std::ranges::fill(l.bias(), l.bias()[0]), true; }},
       {"kernel_turned",
@@ -249,7 +249,7 @@ std::vector<Planted> planted_in_sums() {
        {conv2d},
        [](Layer& l) {
          if (l.data(1).shape[3] == l.data(0).shape[3]) return false;
-         fill_up(l, [](auto& lists) { std::ranges::rotate(lists, lists.begin() + std::ssize(lists) / 2); });
+         fill_up(l, [](auto& lists) { std::rotate(lists.begin(), lists.begin() + std::ssize(lists) / 2, lists.end()); });
          return true;
        }},
       {"scales_of_other_channels", sums,
