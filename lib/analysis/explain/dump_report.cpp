@@ -67,9 +67,10 @@ std::string rule_lines(const std::string& title, const std::vector<RuleChange>& 
   return text + "  " + alternative + " by " + std::to_string(rules.size() - most_rules_shown) + " more rules\n";
 }
 
-/// "  a mistake explains it, not arithmetic: …" and others below it; nothing for none.
-std::string mistake_lines(const std::vector<NamedMistake>& mistakes) {
-  const std::string title = "  explained by a mistake, not by arithmetic: ", alternative = std::string(title.size() - 4, ' ') + "or: ";
+/// "  explained by a mistake, not by arithmetic: …" and others below it; nothing for none. Where the arithmetic explains it as well, it goes first.
+std::string mistake_lines(const std::vector<NamedMistake>& mistakes, bool after_rules) {
+  const std::string title = after_rules ? "  or by a mistake outside of the arithmetic: " : "  explained by a mistake, not by arithmetic: ",
+                    alternative = std::string(title.size() - 4, ' ') + "or: ";
   std::string text;
   for (std::size_t i = 0; i < std::min(mistakes.size(), most_rules_shown); ++i)
     text += (i == 0 ? title : alternative) + mistakes[i].what + "\n";
@@ -172,7 +173,7 @@ std::string findings(const DumpVerdict& layer, const DumpReport& report) {
   if (!layer.backends.empty()) text += "  computed just so by " + joined(layer.backends) + "\n";
   text += misread;
   if (!layer.suspected.empty() && layer.explanations.empty()) text += "  suspected: " + layer.suspected + "\n";
-  text += mistake_lines(layer.mistakes);
+  text += mistake_lines(layer.mistakes, has_finding(layer));
   if (!layer.mistakes.empty() && !has_finding(layer)) text += rule_lines("by itself computed by", layer.alone);
   if (text.empty()) {
     const auto kind = operation_kind_from(layer.operation);

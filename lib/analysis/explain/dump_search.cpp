@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "analysis/explain/candidates.hpp"
@@ -92,15 +93,16 @@ class ComponentSearch {
       : judges_(judges), backend_(backend), component_(component), report_(report) {}
 
   void search(const std::function<void(std::size_t done, std::size_t all)>& on_progress) {
-    std::ranges::stable_sort(component_.differing, {}, [&](std::size_t part) { return judges_[part].work(); });
+    std::ranges::stable_sort(component_.differing, {},
+                             [&](std::size_t part) { return std::pair(is_mistaken(part), judges_[part].work()); });
     const std::vector<Candidate> singles = single_candidates(backend_, component_.prefixes);
     for (std::size_t i = 0; i < singles.size(); ++i) {
       if (on_progress) on_progress(i, singles.size());
       try_everywhere(singles[i]);
     }
     const std::vector<std::size_t> all = component_.differing;
+    if (component_.fits.empty()) try_pairs(singles);
     if (component_.fits.empty()) leave_mistakes_out();
-    if (component_.fits.empty() && !component_.differing.empty()) try_pairs(singles);
     for (const std::size_t part : all) settle(report_.layers[part]);
   }
 
@@ -126,34 +128,47 @@ class ComponentSearch {
     partial_.emplace_back(candidate, std::move(computed));
   }
 
-  /// No rule makes all layers equal: then those that a mistake makes equal are not asked for one.
+  [[nodiscard]] bool is_mistaken(std::size_t part) const { return !report_.layers[part].mistakes.empty(); }
+
+  /// No rule and no pair makes all layers equal: then those that a mistake makes equal are not asked for one.
   void leave_mistakes_out() {
-    const auto is_mistaken = [&](std::size_t part) { return !report_.layers[part].mistakes.empty(); };
-    std::erase_if(component_.parts, is_mistaken);
-    if (std::erase_if(component_.differing, is_mistaken) == 0) return;
+    const auto is_left_out = [&](std::size_t part) { return is_mistaken(part); };
+    std::erase_if(component_.parts, is_left_out);
+    if (std::erase_if(component_.differing, is_left_out) == 0 || component_.differing.empty()) return;
     for (const auto& [candidate, computed] : partial_) {
       const auto is_computed = [&parts = computed](std::size_t part) { return std::ranges::count(parts, part) > 0; };
-      if (!component_.differing.empty() && std::ranges::all_of(component_.differing, is_computed)) component_.fits.push_back(candidate);
+      if (std::ranges::all_of(component_.differing, is_computed)) component_.fits.push_back(candidate);
     }
+    if (component_.fits.empty()) component_.fits = std::move(partial_pairs_);
   }
 
+  /// Also where a mistake makes a layer equal, which in a small one may be by chance: the arithmetic goes first. Layers without a mistake are
+  /// asked first; a pair that makes them equal, and not the others, is kept for where the others are left out.
   void try_pairs(const std::vector<Candidate>& singles) {
     const std::int64_t most = most_pair_work / (judges_[component_.differing[0]].work() + overhead_of_a_run);
+    const auto first_mistaken = std::ranges::find_if(component_.differing, [&](std::size_t part) { return is_mistaken(part); });
+    const std::span<const std::size_t> asked(component_.differing.begin(), first_mistaken),
+        mistaken(first_mistaken, component_.differing.end());
     std::int64_t tried = 0;
     each_pair(singles, [&](const Candidate& pair) {
       if (tried++ >= most) {
         report_.all_pairs_tried = false;
         return false;
       }
-      if (computed_with(pair, Unread::kept) && computed_with(pair, Unread::forgotten)) component_.fits.push_back(pair);
+      if (!asked.empty() && !computed_with(pair, asked)) return true;
+      if (mistaken.empty() || computed_with(pair, mistaken)) component_.fits.push_back(pair);
+      else if (!asked.empty()) partial_pairs_.push_back(pair);
       return true;
     });
   }
 
-  [[nodiscard]] bool computed_with(const Candidate& candidate, Unread unread) const {
+  [[nodiscard]] bool computed_with(const Candidate& candidate, std::span<const std::size_t> parts) const {
+    return computed_with(candidate, parts, Unread::kept) && computed_with(candidate, parts, Unread::forgotten);
+  }
+  [[nodiscard]] bool computed_with(const Candidate& candidate, std::span<const std::size_t> parts, Unread unread) const {
     const auto changed = with_settings(backend_, candidate, unread);
     const auto computed = [&](std::size_t part) { return judges_[part].computes(*changed); };
-    return changed && std::ranges::all_of(component_.differing, computed) && equal_ones_stay(*changed);
+    return changed && std::ranges::all_of(parts, computed) && equal_ones_stay(*changed);
   }
 
   [[nodiscard]] bool equal_ones_stay(const Backend& changed) const {
@@ -181,6 +196,7 @@ class ComponentSearch {
   Component& component_;
   DumpReport& report_;
   std::vector<std::pair<Candidate, std::vector<std::size_t>>> partial_;  ///< rules that make these layers equal, and leave equal ones so
+  std::vector<Candidate> partial_pairs_;                                 ///< that make all layers but those of mistakes equal
 };
 
 /// Built-in backends that compute a layer; of them those that compute all.
