@@ -155,6 +155,7 @@ struct Source {
   Model model;
   NamedTrace dump;
   std::vector<Misread> suspected{};
+  ReadDump read{};
 };
 
 /// Inputs that the dump lacks, as they were given, where that is in codes.
@@ -168,7 +169,8 @@ void add_inputs(Source& source, const std::vector<Tensor>& given) {
 }
 
 /// Refuses what was certainly misread, unless it is to be taken as it is. Returns the rest.
-std::vector<Misread> well_read(const IdentifyArguments& options, std::vector<Misread> list) {
+std::vector<Misread> well_read(const IdentifyArguments& options, std::vector<Misread> list, ReadDump& read) {
+  for (const Misread& one : list) (one.certainty == Certainty::certain ? read.misread : read.suspected).push_back(text_of(one));
   if (options.as_is) return {};
   try {
     require_well_read(list);
@@ -196,12 +198,13 @@ std::vector<IdentifyPair> read_pairs(const IdentifyArguments& options, Source& s
     const std::vector<Tensor> given = options.inputs.empty() ? std::vector<Tensor>() : read_inputs(source.model, options.inputs);
     source.dump = read_given_dump(options.dumps[0], source.model, given);
     add_inputs(source, given);
-    for (const std::string& reading : source.dump.readings) log_note("dump: " + reading);
+    source.read.readings = source.dump.readings;
     if (const std::string matched = text_of(match_of(source.model, source.dump)); !matched.empty())
-      log_note("dump: " + matched.substr(0, matched.size() - 1));
+      source.read.readings.push_back(matched.substr(0, matched.size() - 1));
     if (const SampleCounts counts = sample_counts(source.model, source.dump); !counts.are_equal())
-      log_note("dump: " + text_of(counts) + "; a layer is judged by the first that its own all hold");
-    source.suspected = well_read(options, find_misread(source.model, source.dump));
+      source.read.readings.push_back(text_of(counts) + "; a layer is judged by the first that its own all hold");
+    for (const std::string& reading : source.read.readings) log_note("dump: " + reading);
+    source.suspected = well_read(options, find_misread(source.model, source.dump), source.read);
     return pairs_of(source.model, source.dump, &skipped);
   }
   if (!options.model.empty()) fail("identify", "a MODEL and --layer-file exclude each other");
@@ -217,7 +220,8 @@ std::vector<IdentifyPair> read_pairs(const IdentifyArguments& options, Source& s
   }
   inputs.require_all_used();
   for (const IdentifyPair& pair : pairs) {
-    for (Misread& one : well_read(options, find_misread(pair.layer, trace_of(pair)))) source.suspected.push_back(std::move(one));
+    for (Misread& one : well_read(options, find_misread(pair.layer, trace_of(pair)), source.read))
+      source.suspected.push_back(std::move(one));
   }
   return pairs;
 }
@@ -280,7 +284,7 @@ int run(IdentifyArguments options) {
   if (!found.exact()) add_suspects(source);
   std::optional<Reproduction> network;
   if (options.layers.empty()) network = reproduce(source.model, source.dump, sheet.backend);
-  std::cout << (options.json ? to_json(found, network) : to_text(found) + (network ? to_text(*network) : "")) << std::flush;
+  std::cout << (options.json ? to_json(found, network, source.read) : to_text(found) + (network ? to_text(*network) : "")) << std::flush;
   if (!options.html.empty()) write_html(document_of(found, network, sheet), options.html);
   if (!options.output.empty()) save(options, sheet);
   if (!options.probe.empty()) probe(options, pairs, found);

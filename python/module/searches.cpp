@@ -27,7 +27,10 @@ py::tuple identify(const ModelPointer& model, const NamedTrace& board, const std
   bool decided = false;
   Device device;
   Report report = released([&] {
-    if (!as_is) require_well_read(*model, board);
+    ReadDump read{.readings = board.readings};
+    std::vector<Misread> unlike = find_misread(*model, board);
+    for (const Misread& one : unlike) (one.certainty == Certainty::certain ? read.misread : read.suspected).push_back(text_of(one));
+    if (!as_is) require_well_read(std::move(unlike));
     std::vector<SkippedPair> skipped;
     const std::vector<IdentifyPair> pairs = pairs_of(*model, board, &skipped);
     const Watch watch(progress);
@@ -39,7 +42,7 @@ py::tuple identify(const ModelPointer& model, const NamedTrace& board, const std
     device.sheet = identified_backend(*found, name, base ? &base->sheet : nullptr);
     const auto network = std::make_shared<const std::optional<Reproduction>>(reproduce(*model, board, device.sheet.backend));
     decided = found->decided();
-    return Report{.json = [found, network] { return to_json(*found, *network); },
+    return Report{.json = [found, network, read] { return to_json(*found, *network, read); },
                   .text = [found, network](bool) { return to_text(*found) + to_text(**network); },
                   .csv = {},
                   .passes = found->exact() && (*network)->differing == 0};

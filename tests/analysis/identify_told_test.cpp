@@ -163,5 +163,33 @@ TEST_CASE("identify: a multiplier of 13 bits, of which the space has none, is be
   CHECK(std::ranges::find(last->values, "half_up") != last->values.end());
 }
 
+TEST_CASE("identify: an answer rests on what the built-in device assumes that stands for it") {
+  std::mt19937 random(9);
+  const SpecSheet& device = find_backend("bernoulli2");
+  IdentifyPair pair = small_convolution(random);
+  for (ModelTensor& tensor : pair.layer.tensors)
+    if (!tensor.quantization.scales.empty()) tensor.quantization.zero_points = {0};
+  REQUIRE(answer(pair, device.backend));
+  const Identification found = identify(std::span(&pair, 1));
+  REQUIRE(found.operations.size() == 1);
+  REQUIRE(found.operations[0].exact());
+  const std::string& stands = found.operations[0].best().represented_by;
+  const std::vector<Assumption> all = assumptions_of(pair.layer, pair.layer.operations[0], find_backend(stands));
+  REQUIRE_FALSE(all.empty());
+  REQUIRE_FALSE(found.assumptions.empty());
+  for (const SharedAssumption& one : found.assumptions) {
+    CHECK(one.backend == stands);
+    CHECK(one.layers == 1);
+    for (const std::string& rule : one.rules)
+      CHECK(std::ranges::any_of(all, [&](const Assumption& each) { return each.rule == rule && each.source == one.source; }));
+  }
+  CHECK(to_text(found).find("Rests on assumptions:\n  ") != std::string::npos);
+  CHECK(to_json(found).find("\"source\"") != std::string::npos);
+
+  // Of a device whose rules are all recorded there is nothing to name.
+  REQUIRE(answer(pair, find_backend("tflite_double").backend));
+  CHECK(identify(std::span(&pair, 1)).assumptions.empty());
+}
+
 }  // namespace
 }  // namespace lastbit

@@ -76,6 +76,10 @@ TEST_CASE("identify on the command line: a network whose max pool alone differs 
   CHECK(shell.text("err").find("(--as-is takes the dump as it is)") != std::string::npos);
   CHECK(shell.status("identify net.json --dump dump --as-is --max-time 60") == 1);
   CHECK(shell.text("out").find("layer 3 'peak': the space has no rules for max_pool2d; 256 of 256 values differ") != std::string::npos);
+
+  // The fact is in the JSON.
+  CHECK(shell.status("identify net.json --dump dump --as-is --max-time 60 --json") == 1);
+  CHECK(shell.text("out").find("\"tensor 'peak': the highest bit of every value is inverted (xor 0x80): ") != std::string::npos);
 }
 
 TEST_CASE("identify on the command line: a suspicion ends no search, and what a rule explains is none") {
@@ -162,6 +166,9 @@ TEST_CASE("identify on the command line: a model of one layer and a file, the la
     CHECK(shell.text("out").find("conv.i8: 1 layer, 243 values") != std::string::npos);
     CHECK(shell.text("out").find("tflite_single") != std::string::npos);
   }
+  CHECK(shell.status("identify image.json --dump device --input x.npy --json") == 0);
+  CHECK(shell.text("out").find("\"assumptions\": []") != std::string::npos);
+  CHECK(shell.text("out").find("\"Of 3 tensors that the network computes, 1 were matched by the dump\"") != std::string::npos);
   CHECK(shell.status("identify image.json --dump device/y.npy") == 2);
   CHECK(shell.text("err").find("a model needs --input") != std::string::npos);
 }

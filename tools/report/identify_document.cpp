@@ -96,6 +96,10 @@ Document document_of(const Identification& found, const std::optional<Reproducti
         .push_back({sheet.name, each.rule, std::string(name_of(each.level)), each.source});
   page.add("Evidence", "What was measured.", {measured});
   page.add("Assumptions", "What the data do not tell: the backend that --output writes holds one of the values.", {assumptions});
+  AssumptionList taken;
+  for (const SharedAssumption& each : found.assumptions)
+    for (const std::string& rule : each.rules) taken.push_back({each.backend, rule, "assumption", each.source});
+  page.add("Rests on", "What the built-in backends assume whose rules are taken.", {taken});
   return page;
 }
 

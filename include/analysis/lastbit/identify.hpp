@@ -17,6 +17,7 @@
 #include "lastbit/backend.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/trace.hpp"
+#include "lastbit/verdict_assumptions.hpp"
 
 namespace lastbit {
 
@@ -107,6 +108,9 @@ struct Identification {
   std::vector<OperationIdentification> operations;
   std::vector<SkippedPair> skipped;
   Backend others = no_rules;  ///< what the skipped layers are computed by, where a built-in backend computes every value
+  /// What the built-in backends assume whose rules are taken, in these layers: of each operation whose data are explained the one that stands for
+  /// the best class, but for rules that are told, and those that compute skipped layers.
+  std::vector<SharedAssumption> assumptions{};
 
   /// Every value of every layer that was covered, and of those skipped every value that was compared; none was skipped for lack of time.
   [[nodiscard]] bool exact() const;
@@ -136,7 +140,13 @@ struct Reproduction {
 
 [[nodiscard]] std::string to_text(const Identification& identification);
 [[nodiscard]] std::string to_text(const Reproduction& reproduction);
-[[nodiscard]] std::string to_json(const Identification& identification, const std::optional<Reproduction>& network = std::nullopt);
+/// How a dump was read, for its report.
+struct ReadDump {
+  std::vector<std::string> readings{};              ///< what of its files is not as the model has it, and what was left out
+  std::vector<std::string> misread{}, suspected{};  ///< facts, where it was taken as it is, and suspicions
+};
+[[nodiscard]] std::string to_json(const Identification& identification, const std::optional<Reproduction>& network = std::nullopt,
+                                  const ReadDump& dump = {});
 
 /// Whether a probe may bring its own weights, bias and scales.
 enum class ProbeWeights : std::uint8_t { of_the_layer, free };

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a combination decides, read off its rules.
+#include <algorithm>
+#include <utility>
+
 #include "analysis/identify/space.hpp"
 #include "lastbit/rules.hpp"
+#include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
@@ -116,6 +120,27 @@ std::vector<Coordinate> coordinates_of(const SumRules& rules) {
 std::vector<Coordinate> coordinates_of(const RescaleRule& rule) {
   if (!applies_scale(rule.chain)) return {};
   return Reader(rule).coordinates(rule);
+}
+
+std::string path_of(const std::string& place, const std::string& rule) {
+  static const std::pair<std::string_view, std::string_view> paths[] = {{"accumulator width", "accumulator.bits"},
+                                                                        {"accumulator overflow", "accumulator.overflow"},
+                                                                        {"accumulator narrowed", "accumulator.when"},
+                                                                        {"partial sums", "accumulator.partial"},
+                                                                        {"bias added", "bias"},
+                                                                        {"bias width", "bias_bits"},
+                                                                        {"per-channel scales", "per_channel"},
+                                                                        {"way", "output.chain"},
+                                                                        {"scale computed in", "output.scale.arithmetic"},
+                                                                        {"multiplier", "output.scale"},
+                                                                        {"first rounding", "output.chain"},
+                                                                        {"last rounding", "output.chain"},
+                                                                        {"zero point", "output.chain"},
+                                                                        {"intermediate width", "output.chain"},
+                                                                        {"rectifier", "output.chain"}};
+  const auto* const found = std::find_if(std::begin(paths), std::end(paths), [&](const auto& each) { return each.first == rule; });
+  if (found != std::end(paths)) return join_path(place, found->second);
+  return rule.find('.') == std::string::npos ? join_path(place, rule) : rule;
 }
 
 }  // namespace lastbit

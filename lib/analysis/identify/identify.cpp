@@ -20,12 +20,23 @@
 #include "lastbit/operation_rules.hpp"
 #include "lastbit/recording.hpp"
 #include "lastbit/registry.hpp"
+#include "sheet/assumed_rules.hpp"
 #include "sheet/rule_table.hpp"
 
 namespace lastbit {
 namespace {
 
 constexpr const char* out_of_time = "time was up before any combination that applies was met";
+
+/// What layers rest on, one list for each.
+using LayersAssume = std::vector<std::vector<BackendAssumption>>;
+
+void add_assumptions(LayersAssume& layers, const IdentifyPair& pair, const SpecSheet& sheet, const AssumedRules& rules,
+                     const std::function<bool(const Assumption&)>& is_left_out) {
+  layers.emplace_back();
+  for (const Assumption& one : rules.read_by(pair.layer, pair.layer.operations[0], sheet.backend))
+    if (!is_left_out(one)) layers.back().push_back({sheet.name, one});
+}
 
 /// Pairs whose operations read the same rules.
 struct Group {
@@ -62,7 +73,7 @@ std::string reason_to_skip_all(const IdentifyPair& pair) {
 }
 
 /// A layer that is not looked for, against the built-in backends.
-SkippedPair judged_by_builtins(const IdentifyPair& pair, const std::string& reason, Backend& others) {
+SkippedPair judged_by_builtins(const IdentifyPair& pair, const std::string& reason, Backend& others, LayersAssume& assumed) {
   SkippedPair skipped{pair.name, reason};
   const bool is_layer = pair.layer.operations.size() == 1 && samples_of(pair) > 0;
   if (!is_layer) return skipped;
@@ -75,16 +86,17 @@ SkippedPair judged_by_builtins(const IdentifyPair& pair, const std::string& reas
     skipped.differing = judgement.differing;
     if (judgement.differing > 0) continue;
     for (const std::string& path : read_rules(pair.layer, sheet.backend)) copy_rules(others, sheet.backend, path);
+    add_assumptions(assumed, pair, sheet, AssumedRules(sheet), [](const Assumption&) { return false; });
     break;
   }
   return skipped;
 }
 
-std::vector<Group> grouped(std::span<const IdentifyPair> pairs, Identification& result) {
+std::vector<Group> grouped(std::span<const IdentifyPair> pairs, Identification& result, LayersAssume& assumed) {
   std::vector<Group> groups;
   for (const IdentifyPair& pair : pairs) {
     if (const std::string why = reason_to_skip_all(pair); !why.empty()) {
-      result.skipped.push_back(judged_by_builtins(pair, why, result.others));
+      result.skipped.push_back(judged_by_builtins(pair, why, result.others, assumed));
       continue;
     }
     const std::string rules = rules_text(pair);
@@ -261,9 +273,18 @@ std::optional<Found> identify_conv(const Searched& searched, const IdentifyOptio
   const SpaceScope scope = common_scope(group);
   ConvSpace space = conv_space(scope);
   const std::vector<ConvNeighbour> neighbours = explaining_neighbours(group.pairs.front()->layer, scope, data);
-  extend(space, neighbours, scope);
+  // Where a built-in device explains the data, and the space a device like it, those beside it are added to its class: nothing else is searched for them.
+  bool is_known = !neighbours.empty() && neighbours.front().is_built_in;
+  const auto searched_in = [&] {
+    if (!is_known) extend(space, neighbours, scope);
+    return ConvSearch(space, data).search({everything(space)}, options.runners_up + 1, options.progress, deadline);
+  };
+  ConvSearchResult found = searched_in();
+  if (is_known && !found.classes.empty() && found.classes.front().agreeing < found.values) {
+    is_known = false;
+    found = searched_in();
+  }
   const std::vector<Block> all{everything(space)};
-  const ConvSearchResult found = ConvSearch(space, data).search(all, options.runners_up + 1, options.progress, deadline);
   OperationIdentification result{.rules = group.rules, .classes = {}};
   result.values = found.values;
   result.combinations = count_of(all);
@@ -273,21 +294,33 @@ std::optional<Found> identify_conv(const Searched& searched, const IdentifyOptio
   result.complete = found.in_time && !neighbours.empty();
   if (found.classes.empty() && !found.in_time) return std::nullopt;
   if (found.classes.empty()) throw Error(ErrorCode::bad_input, group.rules, "no combination of rules applies to these layers");
-  const std::vector<RuleValues> whole = values_of_class(space, all);
+  ConvSpace with_neighbours = space;
+  std::vector<Block> added;
+  if (is_known) added = extend(with_neighbours, neighbours, scope);
+  result.combinations += count_of(added);
+  const auto with_added = [&](std::vector<Block> blocks) {
+    blocks.insert(blocks.end(), added.begin(), added.end());
+    return blocks;
+  };
+  const std::vector<RuleValues> whole = values_of_class(with_neighbours, with_added(all));
   std::vector<std::uint64_t> outputs;
   const bool rows = std::any_of(group.pairs.begin(), group.pairs.end(), [](const auto* pair) { return multiplies_rows(*pair); });
   for (const ConvClass& one : found.classes) {
     outputs.push_back(one.outputs);
-    RuleClass shown{one.agreeing, count_of(one.blocks), values_of_class(space, one.blocks), {}, {}};
-    add_possible(shown.rules, whole);
     const bool is_beside = one.agreeing == result.values && !neighbours.empty();
+    const std::vector<Block> blocks = is_beside ? with_added(one.blocks) : one.blocks;
+    RuleClass shown{one.agreeing, count_of(blocks), values_of_class(with_neighbours, blocks), {}, {}};
+    add_possible(shown.rules, whole);
     copy_rules(shown.backend, backend_of(is_beside ? neighbours.front().arithmetic : most_usual(space, one.blocks, rows)), group.rules);
     if (is_beside) std::ranges::transform(neighbours, std::back_inserter(shown.beside), &ConvNeighbour::name);
     result.classes.push_back(std::move(shown));
   }
   add_builtins(searched, result.classes, outputs, result.values);
-  return Found{std::move(result), [space, blocks = found.classes.front().blocks, layers = layers_of(pairs_of(searched.few)), &options,
-                                   &deadline] { return proof_of(space, blocks, layers, options, deadline); }};
+  const bool is_whole = found.classes.front().agreeing == result.values;
+  return Found{
+      std::move(result),
+      [space = std::move(with_neighbours), blocks = is_whole ? with_added(found.classes.front().blocks) : found.classes.front().blocks,
+       layers = layers_of(pairs_of(searched.few)), &options, &deadline] { return proof_of(space, blocks, layers, options, deadline); }};
 }
 
 std::optional<Found> identify_by_walk(const Searched& searched, const IdentifyOptions& options, const Deadline& deadline) {
@@ -373,9 +406,24 @@ bool Identification::decided() const {
 
 namespace {
 
+/// Of the built-in backend that stands for the best class, but for rules that the data tell of every device near one.
+void add_assumptions(LayersAssume& layers, const Group& group, const OperationIdentification& found) {
+  const RuleClass& best = found.best();
+  if (!found.exact() || best.represented_by.empty()) return;
+  const SpecSheet& sheet = find_backend(best.represented_by);
+  const AssumedRules rules(sheet);
+  const auto is_told = [&](const Assumption& one) {
+    return found.complete && std::ranges::any_of(best.rules, [&](const RuleValues& rule) {
+             return rule.settled() && path_of(found.rules, rule.rule) == one.rule;
+           });
+  };
+  for (const IdentifyPair* const pair : group.pairs) add_assumptions(layers, *pair, sheet, rules, is_told);
+}
+
 Identification identified(std::span<const IdentifyPair> pairs, const IdentifyOptions& options) {
   Identification result;
-  const std::vector<Group> groups = grouped(pairs, result);
+  LayersAssume assumed;
+  const std::vector<Group> groups = grouped(pairs, result, assumed);
   if (groups.empty()) {
     throw Error(ErrorCode::bad_input, "identify",
                 result.skipped.empty() ? "no pair of input and output was given" : "no pair can be used: " + result.skipped.front().reason);
@@ -388,11 +436,13 @@ Identification identified(std::span<const IdentifyPair> pairs, const IdentifyOpt
     };
     auto found = identify_group(groups[i], of_group, deadline.part_of(groups.size() - i));
     if (found) {
+      add_assumptions(assumed, groups[i], *found);
       result.operations.push_back(std::move(*found));
       continue;
     }
     for (const IdentifyPair* pair : groups[i].pairs) result.skipped.push_back({pair->name, out_of_time});
   }
+  result.assumptions = shared_assumptions(assumed);
   return result;
 }
 

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
+#include "analysis/identify/idle_widths.hpp"
 #include "analysis/identify/telling_order.hpp"
 #include "engine/finisher.hpp"
 #include "engine/operands.hpp"
@@ -114,6 +118,35 @@ void each_neighbour(const ConvArithmetic& arithmetic, const auto& visit) {
   }
 }
 
+/// Chains of a space by what they are, and their scales' encodings; takes others in.
+class RescalesBesides {
+ public:
+  explicit RescalesBesides(ConvSpace& space) : space_(space) {
+    for (std::size_t i = 0; i < space.rescales.size(); ++i) {
+      places_.emplace(hash_of(space.rescales[i].chain), i);
+      if (encodings_.size() <= space.encodings[i]) encodings_.resize(space.encodings[i] + 1U);
+      encodings_[space.encodings[i]] = space.rescales[i].scale;
+    }
+  }
+
+  [[nodiscard]] std::size_t place_of(const RescaleRule& rule) {
+    const auto [first, last] = places_.equal_range(hash_of(rule.chain));
+    const auto known = std::find_if(first, last, [&](const auto& each) { return space_.rescales[each.second] == rule; });
+    if (known != last) return known->second;
+    const auto encoding = static_cast<std::uint32_t>(std::ranges::find(encodings_, rule.scale) - encodings_.begin());
+    if (encoding == encodings_.size()) encodings_.push_back(rule.scale);
+    places_.emplace(hash_of(rule.chain), space_.rescales.size());
+    space_.encodings.push_back(encoding);
+    space_.rescales.push_back(rule);
+    return space_.rescales.size() - 1;
+  }
+
+ private:
+  ConvSpace& space_;
+  std::unordered_multimap<std::size_t, std::size_t> places_;
+  std::vector<decltype(RescaleRule::scale)> encodings_;
+};
+
 }  // namespace
 
 std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, std::span<const ConvData> data) {
@@ -122,7 +155,7 @@ std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const Space
   for (const SpecSheet& sheet : builtin_backends()) {
     const ConvArithmetic* const own = sheet.backend.domain == Domain::integer ? arithmetic_in(layer, sheet.backend) : nullptr;
     if (own == nullptr || std::ranges::find(known, *own, &ConvNeighbour::arithmetic) != known.end()) continue;
-    known.push_back({*own, sheet.name});
+    known.push_back({*own, sheet.name, true});
     if (judge.can_judge(*own) && judge.explains(*own)) found.push_back(known.back());
   }
   for (const ConvNeighbour& one : known) {
@@ -133,18 +166,20 @@ std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const Space
   return found;
 }
 
-void extend(ConvSpace& space, std::span<const ConvNeighbour> neighbours, const SpaceScope& scope) {
+std::vector<Block> extend(ConvSpace& space, std::span<const ConvNeighbour> neighbours, const SpaceScope& scope) {
+  const std::size_t own_sums = space.sums.size(), own_rescales = space.rescales.size();
+  RescalesBesides rescales(space);
+  std::set<std::pair<std::size_t, std::size_t>> added;
   for (const ConvNeighbour& one : neighbours) {
-    const SumRules sums = sum_rules_of(one.arithmetic);
-    if (std::ranges::find(space.sums, sums) == space.sums.end()) space.sums.push_back(sums);
-    const RescaleRule& rescale = one.arithmetic.sum.output;
-    if (scope.sums_only || std::ranges::find(space.rescales, rescale) != space.rescales.end()) continue;
-    const auto alike = std::ranges::find(space.rescales, rescale.scale, &RescaleRule::scale);
-    const std::uint32_t fresh = space.encodings.empty() ? 0 : *std::ranges::max_element(space.encodings) + 1;
-    space.encodings.push_back(alike == space.rescales.end() ? fresh
-                                                            : space.encodings[static_cast<std::size_t>(alike - space.rescales.begin())]);
-    space.rescales.push_back(rescale);
+    const SumRules rules = sum_rules_of(one.arithmetic);
+    const auto sums = static_cast<std::size_t>(std::ranges::find(space.sums, rules) - space.sums.begin());
+    if (sums == space.sums.size()) space.sums.push_back(rules);
+    const std::size_t rescale = scope.sums_only ? 0 : rescales.place_of(one.arithmetic.sum.output);
+    if (sums >= own_sums || rescale >= own_rescales) added.emplace(sums, rescale);
   }
+  std::vector<Block> blocks;
+  for (const auto& [sums, rescale] : added) blocks.push_back({{static_cast<std::uint32_t>(sums)}, {static_cast<std::uint32_t>(rescale)}});
+  return blocks;
 }
 
 }  // namespace lastbit

@@ -17,13 +17,14 @@ namespace lastbit {
 struct ConvNeighbour {
   ConvArithmetic arithmetic;
   std::string name;  ///< "tflite_single", "tflite_single with output.scale.significant_bits 31 -> 13"
+  bool is_built_in = false;
 };
 
 /// Those that compute every value of the data, the built-in ones first. Left out is what a stage is, how many there are, what an exponent may
 /// be, and what the space's sums do not have (another centring, cross terms).
 [[nodiscard]] std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, std::span<const ConvData> data);
 
-/// The space with their sums and chains.
-void extend(ConvSpace& space, std::span<const ConvNeighbour> neighbours, const SpaceScope& scope);
+/// The space with their sums and chains. Returns one combination for each of them that was not in it.
+std::vector<Block> extend(ConvSpace& space, std::span<const ConvNeighbour> neighbours, const SpaceScope& scope);
 
 }  // namespace lastbit

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "analysis/identify/space.hpp"
 #include "lastbit/identify.hpp"
 #include "lastbit/json_value.hpp"
 #include "lastbit/printable.hpp"
@@ -143,28 +144,6 @@ JsonValue json_of(const RuleClass& one, bool told) {
   return json;
 }
 
-/// Where below `place` a rule of the space is kept; what is not listed is a path already, or a member of its own name.
-std::string path_of(const std::string& place, const std::string& rule) {
-  static const std::pair<std::string_view, std::string_view> paths[] = {{"accumulator width", "accumulator.bits"},
-                                                                        {"accumulator overflow", "accumulator.overflow"},
-                                                                        {"accumulator narrowed", "accumulator.when"},
-                                                                        {"partial sums", "accumulator.partial"},
-                                                                        {"bias added", "bias"},
-                                                                        {"bias width", "bias_bits"},
-                                                                        {"per-channel scales", "per_channel"},
-                                                                        {"way", "output.chain"},
-                                                                        {"scale computed in", "output.scale.arithmetic"},
-                                                                        {"multiplier", "output.scale"},
-                                                                        {"first rounding", "output.chain"},
-                                                                        {"last rounding", "output.chain"},
-                                                                        {"zero point", "output.chain"},
-                                                                        {"intermediate width", "output.chain"},
-                                                                        {"rectifier", "output.chain"}};
-  const auto* const found = std::find_if(std::begin(paths), std::end(paths), [&](const auto& each) { return each.first == rule; });
-  if (found != std::end(paths)) return join_path(place, found->second);
-  return rule.find('.') == std::string::npos ? join_path(place, rule) : rule;
-}
-
 /// The rule, or the structure around it that the backend has: other combinations of a class may have more stages.
 std::string present_path(const Backend& backend, std::string path) {
   while (find_rule(backend, path) == nullptr && path.find('.') != std::string::npos) path.resize(path.rfind('.'));
@@ -213,10 +192,10 @@ std::string to_text(const Identification& identification) {
   std::ostringstream out;
   for (const OperationIdentification& operation : identification.operations) add_operation(out, operation);
   add_skipped(out, identification);
-  return out.str();
+  return out.str() + to_text(identification.assumptions);
 }
 
-std::string to_json(const Identification& identification, const std::optional<Reproduction>& network) {
+std::string to_json(const Identification& identification, const std::optional<Reproduction>& network, const ReadDump& dump) {
   JsonValue json{{"format", "lastbit.identification.v1"},
                  {"exact", identification.exact()},
                  {"decided", identification.decided()},
@@ -234,6 +213,8 @@ std::string to_json(const Identification& identification, const std::optional<Re
   for (const SkippedPair& pair : identification.skipped) {
     json["skipped"].push_back({{"name", pair.name}, {"reason", pair.reason}, {"values", pair.values}, {"differing", pair.differing}});
   }
+  json["assumptions"] = json_of(identification.assumptions);
+  json["dump"] = {{"readings", dump.readings}, {"misread", dump.misread}, {"suspected", dump.suspected}};
   if (network && !network->impossible.empty()) json["network"] = {{"impossible", network->impossible}};
   else if (network)
     json["network"] = {

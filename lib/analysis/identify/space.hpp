@@ -48,6 +48,9 @@ struct Coordinate {
 [[nodiscard]] std::vector<Coordinate> coordinates_of(const SumRules& rules);
 [[nodiscard]] std::vector<Coordinate> coordinates_of(const RescaleRule& rule);
 
+/// Where below `place` a rule in these words is kept: "conv.i8.accumulator.bits" of "accumulator width"; of a rule that is named by its path that.
+[[nodiscard]] std::string path_of(const std::string& place, const std::string& rule);
+
 [[nodiscard]] ConvArithmetic arithmetic_of(const SumRules& sum, const RescaleRule& rescale);
 [[nodiscard]] SumRules sum_rules_of(const ConvArithmetic& arithmetic);
 
