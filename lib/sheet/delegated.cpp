@@ -8,18 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "lastbit/op/delegated_layers.hpp"
+
 namespace lastbit {
 namespace {
 
-bool holds(const ScaleRange& range, float ratio) {
-  const float upper = std::ldexp(1.0F, range.most);
-  return ratio >= std::ldexp(1.0F, range.least) && (range.end == UpperEnd::included ? ratio <= upper : ratio < upper);
-}
-
 /// in / out of an input.
 float ratio_of(const Model& model, const Operation& operation, std::size_t input) {
-  return static_cast<float>(model.tensor(operation.inputs[input]).quantization.scale()) /
-         static_cast<float>(model.tensor(operation.outputs[0]).quantization.scale());
+  return ratio_in_float(model.tensor(operation.inputs[input]).quantization.scale(),
+                        model.tensor(operation.outputs[0]).quantization.scale());
 }
 
 bool has_one_8bit_type(const Model& model, const Operation& operation) {

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "lastbit/error.hpp"
+#include "lastbit/op/arithmetic_by_type.hpp"
 #include "lastbit/rules.hpp"
 #include "model/operation_signature.hpp"
 #include "model/whole_numbers.hpp"
@@ -70,43 +71,38 @@ bool computes_in_float32(const Operation& operation, const Backend& backend) {
   return backend.fusion != Fusion::every;
 }
 
-/// Partial sums of the kernel's codes are those of instructions that multiply uint8 by int8; not in kernels for one channel each way, nor in convolutions
-/// that deliver their sums, in which the weights are the first factor.
-static bool takes(const Model& model, const Operation& operation, const SumArithmetic& rule) {
-  if (!sums_kernels(rule.accumulator)) return true;
-  const ModelTensor& weights = model.tensor(operation.inputs[1]);
-  if (weights.type != ElementType::int8) return false;
-  if (operation.kind != OperationKind::conv2d && operation.kind != OperationKind::depthwise_conv2d) return true;
-  if (model.tensor(operation.outputs[0]).type == ElementType::int32) return false;
-  const std::int64_t in = model.tensor(operation.inputs[0]).shape.back(), out = model.tensor(operation.outputs[0]).shape.back();
+namespace {
+
+ProductTypes product_types_of(const Model& model, const Operation& operation) {
+  const ModelTensor &data = model.tensor(operation.inputs[0]), &weights = model.tensor(operation.inputs[1]);
+  const ModelTensor& output = model.tensor(operation.outputs[0]);
+  const bool has_bias = operation.inputs.size() > 2 && operation.inputs[2] != absent_tensor;
+  ProductTypes types{.data_16bit = size_of(data.type) == 2,
+                     .data_unsigned = data.type == ElementType::uint8,
+                     .weights_16bit = size_of(weights.type) == 2,
+                     .weights_unsigned = weights.type == ElementType::uint8,
+                     .has_bias = has_bias,
+                     .bias_64bit = has_bias && model.tensor(operation.inputs[2]).type == ElementType::int64,
+                     .per_channel = has_per_channel_weights(model, operation)};
+  if (operation.kind != OperationKind::conv2d && operation.kind != OperationKind::depthwise_conv2d) return types;
+  types.delivers_sums = output.type == ElementType::int32;
   const bool is_depthwise = operation.kind == OperationKind::depthwise_conv2d || weights.shape.back() == 1;
-  return !(is_depthwise && in == out);
+  types.one_to_one = is_depthwise && data.shape.back() == output.shape.back();
+  return types;
 }
+
+}  // namespace
 
 std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                       const ConvByType& by_type) {
-  const ElementType data = model.tensor(operation.inputs[0]).type, weights = model.tensor(operation.inputs[1]).type;
-  const auto has = [](const ConvArithmetic& arithmetic) { return exists(arithmetic.sum); };
-  if (size_of(data) == 1 && size_of(weights) == 2 && has(by_type.i8_weights16)) return {"i8_weights16", &by_type.i8_weights16};
-  if (size_of(data) == 2 && size_of(weights) == 1 && has(by_type.i16_weights8)) return {"i16_weights8", &by_type.i16_weights8};
-  const bool has_bias = operation.inputs.size() > 2 && operation.inputs[2] != absent_tensor;
-  if (size_of(data) == 1 && !has_bias && has(by_type.i8_without_bias)) return {"i8_without_bias", &by_type.i8_without_bias};
-  if (size_of(data) == 1 && has_per_channel_weights(model, operation) && has(by_type.i8_per_channel))
-    return {"i8_per_channel", &by_type.i8_per_channel};
-  if (data == ElementType::uint8 && has(by_type.u8) && takes(model, operation, by_type.u8.sum)) return {"u8", &by_type.u8};
-  if (size_of(data) == 1) return {"i8", &by_type.i8};
-  if (!has_bias && has(by_type.i16_without_bias)) return {"i16_without_bias", &by_type.i16_without_bias};
-  const bool wide = has_bias ? model.tensor(operation.inputs[2]).type == ElementType::int64 : has(by_type.i16_bias64);
-  if (wide) return {"i16_bias64", &by_type.i16_bias64};
-  return {"i16_bias32", &by_type.i16_bias32};
+  const ConvMember& chosen = conv_members[conv_member_of(by_type, product_types_of(model, operation))];
+  return {chosen.name, &(by_type.*chosen.member)};
 }
 
 std::pair<std::string_view, const MatmulArithmetic*> matmul_arithmetic_of(const Model& model, const Operation& operation,
                                                                           const MatmulByType& by_type) {
-  const ElementType data = model.tensor(operation.inputs[0]).type;
-  if (size_of(data) == 2) return {"i16", &by_type.i16};
-  if (data == ElementType::uint8 && exists(by_type.u8.sum) && takes(model, operation, by_type.u8.sum)) return {"u8", &by_type.u8};
-  return {"i8", &by_type.i8};
+  const MatmulMember& chosen = matmul_members[matmul_member_of(by_type, product_types_of(model, operation))];
+  return {chosen.name, &(by_type.*chosen.member)};
 }
 
 namespace {

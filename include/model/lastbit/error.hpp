@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lastbit {
@@ -29,17 +30,24 @@ struct Diagnostic {
   ErrorCode code;
   std::string where;    ///< file, layer or rule
   std::string message;  ///< the value found and the value allowed
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text() const { return where.empty() ? message : where + ": " + message; }
 };
 
 /// Thrown for every mistake of the user; what() is one line made of all diagnostics.
 class Error : public std::runtime_error {
  public:
-  explicit Error(std::vector<Diagnostic> diagnostics);
-  Error(ErrorCode code, std::string where, std::string message);
+  explicit Error(std::vector<Diagnostic> diagnostics) : std::runtime_error(one_line(diagnostics)), diagnostics_(std::move(diagnostics)) {}
+  Error(ErrorCode code, std::string where, std::string message)
+      : Error(std::vector<Diagnostic>{{code, std::move(where), std::move(message)}}) {}
   [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
  private:
+  [[nodiscard]] static std::string one_line(const std::vector<Diagnostic>& diagnostics) {
+    std::string line;
+    for (const Diagnostic& diagnostic : diagnostics) line += (line.empty() ? "" : "; ") + diagnostic.text();
+    return line;
+  }
+
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -23,6 +23,7 @@
 #include "lastbit/block_format.hpp"
 #include "lastbit/constant.hpp"
 #include "lastbit/tensor.hpp"
+#include "lastbit/window.hpp"
 
 namespace lastbit {
 
@@ -66,33 +67,6 @@ enum class OperationKind : std::uint8_t {
 [[nodiscard]] constexpr bool is_of_blocks(OperationKind kind) {
   return kind == OperationKind::block_quantize || kind == OperationKind::block_matmul;
 }
-
-/// absolute: the magnitude, of sums of products alone.
-enum class Activation : std::uint8_t { none, relu, relu6, relu_n1_to_1, absolute };
-[[nodiscard]] std::string_view name_of(Activation activation);
-[[nodiscard]] std::optional<Activation> activation_from(std::string_view name);
-
-/// Rows and columns.
-struct Extent2d {
-  std::int64_t height = 1;
-  std::int64_t width = 1;
-  friend constexpr bool operator==(const Extent2d&, const Extent2d&) = default;
-};
-
-enum class PaddingMode : std::uint8_t { same, valid, explicit_sizes };
-
-/// `same`: before = max(0, (out-1)*stride + (k-1)*dilation+1 - in)/2 (floor), the rest after.
-struct Padding2d {
-  PaddingMode mode = PaddingMode::valid;
-  std::int64_t top = 0, bottom = 0, left = 0, right = 0;  ///< read only for explicit_sizes
-  friend constexpr bool operator==(const Padding2d&, const Padding2d&) = default;
-};
-
-/// Pool windows that reach beyond the (padded) image. dropped: there are none. last_truncated: as many windows as it takes to reach the end,
-/// 1 + ceil((in - filter) / stride). every_start: one wherever a window can start, (in - 1) / stride + 1.
-enum class PartialWindows : std::uint8_t { dropped, last_truncated, every_start };
-[[nodiscard]] std::string_view name_of(PartialWindows windows);
-[[nodiscard]] std::optional<PartialWindows> partial_windows_from(std::string_view name);
 
 /// What registers of the device hold in place of what its rule makes of a scale: the value times `multiplier`, shifted right by `shift`, with an
 /// `offset` where the device has a place for one.

@@ -1,13 +1,7 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// How shapes follow from shapes: windows and padding, broadcasting. One place for readers, checks and the emulator.
-//
-// For one spatial axis, with span = (filter-1)*dilation + 1:
-//   same:     out = ceil(in / stride);  total padding = max(0, (out-1)*stride + span - in), half of it (floor) before, the rest after
-//   valid:    out = floor((in - span) / stride) + 1
-//   explicit: out = floor((in + before + after - span) / stride) + 1
-// A transposed convolution is the same with its output in the place of `in` and its input in the place of `out`.
+// How shapes follow from shapes: broadcasting, and what every operation gives; windows are in window.hpp. One place for readers, checks and the emulator.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +11,7 @@
 
 #include "lastbit/model.hpp"
 #include "lastbit/tensor.hpp"
+#include "lastbit/window.hpp"
 
 namespace lastbit {
 
@@ -34,22 +29,6 @@ inline constexpr std::size_t largest_rank = 8;
 inline constexpr double smallest_scale = 0x1p-126;
 inline constexpr double smallest_data_scale = 0x1p-64;
 inline constexpr double largest_scale = 0x1p30;
-
-/// Rows and columns of padding on each side.
-struct ResolvedPadding {
-  std::int64_t top = 0, bottom = 0, left = 0, right = 0;
-  friend constexpr bool operator==(const ResolvedPadding&, const ResolvedPadding&) = default;
-};
-
-/// Padding in elements around an image of size `in`.
-[[nodiscard]] ResolvedPadding resolve_padding(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride,
-                                              Extent2d dilation = {1, 1});
-
-/// How many windows fit an image of size `in`; below 1 where not one does.
-[[nodiscard]] Extent2d window_count(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, Extent2d dilation = {1, 1});
-
-/// The same for a pool, whose last windows may reach beyond the padded image.
-[[nodiscard]] Extent2d pool_window_count(const Padding2d& padding, Extent2d in, Extent2d filter, Extent2d stride, PartialWindows windows);
 
 /// The shape to which numpy's rules broadcast two shapes, or nothing.
 [[nodiscard]] std::optional<Shape> broadcast(const Shape& a, const Shape& b);

@@ -102,10 +102,10 @@ struct Quantization {
   std::vector<std::int64_t> zero_points;
   std::int64_t axis = 0;
 
-  [[nodiscard]] bool present() const { return !scales.empty(); }
-  [[nodiscard]] bool per_channel() const { return scales.size() > 1; }
-  [[nodiscard]] double scale(std::size_t channel = 0) const { return scales.empty() ? 1.0 : scales[per_channel() ? channel : 0]; }
-  [[nodiscard]] std::int64_t zero_point(std::size_t channel = 0) const {
+  [[nodiscard]] constexpr bool present() const { return !scales.empty(); }
+  [[nodiscard]] constexpr bool per_channel() const { return scales.size() > 1; }
+  [[nodiscard]] constexpr double scale(std::size_t channel = 0) const { return scales.empty() ? 1.0 : scales[per_channel() ? channel : 0]; }
+  [[nodiscard]] constexpr std::int64_t zero_point(std::size_t channel = 0) const {
     return zero_points.empty() ? 0 : zero_points[zero_points.size() > 1 ? channel : 0];
   }
   friend bool operator==(const Quantization&, const Quantization&) = default;

@@ -14,8 +14,7 @@
 
 namespace lastbit {
 
-/// The member of ConvByType that a convolution-like operation reads ("i8"), whether the backend has it or not. 16-bit data follow the bias;
-/// without one they take the 64-bit accumulator, where the backend has it, as the TFLite kernels do.
+/// The member of ConvByType that a convolution-like operation reads ("i8"), whether the backend has it or not (conv_member_of).
 [[nodiscard]] std::pair<std::string_view, const ConvArithmetic*> conv_arithmetic_of(const Model& model, const Operation& operation,
                                                                                     const ConvByType& by_type);
 

@@ -132,7 +132,7 @@ class Examination {
     const std::int32_t output = each.layer->output;
     if (is_named(output)) return;
     const Codes& codes = layers_.codes(output);
-    for (const View& view : views_of(info(output))) {
+    for (const CodeView& view : views_of(info(output))) {
       Codes truth = seen(view, info(output), codes);
       const LineFit fit = with_output(each, truth);
       const bool fits = is_nearer(fit, each.fit) || (view.inverted != 0 && offset_of(each.fit) && is_near(fit));
@@ -177,7 +177,7 @@ class Examination {
   bool judge_order(const Far& each) {
     const std::int32_t output = each.layer->output;
     const Codes& codes = layers_.codes(output);
-    for (const View& view : mirrored_views_of(info(output))) {
+    for (const CodeView& view : mirrored_views_of(info(output))) {
       Codes truth = seen(view, info(output), codes);
       if (!is_nearer(with_output(each, truth), each.fit) || !is_confirmed(each, truth)) continue;
       name(each, output, view.cause, Ground::likely, std::move(truth));
@@ -289,8 +289,8 @@ class Examination {
       if (!is_open(each)) return;
       if (is_vouched_for(input)) continue;
       const Codes& codes = layers_.codes(input);
-      const auto judge_views = [&](const std::vector<View>& views, Ground ground) {
-        return std::ranges::any_of(views, [&](const View& view) {
+      const auto judge_views = [&](const std::vector<CodeView>& views, Ground ground) {
+        return std::ranges::any_of(views, [&](const CodeView& view) {
           Codes truth = seen(view, info(input), codes);
           if (!is_nearer(with_inputs(each, {{input, truth}}, output), each.fit)) return false;
           name(each, input, view.cause, ground, std::move(truth));
@@ -327,10 +327,10 @@ class Examination {
   void judge_all(const Far& each) {
     const std::int32_t output = each.layer->output;
     if (is_named(output) || is_near(each.fit)) return;
-    for (const View& view : views_of(info(output))) {
+    for (const CodeView& view : views_of(info(output))) {
       std::map<std::int32_t, Codes> inputs, named;
       for (const std::int32_t input : each.layer->inputs) {
-        for (const View& same : views_of(info(input))) {
+        for (const CodeView& same : views_of(info(input))) {
           if (same.cause != view.cause || (is_named(input) && causes_.at(input).text != view.cause)) continue;
           inputs.emplace(input, seen(same, info(input), layers_.codes(input)));
           if (is_named(input)) named.emplace(*inputs.find(input));

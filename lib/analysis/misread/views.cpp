@@ -68,8 +68,8 @@ Codes mirrored(const Codes& codes, const Shape& shape, std::size_t axis) {
 
 }  // namespace
 
-std::vector<View> views_of(const ModelTensor& tensor) {
-  std::vector<View> views;
+std::vector<CodeView> views_of(const ModelTensor& tensor) {
+  std::vector<CodeView> views;
   for (const auto& [order, cause] : orders_of(tensor.shape.rank())) {
     if (moves(tensor.shape, order)) views.push_back({cause, order, 0, {}});
   }
@@ -82,9 +82,9 @@ std::vector<View> views_of(const ModelTensor& tensor) {
   return views;
 }
 
-std::vector<View> mirrored_views_of(const ModelTensor& tensor) {
+std::vector<CodeView> mirrored_views_of(const ModelTensor& tensor) {
   static constexpr std::array names{"its rows", "its columns", "its channels"};
-  std::vector<View> views;
+  std::vector<CodeView> views;
   const std::size_t rank = tensor.shape.rank();
   for (std::size_t axis = 1; axis < rank; ++axis) {
     if (tensor.shape[axis] < 2) continue;
@@ -123,7 +123,7 @@ std::optional<std::int64_t> places_moved(const Codes& expected, const Codes& cod
   return best;
 }
 
-Codes seen(const View& view, const ModelTensor& tensor, const Codes& codes) {
+Codes seen(const CodeView& view, const ModelTensor& tensor, const Codes& codes) {
   Codes list = codes;
   if (view.inverted != 0) {
     const auto bit = static_cast<float>(view.inverted);

@@ -13,7 +13,7 @@
 namespace lastbit {
 
 /// A way to read the file of a tensor, and what was wrong if that is the right one.
-struct View {
+struct CodeView {
   std::string cause;
   std::vector<std::size_t> order;            ///< of the file's axes, each a number of the model's; empty: the model's order
   std::int64_t inverted = 0;                 ///< bit that is inverted
@@ -21,9 +21,9 @@ struct View {
 };
 
 /// Those that change something.
-[[nodiscard]] std::vector<View> views_of(const ModelTensor& tensor);
+[[nodiscard]] std::vector<CodeView> views_of(const ModelTensor& tensor);
 /// Those with an axis that runs backwards: what may be in the data as well.
-[[nodiscard]] std::vector<View> mirrored_views_of(const ModelTensor& tensor);
+[[nodiscard]] std::vector<CodeView> mirrored_views_of(const ModelTensor& tensor);
 
 /// Every value by so many places further on than it belongs, with `at_the_ends` where none is known.
 [[nodiscard]] Codes moved_back(const Codes& codes, std::int64_t places, const Codes& at_the_ends);
@@ -31,7 +31,7 @@ struct View {
 [[nodiscard]] std::optional<std::int64_t> places_moved(const Codes& expected, const Codes& codes, const ModelTensor& tensor);
 
 /// What the codes would be, had they been read in that way.
-[[nodiscard]] Codes seen(const View& view, const ModelTensor& tensor, const Codes& codes);
+[[nodiscard]] Codes seen(const CodeView& view, const ModelTensor& tensor, const Codes& codes);
 
 /// What the shape of its file says of a tensor: empty where it may be the model's, with samples in front, flattened, or without sizes of 1.
 [[nodiscard]] std::string cause_in_shape(const Shape& stored, const Shape& shape);

@@ -11,7 +11,7 @@
 #include "engine/operands.hpp"
 #include "engine/ops/conv_chains.hpp"
 #include "engine/ops/layer_parts.hpp"
-#include "engine/ops/lowering.hpp"
+#include "lastbit/op/per_channel.hpp"
 #include "lastbit/op/transposed_conv2d.hpp"
 #include "lastbit/operation_rules.hpp"
 

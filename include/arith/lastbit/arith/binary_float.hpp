@@ -52,6 +52,13 @@ template <class Float>
   return {(bits >> (Format::storage - 1)) != 0 ? -significand : significand, exponent};
 }
 
+/// 2^exponent; 0 or infinity beyond a double's range.
+[[nodiscard]] constexpr double power_of_two(int exponent) noexcept {
+  double power = 1;
+  for (const double factor = exponent < 0 ? 0.5 : 2.0; exponent != 0; exponent += exponent < 0 ? 1 : -1) power *= factor;
+  return power;
+}
+
 /// The integer that `rule` gives for a value, saturated to 63 bits; for NaN the smallest one, as hosts' conversions give.
 template <class Float>
 [[nodiscard]] constexpr std::int64_t round_to_integer(Float value, Rounding rule) noexcept {

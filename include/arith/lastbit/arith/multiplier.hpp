@@ -270,10 +270,11 @@ struct EncodedTogether {
 };
 
 template <std::floating_point Real>
-[[nodiscard]] inline EncodedTogether encode_multiples(const ScaleEncoding& rule, std::span<const double> reals) {
+[[nodiscard]] constexpr EncodedTogether encode_multiples(const ScaleEncoding& rule, std::span<const double> reals) {
   const auto [smallest, largest] = std::minmax_element(reals.begin(), reals.end());
   const Real unit = unit_of<Real>(rule, static_cast<Real>(*smallest), static_cast<Real>(*largest));
-  EncodedTogether encoded{{}, static_cast<double>(unit)};
+  EncodedTogether encoded;
+  encoded.unit = static_cast<double>(unit);
   for (const double real : reals) {
     encoded.scales.push_back({.multiplier = multiple_of_unit<Real>(rule, static_cast<Real>(real), static_cast<Real>(*smallest), unit),
                               .significant_bits = rule.significant_bits,
@@ -284,14 +285,14 @@ template <std::floating_point Real>
   return encoded;
 }
 
-[[nodiscard]] inline EncodedTogether encode_together(const ScaleEncoding& rule, std::span<const double> reals) {
+[[nodiscard]] constexpr EncodedTogether encode_together(const ScaleEncoding& rule, std::span<const double> reals) {
   if (has_common_unit(rule))
     return is_in_double(rule.arithmetic) ? encode_multiples<double>(rule, reals) : encode_multiples<float>(rule, reals);
   EncodedTogether encoded;
   for (const double real : reals) encoded.scales.push_back(encode(rule, real, *std::max_element(reals.begin(), reals.end())));
   if (rule.normalization != Normalization::layer) return encoded;
   const EncodedScale& any = encoded.scales.front();
-  encoded.unit = std::ldexp(1.0, any.exponent - any.fraction_bits);
+  encoded.unit = power_of_two(any.exponent - any.fraction_bits);
   return encoded;
 }
 

@@ -22,6 +22,8 @@
 // both operands); N2D2 Scaling.hpp (codes of one quantisation); ONNX Runtime MLAS qladd (in_float); PyTorch's native quantised add (dequantized).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -57,7 +59,53 @@ struct ResolvedSum {
   double output_scale = 1;  ///< what the output chain's encoding takes
 };
 
-[[nodiscard]] ResolvedSum resolve(const SumArithmetic& rule, const SumLayer& layer);
+/// What centring leaves of an operand, in units of the sum.
+template <class Real>
+[[nodiscard]] constexpr std::int64_t centring_offset(const SumArithmetic& rule, const SumLayer& layer, const SumLayer::Operand& operand,
+                                                     double unit) {
+  const SumLayer::Operand& first = layer.operands.front();
+  const std::int64_t difference = first.zero_point - operand.zero_point;
+  const Real unit_scale = static_cast<Real>(unit) * static_cast<Real>(first.scale);
+  const auto in_units = [=](Real scale) {
+    return round_to_integer(static_cast<double>(scale) / static_cast<double>(unit_scale), Rounding::half_away);
+  };
+  const auto scale = static_cast<Real>(operand.scale);
+  if (rule.centring == Centring::first_zero_point_factor_rounded) return difference * in_units(scale);
+  return in_units(static_cast<Real>(difference) * scale);
+}
+
+[[nodiscard]] constexpr bool centres_on_first(const SumArithmetic& rule) {
+  return rule.centring == Centring::first_zero_point_product_rounded || rule.centring == Centring::first_zero_point_factor_rounded;
+}
+
+[[nodiscard]] constexpr std::int64_t zero_point_of(const SumArithmetic& rule, const SumLayer& layer, const SumLayer::Operand& operand) {
+  if (rule.centring == Centring::nothing) return 0;
+  return centres_on_first(rule) ? layer.operands.front().zero_point : operand.zero_point;
+}
+
+[[nodiscard]] constexpr ResolvedSum resolve(const SumArithmetic& rule, const SumLayer& layer) {
+  LayerQuantities quantities{.in = layer.operands.front().scale, .out = layer.out_scale, .count = layer.count};
+  quantities.first_in = quantities.larger_in = quantities.in;
+  for (const SumLayer::Operand& operand : layer.operands) quantities.larger_in = std::max(quantities.larger_in, operand.scale);
+  std::vector<double> scales;
+  for (const SumLayer::Operand& operand : layer.operands) {
+    quantities.in = operand.scale;
+    scales.push_back(effective_scale(rule.operand, quantities));
+  }
+  EncodedTogether encoded = encode_together(rule.operand.scale, scales);
+  ResolvedSum sum;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const SumLayer::Operand& operand = layer.operands[i];
+    sum.terms.push_back({zero_point_of(rule, layer, operand), operand.sign, {.scale = encoded.scales[i]}});
+    if (!centres_on_first(rule)) continue;
+    sum.offset += operand.sign * (is_in_double(rule.operand.scale.arithmetic) ? centring_offset<double>(rule, layer, operand, encoded.unit)
+                                                                              : centring_offset<float>(rule, layer, operand, encoded.unit));
+  }
+  quantities.in = quantities.first_in;
+  quantities.unit = encoded.unit;
+  sum.output_scale = effective_scale(rule.output, quantities);
+  return sum;
+}
 
 /// Steps 1 and 2: what one operand adds to the sum.
 [[nodiscard]] constexpr std::int64_t value_of(const SumArithmetic& rule, const ResolvedSum::Term& term, std::int64_t code) noexcept {
@@ -65,7 +113,11 @@ struct ResolvedSum {
 }
 
 /// Steps 1 to 3.
-[[nodiscard]] std::int64_t sum_of(const SumArithmetic& rule, const ResolvedSum& sum, std::span<const std::int64_t> codes);
+[[nodiscard]] constexpr std::int64_t sum_of(const SumArithmetic& rule, const ResolvedSum& sum, std::span<const std::int64_t> codes) {
+  Accumulator accumulator(rule.accumulator, sum.offset);
+  for (std::size_t i = 0; i < codes.size(); ++i) accumulator.add(value_of(rule, sum.terms[i], codes[i]));
+  return accumulator.result();
+}
 
 /// Constants of a sum in float32.
 struct FloatSum {
@@ -73,6 +125,11 @@ struct FloatSum {
 };
 
 /// Step 1 of in_float.
-[[nodiscard]] FloatSum float_sum_of(float scale_a, float scale_b, float scale_out, float zero_a, float zero_b, float zero_out) noexcept;
+[[nodiscard]] inline FloatSum float_sum_of(float scale_a, float scale_b, float scale_out, float zero_a, float zero_b,
+                                           float zero_out) noexcept {
+  const float ratio_a = scale_a / scale_out, ratio_b = scale_b / scale_out;
+  const float product_b = ratio_b * zero_b;  // rounded by itself: compiled without contraction
+  return {ratio_a, ratio_b, zero_out - std::fma(ratio_a, zero_a, product_b)};
+}
 
 }  // namespace lastbit
