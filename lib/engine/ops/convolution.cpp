@@ -115,7 +115,8 @@ bool Convolution::sums_pairs_of_codes() const {
   if (!are_pairs || rule().when != NarrowingPoint::at_end || !is_forward || input_type_ != ElementType::uint8 || rule().bits < 32 ||
       have_zeros)
     return false;
-  // Pairs of the whole kernel that cross its positions: no kernel forms these.
+  // Pairs of the whole kernel that cross its positions, or go into a second sum: no kernel forms these.
+  if (sums_kernels(rule()) && partial.emptied > 0) return false;
   if (sums_kernels(rule()) && shape_.group_channels() % 2 != 0 && shape_.taps() != shape_.group_channels()) return false;
   for (std::size_t o = 0; o < weight_sums_.channels(); ++o) {
     const auto [least, largest] = bias_range(o);
