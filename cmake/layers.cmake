@@ -3,12 +3,12 @@
 # tools/check_layers reads the same lists.
 set_property(GLOBAL PROPERTY LASTBIT_LAYERS "")
 
-# lastbit_add_layer(layer [BELOW layer...] [HEADERS header...] [SOURCES file...] [LOOPS file...]): BELOW names the layers directly below, whose
-# own come along; HEADERS are the public ones, named as after "lastbit/": what is installed, and what tests/headers compiles one by one. A layer
+# lastbit_add_layer(layer [BELOW layer...] [HEADERS_OF layer...] [HEADERS header...] [SOURCES file...] [LOOPS file...]): BELOW names the layers directly
+# below, whose own come along; HEADERS_OF those of which it sees the public headers and links nothing; HEADERS are the public ones, named as after "lastbit/": what is installed, and what tests/headers compiles one by one. A layer
 # without sources is headers alone. LOOPS are the files in whose loops programs spend their time: objects of lastbit_<layer>_loops, a target that has
 # its own level of optimisation and is part of the layer's library.
 function(lastbit_add_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BELOW;HEADERS;SOURCES;LOOPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BELOW;HEADERS_OF;HEADERS;SOURCES;LOOPS")
   set(target lastbit_${layer})
   set(below ${arg_BELOW})
   list(TRANSFORM below PREPEND lastbit_)
@@ -30,6 +30,10 @@ function(lastbit_add_layer layer)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${layer})
   target_compile_features(${target} ${scope} cxx_std_20)
   target_link_libraries(${target} ${scope} ${below})
+  foreach(seen IN LISTS arg_HEADERS_OF)
+    cmake_path(SET theirs NORMALIZE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include/${seen}")
+    target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${theirs}>")
+  endforeach()
   cmake_path(SET include NORMALIZE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include/${layer}")
   list(TRANSFORM arg_HEADERS PREPEND "${include}/lastbit/")
   target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS "${include}" FILES ${arg_HEADERS})
