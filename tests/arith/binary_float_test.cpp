@@ -47,7 +47,7 @@ TEMPLATE_TEST_CASE("decompose: the same number, with exactly `precision` signifi
     }
     const int normalised_by = exact.exponent - parts.exponent;
     tally.equal(bit_length(parts.significand), FloatFormat<TestType>::precision, exact.significand, exact.exponent);
-    tally.equal(parts.significand, exact.significand * power_of_two(normalised_by), exact.significand, exact.exponent);
+    tally.equal(parts.significand, exact.significand * two_to_the(normalised_by), exact.significand, exact.exponent);
   }
   tally.check(1000);
 }

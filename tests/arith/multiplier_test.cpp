@@ -59,13 +59,13 @@ Quantized quantize_multiplier(double real, Int128 largest_shift) {
   if (exact.significand == 0) return {};
   const int length = bit_length(exact.significand);
   int shift = exact.exponent + length;  // real = q * 2^shift, q in [0.5, 1)
-  Int128 q31 = rounded(exact.significand * power_of_two(31), power_of_two(length), Rounding::half_away);
-  if (q31 == power_of_two(31)) {
+  Int128 q31 = rounded(exact.significand * two_to_the(31), two_to_the(length), Rounding::half_away);
+  if (q31 == two_to_the(31)) {
     q31 /= 2;
     ++shift;
   }
   if (shift < -31) return {};
-  if (shift > largest_shift) return {power_of_two(31) - 1, static_cast<int>(largest_shift)};
+  if (shift > largest_shift) return {two_to_the(31) - 1, static_cast<int>(largest_shift)};
   return {q31, shift};
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("TFLite: QuantizeMultiplier of the double and of the single build") {
       tally.equal(found.multiplier, expected.multiplier, bits, single);
       tally.equal(found.exponent, expected.shift, bits, single);
       tally.equal(found.fraction_bits, 31);
-      limited += static_cast<int>(single && expected.multiplier == power_of_two(31) - 1);
+      limited += static_cast<int>(single && expected.multiplier == two_to_the(31) - 1);
     }
   }
   tally.check(91 * 60 * 6);
@@ -139,9 +139,9 @@ TEST_CASE("n bits and powers of two: the nearest representable scale by every ru
           const EncodedScale found = encode(encoding, values[i]);
           const Dyadic exact = dyadic(values[i]);
           // The exact significand has 53 bits; keeping `bits` of them is a division. Equal as numbers, and normalised.
-          const Int128 kept = rounded(exact.significand, power_of_two(53 - bits), rule);
+          const Int128 kept = rounded(exact.significand, two_to_the(53 - bits), rule);
           const int lifted = found.exponent - found.fraction_bits - (exact.exponent + 53 - bits);
-          tally.equal(found.multiplier * power_of_two(lifted), kept, bits, rule, normalization, i);
+          tally.equal(found.multiplier * two_to_the(lifted), kept, bits, rule, normalization, i);
           tally.equal(bit_length(found.multiplier), bits, bits, rule, i);
           tally.equal(found.fraction_bits, normalization == Normalization::half_to_one ? bits : bits - 1, bits, i);
         }
@@ -202,10 +202,10 @@ TEST_CASE("Sophgo: the first shift with the least error, and the first multiplie
       Int128 multiplier = 0, least = -1;
       int shift = 0;
       for (int n = 0; n <= 30; ++n) {  // errors in units of 2^-90
-        const Int128 real = exact.significand * power_of_two(90 + exact.exponent);
-        const Int128 rounded_up = rounded(real, power_of_two(90 - n), Rounding::half_away);
-        if (rounded_up >= power_of_two(bits) - 1) continue;
-        const Int128 error = magnitude(rounded_up * power_of_two(90 - n) - real);
+        const Int128 real = exact.significand * two_to_the(90 + exact.exponent);
+        const Int128 rounded_up = rounded(real, two_to_the(90 - n), Rounding::half_away);
+        if (rounded_up >= two_to_the(bits) - 1) continue;
+        const Int128 error = magnitude(rounded_up * two_to_the(90 - n) - real);
         if (least < 0 || error < least) least = error, multiplier = rounded_up, shift = n;
       }
       const EncodedScale found = encode(rule, scale);
@@ -221,11 +221,11 @@ TEST_CASE("Sophgo: the first shift with the least error, and the first multiplie
                                .min_exponent = -62,
                                .max_exponent = 0};
       int shift = 0;
-      while (rounded(exact.significand * power_of_two(60), power_of_two(60 - exact.exponent - shift - 1), Rounding::floor) <
-             power_of_two(bits) - 1)
+      while (rounded(exact.significand * two_to_the(60), two_to_the(60 - exact.exponent - shift - 1), Rounding::floor) <
+             two_to_the(bits) - 1)
         ++shift;
       const EncodedScale found = encode(rule, scale);
-      tally.equal(found.multiplier, rounded(exact.significand, power_of_two(-exact.exponent - shift), Rounding::floor), scale, bits);
+      tally.equal(found.multiplier, rounded(exact.significand, two_to_the(-exact.exponent - shift), Rounding::floor), scale, bits);
       tally.equal(-found.exponent, shift, scale, bits);
     }
   };
@@ -267,7 +267,7 @@ TEST_CASE("effective scale in float: the product rounded, then the quotient roun
     const float in = next(), weight = next(), out = next();
     const Dyadic product_f32 = as_float32(product(dyadic(in), dyadic(weight)));
     // p / o to 24 bits: 2^40 times the integer quotient has at least 39 bits; what it drops is below every tie but kept sticky.
-    const Int128 numerator = product_f32.significand * power_of_two(40);
+    const Int128 numerator = product_f32.significand * two_to_the(40);
     const Int128 quotient = rounded(numerator, dyadic(out).significand, Rounding::to_odd);
     const Dyadic expected = as_float32({quotient, product_f32.exponent - 40 - dyadic(out).exponent});
     const double found = effective_scale(ScaleArithmetic::f32, double{in}, double{weight}, double{out});
@@ -278,7 +278,7 @@ TEST_CASE("effective scale in float: the product rounded, then the quotient roun
 
 /// a / b of float32, rounded once: 2^40 times the integer quotient has more bits than any tie, and what it drops is kept sticky.
 Dyadic float_quotient(const Dyadic& a, const Dyadic& b) {
-  const Int128 quotient = rounded(a.significand * power_of_two(40), b.significand, Rounding::to_odd);
+  const Int128 quotient = rounded(a.significand * two_to_the(40), b.significand, Rounding::to_odd);
   return as_float32({quotient, a.exponent - 40 - b.exponent});
 }
 

@@ -25,9 +25,9 @@ TEST_CASE("widths 2 to 64: both ends, one beyond, one modulus beyond, and chosen
     std::vector<Int128> values(chosen.begin(), chosen.end());
     for (const int sign : {-1, 1}) {
       for (Int128 delta = -2; delta <= 2; ++delta) {
-        values.push_back(sign * power_of_two(bits - 1) + delta);
-        values.push_back(sign * power_of_two(bits) + delta);
-        values.push_back(sign * 3 * power_of_two(bits) + delta);
+        values.push_back(sign * two_to_the(bits - 1) + delta);
+        values.push_back(sign * two_to_the(bits) + delta);
+        values.push_back(sign * 3 * two_to_the(bits) + delta);
       }
     }
     for (const std::int64_t value : chosen) values.push_back(Int128{value} * chosen[random() % chosen.size()]);

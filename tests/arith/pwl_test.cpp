@@ -24,7 +24,7 @@ Int128 pwl_oracle(const std::vector<PwlSegment>& segments, std::int32_t x) {
   for (std::size_t i = segments.size(); i-- > 0;) {
     const PwlSegment& s = segments[i];
     const bool first_end = i == 0 && x == s.x_base;
-    if (x >= s.x_base && !first_end) return rounded((Int128{x} - s.x_base) * s.slope, power_of_two(s.shift), Rounding::floor) + s.y_base;
+    if (x >= s.x_base && !first_end) return rounded((Int128{x} - s.x_base) * s.slope, two_to_the(s.shift), Rounding::floor) + s.y_base;
   }
   return segments.front().y_base;
 }

@@ -62,45 +62,45 @@ struct Fixed {
 Fixed fixed_point(double scale) {
   const Dyadic exact = dyadic(scale);
   const int length = bit_length(exact.significand);
-  const Int128 q31 = rounded(exact.significand * power_of_two(31), power_of_two(length), Rounding::half_away);
+  const Int128 q31 = rounded(exact.significand * two_to_the(31), two_to_the(length), Rounding::half_away);
   const int exponent = exact.exponent + length;
-  return q31 == power_of_two(31) ? Fixed{q31 / 2, -exponent - 1} : Fixed{q31, -exponent};
+  return q31 == two_to_the(31) ? Fixed{q31 / 2, -exponent - 1} : Fixed{q31, -exponent};
 }
 
 /// MultiplyByQuantizedMultiplier as gemmlowp's primitives define it.
 Int128 twice_oracle(Int128 accumulator, const OutputStage& layer) {
   const auto [multiplier, shift] = fixed_point(layer.scale);
   if (shift > 31) return to_output(0, layer);
-  const Int128 left = wrapped(accumulator * power_of_two(std::clamp(-shift, 0, 60)), 32);
-  const Int128 high = saturated(rounded(left * multiplier, power_of_two(31), Rounding::half_up), 32);
-  return to_output(rounded(high, power_of_two(std::max(shift, 0)), Rounding::half_away), layer);
+  const Int128 left = wrapped(accumulator * two_to_the(std::clamp(-shift, 0, 60)), 32);
+  const Int128 high = saturated(rounded(left * multiplier, two_to_the(31), Rounding::half_up), 32);
+  return to_output(rounded(high, two_to_the(std::max(shift, 0)), Rounding::half_away), layer);
 }
 Int128 once_oracle(Int128 accumulator, const OutputStage& layer) {
   auto [multiplier, shift] = fixed_point(layer.scale);
   if (shift > 31) return to_output(0, layer);
   if (shift < -30) {  // the largest multiplier the register takes
-    multiplier = power_of_two(31) - 1;
+    multiplier = two_to_the(31) - 1;
     shift = -30;
   }
-  return to_output(wrapped(rounded(accumulator * multiplier, power_of_two(31 + shift), Rounding::half_up), 32), layer);
+  return to_output(wrapped(rounded(accumulator * multiplier, two_to_the(31 + shift), Rounding::half_up), 32), layer);
 }
 Int128 by_15_bits_oracle(Int128 accumulator, const OutputStage& layer) {
   const auto [multiplier, shift] = fixed_point(layer.scale);
   if (shift > 31) return to_output(0, layer);
   const Int128 m15 = multiplier < 0x7FFF0000 ? (multiplier + 0x8000) / 0x10000 : Int128{0x7FFF};
   const Int128 product = accumulator * m15;
-  const Int128 scaled = shift >= -15 ? rounded(product, power_of_two(15 + shift), Rounding::half_up)
-                                     : wrapped(product, 32) * power_of_two(std::min(-15 - shift, 60));
+  const Int128 scaled = shift >= -15 ? rounded(product, two_to_the(15 + shift), Rounding::half_up)
+                                     : wrapped(product, 32) * two_to_the(std::min(-15 - shift, 60));
   return to_output(wrapped(scaled, 32), layer);
 }
 /// `stored` mantissa bits of the float32 scale: 23 (V8) or 15 (V7).
 Int128 vipnano_oracle(Int128 accumulator, const OutputStage& layer, int stored) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(layer.scale));
-  const Int128 multiplier = power_of_two(stored) + (bits % 0x800000) / (1U << (23 - stored));
+  const Int128 multiplier = two_to_the(stored) + (bits % 0x800000) / (1U << (23 - stored));
   const int n = stored + 127 - static_cast<int>(bits / 0x800000);
   const Int128 rectified = layer.rectifier == Rectifier::at_zero && accumulator < 0 ? 0 : accumulator;
-  const Int128 scaled = n >= 0 ? rounded(rectified * multiplier, power_of_two(std::min(n, 120)), Rounding::half_even)
-                               : rectified * multiplier * power_of_two(std::min(-n, 60));
+  const Int128 scaled = n >= 0 ? rounded(rectified * multiplier, two_to_the(std::min(n, 120)), Rounding::half_even)
+                               : rectified * multiplier * two_to_the(std::min(-n, 60));
   return to_output(scaled, layer);
 }
 Int128 v8_oracle(Int128 accumulator, const OutputStage& layer) { return vipnano_oracle(accumulator, layer, 23); }
@@ -142,7 +142,7 @@ std::vector<std::int64_t> accumulators_for(const NamedChain& chain, double scale
     const std::int64_t half_units = 2 * (static_cast<std::int64_t>(random() % 300) - 150) + 1;
     const int up = -exact.exponent - 1;  // accumulator = half_units / 2 / scale
     if (up < 0 || up > 110) continue;
-    const Int128 near = half_units * power_of_two(up) / exact.significand;
+    const Int128 near = half_units * two_to_the(up) / exact.significand;
     for (Int128 delta = -1; delta <= 1; ++delta) {
       if (near + delta >= lowest && near + delta <= highest) values.push_back(static_cast<std::int64_t>(near + delta));
     }

@@ -38,7 +38,7 @@ TEST_CASE("shift_left: by a positive exponent only, wrapped or saturated") {
     for (int exponent = -40; exponent <= 62; ++exponent) {
       const RescaleOperands operands{.scale = scale_of(1 << 30, 31, 31, exponent)};
       for (const std::int64_t v : values.i64) {
-        const Int128 shifted = v * power_of_two(std::max(exponent, 0));
+        const Int128 shifted = v * two_to_the(std::max(exponent, 0));
         tally.equal(applied(stage, v, operands), narrowed(shifted, stage.bits, stage.overflow), v, exponent, stage.bits, stage.overflow);
       }
     }
@@ -60,10 +60,10 @@ TEST_CASE("multiply, then shift_right by what is left: one rounding of the exact
           const Stage stage =
               bits == 31 ? multiply() : Stage{.kind = StageKind::multiply, .rounding = narrowing, .bits = static_cast<std::uint8_t>(bits)};
           const InFlight multiplied = apply(stage, {v, 0}, operands);
-          const Int128 kept = std::min(rounded(q31, power_of_two(31 - bits), narrowing), power_of_two(bits) - 1);
+          const Int128 kept = std::min(rounded(q31, two_to_the(31 - bits), narrowing), two_to_the(bits) - 1);
           tally.equal(multiplied.value, v * kept, v, q31, bits);
           const int places = bits - exponent;
-          const Int128 expected = places >= 0 ? rounded(v * kept, power_of_two(places), rule) : v * kept * power_of_two(-places);
+          const Int128 expected = places >= 0 ? rounded(v * kept, two_to_the(places), rule) : v * kept * two_to_the(-places);
           const InFlight result = apply(shift_right(rule), multiplied, operands);
           tally.equal(result.value, expected, v, q31, bits, exponent, rule);
           tally.equal(result.fraction_bits, 0);
@@ -81,12 +81,11 @@ TEST_CASE("shift_right: far beyond the width only sign and fraction remain; a ne
     for (const std::int64_t v : values.i64) {
       for (const int amount : {63, 64, 100, 126, 127, 200, 1000}) {
         const RescaleOperands operands{.scale = scale_of(1, 1, 0, 0)};
-        tally.equal(applied(shift_right(rule), v, operands, amount), rounded(v, power_of_two(std::min(amount, 126)), rule), v, amount,
-                    rule);
+        tally.equal(applied(shift_right(rule), v, operands, amount), rounded(v, two_to_the(std::min(amount, 126)), rule), v, amount, rule);
       }
       for (const int exponent : {1, 30, 62}) {
         const RescaleOperands operands{.scale = scale_of(1, 1, 0, exponent)};
-        tally.equal(applied(shift_right(rule), v, operands), v * power_of_two(exponent), v, exponent, rule);
+        tally.equal(applied(shift_right(rule), v, operands), v * two_to_the(exponent), v, exponent, rule);
       }
     }
   }
@@ -100,12 +99,12 @@ TEST_CASE("shift_right by the exponent or by a constant") {
     for (const std::int64_t v : values.i64) {
       for (int exponent = -62; exponent <= 5; ++exponent) {
         const RescaleOperands operands{.scale = scale_of(1 << 30, 31, 31, exponent)};
-        tally.equal(applied(shift_right_by_exponent(rule), v, operands), rounded(v, power_of_two(std::max(-exponent, 0)), rule), v,
-                    exponent, rule);
+        tally.equal(applied(shift_right_by_exponent(rule), v, operands), rounded(v, two_to_the(std::max(-exponent, 0)), rule), v, exponent,
+                    rule);
       }
       tally.equal(applied(shift_right_by(0, rule), v, {}), v, v, rule);
       tally.equal(applied(shift_right_by(7, rule), v, {}), rounded(v, 128, rule), v, rule);
-      tally.equal(applied(shift_right_by(62, rule), v, {}), rounded(v, power_of_two(62), rule), v, rule);
+      tally.equal(applied(shift_right_by(62, rule), v, {}), rounded(v, two_to_the(62), rule), v, rule);
     }
   }
   tally.check();
@@ -119,7 +118,7 @@ TEST_CASE("doubling_high_multiply: the high half of twice the product, rounded, 
     for (const std::int64_t a : values.i32) {
       for (const std::int64_t b : {std::int64_t{1} << 30, max_of_width(32), min_of_width(32), std::int64_t{1518500250}, std::int64_t{-1}}) {
         const RescaleOperands operands{.scale = scale_of(b, 31, 31, 0)};
-        const Int128 exact = rounded(Int128{a} * b, power_of_two(31), rule);
+        const Int128 exact = rounded(Int128{a} * b, two_to_the(31), rule);
         const Stage stage{.kind = StageKind::doubling_high_multiply, .rounding = rule, .bits = 32};
         tally.equal(applied(stage, a, operands), saturated(exact, 32), a, b, rule);
         saturated_count += static_cast<int>(exact != saturated(exact, 32));
@@ -174,24 +173,23 @@ TEST_CASE("what a layer states of its registers: offsets, a second scale, and on
       for (const int shift : {0, 1, 5, 31, 63}) {
         for (const Rounding rule : all_roundings) {
           const RescaleOperands converter{.converter = {.shift = shift}}, below{.below_zero = StatedScale{0, multiplier, shift}};
-          tally.equal(applied(shift_right_by_converter(rule), v, converter), rounded(v, power_of_two(shift), rule), v, shift, rule);
-          const Int128 scaled = saturated(rounded(Int128{v} * multiplier, power_of_two(shift), rule), 32);
+          tally.equal(applied(shift_right_by_converter(rule), v, converter), rounded(v, two_to_the(shift), rule), v, shift, rule);
+          const Int128 scaled = saturated(rounded(Int128{v} * multiplier, two_to_the(shift), rule), 32);
           tally.equal(applied(scale_below_zero(32, rule), v, below), v < 0 ? scaled : Int128{v}, v, multiplier, shift, rule);
           tally.equal(applied(scale_below_zero(32, rule), v, converter), v, v);
           const int other = (shift + 11) % 40;
           const RescaleOperands by_sign{.scale = {.fraction_bits = other}, .below_zero = StatedScale{0, multiplier, shift}};
-          tally.equal(applied(shift_right_by_sign(rule), v, by_sign), rounded(v, power_of_two(v < 0 ? shift : other), rule), v, shift,
-                      rule);
+          tally.equal(applied(shift_right_by_sign(rule), v, by_sign), rounded(v, two_to_the(v < 0 ? shift : other), rule), v, shift, rule);
           tally.equal(applied(shift_right_by_sign(rule), v, {.scale = {.fraction_bits = other}}), v, v);
         }
         for (const Overflow rule : {Overflow::wrap, Overflow::saturate, Overflow::exact}) {
-          const Int128 half = shift == 0 ? Int128{v} : Int128{v} + power_of_two(shift - 1) - (v < 0 ? 1 : 0);
+          const Int128 half = shift == 0 ? Int128{v} : Int128{v} + two_to_the(shift - 1) - (v < 0 ? 1 : 0);
           tally.equal(applied(add_half_by_sign_by_exponent(32, rule), v, {.scale = {.exponent = -shift}}), narrowed(half, 32, rule), v,
                       shift);
         }
       }
     }
-    const Int128 beyond = Int128{v} + power_of_two(32);  // of 33 bits: the low 32 are kept
+    const Int128 beyond = Int128{v} + two_to_the(32);  // of 33 bits: the low 32 are kept
     tally.equal(applied(scale_below_zero(32, Rounding::floor), static_cast<std::int64_t>(beyond), {.below_zero = StatedScale{0, 3, 1}}),
                 Int128{v}, v);
   }
@@ -210,7 +208,7 @@ TEST_CASE("segments: the last one that starts below the value, its product round
   for (const std::int64_t v : values.i64) {
     const ScaleSegment* last = &segments.front();
     for (const ScaleSegment& each : segments) last = v > each.start ? &each : last;
-    const Int128 p = product(*last, v), divisor = power_of_two(last->shift);
+    const Int128 p = product(*last, v), divisor = two_to_the(last->shift);
     for (const Rounding rule : all_roundings) {
       const Int128 lower = rounded(p, divisor, Rounding::floor), steps = rounded(p, divisor, rule) - lower;
       const RescaleOperands operands{.segments = segments};
@@ -261,7 +259,7 @@ TEST_CASE("shift_right_with_zero_point: one rounding of v / 2^n + zero point; ti
       for (const std::int64_t v : values.i64) {
         for (const int amount : {1, 2, 9, 31, 40, 62, 90, 100, 101, 126, 400}) {
           const int places = std::min(amount, 100);
-          const Int128 expected = rounded(v + zero_point * power_of_two(places), power_of_two(places), rule);
+          const Int128 expected = rounded(v + zero_point * two_to_the(places), two_to_the(places), rule);
           tally.equal(applied(shift_right_with_zero_point(rule), v, operands, amount), expected, v, zero_point, amount, rule);
         }
         tally.equal(applied(shift_right_with_zero_point(rule), v, operands, 0), Int128{v} + zero_point, v, zero_point, rule);
@@ -292,8 +290,8 @@ TEST_CASE("float_scale_with_zero_point: product and sum rounded to float, then t
           // On one exponent, as far as 128 bits reach: a product below 2^-70 is no more than a sign to the sum.
           const int down = std::max(-exact.exponent, 0);
           if (down > 70) continue;
-          const Int128 whole = exact.significand * power_of_two(std::max(exact.exponent, 0));
-          const Dyadic sum = as_float32({whole + zero_point * power_of_two(down), -down});
+          const Int128 whole = exact.significand * two_to_the(std::max(exact.exponent, 0));
+          const Dyadic sum = as_float32({whole + zero_point * two_to_the(down), -down});
           tally.equal(applied(float_scale_with_zero_point(rule), v, operands), as_integer(sum, rule), v, zero_point, rule);
           if (scale != 0.5F) continue;  // exact in double, ties among them
           tally.equal(applied(float_scale_with_zero_point(rule, ProductArithmetic::f64), v, operands),
@@ -331,11 +329,11 @@ TEST_CASE("table and pwl belong to the layer; without one the value passes") {
   const RescaleOperands operands{.table = {.first = -1, .values = entries}, .pwl = segments};
   CHECK(static_cast<int>(applied(table(), -1, operands)) == 10);
   CHECK(static_cast<int>(applied(table(), 1, operands)) == 30);
-  CHECK(static_cast<int>(applied(table(), power_of_two(80), operands)) == 30);  // beyond the table and beyond 64 bits
+  CHECK(static_cast<int>(applied(table(), two_to_the(80), operands)) == 30);  // beyond the table and beyond 64 bits
   CHECK(static_cast<int>(applied(table(), 7, {})) == 7);
   CHECK(static_cast<int>(applied(pwl(), 3, operands)) == 8);
   CHECK(static_cast<int>(applied(pwl(), 7, {})) == 7);
-  CHECK(static_cast<std::int64_t>(applied(pwl(), power_of_two(40), operands)) == max_of_width(32) + 5);  // its input has 32 bits
+  CHECK(static_cast<std::int64_t>(applied(pwl(), two_to_the(40), operands)) == max_of_width(32) + 5);  // its input has 32 bits
 }
 
 }  // namespace

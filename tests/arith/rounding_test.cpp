@@ -52,7 +52,7 @@ std::vector<std::int64_t> values_for(int shift, std::mt19937_64& random) {
   if (shift == 0) return values;
   for (int halves = -5; halves <= 5; ++halves) {
     for (std::int64_t delta = -1; delta <= 1; ++delta) {
-      const Int128 near = halves * power_of_two(shift - 1) + delta;
+      const Int128 near = halves * two_to_the(shift - 1) + delta;
       if (near >= smallest && near <= largest) values.push_back(static_cast<std::int64_t>(near));
     }
   }
@@ -65,12 +65,12 @@ TEST_CASE("shift_right of 64 and 128 bits: shifts 0 to 62, and on to 126") {
     Tally tally;
     for (int shift = 0; shift <= 62; ++shift) {
       for (const std::int64_t value : values_for(shift, random)) {
-        const Int128 expected = rounded(value, power_of_two(shift), rule);
+        const Int128 expected = rounded(value, two_to_the(shift), rule);
         tally.equal(shift_right(value, shift, rule), expected, value, shift, rule);
         tally.equal(shift_right(Int128{value}, shift, rule), expected, value, shift, rule);
         const int longer = shift + 64;  // 2^shift * value needs up to 126 bits
-        const Int128 wide = Int128{value} * power_of_two(62) + value;
-        tally.equal(shift_right(wide, longer, rule), rounded(wide, power_of_two(longer), rule), value, longer, rule);
+        const Int128 wide = Int128{value} * two_to_the(62) + value;
+        tally.equal(shift_right(wide, longer, rule), rounded(wide, two_to_the(longer), rule), value, longer, rule);
       }
     }
     tally.check(63 * 100);
@@ -83,7 +83,7 @@ TEST_CASE("shift_right of 32 bits: shifts 0 to 30") {
     Tally tally;
     for (int shift = 0; shift <= 30; ++shift) {
       for (const std::int32_t value : chosen_values<std::int32_t>(random, 100)) {
-        tally.equal(shift_right(value, shift, rule), rounded(value, power_of_two(shift), rule), value, shift, rule);
+        tally.equal(shift_right(value, shift, rule), rounded(value, two_to_the(shift), rule), value, shift, rule);
       }
     }
     tally.check(31 * 100);
@@ -121,7 +121,7 @@ TEST_CASE("multiply_shift: exact 128-bit products, shifts -8 to 126") {
         std::int64_t multiplier = values[random() % values.size()];
         if (amount < 0) multiplier %= std::int64_t{1} << 40;  // so that the shifted product fits
         const Int128 product = Int128{value} * multiplier;
-        const Int128 expected = amount < 0 ? product * power_of_two(-amount) : rounded(product, power_of_two(amount), rule);
+        const Int128 expected = amount < 0 ? product * two_to_the(-amount) : rounded(product, two_to_the(amount), rule);
         tally.equal(multiply_shift(value, multiplier, amount, rule), expected, value, multiplier, amount, rule);
       }
     }

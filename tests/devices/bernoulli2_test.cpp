@@ -47,11 +47,11 @@ Int128 split_oracle(Int128 value, double scale, bool rounds, int data_bits, int 
   const Dyadic exact = dyadic(scale);
   const int length = bit_length(exact.significand);
   const int e = exact.exponent + length;  // scale = m * 2^e, m in [1/2, 1)
-  const Int128 q = saturated(rounded(exact.significand * power_of_two(15), power_of_two(length), Rounding::half_up), 16);
+  const Int128 q = saturated(rounded(exact.significand * two_to_the(15), two_to_the(length), Rounding::half_up), 16);
   const int before = data_bits <= 16 ? 0 : std::clamp(15 - e - (30 - output_bits), 0, 31);
   const int after = std::clamp(15 - e - before, 0, 31);
-  const Int128 factor = saturated(rounded(value, power_of_two(before), Rounding::floor), 16);
-  const Int128 result = rounded(factor * q, power_of_two(after), rounds ? Rounding::half_up : Rounding::floor);
+  const Int128 factor = saturated(rounded(value, two_to_the(before), Rounding::floor), 16);
+  const Int128 result = rounded(factor * q, two_to_the(after), rounds ? Rounding::half_up : Rounding::floor);
   return saturated(result, 16);
 }
 
@@ -102,8 +102,8 @@ TEST_CASE("stored bias: the smallest shift that fits, what it drops rounded") {
     for (const Rounding rule : {Rounding::floor, Rounding::half_up, Rounding::half_away, Rounding::toward_zero}) {
       for (const std::int32_t bias : chosen_values<std::int32_t>(random, 200)) {
         int shift = 0;
-        while (saturated(rounded(bias, power_of_two(shift), rule), bits) != rounded(bias, power_of_two(shift), rule)) ++shift;
-        tally.equal(stored_bias(bias, bits, rule), rounded(bias, power_of_two(shift), rule) * power_of_two(shift), bias, bits, rule);
+        while (saturated(rounded(bias, two_to_the(shift), rule), bits) != rounded(bias, two_to_the(shift), rule)) ++shift;
+        tally.equal(stored_bias(bias, bits, rule), rounded(bias, two_to_the(shift), rule) * two_to_the(shift), bias, bits, rule);
       }
     }
   }
@@ -140,7 +140,7 @@ TEST_CASE("common scale: integer scales, where every quotient is exact") {
     const std::int64_t larger = 127 + static_cast<std::int64_t>(random() >> (39 + random() % 18));
     if (larger > (1 << 25)) continue;
     const CommonScale found = common_scale(127.0, static_cast<double>(larger));
-    const Int128 dropped = power_of_two(std::max(bit_length(larger) - 15, 0));
+    const Int128 dropped = two_to_the(std::max(bit_length(larger) - 15, 0));
     tally.equal(found.multiplier_a, 127, larger);
     tally.equal(found.multiplier_b, larger / dropped * dropped, larger);
     tally.equal(static_cast<std::int64_t>(found.scale), 1, larger);
@@ -188,7 +188,7 @@ TEST_CASE("interpolation: a weighted mean of four values, rounded once") {
         const auto value = [&] { return static_cast<std::int64_t>(random() % 256) - 128; };
         const LinearTap row{0, 1, i < 20 ? 1 << (bits - 1) : weight()}, column{0, 1, i < 20 ? 1 << (bits - 1) : weight()};
         const std::int64_t a = value(), b = value(), c = value(), d = value();
-        const Int128 one = power_of_two(bits);
+        const Int128 one = two_to_the(bits);
         const Int128 sum = a * (one - row.weight) * (one - column.weight) + b * (one - row.weight) * column.weight +
                            c * row.weight * (one - column.weight) + d * row.weight * column.weight;
         tally.equal(interpolate(rule, row, column, a, b, c, d), rounded(sum, one * one, rounding), row.weight, column.weight, a, b, c, d);

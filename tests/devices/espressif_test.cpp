@@ -29,8 +29,8 @@ TEST_CASE("the portable code's two floors, with the bias in between, are one flo
   for (int shift = 4; shift <= 12; ++shift) {
     for (std::int64_t sum = -1000; sum <= 1000; ++sum) {
       for (const std::int64_t bias : {-70, -1, 0, 1, 33}) {
-        const Int128 before = rounded(sum, power_of_two(4), Rounding::floor) + bias;
-        const Int128 after = rounded(before, power_of_two(shift - 4), Rounding::floor);
+        const Int128 before = rounded(sum, two_to_the(4), Rounding::floor) + bias;
+        const Int128 after = rounded(before, two_to_the(shift - 4), Rounding::floor);
         tally.equal(shifted(one_floor, sum + bias * 16, shift), static_cast<std::int64_t>(saturated(after, 8)), sum, bias, shift);
       }
     }

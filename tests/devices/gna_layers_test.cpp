@@ -21,7 +21,7 @@ Int128 pwl_value(const std::vector<std::int32_t>& table, Int128 x) {
   for (std::size_t i = table.size(); i >= 3; i -= 3) {
     const Int128 selector = ((table[i - 3] % 4) + 4) % 4, base = table[i - 3] - selector;
     if (i > 3 ? x < base : x <= base) continue;
-    return rounded((x - base) * table[i - 1], power_of_two(8 * (static_cast<int>(selector) + 1)), Rounding::floor) + table[i - 2];
+    return rounded((x - base) * table[i - 1], two_to_the(8 * (static_cast<int>(selector) + 1)), Rounding::floor) + table[i - 2];
   }
   return table[1];
 }

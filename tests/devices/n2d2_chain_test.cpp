@@ -55,12 +55,12 @@ TEST_CASE("single shift: the half joins the sum modulo its width, then the floor
       for (const Bounds& bounds : all_bounds) {
         for (const Rectifier rectifier : {Rectifier::none, Rectifier::at_zero}) {
           for (const std::int64_t x : sums(bits, shift <= 12 ? 9000 : 10)) {
-            const Int128 half = shift == 0 ? 0 : power_of_two(shift - 1);
+            const Int128 half = shift == 0 ? 0 : two_to_the(shift - 1);
             Int128 sum = wrapped(Int128{x} + half, bits), plain = x;
             if (rectifier == Rectifier::at_zero) sum = std::max<Int128>(sum, 0), plain = std::max<Int128>(plain, 0);
             const auto with = operands_of(biased, scale, bounds, rectifier), without = operands_of(bare, scale, bounds, rectifier);
-            tally.equal(finish(biased.chain, x, with), clamped(rounded(sum, power_of_two(shift), Rounding::floor), bounds), x, shift, bits);
-            tally.equal(finish(bare.chain, x, without), clamped(rounded(plain, power_of_two(shift), Rounding::floor), bounds), x, shift);
+            tally.equal(finish(biased.chain, x, with), clamped(rounded(sum, two_to_the(shift), Rounding::floor), bounds), x, shift, bits);
+            tally.equal(finish(bare.chain, x, without), clamped(rounded(plain, two_to_the(shift), Rounding::floor), bounds), x, shift);
           }
         }
       }
@@ -82,9 +82,9 @@ TEST_CASE("double shift: x + (x << s1), the half, both modulo the width, then th
           const auto operands = operands_of(rule, scale, bounds);
           REQUIRE(holds(rule.scale, operands.scale));
           for (const std::int64_t x : sums(bits, 300)) {
-            const Int128 shifted = wrapped(Int128{x} * power_of_two(first), bits);
-            const Int128 sum = wrapped(wrapped(Int128{x} + shifted, bits) + power_of_two(second - 1), bits);
-            tally.equal(finish(rule.chain, x, operands), clamped(rounded(sum, power_of_two(second), Rounding::floor), bounds), x, first,
+            const Int128 shifted = wrapped(Int128{x} * two_to_the(first), bits);
+            const Int128 sum = wrapped(wrapped(Int128{x} + shifted, bits) + two_to_the(second - 1), bits);
+            tally.equal(finish(rule.chain, x, operands), clamped(rounded(sum, two_to_the(second), Rounding::floor), bounds), x, first,
                         second, bits);
           }
         }
@@ -108,7 +108,7 @@ TEST_CASE("fixed factors: the sum modulo 2^32 times m, half up, modulo the width
         const auto operands = operands_of(rule, std::ldexp(static_cast<double>(multiplier), -places), all_bounds[i % 2]);
         for (const std::int64_t x : sums(bits, 60)) {
           const Int128 product = wrapped(x, 32) * multiplier;
-          const Int128 scaled = wrapped(rounded(product, power_of_two(places), Rounding::half_up), bits);
+          const Int128 scaled = wrapped(rounded(product, two_to_the(places), Rounding::half_up), bits);
           tally.equal(finish(rule.chain, x, operands), clamped(scaled, all_bounds[i % 2]), x, multiplier, places, bits);
         }
       }
@@ -121,7 +121,7 @@ TEST_CASE("fixed factors: the sum modulo 2^32 times m, half up, modulo the width
 Dyadic as_float64(Dyadic value) {
   const int dropped = bit_length(value.significand) - 53;
   if (dropped <= 0) return value;
-  return {rounded(value.significand, power_of_two(dropped), Rounding::half_even), value.exponent + dropped};
+  return {rounded(value.significand, two_to_the(dropped), Rounding::half_even), value.exponent + dropped};
 }
 
 TEST_CASE("float factors: the product in double on the device, in float in the simulator, half away from zero") {
@@ -165,7 +165,7 @@ TEST_CASE("the export rounds sums down, the simulator half up: one apart exactly
     const auto a = operands_of(device, std::ldexp(1.0, -shift), {"wide", -100000, 100000});
     const auto b = operands_of(simulator, std::ldexp(1.0, -shift), {"wide", -100000, 100000});
     for (std::int64_t x = -20000; x <= 20000; ++x) {
-      const bool last_place = shift > 0 && is_odd(rounded(x, power_of_two(shift - 1), Rounding::floor));
+      const bool last_place = shift > 0 && is_odd(rounded(x, two_to_the(shift - 1), Rounding::floor));
       tally.equal(finish(simulator.chain, x, b) - finish(device.chain, x, a), static_cast<int>(last_place), x, shift);
     }
   }

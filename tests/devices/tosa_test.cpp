@@ -15,8 +15,8 @@ enum class RoundingMode : std::uint8_t { single_round, double_round };
 
 /// apply_scale_32.
 Int128 apply_scale(Int128 value, Int128 multiplier, int shift, RoundingMode mode) {
-  Int128 half = power_of_two(shift - 1);
-  if (mode == RoundingMode::double_round && shift > 31) half += value >= 0 ? power_of_two(30) : -power_of_two(30);
+  Int128 half = two_to_the(shift - 1);
+  if (mode == RoundingMode::double_round && shift > 31) half += value >= 0 ? two_to_the(30) : -two_to_the(30);
   return (value * multiplier + half) >> shift;
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("RESCALE: one rounding half up, or one at 31 places and one of the res
 Int128 averaged(Int128 sum, std::int64_t count) {
   int k = 0;
   while ((std::int64_t{1} << k) < count) ++k;
-  const Int128 multiplier = ((power_of_two(30) + 1) * power_of_two(k)) / count;
+  const Int128 multiplier = ((two_to_the(30) + 1) * two_to_the(k)) / count;
   return apply_scale(sum, multiplier, 30 + k, RoundingMode::single_round);
 }
 

@@ -73,8 +73,8 @@ KpuLayer random_layer(const Sizes& sizes, std::mt19937_64& random) {
 
 /// C of the page: half to even, stepping away from zero.
 Int128 carried(Int128 product, int shift) {
-  const Int128 lower = rounded(product, power_of_two(shift), Rounding::floor);
-  const bool steps = rounded(product, power_of_two(shift), Rounding::half_even) != lower;
+  const Int128 lower = rounded(product, two_to_the(shift), Rounding::floor);
+  const bool steps = rounded(product, two_to_the(shift), Rounding::half_even) != lower;
   return lower + (steps ? (product < 0 ? -1 : 1) : 0);
 }
 
@@ -100,7 +100,7 @@ std::pair<Int128, Int128> expected(const KpuLayer& layer, const Sizes& sizes, st
   }
   const CrossTerms& terms = *layer.attributes.cross_terms;
   const auto floored = [](Int128 sum, const ScaleRegister& by) {
-    return rounded(sum * by.multiplier, power_of_two(by.shift), Rounding::floor);
+    return rounded(sum * by.multiplier, two_to_the(by.shift), Rounding::floor);
   };
   const Int128 sum = products + floored(of_data, terms.data) + floored(of_weights, terms.weights) + terms.per_channel * channels;
   const ScaleRegister& norm = layer.attributes.bounds.registers[static_cast<std::size_t>(o)];

@@ -18,7 +18,7 @@ constexpr auto float16 = ElementType::float16;
 
 Dyadic plus(Dyadic a, Dyadic b) {
   const int exponent = std::min(a.exponent, b.exponent);
-  return {a.significand * power_of_two(a.exponent - exponent) + b.significand * power_of_two(b.exponent - exponent), exponent};
+  return {a.significand * two_to_the(a.exponent - exponent) + b.significand * two_to_the(b.exponent - exponent), exponent};
 }
 /// Trailing zeros go, so that exponents stay in reach.
 Dyadic lean(Dyadic value) {

@@ -257,7 +257,7 @@ TEST_CASE("AscendQuant: float16 steps, float32 data converted first") {
     const Trace trace = run(model, ascend310, {&input, 1});
     for (std::size_t i = 0; i < 7; ++i) {
       const Float16 shifted = o.sum(o.product(converted[i], half(10)), half(-3));
-      const Int128 code = std::clamp<Int128>(rounded(float16_units(shifted), power_of_two(24), Rounding::half_even), -128, 127);
+      const Int128 code = std::clamp<Int128>(rounded(float16_units(shifted), two_to_the(24), Rounding::half_even), -128, 127);
       CHECK(trace.tensors[1]->integer_at(static_cast<std::int64_t>(i)) == static_cast<std::int64_t>(code));
     }
   }

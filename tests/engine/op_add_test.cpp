@@ -23,13 +23,13 @@ float random_scale(std::mt19937_64& random, int spread) {
 /// a / b to float, from an integer quotient with more than enough bits and a sticky last one.
 Dyadic quotient(float a, float b) {
   const Dyadic x = dyadic(a), y = dyadic(b);
-  return as_float32({rounded(x.significand * power_of_two(40), y.significand, Rounding::to_odd), x.exponent - 40 - y.exponent});
+  return as_float32({rounded(x.significand * two_to_the(40), y.significand, Rounding::to_odd), x.exponent - 40 - y.exponent});
 }
 
 /// value * 2^shift rounded half to even; the value has 24 significant bits or more.
 Int128 scaled(Dyadic value, int shift) {
   const int up = value.exponent + shift;
-  return up >= 0 ? value.significand * power_of_two(up) : rounded(value.significand, power_of_two(std::min(-up, 120)), Rounding::half_even);
+  return up >= 0 ? value.significand * two_to_the(up) : rounded(value.significand, two_to_the(std::min(-up, 120)), Rounding::half_even);
 }
 
 /// Two operands with zero point 0 and an output.
@@ -61,8 +61,8 @@ TEST_CASE("XNNPACK: both weights on one exponent, the larger of 21 bits before i
     tally.equal(found.terms[0].rescale.scale.multiplier, weight_a, i);
     tally.equal(found.terms[1].rescale.scale.multiplier, weight_b, i);
     const std::int64_t qa = static_cast<std::int64_t>(random() % 511) - 255, qb = static_cast<std::int64_t>(random() % 511) - 255;
-    const Int128 exact = shift >= 0 ? rounded(qa * weight_a + qb * weight_b, power_of_two(shift), Rounding::half_up)
-                                    : (qa * weight_a + qb * weight_b) * power_of_two(-shift);
+    const Int128 exact = shift >= 0 ? rounded(qa * weight_a + qb * weight_b, two_to_the(shift), Rounding::half_up)
+                                    : (qa * weight_a + qb * weight_b) * two_to_the(-shift);
     tally.equal(output_of(rule, found, qa, qb), std::clamp<Int128>(exact, -100'000, 100'000), qa, qb, shift);
   }
   tally.check(80000);

@@ -61,9 +61,9 @@ TEST_CASE("average: the leading bits of 1/n, exactly, for every count up to 7000
       for (std::int64_t count = 1; count <= 70000; count += count < 1000 ? 1 : 37) {
         // 2^(bits - 1) <= 2^k / count < 2^bits.
         const int k = bits - 1 + bit_length(count - 1);
-        const Int128 reciprocal = rounded(power_of_two(k), count, reciprocal_rule);
+        const Int128 reciprocal = rounded(two_to_the(k), count, reciprocal_rule);
         const std::int64_t sum = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(256 * count)) - 128 * count;
-        tally.equal(average(pool, sum, count), rounded(sum * reciprocal, power_of_two(k), Rounding::half_even), sum, count, bits,
+        tally.equal(average(pool, sum, count), rounded(sum * reciprocal, two_to_the(k), Rounding::half_even), sum, count, bits,
                     reciprocal_rule);
       }
     }
@@ -79,10 +79,10 @@ TEST_CASE("average: a reciprocal in fixed point, rounded, at least 1") {
                       sum_shift == 0 ? Chain{multiply(), shift_right_by(9, Rounding::floor), clamp()}
                                      : Chain{shift_right_by(4, Rounding::floor), multiply(), shift_right_by(9, Rounding::floor), clamp()});
     for (std::int64_t count = 1; count <= 8192; count += count < 100 ? 1 : 311) {
-      const Int128 k = std::max<Int128>(rounded(power_of_two(9 + sum_shift), count, Rounding::half_up), 1);
+      const Int128 k = std::max<Int128>(rounded(two_to_the(9 + sum_shift), count, Rounding::half_up), 1);
       for (std::int64_t sum = -128 * count; sum <= 127 * count; sum += 1 + count / 3) {
-        const Int128 shifted = rounded(sum, power_of_two(sum_shift), Rounding::floor);
-        tally.equal(average(rule, sum, count), rounded(shifted * k, power_of_two(9), Rounding::floor), sum, count, sum_shift);
+        const Int128 shifted = rounded(sum, two_to_the(sum_shift), Rounding::floor);
+        tally.equal(average(rule, sum, count), rounded(shifted * k, two_to_the(9), Rounding::floor), sum, count, sum_shift);
       }
     }
   }
@@ -110,8 +110,8 @@ TEST_CASE("average: the reciprocals of width and height in turn, each truncated 
         for (std::int64_t i = 0; i < filter.height; ++i)
           for (std::int64_t j = 0; j < filter.width; ++j)
             sum += codes[static_cast<std::size_t>((row * filter.height + i) * 40 * filter.width + column * filter.width + j)];
-        const Int128 by_width = rounded(sum * (65536 / filter.width), power_of_two(16), Rounding::half_away);
-        const Int128 expected = rounded(by_width * (65536 / filter.height), power_of_two(16), Rounding::half_away);
+        const Int128 by_width = rounded(sum * (65536 / filter.width), two_to_the(16), Rounding::half_away);
+        const Int128 expected = rounded(by_width * (65536 / filter.height), two_to_the(16), Rounding::half_away);
         tally.equal(trace.tensors.back()->integer_at(row * 40 + column), expected, row, column, filter.height, filter.width);
         twice_shows += expected == rounded(sum, filter.height * filter.width, Rounding::half_away) ? 0U : 1U;
       }
@@ -180,8 +180,8 @@ TEST_CASE("mean: as many bits of the count as the multiplier has room for, the q
       const std::int64_t multiplier = (std::int64_t{1} << 30) + static_cast<std::int64_t>(random() % (1U << 30));
       const EncodedScale found = fold_count({multiplier, 31, 31, exponent, 0}, count);
       int k = 0;  // the largest one of three limits
-      while (power_of_two(k + 1) <= count && k < 32 && k < 31 + exponent) ++k;
-      tally.equal(found.multiplier, rounded(multiplier * power_of_two(k), count, Rounding::floor), multiplier, count, exponent);
+      while (two_to_the(k + 1) <= count && k < 32 && k < 31 + exponent) ++k;
+      tally.equal(found.multiplier, rounded(multiplier * two_to_the(k), count, Rounding::floor), multiplier, count, exponent);
       tally.equal(found.exponent, exponent - k, count, exponent);
     }
   }

@@ -33,7 +33,7 @@ static_assert(quantize(x86, 1e20F, 1.0F, 0, i8) == -128 && quantize(x86, -1e20F,
 /// a / b to float, from an integer quotient with more than enough bits and a sticky last one.
 Dyadic quotient(float a, float b) {
   const Dyadic x = dyadic(a), y = dyadic(b);
-  return as_float32({rounded(x.significand * power_of_two(60), y.significand, Rounding::to_odd), x.exponent - 60 - y.exponent});
+  return as_float32({rounded(x.significand * two_to_the(60), y.significand, Rounding::to_odd), x.exponent - 60 - y.exponent});
 }
 
 std::vector<float> inputs(float scale, std::mt19937_64& random) {
@@ -72,7 +72,7 @@ TEST_CASE("quantize: the float quotient or product, one rounding by the rule, ze
                       std::bit_cast<std::uint32_t>(scale), rule, division);
           const QuantizeArithmetic wrapping{
               .division = division, .rounding = rule, .zero_point = ZeroPointAt::after_rounding, .out_of_range = OutOfRange::int32_min};
-          const Int128 converted = integer == saturated(integer, 32) ? integer : -power_of_two(31);
+          const Int128 converted = integer == saturated(integer, 32) ? integer : -two_to_the(31);
           tally.equal(quantize(wrapping, x, scale, zero_point, i8), saturated(wrapped(converted + zero_point, 32), 8),
                       std::bit_cast<std::uint32_t>(x), rule);
         }

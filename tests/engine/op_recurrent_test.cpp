@@ -35,15 +35,15 @@ struct Multiplier {
 Multiplier multiplier_of(double real) {
   Multiplier m;
   m.factor = static_cast<Int128>(std::floor(std::frexp(real, &m.exponent) * 2147483648.0 + 0.5));
-  if (m.factor == power_of_two(31)) return {power_of_two(30), m.exponent + 1};
+  if (m.factor == two_to_the(31)) return {two_to_the(30), m.exponent + 1};
   return m;
 }
 
 Int128 rescaled(Int128 value, Multiplier m, Builds builds) {
-  if (builds == Builds::once) return wrapped(rounded(value * m.factor, power_of_two(31 - m.exponent), Rounding::half_up), 32);
-  const Int128 shifted = wrapped(value * power_of_two(std::max(m.exponent, 0)), 32);
-  const Int128 high = saturated(rounded(shifted * m.factor, power_of_two(31), Rounding::half_up), 32);
-  return rounded(high, power_of_two(std::max(-m.exponent, 0)), Rounding::half_away);
+  if (builds == Builds::once) return wrapped(rounded(value * m.factor, two_to_the(31 - m.exponent), Rounding::half_up), 32);
+  const Int128 shifted = wrapped(value * two_to_the(std::max(m.exponent, 0)), 32);
+  const Int128 high = saturated(rounded(shifted * m.factor, two_to_the(31), Rounding::half_up), 32);
+  return rounded(high, two_to_the(std::max(-m.exponent, 0)), Rounding::half_away);
 }
 
 float in_float(double a, double b, double c) { return static_cast<float>(a) * static_cast<float>(b) / static_cast<float>(c); }
@@ -188,8 +188,8 @@ class LstmOracle {
     const int bits = size_of(model_.tensor(model_.inputs[0]).type) == 1 ? 32 : 64;
     Multiplier m = multiplier_of(real);
     if (bits == 32) return saturated(rescaled(wrapped(sum, 32), m, builds_), 16);
-    m.factor = rounded(m.factor, power_of_two(16), Rounding::half_up);  // 15 bits
-    return saturated(wrapped(rounded(sum * m.factor, power_of_two(15 - m.exponent), Rounding::half_up), 32), 16);
+    m.factor = rounded(m.factor, two_to_the(16), Rounding::half_up);  // 15 bits
+    return saturated(wrapped(rounded(sum * m.factor, two_to_the(15 - m.exponent), Rounding::half_up), 32), 16);
   }
 
   std::int16_t gate(const std::string& name, const Numbers& x, std::size_t first, std::int64_t row, std::int64_t c) {

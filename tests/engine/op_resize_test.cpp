@@ -86,7 +86,7 @@ TEST_CASE("resize on a grid by its step: every weight and rounding, from the def
         const std::int64_t wy = py % 1024, wx = px % 1024, iy = py / 1024, ix = px / 1024;
         const Int128 sum = (code_at(iy, ix) * (1024 - wx) + code_at(iy, ix + 1) * wx) * (1024 - wy) +
                            (code_at(iy + 1, ix) * (1024 - wx) + code_at(iy + 1, ix + 1) * wx) * wy;
-        const auto expected = rounded(sum, power_of_two(20), once ? Rounding::half_up : Rounding::half_away);
+        const auto expected = rounded(sum, two_to_the(20), once ? Rounding::half_up : Rounding::half_away);
         REQUIRE(found.integer_at(y * columns.out + x) == expected);
       }
     }

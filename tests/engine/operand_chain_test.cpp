@@ -159,8 +159,7 @@ TEST_CASE("an operand chain that rescales: every channel by its own scale, no sc
   for (std::size_t o = 0; o < outputs; ++o) {
     Int128 sum = 5;
     const auto scale = static_cast<Int128>(std::ldexp(static_cast<double>(static_cast<float>(0.25 * scales[o] / 16)), 80));
-    for (std::size_t i = 0; i < length; ++i)
-      sum += rounded(Int128{x[i] * w[o * length + i]} * scale, power_of_two(80), Rounding::half_even);
+    for (std::size_t i = 0; i < length; ++i) sum += rounded(Int128{x[i] * w[o * length + i]} * scale, two_to_the(80), Rounding::half_even);
     CHECK(trace.tensors[static_cast<std::size_t>(output)]->values<std::int8_t>()[o] == std::clamp<Int128>(sum, -128, 127));
   }
 }

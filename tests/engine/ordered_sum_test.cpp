@@ -59,7 +59,7 @@ TEST_CASE("an exact block is the rounded exact sum") {
       const auto significand = static_cast<std::int32_t>(random() % (1U << 22)) - (1 << 21);
       const auto shift = static_cast<int>(random() % 58);
       terms.push_back(std::ldexp(static_cast<float>(significand), shift - 48));
-      exact += significand * test::power_of_two(shift);
+      exact += significand * test::two_to_the(shift);
     }
     const float found = ordered_sum<float>(terms, {StepPrecision::float32, SumOrder::blocks_exact, 16}, std::nullopt, InFloat{});
     REQUIRE(test::same_number(test::dyadic(found), test::as_float32({exact, -48})));

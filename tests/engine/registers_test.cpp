@@ -47,8 +47,8 @@ std::vector<std::int64_t> codes(const Model& model, const Backend& backend, cons
 /// clip8(wrap32(wrap32(v * s) + 2^(n - 1)) >> n).
 Int128 at_scale(Int128 value, const ScaleRegister& by) {
   const Int128 product = wrapped(value * by.multiplier, 32);
-  const Int128 sum = by.shift == 0 ? product : wrapped(product + power_of_two(by.shift - 1), 32);
-  return saturated(rounded(sum, power_of_two(by.shift), Rounding::floor), 8);
+  const Int128 sum = by.shift == 0 ? product : wrapped(product + two_to_the(by.shift - 1), 32);
+  return saturated(rounded(sum, two_to_the(by.shift), Rounding::floor), 8);
 }
 
 TEST_CASE("GAP's step wraps by the multiplier that the register holds, each channel by its own") {
@@ -120,8 +120,8 @@ TEST_CASE("NVDLA scales twice: by the channel's registers in 32 bits, then by th
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ScaleRegister& first = registers[i % registers.size()];
     const Int128 sum = Int128{values[i]} + first.offset;
-    const Int128 x = std::max<Int128>(saturated(rounded(sum * first.multiplier, power_of_two(first.shift), Rounding::half_away), 32), 0);
-    const Int128 c = saturated(rounded((x + 1000) * -777, power_of_two(16), Rounding::half_away), 17);
+    const Int128 x = std::max<Int128>(saturated(rounded(sum * first.multiplier, two_to_the(first.shift), Rounding::half_away), 32), 0);
+    const Int128 c = saturated(rounded((x + 1000) * -777, two_to_the(16), Rounding::half_away), 17);
     tally.equal(found[i], saturated(c, 8), values[i], i);
     positive += x > 0 && c > -128 ? 1U : 0U;
   }
@@ -189,8 +189,8 @@ TEST_CASE("RKNPU2's bias stage: an offset, a multiplier and a shift for each sig
       const Int128 sum = wrapped(Int128{data[i / weights.size()]} * weights[c] + shifted[c], 32);
       const Int128 product = (sum + registers[c].offset) * registers[c].multiplier;
       const int shift = product < 0 ? bounds.below_zero[c].shift : registers[c].shift;
-      const Int128 wide = rounded(product, power_of_two(shift), Rounding::half_even), v = saturated(wide, 32);
-      tally.equal(found[i], saturated(rounded(v * 16385, power_of_two(27), Rounding::half_even) + 3, 8), i, bias_shift);
+      const Int128 wide = rounded(product, two_to_the(shift), Rounding::half_even), v = saturated(wide, 32);
+      tally.equal(found[i], saturated(rounded(v * 16385, two_to_the(27), Rounding::half_even) + 3, 8), i, bias_shift);
       saturates += v != wide ? 1U : 0U;
       below_zero += product < 0 ? 1U : 0U;
     }

@@ -96,7 +96,7 @@ void check_integers(Rounding rounding) {
   Tally tally;
   for (int bits = 0; bits < 65536; ++bits) {
     if (!is_finite(bits)) continue;
-    const Int128 whole = rounded(float16_units(pattern(bits)), power_of_two(24), rounding);
+    const Int128 whole = rounded(float16_units(pattern(bits)), two_to_the(24), rounding);
     const Int128 lowest = std::numeric_limits<Integer>::min(), highest = std::numeric_limits<Integer>::max();
     tally.equal(to_integer<Integer>(pattern(bits), rounding), std::max(lowest, std::min(whole, highest)), bits);
   }
@@ -144,8 +144,8 @@ TEST_CASE("float16: the operations on random pairs of finite values, by every ro
       };
       expect(add(a, b, rules), x + y, 1);
       expect(subtract(a, b, rules), x - y, 1);
-      expect(multiply(a, b, rules), x * y, power_of_two(24));
-      expect(divide(a, b, rules, Float16ZeroDivision::ieee), x * power_of_two(24), y);
+      expect(multiply(a, b, rules), x * y, two_to_the(24));
+      expect(divide(a, b, rules, Float16ZeroDivision::ieee), x * two_to_the(24), y);
     }
     tally.check(199'000);
   }

@@ -17,7 +17,7 @@ TEST_CASE("shift_right: every 16-bit value, shifts 0 to 20, every rule, three wi
     Tally tally;
     for (int shift = 0; shift <= last_shift; ++shift) {
       for (int value = first_value; value <= last_value; ++value) {
-        const Int128 expected = rounded(value, power_of_two(shift), rule);
+        const Int128 expected = rounded(value, two_to_the(shift), rule);
         tally.equal(shift_right(std::int32_t{value}, shift, rule), expected, value, shift, rule);
         tally.equal(shift_right(std::int64_t{value}, shift, rule), expected, value, shift, rule);
         tally.equal(shift_right(Int128{value}, shift, rule), expected, value, shift, rule);

@@ -20,9 +20,9 @@ inline const std::vector<Int128>& float16_magnitudes() {
     std::vector<Int128> values;
     for (int significand = 0; significand < 1024; ++significand) values.push_back(significand);
     for (int binade = 0; binade < 30; ++binade) {
-      for (int significand = 1024; significand < 2048; ++significand) values.push_back(significand * power_of_two(binade));
+      for (int significand = 1024; significand < 2048; ++significand) values.push_back(significand * two_to_the(binade));
     }
-    values.push_back(power_of_two(40));
+    values.push_back(two_to_the(40));
     return values;
   }();
   return list;
@@ -66,11 +66,11 @@ inline Int128 float16_units(Float16 value) {
 inline Float16 float16_nearby(Dyadic value, Rounding rule) {
   const bool negative = value.significand < 0;
   const Int128 size = magnitude(value.significand);
-  if (bit_length(size) + value.exponent < -40) return float16_nearby(negative, 1, power_of_two(16), rule);
-  if (bit_length(size) + value.exponent > 40) return float16_nearby(negative, power_of_two(64), 1, rule);
+  if (bit_length(size) + value.exponent < -40) return float16_nearby(negative, 1, two_to_the(16), rule);
+  if (bit_length(size) + value.exponent > 40) return float16_nearby(negative, two_to_the(64), 1, rule);
   const int exponent = value.exponent + 24;
-  return exponent >= 0 ? float16_nearby(negative, size * power_of_two(exponent), 1, rule)
-                       : float16_nearby(negative, size, power_of_two(-exponent), rule);
+  return exponent >= 0 ? float16_nearby(negative, size * two_to_the(exponent), 1, rule)
+                       : float16_nearby(negative, size, two_to_the(-exponent), rule);
 }
 
 }  // namespace lastbit::test

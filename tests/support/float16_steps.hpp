@@ -39,10 +39,10 @@ struct HalfOracle {
   [[nodiscard]] Float16 opposite(Float16 a) const { return {static_cast<std::uint16_t>(a.bits ^ 0x8000)}; }
   [[nodiscard]] Float16 product(Float16 a, Float16 b) const {
     const Int128 exact = magnitude(float16_units(a) * float16_units(b));
-    return of((a.bits ^ b.bits) >= 0x8000, exact, power_of_two(24));
+    return of((a.bits ^ b.bits) >= 0x8000, exact, two_to_the(24));
   }
   [[nodiscard]] Float16 quotient(Float16 a, Float16 b) const {
-    return of((a.bits ^ b.bits) >= 0x8000, magnitude(float16_units(a)) * power_of_two(24), magnitude(float16_units(b)));
+    return of((a.bits ^ b.bits) >= 0x8000, magnitude(float16_units(a)) * two_to_the(24), magnitude(float16_units(b)));
   }
 };
 

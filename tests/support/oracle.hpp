@@ -19,7 +19,7 @@ inline constexpr std::array all_roundings{Rounding::floor,     Rounding::ceil,  
                                           Rounding::to_odd};
 inline constexpr std::array all_overflows{Overflow::wrap, Overflow::saturate, Overflow::exact};
 
-constexpr Int128 power_of_two(int exponent) { return Int128{1} << exponent; }
+constexpr Int128 two_to_the(int exponent) { return Int128{1} << exponent; }
 constexpr Int128 magnitude(Int128 value) { return value < 0 ? -value : value; }
 constexpr bool is_odd(Int128 value) { return value % 2 != 0; }
 
@@ -59,13 +59,13 @@ constexpr Int128 rounded(Int128 numerator, Int128 denominator, Rounding rule) {
 
 /// The integer of [-2^(bits-1), 2^(bits-1)) that is congruent to value modulo 2^bits.
 constexpr Int128 wrapped(Int128 value, int bits) {
-  const Int128 modulus = power_of_two(bits);
+  const Int128 modulus = two_to_the(bits);
   const Int128 residue = (value % modulus + modulus) % modulus;
   return residue < modulus / 2 ? residue : residue - modulus;
 }
 /// The integer of [-2^(bits-1), 2^(bits-1)) nearest to value.
 constexpr Int128 saturated(Int128 value, int bits) {
-  const Int128 half = power_of_two(bits - 1);
+  const Int128 half = two_to_the(bits - 1);
   return std::max(-half, std::min(value, half - 1));
 }
 constexpr Int128 narrowed(Int128 value, int bits, Overflow rule) {
@@ -94,12 +94,12 @@ constexpr int bit_length(Int128 value) {
 
 /// The number that a float's or double's bits stand for.
 constexpr Dyadic dyadic_of_bits(std::uint64_t bits, int precision, int storage) {
-  const Int128 stored = static_cast<Int128>(bits) % power_of_two(precision - 1);
+  const Int128 stored = static_cast<Int128>(bits) % two_to_the(precision - 1);
   const int exponent_bits = storage - precision;
-  const auto biased = static_cast<int>(static_cast<Int128>(bits) / power_of_two(precision - 1) % power_of_two(exponent_bits));
-  const Int128 significand = biased == 0 ? stored : stored + power_of_two(precision - 1);
-  const int bias = static_cast<int>(power_of_two(exponent_bits - 1)) - 1;
-  const bool negative = static_cast<Int128>(bits) / power_of_two(storage - 1) != 0;
+  const auto biased = static_cast<int>(static_cast<Int128>(bits) / two_to_the(precision - 1) % two_to_the(exponent_bits));
+  const Int128 significand = biased == 0 ? stored : stored + two_to_the(precision - 1);
+  const int bias = static_cast<int>(two_to_the(exponent_bits - 1)) - 1;
+  const bool negative = static_cast<Int128>(bits) / two_to_the(storage - 1) != 0;
   return {negative ? -significand : significand, std::max(biased, 1) - bias - (precision - 1)};
 }
 constexpr Dyadic dyadic(float value) { return dyadic_of_bits(std::bit_cast<std::uint32_t>(value), 24, 32); }
@@ -113,17 +113,16 @@ constexpr Dyadic as_float32(Dyadic value) {
   const int dropped = std::max(bit_length(value.significand) - 24, -149 - value.exponent);
   if (dropped <= 0) return value;
   if (dropped > 120) return {};
-  return {rounded(value.significand, power_of_two(dropped), Rounding::half_even), value.exponent + dropped};
+  return {rounded(value.significand, two_to_the(dropped), Rounding::half_even), value.exponent + dropped};
 }
 
 /// Rounded to an integer and saturated to 63 bits.
 constexpr Int128 as_integer(Dyadic value, Rounding rule) {
   if (value.significand == 0) return 0;
-  if (bit_length(value.significand) + value.exponent > 62)
-    return saturated(value.significand < 0 ? -power_of_two(62) : power_of_two(62), 63);
-  if (value.exponent >= 0) return value.significand * power_of_two(value.exponent);
+  if (bit_length(value.significand) + value.exponent > 62) return saturated(value.significand < 0 ? -two_to_the(62) : two_to_the(62), 63);
+  if (value.exponent >= 0) return value.significand * two_to_the(value.exponent);
   // Significands have at most 53 bits: below 2^-60 any such number rounds alike.
-  return rounded(value.significand, power_of_two(std::min(-value.exponent, 120)), rule);
+  return rounded(value.significand, two_to_the(std::min(-value.exponent, 120)), rule);
 }
 
 }  // namespace lastbit::test
