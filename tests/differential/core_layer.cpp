@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "differential/core_layer.hpp"
 
-#include "lastbit/backends/gap8.hpp"
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/backends/vipnano.hpp"
 #include "lastbit/core.hpp"
@@ -283,7 +282,6 @@ std::optional<Tensor> by_core(const Model& model, const Backend& backend, std::s
 std::optional<Tensor> by_constant(const Model& model, const std::string& device, std::span<const Tensor> inputs) {
   if (device == "vipnano_v8") return called(model, Constant<vipnano_v8>{}, inputs);
   if (device == "tflite_double") return called(model, Constant<tflite_double>{}, inputs);
-  if (device == "gap8") return called(model, Constant<gap8>{}, inputs);
   return {};
 }
 
