@@ -39,13 +39,15 @@ struct Given {
   std::vector<lastbit::IdentifyPair> pairs;
   lastbit::SpecSheet cpu, npu;
   lastbit::Tensor actual, expected;
+  std::vector<std::int8_t> image, kernel;
+  std::vector<std::int32_t> bias;
 };
 lastbit::Tensor compute(const char* backend, const char* tensor);
 void use(const std::vector<lastbit::Tensor>& inputs);
 
 """
-GIVEN = "(const Given& given) {\n  const auto& [model, layer, inputs, samples, pairs, cpu, npu, actual, expected] = given;\n"
-DEFINES = re.compile(r"^(int page_main|constexpr|TEST_CASE|[A-Z]\w* \w+\(const )", re.MULTILINE)
+GIVEN = "(const Given& given) {\n  const auto& [model, layer, inputs, samples, pairs, cpu, npu, actual, expected, image, kernel, bias] = given;\n"
+DEFINES = re.compile(r"^(int page_main|void |constexpr|TEST_CASE|[A-Z]\w* \w+\(const )", re.MULTILINE)
 
 
 def snippet(number, place, lines):

@@ -21,6 +21,7 @@ struct LayerValues {
   Quantization quantization;
 };
 
+/// A layer as the device then has it.
 struct LoweredLayer {
   ConvArithmetic arithmetic;
   LayerValues values;
