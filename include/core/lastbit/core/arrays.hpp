@@ -138,7 +138,7 @@ struct Difference {
   std::size_t count = 0, differing = 0;
   std::int64_t largest = 0;                         ///< in magnitude
   double cosine = 1;                                ///< of what the values stand for; 1 where both are zero
-  std::map<std::int64_t, std::size_t> histogram{};  ///< how many values differ by so many codes; those that are equal too
+  std::map<std::int64_t, std::size_t> histogram{};  ///< for each difference in codes, 0 among them, the number of values
   [[nodiscard]] bool equal() const { return differing == 0; }
   /// "3 of 96 values differ, by at most 1 (2 are one higher, 1 one lower)"
   [[nodiscard]] std::string text() const {

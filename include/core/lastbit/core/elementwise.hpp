@@ -88,7 +88,7 @@ template <class Rule, Code X>
 template <Code X>
 [[nodiscard]] inline Array<X> float_sum(std::string_view operation, const FloatSumArithmetic& rule, const View<X>& a, const View<X>& b,
                                         float sign, const OutputOptions& out) {
-  const CodeBounds bounds = bounds_of<X>(out);
+  const IntegerRange bounds = bounds_of<X>(out);
   const Extents shape = broadcast(operation, a.shape(), b.shape());
   const auto scale_a = static_cast<float>(a.scale()), scale_b = static_cast<float>(b.scale()), scale_out = static_cast<float>(out.scale);
   if (rule.method == FloatSumMethod::dequantized) {
@@ -245,7 +245,7 @@ template <class Device, Code X>
   if (method == ConcatMethod::dequantize) require_conversions(device, operation);
   const bool alike = x.scale() == out.scale && x.zero_point() == out.zero_point;
   require(alike || method != ConcatMethod::copy, operation, "the device only copies: every input must have the output's quantisation");
-  const CodeBounds bounds = bounds_of<X>(out);
+  const IntegerRange bounds = bounds_of<X>(out);
   const IntegerRange range{least_code<X>, largest_code<X>};
   const ScaleAndBias line = scale_and_bias(static_cast<float>(x.scale()), x.zero_point(), static_cast<float>(out.scale));
   std::vector<X> codes(x.values().size(), X{0});

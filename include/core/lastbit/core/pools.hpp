@@ -87,7 +87,7 @@ template <class Device, Code X>
   const OutputOptions out = pool_output(x, how);
   require(out.scale == x.scale() && out.zero_point == x.zero_point(), operation, "input and output must have one quantisation");
   const ConvShape windows = windows_of(operation, x, filter, how);
-  const CodeBounds bounds = bounds_of<X>(out);
+  const IntegerRange bounds = bounds_of<X>(out);
   return each_output<X>(windows, out, [&](const ConvIndex& at) {
     std::int64_t found = least_code<X>;
     each_value(windows, at, [&](std::size_t i, bool inside) { found = inside ? std::max<std::int64_t>(found, x.values()[i]) : found; });
@@ -95,14 +95,12 @@ template <class Device, Code X>
   });
 }
 
-inline constexpr auto sum_chain_of = [](const auto& rule) -> const Chain& { return rule.sum.output.chain; };
-
 /// Averages in float32, value by value.
 template <Code X>
 [[nodiscard]] constexpr Array<X> averages_in_float(const AveragePoolArithmetic& rule, const View<X>& x, const ConvShape& windows,
                                                    const OutputOptions& out) {
   const auto in_scale = static_cast<float>(x.scale()), out_scale = static_cast<float>(out.scale), zero = static_cast<float>(out.zero_point);
-  const CodeBounds bounds = bounds_of<X>(out);
+  const IntegerRange bounds = bounds_of<X>(out);
   return each_output<X>(windows, out, [&](const ConvIndex& at) {
     float sum = 0;
     std::int64_t inside_count = 0;
@@ -149,7 +147,7 @@ template <class Rule, Code X>
         average_operands(rule, x.scale(), out.scale, count, windows.kernel_width, windows.kernel_height, output);
     require(holds(rule.sum.output.scale, operands.scale), operation,
             "the device can only shift, and the scale is no power of two that it has");
-    return finish_by(held, sum_chain_of, sum.result(), operands);
+    return finish_by(held, output_chain_of, sum.result(), operands);
   });
 }
 

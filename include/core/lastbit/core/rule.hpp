@@ -16,6 +16,7 @@
 #include "lastbit/arith/rescale.hpp"
 #include "lastbit/backend.hpp"
 #include "lastbit/core/arrays.hpp"
+#include "lastbit/tensor.hpp"
 #include "lastbit/window.hpp"
 
 namespace lastbit {
@@ -108,14 +109,10 @@ constexpr void require_coding(const Backend& device, std::string_view operation,
   require(zero_point >= least_code<T> && zero_point <= largest_code<T>, operation, "the zero point is no code of the type");
 }
 
-/// Codes from `min` to `max`.
-struct CodeBounds {
-  std::int64_t min, max;
-};
 /// An activation's bounds as codes of the output: real bounds rounded half away from zero.
 template <Code T>
-[[nodiscard]] constexpr CodeBounds bounds_of(const OutputOptions& out) {
-  CodeBounds bounds{least_code<T>, largest_code<T>};
+[[nodiscard]] constexpr IntegerRange bounds_of(const OutputOptions& out) {
+  IntegerRange bounds{least_code<T>, largest_code<T>};
   const auto code = [&out](float real) {
     return out.zero_point + round_to_integer(real / static_cast<float>(out.scale), Rounding::half_away);
   };
@@ -141,7 +138,7 @@ template <Code T>
 /// What a layer brings to the output's chain, but for the scale.
 template <Code T>
 [[nodiscard]] constexpr RescaleOperands output_operands(const OutputOptions& out) {
-  const CodeBounds bounds = bounds_of<T>(out);
+  const IntegerRange bounds = bounds_of<T>(out);
   return {.zero_point = out.zero_point,
           .min = bounds.min,
           .max = bounds.max,
