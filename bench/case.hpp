@@ -49,6 +49,7 @@ void add_convolutions(Cases& cases);
 void add_words(Cases& cases);
 void add_steps(Cases& cases);
 void add_finishing(Cases& cases);
+void add_core(Cases& cases);
 void add_float16(Cases& cases);
 void add_networks(Cases& cases);
 void add_observation(Cases& cases);

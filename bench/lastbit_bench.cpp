@@ -17,7 +17,8 @@ namespace {
 
 Cases all_cases() {
   Cases cases;
-  for (const auto add : {add_peaks, add_convolutions, add_words, add_steps, add_finishing, add_float16, add_networks, add_observation})
+  for (const auto add :
+       {add_peaks, add_convolutions, add_words, add_steps, add_finishing, add_core, add_float16, add_networks, add_observation})
     add(cases);
   return cases;
 }

@@ -22,6 +22,8 @@ template <Code X>
 
 namespace detail {
 
+inline constexpr Backend any_device{};
+
 /// A value within an activation, and within what the codes of the output can say where that has a scale.
 template <Code Y>
 [[nodiscard]] constexpr double bounded(double value, const OutputOptions& out) {
@@ -39,10 +41,10 @@ template <core::ConvKind kind, Code X, Code W>
 [[nodiscard]] constexpr Array<double> convolution(std::string_view operation, const View<X>& x, const View<W>& w,
                                                   std::span<const std::int32_t> bias, const Conv2dOptions& how,
                                                   std::optional<Extent2d> size = {}) {
-  constexpr Backend any{};
-  const auto layer = core::conv_layer(kind, operation, any, x, w, bias, how, size);
-  const ConvShape& s = layer.shape;
-  Array<double> y{std::vector<double>(static_cast<std::size_t>(s.out_count()), 0.0), layer.out_shape};
+  core::require_coding<X>(any_device, operation, x.zero_point());
+  core::require_coding<W>(any_device, operation, w.zero_point());
+  const ConvShape s = core::conv_shape(kind, {operation, x.shape(), w.shape(), bias.size(), w.scale_count(), size}, how);
+  Array<double> y{std::vector<double>(static_cast<std::size_t>(s.out_count()), 0.0), {s.batch, s.out_height, s.out_width, s.out_channels}};
   for (std::int64_t i = 0; i < s.out_count(); ++i) {
     const std::int64_t pixel = i / s.out_channels, row = pixel / s.out_width, o = i % s.out_channels;
     const ConvIndex at{row / s.out_height, row % s.out_height, pixel % s.out_width, o};
