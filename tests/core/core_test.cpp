@@ -22,6 +22,32 @@ static_assert(requantize(tflite_double.conv.i8, 18, {.in = 0.5, .weight = 0.25, 
 static_assert(max_pool2d<vipnano_v8>(View(codes, {1, 2, 2, 2}, 0.5), 2).values[1] == 8);
 static_assert(average_pool2d<vipnano_v8>(View(codes, {1, 2, 2, 2}, 0.5), 2).values[0] == 4);
 
+static_assert(requantize<vipnano_v8.conv.i8>(18, {.in = 0.5, .weight = 0.25, .out = 0.5}) == 4);
+static_assert(requantize<tflite_double.conv.i8>(18, {.in = 0.5, .weight = 0.25, .out = 0.5}) == 5);
+
+/// Every value of a chain in words, known and given, is that of 128 bits: near zero, at both ends, and between.
+template <auto rule>
+void check_words() {
+  std::vector<std::int32_t> sums;
+  for (int bit = 0; bit < 32; ++bit) {
+    for (int near = -2; near <= 2; ++near) {
+      const std::int64_t power = (std::int64_t{1} << bit) + near;
+      for (const std::int64_t sum : {power, -power}) sums.push_back(static_cast<std::int32_t>(narrow_saturate(sum, 32)));
+    }
+  }
+  std::uint32_t random = 1;
+  for (int i = 0; i < 3000; ++i) sums.push_back(static_cast<std::int32_t>(random = random * 1664525U + 1013904223U) >> (i % 31));
+  std::vector<std::int8_t> known(sums.size()), given(sums.size()), exact(sums.size());
+  for (const double scale : {1e-9, 3e-7, 0x1p-10, 0.0123, 0.5, 1.0, 3.0, 70000.0}) {
+    const Requantization layer{.in = scale, .zero_point = -3};
+    requantize<rule>(std::span<const std::int32_t>(sums), layer, std::span(known));
+    requantize(rule, std::span<const std::int32_t>(sums), layer, std::span(given));
+    for (std::size_t i = 0; i < sums.size(); ++i) exact[i] = requantize(rule, sums[i], layer);
+    CHECK(known == exact);
+    CHECK(given == exact);
+  }
+}
+
 template <class Call>
 std::string refusal(Call&& call) {
   try {
@@ -52,6 +78,15 @@ TEST_CASE("core: what a device lacks, or a layer leaves out, is named") {
           return conv2d(vipnano_v8, x, View(kernel, {1, 2, 1, 2}, 0.25), {}, {.scale = 1, .stride = 0});
         }) == "conv2d: a stride or dilation below 1");
   CHECK(refusal([&] { return add(vipnano_v8, x, View(kernel, {4}), {.scale = 1}); }) == "add: 1x2x2x2 and 4 do not broadcast");
+}
+
+TEST_CASE("core: chains in words compute what they do in 128 bits") {
+  check_words<vipnano_v8.conv.i8>();
+  check_words<vipnano_v7.conv.i8>();
+  check_words<tflite_double.conv.i8>();
+  check_words<tflite_single.conv.i8>();
+  check_words<xnnpack_delegate.conv.i8>();
+  check_words<gap8.conv.i8>();
 }
 
 TEST_CASE("core: a view's shape and scale are checked") {
