@@ -162,5 +162,7 @@ void forget(Backend& backend, const Rule& rule);
 void replace_rule(Backend& backend, std::string_view pattern, std::string_view value);
 /// Throws Error(unknown_rule) if rules that are each valid do not fit each other.
 void check_widths(const Backend& backend);
+/// The same of what is a change of a backend that has passed: only the operations in which the two differ are looked at.
+void check_widths(const Backend& backend, const Backend& checked);
 
 }  // namespace lastbit

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -318,23 +319,44 @@ void set_rule(Backend& backend, std::string_view path, std::string_view value) {
 
 namespace {
 
+bool states_what_it_reads(const RuleMember& member, const void* owner);
+
 /// Asked of the types alone: a device that runs does not need the table of all rules, which takes memory.
 bool states_what_it_reads(const RuleType& type, const void* object, bool first_member_alone = false) {
   if (type.kind == RuleType::Kind::chain) {
     const Chain& chain = *static_cast<const Chain*>(object);
     return std::ranges::all_of(chain, [](const Stage& stage) { return states_what_it_reads(stage_type(), &stage); });
   }
-  return std::ranges::all_of(type.members.first(first_member_alone ? 1 : type.members.size()), [&](const RuleMember& member) {
-    if (!is_read(member, object)) return true;
-    if (member.type->is_leaf()) return is_stated(member, object);
-    return states_what_it_reads(*member.type, member_address(member, object), reads_first_alone(member, object));
-  });
+  return std::ranges::all_of(type.members.first(first_member_alone ? 1 : type.members.size()),
+                             [&](const RuleMember& member) { return !is_read(member, object) || states_what_it_reads(member, object); });
+}
+
+bool states_what_it_reads(const RuleMember& member, const void* owner) {
+  if (member.type->is_leaf()) return is_stated(member, owner);
+  return states_what_it_reads(*member.type, member_address(member, owner), reads_first_alone(member, owner));
+}
+
+/// A search asks of thousands of devices, of which each is another in one operation: what this thread has last found stated is not looked at again.
+bool states_what_it_reads(const Backend& backend) {
+  thread_local std::optional<Backend> last;
+  const auto is_as_last = [&](const RuleMember& member) {
+    return last && is_read(member, &*last) &&
+           std::memcmp(member_address(member, &backend), member_address(member, &std::as_const(*last)), member.type->size) == 0;
+  };
+  bool has_changed = false;
+  for (const RuleMember& member : backend_type().members) {
+    if (!is_read(member, &backend) || is_as_last(member)) continue;
+    has_changed = true;
+    if (!states_what_it_reads(member, &backend)) return false;
+  }
+  if (has_changed) last = backend;
+  return true;
 }
 
 }  // namespace
 
 void require_stated(const Backend& backend) {
-  if (states_what_it_reads(backend_type(), &backend)) return;
+  if (states_what_it_reads(backend)) return;
   std::string missing;
   for (const Rule& rule : ReachedRules(backend, Reach::read)) {
     if (!is_stated(backend, rule)) missing += (missing.empty() ? "" : ", ") + rule.path;
@@ -350,11 +372,29 @@ std::vector<std::string> unread_rules(const Backend& backend) {
   return held;
 }
 
-void check_widths(const Backend& backend) {
-  for (const Rule* rule : rules_of<AccumulatorRule>()) check(rule->path, *static_cast<const AccumulatorRule*>(address(backend, *rule)));
-  for (const Rule* rule : rules_of<ScaleEncoding>()) check(rule->path, *static_cast<const ScaleEncoding*>(address(backend, *rule)));
-  for (const Rule* rule : rules_of<Centring>()) check(rule->path, *static_cast<const Centring*>(address(backend, *rule)));
-  for (const Rule* rule : rules_of<RescaleRule>()) check(rule->path, *static_cast<const RescaleRule*>(address(backend, *rule)));
+namespace {
+
+/// At and below the rule.
+template <class T>
+void check_structures(const Backend& backend, const Rule& top) {
+  const std::vector<const Rule*>& rules = rules_of<T>();
+  const Rule* const end = rule_table().data() + top.end;
+  for (auto rule = std::ranges::lower_bound(rules, &top); rule != rules.end() && *rule < end; ++rule)
+    check((*rule)->path, *static_cast<const T*>(address(backend, **rule)));
+}
+
+void check_widths_below(const Backend& backend, const Rule& top) {
+  check_structures<AccumulatorRule>(backend, top);
+  check_structures<ScaleEncoding>(backend, top);
+  check_structures<Centring>(backend, top);
+  check_structures<RescaleRule>(backend, top);
+}
+
+}  // namespace
+
+void check_widths(const Backend& backend) { check_widths_below(backend, rule_table().front()); }
+void check_widths(const Backend& backend, const Backend& checked) {
+  for (const Rule* const top : differing_tops(backend, checked)) check_widths_below(backend, *top);
 }
 
 /// Both lists follow the order of the table, so that they are merged like sorted lists.

@@ -108,15 +108,15 @@ void each_pair(const std::vector<Candidate>& singles, const std::function<bool(c
 }
 
 std::optional<Backend> with_settings(const Backend& backend, const Candidate& candidate, Unread unread) {
-  Backend changed = backend;
+  std::optional<Backend> changed(backend);
   try {
     for (const Candidate::Setting& setting : candidate.settings) {
       for (const std::string& place : setting.places)
-        unread == Unread::kept ? replace_rule(changed, place, setting.to) : set_rule(changed, place, setting.to);
+        unread == Unread::kept ? replace_rule(*changed, place, setting.to) : set_rule(*changed, place, setting.to);
     }
-    check_widths(changed);
+    check_widths(*changed, backend);
   } catch (const Error&) {
-    return std::nullopt;
+    changed.reset();
   }
   return changed;
 }

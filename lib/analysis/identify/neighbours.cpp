@@ -100,8 +100,9 @@ class NeighbourJudge {
 
 /// What differs from the arithmetic in one rule.
 void each_neighbour(const ConvArithmetic& arithmetic, const auto& visit) {
-  Backend backend = no_rules;
-  backend.conv.i8 = arithmetic;
+  Backend device = no_rules;
+  device.conv.i8 = arithmetic;
+  Backend backend = device;
   const std::string prefix = "conv.i8.";
   for (const RuleText& rule : list_rules(backend)) {
     if (!rule.path.starts_with(prefix) || is_left_out(rule.path)) continue;
@@ -109,7 +110,7 @@ void each_neighbour(const ConvArithmetic& arithmetic, const auto& visit) {
       if (value == rule.value) continue;
       try {
         replace_rule(backend, rule.path, value);
-        check_widths(backend);
+        check_widths(backend, device);
         visit(backend.conv.i8, rule.path.substr(prefix.size()) + " " + rule.value + " -> " + value);
       } catch (const Error&) {  // a value that the rule, or those beside it, do not take
       }

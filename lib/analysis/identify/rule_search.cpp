@@ -245,7 +245,7 @@ class Walk {
     Backend backend = no_rules;
     try {
       backend = built(device);
-      check_widths(backend);
+      check_widths(backend, seeds_[device.seed].backend);
     } catch (const Error&) {
       return std::nullopt;
     }
