@@ -9,6 +9,7 @@
 #include <random>
 
 #include "analysis/identify/conv_data.hpp"
+#include "analysis/identify/neighbours.hpp"
 #include "analysis/identify/space.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/error.hpp"
@@ -145,6 +146,22 @@ void check_blind_devices(int count, unsigned seed) {
 
 TEST_CASE("identify: of blind devices no rule is told that is another one") { check_blind_devices(12, 1); }
 TEST_CASE("identify: of 500 blind devices no rule is told that is another one", "[.every]") { check_blind_devices(500, 2); }
+
+TEST_CASE("identify: devices beside the built-in ones are not tried once time is up") {
+  std::mt19937 random(4);
+  IdentifyPair pair = small_convolution(random);
+  REQUIRE(answer(pair, find_backend("tflite_single").backend));
+  std::vector<ConvData> data;
+  data.emplace_back(pair);
+  const Deadline passed(1e-9);
+  while (!passed.passed()) continue;
+  const std::vector<ConvNeighbour> all = explaining_neighbours(pair.layer, scope_of(pair), data),
+                                   in_time = explaining_neighbours(pair.layer, scope_of(pair), data, passed);
+  CHECK_FALSE(std::ranges::all_of(all, &ConvNeighbour::is_built_in));
+  CHECK(std::ranges::all_of(in_time, &ConvNeighbour::is_built_in));
+  CHECK(std::ranges::count_if(all, &ConvNeighbour::is_built_in) == std::ssize(in_time));
+  CHECK_FALSE(in_time.empty());
+}
 
 TEST_CASE("identify: a multiplier of 13 bits, of which the space has none, is beside a sheet") {
   std::mt19937 random(7);

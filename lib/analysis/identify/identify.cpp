@@ -272,7 +272,7 @@ std::optional<Found> identify_conv(const Searched& searched, const IdentifyOptio
   for (const auto& [pair, outputs] : searched.few) data.emplace_back(pair, outputs);
   const SpaceScope scope = common_scope(group);
   ConvSpace space = conv_space(scope);
-  const std::vector<ConvNeighbour> neighbours = explaining_neighbours(group.pairs.front()->layer, scope, data);
+  const std::vector<ConvNeighbour> neighbours = explaining_neighbours(group.pairs.front()->layer, scope, data, deadline);
   // Where a built-in device explains the data, and the space a device like it, those beside it are added to its class: nothing else is searched for them.
   bool is_known = !neighbours.empty() && neighbours.front().is_built_in;
   const auto searched_in = [&] {

@@ -98,8 +98,8 @@ class NeighbourJudge {
   std::vector<Sums> sums_;
 };
 
-/// What differs from the arithmetic in one rule.
-void each_neighbour(const ConvArithmetic& arithmetic, const auto& visit) {
+/// What differs from the arithmetic in one rule, until the deadline.
+void each_neighbour(const ConvArithmetic& arithmetic, const Deadline& deadline, const auto& visit) {
   Backend device = no_rules;
   device.conv.i8 = arithmetic;
   Backend backend = device;
@@ -107,6 +107,7 @@ void each_neighbour(const ConvArithmetic& arithmetic, const auto& visit) {
   for (const RuleText& rule : list_rules(backend)) {
     if (!rule.path.starts_with(prefix) || is_left_out(rule.path)) continue;
     for (const std::string& value : every_value_beside(backend, rule.path)) {
+      if (deadline.passed()) return;
       if (value == rule.value) continue;
       try {
         replace_rule(backend, rule.path, value);
@@ -150,7 +151,8 @@ class RescalesBesides {
 
 }  // namespace
 
-std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, std::span<const ConvData> data) {
+std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, std::span<const ConvData> data,
+                                                 const Deadline& deadline) {
   NeighbourJudge judge(scope, data);
   std::vector<ConvNeighbour> known, found;
   for (const SpecSheet& sheet : builtin_backends()) {
@@ -160,7 +162,7 @@ std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const Space
     if (judge.can_judge(*own) && judge.explains(*own)) found.push_back(known.back());
   }
   for (const ConvNeighbour& one : known) {
-    each_neighbour(one.arithmetic, [&](const ConvArithmetic& changed, const std::string& change) {
+    each_neighbour(one.arithmetic, deadline, [&](const ConvArithmetic& changed, const std::string& change) {
       if (judge.can_judge(changed) && judge.explains(changed)) found.push_back({changed, one.name + " with " + change});
     });
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/identify/conv_search.hpp"
+#include "analysis/identify/deadline.hpp"
 #include "lastbit/identify.hpp"
 
 namespace lastbit {
@@ -21,8 +22,9 @@ struct ConvNeighbour {
 };
 
 /// Those that compute every value of the data, the built-in ones first. Left out is what a stage is, how many there are, what an exponent may
-/// be, and what the space's sums do not have (another centring, cross terms).
-[[nodiscard]] std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, std::span<const ConvData> data);
+/// be, and what the space's sums do not have (another centring, cross terms). After the deadline only the built-in ones are tried.
+[[nodiscard]] std::vector<ConvNeighbour> explaining_neighbours(const Model& layer, const SpaceScope& scope, std::span<const ConvData> data,
+                                                               const Deadline& deadline = {});
 
 /// The space with their sums and chains. Returns one combination for each of them that was not in it.
 std::vector<Block> extend(ConvSpace& space, std::span<const ConvNeighbour> neighbours, const SpaceScope& scope);
