@@ -34,11 +34,12 @@ std::vector<int> covered_bytes() {
   return bytes;
 }
 
+/// In its lowest bit: what was a bool stays one.
 Backend with_byte_flipped(const Backend& backend, std::size_t at) {
   Backend changed = backend;
   unsigned char byte = 0;
   std::memcpy(&byte, reinterpret_cast<const char*>(&changed) + at, 1);
-  byte = static_cast<unsigned char>(~byte);
+  byte = static_cast<unsigned char>(byte ^ 1U);
   std::memcpy(reinterpret_cast<char*>(&changed) + at, &byte, 1);
   return changed;
 }
