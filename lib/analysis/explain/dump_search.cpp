@@ -130,7 +130,7 @@ class ComponentSearch {
 
   [[nodiscard]] bool is_mistaken(std::size_t part) const { return !report_.layers[part].mistakes.empty(); }
 
-  /// No rule and no pair makes all layers equal: then those that a mistake makes equal are not asked for one.
+  /// No rule and no pair makes all layers equal. A layer that a mistake makes equal is no longer asked for a rule.
   void leave_mistakes_out() {
     const auto is_left_out = [&](std::size_t part) { return is_mistaken(part); };
     std::erase_if(component_.parts, is_left_out);

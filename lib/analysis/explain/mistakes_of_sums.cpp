@@ -348,7 +348,7 @@ void reorder_kernel_channels(const Suspect& suspect, const TryMistake& attempt) 
   }
 }
 
-/// How many groups of channels a convolution has; of a depthwise one those that share an input.
+/// The number of channel groups of a convolution. A depthwise convolution has one group for each input channel.
 std::int64_t groups_of(const Suspect& suspect) {
   const std::int64_t in = suspect.input().shape.back();
   return suspect.kind() == OperationKind::depthwise_conv2d ? in : in / suspect.input(weights_input).shape.back();
